@@ -1,0 +1,229 @@
+# Every command of the project. `make` alone lists them; CONTRIBUTING.md explains.
+#
+# A fresh Debian 12 needs gcc, g++, make, git, python3 with pip, and Rust. All
+# other tools (cmake, libclang, ruff, ...) are pinned wheels in .venv.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# The steps of `test` come in their written order, whatever -j says.
+.NOTPARALLEL:
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+EXTENSION := $(TARGET)/release/lib_engine.so
+
+# The environment of all tools, set in this one place. Build scripts compare
+# these values: a different spelling of the same path compiles HiGHS anew.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export PYO3_PYTHON := $(CURDIR)/$(VENV)/bin/python
+# Expanded late, because the folder appears only with `make setup`.
+export LIBCLANG_PATH = $(shell echo $(CURDIR)/$(VENV)/lib/python3.*/site-packages/clang/native)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# One profile for tests, demo, benches and wheel, and always the whole
+# workspace: features are then resolved once, and HiGHS is compiled once.
+WORKSPACE := --release --workspace
+# Without `lp` the engine needs no C++ and is quick to check on its own.
+ENGINE_ALONE := -p slackwater-engine --no-default-features
+
+# `step NAME` heads the output of a check.
+step = @printf '\n== %s\n' '$(1)'
+
+.PHONY: help
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---------------------------------------------------------------- preparing
+
+.PHONY: setup
+setup: $(VENV)/.tools-installed ## Create .venv with the pinned tools (done by the others when needed)
+
+# Debian splits ensurepip off, and without it `venv` makes no pip: virtualenv
+# then does the same from a private folder, with nothing installed system-wide.
+$(VENV)/bin/python:
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo 'error: Python 3.11 or newer is needed as python3' >&2; exit 1; }
+	@if python3 -c 'import ensurepip, venv' 2>/dev/null; then \
+		python3 -m venv $(VENV); \
+	else \
+		python3 -m pip install --quiet --break-system-packages --target .tools 'virtualenv==20.35.4'; \
+		PYTHONPATH=.tools python3 -m virtualenv --quiet $(VENV); \
+	fi
+
+$(VENV)/.tools-installed: requirements-build.txt requirements-dev.txt | $(VENV)/bin/python
+	$(PYTHON) -m pip install --quiet -r requirements-build.txt
+	uv pip install --quiet --python $(PYTHON) -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.peers-installed: requirements-bench.txt | $(VENV)/.tools-installed
+	uv pip install --quiet --python $(PYTHON) -r requirements-bench.txt
+	@touch $@
+
+# HiGHS compiles for minutes before its bindings are generated. What they need
+# is looked for first, so that a gap costs a second and not those minutes.
+.PHONY: tools
+tools: setup
+	@missing() { echo "error: $$1" >&2; exit 1; }; \
+	command -v cargo >/dev/null || missing "cargo is not on PATH; install Rust 1.95 or newer"; \
+	command -v g++ >/dev/null || missing "g++ is not on PATH; HiGHS is C++ (Debian: apt-get install g++)"; \
+	command -v cmake >/dev/null || missing "cmake is not in $(VENV); remove $(VENV) and run make setup"; \
+	ls "$$LIBCLANG_PATH"/libclang.* >/dev/null 2>&1 \
+		|| missing "no libclang in $$LIBCLANG_PATH; remove $(VENV) and run make setup"
+
+.PHONY: lock
+lock: setup ## Resolve the Python requirements anew, from pyproject.toml
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade --all-extras --group dev \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade --group bench \
+		--constraints requirements-dev.txt --no-annotate \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-bench.txt
+
+# ----------------------------------------------------------------- building
+
+.PHONY: build
+build: tools ## Compile everything and install the Python package in place
+	cargo build $(WORKSPACE)
+	@$(PYTHON) scripts/install_editable.py $(EXTENSION)
+	@$(MAKE) --silent --no-print-directory $(VENV)/.package-installed
+
+# Metadata and entry points only: the extension is placed by each `build`.
+$(VENV)/.package-installed: pyproject.toml README.md scripts/install_editable.py | $(VENV)/.tools-installed
+	$(PYTHON) scripts/install_editable.py --package $(EXTENSION)
+	@touch $@
+
+# Maturin resolves features for the bindings alone: half the tree (not HiGHS) is
+# compiled again, here and at the next `build`.
+.PHONY: wheel
+wheel: tools ## Write a wheel for other machines into dist/
+	maturin build --release --out dist
+
+.PHONY: demo
+demo: build ## Plan a fleet against a year of prices; DATA=folder takes your files
+	$(PYTHON) scripts/demo.py $(if $(DATA),--data '$(DATA)')
+
+# ----------------------------------------------------------------- checking
+
+# Cheap before dear, the engine before its users, Rust before Python.
+RUST_CHECKS := lock-current fmt engine-lint engine-test rust-lint rust-test rust-doc
+PYTHON_CHECKS := python-lint python-types python-stubs python-test cases-own notebooks
+
+.PHONY: test
+test: tools $(RUST_CHECKS) build $(PYTHON_CHECKS) deny ## Run every check, the one thing CI does
+	@printf '\nmake test: every check passed\n'
+
+.PHONY: check
+check: tools lock-current fmt engine-lint rust-lint python-lint python-types deny ## Run the static checks only
+	@printf '\nmake check: every check passed\n'
+
+.PHONY: lock-current
+lock-current: tools
+	$(call step,Cargo.lock fits the manifests)
+	cargo metadata --locked --format-version 1 >/dev/null
+
+.PHONY: fmt
+fmt: tools
+	$(call step,Rust format)
+	cargo fmt --all --check
+
+# The engine comes first and alone. In one build with the other crates, features
+# that they switch on (a clock, for one) would be there for it, too.
+.PHONY: engine-lint
+engine-lint: tools
+	$(call step,engine alone: lints)
+	cargo clippy $(ENGINE_ALONE) -- -D warnings
+
+# In the dev profile, for its debug assertions and overflow checks.
+.PHONY: engine-test
+engine-test: tools
+	$(call step,engine alone: tests)
+	cargo test $(ENGINE_ALONE)
+
+.PHONY: rust-lint
+rust-lint: tools
+	$(call step,workspace: lints)
+	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
+
+.PHONY: rust-test
+rust-test: tools
+	$(call step,workspace: tests)
+	cargo test $(WORKSPACE)
+
+.PHONY: rust-doc
+rust-doc: tools
+	$(call step,workspace: documentation)
+	RUSTDOCFLAGS='-D warnings' cargo doc $(WORKSPACE) --no-deps
+
+.PHONY: python-lint
+python-lint: setup
+	$(call step,Python lints and format)
+	ruff check
+	ruff format --check
+
+.PHONY: python-types
+python-types: setup $(VENV)/.peers-installed
+	$(call step,Python types)
+	mypy
+
+# The stub of the native module against the module that was built.
+.PHONY: python-stubs
+python-stubs: setup
+	$(call step,stub of the native module)
+	$(PYTHON) -m mypy.stubtest --mypy-config-file pyproject.toml slackwater._engine
+
+# The other libraries of the benchmark are tested, too: they must agree on costs.
+.PHONY: python-test
+python-test: setup $(VENV)/.peers-installed
+	$(call step,Python tests and doctests)
+	$(PYTHON) -m pytest
+
+.PHONY: cases-own
+cases-own: setup
+	$(call step,cases)
+	@for file in tests/cases/*.json; do \
+		echo "$$file"; \
+		$(PYTHON) tests/python/cases.py "$$file"; \
+	done
+
+.PHONY: notebooks
+notebooks: setup
+	$(call step,notebooks)
+	$(PYTHON) -m pytest --nbmake --nbmake-timeout=300 notebooks
+
+# Advisories come from the network, so they stay out; `cargo deny check` has all.
+.PHONY: deny
+deny: tools
+	$(call step,licences and sources)
+	@if command -v cargo-deny >/dev/null; then \
+		cargo deny check bans licenses sources; \
+	else \
+		echo 'cargo-deny is not installed: skipped'; \
+	fi
+
+.PHONY: cases
+cases: build ## Run the cases of FILE=path.json through the Python package
+	@test -n '$(FILE)' || { echo 'usage: make cases FILE=path.json' >&2; exit 2; }
+	@$(PYTHON) tests/python/cases.py '$(FILE)'
+
+# ------------------------------------------------- measuring and documenting
+
+.PHONY: bench
+bench: build $(VENV)/.peers-installed ## Time the engine, then other libraries on the same problems
+	cargo bench --workspace --bench '*'
+	@mkdir -p out
+	$(PYTHON) benches/peers/run.py --json out/peers.json
+	$(PYTHON) benches/peers/report.py --peers out/peers.json
+
+.PHONY: docs
+docs: build ## Write the Rust and Python reference into target/doc
+	RUSTDOCFLAGS='-D warnings' cargo doc $(WORKSPACE) --no-deps
+	$(PYTHON) -m pdoc --docformat google --output-directory $(TARGET)/doc/python slackwater
+
+.PHONY: clean
+clean: ## Remove what was built; .venv stays
+	rm -rf $(TARGET) dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -f bindings/python/slackwater/_engine*.so $(VENV)/.package-installed
