@@ -1,0 +1,4 @@
+//! Many vehicles at once.
+pub mod answers;
+pub mod batch;
+pub mod fleet;

@@ -1,0 +1,50 @@
+//! Optimal smart charging as pure functions.
+//!
+//! # The problem
+//!
+//! Slots `t = 1..T` of length `h_t` hours carry a price `p_t` per kWh. A vehicle
+//! may draw at most the power `P_t` in slot t, so at most `u_t = P_t·h_t` kWh.
+//! Its targets ask for `E_k` kWh, counted from now, by the instant `d_k`:
+//!
+//! ```text
+//! minimise    Σ_t p_t·x_t
+//! subject to  Σ_{t ends by d_k} x_t ≥ E_k      for each target k
+//!             Σ_t x_t ≤ E_max
+//!             0 ≤ x_t ≤ u_t
+//! ```
+//!
+//! Walking the deadlines from the earliest and buying the cheapest room left
+//! before each is exact, because the sets of slots before the deadlines are
+//! nested. [`plan::charge`] does that, [`plan::certificate`] proves it for
+//! each plan anew, and [`plan::explain`] says why each interval is there.
+//!
+//! # Conventions
+//!
+//! * Every period is half open, `[start, end)`; instants are kept to the
+//!   microsecond.
+//! * Positive power charges. Energy is counted at the plug.
+//! * Of two slots with one price the earlier is used; a slot used in part is
+//!   used from its start.
+//! * A wish that cannot be met is a value in the result, never an error.
+//! * Same input, same bytes out, on any number of threads.
+//!
+//! # Map
+//!
+//! | Module | What it decides |
+//! |---|---|
+//! | [`units`] | quantities with a unit |
+//! | [`time`] | periods; wall clocks to instants |
+//! | [`prices`] | step functions of price, gaps included |
+//! | [`plan`] | one vehicle: plan, proof, baseline, reasons |
+//! | [`area`] | many vehicles at once |
+//! | [`import`] | what foreign price lists and driving logs mean |
+//! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
+
+pub mod area;
+pub mod import;
+#[cfg(feature = "lp")]
+pub mod lp;
+pub mod plan;
+pub mod prices;
+pub mod time;
+pub mod units;

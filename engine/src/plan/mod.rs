@@ -1,0 +1,14 @@
+//! Plans for one vehicle: the cheapest energy before every deadline.
+pub mod baseline;
+pub mod certificate;
+pub mod charge;
+pub mod choice;
+pub mod explain;
+#[expect(clippy::module_inception, reason = "a plan is the central noun of this folder")]
+pub mod plan;
+pub mod problem;
+pub mod vehicle;
+
+mod pieces;
+pub(crate) mod ranked;
+pub(crate) mod threshold;

@@ -1,0 +1,210 @@
+//! From a battery and percentages to a charging problem, and back.
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::plan::problem::{AfterDeadline, PowerLimit, Request, Target};
+use crate::units::{Energy, Percent, Power};
+
+/// What is known of a vehicle's battery.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Battery {
+    /// Usable energy of a full battery.
+    #[serde(rename = "capacity_kwh")]
+    pub capacity: Energy,
+    /// State of charge at the start of the plan; `None` if it is not known.
+    #[serde(rename = "soc_percent")]
+    pub soc: Option<Percent>,
+    /// State of charge to assume where it is not known. Without it, an
+    /// unknown state is refused: it is never read as empty.
+    #[serde(rename = "soc_fallback_percent")]
+    pub soc_fallback: Option<Percent>,
+    /// Where the vehicle stops charging by itself.
+    #[serde(rename = "charge_limit_percent")]
+    pub charge_limit: Percent,
+    /// Stored energy per energy at the plug, above 0 and at most 1.
+    pub efficiency: f64,
+}
+
+/// A state of charge wanted by a deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SocTarget {
+    /// The deadline; `None` is the end of the known prices.
+    pub by: Option<DateTime<Utc>>,
+    /// State of charge wanted; `None` is the charge limit.
+    #[serde(rename = "soc_percent")]
+    pub soc: Option<Percent>,
+}
+
+/// The wishes and limits of one vehicle in percent of its battery.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VehicleRequest {
+    /// Plug-in time, or the present.
+    pub now: DateTime<Utc>,
+    /// When the vehicle leaves, if that is known.
+    pub until: Option<DateTime<Utc>>,
+    /// Highest power at any time.
+    #[serde(rename = "power_max_kw")]
+    pub power_max: Power,
+    /// Periods with a lower limit.
+    pub power_limits: Vec<PowerLimit>,
+    /// The battery.
+    pub battery: Battery,
+    /// States of charge wanted by deadlines, in any order.
+    pub targets: Vec<SocTarget>,
+    /// State of charge reached at once, at any price.
+    #[serde(rename = "reserve_percent")]
+    pub reserve: Percent,
+    /// Whether negative prices may fill the battery up to its charge limit.
+    pub fill_when_negative: bool,
+    /// What a missed deadline means.
+    pub after_deadline: AfterDeadline,
+}
+
+/// Why a vehicle cannot be planned.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum VehicleError {
+    /// The state of charge is not known and nothing may be assumed.
+    #[error("soc_percent is not known; give soc_fallback_percent to plan all the same")]
+    UnknownSoc,
+    /// A battery without capacity.
+    #[error("capacity_kwh is {} kWh; a battery holds more than 0 kWh", capacity.as_kwh())]
+    NoCapacity {
+        /// The capacity as given.
+        capacity: Energy,
+    },
+    /// An efficiency outside 0 to 1.
+    #[error("efficiency is {efficiency}; it lies above 0 and is at most 1")]
+    Efficiency {
+        /// The efficiency as given.
+        efficiency: f64,
+    },
+}
+
+impl VehicleRequest {
+    /// State of charge that the plan starts from.
+    ///
+    /// # Errors
+    /// It is not known, and there is no fallback.
+    pub fn soc(&self) -> Result<Percent, VehicleError> {
+        self.battery.soc.or(self.battery.soc_fallback).ok_or(VehicleError::UnknownSoc)
+    }
+
+    /// The same wishes in kWh at the plug, counted from the state of charge.
+    ///
+    /// Targets and the reserve are cut at the charge limit. A vehicle at or
+    /// above a wish needs nothing for it, and is never discharged to it.
+    ///
+    /// # Errors
+    /// The state of charge is unknown, or the battery makes no sense.
+    pub fn in_energy(&self) -> Result<Request, VehicleError> {
+        let Battery { capacity, charge_limit, efficiency, .. } = self.battery;
+        if capacity <= Energy::ZERO {
+            return Err(VehicleError::NoCapacity { capacity });
+        }
+        if !(efficiency > 0.0 && efficiency <= 1.0) {
+            return Err(VehicleError::Efficiency { efficiency });
+        }
+        let stored = self.soc()?.of(capacity);
+        let at_plug = |soc: Percent| {
+            let missing = soc.min(charge_limit).of(capacity) - stored;
+            let energy = missing.max(Energy::ZERO).as_kwh() / efficiency;
+            Energy::from_kwh(energy).map_err(|_| VehicleError::Efficiency { efficiency })
+        };
+        let mut targets = Vec::with_capacity(self.targets.len());
+        for target in &self.targets {
+            let energy = at_plug(target.soc.unwrap_or(charge_limit))?;
+            targets.push(Target { by: target.by, energy });
+        }
+        let room = at_plug(charge_limit)?;
+        Ok(Request {
+            now: self.now,
+            until: self.until,
+            power_max: self.power_max,
+            power_limits: self.power_limits.clone(),
+            targets,
+            reserve: at_plug(self.reserve)?,
+            energy_max: self.fill_when_negative.then_some(room),
+            after_deadline: self.after_deadline,
+        })
+    }
+
+    /// State of charge after so much energy at the plug.
+    ///
+    /// # Errors
+    /// As [`VehicleRequest::soc`].
+    pub fn soc_after(&self, energy: Energy) -> Result<Percent, VehicleError> {
+        let Battery { capacity, efficiency, .. } = self.battery;
+        let stored = Energy::from_kwh(energy.as_kwh() * efficiency).unwrap_or(Energy::ZERO);
+        Ok(Percent::filled(self.soc()?.of(capacity) + stored, capacity))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{kw, kwh, percent};
+
+    fn vehicle(soc: Option<f64>, limit: f64) -> VehicleRequest {
+        VehicleRequest {
+            now: "2026-01-05T18:00:00Z".parse().unwrap(),
+            until: None,
+            power_max: kw(10.0),
+            power_limits: Vec::new(),
+            battery: Battery {
+                capacity: kwh(50.0),
+                soc: soc.map(percent),
+                soc_fallback: None,
+                charge_limit: percent(limit),
+                efficiency: 1.0,
+            },
+            targets: vec![SocTarget { by: None, soc: None }],
+            reserve: percent(20.0),
+            fill_when_negative: false,
+            after_deadline: AfterDeadline::Continue,
+        }
+    }
+
+    #[test]
+    fn wishes_count_from_the_state_of_charge() {
+        let request = vehicle(Some(10.0), 80.0).in_energy().unwrap();
+        assert_eq!((request.targets[0].energy, request.reserve), (kwh(35.0), kwh(5.0)));
+    }
+
+    #[test]
+    fn a_vehicle_above_its_limit_needs_nothing() {
+        let request = vehicle(Some(90.0), 80.0).in_energy().unwrap();
+        assert_eq!((request.targets[0].energy, request.reserve), (kwh(0.0), kwh(0.0)));
+        let after = vehicle(Some(90.0), 80.0).soc_after(Energy::ZERO).unwrap();
+        assert_eq!(after, percent(90.0));
+    }
+
+    #[test]
+    fn an_unknown_state_of_charge_is_never_empty() {
+        assert_eq!(vehicle(None, 80.0).in_energy(), Err(VehicleError::UnknownSoc));
+        let mut assumed = vehicle(None, 80.0);
+        assumed.battery.soc_fallback = Some(percent(50.0));
+        assert_eq!(assumed.in_energy().unwrap().targets[0].energy, kwh(15.0));
+    }
+
+    #[test]
+    fn losses_are_bought_too() {
+        let mut lossy = vehicle(Some(30.0), 80.0);
+        lossy.battery.efficiency = 0.8;
+        assert_eq!(lossy.in_energy().unwrap().targets[0].energy, kwh(31.25));
+        assert_eq!(lossy.soc_after(kwh(31.25)).unwrap(), percent(80.0));
+    }
+
+    #[test]
+    fn a_battery_that_makes_no_sense_is_refused() {
+        let mut broken = vehicle(Some(30.0), 80.0);
+        broken.battery.efficiency = 1.2;
+        let text = broken.in_energy().unwrap_err().to_string();
+        assert_eq!(text, "efficiency is 1.2; it lies above 0 and is at most 1");
+        broken.battery.capacity = kwh(0.0);
+        let text = broken.in_energy().unwrap_err().to_string();
+        assert_eq!(text, "capacity_kwh is 0 kWh; a battery holds more than 0 kWh");
+    }
+}

@@ -1,0 +1,3 @@
+//! Prices as step functions of time.
+pub mod curve;
+pub mod table;

@@ -1,0 +1,129 @@
+//! From a wall clock to an instant. Gaps and folds are decided here only.
+use chrono::{DateTime, Days, MappedLocalTime, NaiveDateTime, NaiveTime, Offset, TimeZone, Utc};
+use chrono_tz::{GapInfo, Tz};
+
+/// What the clocks of a zone make of a local time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Showing {
+    /// Clocks show it once.
+    Once(DateTime<Utc>),
+    /// Clocks show it twice: the hour is repeated in autumn.
+    Twice {
+        /// The first showing.
+        first: DateTime<Utc>,
+        /// The second showing.
+        second: DateTime<Utc>,
+    },
+    /// Clocks skip it. The instant takes the offset before the jump.
+    Never {
+        /// The local time read with the offset that held before the jump.
+        before_jump: DateTime<Utc>,
+    },
+}
+
+/// How often, and when, clocks in `time_zone` show `local`.
+#[must_use]
+pub fn showing(local: NaiveDateTime, time_zone: Tz) -> Showing {
+    match time_zone.from_local_datetime(&local) {
+        MappedLocalTime::Single(only) => Showing::Once(only.to_utc()),
+        MappedLocalTime::Ambiguous(first, second) => {
+            Showing::Twice { first: first.to_utc(), second: second.to_utc() }
+        }
+        MappedLocalTime::None => {
+            // A skipped time lies in a gap, and every gap begins.
+            let before = GapInfo::new(&local, &time_zone).and_then(|gap| gap.begin);
+            let local = before.map_or(local, |(_, offset)| local - offset.fix());
+            Showing::Never { before_jump: local.and_utc() }
+        }
+    }
+}
+
+/// The instant at which clocks in `time_zone` show `local`.
+///
+/// A time that clocks show twice is its first showing. A time that they skip
+/// takes the offset before the jump, so it lies as far after the jump as it
+/// would have lain in the missing hour.
+///
+/// # Example: the two surprises of a year in Oslo
+///
+/// ```
+/// use slackwater_engine::time::civil::instant_of;
+/// let oslo = "Europe/Oslo".parse().unwrap();
+/// let skipped = instant_of("2026-03-29T02:30:00".parse().unwrap(), oslo);
+/// let doubled = instant_of("2026-10-25T02:30:00".parse().unwrap(), oslo);
+/// assert_eq!(skipped.to_rfc3339(), "2026-03-29T01:30:00+00:00");
+/// assert_eq!(doubled.to_rfc3339(), "2026-10-25T00:30:00+00:00");
+/// ```
+#[must_use]
+pub fn instant_of(local: NaiveDateTime, time_zone: Tz) -> DateTime<Utc> {
+    match showing(local, time_zone) {
+        Showing::Once(at) | Showing::Twice { first: at, .. } => at,
+        Showing::Never { before_jump } => before_jump,
+    }
+}
+
+/// The wall clock in `time_zone` at an instant.
+#[must_use]
+pub fn local_of(at: DateTime<Utc>, time_zone: Tz) -> NaiveDateTime {
+    at.with_timezone(&time_zone).naive_local()
+}
+
+/// The instants, strictly after `now`, at which clocks in `time_zone` show
+/// `time`, one for each local date.
+pub(crate) fn occurrences(
+    time: NaiveTime,
+    time_zone: Tz,
+    now: DateTime<Utc>,
+) -> impl Iterator<Item = DateTime<Utc>> {
+    let today = local_of(now, time_zone).date();
+    // A zone can jump over a whole day, and a skipped time may fall on the
+    // next one: starting a day early misses nothing.
+    let first = today.checked_sub_days(Days::new(1)).unwrap_or(today);
+    first
+        .iter_days()
+        .map(move |date| instant_of(date.and_time(time), time_zone))
+        .filter(move |at| *at > now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeDelta;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_doubled_time_names_both_showings() {
+        let local = "2023-10-29T02:15:00".parse().unwrap();
+        assert_eq!(
+            showing(local, chrono_tz::Europe::Brussels),
+            Showing::Twice {
+                first: at("2023-10-29T00:15:00Z"),
+                second: at("2023-10-29T01:15:00Z")
+            }
+        );
+    }
+
+    #[test]
+    fn a_skipped_date_still_has_an_instant() {
+        // Samoa crossed the date line: 30 December 2011 never happened there.
+        let local = "2011-12-30T07:00:00".parse().unwrap();
+        let Showing::Never { before_jump } = showing(local, chrono_tz::Pacific::Apia) else {
+            panic!("clocks in Apia skipped the day");
+        };
+        assert_eq!(before_jump, at("2011-12-30T17:00:00Z"));
+    }
+
+    #[test]
+    fn local_and_back_is_the_identity_off_the_fold() {
+        for zone in [chrono_tz::Europe::Oslo, chrono_tz::Australia::Lord_Howe] {
+            for hour in 0..24 * 400 {
+                let now = at("2026-01-01T00:00:00Z") + TimeDelta::hours(hour);
+                let back = instant_of(local_of(now, zone), zone);
+                assert!(back == now || now - back <= TimeDelta::hours(1), "{now} in {zone}");
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Instants, periods, and the one place where wall clocks become instants.
+//!
+//! Every period is half open, `[start, end)`. Instants are kept to the
+//! microsecond; finer digits are dropped.
+pub mod civil;
+pub mod deadline;
+pub mod horizon;
+pub(crate) mod instant;

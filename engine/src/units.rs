@@ -1,0 +1,314 @@
+//! Quantities with a unit. The only module where a bare number meets one.
+//!
+//! Each quantity is a finite number of a sensible size behind a private field: built by
+//! `from_<unit>`, read by `as_<unit>`, and written as a literal by a short
+//! function ([`kw`], [`kwh`], [`per_kwh`], [`percent`]) in tests and examples.
+//! Products that mean something are methods: [`Power::over`], [`Price::of`].
+use std::cmp::Ordering;
+use std::ops::{Add, Neg, Sub};
+
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+
+/// Microseconds in an hour. Instants are kept to the microsecond.
+pub(crate) const MICROS_PER_HOUR: f64 = 3.6e9;
+
+/// Largest power, in kW: a hundred times a power station. Beyond it a
+/// nanosecond of charging would no longer be next to nothing.
+const POWER_MAX: f64 = 1e7;
+
+/// Largest energy or price. It keeps every product finite.
+const MAGNITUDE_MAX: f64 = 1e12;
+
+/// Why a number is not a quantity.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum UnitError {
+    /// NaN or infinite.
+    #[error("{value} {unit} is not a finite number")]
+    NotFinite {
+        /// The number as given.
+        value: f64,
+        /// Its unit, such as `kWh`.
+        unit: &'static str,
+    },
+    /// Beyond any vehicle, grid or currency; products of such numbers overflow.
+    #[error("{value} {unit} is beyond {most:e}")]
+    TooLarge {
+        /// The number as given.
+        value: f64,
+        /// Its unit, such as `kWh`.
+        unit: &'static str,
+        /// Largest number of this quantity.
+        most: f64,
+    },
+    /// A percentage below 0 or above 100.
+    #[error("{value} % is outside 0 to 100 %")]
+    OutsidePercent {
+        /// The number as given.
+        value: f64,
+    },
+}
+
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident, $from:ident, $read:ident, $literal:ident, $unit:literal, $most:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
+        #[serde(try_from = "f64", into = "f64")]
+        pub struct $name(f64);
+
+        impl $name {
+            /// Nothing.
+            pub const ZERO: Self = Self(0.0);
+
+            #[doc = concat!("A quantity of `value` ", $unit, ".")]
+            ///
+            /// # Errors
+            /// `value` is NaN, infinite, or larger than any such quantity is.
+            pub fn $from(value: f64) -> Result<Self, UnitError> {
+                if !value.is_finite() {
+                    Err(UnitError::NotFinite { value, unit: $unit })
+                } else if value.abs() > $most {
+                    Err(UnitError::TooLarge { value, unit: $unit, most: $most })
+                } else {
+                    // Adding zero turns -0.0 into 0.0: one zero, one bit pattern.
+                    Ok(Self(value + 0.0))
+                }
+            }
+
+            #[doc = concat!("The quantity as a number of ", $unit, ".")]
+            #[must_use]
+            pub const fn $read(self) -> f64 {
+                self.0
+            }
+
+            /// The smaller of the two.
+            #[must_use]
+            pub const fn min(self, other: Self) -> Self {
+                Self(self.0.min(other.0))
+            }
+
+            /// The larger of the two.
+            #[must_use]
+            pub const fn max(self, other: Self) -> Self {
+                Self(self.0.max(other.0))
+            }
+
+            /// The order of the numbers, total because none is NaN.
+            #[must_use]
+            pub fn total_cmp(&self, other: &Self) -> Ordering {
+                self.0.total_cmp(&other.0)
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                Self(self.0 - other.0)
+            }
+        }
+
+        impl Neg for $name {
+            type Output = Self;
+            fn neg(self) -> Self {
+                Self(0.0 - self.0)
+            }
+        }
+
+        impl TryFrom<f64> for $name {
+            type Error = UnitError;
+            fn try_from(value: f64) -> Result<Self, UnitError> {
+                Self::$from(value)
+            }
+        }
+
+        impl From<$name> for f64 {
+            fn from(quantity: $name) -> f64 {
+                quantity.0
+            }
+        }
+
+        #[doc = concat!("A literal of `value` ", $unit, ", for tests and examples.")]
+        ///
+        /// # Panics
+        /// `value` is NaN or infinite.
+        #[must_use]
+        pub const fn $literal(value: f64) -> $name {
+            assert!(value.is_finite(), "a literal is finite");
+            $name(value + 0.0)
+        }
+    };
+}
+
+quantity!(
+    /// Electric power in kW. Positive charges, negative discharges.
+    Power, from_kw, as_kw, kw, "kW", POWER_MAX
+);
+quantity!(
+    /// Energy in kWh, at the plug unless a name says `stored`.
+    Energy, from_kwh, as_kwh, kwh, "kWh", MAGNITUDE_MAX
+);
+quantity!(
+    /// Price in units of the currency per kWh. May be negative.
+    Price, from_per_kwh, as_per_kwh, per_kwh, "per kWh", MAGNITUDE_MAX
+);
+quantity!(
+    /// An amount of money in units of the currency. Positive is paid.
+    Money, from_amount, as_amount, money, "units of currency", f64::MAX
+);
+
+impl Power {
+    /// Energy that this power moves in `length`.
+    #[must_use]
+    pub fn over(self, length: TimeDelta) -> Energy {
+        // Exact for whole microseconds up to 285 years.
+        self.over_micros(length.num_microseconds().unwrap_or(i64::MAX))
+    }
+
+    /// Energy that this power moves in so many microseconds.
+    pub(crate) fn over_micros(self, micros: i64) -> Energy {
+        Energy(self.0 * (micros as f64) / MICROS_PER_HOUR)
+    }
+
+    /// Microseconds that this power needs to move `energy`; infinite at zero power.
+    pub(crate) fn micros_for(self, energy: Energy) -> f64 {
+        self.micros_for_kwh(energy.0)
+    }
+
+    /// The same for a bare number of kWh.
+    #[inline(always)]
+    pub(crate) fn micros_for_kwh(self, energy_kwh: f64) -> f64 {
+        if energy_kwh <= 0.0 { 0.0 } else { energy_kwh / self.0 * MICROS_PER_HOUR }
+    }
+}
+
+impl Price {
+    /// What `energy` costs at this price.
+    #[must_use]
+    pub fn of(self, energy: Energy) -> Money {
+        Money(self.0 * energy.0)
+    }
+}
+
+/// A share of the usable battery capacity, from 0 to 100. Never a fraction.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Percent(f64);
+
+impl Percent {
+    /// An empty battery.
+    pub const ZERO: Self = Self(0.0);
+    /// A full battery.
+    pub const FULL: Self = Self(100.0);
+
+    /// A percentage.
+    ///
+    /// # Errors
+    /// `value` is NaN, below 0 or above 100.
+    pub fn from_percent(value: f64) -> Result<Self, UnitError> {
+        if (0.0..=100.0).contains(&value) {
+            Ok(Self(value + 0.0))
+        } else if value.is_finite() {
+            Err(UnitError::OutsidePercent { value })
+        } else {
+            Err(UnitError::NotFinite { value, unit: "%" })
+        }
+    }
+
+    /// The percentage as a number from 0 to 100.
+    #[must_use]
+    pub const fn as_percent(self) -> f64 {
+        self.0
+    }
+
+    /// The smaller of the two.
+    #[must_use]
+    pub const fn min(self, other: Self) -> Self {
+        Self(self.0.min(other.0))
+    }
+
+    /// Stored energy at this state of charge in a battery of `capacity`.
+    #[must_use]
+    pub fn of(self, capacity: Energy) -> Energy {
+        Energy(capacity.0 * self.0 / 100.0)
+    }
+
+    /// State of charge of a battery of `capacity` that stores `stored`.
+    ///
+    /// Zero capacity is empty at any level; the answer is kept in 0 to 100.
+    #[must_use]
+    pub fn filled(stored: Energy, capacity: Energy) -> Self {
+        if capacity.0 <= 0.0 {
+            return Self::ZERO;
+        }
+        Self((stored.0 / capacity.0 * 100.0).clamp(0.0, 100.0))
+    }
+}
+
+impl TryFrom<f64> for Percent {
+    type Error = UnitError;
+    fn try_from(value: f64) -> Result<Self, UnitError> {
+        Self::from_percent(value)
+    }
+}
+
+impl From<Percent> for f64 {
+    fn from(percent: Percent) -> f64 {
+        percent.0
+    }
+}
+
+/// A literal percentage, for tests and examples.
+///
+/// # Panics
+/// `value` is outside 0 to 100.
+#[must_use]
+pub const fn percent(value: f64) -> Percent {
+    assert!(value >= 0.0 && value <= 100.0, "a percentage lies in 0 to 100");
+    Percent(value + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn power_over_time_is_energy() {
+        assert_eq!(kw(11.0).over(TimeDelta::minutes(15)), kwh(2.75));
+        assert_eq!(kw(-4.0).over(TimeDelta::hours(2)), kwh(-8.0));
+        assert_eq!(per_kwh(-0.2).of(kwh(10.0)), money(-2.0));
+    }
+
+    #[test]
+    fn only_finite_numbers_are_quantities() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(Energy::from_kwh(bad).is_err());
+            assert!(Percent::from_percent(bad).is_err());
+            assert!(serde_json::from_str::<Power>("1e999").is_err());
+        }
+        let text = Price::from_per_kwh(f64::NAN).unwrap_err().to_string();
+        assert_eq!(text, "NaN per kWh is not a finite number");
+    }
+
+    #[test]
+    fn percent_has_a_range() {
+        assert_eq!(Percent::from_percent(100.0).unwrap(), Percent::FULL);
+        let text = Percent::from_percent(100.5).unwrap_err().to_string();
+        assert_eq!(text, "100.5 % is outside 0 to 100 %");
+        assert_eq!(percent(30.0).of(kwh(50.0)), kwh(15.0));
+        assert_eq!(Percent::filled(kwh(15.0), kwh(50.0)), percent(30.0));
+        assert_eq!(Percent::filled(kwh(15.0), kwh(0.0)), Percent::ZERO);
+    }
+
+    #[test]
+    fn negative_zero_is_zero() {
+        assert_eq!(Price::from_per_kwh(-0.0).unwrap().as_per_kwh().to_bits(), 0);
+        assert_eq!((-kwh(0.0)).as_kwh().to_bits(), 0);
+    }
+}
