@@ -1,0 +1,66 @@
+"""Measures slackwater: ``RAYON_NUM_THREADS=1 python benches/peers/part_ours.py batch-ours``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from peers import measure, numpy_batch, ours, parts
+from peers.agree import require_costs, require_energies
+from peers.parts import Outcome, Settings, Timing
+
+THREADS_VARIABLE: Final = "RAYON_NUM_THREADS"
+SINGLE_ROUNDS: Final = 20
+"""A call takes microseconds: the median is to rest on thousands of them."""
+
+
+def single(settings: Settings) -> Outcome:
+    """One call per plan over all 96 slots."""
+    fleet = settings.singles()
+    curve, stays = ours.prices(fleet), ours.stays(fleet)
+    costs = np.array([ours.plan_one(curve, stay) for stay in stays])
+    require_costs("slackwater", costs, numpy_batch.exact_costs(fleet))
+    calls: list[Callable[[], object]] = [partial(ours.plan_one, curve, stay) for stay in stays]
+    seconds = measure.each(calls, settings.repeats * SINGLE_ROUNDS)
+    return Outcome([Timing("single/slackwater", "slackwater plan_charge", 1, seconds)])
+
+
+def batch(settings: Settings) -> Outcome:
+    """From Arrow to Arrow, and the memory that the first batch of the process takes."""
+    fleet = settings.batch()
+    curve, vehicles = ours.prices(fleet), ours.table(fleet)
+    ours.release_unused()
+    measure.forget_peak()
+    before = measure.resident_bytes()
+    plans = ours.plan_batch(vehicles, curve)
+    facts = {
+        "input_bytes": vehicles.nbytes,
+        "output_bytes": plans.nbytes,
+        "peak_growth_bytes": measure.peak_bytes() - before,
+    }
+    answer = ours.summary(plans)
+    del plans
+    require_costs("slackwater", answer.cost, numpy_batch.exact_costs(fleet))
+    require_energies("slackwater", answer.energy_kwh, fleet)
+    if answer.errors or answer.shortfall_kwh.any():
+        message = f"slackwater: {answer.errors} errors, shortfall {answer.shortfall_kwh.sum()} kWh"
+        raise RuntimeError(message)
+    threads = int(os.environ[THREADS_VARIABLE])
+    seconds = measure.repeat(partial(ours.plan_batch, vehicles, curve), settings.repeats)
+    label = f"slackwater plan_batch, Arrow to Arrow, {threads} thread{'s' * (threads > 1)}"
+    timing = Timing(f"batch/slackwater-{threads}", label, len(fleet), seconds, cores=threads)
+    return Outcome([timing], facts)
+
+
+PARTS: Final = {"single-ours": single, "batch-ours": batch}
+
+if __name__ == "__main__":
+    parts.serve(PARTS)

@@ -1,0 +1,331 @@
+"""Writes ``benches/RESULTS.md`` from a side-by-side run and criterion's estimates.
+
+``python benches/peers/report.py --peers out/peers.json --date 2026-01-31``. The file is generated:
+to change a figure, measure again; to change a goal, change ``GOALS``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from peers import machine, results
+from peers.results import Figure, Run, rate_text, ratio_text, time_text
+
+CRITERION_COMMAND: Final = "cargo bench --workspace --bench '*' -- '{id}'"
+MILLION: Final = 1e6
+MICROSECOND: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One criterion benchmark.
+
+    Attributes:
+        id: As the benchmark spells it.
+        median_s: Median wall time of one iteration.
+        interval_s: Confidence interval of the median.
+        elements: What one iteration works through, where the benchmark says so.
+    """
+
+    id: str
+    median_s: float
+    interval_s: tuple[float, float]
+    elements: int | None
+
+    @property
+    def per_s(self) -> float | None:
+        """Elements per second."""
+        return self.elements / self.median_s if self.elements else None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that goals are judged by."""
+
+    run: Run
+    benches: dict[str, Bench]
+
+
+class Measured(NamedTuple):
+    """A figure that a goal is compared with, and where it comes from."""
+
+    value: float
+    text: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure to reach.
+
+    Attributes:
+        work: What is measured.
+        goal: The bound, for readers.
+        bound: The bound as a number.
+        at_least: Whether more is better.
+        measure: Finds the figure; nothing where it was not taken.
+    """
+
+    work: str
+    goal: str
+    bound: float
+    at_least: bool
+    measure: Callable[[Evidence], Measured | None]
+
+    def verdict(self, measured: Measured | None) -> str:
+        """Yes, no, or that nobody looked."""
+        if measured is None:
+            return "not measured"
+        enough = measured.value >= self.bound if self.at_least else measured.value <= self.bound
+        return "yes" if enough else "**no**"
+
+
+def _bench_rate(name: str) -> Callable[[Evidence], Measured | None]:
+    def measure(evidence: Evidence) -> Measured | None:
+        bench = evidence.benches.get(name)
+        if bench is None or bench.per_s is None:
+            return None
+        return Measured(bench.per_s, rate_text(bench.per_s), CRITERION_COMMAND.format(id=name))
+
+    return measure
+
+
+def _batch_rate(evidence: Evidence) -> Measured | None:
+    figure = evidence.run.figure("batch/slackwater-2")
+    if figure is None:
+        return None
+    return Measured(figure.plans_per_s, rate_text(figure.plans_per_s), figure.command)
+
+
+def _batch_memory(evidence: Evidence) -> Measured | None:
+    memory, figure = evidence.run.memory(), evidence.run.figure("batch/slackwater-2")
+    if memory is None or figure is None:
+        return None
+    share = memory.share_of_bound
+    return Measured(share, f"{share:.2f} of the bound", figure.command)
+
+
+def _call_time(evidence: Evidence) -> Measured | None:
+    figure = evidence.run.figure("single/slackwater")
+    if figure is None:
+        return None
+    return Measured(figure.plan_s, time_text(figure.plan_s), figure.command)
+
+
+def _ratio(prefix: str) -> Callable[[Evidence], Measured | None]:
+    """Against the fastest of the peer's variants."""
+
+    def measure(evidence: Evidence) -> Measured | None:
+        peer = evidence.run.fastest(prefix)
+        ratio = evidence.run.ratio(peer) if peer else None
+        if peer is None or ratio is None:
+            return None
+        return Measured(ratio, f"{ratio_text(ratio)} ({peer.label})", peer.command)
+
+    return measure
+
+
+GOALS: Final = (
+    Goal(
+        "engine, 1 M vehicles on a shared curve, compact output",
+        ">= 5 M/s",
+        5 * MILLION,
+        at_least=True,
+        measure=_bench_rate("batch/shared-compact/1000000"),
+    ),
+    Goal(
+        "engine, 1 M vehicles on a shared curve, dense f32 output",
+        ">= 2.5 M/s",
+        2.5 * MILLION,
+        at_least=True,
+        measure=_bench_rate("batch/shared-dense/1000000"),
+    ),
+    Goal(
+        "engine, 1 M vehicles with a curve each",
+        ">= 3 M/s",
+        3 * MILLION,
+        at_least=True,
+        measure=_bench_rate("batch/own-compact/1000000"),
+    ),
+    Goal(
+        "Arrow to Arrow from Python, shared curve, two cores",
+        ">= 3 M/s",
+        3 * MILLION,
+        at_least=True,
+        measure=_batch_rate,
+    ),
+    Goal(
+        "its peak memory",
+        "<= 3 x input + output",
+        1.0,
+        at_least=False,
+        measure=_batch_memory,
+    ),
+    Goal(
+        "one plan_charge call from Python, 96 slots",
+        "<= 20 us",
+        20 * MICROSECOND,
+        at_least=False,
+        measure=_call_time,
+    ),
+    Goal(
+        "batch, per plan and core, against direct highspy",
+        ">= 500 x",
+        500,
+        at_least=True,
+        measure=_ratio("batch/highspy-"),
+    ),
+    Goal(
+        "batch, per plan and core, against vectorised numpy",
+        ">= 7 x",
+        7,
+        at_least=True,
+        measure=_ratio("batch/numpy-"),
+    ),
+)
+
+
+def main() -> None:
+    """Reads both sources and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--peers", type=Path, required=True, help="JSON written by run.py")
+    parser.add_argument("--criterion", type=Path, default=machine.ROOT / "target" / "criterion")
+    parser.add_argument("--date", help="day of the measurement; else that of the commit")
+    parser.add_argument("--out", type=Path, default=machine.ROOT / "benches" / "RESULTS.md")
+    arguments = parser.parse_args()
+    evidence = Evidence(Run.read(arguments.peers), read_criterion(arguments.criterion))
+    arguments.out.write_text(page(evidence, arguments.date or machine.commit_date()))
+    sys.stdout.write(f"{arguments.out} written\n")
+
+
+def read_criterion(folder: Path) -> dict[str, Bench]:
+    """The last estimates of every benchmark below ``folder``, by id."""
+    benches = {}
+    for path in sorted(folder.glob("**/new/estimates.json")):
+        about: dict[str, Any] = json.loads(path.with_name("benchmark.json").read_text())
+        median: dict[str, Any] = json.loads(path.read_text())["median"]
+        interval = median["confidence_interval"]
+        benches[about["full_id"]] = Bench(
+            id=about["full_id"],
+            median_s=median["point_estimate"] / 1e9,
+            interval_s=(interval["lower_bound"] / 1e9, interval["upper_bound"] / 1e9),
+            elements=(about.get("throughput") or {}).get("Elements"),
+        )
+    return benches
+
+
+def page(evidence: Evidence, date: str) -> str:
+    """The whole of ``RESULTS.md``."""
+    run = evidence.run
+    sections = [
+        "# Results\n\nGenerated by `benches/peers/report.py`; never edited by hand.",
+        _machine(run, date),
+        _goals(evidence),
+        *(_group(run, name, title) for name, title in results.TITLES.items() if run.group(name)),
+        _memory(run),
+        _engine(evidence.benches),
+        _commands(run),
+    ]
+    if run.missing:
+        sections.append("## Not measured\n\n" + "\n".join(f"- {reason}" for reason in run.missing))
+    return "\n\n".join(sections) + "\n"
+
+
+def _machine(run: Run, date: str) -> str:
+    about = run.machine
+    rows = [
+        ("CPU", f"{about.cpu}, {about.cores} cores"),
+        ("memory", f"{about.memory_gb} GB"),
+        ("system", about.system),
+        ("compiler", about.rustc),
+        ("Python", about.python),
+        ("commit", about.commit),
+        ("date", date or "unknown"),
+        ("peers", f"`{run.command}`: {run.vehicles:,} vehicles, medians over {run.rounds} rounds"),
+        ("engine", "`cargo bench --workspace --bench '*'`, medians of criterion"),
+    ]
+    return "## Machine\n\n" + _table(["what", "value"], [list(row) for row in rows])
+
+
+def _goals(evidence: Evidence) -> str:
+    rows = []
+    for goal in GOALS:
+        measured = goal.measure(evidence)
+        text, command = (measured.text, f"`{measured.command}`") if measured else ("-", "-")
+        rows.append([goal.work, goal.goal, text, goal.verdict(measured), command])
+    return "## Goals\n\n" + _table(["work", "goal", "measured", "reached", "command"], rows)
+
+
+def _group(run: Run, name: str, title: str) -> str:
+    header = ["planner", "median per plan", "middle half", "plans/s", "per core", "ratio", "n"]
+    rows = [_row(run, figure) for figure in run.group(name)]
+    text = f"## {title}\n\n" + _table(header, rows)
+    if name in results.OURS_BY_GROUP:
+        ours = run.figure(results.OURS_BY_GROUP[name])
+        against = ours.label if ours else "slackwater, which was not measured"
+        text += f"\n\nThe ratio is the time per plan and core against {against}."
+    slots_used = run.facts.get("batch-numpy-1/slots_used")
+    if name == "batch" and slots_used is not None:
+        text += (
+            f" Plans use {slots_used:.1f} slots on average. Before any timing, costs were"
+            " compared to 1e-6 and energies to 0.1 Wh, each planner's against the same reference."
+            " numpy writes dense energies: `slot-rows` one row per slot, the others one row per"
+            " vehicle; `turned` computes by slot and turns each block."
+        )
+    return text
+
+
+def _row(run: Run, figure: Figure) -> list[str]:
+    low, high = figure.quartiles_s
+    return [
+        f"{figure.label} ({figure.detail})" if figure.detail else figure.label,
+        time_text(figure.plan_s),
+        f"{time_text(low)} to {time_text(high)}",
+        rate_text(figure.plans_per_s),
+        rate_text(1 / figure.core_s),
+        ratio_text(run.ratio(figure)),
+        str(figure.samples),
+    ]
+
+
+def _memory(run: Run) -> str:
+    memory = run.memory()
+    text = f"A batch of {run.vehicles:,}: {memory.sentence()}." if memory else "Not measured."
+    return f"## Memory, Arrow to Arrow\n\n{text}"
+
+
+def _engine(benches: dict[str, Bench]) -> str:
+    if not benches:
+        return "## Engine\n\nNot measured."
+    rows = [
+        [
+            bench.id,
+            time_text(bench.median_s),
+            f"{time_text(bench.interval_s[0])} to {time_text(bench.interval_s[1])}",
+            rate_text(bench.per_s) if bench.per_s else "-",
+        ]
+        for bench in benches.values()
+    ]
+    return "## Engine\n\n" + _table(["benchmark", "median", "95 % interval", "elements/s"], rows)
+
+
+def _commands(run: Run) -> str:
+    rows = [[figure.id, f"`{figure.command}`"] for figure in run.figures]
+    return "## Commands\n\n" + _table(["figure", "command"], rows)
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Optimal smart charging, with a proof and a reason for every plan.
+
+>>> import slackwater as sw
+>>> from datetime import UTC, datetime, timedelta
+>>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+>>> hour = timedelta(hours=1)
+>>> prices = sw.Prices.hourly(six, [0.30, 0.10, 0.20], currency="EUR")
+>>> plan = sw.plan_charge(
+...     prices, now=six, power_max_kw=7, targets=[sw.Target(by=six + 3 * hour, energy_kwh=10)]
+... )
+>>> round(plan.cost, 4), plan.shortfall_kwh, plan.certificate.is_proved
+(1.3, 0.0, True)
+"""
+
+from slackwater._engine import (
+    Certificate,
+    InputError,
+    Interval,
+    PlannedSlot,
+    Reason,
+    Requirement,
+    TargetOutcome,
+    __version__,
+)
+from slackwater.area import PlanTable, plan_batch
+from slackwater.plan import (
+    Battery,
+    Plan,
+    PowerLimit,
+    SocTarget,
+    Target,
+    plan_charge,
+    plan_duration,
+    plan_vehicle,
+)
+from slackwater.prices import Prices
+from slackwater.time import next_deadline
+
+__all__ = [
+    "Battery",
+    "Certificate",
+    "InputError",
+    "Interval",
+    "Plan",
+    "PlanTable",
+    "PlannedSlot",
+    "PowerLimit",
+    "Prices",
+    "Reason",
+    "Requirement",
+    "SocTarget",
+    "Target",
+    "TargetOutcome",
+    "__version__",
+    "next_deadline",
+    "plan_batch",
+    "plan_charge",
+    "plan_duration",
+    "plan_vehicle",
+]

@@ -1,0 +1,190 @@
+"""What all drawings of a plan share: words, colours, and the period in view."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+from zoneinfo import ZoneInfo
+
+if TYPE_CHECKING:
+    from slackwater.plan import Plan
+
+MARGIN_MIN = timedelta(minutes=15)
+MARGIN_MAX = timedelta(hours=12)
+LOOK_BACK = timedelta(hours=6)
+OPEN_END_MAX = timedelta(days=8)
+
+
+class Look(NamedTuple):
+    """How a reason for charging is drawn."""
+
+    label: str
+    colour: str
+
+
+# Found by search: under each kind of colour blindness any two differ by 25 or
+# more in CIELAB, and each has a contrast of 3 to 1 on white and on black paper.
+LOOKS = {
+    "reserve": Look("reserve, at once", "#cf8202"),
+    "missed_deadline": Look("for a missed deadline", "#b52e25"),
+    "deadline": Look("needed by a deadline", "#9d3ca8"),
+    "below_marginal_price": Look("among the cheapest", "#1f63dd"),
+    "negative_price": Look("paid to charge", "#1fa673"),
+}
+MET_COLOUR = "#12825a"
+MISSED_COLOUR = "#b52e25"
+
+
+class Marker(NamedTuple):
+    """A target in a drawing.
+
+    Attributes:
+        at: Its deadline, moved into view if it lies outside.
+        wanted_kwh: Energy wanted by then.
+        missing_kwh: Energy missing by then; 0 if the target is met.
+        reached_at: When the target is reached, if ever.
+        due: The deadline itself, if it lies before the view.
+    """
+
+    at: datetime
+    wanted_kwh: float
+    missing_kwh: float
+    reached_at: datetime | None
+    due: datetime | None
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the target is reached by its deadline."""
+        return self.missing_kwh == 0
+
+
+class View(NamedTuple):
+    """The part of a plan that is worth drawing.
+
+    Attributes:
+        start: First instant of the plan.
+        end: Last deadline, or end of charging if that is later.
+        margin: Time to show before and after it.
+        steps: Known prices as ``(start, end, price_per_kwh)``, margins
+            included, oldest first.
+        unpriced: Periods in view without a price.
+        markers: The targets.
+    """
+
+    start: datetime
+    end: datetime
+    margin: timedelta
+    steps: list[tuple[datetime, datetime, float]]
+    unpriced: list[tuple[datetime, datetime]]
+    markers: list[Marker]
+
+
+def view_of(plan: Plan) -> View | None:
+    """Choose what to draw: from the plan's start to its last deadline, not the year around it."""
+    period = _period(plan)
+    if period is None:
+        return None
+    start, end = period
+    margin = min(max((end - start) / 25, MARGIN_MIN), MARGIN_MAX)
+    first, last = start - margin, end + margin
+    steps = plan.prices.between(first, last).slots()
+    markers = [
+        Marker(
+            at=min(max(target.by or end, start), end),
+            wanted_kwh=target.wanted_kwh,
+            missing_kwh=target.shortfall_kwh,
+            reached_at=target.reached_at,
+            due=target.by if target.by is not None and target.by < start else None,
+        )
+        for target in plan.targets
+    ]
+    return View(start, end, margin, steps, _unpriced(steps, first, last), markers)
+
+
+def _period(plan: Plan) -> tuple[datetime, datetime] | None:
+    deadlines = [target.by for target in plan.targets if target.by is not None]
+    if not plan.slots:
+        if deadlines:
+            return min(deadlines) - LOOK_BACK, max(deadlines)
+        known = plan.prices.slots()
+        if not known:
+            return None
+        start = known[0][0]
+        return start, min(known[-1][1], start + timedelta(days=1))
+    start = plan.slots[0].start
+    ends = [plan.slots[0].end, *deadlines, *(interval.end for interval in plan.intervals[-1:])]
+    # A target without a deadline may use all prices there are, but a year is no picture.
+    is_open = len(deadlines) < len(plan.targets)
+    if is_open and plan.slots[-1].end - start <= OPEN_END_MAX:
+        ends.append(plan.slots[-1].end)
+    return start, max(ends)
+
+
+def _unpriced(
+    steps: list[tuple[datetime, datetime, float]], first: datetime, last: datetime
+) -> list[tuple[datetime, datetime]]:
+    ends = [first, *(end for _, end, _ in steps)]
+    starts = [*(start for start, _, _ in steps), last]
+    return [(end, start) for end, start in zip(ends, starts, strict=True) if end < start]
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Write a number with so many decimals, or with two that count if it is small."""
+    if value == 0 or abs(value) >= 10.0**-digits * 10:
+        text = f"{value:.{digits}f}"
+    else:
+        text = f"{value:.2g}" if abs(value) >= 1e-6 else "0"
+    return "0" if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+
+
+def fixed(value: float) -> str:
+    """Write a number for a column: always with two decimals."""
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "\N{MINUS SIGN}")
+
+
+def energy(kwh: float) -> str:
+    """Write an energy with its unit."""
+    text = number(kwh, 1)
+    return f"{text.removesuffix('.0')} kWh"
+
+
+def headline(plan: Plan) -> str:
+    """Tell energy, cost and savings."""
+    if plan.energy_kwh == 0:
+        return "Nothing is charged"
+    currency = plan.currency
+    text = f"{energy(plan.energy_kwh)} for {number(plan.cost)} {currency}"
+    savings = number(plan.savings)
+    if savings == "0":
+        return text
+    if plan.savings < 0:
+        return f"{text}, {number(-plan.savings)} {currency} more than at once"
+    return f"{text}, saves {savings} {currency}"
+
+
+def shortfall(plan: Plan) -> str:
+    """Tell what is missing, or nothing if all targets are met."""
+    return f"{energy(plan.shortfall_kwh)} short of a target" if plan.shortfall_kwh > 0 else ""
+
+
+def proof(plan: Plan) -> str:
+    """Tell whether nothing cheaper is proved to exist."""
+    return "proved optimal" if plan.certificate.is_proved else "not proved"
+
+
+def day(at: datetime) -> str:
+    """Write a date as people say it, such as ``Mon 5 Jan``."""
+    return f"{at:%a} {at.day} {at:%b}"
+
+
+def clock(at: datetime, zone: ZoneInfo) -> str:
+    """Write an instant on the clocks of a zone, such as ``Mon 07:00``."""
+    return f"{at.astimezone(zone):%a %H:%M}"
+
+
+def span(start: datetime, end: datetime, zone: ZoneInfo) -> str:
+    """Write a period on the clocks of a zone, the date of its end only if it differs."""
+    first, last = start.astimezone(zone), end.astimezone(zone)
+    until = f"{last:%H:%M}" if last.date() == first.date() else f"{day(last)} {last:%H:%M}"
+    return f"{day(first)} {first:%H:%M} to {until}"

@@ -1,0 +1,78 @@
+"""The commands in one program, and what each kind of failure looks like."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from slackwater._engine import InputError, __version__
+from slackwater.cli.batch import batch
+from slackwater.cli.plan import plan
+from slackwater.cli.stays import stays
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="slackwater",
+    help="Optimal smart charging, with a proof and a reason for every plan.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(plan)
+app.command()(batch)
+app.command()(stays)
+
+
+@app.callback(invoke_without_command=True)
+def slackwater(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Optimal smart charging, with a proof and a reason for every plan."""
+    if version:
+        sys.stdout.write(f"slackwater {__version__}\n")
+    elif context.invoked_subcommand is None:
+        context.get_help()
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Run a command and turn failures into one line and an exit code."""
+    words = None if arguments is None else list(arguments)
+    try:
+        code = app(args=words, prog_name="slackwater", standalone_mode=False)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except (InputError, ImportError) as error:
+        return _refuse(str(error))
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return _refuse(what)
+    except Exception as error:
+        # Typer brings its own copy of click or takes the installed one, depending
+        # on its version: a wrong option is known by what it can do.
+        if not hasattr(error, "format_message"):
+            raise
+        return _refuse(_usage(error))
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Exception) -> str:
+    text = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "slackwater"
+    return f"{text[:1].lower()}{text[1:]}; see {command} --help"
+
+
+def _refuse(message: str) -> int:
+    line = " ".join(message.split())
+    print(f"error: {line}", file=sys.stderr)
+    return 2

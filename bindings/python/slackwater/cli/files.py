@@ -1,0 +1,157 @@
+"""Tables from and to files: CSV, JSON and Parquet, by the ending of the name."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from slackwater._engine import InputError
+from slackwater.cli.clock import Clock
+
+Json: TypeAlias = Any
+
+ENDINGS = (".csv", ".json", ".parquet")
+TIMES = ("arrival", "departure")
+INSTANT = pa.timestamp("us", "UTC")
+
+
+class OutputFormat(StrEnum):
+    """Forms of an answer on stdout."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def write_table(table: pa.Table, path: Path, clock: Clock) -> None:
+    """Write rows. Times are UTC in Parquet, and wall clocks with their offset elsewhere."""
+    match path.suffix.lower():
+        case ".parquet":
+            pq.write_table(table, path)
+        case ".json":
+            path.write_text(to_json(rows_of(table, clock)), encoding="utf-8")
+        case _:
+            path.write_text(to_csv(table, clock), encoding="utf-8")
+
+
+def rows_of(table: pa.Table, clock: Clock) -> list[dict[str, Json]]:
+    """Rows as values of JSON."""
+    rows: list[dict[str, Json]] = _plain(table.to_pylist(), clock)
+    return rows
+
+
+def to_json(value: Json) -> str:
+    """JSON for people and programs."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_csv(table: pa.Table, clock: Clock) -> str:
+    """Rows as text; a cell with a list is JSON."""
+    names = table.column_names
+    cells = [[_cell(row[name]) for name in names] for row in rows_of(table, clock)]
+    columns = [
+        pa.array([row[number] for row in cells], pa.string()) for number in range(len(names))
+    ]
+    sink = io.BytesIO()
+    options = pacsv.WriteOptions(quoting_style="needed")
+    pacsv.write_csv(pa.table(columns, names=names), sink, options)
+    return sink.getvalue().decode()
+
+
+def _cell(value: Json) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _plain(value: Json, clock: Clock) -> Json:
+    if isinstance(value, datetime):
+        return clock.iso(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item, clock) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, clock) for item in value]
+    return value
+
+
+def read_vehicles(path: Path) -> pa.Table:
+    """Read the rows for :func:`slackwater.plan_batch`.
+
+    CSV has a header; JSON is a list of objects, or one object a line.
+
+    Raises:
+        InputError: The file is not what its ending says, or a time is none.
+        OSError: The file cannot be read.
+    """
+    try:
+        match path.suffix.lower():
+            case ".parquet":
+                return pq.read_table(path)
+            case ".csv":
+                return _times_parsed(path, pacsv.read_csv(path))
+            case ".json" | ".jsonl" | ".ndjson":
+                return _table_of(path, _json_rows(path))
+    except (pa.ArrowException, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    raise InputError(f"{path}: the name of a table of vehicles ends in {', '.join(ENDINGS)}")
+
+
+def _json_rows(path: Path) -> Sequence[Json]:
+    text = path.read_text(encoding="utf-8-sig")
+    if not text.lstrip().startswith("["):
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    rows: list[Json] = json.loads(text)
+    return rows
+
+
+def _table_of(path: Path, rows: Sequence[Json]) -> pa.Table:
+    parsed = []
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, entry {number}: {row!r} is no object")
+        times = {name: _time(path, number, name, row[name]) for name in TIMES if name in row}
+        if isinstance(row.get("targets"), list):
+            times["targets"] = [_target(path, number, target) for target in row["targets"]]
+        parsed.append(row | times)
+    if not parsed:
+        raise InputError(f"{path}: there is no vehicle")
+    names = list(dict.fromkeys(name for row in parsed for name in row))
+    return pa.table({name: [row.get(name) for row in parsed] for name in names})
+
+
+def _target(path: Path, number: int, target: Json) -> Json:
+    if not isinstance(target, dict):
+        raise InputError(f"{path}, entry {number}: {target!r} is no target {{by, energy_kwh}}")
+    return target | {"by": _time(path, number, "by", target.get("by"))}
+
+
+def _times_parsed(path: Path, table: pa.Table) -> pa.Table:
+    """The table with instants where arrow left text, because one of the cells is no time."""
+    for name in TIMES:
+        if name in table.column_names and pa.types.is_string(table.schema.field(name).type):
+            cells = enumerate(table.column(name).to_pylist(), start=2)
+            times = [_time(path, number, name, cell or None) for number, cell in cells]
+            position = table.column_names.index(name)
+            table = table.set_column(position, name, pa.array(times, INSTANT))
+    return table
+
+
+def _time(path: Path, number: int, name: str, value: Json) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{path}, row {number}: {name} is {value!r}, no time") from None
+    if at.tzinfo is None:
+        raise InputError(f"{path}, row {number}: {name} is {value!r}, without a UTC offset")
+    return at

@@ -1,0 +1,93 @@
+"""``slackwater stays``: driving logs as a table of vehicles."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from slackwater import io
+from slackwater.cli import options
+from slackwater.cli.clock import Clock, parse_instant
+from slackwater.cli.files import OutputFormat, rows_of, to_csv, to_json, write_table
+from slackwater.cli.plan_output import show_notes
+
+ROWS_SHOWN = 10
+
+Log = Annotated[
+    Path, typer.Argument(help="SimBEV file, or a folder with a file a vehicle.", metavar="PATH")
+]
+LogTimeZone = Annotated[
+    str, typer.Option("--time-zone", help="IANA name of the zone of the log.", metavar="ZONE")
+]
+Origin = Annotated[
+    str | None,
+    typer.Option(
+        "--origin",
+        help="Instant of the first step; it moves the log to other days.",
+        metavar="TIME",
+    ),
+]
+StepMinutes = Annotated[int, typer.Option("--step-minutes", help="Length of a step.")]
+LogCapacity = Annotated[
+    float | None,
+    typer.Option("--capacity-kwh", help="Capacity, if driving shall not tell."),
+]
+
+
+def stays(
+    log: Log,
+    *,
+    time_zone: LogTimeZone,
+    origin: Origin = None,
+    step_minutes: StepMinutes = 15,
+    capacity_kwh: LogCapacity = None,
+    form: options.Form = OutputFormat.TABLE,
+    out: options.Out = None,
+) -> None:
+    """Turn driving and parking events of SimBEV into stays for ``slackwater batch``."""
+    clock = Clock(time_zone)
+    options.check_out(out)
+    found = io.read_simbev(
+        log,
+        time_zone=time_zone,
+        origin=None if origin is None else parse_instant(origin, option="--origin"),
+        step_minutes=step_minutes,
+        capacity_kwh=capacity_kwh,
+    )
+    table = pa.table(found)
+    if out:
+        write_table(table, out, clock)
+    match form:
+        case OutputFormat.JSON:
+            sys.stdout.write(to_json(rows_of(table, clock)))
+        case OutputFormat.CSV:
+            sys.stdout.write(to_csv(table, clock))
+        case OutputFormat.TABLE:
+            _show(table, clock)
+    show_notes(found.notes)
+
+
+def _show(table: pa.Table, clock: Clock) -> None:
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown.add_column("id", no_wrap=True, max_width=26)
+    shown.add_column("where")
+    shown.add_column(f"when, {clock.name}", no_wrap=True)
+    for name in ("kWh", "kW", "arrives at"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    for row in table.slice(0, ROWS_SHOWN).to_pylist():
+        when = clock.span(row["arrival"], row["departure"])
+        numbers = (f"{row['energy_kwh']:.2f}", f"{row['power_max_kw']:g}")
+        shown.add_row(row["id"], row["location"], when, *numbers, f"{row['soc_percent']:.0f} %")
+    console = Console(highlight=False)
+    console.print(shown)
+    more = table.num_rows - ROWS_SHOWN
+    if more > 0:
+        console.print(Text(f"… and {more:,} more; --out writes them all", style="dim"))

@@ -1,0 +1,318 @@
+"""Day-ahead prices of the ENTSO-E transparency platform, as XML or as a table."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple, TypeAlias
+
+from slackwater import _engine
+from slackwater._engine import InputError
+from slackwater.io._prices import (
+    Imported,
+    Meaning,
+    PriceImport,
+    PriceRow,
+    imported,
+    prices_from_rows,
+)
+from slackwater.io._text import (
+    ClockTime,
+    StrPath,
+    TextTable,
+    numbers_of,
+    parse_clock_time,
+    parse_table,
+    plain_number,
+    read_text,
+)
+from slackwater.io._xml import Element, parse_xml
+from slackwater.io.prices_csv import unit_in
+
+_MINUTES = {"PT15M": 15, "PT30M": 30, "PT60M": 60, "PT1H": 60}
+_UNITS = {"MWH": "MWh", "KWH": "kWh"}
+_REPEATING = "A03"
+_EMPTY = ("", "-", "n/e", "N/A")
+_POSITION = re.compile(r"[0-9]{1,9}")
+
+Point: TypeAlias = tuple[int, int, float | None]
+Period: TypeAlias = tuple[int, datetime, datetime, int, bool, list[Point]]
+
+
+class _Choice(NamedTuple):
+    """Which of several series in one file is meant."""
+
+    sequence: str | None
+    resolution: str | None
+    area: str | None
+
+
+def read_entsoe(
+    path: StrPath,
+    *,
+    time_zone: str | None = None,
+    currency: str | None = None,
+    repeats_missing: bool | None = None,
+    sequence: str | None = None,
+    resolution: str | None = None,
+    area: str | None = None,
+) -> PriceImport:
+    """Read day-ahead prices from the platform's XML, or from its tables.
+
+    XML counts positions in periods of UTC. A position without a point is a
+    gap, unless the series is of curve type A03, which leaves out a position
+    whose price is that of the one before; a note says how many there were.
+
+    A table has one column ``MTU`` with start and end. If it shows UTC that
+    is all; if it shows a wall clock, say whose with ``time_zone``. Rows of
+    the autumn night marked ``(CEST)`` and ``(CET)`` are taken at their word,
+    unmarked ones by their order.
+
+    Args:
+        path: The file. XML starts with ``<``.
+        time_zone: For a table on a wall clock: IANA name of its zone, such
+            as ``"Europe/Brussels"`` where the header says CET/CEST.
+        currency: Code of the currency. Without it, the file must say.
+        repeats_missing: For XML: whether a position without a point repeats
+            the price before. Without it, each series' curve type decides.
+        sequence: The auction to read where a file has several, as ``"1"`` or
+            as the table writes it.
+        resolution: For XML that has the same time twice: ``"PT15M"`` or
+            ``"PT60M"``.
+        area: The area to read where a file has several.
+
+    Returns:
+        Prices per kWh, gaps and notes.
+
+    Raises:
+        InputError: The document holds no prices, a position or time makes no
+            sense, or several series cover the same time.
+
+    Example:
+        A day of quarter hours, of which the document leaves out repetitions:
+
+        >>> from slackwater import io, samples
+        >>> day = io.read_entsoe(samples.ENTSOE_DAY)
+        >>> day
+        <PriceImport: 96 slots in EUR, 0 gaps, 1 note>
+        >>> len(io.read_entsoe(samples.ENTSOE_DAY, repeats_missing=False).gaps)
+        5
+    """
+    text = read_text(path)
+    choice = _Choice(sequence, resolution, area)
+    if text.lstrip().startswith("<"):
+        return _read_xml(str(path), text, currency, choice, repeats_missing=repeats_missing)
+    return _read_table(parse_table(str(path), text), time_zone, currency, choice)
+
+
+# --------------------------------------------------------------------- XML
+
+
+@dataclass(frozen=True)
+class _Series:
+    """A period of a time series, and what the series says of it."""
+
+    element: Element
+    period: Element
+    resolution: str
+
+    @property
+    def sequence(self) -> str | None:
+        return self.element.value("classificationSequence_AttributeInstanceComponent.position")
+
+    @property
+    def area(self) -> str | None:
+        return self.element.value("in_Domain.mRID")
+
+    @property
+    def currency(self) -> str | None:
+        return self.element.value("currency_Unit.name")
+
+    @property
+    def energy(self) -> str:
+        return self.element.value("price_Measure_Unit.name") or "MWH"
+
+    @property
+    def repeats_missing(self) -> bool:
+        return self.element.value("curveType") == _REPEATING
+
+
+def _read_xml(
+    path: str,
+    text: str,
+    currency: str | None,
+    choice: _Choice,
+    *,
+    repeats_missing: bool | None,
+) -> PriceImport:
+    root = parse_xml(path, text)
+    everything = list(_series_in(path, root))
+    wanted = [series for series in everything if _is_wanted(series, choice)]
+    if not wanted:
+        reason = root.value("Reason", "text")
+        found = reason or _describe(everything) or "no TimeSeries"
+        raise InputError(f"{path}: the document holds no such prices: {found}")
+    code = currency or _only(path, "currency", {series.currency for series in wanted})
+    if any(series.currency not in {None, code} for series in wanted):
+        raise InputError(f"{path}: prices are not in {code}; found: {_describe(wanted)}")
+    energy = _only(path, "price_Measure_Unit", {series.energy for series in wanted})
+    if energy not in _UNITS:
+        raise InputError(f"{path}: prices are per {energy}, neither MWH nor KWH")
+    periods = [_period_of(path, series, repeats_missing=repeats_missing) for series in wanted]
+
+    def call() -> Imported:
+        unit = f"{code}/{_UNITS[energy]}"
+        return _engine.prices_from_point_periods(periods, currency=code, unit=unit)
+
+    return imported(path, call, hint=_hint(wanted))
+
+
+def _series_in(path: str, root: Element) -> Iterator[_Series]:
+    for element in root.all("TimeSeries"):
+        for period in element.all("Period"):
+            resolution = period.value("resolution")
+            if resolution not in _MINUTES:
+                raise InputError(
+                    f"{path}, row {period.line}: the resolution {resolution} is none of "
+                    f"{', '.join(_MINUTES)}"
+                )
+            yield _Series(element, period, resolution)
+
+
+def _is_wanted(series: _Series, choice: _Choice) -> bool:
+    return (
+        choice.sequence in {None, series.sequence}
+        and choice.resolution in {None, series.resolution}
+        and choice.area in {None, series.area}
+    )
+
+
+def _only(path: str, what: str, found: set[str | None]) -> str:
+    if len(found) == 1 and (value := next(iter(found))):
+        return value
+    names = ", ".join(str(name) for name in sorted(found, key=str))
+    raise InputError(f"{path}: the document does not have one {what}, but {names}")
+
+
+def _describe(found: list[_Series]) -> str:
+    kinds = {
+        f"{series.resolution}, sequence {series.sequence}, area {series.area}, {series.currency}"
+        for series in found
+    }
+    return "; ".join(sorted(kinds))
+
+
+def _hint(found: list[_Series]) -> str:
+    kinds = _describe(found)
+    return f" (choose by sequence=, resolution= or area= among: {kinds})" if ";" in kinds else ""
+
+
+def _period_of(path: str, series: _Series, *, repeats_missing: bool | None) -> Period:
+    period = series.period
+    repeats = series.repeats_missing if repeats_missing is None else repeats_missing
+    return (
+        period.line,
+        _instant(path, period, "start"),
+        _instant(path, period, "end"),
+        _MINUTES[series.resolution],
+        repeats,
+        [_point(path, point) for point in period.all("Point")],
+    )
+
+
+def _instant(path: str, period: Element, name: str) -> datetime:
+    text = period.value("timeInterval", name)
+    found = parse_clock_time(text) if text else None
+    if found is None or found.time.tzinfo is None:
+        raise InputError(
+            f"{path}, row {period.line}: the period's {name} is {text}, no time in UTC"
+        )
+    return found.time
+
+
+def _point(path: str, point: Element) -> Point:
+    position, price = point.value("position"), point.value("price.amount")
+    if position is None or not _POSITION.fullmatch(position):
+        raise InputError(f"{path}, row {point.line}: the position is {position}, no number")
+    value = plain_number(price) if price else None
+    if price and value is None:
+        raise InputError(f"{path}, row {point.line}: the price is {price!r}, no number")
+    return point.line, int(position), value
+
+
+# ------------------------------------------------------------------- tables
+
+
+def _read_table(
+    table: TextTable, time_zone: str | None, currency: str | None, choice: _Choice
+) -> PriceImport:
+    time = _column_starting(table, "MTU")
+    price = _column_starting(table, "Day-ahead Price")
+    if choice.resolution is not None:
+        raise InputError(f"{table.path}: resolution= is for XML; a table has one")
+    in_utc = "UTC" in table.header[time]
+    if time_zone is None and not in_utc:
+        name = table.header[time]
+        raise InputError(
+            f"{table.path}: column {name!r} shows a wall clock; say its time_zone=, "
+            "such as Europe/Brussels for CET/CEST"
+        )
+    kept, hint = _filtered(table, choice)
+    unit = unit_in(table.header[price])
+    code = currency or (unit or "").partition("/")[0].upper() or _column_currency(kept)
+    meaning = Meaning("UTC" if in_utc else time_zone or "UTC", code, unit or f"{code}/MWh")
+    rows = []
+    for row, value in zip(kept.rows, numbers_of(kept, price, empty=_EMPTY), strict=True):
+        start, end = _start_and_end(kept, row.cells[time], row.number)
+        rows.append(PriceRow(row.number, start, end, value))
+    return prices_from_rows(table.path, rows, meaning, hint=hint)
+
+
+def _column_starting(table: TextTable, start: str) -> int:
+    found = [name for name in table.header if name.lower().startswith(start.lower())]
+    if len(found) == 1:
+        return table.column(found[0])
+    raise InputError(
+        f"{table.path}: {len(found)} columns are called {start}..., not one; found: {table.found()}"
+    )
+
+
+def _column_currency(table: TextTable) -> str:
+    if "Currency" not in table.header:
+        raise InputError(f"{table.path}: the file names no currency; say currency=")
+    column = table.column("Currency")
+    return _only(table.path, "currency", {row.cells[column] for row in table.rows})
+
+
+def _filtered(table: TextTable, choice: _Choice) -> tuple[TextTable, str]:
+    """The rows of the series that is wanted, and a hint if others may be."""
+    rows, hint = table.rows, ""
+    for name, wanted in (("Sequence", choice.sequence), ("Area", choice.area)):
+        if name not in table.header:
+            if wanted is not None:
+                raise InputError(f"{table.path}: no column {name!r}; found: {table.found()}")
+            continue
+        column = table.column(name)
+        found = ", ".join(sorted({repr(row.cells[column]) for row in rows}))
+        if wanted is None:
+            if "," in found:
+                hint = f"{hint} (choose by {name.lower()}= among: {found})"
+            continue
+        rows = tuple(row for row in rows if row.cells[column] in {wanted, f"{name} {wanted}"})
+        if not rows:
+            raise InputError(f"{table.path}: no row has {name} {wanted!r}; found: {found}")
+    return TextTable(table.path, table.header, rows), hint
+
+
+def _start_and_end(table: TextTable, cell: str, number: int) -> tuple[ClockTime, ClockTime]:
+    start, _, end = cell.partition(" - ")
+    # The platform writes the day first, with slashes or dots.
+    times = [parse_clock_time(text.strip(), day_first=True) for text in (start, end)]
+    match times:
+        case [ClockTime() as first, ClockTime() as last]:
+            return first, last
+        case _:
+            raise InputError(
+                f"{table.path}, row {number}: {cell!r} is not start and end such as "
+                "31/01/2026 18:00 - 31/01/2026 19:00"
+            )

@@ -1,0 +1,422 @@
+"""Plans of one vehicle: the cheapest energy before every deadline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from slackwater import _engine
+from slackwater import html as _html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime, timedelta
+
+    from matplotlib.figure import Figure
+
+    from slackwater._engine import Certificate, Interval, PlannedSlot, Reason, TargetOutcome
+    from slackwater.prices import Prices
+
+AfterDeadline = Literal["continue", "stop"]
+
+
+class Target(NamedTuple):
+    """Energy wanted by a deadline.
+
+    Targets are levels counted from ``now``, not portions: 10 kWh by six and
+    30 kWh by nine is 30 kWh in all.
+
+    Attributes:
+        by: The deadline, aware; ``None`` is the end of the known prices.
+        energy_kwh: Energy at the plug.
+    """
+
+    by: datetime | None
+    energy_kwh: float
+
+
+class SocTarget(NamedTuple):
+    """A state of charge wanted by a deadline.
+
+    Attributes:
+        by: The deadline, aware; ``None`` is the end of the known prices.
+        soc_percent: State of charge; ``None`` is the charge limit.
+    """
+
+    by: datetime | None
+    soc_percent: float | None = None
+
+
+class PowerLimit(NamedTuple):
+    """A period with a power limit of its own.
+
+    Attributes:
+        start: First instant, aware.
+        end: First instant after it.
+        power_max_kw: Highest power; 0 forbids charging.
+    """
+
+    start: datetime
+    end: datetime
+    power_max_kw: float
+
+
+class Battery(NamedTuple):
+    """What is known of a vehicle's battery.
+
+    Attributes:
+        capacity_kwh: Usable energy of a full battery.
+        soc_percent: State of charge now; ``None`` if it is not known.
+        charge_limit_percent: Where the vehicle stops charging by itself.
+        efficiency: Stored energy per energy at the plug, above 0, at most 1.
+        soc_fallback_percent: What to assume where the state of charge is not
+            known. Without it such a vehicle is refused, never read as empty.
+    """
+
+    capacity_kwh: float
+    soc_percent: float | None
+    charge_limit_percent: float = 100.0
+    efficiency: float = 1.0
+    soc_fallback_percent: float | None = None
+
+
+class Plan:
+    """The cheapest way to do what was asked. Cannot be changed.
+
+    An unmet wish is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
+    exception.
+    """
+
+    __slots__ = ("_native", "_prices")
+    _native: _engine.Plan
+    _prices: Prices
+
+    def __init__(self, native: _engine.Plan, prices: Prices) -> None:
+        """Wrap a plan of the engine; plans come from the functions of this module."""
+        object.__setattr__(self, "_native", native)
+        object.__setattr__(self, "_prices", prices)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a plan cannot be changed."""
+        message = f"a Plan cannot be changed: {name}"
+        raise AttributeError(message)
+
+    @property
+    def cost(self) -> float:
+        """Cost of the energy, in units of the currency."""
+        return self._native.cost
+
+    @property
+    def energy_kwh(self) -> float:
+        """Energy bought, in kWh at the plug."""
+        return self._native.energy_kwh
+
+    @property
+    def shortfall_kwh(self) -> float:
+        """Most energy missing at any deadline, in kWh; 0 if all targets are met."""
+        return self._native.shortfall_kwh
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Charging periods at full power, in time order, in UTC."""
+        return self._native.intervals
+
+    @property
+    def slots(self) -> list[PlannedSlot]:
+        """All slots that the plan could use, with the energy bought in each."""
+        return self._native.slots
+
+    @property
+    def targets(self) -> list[TargetOutcome]:
+        """What becomes of each target, in the order they were given."""
+        return self._native.targets
+
+    @property
+    def marginal_price_per_kwh(self) -> float | None:
+        """Price of the next kWh before the last deadline; ``None`` without room."""
+        return self._native.marginal_price_per_kwh
+
+    @property
+    def baseline_cost(self) -> float:
+        """Cost of the same energy at full power from plug-in."""
+        return self._native.baseline_cost
+
+    @property
+    def savings(self) -> float:
+        """Baseline cost minus cost; negative if smart charging cost more."""
+        return self._native.savings
+
+    @property
+    def unpriced_hours(self) -> float:
+        """Time before the last deadline without a known price, never used, in hours."""
+        return self._native.unpriced_hours
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof: cost, bound and gap, with the marginal prices behind them."""
+        return self._native.certificate
+
+    @property
+    def soc_is_assumed(self) -> bool:
+        """Whether the state of charge was not known and the fallback was taken."""
+        return self._native.soc_is_assumed
+
+    @property
+    def currency(self) -> str:
+        """Currency of all amounts."""
+        return self._prices.currency
+
+    @property
+    def prices(self) -> Prices:
+        """The prices that the plan was made for."""
+        return self._prices
+
+    def energy_kwh_by(self, at: datetime) -> float:
+        """Sum up the energy bought before an instant, in kWh."""
+        return self._native.energy_kwh_by(at)
+
+    def soc_percent_by(self, at: datetime) -> float | None:
+        """Tell the state of charge at an instant; ``None`` if no battery was given."""
+        return self._native.soc_percent_by(at)
+
+    def explain(self, *, time_zone: str = "UTC") -> list[Reason]:
+        """Give a reason for each period of charging, in time order.
+
+        Args:
+            time_zone: IANA name of the zone in whose wall clock the sentences
+                speak. The fields themselves are in UTC.
+
+        Raises:
+            InputError: The time zone is unknown.
+        """
+        return self._native.explain(time_zone=time_zone)
+
+    def plot(self, *, time_zone: str = "UTC") -> Figure:
+        """Draw prices, charging, state of charge and deadlines with matplotlib.
+
+        Args:
+            time_zone: IANA name of the zone of the time axis.
+
+        Raises:
+            ImportError: matplotlib is not installed (``slackwater[plot]``).
+        """
+        from slackwater.plot import plot_plan  # noqa: PLC0415  matplotlib is an optional extra
+
+        return plot_plan(self, time_zone=time_zone)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the slots of the plan to an Arrow library."""
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything, proof included."""
+        return isinstance(other, Plan) and self._native == other._native
+
+    def __hash__(self) -> int:
+        """Hash by energy and cost."""
+        return hash((self.energy_kwh, self.cost))
+
+    def __repr__(self) -> str:
+        """Tell energy, cost, savings and shortfall in one line."""
+        proof = "proved optimal" if self.certificate.is_proved else "not proved"
+        short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
+        return (
+            f"Plan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
+            f"in {len(self.intervals)} intervals, saves {self.savings:.4f}{short}, {proof})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Draw the plan as a small table for notebooks."""
+        return _html.plan(self)
+
+
+def plan_charge(
+    prices: Prices,
+    *,
+    now: datetime,
+    power_max_kw: float,
+    targets: Iterable[Target | tuple[datetime | None, float]],
+    until: datetime | None = None,
+    reserve_kwh: float = 0.0,
+    energy_max_kwh: float | None = None,
+    power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
+    after_deadline: AfterDeadline = "continue",
+) -> Plan:
+    """Plan the cheapest charging that meets every target.
+
+    Exact: the plan carries a proof that no other is cheaper. Of two slots
+    with one price the earlier is used, and a partly used slot from its start.
+    Time without a price is not used.
+
+    A target that cannot be met is no error: everything possible is charged
+    before its deadline, ``shortfall_kwh`` says what is missing then, and
+    charging goes on until the target is reached.
+
+    Args:
+        prices: What a kWh costs.
+        now: Plug-in time or the present, aware: the first usable instant.
+        power_max_kw: Highest power, in kW.
+        targets: Energy wanted by deadlines, in any order.
+        until: When the vehicle leaves; nothing is charged after it.
+        reserve_kwh: Energy charged at once, at any price.
+        energy_max_kwh: Most energy the battery can take. Beyond the targets it
+            is bought only at negative prices, and only if this is given.
+        power_limits: Periods with a lower power limit, without overlap.
+        after_deadline: Whether charging for a missed target goes on
+            (``"continue"``) or ends at its deadline (``"stop"``).
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: A number is negative, NaN, infinite or beyond all measure;
+            power limits overlap; ``energy_max_kwh`` is below a target.
+        TypeError: A time has no zone.
+
+    Example:
+        Three hours at 0.30, 0.10 and 0.20. A 7 kW charger covers 10 kWh with
+        all of the second hour and 3 kWh of the third:
+
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Prices
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.hourly(six, [0.30, 0.10, 0.20], currency="EUR")
+        >>> nine = six + timedelta(hours=3)
+        >>> plan = plan_charge(prices, now=six, power_max_kw=7, targets=[Target(nine, 10)])
+        >>> plan
+        Plan(10 kWh for 1.3000 EUR in 1 intervals, saves 1.1000, proved optimal)
+        >>> print(plan.explain()[0].sentence)
+        Mon 19:00 to Mon 20:25: 10 kWh for 1.3, because 0.2 is among the cheapest \
+before Mon 21:00; the next kWh would come Mon 20:25 at 0.2.
+    """
+    native = _engine.plan_charge(
+        prices._native,
+        now=now,
+        power_max_kw=power_max_kw,
+        targets=list(targets),
+        until=until,
+        reserve_kwh=reserve_kwh,
+        energy_max_kwh=energy_max_kwh,
+        power_limits=list(power_limits),
+        after_deadline=after_deadline,
+    )
+    return Plan(native, prices)
+
+
+def plan_vehicle(
+    prices: Prices,
+    *,
+    now: datetime,
+    power_max_kw: float,
+    battery: Battery,
+    targets: Iterable[SocTarget | tuple[datetime | None, float | None]],
+    until: datetime | None = None,
+    reserve_percent: float = 0.0,
+    fill_when_negative: bool = False,
+    power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
+    after_deadline: AfterDeadline = "continue",
+) -> Plan:
+    """Plan the cheapest charging that brings a battery where it should be.
+
+    As :func:`plan_charge`, in percent. Targets and the reserve are cut at the
+    charge limit. A vehicle that is above a wish is left there: it is never
+    discharged.
+
+    Args:
+        prices: What a kWh costs.
+        now: Plug-in time or the present, aware.
+        power_max_kw: Highest power at the plug, in kW.
+        battery: Capacity, state of charge, charge limit, efficiency.
+        targets: States of charge wanted by deadlines, in any order.
+        until: When the vehicle leaves; nothing is charged after it.
+        reserve_percent: State of charge reached at once, at any price.
+        fill_when_negative: Whether negative prices may fill the battery up to
+            its charge limit, beyond the targets.
+        power_limits: Periods with a lower power limit, without overlap.
+        after_deadline: As in :func:`plan_charge`.
+
+    Returns:
+        The plan; ``soc_percent_by`` tells the state of charge at any time.
+
+    Raises:
+        InputError: A percentage is outside 0 to 100, the capacity is not
+            positive, the state of charge is unknown and no fallback is given,
+            or as :func:`plan_charge`.
+        TypeError: A time has no zone.
+
+    Example:
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Prices
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.hourly(six, [0.30, 0.10, 0.20], currency="EUR")
+        >>> nine = six + timedelta(hours=3)
+        >>> plan = plan_vehicle(
+        ...     prices,
+        ...     now=six,
+        ...     power_max_kw=10,
+        ...     battery=Battery(capacity_kwh=50, soc_percent=30, charge_limit_percent=80),
+        ...     targets=[SocTarget(by=nine, soc_percent=60)],
+        ... )
+        >>> round(plan.energy_kwh, 9), round(plan.soc_percent_by(nine), 9)
+        (15.0, 60.0)
+    """
+    native = _engine.plan_vehicle(
+        prices._native,
+        now=now,
+        power_max_kw=power_max_kw,
+        battery=(
+            battery.capacity_kwh,
+            battery.soc_percent,
+            battery.soc_fallback_percent,
+            battery.charge_limit_percent,
+            battery.efficiency,
+        ),
+        targets=list(targets),
+        until=until,
+        reserve_percent=reserve_percent,
+        fill_when_negative=fill_when_negative,
+        power_limits=list(power_limits),
+        after_deadline=after_deadline,
+    )
+    return Plan(native, prices)
+
+
+def plan_duration(
+    prices: Prices,
+    *,
+    now: datetime,
+    duration: timedelta,
+    by: datetime | None,
+    power_kw: float = 1.0,
+) -> Plan:
+    """Plan the cheapest time to be switched on for so long before a deadline.
+
+    For chargers that know hours and not energy. The time may be split.
+
+    Args:
+        prices: What a kWh costs.
+        now: First usable instant, aware.
+        duration: Time to be switched on in all.
+        by: The deadline, aware; ``None`` is the end of the known prices.
+        power_kw: Power while on. With the default of 1 kW the cost reads as
+            price times hours and the energy as hours.
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: ``duration`` or ``power_kw`` is negative.
+        TypeError: A time has no zone.
+
+    Example:
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Prices
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.hourly(six, [0.10, 0.30, 0.10], currency="EUR")
+        >>> plan = plan_duration(prices, now=six, duration=timedelta(hours=2), by=None)
+        >>> [interval.start.hour for interval in plan.intervals], round(plan.cost, 9)
+        ([18, 20], 0.2)
+    """
+    native = _engine.plan_duration(
+        prices._native, now=now, duration=duration, by=by, power_kw=power_kw
+    )
+    return Plan(native, prices)

@@ -1,0 +1,181 @@
+"""Price curves: built once, used by as many plans as there are."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self
+
+from slackwater import _engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from slackwater.typing import ArrowTable
+
+
+class Prices:
+    """The price of a kWh as a step function of time, in one currency.
+
+    Slots are half open, ``[start, end)``, may differ in length and may leave
+    gaps. Where there is no slot there is no price: a gap is never read as
+    zero, never filled, and no plan uses it.
+
+    Build it once and pass it to any number of plans. It cannot be changed;
+    fees and taxes make a new one:
+
+    >>> from datetime import UTC, datetime
+    >>> market = Prices.hourly(datetime(2026, 1, 5, tzinfo=UTC), [0.10, -0.02], currency="EUR")
+    >>> [round(price, 4) for _, _, price in market.plus(0.08).times(1.25).slots()]
+    [0.225, 0.075]
+
+    Any Arrow library reads it: ``pyarrow.table(prices)`` has the columns
+    ``start``, ``end`` and ``price_per_kwh``.
+    """
+
+    __slots__ = ("_native",)
+    _native: _engine.Prices
+
+    def __init__(self) -> None:
+        """Refuse: there is nothing to build a curve from."""
+        message = "use Prices.from_slots, Prices.hourly, Prices.from_arrow or slackwater.io"
+        raise TypeError(message)
+
+    @classmethod
+    def _wrap(cls, native: _engine.Prices) -> Self:
+        prices = cls.__new__(cls)
+        prices._native = native
+        return prices
+
+    @classmethod
+    def from_slots(
+        cls, slots: Iterable[tuple[datetime, datetime, float]], *, currency: str
+    ) -> Self:
+        """Build a curve from ``(start, end, price)`` triples, oldest first.
+
+        Args:
+            slots: Aware times and a price per kWh, which may be negative.
+            currency: Name of the currency, such as ``EUR``.
+
+        Raises:
+            InputError: A slot has no length or overlaps the one before it, or
+                a price is NaN or infinite.
+            TypeError: A time has no zone.
+        """
+        return cls._wrap(_engine.Prices.from_slots(list(slots), currency=currency))
+
+    @classmethod
+    def hourly(
+        cls,
+        start: datetime,
+        prices_per_kwh: Sequence[float],
+        *,
+        currency: str,
+        slot: timedelta = timedelta(hours=1),
+    ) -> Self:
+        """Build a curve from prices that follow each other without a gap.
+
+        Args:
+            start: First instant, aware. Slots are elapsed time, so a clock
+                change shifts the wall clock and not the slots.
+            prices_per_kwh: One price for each slot.
+            currency: Name of the currency.
+            slot: Length of each slot.
+
+        Raises:
+            InputError: ``slot`` is not positive, or a price is no number.
+            TypeError: ``start`` has no zone.
+        """
+        native = _engine.Prices.from_steps(
+            start, [float(price) for price in prices_per_kwh], slot=slot, currency=currency
+        )
+        return cls._wrap(native)
+
+    @classmethod
+    def from_arrow(
+        cls,
+        data: ArrowTable,
+        *,
+        currency: str,
+        start: str = "start",
+        end: str = "end",
+        price: str = "price_per_kwh",
+    ) -> Self:
+        """Build a curve from the columns of any Arrow table or data frame.
+
+        A null price is a gap.
+
+        Args:
+            data: Anything with ``__arrow_c_stream__``: a table of pyarrow, a
+                frame of polars or pandas, a relation of DuckDB.
+            currency: Name of the currency.
+            start: Column of the first instants, timestamps with a zone.
+            end: Column of the first instants after the slots.
+            price: Column of the prices per kWh.
+
+        Raises:
+            InputError: A column is missing or of a wrong type, or as
+                :meth:`from_slots`.
+        """
+        native = _engine.Prices.from_arrow(
+            data, currency=currency, start=start, end=end, price=price
+        )
+        return cls._wrap(native)
+
+    @property
+    def currency(self) -> str:
+        """Name of the currency."""
+        return self._native.currency
+
+    def __len__(self) -> int:
+        """Count the slots."""
+        return len(self._native)
+
+    def slots(self) -> list[tuple[datetime, datetime, float]]:
+        """List all slots as ``(start, end, price_per_kwh)`` in UTC."""
+        return self._native.slots()
+
+    def price_at(self, at: datetime) -> float | None:
+        """Look up the price at an instant; ``None`` in a gap and outside the curve."""
+        return self._native.price_at(at)
+
+    def gaps(self) -> list[tuple[datetime, datetime]]:
+        """List the periods without a price between the first slot and the last."""
+        return self._native.gaps()
+
+    def between(self, start: datetime, end: datetime) -> Prices:
+        """Cut the curve to ``[start, end)``."""
+        return Prices._wrap(self._native.between(start, end))
+
+    def plus(self, other: float | Prices) -> Prices:
+        """Add a fee per kWh, or another curve where both have a price."""
+        if isinstance(other, Prices):
+            return Prices._wrap(self._native.plus_prices(other._native))
+        return Prices._wrap(self._native.plus(other))
+
+    def times(self, factor: float) -> Prices:
+        """Multiply each price: ``times(1.25)`` adds a tax of a quarter."""
+        return Prices._wrap(self._native.times(factor))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare slots, prices and currency."""
+        return isinstance(other, Prices) and self._native == other._native
+
+    __hash__ = None  # type: ignore[assignment]  # equal curves may be built in different ways
+
+    def __repr__(self) -> str:
+        """Tell span, number of slots and range of prices."""
+        slots = self.slots()
+        if not slots:
+            return f"Prices(no slots, {self.currency})"
+        values = [price for _, _, price in slots]
+        span = f"{slots[0][0]:%Y-%m-%d %H:%M}Z to {slots[-1][1]:%Y-%m-%d %H:%M}Z"
+        gaps = f", {len(self.gaps())} gaps" if self.gaps() else ""
+        return (
+            f"Prices({len(slots)} slots from {span}, "
+            f"{min(values):g} to {max(values):g} {self.currency}/kWh{gaps})"
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the curve to an Arrow library."""
+        return self._native.__arrow_c_stream__(requested_schema)

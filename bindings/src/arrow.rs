@@ -1,0 +1,189 @@
+//! Columns in and out by the Arrow PyCapsule interface.
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, TimestampMicrosecondType};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, RecordBatch, StructArray, TimestampMicrosecondArray,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
+use pyo3_arrow::input::AnyRecordBatch;
+
+use crate::error::Refused;
+
+/// Timestamps as the engine counts them.
+pub(crate) fn timestamp() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+}
+
+/// A column of timestamps that says it is UTC.
+pub(crate) fn utc(times: TimestampMicrosecondArray) -> TimestampMicrosecondArray {
+    times.with_timezone("UTC")
+}
+
+/// An Arrow error as a refusal.
+pub(crate) fn refused(error: ArrowError) -> Refused {
+    Refused::Input(format!("the Arrow data cannot be read: {error}"))
+}
+
+/// The record batches of a table, a stream or a single batch.
+pub(crate) fn batches(data: AnyRecordBatch) -> Result<Vec<RecordBatch>, Refused> {
+    data.into_reader()?.collect::<Result<_, _>>().map_err(refused)
+}
+
+/// The columns of one batch by name, in the types that the engine takes.
+pub(crate) struct Columns<'a> {
+    batch: &'a RecordBatch,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn new(batch: &'a RecordBatch) -> Self {
+        Self { batch }
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&'a ArrayRef> {
+        self.batch.column_by_name(name)
+    }
+
+    /// A column that must be there.
+    pub(crate) fn column(&self, name: &str) -> Result<&'a ArrayRef, Refused> {
+        self.find(name).ok_or_else(|| {
+            let schema = self.batch.schema();
+            let found: Vec<&str> =
+                schema.fields().iter().map(|field| field.name().as_str()).collect();
+            Refused::Input(format!("there is no column {name:?}; found: {}", found.join(", ")))
+        })
+    }
+
+    /// A column as microseconds in UTC. A zone is converted, its absence refused.
+    pub(crate) fn times(&self, name: &str) -> Result<TimestampMicrosecondArray, Refused> {
+        let column = self.column(name)?;
+        let as_micros = cast_times(name, column)?;
+        Ok(as_micros.as_primitive::<TimestampMicrosecondType>().clone())
+    }
+
+    /// A column as numbers.
+    pub(crate) fn numbers(&self, name: &str) -> Result<Float64Array, Refused> {
+        to_numbers(name, self.column(name)?)
+    }
+
+    /// A column as numbers with NaN for null, if it is there.
+    pub(crate) fn optional_numbers(&self, name: &str) -> Result<Option<Vec<f64>>, Refused> {
+        self.find(name).map(|column| Ok(or_nan(&to_numbers(name, column)?))).transpose()
+    }
+
+    /// Refuses a null, naming its row.
+    pub(crate) fn refuse_nulls(
+        name: &str,
+        column: &dyn Array,
+        first: usize,
+    ) -> Result<(), Refused> {
+        match (0..column.len()).find(|&row| column.is_null(row)) {
+            Some(row) => Err(Refused::Input(format!("{name} of row {} is null", first + row))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A column of any numeric type as numbers.
+pub(crate) fn to_numbers(name: &str, column: &ArrayRef) -> Result<Float64Array, Refused> {
+    let numeric = column.data_type().is_numeric() || column.data_type() == &DataType::Null;
+    if !numeric {
+        let text = format!("column {name:?} holds {}, not numbers", column.data_type());
+        return Err(Refused::Input(text));
+    }
+    let cast = arrow_cast::cast(column, &DataType::Float64).map_err(refused)?;
+    Ok(cast.as_primitive::<Float64Type>().clone())
+}
+
+/// A column of aware timestamps in microseconds.
+pub(crate) fn cast_times(name: &str, column: &ArrayRef) -> Result<ArrayRef, Refused> {
+    match column.data_type() {
+        DataType::Timestamp(_, Some(_)) => arrow_cast::cast(column, &timestamp()).map_err(refused),
+        DataType::Timestamp(_, None) => Err(Refused::Input(format!(
+            "column {name:?} holds timestamps without a time zone; make them UTC first"
+        ))),
+        other => Err(Refused::Input(format!(
+            "column {name:?} holds {other}, not timestamps with a zone"
+        ))),
+    }
+}
+
+/// Numbers with NaN for null. Borrowed columns would save this copy only
+/// where there is no null, so callers check that first.
+pub(crate) fn or_nan(column: &Float64Array) -> Vec<f64> {
+    column.iter().map(|value| value.unwrap_or(f64::NAN)).collect()
+}
+
+/// Columns that any Arrow library can read.
+#[pyclass(frozen, module = "slackwater._engine")]
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self { schema, batches }
+    }
+
+    pub(crate) fn from_batch(batch: RecordBatch) -> Self {
+        Self { schema: batch.schema(), batches: vec![batch] }
+    }
+
+    /// The table as a capsule with an Arrow C stream.
+    pub(crate) fn stream<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> Result<Bound<'py, PyCapsule>, Refused> {
+        let rows = self.batches.clone().into_iter();
+        let arrays = rows.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef));
+        let field = Field::new_struct("", self.schema.fields().clone(), false)
+            .with_metadata(self.schema.metadata().clone());
+        let reader = Box::new(ArrayIterator::new(arrays, field.into()));
+        to_stream_pycapsule(py, reader, requested_schema)
+            .map_err(|error| Refused::Python(error.into()))
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.batches.iter().map(RecordBatch::get_array_memory_size).sum()
+    }
+
+    fn __len__(&self) -> usize {
+        self.num_rows()
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> Result<Bound<'py, PyCapsule>, Refused> {
+        self.stream(py, requested_schema)
+    }
+}
+
+/// A schema with the currency in its metadata.
+pub(crate) fn schema(fields: Vec<Field>, currency: &str) -> SchemaRef {
+    let metadata = [("currency".to_owned(), currency.to_owned())].into();
+    Arc::new(Schema::new_with_metadata(fields, metadata))
+}

@@ -1,0 +1,324 @@
+//! Plans of a whole fleet, Arrow to Arrow.
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::builder::{Int8Builder, StringBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Float64Array, Int8Array, ListArray, RecordBatch, StringArray,
+    StructArray, TimestampMicrosecondArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, Fields, SchemaRef};
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::area::answers::Answers;
+use slackwater_engine::area::batch;
+use slackwater_engine::area::fleet::{Curves, Fleet, NO_TIME, Needs, TargetLists};
+
+use crate::arrow::{Columns, Table, cast_times, or_nan, schema, timestamp, to_numbers, utc};
+use crate::error::Refused;
+use crate::prices::{PriceCurves, Prices};
+
+/// Columns that belong to other functions; ignoring them would plan something else.
+const NOT_YET: [&str; 6] =
+    ["power_min_kw", "discharge_max_kw", "node", "priority", "start_cost", "power_limits"];
+
+/// A column of numbers, borrowed from Arrow where it has no null.
+enum Numbers {
+    Borrowed(Float64Array),
+    Filled(Vec<f64>),
+}
+
+impl Numbers {
+    fn new(column: Float64Array) -> Self {
+        if column.null_count() == 0 {
+            Self::Borrowed(column)
+        } else {
+            Self::Filled(or_nan(&column))
+        }
+    }
+
+    fn values(&self) -> &[f64] {
+        match self {
+            Self::Borrowed(column) => column.values(),
+            Self::Filled(values) => values,
+        }
+    }
+}
+
+/// A column of times, borrowed from Arrow where it has no null.
+enum Times {
+    Borrowed(TimestampMicrosecondArray),
+    Filled(Vec<i64>),
+}
+
+impl Times {
+    fn new(column: TimestampMicrosecondArray) -> Self {
+        if column.null_count() == 0 {
+            Self::Borrowed(column)
+        } else {
+            Self::Filled(column.iter().map(|time| time.unwrap_or(NO_TIME)).collect())
+        }
+    }
+
+    fn values(&self) -> &[i64] {
+        match self {
+            Self::Borrowed(column) => column.values(),
+            Self::Filled(values) => values,
+        }
+    }
+}
+
+/// Needs in kWh or in percent.
+enum NeedColumns {
+    Energy(Numbers),
+    Soc { soc: Numbers, target: Numbers, capacity: Numbers },
+}
+
+/// The columns of one batch of vehicles.
+struct Vehicles {
+    id: ArrayRef,
+    arrival: Times,
+    departure: Times,
+    needs: NeedColumns,
+    power_max: Numbers,
+    reserve_kwh: Option<Vec<f64>>,
+    reserve_percent: Option<Vec<f64>>,
+    efficiency: Option<Vec<f64>>,
+    targets: Option<(Vec<i32>, Times, Numbers)>,
+    curve: Option<Vec<u32>>,
+}
+
+impl Vehicles {
+    fn new(batch: &RecordBatch, curves: Option<&PriceCurves>) -> Result<Self, Refused> {
+        let columns = Columns::new(batch);
+        if let Some(name) = NOT_YET.iter().find(|name| columns.find(name).is_some()) {
+            let text = format!("column {name:?} is not something plan_batch can honour; drop it");
+            return Err(Refused::Input(text));
+        }
+        let needs = if columns.find("energy_kwh").is_some() {
+            NeedColumns::Energy(Numbers::new(columns.numbers("energy_kwh")?))
+        } else if columns.find("soc_percent").is_some() {
+            NeedColumns::Soc {
+                soc: Numbers::new(columns.numbers("soc_percent")?),
+                target: Numbers::new(columns.numbers("target_percent")?),
+                capacity: Numbers::new(columns.numbers("capacity_kwh")?),
+            }
+        } else {
+            // Says what is missing and what was found.
+            columns.column("energy_kwh")?;
+            return Err(Refused::Input("energy_kwh is missing".into()));
+        };
+        Ok(Self {
+            id: columns.column("id")?.clone(),
+            arrival: Times::new(columns.times("arrival")?),
+            departure: Times::new(columns.times("departure")?),
+            needs,
+            power_max: Numbers::new(columns.numbers("power_max_kw")?),
+            reserve_kwh: columns.optional_numbers("reserve_kwh")?,
+            reserve_percent: columns.optional_numbers("reserve_percent")?,
+            efficiency: columns.optional_numbers("efficiency")?,
+            targets: columns.find("targets").map(target_lists).transpose()?,
+            curve: curves.map(|curves| curve_rows(&columns, curves)).transpose()?,
+        })
+    }
+
+    fn fleet(&self) -> Fleet<'_> {
+        let needs = match &self.needs {
+            NeedColumns::Energy(energy) => Needs::Energy { energy_kwh: energy.values() },
+            NeedColumns::Soc { soc, target, capacity } => Needs::Soc {
+                soc_percent: soc.values(),
+                target_percent: target.values(),
+                capacity_kwh: capacity.values(),
+                reserve_percent: self.reserve_percent.as_deref(),
+                efficiency: self.efficiency.as_deref(),
+            },
+        };
+        Fleet {
+            arrival: self.arrival.values(),
+            departure: self.departure.values(),
+            needs,
+            power_max_kw: self.power_max.values(),
+            reserve_kwh: self.reserve_kwh.as_deref(),
+            targets: self.targets.as_ref().map(|(offsets, by, energy)| TargetLists {
+                offsets,
+                by: by.values(),
+                energy_kwh: energy.values(),
+            }),
+            curve: self.curve.as_deref(),
+        }
+    }
+}
+
+/// The `targets` column: lists of `{by, energy_kwh}`.
+fn target_lists(column: &ArrayRef) -> Result<(Vec<i32>, Times, Numbers), Refused> {
+    let wrong = || {
+        let text = "column \"targets\" holds no lists of {by, energy_kwh}";
+        Refused::Input(format!("{text}, but {}", column.data_type()))
+    };
+    let lists = column.as_list_opt::<i32>().ok_or_else(wrong)?;
+    let targets = lists.values().as_struct_opt().ok_or_else(wrong)?;
+    let field = |name: &str| targets.column_by_name(name).ok_or_else(wrong);
+    let by = cast_times("targets.by", field("by")?)?;
+    let energy = to_numbers("targets.energy_kwh", field("energy_kwh")?)?;
+    let by = Times::new(by.as_primitive::<TimestampMicrosecondType>().clone());
+    Ok((lists.offsets().to_vec(), by, Numbers::new(energy)))
+}
+
+/// The row of the price table that each vehicle names; a row beyond the table
+/// where there is no such curve.
+fn curve_rows(columns: &Columns<'_>, curves: &PriceCurves) -> Result<Vec<u32>, Refused> {
+    let column = columns.column("price_id")?;
+    let names = arrow_cast::cast(column, &DataType::Utf8).map_err(crate::arrow::refused)?;
+    let rows: HashMap<&str, u32> = curves.ids.iter().map(String::as_str).zip(0..).collect();
+    let row =
+        |name: Option<&str>| name.and_then(|name| rows.get(name).copied()).unwrap_or(u32::MAX);
+    Ok(names.as_string::<i32>().iter().map(row).collect())
+}
+
+fn interval_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("start", timestamp(), false),
+        Field::new("end", timestamp(), false),
+        Field::new("power_kw", DataType::Float64, false),
+    ])
+}
+
+fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
+    let number = |name: &str| Field::new(name, DataType::Float64, true);
+    let words = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+    let item = Field::new("item", DataType::Struct(interval_fields()), false);
+    schema(
+        vec![
+            Field::new("id", id.clone(), true),
+            number("cost"),
+            number("energy_kwh"),
+            number("shortfall_kwh"),
+            number("marginal_price"),
+            number("baseline_cost"),
+            number("savings"),
+            number("gap"),
+            Field::new("intervals", DataType::List(item.into()), false),
+            Field::new("status", words, false),
+            Field::new("error", DataType::Utf8, true),
+        ],
+        currency,
+    )
+}
+
+/// Words of the `status` column.
+const STATUS: [&str; 3] = ["optimal", "shortfall", "error"];
+
+fn status(answers: &Answers) -> ArrayRef {
+    let mut codes = Int8Builder::with_capacity(answers.len());
+    answers.shortfall_kwh.iter().for_each(|&kwh| {
+        codes.append_value(if kwh.is_nan() { 2 } else { i8::from(kwh > 0.0) });
+    });
+    let codes: Int8Array = codes.finish();
+    let words = Arc::new(StringArray::from(STATUS.to_vec()));
+    Arc::new(DictionaryArray::new(codes, words))
+}
+
+fn errors(answers: &Answers) -> ArrayRef {
+    let mut texts = StringBuilder::with_capacity(answers.len(), answers.errors.len() * 48);
+    let mut errors = answers.errors.iter().peekable();
+    for row in 0..answers.len() {
+        match errors.next_if(|(position, _)| *position == row) {
+            Some((_, error)) => texts.append_value(error.to_string()),
+            None => texts.append_null(),
+        }
+    }
+    Arc::new(texts.finish())
+}
+
+/// A column of numbers with null for NaN.
+fn numbers(values: Vec<f64>) -> ArrayRef {
+    let nulls = values
+        .iter()
+        .any(|value| value.is_nan())
+        .then(|| values.iter().map(|value| !value.is_nan()).collect::<Vec<bool>>());
+    let values = ScalarBuffer::from(values);
+    Arc::new(Float64Array::new(values, nulls.map(NullBuffer::from)))
+}
+
+fn record_batch(
+    schema: &SchemaRef,
+    id: ArrayRef,
+    answers: Answers,
+) -> Result<RecordBatch, Refused> {
+    let (status, errors) = (status(&answers), errors(&answers));
+    let times =
+        |micros: Vec<i64>| Arc::new(utc(TimestampMicrosecondArray::from(micros))) as ArrayRef;
+    let intervals = StructArray::new(
+        interval_fields(),
+        vec![
+            times(answers.interval_start),
+            times(answers.interval_end),
+            Arc::new(Float64Array::from(answers.interval_power_kw)),
+        ],
+        None,
+    );
+    let item = Field::new("item", DataType::Struct(interval_fields()), false);
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(answers.offsets));
+    let columns = vec![
+        id,
+        numbers(answers.cost),
+        numbers(answers.energy_kwh),
+        numbers(answers.shortfall_kwh),
+        numbers(answers.marginal_price),
+        numbers(answers.baseline_cost),
+        numbers(answers.savings),
+        numbers(answers.gap),
+        Arc::new(ListArray::new(item.into(), offsets, Arc::new(intervals), None)),
+        status,
+        errors,
+    ];
+    RecordBatch::try_new(schema.clone(), columns).map_err(crate::arrow::refused)
+}
+
+/// Plans all batches of vehicles; see `slackwater.plan_batch`.
+fn plan_all(
+    vehicles: Vec<RecordBatch>,
+    curves: Curves<'_>,
+    named: Option<&PriceCurves>,
+    currency: &str,
+) -> Result<Table, Refused> {
+    let mut answered = Vec::new();
+    let mut schema = answer_schema(&DataType::Utf8, currency);
+    for batch in vehicles {
+        let columns = Vehicles::new(&batch, named)?;
+        drop(batch);
+        schema = answer_schema(columns.id.data_type(), currency);
+        let mut first = 0;
+        for answers in batch::plan_batch(&columns.fleet(), curves) {
+            let id = columns.id.slice(first, answers.len());
+            first += answers.len();
+            answered.push(record_batch(&schema, id, answers)?);
+        }
+    }
+    Ok(Table::new(schema, answered))
+}
+
+#[pyfunction]
+pub(crate) fn plan_batch(
+    py: Python<'_>,
+    vehicles: AnyRecordBatch,
+    prices: &Prices,
+) -> Result<Table, Refused> {
+    let vehicles = crate::arrow::batches(vehicles)?;
+    let curves = Curves::Shared(&prices.curve);
+    py.detach(|| plan_all(vehicles, curves, None, prices.currency()))
+}
+
+#[pyfunction]
+pub(crate) fn plan_batch_own(
+    py: Python<'_>,
+    vehicles: AnyRecordBatch,
+    prices: &PriceCurves,
+) -> Result<Table, Refused> {
+    let vehicles = crate::arrow::batches(vehicles)?;
+    let curves = Curves::PerVehicle(&prices.table);
+    py.detach(|| plan_all(vehicles, curves, Some(prices), prices.currency()))
+}

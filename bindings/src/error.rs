@@ -1,0 +1,71 @@
+//! How an engine error becomes a Python exception.
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use slackwater_engine::plan::problem::RequestError;
+use slackwater_engine::plan::vehicle::VehicleError;
+use slackwater_engine::prices::curve::CurveError;
+use slackwater_engine::time::horizon::HorizonError;
+use slackwater_engine::units::UnitError;
+
+create_exception!(
+    slackwater,
+    InputError,
+    PyValueError,
+    "An argument makes no sense. The message names the argument, its value and its unit."
+);
+
+/// A refusal on its way to Python. `?` makes one from any engine error.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// A value that makes no sense: becomes `InputError`.
+    Input(String),
+    /// An exception that Python raised.
+    Python(PyErr),
+}
+
+impl Refused {
+    /// A refusal that names the argument in front of what is wrong with it.
+    pub(crate) fn argument(name: &str, error: impl std::fmt::Display) -> Self {
+        Self::Input(format!("{name}: {error}"))
+    }
+}
+
+impl From<Refused> for PyErr {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Input(text) => InputError::new_err(text),
+            Refused::Python(error) => error,
+        }
+    }
+}
+
+impl From<PyErr> for Refused {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+macro_rules! refuse {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Refused {
+            fn from(error: $error) -> Self {
+                Self::Input(error.to_string())
+            }
+        }
+    )*};
+}
+
+refuse!(UnitError, HorizonError, CurveError, RequestError, VehicleError);
+
+/// Names the argument in an engine error: `energy(value).named("energy_kwh")?`.
+pub(crate) trait Named<T> {
+    /// The value, or a refusal that names the argument.
+    fn named(self, name: &str) -> Result<T, Refused>;
+}
+
+impl<T, E: std::fmt::Display> Named<T> for Result<T, E> {
+    fn named(self, name: &str) -> Result<T, Refused> {
+        self.map_err(|error| Refused::argument(name, error))
+    }
+}

@@ -1,0 +1,246 @@
+//! Price lists and driving logs: rows in, prices and stays with notes out.
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use pyo3::prelude::*;
+use slackwater_engine::import::civil_series::{CivilRow, CivilSeriesError, prices_from_civil};
+use slackwater_engine::import::driving::{DrivingEvent, DrivingLog, LogOptions, stays_from_log};
+use slackwater_engine::import::driving_error::DrivingError;
+use slackwater_engine::import::driving_report::DrivingFinding;
+use slackwater_engine::import::finding::ImportedPrices;
+use slackwater_engine::import::period_series::{
+    PeriodSeriesError, PointPeriod, PricePoint, prices_from_periods,
+};
+use slackwater_engine::import::price_unit::{PriceUnit, PriceUnitError};
+use slackwater_engine::import::series::{
+    InstantRow, SeriesError, SeriesOptions, prices_from_instants,
+};
+use slackwater_engine::units::Energy;
+
+use crate::arrow::{Table, refused, utc};
+use crate::error::{Named, Refused};
+use crate::prices::Prices;
+use crate::time::{Instant, time_zone};
+
+macro_rules! refuse {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Refused {
+            fn from(error: $error) -> Self {
+                Self::Input(error.to_string())
+            }
+        }
+    )*};
+}
+
+refuse!(CivilSeriesError, SeriesError, PeriodSeriesError, PriceUnitError, DrivingError);
+
+/// Prices, gaps and notes.
+type Imported = (Prices, Vec<(DateTime<Utc>, DateTime<Utc>)>, Vec<String>);
+
+/// Row, local start, its mark, local end, price.
+type CivilTuple = (usize, NaiveDateTime, Option<String>, Option<NaiveDateTime>, Option<f64>);
+
+/// Row, start, end, price.
+type InstantTuple = (usize, Instant, Option<Instant>, Option<f64>);
+
+/// Row, start, end, minutes of a position, whether missing positions repeat
+/// the price before, points of row, position and price.
+type PeriodTuple = (usize, Instant, Instant, i64, bool, Vec<(usize, u32, Option<f64>)>);
+
+/// Row, timestamp, start and length in steps, location, fractions of charge
+/// at start and end, kWh, kW of the charger.
+type EventTuple = (usize, Option<NaiveDateTime>, i64, i64, String, f64, f64, f64, f64);
+
+/// Row, arrival, departure, location, kWh, percent at arrival, kW of the charger.
+type StayTuple = (usize, DateTime<Utc>, DateTime<Utc>, String, f64, f64, f64);
+
+/// Stays, capacity in kWh, and notes.
+type Stays = (Vec<StayTuple>, Option<f64>, Vec<String>);
+
+/// Id, vehicle, location, arrival, departure, kWh, kW of the charger, percent
+/// at arrival, capacity in kWh.
+type StayRow = (String, String, String, Instant, Instant, f64, f64, f64, Option<f64>);
+
+/// See `slackwater.io.read_prices_csv`.
+#[pyfunction]
+#[pyo3(signature = (rows, *, time_zone, currency, unit, step_minutes, holds_until_next))]
+pub(crate) fn prices_from_civil_rows(
+    py: Python<'_>,
+    rows: Vec<CivilTuple>,
+    time_zone: &str,
+    currency: String,
+    unit: &str,
+    step_minutes: Option<i64>,
+    holds_until_next: bool,
+) -> Result<Imported, Refused> {
+    let time_zone = self::time_zone(time_zone)?;
+    let options = options(unit, &currency, step_minutes, holds_until_next)?;
+    let rows: Vec<CivilRow> = rows
+        .into_iter()
+        .map(|(row, start, mark, end, price)| CivilRow { row, start, mark, end, price })
+        .collect();
+    let imported = py.detach(|| prices_from_civil(&rows, time_zone, &options))?;
+    let notes = imported.notes(time_zone);
+    Ok(result(imported, currency, notes))
+}
+
+/// See `slackwater.io.read_prices_csv` and `slackwater.io.read_octopus`.
+#[pyfunction]
+#[pyo3(signature = (rows, *, currency, unit, step_minutes, holds_until_next))]
+pub(crate) fn prices_from_instant_rows(
+    py: Python<'_>,
+    rows: Vec<InstantTuple>,
+    currency: String,
+    unit: &str,
+    step_minutes: Option<i64>,
+    holds_until_next: bool,
+) -> Result<Imported, Refused> {
+    let options = options(unit, &currency, step_minutes, holds_until_next)?;
+    let rows: Vec<InstantRow> = rows
+        .into_iter()
+        .map(|(row, start, end, price)| InstantRow {
+            row,
+            start: start.0,
+            end: end.map(|end| end.0),
+            price,
+        })
+        .collect();
+    let imported = py.detach(|| prices_from_instants(&rows, &options))?;
+    let notes = imported.notes(chrono_tz::UTC);
+    Ok(result(imported, currency, notes))
+}
+
+/// See `slackwater.io.read_entsoe`.
+#[pyfunction]
+#[pyo3(signature = (periods, *, currency, unit))]
+pub(crate) fn prices_from_point_periods(
+    py: Python<'_>,
+    periods: Vec<PeriodTuple>,
+    currency: String,
+    unit: &str,
+) -> Result<Imported, Refused> {
+    let unit = PriceUnit::parse(unit, &currency)?;
+    let periods = periods
+        .into_iter()
+        .map(|(row, start, end, resolution, repeats_missing, points)| {
+            let points = points.into_iter();
+            Ok(PointPeriod {
+                row,
+                start: start.0,
+                end: end.0,
+                resolution: minutes("resolution", resolution)?,
+                repeats_missing,
+                points: points
+                    .map(|(row, position, price)| PricePoint { row, position, price })
+                    .collect(),
+            })
+        })
+        .collect::<Result<Vec<_>, Refused>>()?;
+    let imported = py.detach(|| prices_from_periods(&periods, unit))?;
+    let notes = imported.notes(chrono_tz::UTC);
+    Ok(result(imported, currency, notes))
+}
+
+/// See `slackwater.io.read_simbev`.
+#[pyfunction]
+#[pyo3(signature = (events, *, time_zone, step_minutes, origin, capacity_kwh))]
+pub(crate) fn stays_from_events(
+    py: Python<'_>,
+    events: Vec<EventTuple>,
+    time_zone: &str,
+    step_minutes: i64,
+    origin: Option<Instant>,
+    capacity_kwh: Option<f64>,
+) -> Result<Stays, Refused> {
+    let options = LogOptions {
+        time_zone: self::time_zone(time_zone)?,
+        step: minutes("step_minutes", step_minutes)?,
+        origin: origin.map(|origin| origin.0),
+        capacity: capacity_kwh.map(Energy::from_kwh).transpose().named("capacity_kwh")?,
+    };
+    let events: Vec<DrivingEvent> = events.into_iter().map(event).collect();
+    let DrivingLog { stays, capacity, counts, findings } =
+        py.detach(|| stays_from_log(&events, &options))?;
+    let stays = stays
+        .into_iter()
+        .map(|stay| {
+            (
+                stay.row,
+                stay.arrival,
+                stay.departure,
+                stay.location,
+                stay.required.as_kwh(),
+                stay.soc.as_percent(),
+                stay.power_max.as_kw(),
+            )
+        })
+        .collect();
+    let notes =
+        [counts.sentence()].into_iter().chain(findings.iter().map(DrivingFinding::sentence));
+    Ok((stays, capacity.map(Energy::as_kwh), notes.collect()))
+}
+
+/// Stays as a table that `plan_batch` takes.
+#[pyfunction]
+pub(crate) fn stays_to_table(stays: Vec<StayRow>) -> Result<Table, Refused> {
+    let text = |read: fn(&StayRow) -> &String| -> ArrayRef {
+        Arc::new(stays.iter().map(|stay| Some(read(stay))).collect::<StringArray>())
+    };
+    let times = |read: fn(&StayRow) -> Instant| -> ArrayRef {
+        let micros = stays.iter().map(|stay| read(stay).0.timestamp_micros());
+        Arc::new(utc(TimestampMicrosecondArray::from_iter_values(micros)))
+    };
+    let numbers = |read: fn(&StayRow) -> Option<f64>| -> ArrayRef {
+        Arc::new(stays.iter().map(read).collect::<Float64Array>())
+    };
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("id", text(|stay| &stay.0), false),
+        ("vehicle", text(|stay| &stay.1), false),
+        ("location", text(|stay| &stay.2), false),
+        ("arrival", times(|stay| stay.3), false),
+        ("departure", times(|stay| stay.4), false),
+        ("energy_kwh", numbers(|stay| Some(stay.5)), false),
+        ("power_max_kw", numbers(|stay| Some(stay.6)), false),
+        ("soc_percent", numbers(|stay| Some(stay.7)), false),
+        ("capacity_kwh", numbers(|stay| stay.8), true),
+    ]);
+    Ok(Table::from_batch(batch.map_err(refused)?))
+}
+
+fn event(tuple: EventTuple) -> DrivingEvent {
+    let (row, timestamp, start_steps, length_steps, location, soc_start, soc_end, energy, power) =
+        tuple;
+    DrivingEvent {
+        row,
+        timestamp,
+        start_steps,
+        length_steps,
+        location,
+        soc_start_fraction: soc_start,
+        soc_end_fraction: soc_end,
+        energy_kwh: energy,
+        station_power_max_kw: power,
+    }
+}
+
+fn result(imported: ImportedPrices, currency: String, notes: Vec<String>) -> Imported {
+    let gaps = imported.gaps();
+    (Prices::new(imported.curve, currency), gaps, notes)
+}
+
+fn options(
+    unit: &str,
+    currency: &str,
+    step_minutes: Option<i64>,
+    holds_until_next: bool,
+) -> Result<SeriesOptions, Refused> {
+    let unit = PriceUnit::parse(unit, currency)?;
+    let step = step_minutes.map(|step| minutes("step_minutes", step)).transpose()?;
+    Ok(SeriesOptions { unit, step, holds_until_next })
+}
+
+fn minutes(name: &str, count: i64) -> Result<TimeDelta, Refused> {
+    TimeDelta::try_minutes(count)
+        .ok_or_else(|| Refused::argument(name, format!("{count} minutes are no length of time")))
+}

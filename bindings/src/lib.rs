@@ -1,0 +1,43 @@
+//! The engine as a Python extension module: convert, release the interpreter
+//! lock, call, convert. Whatever decides anything is in the engine.
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
+
+mod arrow;
+mod batch;
+mod error;
+mod import;
+mod plan;
+mod prices;
+mod time;
+
+/// Native part of `slackwater`; use the package, not this module.
+#[pyo3::pymodule]
+mod _engine {
+    #[pymodule_export]
+    use crate::arrow::Table;
+    #[pymodule_export]
+    use crate::batch::{plan_batch, plan_batch_own};
+    #[pymodule_export]
+    use crate::error::InputError;
+    #[pymodule_export]
+    use crate::import::{
+        prices_from_civil_rows, prices_from_instant_rows, prices_from_point_periods,
+        stays_from_events, stays_to_table,
+    };
+    #[pymodule_export]
+    use crate::plan::{
+        Certificate, Interval, Plan, PlannedSlot, Reason, Requirement, TargetOutcome, plan_charge,
+        plan_duration, plan_vehicle,
+    };
+    #[pymodule_export]
+    use crate::prices::{PriceCurves, Prices};
+    #[pymodule_export]
+    use crate::time::next_deadline;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,414 @@
+//! Plans of one vehicle.
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
+use chrono::{DateTime, TimeDelta, Utc};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use slackwater_engine::plan::certificate;
+use slackwater_engine::plan::charge;
+use slackwater_engine::plan::explain;
+use slackwater_engine::plan::plan;
+use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
+use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
+use slackwater_engine::units::{Energy, Percent, Power, Price};
+
+use crate::arrow::{Table, refused, utc};
+use crate::error::{Named, Refused};
+use crate::prices::Prices;
+use crate::time::{Instant, time_zone};
+
+type LimitTuple = (Instant, Instant, f64);
+
+/// Charging at one power from `start` until `end`.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Interval {
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
+    power_kw: f64,
+}
+
+/// A period of constant price that the plan could use, used or not.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlannedSlot {
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
+    price_per_kwh: f64,
+    power_max_kw: f64,
+    energy_kwh: f64,
+}
+
+/// What becomes of one target.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TargetOutcome {
+    by: Option<DateTime<Utc>>,
+    wanted_kwh: f64,
+    delivered_kwh: f64,
+    shortfall_kwh: f64,
+    reached_at: Option<DateTime<Utc>>,
+}
+
+/// Energy that must be bought by a deadline, and the price of one more kWh.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Requirement {
+    by: Option<DateTime<Utc>>,
+    energy_kwh: f64,
+    marginal_price_per_kwh: f64,
+}
+
+/// Why a period of charging is in a plan.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Reason {
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
+    energy_kwh: f64,
+    cost: f64,
+    price_max_per_kwh: f64,
+    code: &'static str,
+    deadline: Option<DateTime<Utc>>,
+    marginal_price_per_kwh: Option<f64>,
+    runner_up_start: Option<DateTime<Utc>>,
+    runner_up_price_per_kwh: Option<f64>,
+    sentence: String,
+}
+
+/// Cost of a plan, the bound that no plan can undercut, and what it rests on.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Certificate {
+    cost: f64,
+    bound: f64,
+    gap: f64,
+    is_proved: bool,
+    at_once_kwh: f64,
+    requirements: Vec<Requirement>,
+    energy_max_kwh: Option<f64>,
+    surplus_price_per_kwh: f64,
+}
+
+macro_rules! repr {
+    ($($class:ident { $($field:ident),* })*) => {$(
+        #[pymethods]
+        impl $class {
+            fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+                let mut fields = Vec::new();
+                $(fields.push(format!(
+                    "{}={}", stringify!($field), slf.getattr(stringify!($field))?.repr()?
+                ));)*
+                Ok(format!("{}({})", stringify!($class), fields.join(", ")))
+            }
+        }
+    )*};
+}
+
+repr! {
+    Interval { start, end, power_kw }
+    PlannedSlot { start, end, price_per_kwh, power_max_kw, energy_kwh }
+    TargetOutcome { by, wanted_kwh, delivered_kwh, shortfall_kwh, reached_at }
+    Requirement { by, energy_kwh, marginal_price_per_kwh }
+    Reason { start, end, energy_kwh, cost, code, sentence }
+    Certificate { cost, bound, gap, is_proved }
+}
+
+/// A plan with the state of charge it started from, where that is known.
+#[pyclass(frozen, module = "slackwater._engine")]
+#[derive(Debug)]
+pub(crate) struct Plan {
+    plan: plan::Plan,
+    vehicle: Option<VehicleRequest>,
+}
+
+#[pymethods]
+impl Plan {
+    #[getter]
+    fn cost(&self) -> f64 {
+        self.plan.cost.as_amount()
+    }
+
+    #[getter]
+    fn energy_kwh(&self) -> f64 {
+        self.plan.energy.as_kwh()
+    }
+
+    #[getter]
+    fn shortfall_kwh(&self) -> f64 {
+        self.plan.shortfall.as_kwh()
+    }
+
+    #[getter]
+    fn marginal_price_per_kwh(&self) -> Option<f64> {
+        self.plan.marginal_price.map(Price::as_per_kwh)
+    }
+
+    #[getter]
+    fn baseline_cost(&self) -> f64 {
+        self.plan.baseline_cost.as_amount()
+    }
+
+    #[getter]
+    fn savings(&self) -> f64 {
+        self.plan.savings().as_amount()
+    }
+
+    #[getter]
+    fn unpriced_hours(&self) -> f64 {
+        self.plan.unpriced_hours
+    }
+
+    #[getter]
+    fn intervals(&self) -> Vec<Interval> {
+        let intervals = self.plan.intervals.iter();
+        intervals
+            .map(|i| Interval { start: i.start, end: i.end, power_kw: i.power.as_kw() })
+            .collect()
+    }
+
+    #[getter]
+    fn slots(&self) -> Vec<PlannedSlot> {
+        let slots = self.plan.slots.iter();
+        slots
+            .map(|slot| PlannedSlot {
+                start: slot.start,
+                end: slot.end,
+                price_per_kwh: slot.price.as_per_kwh(),
+                power_max_kw: slot.power_max.as_kw(),
+                energy_kwh: slot.energy.as_kwh(),
+            })
+            .collect()
+    }
+
+    #[getter]
+    fn targets(&self) -> Vec<TargetOutcome> {
+        let targets = self.plan.targets.iter();
+        targets
+            .map(|target| TargetOutcome {
+                by: target.by,
+                wanted_kwh: target.wanted.as_kwh(),
+                delivered_kwh: target.delivered.as_kwh(),
+                shortfall_kwh: target.shortfall.as_kwh(),
+                reached_at: target.reached_at,
+            })
+            .collect()
+    }
+
+    #[getter]
+    fn certificate(&self) -> Certificate {
+        let certificate = &self.plan.certificate;
+        let certificate::Evidence { at_once, requirements, energy_max, surplus_price } =
+            &certificate.evidence;
+        Certificate {
+            cost: certificate.cost.as_amount(),
+            bound: certificate.bound.as_amount(),
+            gap: certificate.gap().as_amount(),
+            is_proved: certificate.is_proved(),
+            at_once_kwh: at_once.as_kwh(),
+            requirements: requirements
+                .iter()
+                .map(|requirement| Requirement {
+                    by: requirement.by,
+                    energy_kwh: requirement.energy.as_kwh(),
+                    marginal_price_per_kwh: requirement.marginal_price.as_per_kwh(),
+                })
+                .collect(),
+            energy_max_kwh: energy_max.map(Energy::as_kwh),
+            surplus_price_per_kwh: surplus_price.as_per_kwh(),
+        }
+    }
+
+    #[pyo3(signature = (*, time_zone))]
+    fn explain(&self, time_zone: &str) -> Result<Vec<Reason>, Refused> {
+        let zone = self::time_zone(time_zone)?;
+        let reasons = explain::explain(&self.plan);
+        let reason = |reason: &explain::Reason| Reason {
+            start: reason.start,
+            end: reason.end,
+            energy_kwh: reason.energy.as_kwh(),
+            cost: reason.cost.as_amount(),
+            price_max_per_kwh: reason.price_max.as_per_kwh(),
+            code: reason.code.as_str(),
+            deadline: reason.deadline,
+            marginal_price_per_kwh: reason.marginal_price.map(Price::as_per_kwh),
+            runner_up_start: reason.runner_up.map(|next| next.start),
+            runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
+            sentence: reason.sentence(zone),
+        };
+        Ok(reasons.iter().map(reason).collect())
+    }
+
+    fn energy_kwh_by(&self, at: Instant) -> f64 {
+        self.plan.energy_by(at.0).as_kwh()
+    }
+
+    fn soc_percent_by(&self, at: Instant) -> Result<Option<f64>, Refused> {
+        let Some(vehicle) = &self.vehicle else { return Ok(None) };
+        Ok(Some(vehicle.soc_after(self.plan.energy_by(at.0))?.as_percent()))
+    }
+
+    #[getter]
+    fn soc_is_assumed(&self) -> bool {
+        self.vehicle.as_ref().is_some_and(|vehicle| vehicle.battery.soc.is_none())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.plan == other.plan
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> Result<Bound<'py, PyCapsule>, Refused> {
+        let slots = &self.plan.slots;
+        let times = |of: fn(&plan::PlannedSlot) -> DateTime<Utc>| -> ArrayRef {
+            let micros: Vec<i64> = slots.iter().map(|slot| of(slot).timestamp_micros()).collect();
+            Arc::new(utc(TimestampMicrosecondArray::from(micros)))
+        };
+        let numbers = |of: fn(&plan::PlannedSlot) -> f64| -> ArrayRef {
+            Arc::new(Float64Array::from(slots.iter().map(of).collect::<Vec<f64>>()))
+        };
+        let batch = RecordBatch::try_from_iter([
+            ("start", times(|slot| slot.start)),
+            ("end", times(|slot| slot.end)),
+            ("price_per_kwh", numbers(|slot| slot.price.as_per_kwh())),
+            ("power_max_kw", numbers(|slot| slot.power_max.as_kw())),
+            ("energy_kwh", numbers(|slot| slot.energy.as_kwh())),
+        ])
+        .map_err(refused)?;
+        Table::from_batch(batch).stream(py, requested_schema)
+    }
+}
+
+fn after_deadline(name: &str) -> Result<AfterDeadline, Refused> {
+    match name {
+        "continue" => Ok(AfterDeadline::Continue),
+        "stop" => Ok(AfterDeadline::Stop),
+        other => {
+            let text = format!("after_deadline is {other:?}; it is \"continue\" or \"stop\"");
+            Err(Refused::Input(text))
+        }
+    }
+}
+
+fn limits(limits: &[LimitTuple]) -> Result<Vec<PowerLimit>, Refused> {
+    let limit = |(index, limit): (usize, &LimitTuple)| {
+        let power_max = Power::from_kw(limit.2).named(&format!("power_limits[{index}]"))?;
+        Ok(PowerLimit { start: limit.0.0, end: limit.1.0, power_max })
+    };
+    limits.iter().enumerate().map(limit).collect()
+}
+
+#[pyfunction]
+#[pyo3(signature = (
+    prices, *, now, power_max_kw, targets, until, reserve_kwh, energy_max_kwh, power_limits,
+    after_deadline
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub(crate) fn plan_charge(
+    py: Python<'_>,
+    prices: &Prices,
+    now: Instant,
+    power_max_kw: f64,
+    targets: Vec<(Option<Instant>, f64)>,
+    until: Option<Instant>,
+    reserve_kwh: f64,
+    energy_max_kwh: Option<f64>,
+    power_limits: Vec<LimitTuple>,
+    after_deadline: &str,
+) -> Result<Plan, Refused> {
+    let target = |(index, target): (usize, &(Option<Instant>, f64))| {
+        let energy = Energy::from_kwh(target.1).named(&format!("targets[{index}].energy_kwh"))?;
+        Ok::<_, Refused>(Target { by: target.0.map(|by| by.0), energy })
+    };
+    let request = Request {
+        now: now.0,
+        until: until.map(|until| until.0),
+        power_max: Power::from_kw(power_max_kw).named("power_max_kw")?,
+        power_limits: limits(&power_limits)?,
+        targets: targets.iter().enumerate().map(target).collect::<Result<_, _>>()?,
+        reserve: Energy::from_kwh(reserve_kwh).named("reserve_kwh")?,
+        energy_max: energy_max_kwh.map(Energy::from_kwh).transpose().named("energy_max_kwh")?,
+        after_deadline: self::after_deadline(after_deadline)?,
+    };
+    let problem = ChargeProblem::new(request)?;
+    let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
+    Ok(Plan { plan, vehicle: None })
+}
+
+/// The battery as Python gives it.
+type BatteryTuple = (f64, Option<f64>, Option<f64>, f64, f64);
+
+fn battery(given: BatteryTuple) -> Result<Battery, Refused> {
+    let (capacity, soc, fallback, limit, efficiency) = given;
+    let percent =
+        |value: Option<f64>, name: &str| value.map(Percent::from_percent).transpose().named(name);
+    Ok(Battery {
+        capacity: Energy::from_kwh(capacity).named("capacity_kwh")?,
+        soc: percent(soc, "soc_percent")?,
+        soc_fallback: percent(fallback, "soc_fallback_percent")?,
+        charge_limit: Percent::from_percent(limit).named("charge_limit_percent")?,
+        efficiency,
+    })
+}
+
+#[pyfunction]
+#[pyo3(signature = (
+    prices, *, now, power_max_kw, battery, targets, until, reserve_percent, fill_when_negative,
+    power_limits, after_deadline
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub(crate) fn plan_vehicle(
+    py: Python<'_>,
+    prices: &Prices,
+    now: Instant,
+    power_max_kw: f64,
+    battery: BatteryTuple,
+    targets: Vec<(Option<Instant>, Option<f64>)>,
+    until: Option<Instant>,
+    reserve_percent: f64,
+    fill_when_negative: bool,
+    power_limits: Vec<LimitTuple>,
+    after_deadline: &str,
+) -> Result<Plan, Refused> {
+    let target = |(index, target): (usize, &(Option<Instant>, Option<f64>))| {
+        let name = format!("targets[{index}].soc_percent");
+        let soc = target.1.map(Percent::from_percent).transpose().named(&name)?;
+        Ok::<_, Refused>(SocTarget { by: target.0.map(|by| by.0), soc })
+    };
+    let vehicle = VehicleRequest {
+        now: now.0,
+        until: until.map(|until| until.0),
+        power_max: Power::from_kw(power_max_kw).named("power_max_kw")?,
+        power_limits: limits(&power_limits)?,
+        battery: self::battery(battery)?,
+        targets: targets.iter().enumerate().map(target).collect::<Result<_, _>>()?,
+        reserve: Percent::from_percent(reserve_percent).named("reserve_percent")?,
+        fill_when_negative,
+        after_deadline: self::after_deadline(after_deadline)?,
+    };
+    let problem = ChargeProblem::new(vehicle.in_energy()?)?;
+    let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
+    Ok(Plan { plan, vehicle: Some(vehicle) })
+}
+
+#[pyfunction]
+#[pyo3(signature = (prices, *, now, duration, by, power_kw))]
+pub(crate) fn plan_duration(
+    py: Python<'_>,
+    prices: &Prices,
+    now: Instant,
+    duration: TimeDelta,
+    by: Option<Instant>,
+    power_kw: f64,
+) -> Result<Plan, Refused> {
+    let power = Power::from_kw(power_kw).named("power_kw")?;
+    let target = Target { by: by.map(|by| by.0), energy: power.over(duration) };
+    let problem = ChargeProblem::new(Request::new(now.0, power, target))?;
+    let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
+    Ok(Plan { plan, vehicle: None })
+}

@@ -1,0 +1,193 @@
+//! `Prices`: a price curve with its currency.
+use std::sync::Arc;
+
+use arrow_array::{Array, Float64Array, RecordBatch, TimestampMicrosecondArray};
+use chrono::{DateTime, TimeDelta, Utc};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::prices::table::PriceTable;
+use slackwater_engine::time::horizon::Horizon;
+use slackwater_engine::units::Price;
+
+use crate::arrow::{Columns, Table, utc};
+use crate::error::{Named, Refused};
+use crate::time::Instant;
+
+/// A price curve with its currency. See `slackwater.Prices`.
+#[pyclass(frozen, module = "slackwater._engine")]
+#[derive(Debug)]
+pub(crate) struct Prices {
+    pub(crate) curve: PriceCurve,
+    currency: String,
+}
+
+type SlotTuple = (DateTime<Utc>, DateTime<Utc>, f64);
+
+impl Prices {
+    /// A curve in a currency.
+    pub(crate) fn new(curve: PriceCurve, currency: String) -> Self {
+        Self { curve, currency }
+    }
+
+    fn in_same_currency(&self, curve: PriceCurve) -> Self {
+        Self::new(curve, self.currency.clone())
+    }
+}
+
+#[pymethods]
+impl Prices {
+    #[staticmethod]
+    #[pyo3(signature = (slots, *, currency))]
+    fn from_slots(slots: Vec<(Instant, Instant, f64)>, currency: String) -> Result<Self, Refused> {
+        let horizon = Horizon::new(slots.iter().map(|slot| (slot.0.0, slot.1.0)))?;
+        let prices = slots.iter().map(|slot| slot.2).collect();
+        Ok(Self::new(PriceCurve::from_parts(horizon, prices)?, currency))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (start, prices, *, slot, currency))]
+    fn from_steps(
+        start: Instant,
+        prices: Vec<f64>,
+        slot: TimeDelta,
+        currency: String,
+    ) -> Result<Self, Refused> {
+        let horizon = Horizon::steps(start.0, slot, prices.len()).named("slot")?;
+        Ok(Self::new(PriceCurve::from_parts(horizon, prices)?, currency))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, *, currency, start, end, price))]
+    fn from_arrow(
+        data: AnyRecordBatch,
+        currency: String,
+        start: &str,
+        end: &str,
+        price: &str,
+    ) -> Result<Self, Refused> {
+        let mut periods = Vec::new();
+        let mut prices = Vec::new();
+        for batch in crate::arrow::batches(data)? {
+            let columns = Columns::new(&batch);
+            let starts = columns.times(start)?;
+            let ends = columns.times(end)?;
+            let column = columns.numbers(price)?;
+            Columns::refuse_nulls(start, &starts, periods.len())?;
+            Columns::refuse_nulls(end, &ends, periods.len())?;
+            // A slot without a price is a gap.
+            for row in (0..batch.num_rows()).filter(|&row| column.is_valid(row)) {
+                periods.push((starts.value(row), ends.value(row)));
+                prices.push(column.value(row));
+            }
+        }
+        let curve = PriceCurve::from_parts(Horizon::from_micros(periods)?, prices)?;
+        Ok(Self::new(curve, currency))
+    }
+
+    #[getter]
+    pub(crate) fn currency(&self) -> &str {
+        &self.currency
+    }
+
+    fn __len__(&self) -> usize {
+        self.curve.len()
+    }
+
+    fn slots(&self) -> Vec<SlotTuple> {
+        self.curve.slots().map(|slot| (slot.start, slot.end, slot.price.as_per_kwh())).collect()
+    }
+
+    fn price_at(&self, at: Instant) -> Option<f64> {
+        self.curve.price_at(at.0).map(Price::as_per_kwh)
+    }
+
+    fn gaps(&self) -> Vec<(DateTime<Utc>, DateTime<Utc>)> {
+        self.curve.gaps()
+    }
+
+    fn between(&self, start: Instant, end: Instant) -> Self {
+        self.in_same_currency(self.curve.between(start.0, end.0))
+    }
+
+    fn plus(&self, per_kwh: f64) -> Result<Self, Refused> {
+        let fee = Price::from_per_kwh(per_kwh).named("per_kwh")?;
+        Ok(self.in_same_currency(self.curve.plus_price(fee)?))
+    }
+
+    fn times(&self, factor: f64) -> Result<Self, Refused> {
+        Ok(self.in_same_currency(self.curve.times(factor)?))
+    }
+
+    fn plus_prices(&self, other: &Self) -> Result<Self, Refused> {
+        if self.currency != other.currency {
+            let (mine, theirs) = (&self.currency, &other.currency);
+            return Err(Refused::Input(format!(
+                "prices in {mine} and in {theirs} cannot be added"
+            )));
+        }
+        Ok(self.in_same_currency(self.curve.plus(&other.curve)?))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.currency == other.currency && self.curve == other.curve
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> Result<Bound<'py, PyCapsule>, Refused> {
+        let micros = |times: Vec<DateTime<Utc>>| {
+            let micros: Vec<i64> = times.iter().map(DateTime::timestamp_micros).collect();
+            utc(TimestampMicrosecondArray::from(micros))
+        };
+        let (starts, ends) = self.curve.horizon().periods().unzip();
+        let batch = RecordBatch::try_from_iter([
+            ("start", Arc::new(micros(starts)) as _),
+            ("end", Arc::new(micros(ends)) as _),
+            ("price_per_kwh", Arc::new(Float64Array::from(self.curve.prices().to_vec())) as _),
+        ])
+        .map_err(crate::arrow::refused)?;
+        Table::from_batch(batch).stream(py, requested_schema)
+    }
+}
+
+/// Many price curves by their `price_id`.
+#[pyclass(frozen, module = "slackwater._engine")]
+#[derive(Debug)]
+pub(crate) struct PriceCurves {
+    pub(crate) table: PriceTable,
+    pub(crate) ids: Vec<String>,
+    currency: String,
+}
+
+#[pymethods]
+impl PriceCurves {
+    #[staticmethod]
+    #[pyo3(signature = (curves, *, ids))]
+    fn from_prices(curves: Vec<PyRef<'_, Prices>>, ids: Vec<String>) -> Result<Self, Refused> {
+        let Some(first) = curves.first() else {
+            return Err(Refused::Input("prices holds no price curve".into()));
+        };
+        let currency = first.currency.clone();
+        if let Some(other) = curves.iter().find(|curve| curve.currency != currency) {
+            let text =
+                format!("prices are in {currency} and in {}; give one currency", other.currency);
+            return Err(Refused::Input(text));
+        }
+        let curves: Vec<PriceCurve> = curves.iter().map(|prices| prices.curve.clone()).collect();
+        Ok(Self { table: PriceTable::from_curves(&curves), ids, currency })
+    }
+
+    #[getter]
+    pub(crate) fn currency(&self) -> &str {
+        &self.currency
+    }
+
+    fn __len__(&self) -> usize {
+        self.table.len()
+    }
+}

@@ -1,0 +1,54 @@
+//! Times on their way from and to Python.
+use chrono::{DateTime, NaiveTime, Utc};
+use chrono_tz::Tz;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDateTime, PyTzInfo, PyTzInfoAccess};
+use slackwater_engine::time::deadline;
+
+use crate::error::Refused;
+
+/// An aware `datetime` of any zone. `PyO3`'s own `DateTime<Utc>` takes
+/// `timezone.utc` only, so other zones go through `astimezone`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Instant(pub(crate) DateTime<Utc>);
+
+impl<'py> FromPyObject<'_, 'py> for Instant {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let time = value.cast::<PyDateTime>().map_err(|_| {
+            let given =
+                value.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
+            PyTypeError::new_err(format!("expected a datetime with a time zone, not {given}"))
+        })?;
+        let utc = PyTzInfo::utc(value.py())?;
+        let zone = time.get_tzinfo();
+        if zone.as_ref().is_some_and(|zone| zone.is(utc)) {
+            return Ok(Self(time.extract()?));
+        }
+        if zone.is_none() || time.call_method0("utcoffset")?.is_none() {
+            let text = format!("{} has no time zone; give an aware datetime", time.str()?);
+            return Err(PyTypeError::new_err(text));
+        }
+        Ok(Self(time.call_method1("astimezone", (utc,))?.extract()?))
+    }
+}
+
+/// A time zone by its IANA name.
+pub(crate) fn time_zone(name: &str) -> Result<Tz, Refused> {
+    name.parse().map_err(|_| {
+        Refused::Input(format!("time_zone: {name:?} is no IANA time zone such as Europe/Oslo"))
+    })
+}
+
+/// See `slackwater.next_deadline`.
+#[pyfunction]
+#[pyo3(signature = (time, *, time_zone, now))]
+pub(crate) fn next_deadline(
+    time: NaiveTime,
+    time_zone: &str,
+    now: Instant,
+) -> Result<DateTime<Utc>, Refused> {
+    Ok(deadline::next_deadline(time, self::time_zone(time_zone)?, now.0))
+}

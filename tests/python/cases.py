@@ -1,0 +1,171 @@
+"""Run cases of the form ``{id, fn, input, expected}`` through the public API.
+
+    python tests/python/cases.py FILE...
+
+Each ``fn`` is mapped to one public call; the rules of the domain are in the
+package. A case whose ``fn`` has no mapping here is named and counted as
+skipped. Every failure is printed with both values, then ``N passed, N failed``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections import Counter
+from datetime import datetime, time, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import slackwater as sw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+Json: TypeAlias = Any
+Call: TypeAlias = "Callable[[Json], Json]"
+
+TOLERANCE = 1e-9
+
+
+def instant(text: str) -> datetime:
+    """Parse an instant as the cases write it."""
+    return datetime.fromisoformat(text)
+
+
+def wire(at: datetime) -> str:
+    """Write an instant as the cases write it."""
+    return at.isoformat().replace("+00:00", "Z")
+
+
+def prices_of(steps: Json) -> sw.Prices:
+    """Build a curve from half-open steps."""
+    slots = [(instant(s["from"]), instant(s["to"]), s["price"]) for s in steps]
+    return sw.Prices.from_slots(slots, currency="EUR")
+
+
+def intervals_of(plan: sw.Plan) -> Json:
+    """Write the charging periods of a plan."""
+    return [{"from": wire(i.start), "to": wire(i.end)} for i in plan.intervals]
+
+
+def deadline_next(given: Json) -> Json:
+    """Call ``next_deadline``; no zone is UTC."""
+    at = sw.next_deadline(
+        time.fromisoformat(given["deadline"]),
+        time_zone=given["tz"] or "UTC",
+        now=instant(given["now"]),
+    )
+    return wire(at)
+
+
+def plan_vehicle(given: Json) -> Json:
+    """Call ``plan_vehicle``; no limit is 100 %, no target is the limit."""
+    by = instant(given["deadline"]) if given.get("deadline") else None
+    limit = given.get("chargeLimit")
+    battery = sw.Battery(
+        capacity_kwh=given["capacityKwh"],
+        soc_percent=given["batteryLevel"],
+        charge_limit_percent=100 if limit is None else limit,
+    )
+    plan = sw.plan_vehicle(
+        prices_of(given["prices"]),
+        now=instant(given["now"]),
+        power_max_kw=given["kw"],
+        battery=battery,
+        targets=[sw.SocTarget(by=by, soc_percent=given.get("target"))],
+        reserve_percent=given.get("immediateTo") or 0,
+    )
+    at_deadline = by or max((slot.end for slot in plan.slots), default=instant(given["now"]))
+    return {
+        "intervals": intervals_of(plan),
+        "energyKwh": plan.energy_kwh,
+        "cost": plan.cost,
+        "levelAtDeadline": plan.soc_percent_by(at_deadline),
+        "feasible": plan.shortfall_kwh <= 0,
+    }
+
+
+def plan_charger(given: Json) -> Json:
+    """Call ``plan_duration``; no duration plans nothing."""
+    hours, minutes = (given.get("chargingDuration") or "00:00").split(":")
+    by = instant(given["deadline"]) if given.get("deadline") else None
+    plan = sw.plan_duration(
+        prices_of(given["prices"]),
+        now=instant(given["now"]),
+        duration=timedelta(hours=int(hours), minutes=int(minutes)),
+        by=by,
+    )
+    return {
+        "intervals": intervals_of(plan),
+        "priceHours": plan.cost,
+        "feasible": plan.shortfall_kwh <= 0,
+    }
+
+
+CALLS: dict[str, Call] = {
+    "deadline.next": deadline_next,
+    "plan.charger": plan_charger,
+    "plan.vehicle": plan_vehicle,
+}
+
+# Where a case rests on the reading that leaves the choice of slots open, only
+# these members of a vehicle's plan are firm.
+OPEN_CHOICE = "AMB-26"
+FIRM = ("cost", "energyKwh", "levelAtDeadline", "feasible", "priceHours")
+
+
+def same(expected: Json, got: Json) -> bool:
+    """Compare two values; numbers with a relative tolerance."""
+    if isinstance(expected, bool) or isinstance(got, bool):
+        return expected is got
+    if isinstance(expected, int | float) and isinstance(got, int | float):
+        return math.isclose(expected, got, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return expected.keys() == got.keys() and all(same(expected[k], got[k]) for k in expected)
+    if isinstance(expected, list) and isinstance(got, list):
+        return len(expected) == len(got) and all(map(same, expected, got))
+    return bool(expected == got)
+
+
+def firm(case: Json, value: Json) -> Json:
+    """Keep what a case promises, whatever is left open."""
+    if OPEN_CHOICE in case.get("interp", ()) and isinstance(value, dict):
+        return {key: value[key] for key in FIRM if key in value}
+    return value
+
+
+def run(cases: Iterable[Json], report: Callable[[str], None] = print) -> Counter[str]:
+    """Run cases, report each failure with both values, and count."""
+    count: Counter[str] = Counter(passed=0, failed=0)
+    for case in cases:
+        call = CALLS.get(case["fn"])
+        if call is None:
+            count[f"no call for {case['fn']}"] += 1
+            continue
+        try:
+            got = call(case["input"])
+        except (ValueError, TypeError) as error:
+            got = f"{type(error).__name__}: {error}"
+        if same(firm(case, case["expected"]), firm(case, got)):
+            count["passed"] += 1
+        else:
+            count["failed"] += 1
+            expected = json.dumps(case["expected"])
+            report(f"{case['id']} {case['fn']}\n  expected {expected}\n  got      {got!r}")
+    return count
+
+
+def main(paths: Sequence[str]) -> int:
+    """Run all cases of the files; 1 if one fails or none is run."""
+    cases = [case for path in paths for case in json.loads(Path(path).read_text(encoding="utf-8"))]
+    count = run(cases)
+    for name, number in sorted(count.items()):
+        if name.startswith("no call"):
+            print(f"{name}: {number} skipped")
+    print(f"{count['passed']} passed, {count['failed']} failed")
+    return int(count["failed"] > 0 or count["passed"] == 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,231 @@
+//! Who may know whom. A build would accept an arrow in the wrong direction;
+//! these tests do not.
+
+mod sources;
+
+use std::process::Command;
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+
+/// The crates of this workspace that each crate may use outside of tests.
+const SIBLINGS: [(&str, &[&str]); 3] = [
+    ("slackwater-engine", &[]),
+    ("slackwater-bindings", &["slackwater-engine"]),
+    ("slackwater-api", &["slackwater-engine"]),
+];
+
+/// All that the engine may use directly.
+const ENGINE_MAY_USE: &[&str] = &[
+    "chrono",
+    "chrono-tz",
+    "good_lp",
+    "highs",
+    "pulp",
+    "rayon",
+    "rust_decimal",
+    "serde",
+    "thiserror",
+];
+
+/// What belongs to one edge and may not turn up at the other.
+const STAYS_AT_ITS_EDGE: [(&str, &[&str]); 2] = [
+    ("slackwater-api", &["arrow", "numpy", "pyo3"]),
+    ("slackwater-bindings", &["axum", "clap", "hyper", "sqlx", "tokio", "tower"]),
+];
+
+/// Features of `chrono` that read the system's clock, or bring such a feature along.
+const CLOCK_FEATURES: &[&str] = &["clock", "default", "now", "std"];
+
+/// Paths and attributes that have no place in the engine's code.
+const NOT_IN_THE_ENGINE: &[&str] = &[
+    "std::env",
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::os",
+    "SystemTime",
+    "Instant::now",
+    "Utc::now",
+    "Local::now",
+    "rename_all",
+];
+
+fn workspace() -> Metadata {
+    let mut command = MetadataCommand::new();
+    command.manifest_path(sources::root().join("Cargo.toml")).no_deps();
+    command.exec().expect("cargo describes the workspace")
+}
+
+/// Names of the direct dependencies of a workspace crate, those of tests and builds aside.
+fn direct<'a>(workspace: &'a Metadata, name: &str) -> Vec<&'a str> {
+    let package = workspace.packages.iter().find(|package| package.name.as_str() == name);
+    let dependencies = &package.expect("the crate is in the workspace").dependencies;
+    let normal = dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal);
+    normal.map(|dependency| dependency.name.as_str()).collect()
+}
+
+/// Those of `direct` that `allowed` does not name.
+fn beyond<'a>(direct: &[&'a str], allowed: &[&str]) -> Vec<&'a str> {
+    direct.iter().copied().filter(|name| !allowed.contains(name)).collect()
+}
+
+/// Those of `direct` that are, or belong to, a family of crates in `banned`.
+fn out_of_place<'a>(direct: &[&'a str], banned: &[&str]) -> Vec<&'a str> {
+    let belongs = |name: &str, family: &str| {
+        name == family || name.strip_prefix(family).is_some_and(|rest| rest.starts_with(['-', '_']))
+    };
+    direct.iter().copied().filter(|name| banned.iter().any(|b| belongs(name, b))).collect()
+}
+
+/// The clock features of `chrono` in a listing of `crate feature,feature` lines.
+///
+/// `None` when `chrono` is not in the listing at all.
+fn clock_features(listing: &str) -> Option<Vec<&str>> {
+    let mut found = Vec::new();
+    let mut lines = listing.lines().filter_map(|line| line.strip_prefix("chrono ")).peekable();
+    lines.peek()?;
+    for features in lines {
+        let on = features.split([',', ' ']).filter(|feature| CLOCK_FEATURES.contains(feature));
+        found.extend(on);
+    }
+    Some(found)
+}
+
+/// The lines of a file that use something the engine must not have.
+fn trespasses(text: &str) -> Vec<String> {
+    let code = sources::code_only(text);
+    let mut found = Vec::new();
+    for (index, line) in code.lines().enumerate() {
+        let words = NOT_IN_THE_ENGINE.iter().filter(|word| line.contains(*word));
+        found.extend(words.map(|word| format!("{}: {word}", index + 1)));
+    }
+    found.extend(grouped_imports(&code));
+    found.extend(foreign_names(text));
+    found
+}
+
+/// `use std::{fs, ...}` says the same as `use std::fs`.
+fn grouped_imports(code: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, opening) in code.match_indices("std::{") {
+        let group = code[at + opening.len()..].split(';').next().unwrap_or_default();
+        for word in group.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            if NOT_IN_THE_ENGINE.contains(&format!("std::{word}").as_str()) {
+                let line = code[..at].matches('\n').count() + 1;
+                found.push(format!("{line}: std::{word}"));
+            }
+        }
+    }
+    found
+}
+
+/// The engine's data carry our own names. Capitals in one come from somebody's wire format.
+fn foreign_names(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for (at, key) in line.match_indices("rename = \"") {
+            let name = line[at + key.len()..].split('"').next().unwrap_or_default();
+            if name.contains(char::is_uppercase) {
+                found.push(format!("{}: renamed to {name}", index + 1));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn arrows_point_at_the_engine() {
+    let workspace = workspace();
+    let members: Vec<&str> = workspace.packages.iter().map(|p| p.name.as_str()).collect();
+    for (name, allowed) in SIBLINGS {
+        let direct = direct(&workspace, name);
+        let siblings: Vec<&str> = direct.into_iter().filter(|d| members.contains(d)).collect();
+        assert_eq!(beyond(&siblings, allowed), [""; 0], "siblings that `{name}` may not use");
+    }
+}
+
+#[test]
+fn nothing_depends_on_tests_or_benches() {
+    let workspace = workspace();
+    for package in &workspace.packages {
+        let used = direct(&workspace, &package.name);
+        let wrong = out_of_place(&used, &["slackwater-tests", "slackwater-benches"]);
+        assert_eq!(wrong, [""; 0], "used by `{}`", package.name);
+    }
+}
+
+#[test]
+fn the_engine_uses_what_it_may() {
+    let workspace = workspace();
+    let direct = direct(&workspace, "slackwater-engine");
+    assert!(!direct.is_empty(), "the engine has dependencies");
+    assert_eq!(beyond(&direct, ENGINE_MAY_USE), [""; 0], "the engine may not use these");
+}
+
+#[test]
+fn a_new_dependency_of_the_engine_is_found() {
+    assert_eq!(beyond(&["chrono", "serde_json", "tokio"], ENGINE_MAY_USE), ["serde_json", "tokio"]);
+}
+
+#[test]
+fn the_engine_has_one_default_feature() {
+    let workspace = workspace();
+    let engine = workspace.packages.iter().find(|p| p.name.as_str() == "slackwater-engine");
+    let features = &engine.expect("the engine is in the workspace").features;
+    assert_eq!(features["default"], ["lp"]);
+}
+
+#[test]
+fn the_edges_keep_to_themselves() {
+    let workspace = workspace();
+    for (name, banned) in STAYS_AT_ITS_EDGE {
+        let wrong = out_of_place(&direct(&workspace, name), banned);
+        assert_eq!(wrong, [""; 0], "these belong to the other edge of `{name}`");
+    }
+}
+
+#[test]
+fn a_crate_of_the_other_edge_is_found() {
+    let direct = ["serde", "pyo3", "arrow-array", "arrows", "pyo3_extra"];
+    assert_eq!(out_of_place(&direct, &["arrow", "pyo3"]), ["pyo3", "arrow-array", "pyo3_extra"]);
+}
+
+#[test]
+fn the_engine_alone_has_no_clock() {
+    for features in ["--no-default-features", "--features=lp"] {
+        let mut tree = Command::new(env!("CARGO"));
+        tree.current_dir(sources::root()).args(["tree", "--package=slackwater-engine", features]);
+        tree.args(["--offline", "--edges=normal", "--prefix=none", "--format={lib} {f}"]);
+        let output = tree.output().expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let listing = String::from_utf8(output.stdout).expect("crate names are ASCII");
+        assert_eq!(clock_features(&listing), Some(Vec::new()), "features of chrono, {features}");
+    }
+}
+
+#[test]
+fn a_clock_feature_is_found() {
+    let listing = "serde std\nchrono alloc,now,serde\nchrono_tz std\n";
+    assert_eq!(clock_features(listing), Some(vec!["now"]));
+    assert_eq!(clock_features("chrono alloc,serde (*)\n"), Some(Vec::new()));
+    assert_eq!(clock_features("chrono_tz std\n"), None);
+}
+
+#[test]
+fn the_engine_reads_nothing_from_the_machine() {
+    let mut found = Vec::new();
+    for source in sources::below("engine/src", &[".rs"]) {
+        let path = source.path.display();
+        found.extend(trespasses(&source.text).iter().map(|what| format!("{path}:{what}")));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn trespasses_are_found() {
+    let text = "// std::fs is fine here\nuse std::{\n    cmp, fs};\nlet now = Instant::now();\n\
+                #[serde(rename_all = \"x\")]\n#[serde(rename = \"powerMax\")]\n";
+    let expected = ["4: Instant::now", "5: rename_all", "2: std::fs", "6: renamed to powerMax"];
+    assert_eq!(trespasses(text), expected);
+    assert_eq!(trespasses("use std::{cmp, fmt};\n#[serde(rename = \"power_max_kw\")]"), [""; 0]);
+}

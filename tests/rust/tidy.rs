@@ -1,0 +1,360 @@
+//! Habits that a machine can check, so that reviews can look at the rest.
+//!
+//! Each check is a function from text to findings, tried on made-up text next
+//! to the test that runs it over the project.
+
+mod sources;
+
+use std::path::{Component, Path, PathBuf};
+
+use sources::{Source, code_only};
+
+/// A function fits on one screen.
+const FUNCTION_LINES_MAX: usize = 70;
+
+/// A file has one subject. Its tests, at the bottom, do not count.
+const FILE_LINES_MAX: usize = 500;
+
+/// Where our Rust lies.
+const RUST_FOLDERS: [&str; 5] = ["engine", "bindings", "api", "benches", "tests"];
+
+/// Crates whose code runs for users.
+const PRODUCTION_FOLDERS: [&str; 3] = ["engine/src", "bindings/src", "api/src"];
+
+/// Fine in a test, a trap in the field.
+const NOT_IN_PRODUCTION: &[&str] =
+    &[".unwrap()", ".unwrap_err()", "dbg!", "todo!", "unimplemented!"];
+
+/// Nowhere, with the reason.
+const NOWHERE: &[(&str, &str)] = &[
+    ("#[ignore", "a test that does not run protects nothing"),
+    ("#[should_panic", "any panic passes it; match on the error instead"),
+    ("#[allow(", "use #[expect(..)], which says when it is no longer needed"),
+    ("#![allow(", "use #![expect(..)], which says when it is no longer needed"),
+    ("thread::sleep", "wait for the event, not for a while"),
+    ("time::sleep", "wait for the event, not for a while"),
+];
+
+/// The one file that turns a local time into an instant.
+const CIVIL_TIME: &str = "engine/src/time/civil.rs";
+
+/// Files that people read.
+const TEXT: &[&str] = &[
+    ".rs", ".py", ".pyi", ".md", ".toml", ".txt", ".json", ".ipynb", ".yml", ".html", "Makefile",
+    "run",
+];
+
+/// Folders that exist on somebody's machine only.
+const MACHINE_FOLDERS: &[&str] = &["/home/", "/root/", "/Users/"];
+
+/// The part above the unit tests at the bottom of a file.
+fn above_tests(code: &str) -> &str {
+    let mut attribute = None;
+    let mut start = 0;
+    for line in code.split_inclusive('\n') {
+        let module = without_visibility(line).starts_with("mod ") && line.contains('{');
+        if let (Some(end), true) = (attribute, module) {
+            return &code[..end];
+        }
+        let is_attribute = line.trim_start().starts_with("#[");
+        let opens = line.trim_start().starts_with("#[cfg(test)]").then_some(start);
+        attribute = if is_attribute { attribute.or(opens) } else { None };
+        start += line.len();
+    }
+    code
+}
+
+fn without_visibility(line: &str) -> &str {
+    let item = line.trim();
+    item.strip_prefix("pub(crate) ").or(item.strip_prefix("pub ")).unwrap_or(item)
+}
+
+/// A file that holds nothing but tests.
+fn is_test_file(path: &Path) -> bool {
+    path.starts_with("tests")
+        || path.ends_with("tests.rs")
+        || path.iter().any(|part| part == "tests")
+}
+
+/// The line on which a byte lies, counted from one.
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
+/// Lines on which `word` occurs.
+fn lines_with(code: &str, word: &str) -> Vec<usize> {
+    let mut lines: Vec<usize> = code.match_indices(word).map(|(at, _)| line_of(code, at)).collect();
+    lines.dedup();
+    lines
+}
+
+/// Line, name and length of every function.
+fn functions(code: &str) -> Vec<(usize, &str, usize)> {
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices("fn ") {
+        let preceded = code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let signature = &code[at + 3..];
+        let name_length =
+            signature.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(signature.len());
+        if preceded || name_length == 0 {
+            continue;
+        }
+        if let Some(length) = body_end(signature) {
+            let lines = signature[..length].matches('\n').count() + 1;
+            found.push((line_of(code, at), &signature[..name_length], lines));
+        }
+    }
+    found
+}
+
+/// Where the body after a signature ends. A declaration without a body has none.
+fn body_end(signature: &str) -> Option<usize> {
+    let mut brackets = 0_i32;
+    let mut braces = 0_i32;
+    for (at, c) in signature.char_indices() {
+        match c {
+            '(' | '[' => brackets += 1,
+            ')' | ']' => brackets -= 1,
+            ';' if brackets == 0 && braces == 0 => return None,
+            '{' => braces += 1,
+            '}' if braces == 1 => return Some(at),
+            '}' => braces -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn long_functions(text: &str) -> Vec<String> {
+    let code = code_only(text);
+    let all = functions(&code).into_iter();
+    all.filter(|&(_, _, lines)| lines > FUNCTION_LINES_MAX)
+        .map(|(line, name, lines)| format!("{line}: `{name}` has {lines} lines"))
+        .collect()
+}
+
+fn too_long(text: &str) -> Vec<String> {
+    let code = code_only(text);
+    let lines = above_tests(&code).lines().count();
+    let finding = (lines > FILE_LINES_MAX).then(|| format!("{lines}: lines before the tests"));
+    finding.into_iter().collect()
+}
+
+fn unfinished(text: &str) -> Vec<String> {
+    let code = code_only(text);
+    let code = above_tests(&code);
+    let mut found = Vec::new();
+    for word in NOT_IN_PRODUCTION {
+        found.extend(lines_with(code, word).iter().map(|line| format!("{line}: {word}")));
+    }
+    found
+}
+
+fn bad_habits(text: &str) -> Vec<String> {
+    let code = code_only(text);
+    let mut found = Vec::new();
+    for (word, reason) in NOWHERE {
+        let lines = lines_with(&code, word);
+        found.extend(lines.iter().map(|line| format!("{line}: {word}: {reason}")));
+    }
+    for (at, opening) in code.match_indices("[expect(") {
+        let attribute = code[at + opening.len()..].split(']').next().unwrap_or_default();
+        if !attribute.contains("reason") {
+            found.push(format!("{}: #[expect(..)] without a reason", line_of(&code, at)));
+        }
+    }
+    found
+}
+
+/// A `mod.rs` holds its docs and its list of modules.
+fn not_a_list(text: &str) -> Vec<String> {
+    let code = code_only(text);
+    let is_listing = |line: &str| {
+        let item = without_visibility(line);
+        ["mod ", "#[cfg(", "#[expect("].iter().any(|start| item.starts_with(start))
+            || item.is_empty()
+    };
+    let lines = code.lines().enumerate().filter(|(_, line)| !is_listing(line));
+    lines.map(|(index, line)| format!("{}: {}", index + 1, line.trim())).collect()
+}
+
+/// Paths that hold on one machine only, and numbers of issues, which a reader cannot look up.
+fn local_words(text: &str, checkout: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let here = (checkout.matches('/').count() > 1).then_some(checkout);
+    for word in MACHINE_FOLDERS.iter().copied().chain(here) {
+        found.extend(lines_with(text, word).iter().map(|line| format!("{line}: {word}")));
+    }
+    for (at, word) in text.match_indices("ssue") {
+        let after = text[at + word.len()..].trim_start_matches(['s', ' ', '#']);
+        let numbered = after.starts_with(|c: char| c.is_ascii_digit());
+        if numbered && text[..at].ends_with(['i', 'I']) {
+            found.push(format!("{}: the number of an issue", line_of(text, at)));
+        }
+    }
+    found
+}
+
+/// Relative paths that climb, and then name something the project does not have.
+///
+/// The start of a path is a matter of taste (the file's folder, its crate's), so
+/// a name that exists at the root is fine from anywhere, but not above the root.
+fn stray_paths(path: &Path, text: &str, exists: impl Fn(&Path) -> bool) -> Vec<String> {
+    const UP: &str = "../";
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut found = Vec::new();
+    let mut done = 0;
+    for (at, _) in text.match_indices(UP) {
+        if at < done {
+            continue;
+        }
+        let climb = text[at..].len() - text[at..].trim_start_matches(UP).len();
+        done = at + climb;
+        let name_end = text[done..].find(|c: char| !c.is_alphanumeric() && !"_-.".contains(c));
+        let name = text[done..].split_at(name_end.unwrap_or(text.len() - done)).0;
+        let mut target: PathBuf = folder.components().collect();
+        let inside = (0..climb / UP.len()).all(|_| target.pop());
+        let known = exists(&target.join(name)) || exists(Path::new(name));
+        if !inside || !known {
+            found.push(format!("{}: {UP}{name} is not in the project", line_of(text, at)));
+        }
+    }
+    found
+}
+
+/// Runs a check over files and fails with all that it finds.
+#[track_caller]
+fn run(sources: &[Source], check: impl Fn(&Source) -> Vec<String>) {
+    let mut found = Vec::new();
+    for source in sources {
+        let path = source.path.display();
+        found.extend(check(source).iter().map(|finding| format!("{path}:{finding}")));
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
+
+fn rust_below(folders: &[&str]) -> Vec<Source> {
+    folders.iter().flat_map(|folder| sources::below(folder, &[".rs"])).collect()
+}
+
+#[test]
+fn functions_fit_on_a_screen() {
+    run(&rust_below(&RUST_FOLDERS), |source| long_functions(&source.text));
+}
+
+#[test]
+fn a_long_function_is_found() {
+    let body = "    call('{');\n".repeat(FUNCTION_LINES_MAX - 2);
+    let fits = format!("trait T {{ fn declared(a: [u8; 2]); }}\nfn fits() {{\n{body}}}\n");
+    assert_eq!(long_functions(&fits), [""; 0]);
+    let long = format!("{fits}pub fn long(f: fn(u8) -> u8) {{\n{body}    // more\n}}\n");
+    assert_eq!(long_functions(&long), ["72: `long` has 71 lines"]);
+}
+
+#[test]
+fn files_have_one_subject() {
+    run(&rust_below(&RUST_FOLDERS), |source| too_long(&source.text));
+}
+
+#[test]
+fn a_long_file_is_found() {
+    let full = "//\n".repeat(FILE_LINES_MAX);
+    let tests = "#[cfg(test)]\n#[rustfmt::skip]\npub(crate) mod tests {\n}\n";
+    assert_eq!(too_long(&format!("{full}{tests}")), [""; 0]);
+    assert_eq!(too_long(&format!("{full}//\n{tests}")), ["501: lines before the tests"]);
+    assert_eq!(too_long(&format!("#[cfg(test)]\nmod tests;\n{full}")).len(), 1);
+}
+
+#[test]
+fn production_code_is_finished() {
+    let sources = rust_below(&PRODUCTION_FOLDERS);
+    run(
+        &sources,
+        |source| {
+            if is_test_file(&source.path) { Vec::new() } else { unfinished(&source.text) }
+        },
+    );
+}
+
+#[test]
+fn unfinished_code_is_found() {
+    let text = "/// a.unwrap()\nfn f() { b.unwrap();\n todo!() }\n#[cfg(test)]\nmod tests {\n c.unwrap() }";
+    assert_eq!(unfinished(text), ["2: .unwrap()", "3: todo!"]);
+    assert!(is_test_file(Path::new("engine/src/plan/tests.rs")));
+    assert!(!is_test_file(Path::new("engine/src/plan/latests.rs")));
+}
+
+#[test]
+fn habits_are_kept() {
+    run(&rust_below(&RUST_FOLDERS), |source| bad_habits(&source.text));
+}
+
+#[test]
+fn bad_habits_are_found() {
+    let text = "#[allow(dead_code)]\n#[expect(dead_code)]\n#[expect(dead_code, reason = \"r\")]\n";
+    let found = bad_habits(text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("1: #[allow(") && found[1].starts_with("2: #[expect"));
+    assert_eq!(bad_habits("// #[ignore]\n#[ignore]\nstd::thread::sleep(a);").len(), 2);
+}
+
+#[test]
+fn local_times_are_resolved_in_one_place() {
+    let sources = rust_below(&PRODUCTION_FOLDERS);
+    run(&sources, |source| {
+        let code = code_only(&source.text);
+        let elsewhere = source.path != Path::new(CIVIL_TIME);
+        let lines = if elsewhere { lines_with(&code, "from_local_datetime") } else { Vec::new() };
+        lines.iter().map(|line| format!("{line}: belongs in {CIVIL_TIME}")).collect()
+    });
+}
+
+#[test]
+fn module_files_are_lists() {
+    let mut sources = rust_below(&PRODUCTION_FOLDERS);
+    sources.retain(|source| source.path.ends_with("mod.rs"));
+    run(&sources, |source| not_a_list(&source.text));
+}
+
+#[test]
+fn code_in_a_module_file_is_found() {
+    let text = "//! Docs.\n\npub mod a;\nmod b;\n#[cfg(feature = \"lp\")]\npub(crate) mod c;\n";
+    assert_eq!(not_a_list(text), [""; 0]);
+    assert_eq!(not_a_list("mod a;\npub use a::B;\n"), ["2: pub use a::B;"]);
+}
+
+#[test]
+fn files_hold_on_every_machine() {
+    let root = sources::root();
+    let checkout = root.display().to_string();
+    // This file and its like name what they look for.
+    let (this, checks) = (Path::new("tests/rust/tidy.rs"), sources::below(".", TEXT));
+    run(&checks, |source| {
+        let path = source.path.components().filter(|part| *part != Component::CurDir);
+        let path: PathBuf = path.collect();
+        let mut found = stray_paths(&path, &source.text, |target| root.join(target).exists());
+        found.extend(local_words(&source.text, &checkout));
+        if path == this { Vec::new() } else { found }
+    });
+}
+
+#[test]
+fn words_of_one_machine_are_found() {
+    let text = "a\n/home/me/x\nsee issue #12, Issue 3\nissues[0], tissue 4\n/a/b/c.rs";
+    let expected =
+        ["2: /home/", "5: /a/b", "3: the number of an issue", "3: the number of an issue"];
+    let found = local_words(text, "/a/b");
+    assert_eq!(found[..3], expected[..3]);
+}
+
+#[test]
+fn a_path_out_of_the_project_is_found() {
+    let exists =
+        |target: &Path| ["README.md", "docs", "notebooks/a"].contains(&target.to_str().unwrap());
+    let stray = |path: &str, text: &str| stray_paths(Path::new(path), text, exists).len();
+    assert_eq!(stray("docs/x.md", "[r](../README.md)"), 0);
+    assert_eq!(stray("docs/x.md", "../../README.md"), 1);
+    assert_eq!(stray("notebooks/deep/x.md", "../a and ../docs/y"), 0);
+    assert_eq!(stray("notebooks/x.md", "../elsewhere/data.csv"), 1);
+    assert_eq!(stray("x.md", "../elsewhere"), 1);
+}
