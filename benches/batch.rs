@@ -18,10 +18,11 @@ fn shared(criterion: &mut Criterion) {
     assert!(used >= 10.0, "the benchmark is to use ten slots a plan, not {used:.1}");
     println!("slots used per plan: {used:.1}");
 
+    let mut choices = vec![None; VEHICLES];
     let mut group = criterion.benchmark_group("batch");
     group.sample_size(20).throughput(Throughput::Elements(VEHICLES as u64));
     group.bench_function("shared-compact/1000000", |bencher| {
-        bencher.iter(|| plan_compact(black_box(&fleet), curves));
+        bencher.iter(|| plan_compact(black_box(&fleet), curves, &mut choices));
     });
     let mut powers = vec![0.0f32; VEHICLES * SLOTS];
     group.bench_function("shared-dense/1000000", |bencher| {
@@ -41,10 +42,11 @@ fn own(criterion: &mut Criterion) {
     let used = slots_used(&fleet, curves);
     assert!(used >= 10.0, "the benchmark is to use ten slots a plan, not {used:.1}");
 
+    let mut choices = vec![None; VEHICLES];
     let mut group = criterion.benchmark_group("batch");
     group.sample_size(20).throughput(Throughput::Elements(VEHICLES as u64));
     group.bench_function("own-compact/1000000", |bencher| {
-        bencher.iter(|| plan_compact(black_box(&fleet), curves));
+        bencher.iter(|| plan_compact(black_box(&fleet), curves, &mut choices));
     });
     group.finish();
 }

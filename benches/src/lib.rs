@@ -123,7 +123,8 @@ impl Columns {
 /// Slots that a plan uses on average, so that a benchmark can say it.
 #[must_use]
 pub fn slots_used(fleet: &Fleet<'_>, curves: Curves<'_>) -> f64 {
-    let choices = slackwater_engine::area::batch::plan_compact(fleet, curves);
+    let mut choices = vec![None; fleet.len()];
+    slackwater_engine::area::batch::plan_compact(fleet, curves, &mut choices);
     let used = |full: &[u64]| full.iter().map(|word| word.count_ones() as usize).sum::<usize>();
     let slots: usize = choices
         .iter()

@@ -38,18 +38,20 @@ pub fn plan_batch(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<Answers> {
     runs(fleet.len()).into_par_iter().map(answer).collect()
 }
 
-/// The compact answer for every vehicle; `None` where there is none.
+/// The compact answer for every vehicle, written row after row; `None` where
+/// there is none. The caller keeps the memory, to plan a fleet many times.
 ///
 /// Rows without a compact answer are those in error, those with a reserve or
 /// a target before departure, and stays of more than [`SLOTS_MAX`] slots.
-#[must_use]
-pub fn plan_compact(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<Option<Choice>> {
+///
+/// # Panics
+/// There are not as many places as vehicles.
+pub fn plan_compact(fleet: &Fleet<'_>, curves: Curves<'_>, choices: &mut [Option<Choice>]) {
+    assert_eq!(choices.len(), fleet.len(), "one place per vehicle");
     prepare(curves);
-    let mut choices = vec![None; fleet.len()];
     choices.par_chunks_mut(RUN).enumerate().for_each(|(run, choices)| {
         Arch::new().dispatch(CompactRows { fleet, curves, first: run * RUN, choices });
     });
-    choices
 }
 
 /// Mean power in every slot for every vehicle, in kW, written row after row.
@@ -142,9 +144,11 @@ impl WithSimd for CompactRows<'_> {
         let mut scratch = Scratch::new();
         for (position, choice) in choices.iter_mut().enumerate() {
             let row = first + position;
-            if let Ok(vehicle) = fleet.vehicle(row) {
-                *choice = compact(simd, &mut scratch, fleet, curves, row, &vehicle).map(|(_, c)| c);
+            *choice = match fleet.vehicle(row) {
+                Ok(vehicle) => compact(simd, &mut scratch, fleet, curves, row, &vehicle),
+                Err(_) => None,
             }
+            .map(|(_, choice)| choice);
         }
     }
 }
@@ -184,25 +188,21 @@ fn compact<S: Simd>(
     if vehicle.reserve.as_kwh() > 0.0 || fleet.has_targets(row) {
         return None;
     }
+    let need = Need { energy_kwh: vehicle.energy.as_kwh(), power_kw: vehicle.power_max.as_kw() };
+    if let Curves::Shared(curve) = curves
+        && need.power_kw > 0.0
+        && let Some(ranked) = curve.ranked()
+    {
+        return Some(ranked.choose(vehicle.arrival, vehicle.departure, need));
+    }
     let prices = prices_of(fleet, curves, row)?;
     let horizon = curves.horizon();
     let window = Window::new(horizon, vehicle.arrival, vehicle.departure);
-    let need = Need { energy_kwh: vehicle.energy.as_kwh(), power_kw: vehicle.power_max.as_kw() };
     if window.len() == 0 || need.power_kw <= 0.0 {
         return Some((window, Choice::nothing(need, f64::NAN)));
     }
-    let ranked = match curves {
-        Curves::Shared(curve) => curve.ranked(),
-        Curves::PerVehicle(_) => None,
-    };
-    let choice = match ranked {
-        Some(ranked) => ranked.choose(window.from, window.to, need),
-        None if window.len() <= SLOTS_MAX => {
-            threshold::choose(simd, scratch, horizon, prices, window, need)
-        }
-        None => return None,
-    };
-    Some((window, choice))
+    let fits = window.len() <= SLOTS_MAX;
+    fits.then(|| (window, threshold::choose(simd, scratch, horizon, prices, window, need)))
 }
 
 /// The prices that a row pays, if its curve exists.

@@ -100,7 +100,7 @@ pub(crate) fn choose_in(curve: &PriceCurve, window: Window, need: Need) -> Optio
         return Some(Choice::nothing(need, f64::NAN));
     }
     if let Some(ranked) = curve.ranked() {
-        return Some(ranked.choose(window.from, window.to, need));
+        return Some(ranked.choose(window.from, window.to, need).1);
     }
     (window.len() <= SLOTS_MAX)
         .then(|| threshold::choose_one(curve.horizon(), curve.prices(), window, need))

@@ -3,6 +3,7 @@
 //! Two searches find the slots: `ranked` on bit sets, `threshold` on the prices
 //! themselves. What they find
 //! is priced here, in time order, so that both give the same bits.
+use crate::plan::sums::Slots;
 use crate::time::horizon::Horizon;
 use crate::units::MICROS_PER_HOUR;
 
@@ -62,15 +63,23 @@ impl Need {
     }
 }
 
-/// Slots that a search has found. Positions count from `origin`.
+/// Slots that a search has found.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
+    /// Slot of the horizon that bit 0 stands for.
     pub(crate) origin: usize,
     pub(crate) full: SlotSet,
     /// A whole number.
     pub(crate) full_micros: f64,
     /// Cheapest slot with room left; it holds the rest of the need.
-    pub(crate) next: Option<usize>,
+    pub(crate) next: Option<Next>,
+}
+
+/// A slot by its number in the horizon and by its position in the window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Next {
+    pub(crate) slot: usize,
+    pub(crate) position: usize,
 }
 
 /// The cheapest way to meet one need in one window.
@@ -116,16 +125,9 @@ impl Choice {
         }
     }
 
-    /// Prices what was found. `price` and `usable` are asked by position from
-    /// `found.origin`; `window` is the positions that the vehicle may use.
+    /// Prices what was found in the slots of a window.
     #[inline(always)]
-    pub(crate) fn priced(
-        need: Need,
-        found: &Found,
-        window: std::ops::Range<usize>,
-        price: impl Fn(usize) -> f64,
-        usable: impl Fn(usize) -> f64,
-    ) -> Self {
+    pub(crate) fn priced<S: Slots>(need: Need, found: &Found, slots: &S) -> Self {
         let full_kwh = need.power_kw * found.full_micros / MICROS_PER_HOUR;
         let rest_micros = need.micros() - found.full_micros;
         let is_short = found.next.is_none();
@@ -133,23 +135,14 @@ impl Choice {
         let energy_kwh = if is_short { full_kwh.min(need.energy_kwh) } else { need.energy_kwh };
         let partial_kwh = if partial.is_some() { energy_kwh - full_kwh } else { 0.0 };
 
-        let mut price_micros = 0.0;
-        for (word, bits) in found.full.iter().enumerate() {
-            let mut bits = *bits;
-            while bits != 0 {
-                let slot = word * 64 + bits.trailing_zeros() as usize;
-                price_micros += price(slot) * usable(slot);
-                bits &= bits - 1;
-            }
-        }
-        let full_cost = price_micros * need.power_kw / MICROS_PER_HOUR;
-        let partial_cost = partial.map_or(0.0, |slot| price(slot) * partial_kwh);
-        let marginal_price = found.next.map_or(f64::NAN, &price);
-        let unmanaged = unmanaged_price_micros(energy_kwh, need, window, price, usable);
+        let full_cost = slots.full() * need.power_kw / MICROS_PER_HOUR;
+        let marginal_price = found.next.map_or(f64::NAN, |next| slots.price(next.position));
+        let partial_cost = if partial.is_some() { marginal_price * partial_kwh } else { 0.0 };
+        let unmanaged = slots.earliest(Need { energy_kwh, ..need }.micros());
         Self {
             full: found.full,
             origin: found.origin as u32,
-            partial: partial.map(|slot| (found.origin + slot) as u32),
+            partial: partial.map(|next| next.slot as u32),
             partial_kwh,
             energy_kwh,
             shortfall_kwh: shortfall(need, found.full_micros, is_short),
@@ -225,26 +218,4 @@ fn shortfall(need: Need, full_micros: f64, is_short: bool) -> f64 {
         return 0.0;
     }
     need.energy_kwh - need.power_kw * full_micros / MICROS_PER_HOUR
-}
-
-/// Price times microseconds of the same energy at full power from the start.
-#[inline(always)]
-fn unmanaged_price_micros(
-    energy_kwh: f64,
-    need: Need,
-    window: std::ops::Range<usize>,
-    price: impl Fn(usize) -> f64,
-    usable: impl Fn(usize) -> f64,
-) -> f64 {
-    let mut rest = Need { energy_kwh, ..need }.micros();
-    let mut price_micros = 0.0;
-    for slot in window {
-        let length = usable(slot);
-        if rest <= length {
-            return price_micros + price(slot) * rest;
-        }
-        price_micros += price(slot) * length;
-        rest -= length;
-    }
-    price_micros
 }

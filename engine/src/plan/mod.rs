@@ -11,4 +11,5 @@ pub mod vehicle;
 
 mod pieces;
 pub(crate) mod ranked;
+pub(crate) mod sums;
 pub(crate) mod threshold;

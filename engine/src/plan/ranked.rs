@@ -7,7 +7,10 @@
 //! binary search finds, in some two hundred cycles.
 use std::ops::Range;
 
-use crate::plan::choice::{Choice, Found, Need, SLOTS_MAX, SNAP_MICROS, SlotSet, WORDS};
+use crate::plan::choice::{
+    Choice, Found, Need, Next, SLOTS_MAX, SNAP_MICROS, SlotSet, WORDS, Window,
+};
+use crate::plan::sums::{POSITIONS, Slots, between, taken};
 use crate::time::horizon::Horizon;
 
 /// The price order of one curve. See the module.
@@ -17,17 +20,24 @@ pub(crate) struct RankedSlots {
     origin: i64,
     /// Length of each slot.
     step: i64,
+    /// Its inverse, to find a slot without a division.
+    per_step: f64,
     prices: Vec<f64>,
     /// Slots, cheapest first; of equal prices the earlier first.
     order: Vec<u16>,
+    /// Position of each slot in that order, as a number to compare in vectors.
+    ranks: Vec<f64>,
     sets: Sets,
 }
 
 /// For each rank the slots below it, in as few words as the curve needs.
+///
+/// Words of 128 bits keep the population count on the integer units: of
+/// shorter words the compiler makes vectors, which count bits more slowly.
 #[derive(Debug, Clone)]
 enum Sets {
-    Two(Vec<[u64; 2]>),
-    Four(Vec<[u64; WORDS]>),
+    One(Vec<[u128; 1]>),
+    Two(Vec<[u128; 2]>),
 }
 
 impl RankedSlots {
@@ -41,30 +51,44 @@ impl RankedSlots {
         let mut order: Vec<u16> = (0..prices.len() as u16).collect();
         // Stable: of equal prices the earlier slot comes first.
         order.sort_by(|&a, &b| prices[usize::from(a)].total_cmp(&prices[usize::from(b)]));
+        let mut ranks = vec![0.0; prices.len()];
+        for (rank, &slot) in order.iter().enumerate() {
+            ranks[usize::from(slot)] = rank as f64;
+        }
         let sets =
-            if prices.len() <= 128 { Sets::Two(below(&order)) } else { Sets::Four(below(&order)) };
-        Some(Self { origin: horizon.starts()[0], step, prices: prices.to_vec(), order, sets })
+            if prices.len() <= 128 { Sets::One(below(&order)) } else { Sets::Two(below(&order)) };
+        Some(Self {
+            origin: horizon.starts()[0],
+            step,
+            per_step: 1.0 / step as f64,
+            prices: prices.to_vec(),
+            order,
+            ranks,
+            sets,
+        })
     }
 
-    /// The cheapest way to meet `need` in `[from, to)`.
+    /// The cheapest way to meet `need` in `[from, to)`, and that window.
     #[inline(always)]
-    pub(crate) fn choose(&self, from: i64, to: i64, need: Need) -> Choice {
+    pub(crate) fn choose(&self, from: i64, to: i64, need: Need) -> (Window, Choice) {
         let Some(cut) = self.cut(from, to) else {
-            return Choice::nothing(need, f64::NAN);
+            return (Window { first: 0, last: 0, from, to }, Choice::nothing(need, f64::NAN));
         };
         let limit = need.micros() + SNAP_MICROS;
-        let found = match &self.sets {
+        let (rank, found) = match &self.sets {
+            Sets::One(sets) => cut.search(sets, &self.order, limit),
             Sets::Two(sets) => cut.search(sets, &self.order, limit),
-            Sets::Four(sets) => cut.search(sets, &self.order, limit),
         };
-        let Cut { slots, .. } = &cut;
-        Choice::priced(
-            need,
-            &found,
-            slots.clone(),
-            |slot| self.prices[slot],
-            |slot| cut.usable(slot) as f64,
-        )
+        let slots = RankedWindow {
+            prices: &self.prices[cut.slots.clone()],
+            ranks: &self.ranks[cut.slots.clone()],
+            rank: rank as f64,
+            step: self.step as f64,
+            first_micros: cut.first_micros as f64,
+            last_micros: cut.last_micros as f64,
+        };
+        let window = Window { first: cut.slots.start, last: cut.slots.end, from, to };
+        (window, Choice::priced(need, &found, &slots))
     }
 
     /// The window `[from, to)` in slots, or `None` if it holds no time.
@@ -76,8 +100,8 @@ impl RankedSlots {
             return None;
         }
         let (from, to) = (from - self.origin, to - self.origin);
-        let first = from / self.step;
-        let last = (to - 1) / self.step;
+        let first = self.slot_at(from);
+        let last = self.slot_at(to - 1);
         let first_end = ((first + 1) * self.step).min(to);
         Some(Cut {
             slots: first as usize..last as usize + 1,
@@ -85,6 +109,75 @@ impl RankedSlots {
             first_micros: first_end - from,
             last_micros: to - (last * self.step).max(from),
         })
+    }
+
+    /// `offset / step`, by a multiplication and a correction.
+    #[inline(always)]
+    fn slot_at(&self, offset: i64) -> i64 {
+        let near = (offset as f64 * self.per_step) as i64;
+        let low = near - i64::from(near * self.step > offset);
+        low + i64::from((low + 1) * self.step <= offset)
+    }
+}
+
+/// The slots of a window after a search.
+struct RankedWindow<'a> {
+    prices: &'a [f64],
+    ranks: &'a [f64],
+    /// Slots below this rank are full.
+    rank: f64,
+    step: f64,
+    first_micros: f64,
+    last_micros: f64,
+}
+
+impl RankedWindow<'_> {
+    #[inline(always)]
+    fn full_at(&self, position: usize, micros: f64) -> f64 {
+        if self.ranks[position] < self.rank { self.prices[position] * micros } else { 0.0 }
+    }
+}
+
+impl Slots for RankedWindow<'_> {
+    #[inline(always)]
+    fn price(&self, position: usize) -> f64 {
+        self.prices[position]
+    }
+
+    #[inline(always)]
+    fn full(&self) -> f64 {
+        let first = self.full_at(0, self.first_micros);
+        let last = self.prices.len() - 1;
+        if last == 0 {
+            return first;
+        }
+        let (prices, ranks) = (&self.prices[1..last], &self.ranks[1..last]);
+        let inner =
+            between(
+                prices,
+                ranks,
+                ranks,
+                |price, rank, _| {
+                    if rank < self.rank { price * self.step } else { 0.0 }
+                },
+            );
+        first + inner + self.full_at(last, self.last_micros)
+    }
+
+    #[inline(always)]
+    fn earliest(&self, rest: f64) -> f64 {
+        let first = taken(self.prices[0], self.first_micros, 0.0, rest);
+        let last = self.prices.len() - 1;
+        if last == 0 {
+            return first;
+        }
+        let (prices, positions) = (&self.prices[1..last], &POSITIONS[..last - 1]);
+        let before = |position: f64| self.first_micros + self.step * position;
+        let inner = between(prices, positions, positions, |price, position, _| {
+            taken(price, self.step, before(position), rest)
+        });
+        let before_last = before((last - 1) as f64);
+        first + inner + taken(self.prices[last], self.last_micros, before_last, rest)
     }
 }
 
@@ -97,32 +190,27 @@ struct Cut {
 }
 
 impl Cut {
-    #[inline(always)]
-    fn usable(&self, slot: usize) -> i64 {
-        if slot == self.slots.start {
-            self.first_micros
-        } else if slot + 1 == self.slots.end {
-            self.last_micros
-        } else {
-            self.step
-        }
-    }
-
     /// The longest run of ranks whose slots in the window fit into `limit`.
     #[inline(always)]
-    fn search<const W: usize>(&self, sets: &[[u64; W]], order: &[u16], limit: f64) -> Found {
+    fn search<const W: usize>(
+        &self,
+        sets: &[[u128; W]],
+        order: &[u16],
+        limit: f64,
+    ) -> (usize, Found) {
         let window = run_of_bits::<W>(self.slots.clone());
         let (start, last) = (self.slots.start, self.slots.end - 1);
         let first_missing = self.step - self.first_micros;
         let last_missing = if start == last { 0 } else { self.step - self.last_micros };
-        let micros = |set: &[u64; W]| {
+        let (first_bit, last_bit) = (1u128 << (start % 128), 1u128 << (last % 128));
+        let micros = |set: &[u128; W]| {
             let mut count = 0;
             for word in 0..W {
                 count += (set[word] & window[word]).count_ones();
             }
-            let first_in = (set[start / 64] >> (start % 64) & 1) as i64;
-            let last_in = (set[last / 64] >> (last % 64) & 1) as i64;
-            i64::from(count) * self.step - first_in * first_missing - last_in * last_missing
+            let first = if set[start / 128] & first_bit == 0 { 0 } else { first_missing };
+            let last = if set[last / 128] & last_bit == 0 { 0 } else { last_missing };
+            i64::from(count) * self.step - first - last
         };
         let ranks = order.len();
         let mut rank = 0;
@@ -136,19 +224,24 @@ impl Cut {
         }
         let mut full: SlotSet = [0; WORDS];
         for word in 0..W {
-            full[word] = sets[rank][word] & window[word];
+            let bits = sets[rank][word] & window[word];
+            full[2 * word] = bits as u64;
+            full[2 * word + 1] = (bits >> 64) as u64;
         }
-        let next = order.get(rank).map(|&slot| usize::from(slot));
-        Found { origin: 0, full, full_micros: micros(&sets[rank]) as f64, next }
+        let next = order.get(rank).map(|&slot| {
+            let slot = usize::from(slot);
+            Next { slot, position: slot - start }
+        });
+        (rank, Found { origin: 0, full, full_micros: micros(&sets[rank]) as f64, next })
     }
 }
 
 /// The slots below each rank, from none to all.
-fn below<const W: usize>(order: &[u16]) -> Vec<[u64; W]> {
+fn below<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
     let mut set = [0; W];
     let mut sets = vec![set];
     sets.extend(order.iter().map(|&slot| {
-        set[usize::from(slot) / 64] |= 1 << (slot % 64);
+        set[usize::from(slot) / 128] |= 1 << (slot % 128);
         set
     }));
     sets
@@ -156,10 +249,10 @@ fn below<const W: usize>(order: &[u16]) -> Vec<[u64; W]> {
 
 /// The bits of a range of slots.
 #[inline(always)]
-fn run_of_bits<const W: usize>(slots: Range<usize>) -> [u64; W] {
+fn run_of_bits<const W: usize>(slots: Range<usize>) -> [u128; W] {
     let below = |count: usize, word: usize| {
-        let bits = count.saturating_sub(word * 64).min(64);
-        if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
+        let bits = count.saturating_sub(word * 128).min(128);
+        if bits == 128 { u128::MAX } else { (1 << bits) - 1 }
     };
     std::array::from_fn(|word| below(slots.end, word) & !below(slots.start, word))
 }
@@ -167,7 +260,6 @@ fn run_of_bits<const W: usize>(slots: Range<usize>) -> [u64; W] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::choice::Window;
     use crate::plan::threshold;
     use proptest::prelude::*;
 
@@ -185,7 +277,7 @@ mod tests {
             let prices: Vec<f64> = cents.iter().map(|&cent| f64::from(cent) / 7.0).collect();
             let (from, to) = (from * step / 12, (from + length) * step / 12);
             let need = Need { energy_kwh: kwh * scale as f64 / 900.0, power_kw: power };
-            let ranked = RankedSlots::new(&horizon, &prices).unwrap().choose(from, to, need);
+            let ranked = RankedSlots::new(&horizon, &prices).unwrap().choose(from, to, need).1;
             let window = Window::new(&horizon, from, to);
             let mut other = if window.len() == 0 {
                 Choice::nothing(need, f64::NAN)

@@ -7,7 +7,8 @@
 //! pass may run on vectors of any width.
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::plan::choice::{Choice, Found, Need, SLOTS_MAX, SNAP_MICROS, WORDS, Window};
+use crate::plan::choice::{Choice, Found, Need, Next, SLOTS_MAX, SNAP_MICROS, WORDS, Window};
+use crate::plan::sums::{POSITIONS, Slots, between, taken};
 use crate::time::horizon::Horizon;
 
 /// Widest vector of numbers on any machine; windows are padded to it.
@@ -19,11 +20,14 @@ pub(crate) struct Scratch {
     prices: [f64; SLOTS_MAX],
     /// Whole numbers; zero where there is no price.
     micros: [f64; SLOTS_MAX],
+    /// Usable time before each slot.
+    before: [f64; SLOTS_MAX],
 }
 
 impl Scratch {
     pub(crate) fn new() -> Self {
-        Self { prices: [f64::INFINITY; SLOTS_MAX], micros: [0.0; SLOTS_MAX] }
+        let empty = [0.0; SLOTS_MAX];
+        Self { prices: [f64::INFINITY; SLOTS_MAX], micros: empty, before: empty }
     }
 
     /// Loads a window; slots without a price (NaN) get no time.
@@ -37,12 +41,85 @@ impl Scratch {
         self.micros[count - 1] = window.usable(horizon, window.last - 1) as f64;
         self.prices[count..padded].fill(f64::INFINITY);
         self.micros[count..padded].fill(0.0);
+        let mut has_gap = false;
         for (price, micros) in self.prices[..padded].iter_mut().zip(&mut self.micros[..padded]) {
             let is_gap = price.is_nan();
+            has_gap |= is_gap;
             *micros = if is_gap { 0.0 } else { *micros };
             *price = if is_gap { f64::INFINITY } else { *price };
         }
+        self.sum_up(count, horizon.step().filter(|_| !has_gap));
         padded
+    }
+
+    /// Usable time before each slot; without a sum where all have one length.
+    #[inline(always)]
+    fn sum_up(&mut self, count: usize, step: Option<i64>) {
+        self.before[0] = 0.0;
+        let first = self.micros[0];
+        if let Some(step) = step {
+            for (index, before) in self.before[1..count].iter_mut().enumerate() {
+                *before = first + step as f64 * index as f64;
+            }
+        } else {
+            for position in 1..count {
+                self.before[position] = self.before[position - 1] + self.micros[position - 1];
+            }
+        }
+    }
+}
+
+/// The slots of a window after a search.
+struct FoundWindow<'a> {
+    prices: &'a [f64],
+    micros: &'a [f64],
+    before: &'a [f64],
+    /// Price below which slots are full.
+    price: f64,
+    /// Slots at that price are full before this position.
+    position: f64,
+}
+
+impl FoundWindow<'_> {
+    /// Price times time of a slot, if it is full.
+    #[inline(always)]
+    fn full_at(&self, price: f64, micros: f64, position: f64) -> f64 {
+        // The price was copied from these: not above, and not below, is equal.
+        let is_full = price < self.price || (price <= self.price && position < self.position);
+        if is_full { price * micros } else { 0.0 }
+    }
+}
+
+impl Slots for FoundWindow<'_> {
+    #[inline(always)]
+    fn price(&self, position: usize) -> f64 {
+        self.prices[position]
+    }
+
+    #[inline(always)]
+    fn full(&self) -> f64 {
+        let at = |p: usize| self.full_at(self.prices[p], self.micros[p], POSITIONS[p]);
+        let last = self.prices.len() - 1;
+        if last == 0 {
+            return at(0);
+        }
+        let inner = 1..last;
+        let (prices, micros) = (&self.prices[inner.clone()], &self.micros[inner.clone()]);
+        let full = |price, micros, position| self.full_at(price, micros, position);
+        at(0) + between(prices, micros, &POSITIONS[inner], full) + at(last)
+    }
+
+    #[inline(always)]
+    fn earliest(&self, rest: f64) -> f64 {
+        let at = |p: usize| taken(self.prices[p], self.micros[p], self.before[p], rest);
+        let last = self.prices.len() - 1;
+        if last == 0 {
+            return at(0);
+        }
+        let inner = 1..last;
+        let (prices, micros) = (&self.prices[inner.clone()], &self.micros[inner.clone()]);
+        let earliest = |price, micros, before| taken(price, micros, before, rest);
+        at(0) + between(prices, micros, &self.before[inner], earliest) + at(last)
     }
 }
 
@@ -84,13 +161,20 @@ pub(crate) fn choose<S: Simd>(
     let prices = &scratch.prices[..padded];
     let micros = &scratch.micros[..padded];
     let limit = need.micros() + SNAP_MICROS;
-    let found = match threshold(simd, prices, micros, limit) {
-        Some(ends) => take(window.first, &prices[..count], micros, ends, limit),
-        None => everything(window.first, &micros[..count]),
+    let ends = threshold(simd, prices, micros, limit);
+    let (prices, micros) = (&prices[..count], &micros[..count]);
+    let found = match ends {
+        Some(ends) => take(window.first, prices, micros, ends, limit),
+        None => everything(window.first, micros),
     };
-    // A gap has no time, so its price never counts; zero keeps it from being infinite.
-    let price = |slot: usize| if micros[slot] > 0.0 { prices[slot] } else { 0.0 };
-    Choice::priced(need, &found, 0..count, price, |slot| micros[slot])
+    let slots = FoundWindow {
+        prices,
+        micros,
+        before: &scratch.before[..count],
+        price: ends.map_or(f64::INFINITY, |ends| ends.price),
+        position: found.next.map_or(0.0, |next| POSITIONS[next.position]),
+    };
+    Choice::priced(need, &found, &slots)
 }
 
 /// What one pass over the prices says about a guess.
@@ -176,7 +260,8 @@ fn take(origin: usize, prices: &[f64], micros: &[f64], ends: Threshold, limit: f
         while *bits != 0 {
             let slot = word * 64 + bits.trailing_zeros() as usize;
             if full_micros + micros[slot] > limit {
-                return Found { origin, full, full_micros, next: Some(slot) };
+                let next = Next { slot: origin + slot, position: slot };
+                return Found { origin, full, full_micros, next: Some(next) };
             }
             full[word] |= *bits & bits.wrapping_neg();
             full_micros += micros[slot];

@@ -1,0 +1,281 @@
+"""Pictures of plans: what they show, never how their pixels lie."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import StepPatch
+from matplotlib.text import Text
+
+import slackwater as sw
+from slackwater._clock import instant_of, number_of
+from slackwater.plot import plot_plan
+
+SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def prices(values: Sequence[float], start: datetime = SIX, currency: str = "EUR") -> sw.Prices:
+    return sw.Prices.hourly(start, values, currency=currency)
+
+
+def charge(curve: sw.Prices, *targets: tuple[float, float], reserve_kwh: float = 0) -> sw.Plan:
+    """A plan at 10 kW for targets of (hours from six, kWh)."""
+    wanted = [sw.Target(SIX + hours * HOUR, kwh) for hours, kwh in targets]
+    return sw.plan_charge(curve, now=SIX, power_max_kw=10, targets=wanted, reserve_kwh=reserve_kwh)
+
+
+def named(figure: Figure, prefix: str) -> list[Artist]:
+    artists = figure.findobj(lambda artist: str(artist.get_gid() or "").startswith(prefix))
+    return sorted(artists, key=lambda artist: str(artist.get_gid()))
+
+
+def names(figure: Figure, prefix: str) -> list[str]:
+    return [str(artist.get_gid()) for artist in named(figure, prefix)]
+
+
+def steps(figure: Figure, name: str) -> tuple[list[float | None], list[float]]:
+    """Values and edges of a step line or of blocks; ``None`` is a gap."""
+    (patch,) = named(figure, name)
+    assert isinstance(patch, StepPatch)
+    values, edges, _ = patch.get_data()
+    return [None if math.isnan(value) else value for value in values], list(edges)
+
+
+def points(figure: Figure, name: str) -> list[tuple[float, float]]:
+    """Corners of a line, or the place of a marker."""
+    (line,) = named(figure, name)
+    assert isinstance(line, Line2D)
+    return [(float(x), float(y)) for x, y in np.asarray(line.get_xydata())]
+
+
+def texts(figure: Figure) -> str:
+    figure.draw_without_rendering()
+    found = figure.findobj(Text)
+    return "\n".join(artist.get_text() for artist in found)
+
+
+def png(figure: Figure) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", metadata={"Software": None})
+    return file.getvalue()
+
+
+def test_the_price_is_a_step_line_with_a_gap_as_a_gap() -> None:
+    slots = [(SIX, SIX + HOUR, 0.3), (SIX + 2 * HOUR, SIX + 4 * HOUR, -0.1)]
+    curve = sw.Prices.from_slots(slots, currency="EUR")
+    figure = plot_plan(charge(curve, (4, 8)))
+    values, edges = steps(figure, "price")
+    assert values == [0.3, None, -0.1]
+    assert edges == [number_of(SIX + hours * HOUR) for hours in (0, 1, 2, 4)]
+    assert names(figure, "zero") == ["zero"]
+    low, high = figure.axes[0].get_ylim()
+    assert low < -0.1
+    assert high > 0.3
+    assert "no price" in texts(figure)
+
+
+def test_each_reason_has_blocks_of_its_own() -> None:
+    plan = sw.plan_charge(
+        prices([0.4, 0.3, 0.2, 0.5, 0.1, -0.1]),
+        now=SIX,
+        power_max_kw=10,
+        targets=[(SIX + HOUR, 12), (SIX + 2 * HOUR, 15), (SIX + 5 * HOUR, 25)],
+        reserve_kwh=2,
+        energy_max_kwh=40,
+    )
+    codes = {reason.code for reason in plan.explain()}
+    wanted = ["reserve", "missed_deadline", "deadline", "below_marginal_price", "negative_price"]
+    assert codes == set(wanted)
+    figure = plot_plan(plan)
+    assert set(names(figure, "charging-")) == {f"charging-{code}" for code in codes}
+    patches = named(figure, "charging-")
+    colours = {patch.get_facecolor() for patch in patches if isinstance(patch, StepPatch)}
+    assert len(colours) == len(codes)
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert len(labels) == len(codes) + 2
+    assert any(label.startswith("next kWh at ") and label.endswith(" EUR") for label in labels)
+
+
+def test_blocks_lie_where_the_plan_charges() -> None:
+    figure = plot_plan(charge(prices([0.3, 0.1, 0.2]), (3, 14)))
+    values, edges = steps(figure, "charging-below_marginal_price")
+    assert values == [0.1, 0.2]
+    end = SIX + timedelta(hours=2, minutes=24)
+    assert edges == [number_of(at) for at in (SIX + HOUR, SIX + 2 * HOUR, end)]
+
+
+def test_deadlines_are_marked_as_met_or_missed() -> None:
+    plan = charge(prices([0.3, 0.1, 0.2, 0.4]), (1, 12.5), (4, 20))
+    figure = plot_plan(plan)
+    assert names(figure, "deadline-") == ["deadline-met-1", "deadline-missed-0"]
+    met, missed = named(figure, "deadline-")
+    assert isinstance(met, Line2D)
+    assert isinstance(missed, Line2D)
+    assert met.get_color() != missed.get_color()
+    assert points(figure, "deadline-met") == [(number_of(SIX + 4 * HOUR), 20)]
+    assert "2.5 kWh missing" in texts(figure)
+    assert "2.5 kWh short of a target" in texts(figure)
+
+
+def test_a_deadline_in_the_past_keeps_its_time() -> None:
+    figure = plot_plan(charge(prices([0.3, 0.1, 0.2]), (-5, 4)))
+    assert names(figure, "deadline-") == ["deadline-missed-0"]
+    assert "4 kWh missing, due Mon 13:00" in texts(figure)
+
+
+def test_a_battery_shows_its_state_of_charge() -> None:
+    plan = sw.plan_vehicle(
+        prices([0.3, 0.1, 0.2]),
+        now=SIX,
+        power_max_kw=10,
+        battery=sw.Battery(capacity_kwh=50, soc_percent=None, soc_fallback_percent=30),
+        targets=[sw.SocTarget(SIX + 3 * HOUR, 60)],
+    )
+    figure = plot_plan(plan)
+    assert figure.axes[1].get_ylabel() == "State of charge (%)"
+    levels = [level for _, level in points(figure, "soc")]
+    assert levels == pytest.approx([30, 30, 60, 60])
+    assert "60 %" in texts(figure)
+    assert "state of charge assumed" in texts(figure)
+
+
+def test_axes_and_title_name_units_zone_and_money() -> None:
+    figure = plot_plan(charge(prices([0.3, 0.1, 0.2]), (3, 14)), time_zone="Europe/Berlin")
+    above, below = figure.axes
+    assert above.get_ylabel() == "Price (EUR/kWh)"
+    assert below.get_ylabel() == "Energy (kWh)"
+    assert below.get_xlabel() == "Time in Europe/Berlin"
+    assert above.get_title(loc="left") == "14 kWh for 1.80 EUR, saves 1.60 EUR"
+    assert "19:00\nMon 5 Jan" in texts(figure)
+
+
+def test_the_picture_ends_after_the_last_deadline_not_the_last_price() -> None:
+    year = prices([0.1, 0.2, 0.3] * 2920)
+    low, high = plot_plan(charge(year, (10, 14))).axes[0].get_xlim()
+    assert instant_of(low) > SIX - HOUR
+    assert instant_of(high) < SIX + 11 * HOUR
+
+
+def test_the_long_day_shows_its_hour_twice() -> None:
+    start = datetime(2026, 10, 24, 22, tzinfo=UTC)
+    curve = prices([0.2, 0.1] * 13, start)
+    plan = sw.plan_charge(curve, now=start, power_max_kw=10, targets=[(start + 9 * HOUR, 20)])
+    figure = plot_plan(plan, time_zone="Europe/Berlin")
+    assert "clocks go back" in texts(figure)
+    axis = figure.axes[1].xaxis
+    shown = [label.get_text().strip().split("\n")[0] for label in axis.get_ticklabels()]
+    assert shown[:6] == ["00:00", "01:00", "02:00", "02:00", "03:00", "04:00"]
+    ticks = [instant_of(tick) for tick in axis.get_majorticklocs()]
+    assert {later - earlier for earlier, later in itertools.pairwise(ticks)} == {HOUR}
+
+
+def test_the_short_day_has_no_skipped_hour() -> None:
+    start = datetime(2026, 3, 28, 23, tzinfo=UTC)
+    plan = sw.plan_charge(
+        prices([0.2] * 24, start), now=start, power_max_kw=10, targets=[(start + 6 * HOUR, 20)]
+    )
+    figure = plot_plan(plan, time_zone="Europe/Berlin")
+    assert "clocks go forward" in texts(figure)
+    assert "01:00" in texts(figure)
+    assert "02:00" not in texts(figure)
+    assert "03:00" in texts(figure)
+
+
+EMPTY = sw.Prices.from_slots([], currency="EUR")
+WEEK = [(24 * day + 11, 8.0 * (day + 1)) for day in range(7)]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(charge(EMPTY), id="nothing at all"),
+        pytest.param(charge(EMPTY, (5, 3)), id="no price"),
+        pytest.param(charge(prices([0.1, 0.2])), id="no target"),
+        pytest.param(charge(prices([0.1, 0.2]), (2, 0)), id="no need"),
+        pytest.param(charge(prices([0.3]), (0.25, 1)), id="one slot"),
+        pytest.param(charge(prices([0.0, 0.0]), (2, 5)), id="free"),
+        pytest.param(charge(prices([-0.2, -0.1]), (2, 5)), id="negative only"),
+        pytest.param(charge(prices([0.1, 0.2]), (60, 40)), id="deadline after the prices"),
+        pytest.param(charge(prices([0.1, 0.2, 0.3] * 60), *WEEK), id="week"),
+        pytest.param(
+            sw.plan_charge(
+                prices([0.1, 0.2] * 4380), now=SIX, power_max_kw=9, targets=[(None, 99)]
+            ),
+            id="a year to choose from",
+        ),
+    ],
+)
+def test_every_plan_can_be_drawn_the_same_way_twice(plan: sw.Plan) -> None:
+    first, second = (plot_plan(plan, time_zone="Asia/Kathmandu") for _ in range(2))
+    assert png(first) == png(second)
+    assert png(first).startswith(b"\x89PNG")
+
+
+def test_a_file_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "plan.png"
+    charge(prices([0.3, 0.1]), (2, 5)).plot(time_zone="Europe/Oslo").savefig(path)
+    assert path.stat().st_size > 5_000
+
+
+def test_no_figure_is_left_in_pyplot() -> None:
+    before = plt.get_fignums()
+    charge(prices([0.3, 0.1]), (2, 5)).plot()
+    assert plt.get_fignums() == before
+
+
+def test_matplotlib_is_loaded_late_and_without_pyplot_or_a_display() -> None:
+    program = """
+import sys
+from datetime import UTC, datetime
+import slackwater as sw
+others = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "typer"}
+assert not others & sys.modules.keys(), others & sys.modules.keys()
+now = datetime(2026, 1, 5, tzinfo=UTC)
+prices = sw.Prices.hourly(now, [0.1], currency="EUR")
+figure = sw.plan_charge(prices, now=now, power_max_kw=1, targets=[(None, 1)]).plot()
+png, size = figure._repr_png_()
+assert png.startswith(b"\\x89PNG") and size == {"width": 800, "height": 500}
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, env={"MPLBACKEND": "agg"})
+
+
+def test_axes_of_the_caller_are_used() -> None:
+    figure = Figure(figsize=(6, 6))
+    above, below = figure.subplots(2, 1, sharex=True)
+    answer = plot_plan(charge(prices([0.3, 0.1]), (2, 5)), axes=(above, below))
+    assert answer is figure
+    assert above.get_ylabel() == "Price (EUR/kWh)"
+    # The axis knows that it shows times.
+    above.axvline(SIX + HOUR)
+    assert png(figure)
+
+
+def test_dollars_are_no_formula() -> None:
+    figure = plot_plan(charge(prices([0.3, 0.1, 0.2], currency="$"), (3, 14)))
+    title = figure.axes[0].get_title(loc="left")
+    assert title == r"14 kWh for 1.80 \$, saves 1.60 \$"
+    assert png(figure)
+
+
+def test_an_unknown_zone_is_refused_by_name() -> None:
+    with pytest.raises(sw.InputError, match="Europe/Nowhere"):
+        plot_plan(charge(prices([0.3]), (1, 5)), time_zone="Europe/Nowhere")
