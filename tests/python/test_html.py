@@ -22,7 +22,7 @@ def page(
     reserve_kwh: float = 0,
 ) -> ET.Element:
     """A plan at 10 kW for targets of (hours from six, kWh), as parsed markup."""
-    prices = sw.Prices.hourly(SIX, values, currency=currency)
+    prices = sw.Prices.from_values(SIX, values, currency=currency)
     wanted = [sw.Target(SIX + hours * HOUR, kwh) for hours, kwh in targets]
     plan = sw.plan_charge(prices, now=SIX, power_max_kw=10, targets=wanted, reserve_kwh=reserve_kwh)
     return ET.fromstring(plan._repr_html_())  # noqa: S314  our own markup
@@ -108,7 +108,7 @@ def test_names_from_outside_stay_text() -> None:
 
 
 def test_nothing_is_loaded_and_no_colour_is_bound_to_a_theme() -> None:
-    prices = sw.Prices.hourly(SIX, [0.3, 0.1], currency="EUR")
+    prices = sw.Prices.from_values(SIX, [0.3, 0.1], currency="EUR")
     plan = sw.plan_charge(prices, now=SIX, power_max_kw=10, targets=[(SIX + HOUR, 30)])
     markup = plan._repr_html_()
     for word in ("<script", "<style", "src=", "href=", "url(", "@import", " id="):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
@@ -31,7 +31,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def prices(values: Sequence[float], start: datetime = SIX, currency: str = "EUR") -> sw.Prices:
-    return sw.Prices.hourly(start, values, currency=currency)
+    return sw.Prices.from_values(start, values, currency=currency)
 
 
 def charge(curve: sw.Prices, *targets: tuple[float, float], reserve_kwh: float = 0) -> sw.Plan:
@@ -249,7 +249,7 @@ import slackwater as sw
 others = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "typer"}
 assert not others & sys.modules.keys(), others & sys.modules.keys()
 now = datetime(2026, 1, 5, tzinfo=UTC)
-prices = sw.Prices.hourly(now, [0.1], currency="EUR")
+prices = sw.Prices.from_values(now, [0.1], currency="EUR")
 figure = sw.plan_charge(prices, now=now, power_max_kw=1, targets=[(None, 1)]).plot()
 png, size = figure._repr_png_()
 assert png.startswith(b"\\x89PNG") and size == {"width": 800, "height": 500}
@@ -266,6 +266,15 @@ def test_axes_of_the_caller_are_used() -> None:
     assert above.get_ylabel() == "Price (EUR/kWh)"
     # The axis knows that it shows times.
     above.axvline(SIX + HOUR)
+    assert png(figure)
+
+
+def test_a_part_of_a_figure_is_enough() -> None:
+    figure = Figure(figsize=(12, 6))
+    part = figure.subfigures()
+    assert isinstance(part, SubFigure)
+    above, below = part.subplots(2, 1, sharex=True)
+    assert plot_plan(charge(prices([0.3, 0.1]), (2, 5)), axes=(above, below)) is figure
     assert png(figure)
 
 

@@ -105,7 +105,9 @@ class LocalClockFormatter(Formatter):
             # The first date gives way where the next follows at once.
             following = shown[index + 1] if index == 0 and len(shown) > 1 else at
             has_room = following.date() == at.date()
-            labels.append(f"{at:%H:%M}\n{_view.day(at)}" if is_new and has_room else f"{at:%H:%M}")
+            # All have two lines: one line alone would stand a little higher.
+            date = _view.day(at) if is_new and has_room else " "
+            labels.append(f"{at:%H:%M}\n{date}")
         return labels
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 from matplotlib.path import Path
@@ -89,7 +89,7 @@ def plot_plan(
         >>> from datetime import UTC, datetime, timedelta
         >>> import slackwater as sw
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
-        >>> prices = sw.Prices.hourly(six, [0.30, 0.10, 0.20], currency="EUR")
+        >>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
         >>> nine = six + timedelta(hours=3)
         >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(nine, 10)])
         >>> figure = plot_plan(plan, time_zone="Europe/Oslo")
@@ -99,9 +99,6 @@ def plot_plan(
     reasons = plan.explain(time_zone=time_zone)
     zone = ZoneInfo(time_zone)
     above, below = _new_axes() if axes is None else axes
-    figure = above.get_figure(root=True)
-    if figure is None:
-        raise TypeError("the axes belong to no figure")
     view = _view.view_of(plan)
     for panel in (above, below):
         _dress(panel)
@@ -121,7 +118,7 @@ def plot_plan(
     above.set_ylabel(_plain(f"Price ({plan.currency}/kWh)"))
     below.set_xlabel(f"Time in {time_zone}")
     _head(above, plan, view, zone, handles)
-    return figure
+    return _root(above.figure)
 
 
 def _new_axes() -> tuple[Axes, Axes]:
@@ -129,6 +126,12 @@ def _new_axes() -> tuple[Axes, Axes]:
     figure = PlanFigure(figsize=SIZE_INCHES, dpi=DPI, layout=engine, facecolor="white")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     return above, below
+
+
+def _root(figure: Figure | SubFigure) -> Figure:
+    """The figure at the top, of whatever part of it axes belong to."""
+    # `get_figure(root=True)` says the same from matplotlib 3.10 on.
+    return figure if isinstance(figure, Figure) else _root(figure._parent)  # type: ignore[attr-defined]
 
 
 def _plain(text: str) -> str:
