@@ -22,8 +22,19 @@ use crate::error::Refused;
 use crate::prices::{PriceCurves, Prices};
 
 /// Columns that belong to other functions; ignoring them would plan something else.
-const NOT_YET: [&str; 6] =
-    ["power_min_kw", "discharge_max_kw", "node", "priority", "start_cost", "power_limits"];
+const NOT_HERE: [&str; 11] = [
+    "after_deadline",
+    "charge_limit_percent",
+    "discharge_max_kw",
+    "energy_max_kwh",
+    "node",
+    "power_limits",
+    "power_min_kw",
+    "priority",
+    "soc_fallback_percent",
+    "start_cost",
+    "until",
+];
 
 /// A column of numbers, borrowed from Arrow where it has no null.
 enum Numbers {
@@ -94,7 +105,7 @@ struct Vehicles {
 impl Vehicles {
     fn new(batch: &RecordBatch, curves: Option<&PriceCurves>) -> Result<Self, Refused> {
         let columns = Columns::new(batch);
-        if let Some(name) = NOT_YET.iter().find(|name| columns.find(name).is_some()) {
+        if let Some(name) = NOT_HERE.iter().find(|name| columns.find(name).is_some()) {
             let text = format!("column {name:?} is not something plan_batch can honour; drop it");
             return Err(Refused::Input(text));
         }

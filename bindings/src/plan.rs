@@ -120,11 +120,17 @@ repr! {
 #[derive(Debug)]
 pub(crate) struct Plan {
     plan: plan::Plan,
+    now: DateTime<Utc>,
     vehicle: Option<VehicleRequest>,
 }
 
 #[pymethods]
 impl Plan {
+    #[getter]
+    fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
     #[getter]
     fn cost(&self) -> f64 {
         self.plan.cost.as_amount()
@@ -255,7 +261,7 @@ impl Plan {
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.plan == other.plan
+        self.plan == other.plan && self.now == other.now
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -337,7 +343,7 @@ pub(crate) fn plan_charge(
     };
     let problem = ChargeProblem::new(request)?;
     let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
-    Ok(Plan { plan, vehicle: None })
+    Ok(Plan { plan, now: now.0, vehicle: None })
 }
 
 /// The battery as Python gives it.
@@ -393,7 +399,7 @@ pub(crate) fn plan_vehicle(
     };
     let problem = ChargeProblem::new(vehicle.in_energy()?)?;
     let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
-    Ok(Plan { plan, vehicle: Some(vehicle) })
+    Ok(Plan { plan, now: now.0, vehicle: Some(vehicle) })
 }
 
 #[pyfunction]
@@ -410,5 +416,5 @@ pub(crate) fn plan_duration(
     let target = Target { by: by.map(|by| by.0), energy: power.over(duration) };
     let problem = ChargeProblem::new(Request::new(now.0, power, target))?;
     let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
-    Ok(Plan { plan, vehicle: None })
+    Ok(Plan { plan, now: now.0, vehicle: None })
 }

@@ -19,7 +19,7 @@ def day_ahead(slots: int = 96, seed: int = 1) -> sw.Prices:
     noise = random.Random(seed)
     wave = [0.12 + 0.13 * math.cos(slot / 96 * math.tau) for slot in range(slots)]
     prices = [price + noise.uniform(-0.04, 0.04) for price in wave]
-    return sw.Prices.hourly(NOON, prices, currency="EUR", slot=QUARTER)
+    return sw.Prices.from_values(NOON, prices, currency="EUR", slot=QUARTER)
 
 
 def fleet(vehicles: int, seed: int = 2) -> pa.Table:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROWS = 300
 
 
-def through_duckdb(rows: pa.Table) -> pa.Table:
+def through_duckdb(rows: pa.Table) -> pa.Table:  # noqa: ARG001  DuckDB finds it by name
     """Read a table with a query and hand on what DuckDB answers."""
     return duckdb.connect().sql("select * from rows").to_arrow_table()
 
@@ -105,7 +105,7 @@ def test_own_curves_by_name() -> None:
     assert [row["error"] for row in rows[2:]] == ["price_id names no price curve"] * 2
     with pytest.raises(sw.InputError, match="price_id"):
         sw.plan_batch(fleet(4), curves)
-    foreign = {"a": day_ahead(), "b": sw.Prices.hourly(NOON, [1.0], currency="SEK")}
+    foreign = {"a": day_ahead(), "b": sw.Prices.from_values(NOON, [1.0], currency="SEK")}
     with pytest.raises(sw.InputError, match="EUR and in SEK"):
         sw.plan_batch(vehicles, foreign)
 
@@ -132,7 +132,7 @@ def test_a_bad_row_fills_its_error_and_stops_nobody() -> None:
 
 def test_percent_reserve_efficiency_and_targets() -> None:
     """A row in percent is the plan of the vehicle in percent."""
-    prices = sw.Prices.hourly(NOON, [0.5, 0.1, 0.2, 0.3, 0.4], currency="EUR")
+    prices = sw.Prices.from_values(NOON, [0.5, 0.1, 0.2, 0.3, 0.4], currency="EUR")
     row = {
         "id": 7,
         "arrival": NOON,
@@ -212,7 +212,7 @@ def test_python_runs_on_while_the_engine_plans() -> None:
 def test_a_clock_change_inside_a_stay() -> None:
     """The night of 25 October 2026 in Oslo has an hour more to charge in."""
     midnight = datetime(2026, 10, 24, 22, tzinfo=UTC)
-    prices = sw.Prices.hourly(midnight, [0.2] * 8, currency="NOK")
+    prices = sw.Prices.from_values(midnight, [0.2] * 8, currency="NOK")
     seven = datetime(2026, 10, 25, 6, tzinfo=UTC)
     row = {"id": "a", "arrival": midnight, "departure": seven}
     vehicles = pa.Table.from_pylist([row | {"energy_kwh": 88.0, "power_max_kw": 11.0}])

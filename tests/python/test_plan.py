@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 def test_a_plan_tells_all_about_itself() -> None:
     """Figures, targets, slots, proof and text."""
-    prices = sw.Prices.hourly(NOON, [0.30, 0.10, 0.20], currency="EUR")
+    prices = sw.Prices.from_values(NOON, [0.30, 0.10, 0.20], currency="EUR")
     by = NOON + 3 * HOUR
     plan = sw.plan_charge(prices, now=NOON, power_max_kw=7, targets=[sw.Target(by, 10)])
     assert plan.cost == pytest.approx(1.3)
@@ -33,6 +34,7 @@ def test_a_plan_tells_all_about_itself() -> None:
     assert target.reached_at == plan.intervals[-1].end
     assert plan.certificate.is_proved
     assert plan.certificate.requirements[0].marginal_price_per_kwh == 0.2
+    assert plan.now == NOON
     assert plan.energy_kwh_by(NOON + 2 * HOUR) == pytest.approx(7)
     assert plan.soc_percent_by(by) is None
     assert plan.currency == "EUR"
@@ -57,7 +59,7 @@ def test_results_cannot_be_changed() -> None:
 
 def test_an_unmet_wish_is_a_value() -> None:
     """What is missing is said, per target, and charging goes on."""
-    prices = sw.Prices.hourly(NOON, [0.3, 0.1, 0.2], currency="EUR")
+    prices = sw.Prices.from_values(NOON, [0.3, 0.1, 0.2], currency="EUR")
     wish = [sw.Target(NOON + HOUR, 15), sw.Target(NOON + 3 * HOUR, 20)]
     plan = sw.plan_charge(prices, now=NOON, power_max_kw=10, targets=wish)
     assert plan.shortfall_kwh == pytest.approx(5)
@@ -152,21 +154,26 @@ def test_prices_from_and_to_arrow() -> None:
         sw.Prices.from_arrow(pa.table(prices), currency="EUR", price="price")
 
 
+def test_prices_travel_to_other_processes() -> None:
+    """A copy by pickle is the same curve."""
+    assert pickle.loads(pickle.dumps(day_ahead())) == day_ahead()  # noqa: S301  our own bytes
+
+
 def test_fees_and_taxes_make_new_prices() -> None:
     """Fees per kWh, a factor, and another curve."""
-    market = sw.Prices.hourly(NOON, [0.10, 0.20], currency="EUR")
-    grid = sw.Prices.hourly(NOON + HOUR, [0.05, 0.05], currency="EUR")
+    market = sw.Prices.from_values(NOON, [0.10, 0.20], currency="EUR")
+    grid = sw.Prices.from_values(NOON + HOUR, [0.05, 0.05], currency="EUR")
     assert [slot[2] for slot in market.plus(0.1).times(2).slots()] == pytest.approx([0.4, 0.6])
     assert market.plus(grid).slots() == [(NOON + HOUR, NOON + 2 * HOUR, 0.25)]
     with pytest.raises(sw.InputError, match="EUR and in SEK"):
-        market.plus(sw.Prices.hourly(NOON, [1.0], currency="SEK"))
+        market.plus(sw.Prices.from_values(NOON, [1.0], currency="SEK"))
     with pytest.raises(sw.InputError, match="price of slot 0"):
         market.times(float("nan"))
     assert market.price_at(NOON + HOUR) == 0.20
     assert market.price_at(NOON + 2 * HOUR) is None
     assert len(market.between(NOON, NOON + HOUR / 2)) == 1
     with pytest.raises(sw.InputError, match="slot: slot 0 ends at"):
-        sw.Prices.hourly(NOON, [1.0], currency="EUR", slot=timedelta(0))
+        sw.Prices.from_values(NOON, [1.0], currency="EUR", slot=timedelta(0))
 
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
@@ -190,7 +197,7 @@ def test_anything_gives_a_proved_plan_or_a_clear_error(
 ) -> None:
     """NaN, infinities, empty, huge and tiny: no panic, no nonsense."""
     try:
-        plan = sw.plan_charge(sw.Prices.hourly(NOON, prices, currency="EUR"), **wish)
+        plan = sw.plan_charge(sw.Prices.from_values(NOON, prices, currency="EUR"), **wish)
     except sw.InputError as error:
         text = str(error)
     else:

@@ -4,7 +4,7 @@
 >>> from datetime import UTC, datetime, timedelta
 >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
 >>> hour = timedelta(hours=1)
->>> prices = sw.Prices.hourly(six, [0.30, 0.10, 0.20], currency="EUR")
+>>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
 >>> plan = sw.plan_charge(
 ...     prices, now=six, power_max_kw=7, targets=[sw.Target(by=six + 3 * hour, energy_kwh=10)]
 ... )

@@ -101,7 +101,7 @@ def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> P
         >>> import pyarrow as pa
         >>> from datetime import UTC, datetime, timedelta
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
-        >>> prices = Prices.hourly(six, [0.30, 0.10, 0.20], currency="EUR")
+        >>> prices = Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
         >>> vehicles = pa.table({
         ...     "id": ["van", "bus"],
         ...     "arrival": [six, six],

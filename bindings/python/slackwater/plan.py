@@ -101,6 +101,11 @@ class Plan:
         raise AttributeError(message)
 
     @property
+    def now(self) -> datetime:
+        """First instant that the plan could use, in UTC."""
+        return self._native.now
+
+    @property
     def cost(self) -> float:
         """Cost of the energy, in units of the currency."""
         return self._native.cost
@@ -221,7 +226,8 @@ class Plan:
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
         return (
             f"Plan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
-            f"in {len(self.intervals)} intervals, saves {self.savings:.4f}{short}, {proof})"
+            f"in {len(self.intervals)} intervals, saves {round(self.savings, 4) + 0.0:.4f}"
+            f"{short}, {proof})"
         )
 
     def _repr_html_(self) -> str:
@@ -279,7 +285,7 @@ def plan_charge(
         >>> from datetime import UTC, datetime, timedelta
         >>> from slackwater import Prices
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
-        >>> prices = Prices.hourly(six, [0.30, 0.10, 0.20], currency="EUR")
+        >>> prices = Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
         >>> nine = six + timedelta(hours=3)
         >>> plan = plan_charge(prices, now=six, power_max_kw=7, targets=[Target(nine, 10)])
         >>> plan
@@ -347,7 +353,7 @@ def plan_vehicle(
         >>> from datetime import UTC, datetime, timedelta
         >>> from slackwater import Prices
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
-        >>> prices = Prices.hourly(six, [0.30, 0.10, 0.20], currency="EUR")
+        >>> prices = Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
         >>> nine = six + timedelta(hours=3)
         >>> plan = plan_vehicle(
         ...     prices,
@@ -411,7 +417,7 @@ def plan_duration(
         >>> from datetime import UTC, datetime, timedelta
         >>> from slackwater import Prices
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
-        >>> prices = Prices.hourly(six, [0.10, 0.30, 0.10], currency="EUR")
+        >>> prices = Prices.from_values(six, [0.10, 0.30, 0.10], currency="EUR")
         >>> plan = plan_duration(prices, now=six, duration=timedelta(hours=2), by=None)
         >>> [interval.start.hour for interval in plan.intervals], round(plan.cost, 9)
         ([18, 20], 0.2)

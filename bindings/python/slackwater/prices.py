@@ -25,7 +25,7 @@ class Prices:
     fees and taxes make a new one:
 
     >>> from datetime import UTC, datetime
-    >>> market = Prices.hourly(datetime(2026, 1, 5, tzinfo=UTC), [0.10, -0.02], currency="EUR")
+    >>> market = Prices.from_values(datetime(2026, 1, 5, tzinfo=UTC), [0.10, -0.02], currency="EUR")
     >>> [round(price, 4) for _, _, price in market.plus(0.08).times(1.25).slots()]
     [0.225, 0.075]
 
@@ -38,7 +38,7 @@ class Prices:
 
     def __init__(self) -> None:
         """Refuse: there is nothing to build a curve from."""
-        message = "use Prices.from_slots, Prices.hourly, Prices.from_arrow or slackwater.io"
+        message = "use Prices.from_slots, Prices.from_values, Prices.from_arrow or slackwater.io"
         raise TypeError(message)
 
     @classmethod
@@ -65,7 +65,7 @@ class Prices:
         return cls._wrap(_engine.Prices.from_slots(list(slots), currency=currency))
 
     @classmethod
-    def hourly(
+    def from_values(
         cls,
         start: datetime,
         prices_per_kwh: Sequence[float],
@@ -163,6 +163,10 @@ class Prices:
 
     __hash__ = None  # type: ignore[assignment]  # equal curves may be built in different ways
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copy by slots, so that other processes can plan with the same prices."""
+        return _rebuilt, (self.slots(), self.currency)
+
     def __repr__(self) -> str:
         """Tell span, number of slots and range of prices."""
         slots = self.slots()
@@ -179,3 +183,7 @@ class Prices:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the curve to an Arrow library."""
         return self._native.__arrow_c_stream__(requested_schema)
+
+
+def _rebuilt(slots: list[tuple[datetime, datetime, float]], currency: str) -> Prices:
+    return Prices.from_slots(slots, currency=currency)

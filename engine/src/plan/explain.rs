@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::plan::{Plan, PlannedSlot, Purpose};
-use crate::time::civil::local_of;
+use crate::time::civil::{Showing, local_of, showing};
 use crate::units::{Energy, Money, Price};
 
 /// Why a period of charging is in the plan.
@@ -184,7 +184,7 @@ impl Reason {
     /// The reason as a sentence, with times on the wall clock of `time_zone`.
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
-        let clock = |at: DateTime<Utc>| local_of(at, time_zone).format("%a %H:%M").to_string();
+        let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let mut text = format!(
             "{} to {}: {} kWh for {}, ",
             clock(self.start),
@@ -224,6 +224,16 @@ impl Reason {
         }
         text + "."
     }
+}
+
+/// Day and time on a wall clock; with the zone's abbreviation where clocks
+/// show the time twice.
+fn wall_clock(at: DateTime<Utc>, time_zone: Tz) -> String {
+    let form = match showing(local_of(at, time_zone), time_zone) {
+        Showing::Twice { .. } => "%a %H:%M %Z",
+        Showing::Once(_) | Showing::Never { .. } => "%a %H:%M",
+    };
+    at.with_timezone(&time_zone).format(form).to_string()
 }
 
 /// A number with at most `digits` decimals and no trailing zeros.
@@ -336,6 +346,15 @@ mod tests {
                 negative_price: Mon 19:00 to Mon 19:42: 7 kWh for -0.28, because charging is paid for (price -0.04).
             "#]],
         );
+    }
+
+    #[test]
+    fn an_hour_that_clocks_show_twice_is_named() {
+        let oslo: Tz = "Europe/Oslo".parse().unwrap();
+        let at = |text: &str| wall_clock(text.parse().unwrap(), oslo);
+        assert_eq!(at("2026-10-25T00:30:00Z"), "Sun 02:30 CEST");
+        assert_eq!(at("2026-10-25T01:30:00Z"), "Sun 02:30 CET");
+        assert_eq!(at("2026-10-25T02:30:00Z"), "Sun 03:30");
     }
 
     #[test]
