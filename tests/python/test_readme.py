@@ -32,7 +32,7 @@ def test_the_python_example_prints_what_it_says(
     (example,) = blocks("python")
     exec(compile(example, "README.md", "exec"), {})  # noqa: S102  our own page
     printed = capsys.readouterr().out.splitlines()
-    promised = re.findall(r"^print\(.*\)  +# (.*)$", example, flags=re.MULTILINE)
+    promised = re.findall(r"^print\(.*\)\n# (.*)$", example, flags=re.MULTILINE)
     assert len(printed) == len(promised) == 2
     for line, promise in zip(printed, promised, strict=True):
         assert line.startswith(promise.removesuffix("..."))
