@@ -2,9 +2,11 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rayon::ThreadPoolBuilder;
 use slackwater_benches::{Columns, curve, slots_used, table};
 use slackwater_engine::area::batch::{plan_batch, plan_compact, plan_dense};
-use slackwater_engine::area::fleet::Curves;
+use slackwater_engine::area::fleet::{Curves, Fleet};
+use slackwater_engine::plan::choice::Choice;
 
 const VEHICLES: usize = 1_000_000;
 const SLOTS: usize = 96;
@@ -30,6 +32,27 @@ fn shared(criterion: &mut Criterion) {
     });
     group.bench_function("shared-columns/1000000", |bencher| {
         bencher.iter(|| plan_batch(black_box(&fleet), curves));
+    });
+    group.finish();
+    one_core(criterion, &fleet, curves, &mut choices, &mut powers);
+}
+
+/// The same on one thread, to compare with libraries that use one.
+fn one_core(
+    criterion: &mut Criterion,
+    fleet: &Fleet<'_>,
+    curves: Curves<'_>,
+    choices: &mut [Option<Choice>],
+    powers: &mut [f32],
+) {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("one thread can be had");
+    let mut group = criterion.benchmark_group("batch");
+    group.sample_size(20).throughput(Throughput::Elements(VEHICLES as u64));
+    group.bench_function("one-core-compact/1000000", |bencher| {
+        bencher.iter(|| pool.install(|| plan_compact(black_box(fleet), curves, choices)));
+    });
+    group.bench_function("one-core-dense/1000000", |bencher| {
+        bencher.iter(|| pool.install(|| plan_dense(black_box(fleet), curves, powers)));
     });
     group.finish();
 }

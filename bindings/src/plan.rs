@@ -119,7 +119,7 @@ repr! {
 #[pyclass(frozen, module = "slackwater._engine")]
 #[derive(Debug)]
 pub(crate) struct Plan {
-    plan: plan::Plan,
+    intended: plan::Plan,
     now: DateTime<Utc>,
     vehicle: Option<VehicleRequest>,
 }
@@ -133,42 +133,42 @@ impl Plan {
 
     #[getter]
     fn cost(&self) -> f64 {
-        self.plan.cost.as_amount()
+        self.intended.cost.as_amount()
     }
 
     #[getter]
     fn energy_kwh(&self) -> f64 {
-        self.plan.energy.as_kwh()
+        self.intended.energy.as_kwh()
     }
 
     #[getter]
     fn shortfall_kwh(&self) -> f64 {
-        self.plan.shortfall.as_kwh()
+        self.intended.shortfall.as_kwh()
     }
 
     #[getter]
     fn marginal_price_per_kwh(&self) -> Option<f64> {
-        self.plan.marginal_price.map(Price::as_per_kwh)
+        self.intended.marginal_price.map(Price::as_per_kwh)
     }
 
     #[getter]
     fn baseline_cost(&self) -> f64 {
-        self.plan.baseline_cost.as_amount()
+        self.intended.baseline_cost.as_amount()
     }
 
     #[getter]
     fn savings(&self) -> f64 {
-        self.plan.savings().as_amount()
+        self.intended.savings().as_amount()
     }
 
     #[getter]
     fn unpriced_hours(&self) -> f64 {
-        self.plan.unpriced_hours
+        self.intended.unpriced_hours
     }
 
     #[getter]
     fn intervals(&self) -> Vec<Interval> {
-        let intervals = self.plan.intervals.iter();
+        let intervals = self.intended.intervals.iter();
         intervals
             .map(|i| Interval { start: i.start, end: i.end, power_kw: i.power.as_kw() })
             .collect()
@@ -176,7 +176,7 @@ impl Plan {
 
     #[getter]
     fn slots(&self) -> Vec<PlannedSlot> {
-        let slots = self.plan.slots.iter();
+        let slots = self.intended.slots.iter();
         slots
             .map(|slot| PlannedSlot {
                 start: slot.start,
@@ -190,7 +190,7 @@ impl Plan {
 
     #[getter]
     fn targets(&self) -> Vec<TargetOutcome> {
-        let targets = self.plan.targets.iter();
+        let targets = self.intended.targets.iter();
         targets
             .map(|target| TargetOutcome {
                 by: target.by,
@@ -204,7 +204,7 @@ impl Plan {
 
     #[getter]
     fn certificate(&self) -> Certificate {
-        let certificate = &self.plan.certificate;
+        let certificate = &self.intended.certificate;
         let certificate::Evidence { at_once, requirements, energy_max, surplus_price } =
             &certificate.evidence;
         Certificate {
@@ -229,7 +229,7 @@ impl Plan {
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<Reason>, Refused> {
         let zone = self::time_zone(time_zone)?;
-        let reasons = explain::explain(&self.plan);
+        let reasons = explain::explain(&self.intended);
         let reason = |reason: &explain::Reason| Reason {
             start: reason.start,
             end: reason.end,
@@ -247,12 +247,12 @@ impl Plan {
     }
 
     fn energy_kwh_by(&self, at: Instant) -> f64 {
-        self.plan.energy_by(at.0).as_kwh()
+        self.intended.energy_by(at.0).as_kwh()
     }
 
     fn soc_percent_by(&self, at: Instant) -> Result<Option<f64>, Refused> {
         let Some(vehicle) = &self.vehicle else { return Ok(None) };
-        Ok(Some(vehicle.soc_after(self.plan.energy_by(at.0))?.as_percent()))
+        Ok(Some(vehicle.soc_after(self.intended.energy_by(at.0))?.as_percent()))
     }
 
     #[getter]
@@ -261,7 +261,7 @@ impl Plan {
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.plan == other.plan && self.now == other.now
+        self.intended == other.intended && self.now == other.now
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -270,7 +270,7 @@ impl Plan {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> Result<Bound<'py, PyCapsule>, Refused> {
-        let slots = &self.plan.slots;
+        let slots = &self.intended.slots;
         let times = |of: fn(&plan::PlannedSlot) -> DateTime<Utc>| -> ArrayRef {
             let micros: Vec<i64> = slots.iter().map(|slot| of(slot).timestamp_micros()).collect();
             Arc::new(utc(TimestampMicrosecondArray::from(micros)))
@@ -343,7 +343,7 @@ pub(crate) fn plan_charge(
     };
     let problem = ChargeProblem::new(request)?;
     let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
-    Ok(Plan { plan, now: now.0, vehicle: None })
+    Ok(Plan { intended: plan, now: now.0, vehicle: None })
 }
 
 /// The battery as Python gives it.
@@ -399,7 +399,7 @@ pub(crate) fn plan_vehicle(
     };
     let problem = ChargeProblem::new(vehicle.in_energy()?)?;
     let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
-    Ok(Plan { plan, now: now.0, vehicle: Some(vehicle) })
+    Ok(Plan { intended: plan, now: now.0, vehicle: Some(vehicle) })
 }
 
 #[pyfunction]
@@ -416,5 +416,5 @@ pub(crate) fn plan_duration(
     let target = Target { by: by.map(|by| by.0), energy: power.over(duration) };
     let problem = ChargeProblem::new(Request::new(now.0, power, target))?;
     let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
-    Ok(Plan { plan, now: now.0, vehicle: None })
+    Ok(Plan { intended: plan, now: now.0, vehicle: None })
 }
