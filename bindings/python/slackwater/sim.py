@@ -90,7 +90,7 @@ def year_of_prices(
     start = datetime(year, 1, 1, tzinfo=zone).astimezone(UTC)
     end = datetime(year + 1, 1, 1, tzinfo=zone).astimezone(UTC)
     hours = [(start + number * HOUR).astimezone(zone) for number in range((end - start) // HOUR)]
-    return Prices.hourly(start, list(_hourly_prices(hours, Random(seed))), currency=currency)
+    return Prices.from_values(start, list(_hourly_prices(hours, Random(seed))), currency=currency)
 
 
 def _hourly_prices(hours: list[datetime], random: Random) -> Iterator[float]:
@@ -155,6 +155,8 @@ def week_of_stays(
     - **Habits of charging**: every car is plugged in whenever it is at home,
       since that is what a plan needs; at work only below 78 %. A car that
       comes below 10 % has charged on the way.
+    - **Before the week** cars were out for a log-normal 24 km, and came home
+      around 18:00, give or take two hours, from a level of 80 %.
     - **Between stays** a car holds what its charger could deliver, so one on
       a household socket starts its next trip with less.
 
@@ -179,7 +181,7 @@ def week_of_stays(
         >>> stays = week_of_stays(2, week_start=date(2025, 10, 20))
         >>> first = stays.stays[0]
         >>> first.id, first.location, first.power_max_kw
-        ('car-00001/1', 'home', 3.7)
+        ('car-00001/1', 'home', 7.4)
     """
     if vehicles < 0:
         raise InputError(f"vehicles is {vehicles}, but has to be 0 or more")
@@ -242,7 +244,7 @@ class _Stop(NamedTuple):
 
 
 def _stays_of(vehicle: str, car: _Car, week: _Week, random: Random) -> Iterator[VehicleStay]:
-    soc = random.uniform(45, TARGET_PERCENT)
+    soc = TARGET_PERCENT
     number = 0
     for stop in _stops_of(car, week, random):
         soc = soc - 100 * stop.km * car.use_kwh_per_km / car.capacity_kwh

@@ -155,7 +155,7 @@ impl Fleet<'_> {
     }
 
     /// Checks one row.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn vehicle(&self, row: usize) -> Result<Vehicle, RowError> {
         let arrival = time(self.arrival[row], "arrival")?;
         let departure = time(self.departure[row], "departure")?;
@@ -180,6 +180,7 @@ impl Fleet<'_> {
     }
 
     /// Need and reserve of a row that is given in percent.
+    #[inline(never)]
     fn energy_from_soc(&self, row: usize) -> Result<(Energy, Energy), RowError> {
         let Needs::Soc { soc_percent, target_percent, capacity_kwh, reserve_percent, efficiency } =
             self.needs
@@ -229,11 +230,12 @@ impl Fleet<'_> {
 }
 
 /// Times beyond the years 1 to 9999 count as missing.
+#[inline(always)]
 fn time(micros: i64, column: &'static str) -> Result<i64, RowError> {
     if Horizon::holds(micros) { Ok(micros) } else { Err(RowError::Missing { column }) }
 }
 
-#[inline]
+#[inline(always)]
 fn kwh(value: f64, column: &'static str) -> Result<Energy, RowError> {
     let energy = Energy::from_kwh(value).map_err(|source| refused(column, source))?;
     if energy < Energy::ZERO {
@@ -242,7 +244,7 @@ fn kwh(value: f64, column: &'static str) -> Result<Energy, RowError> {
     Ok(energy)
 }
 
-#[inline]
+#[inline(always)]
 fn kw(value: f64, column: &'static str) -> Result<Power, RowError> {
     let power = Power::from_kw(value).map_err(|source| refused(column, source))?;
     if power < Power::ZERO {
@@ -255,6 +257,7 @@ fn percent(value: f64, column: &'static str) -> Result<Percent, RowError> {
     Percent::from_percent(value).map_err(|source| refused(column, source))
 }
 
+#[cold]
 fn refused(column: &'static str, source: UnitError) -> RowError {
     match source {
         UnitError::NotFinite { value, .. } if value.is_nan() => RowError::Missing { column },

@@ -129,7 +129,8 @@ impl Choice {
     #[inline(always)]
     pub(crate) fn priced<S: Slots>(need: Need, found: &Found, slots: &S) -> Self {
         let full_kwh = need.power_kw * found.full_micros / MICROS_PER_HOUR;
-        let rest_micros = need.micros() - found.full_micros;
+        let needed = need.micros();
+        let rest_micros = needed - found.full_micros;
         let is_short = found.next.is_none();
         let partial = found.next.filter(|_| rest_micros > SNAP_MICROS);
         let energy_kwh = if is_short { full_kwh.min(need.energy_kwh) } else { need.energy_kwh };
@@ -138,7 +139,7 @@ impl Choice {
         let full_cost = slots.full() * need.power_kw / MICROS_PER_HOUR;
         let marginal_price = found.next.map_or(f64::NAN, |next| slots.price(next.position));
         let partial_cost = if partial.is_some() { marginal_price * partial_kwh } else { 0.0 };
-        let unmanaged = slots.earliest(Need { energy_kwh, ..need }.micros());
+        let unmanaged = slots.earliest(if is_short { found.full_micros } else { needed });
         Self {
             full: found.full,
             origin: found.origin as u32,

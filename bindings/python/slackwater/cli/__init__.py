@@ -1,7 +1,7 @@
 """The command line: ``slackwater plan``, ``slackwater batch``, ``slackwater stays``.
 
-Exit codes: 0 done, 1 done but ``--strict`` found rows in error, 2 bad input
-with one line on stderr, 130 interrupted.
+Exit codes: 0 done, 1 done but ``--strict`` found rows in error, or nobody read
+the answer to its end, 2 bad input with one line on stderr, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -38,5 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has seen enough, as `head` has. Nothing may be flushed
         # into the closed pipe when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 1
+    except SystemExit as ended:
+        # Rich and Typer end the process themselves when a pipe is closed.
+        return ended.code if isinstance(ended.code, int) else 1
     return code

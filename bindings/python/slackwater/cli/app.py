@@ -13,7 +13,7 @@ from slackwater.cli.batch import batch
 from slackwater.cli.plan import plan
 from slackwater.cli.stays import stays
 
-INTERRUPTED = 130
+REFUSED, INTERRUPTED = 2, 130
 
 app = typer.Typer(
     name="slackwater",
@@ -51,28 +51,31 @@ def run(arguments: Sequence[str] | None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         raise
-    except (InputError, ImportError) as error:
-        return _refuse(str(error))
-    except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return _refuse(what)
     except Exception as error:
-        # Typer brings its own copy of click or takes the installed one, depending
-        # on its version: a wrong option is known by what it can do.
-        if not hasattr(error, "format_message"):
+        message = _refusal(error)
+        if message is None:
             raise
-        return _refuse(_usage(error))
+        print("error:", " ".join(message.split()), file=sys.stderr)
+        return REFUSED
     return code if isinstance(code, int) else 0
 
 
-def _usage(error: Exception) -> str:
-    text = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
+def _refusal(error: Exception) -> str | None:
+    """What to say of bad input; ``None`` if the error is a defect of ours."""
+    match error:
+        case InputError():
+            return str(error)
+        case ModuleNotFoundError(name="matplotlib"):
+            return "--plot needs matplotlib: pip install slackwater[plot]"
+        case OSError(filename=str() as name):
+            return f"{name}: {error.strerror}"
+        case OSError():
+            return str(error)
+    # Typer brings its own copy of click or takes the installed one, depending
+    # on its version: a wrong option is known by what it can do.
+    if not hasattr(error, "format_message"):
+        return None
+    text = error.format_message().strip().rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "slackwater"
     return f"{text[:1].lower()}{text[1:]}; see {command} --help"
-
-
-def _refuse(message: str) -> int:
-    line = " ".join(message.split())
-    print(f"error: {line}", file=sys.stderr)
-    return 2

@@ -21,9 +21,9 @@ import slackwater as sw
 from slackwater._engine import InputError
 from slackwater.cli import options
 from slackwater.cli.clock import Clock
-from slackwater.cli.files import read_vehicles, write_table
-from slackwater.cli.plan_output import amount, show_notes
+from slackwater.cli.files import INSTANT, read_vehicles, write_table
 from slackwater.cli.prices import PriceFormat, PriceOptions, read_prices
+from slackwater.cli.screen import amount, answers, remarks, show_notes, tail
 
 ROWS_PER_CHUNK = 50_000
 ROWS_SHOWN = 10
@@ -55,7 +55,7 @@ def batch(
 ) -> int:
     """Plan every vehicle of a table, each as if it were alone.
 
-    Columns: id, arrival, departure (times with an offset), power_max_kw, and
+    The columns are id, arrival, departure (times with an offset), power_max_kw, and
     energy_kwh or soc_percent, target_percent and capacity_kwh. A row that
     makes no sense fills its error column and stops nobody else.
     """
@@ -64,19 +64,22 @@ def batch(
     source = PriceOptions(prices_format, time_zone, currency, unit, area)
     curves, notes = _read_all(prices, source)
     rows = read_vehicles(vehicles)
+    if not rows.num_rows:
+        raise InputError(f"{vehicles}: there is no vehicle")
     try:
         planned = plan_in_chunks(rows, curves)
     except InputError as error:
         raise InputError(f"{vehicles}: {error}") from None
     if out:
         write_table(planned.plans, out, clock)
-    console = Console(highlight=False)
+    console = answers()
     if not out:
         console.print(_first_rows(planned.plans, clock))
     console.print(_summary(planned))
     if out:
         console.print(Text(f"plans written to {out}"), soft_wrap=True)
     show_notes(notes)
+    _warn_outside(rows, curves)
     errors = _errors(planned.plans)
     _show_errors(errors)
     return 1 if strict and errors else 0
@@ -100,6 +103,9 @@ def _read_all(
         found = read_prices(Path(file), source)
         curves[name] = found.prices
         notes += [f"{name}: {note}" for note in found.notes]
+    currencies = {curve.currency for curve in curves.values()}
+    if len(currencies) > 1:
+        raise InputError(f"--prices are in different currencies: {', '.join(sorted(currencies))}")
     return curves, notes
 
 
@@ -169,16 +175,18 @@ def plan_in_chunks(
 
 def _first_rows(plans: pa.Table, clock: Clock) -> Group:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("id", no_wrap=True, max_width=26)
-    for name in ("kWh", "cost", "savings", "short kWh"):
+    table.add_column("id", no_wrap=True)
+    for name in ("kWh", "cost", "savings", "short"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column(f"from, {clock.name}", no_wrap=True)
     for row in plans.slice(0, ROWS_SHOWN).to_pylist():
         numbers = ("energy_kwh", "cost", "savings", "shortfall_kwh")
         cells = ["" if row[name] is None else amount(row[name]) for name in numbers]
-        start = clock.date(row["intervals"][0]["start"]) if row["intervals"] else row["status"]
+        start = (
+            clock.short_date(row["intervals"][0]["start"]) if row["intervals"] else row["status"]
+        )
         style = {"shortfall": "yellow", "error": "red"}.get(row["status"], "")
-        table.add_row(str(row["id"]), *cells, start, style=style)
+        table.add_row(tail(row["id"]), *cells, start, style=style)
     more = plans.num_rows - ROWS_SHOWN
     rest = [Text(f"… and {more:,} more; --out writes them all", style="dim")] if more > 0 else []
     return Group(table, *rest, Text())
@@ -224,10 +232,26 @@ def _errors(plans: pa.Table) -> list[tuple[int, object, str]]:
     return [(row + 1, each["id"], each["error"]) for row, each in numbered]
 
 
+def _warn_outside(vehicles: pa.Table, prices: sw.Prices | Mapping[str, sw.Prices]) -> None:
+    """Say how many vehicles are there only before or after all known prices."""
+    curves = prices.values() if isinstance(prices, Mapping) else [prices]
+    spans = [slots for curve in curves if (slots := curve.slots())]
+    first, last = min(slots[0][0] for slots in spans), max(slots[-1][1] for slots in spans)
+    before = pc.less_equal(vehicles.column("departure"), pa.scalar(first, INSTANT))
+    after = pc.greater_equal(vehicles.column("arrival"), pa.scalar(last, INSTANT))
+    outside = pc.sum(pc.or_(before, after)).as_py()
+    if outside:
+        span = f"known prices ({first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC)"
+        text = (
+            f"warning: {outside:,} of {vehicles.num_rows:,} vehicles are there only outside of the"
+        )
+        remarks().print(Text(f"{text} {span}", style="bold yellow"))
+
+
 def _show_errors(errors: Sequence[tuple[int, object, str]]) -> None:
     if not errors:
         return
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = remarks()
     count = f"{len(errors):,} rows are" if len(errors) > 1 else "1 row is"
     console.print(Text(f"warning: {count} in error and without a plan", style="bold yellow"))
     for row, name, error in errors[:ERRORS_SHOWN]:

@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 from slackwater._engine import InputError
 from slackwater.time import next_deadline
 
+# Beyond these, conversions between zones leave the calendar of `datetime`.
+YEAR_MIN, YEAR_MAX = 1900, 2200
 TIME_OF_DAY = re.compile(r"\d{2}:\d{2}(:\d{2})?")
 
 
@@ -31,6 +33,11 @@ class Clock:
         """Write date and time for people, to the minute."""
         local = at.astimezone(self._zone)
         return f"{local:%a} {local.day} {local:%b} {self._time(local)}"
+
+    def short_date(self, at: datetime) -> str:
+        """Write date and time for people, without the day of the week."""
+        local = at.astimezone(self._zone)
+        return f"{local.day} {local:%b} {self._time(local)}"
 
     def span(self, start: datetime, end: datetime) -> str:
         """Write a period; the second date only if it is another."""
@@ -58,6 +65,8 @@ def parse_instant(text: str, *, option: str) -> datetime:
     if at.tzinfo is None:
         wanted = "write it like 2026-01-05T18:00+01:00"
         raise InputError(f"{option} {text!r} has no UTC offset; {wanted}")
+    if not YEAR_MIN <= at.year <= YEAR_MAX:
+        raise InputError(f"{option} {text!r} is not between {YEAR_MIN} and {YEAR_MAX}")
     return at
 
 

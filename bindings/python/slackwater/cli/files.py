@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -56,21 +57,16 @@ def to_json(value: Json) -> str:
 
 def to_csv(table: pa.Table, clock: Clock) -> str:
     """Rows as text; a cell with a list is JSON."""
-    names = table.column_names
-    cells = [[_cell(row[name]) for name in names] for row in rows_of(table, clock)]
-    columns = [
-        pa.array([row[number] for row in cells], pa.string()) for number in range(len(names))
-    ]
-    sink = io.BytesIO()
-    options = pacsv.WriteOptions(quoting_style="needed")
-    pacsv.write_csv(pa.table(columns, names=names), sink, options)
-    return sink.getvalue().decode()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.column_names)
+    for row in rows_of(table, clock):
+        writer.writerow([_cell(cell) for cell in row.values()])
+    return text.getvalue()
 
 
-def _cell(value: Json) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
+def _cell(value: Json) -> Json:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
 def _plain(value: Json, clock: Clock) -> Json:
@@ -95,9 +91,12 @@ def read_vehicles(path: Path) -> pa.Table:
     try:
         match path.suffix.lower():
             case ".parquet":
+                path.open("rb").close()  # says which file, where Arrow would not
                 return pq.read_table(path)
             case ".csv":
-                return _times_parsed(path, pacsv.read_csv(path))
+                # Ctrl-C ends a read of ours, but not one in a thread of Arrow.
+                text = pa.BufferReader(path.read_bytes())
+                return _times_parsed(path, pacsv.read_csv(text))
             case ".json" | ".jsonl" | ".ndjson":
                 return _table_of(path, _json_rows(path))
     except (pa.ArrowException, UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -118,7 +117,9 @@ def _table_of(path: Path, rows: Sequence[Json]) -> pa.Table:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise InputError(f"{path}, entry {number}: {row!r} is no object")
-        times = {name: _time(path, number, name, row[name]) for name in TIMES if name in row}
+        times: dict[str, Json] = {
+            name: _time(path, number, name, row[name]) for name in TIMES if name in row
+        }
         if isinstance(row.get("targets"), list):
             times["targets"] = [_target(path, number, target) for target in row["targets"]]
         parsed.append(row | times)

@@ -95,12 +95,13 @@ def _given(value: float | None, otherwise: float) -> float:
 
 
 def _extra_target(text: str, *, time_zone: str | None, now: datetime) -> tuple[datetime, float]:
-    at, sign, level = text.rpartition("=")
+    at, _, level = text.rpartition("=")
     try:
         value = float(level.removesuffix("%").lower().removesuffix("kwh"))
     except ValueError:
-        sign = ""
-    if not sign:
+        at = ""
+        value = 0.0
+    if not at:
         raise InputError(f"--target-at {text!r} is not TIME=LEVEL, such as 06:00=50")
     return parse_deadline(at, option="--target-at", time_zone=time_zone, now=now), value
 

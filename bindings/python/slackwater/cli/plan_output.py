@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from rich import box
-from rich.console import Console, Group
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +18,7 @@ from rich.text import Text
 import slackwater as sw
 from slackwater.cli.clock import Clock
 from slackwater.cli.files import INSTANT, Json, OutputFormat, to_csv, to_json, write_table
+from slackwater.cli.screen import amount, answers, show_notes
 
 PERIODS = pa.schema(
     {
@@ -65,7 +66,7 @@ class Answer:
             case OutputFormat.CSV:
                 sys.stdout.write(to_csv(self.periods(), self.clock))
             case OutputFormat.TABLE:
-                Console(highlight=False).print(self.table())
+                answers().print(self.table())
         if form is not OutputFormat.JSON:
             show_notes(self.notes)
 
@@ -178,7 +179,7 @@ class Answer:
 
     def table(self) -> Group:
         """The answer for people."""
-        parts = [self._rows(), Text(), *self._summary()]
+        parts: list[RenderableType] = [self._rows(), Text(), *self._summary()]
         if self.with_reasons:
             sentences = self.plan.explain(time_zone=self.clock.name)
             parts += [Text(), Text("Why", style="bold")]
@@ -242,7 +243,7 @@ class Answer:
             if each.shortfall_kwh > 0
         ]
         if plan.unpriced_hours > 0:
-            hours = f"{plan.unpriced_hours:g} h before the last deadline have no known price"
+            hours = f"{plan.unpriced_hours:,.1f} h before the last deadline have no known price"
             lines.append(Text(f"{hours}; they are not used.", style="yellow"))
         proof = plan.certificate
         if proof.is_proved:
@@ -263,16 +264,3 @@ def _savings(plan: sw.Plan) -> tuple[str, str]:
     if plan.savings < 0:
         return f"{-plan.savings:.2f} {plan.currency} more than that", "yellow"
     return f"saves {plan.savings:.2f} {plan.currency}", "bold green"
-
-
-def amount(value: float) -> str:
-    """Write money or energy for people."""
-    text = f"{value:,.2f}"
-    return text.removeprefix("-") if text == "-0.00" else text
-
-
-def show_notes(notes: Sequence[str]) -> None:
-    """Print the notes of an importer to stderr."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    for note in notes:
-        console.print(Text(f"note: {note}", style="dim"))

@@ -9,7 +9,6 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -17,7 +16,7 @@ from slackwater import io
 from slackwater.cli import options
 from slackwater.cli.clock import Clock, parse_instant
 from slackwater.cli.files import OutputFormat, rows_of, to_csv, to_json, write_table
-from slackwater.cli.plan_output import show_notes
+from slackwater.cli.screen import answers, show_notes, tail
 
 ROWS_SHOWN = 10
 
@@ -52,7 +51,7 @@ def stays(
     form: options.Form = OutputFormat.TABLE,
     out: options.Out = None,
 ) -> None:
-    """Turn driving and parking events of SimBEV into stays for ``slackwater batch``."""
+    """Turn driving and parking events of SimBEV into vehicles for the batch command."""
     clock = Clock(time_zone)
     options.check_out(out)
     found = io.read_simbev(
@@ -77,16 +76,18 @@ def stays(
 
 def _show(table: pa.Table, clock: Clock) -> None:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    shown.add_column("id", no_wrap=True, max_width=26)
-    shown.add_column("where")
+    shown.add_column("id", no_wrap=True)
+    shown.add_column("where", no_wrap=True)
     shown.add_column(f"when, {clock.name}", no_wrap=True)
-    for name in ("kWh", "kW", "arrives at"):
+    for name in ("kWh", "kW", "soc"):
         shown.add_column(name, justify="right", no_wrap=True)
     for row in table.slice(0, ROWS_SHOWN).to_pylist():
         when = clock.span(row["arrival"], row["departure"])
         numbers = (f"{row['energy_kwh']:.2f}", f"{row['power_max_kw']:g}")
-        shown.add_row(row["id"], row["location"], when, *numbers, f"{row['soc_percent']:.0f} %")
-    console = Console(highlight=False)
+        shown.add_row(
+            tail(row["id"]), row["location"], when, *numbers, f"{row['soc_percent']:.0f} %"
+        )
+    console = answers()
     console.print(shown)
     more = table.num_rows - ROWS_SHOWN
     if more > 0:

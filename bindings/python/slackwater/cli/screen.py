@@ -1,0 +1,42 @@
+"""What all commands print alike."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+WIDTH_OF_FILES = 100
+ID_LENGTH_MAX = 24
+
+
+def answers() -> Console:
+    """The screen, or a file with a width of its own."""
+    return Console(
+        highlight=False, markup=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES
+    )
+
+
+def remarks() -> Console:
+    """The place for notes and warnings: stderr, one line each."""
+    return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+
+def amount(value: float) -> str:
+    """Write money or energy for people."""
+    text = f"{value:,.2f}"
+    return text.removeprefix("-") if text == "-0.00" else text
+
+
+def tail(name: object) -> str:
+    """The end of a long id, where those of one fleet differ."""
+    text = str(name)
+    return text if len(text) <= ID_LENGTH_MAX else f"…{text[1 - ID_LENGTH_MAX :]}"
+
+
+def show_notes(notes: Sequence[str]) -> None:
+    """Print the notes of an importer."""
+    for note in notes:
+        remarks().print(Text(f"note: {note}", style="dim"))
