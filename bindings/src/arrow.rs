@@ -135,6 +135,14 @@ impl Table {
         Self { schema: batch.schema(), batches: vec![batch] }
     }
 
+    /// The same with the currency in the metadata of the schema.
+    pub(crate) fn in_currency(batch: RecordBatch, currency: &str) -> Result<Self, Refused> {
+        let fields = batch.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+        let schema = schema(fields, currency);
+        let batch = batch.with_schema(schema.clone()).map_err(refused)?;
+        Ok(Self { schema, batches: vec![batch] })
+    }
+
     /// The table as a capsule with an Arrow C stream.
     pub(crate) fn stream<'py>(
         &self,

@@ -151,7 +151,7 @@ impl Prices {
             ("price_per_kwh", Arc::new(Float64Array::from(self.curve.prices().to_vec())) as _),
         ])
         .map_err(crate::arrow::refused)?;
-        Table::from_batch(batch).stream(py, requested_schema)
+        Table::in_currency(batch, &self.currency)?.stream(py, requested_schema)
     }
 }
 

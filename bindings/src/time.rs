@@ -1,12 +1,12 @@
 //! Times on their way from and to Python.
 use chrono::{DateTime, NaiveTime, Utc};
 use chrono_tz::Tz;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDateTime, PyTzInfo, PyTzInfoAccess};
 use slackwater_engine::time::deadline;
 
-use crate::error::Refused;
+use crate::error::{InputError, Refused};
 
 /// An aware `datetime` of any zone. `PyO3`'s own `DateTime<Utc>` takes
 /// `timezone.utc` only, so other zones go through `astimezone`.
@@ -31,7 +31,14 @@ impl<'py> FromPyObject<'_, 'py> for Instant {
             let text = format!("{} has no time zone; give an aware datetime", time.str()?);
             return Err(PyTypeError::new_err(text));
         }
-        Ok(Self(time.call_method1("astimezone", (utc,))?.extract()?))
+        let in_utc = time.call_method1("astimezone", (utc,)).map_err(|error| {
+            if error.is_instance_of::<PyOverflowError>(value.py()) {
+                InputError::new_err("a time lies outside the years 1 to 9999 in UTC")
+            } else {
+                error
+            }
+        })?;
+        Ok(Self(in_utc.extract()?))
     }
 }
 

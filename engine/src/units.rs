@@ -32,7 +32,7 @@ pub enum UnitError {
         unit: &'static str,
     },
     /// Beyond any vehicle, grid or currency; products of such numbers overflow.
-    #[error("{value} {unit} is beyond {most:e}")]
+    #[error("{value:e} {unit} is beyond {most:e}")]
     TooLarge {
         /// The number as given.
         value: f64,

@@ -97,7 +97,7 @@ def test_an_unknown_state_of_charge_is_never_zero() -> None:
     [
         ({"power_max_kw": float("nan")}, "power_max_kw: NaN kW is not a finite number"),
         ({"power_max_kw": -1}, "power_max_kw is -1 kW"),
-        ({"power_max_kw": 1e8}, "power_max_kw: 100000000 kW is beyond 1e7"),
+        ({"power_max_kw": 1e8}, "power_max_kw: 1e8 kW is beyond 1e7"),
         ({"targets": [(None, float("inf"))]}, r"targets\[0\].energy_kwh: inf kWh"),
         ({"targets": [(None, 1), (None, -2)]}, r"targets\[1\].energy_kwh is -2 kWh"),
         ({"reserve_kwh": -1}, "reserve_kwh is -1 kWh"),
@@ -119,6 +119,9 @@ def test_a_naive_time_is_a_type_error() -> None:
     """It says what is missing."""
     with pytest.raises(TypeError, match="2026-01-05 12:00:00 has no time zone"):
         sw.plan_charge(day_ahead(), now=datetime(2026, 1, 5, 12), power_max_kw=11, targets=[])  # noqa: DTZ001
+    early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=10)))
+    with pytest.raises(sw.InputError, match="outside the years 1 to 9999"):
+        sw.plan_charge(day_ahead(), now=early, power_max_kw=11, targets=[])
     with pytest.raises(TypeError, match="not str"):
         sw.plan_charge(day_ahead(), now="noon", power_max_kw=11, targets=[])  # type: ignore[arg-type]
 
@@ -144,6 +147,7 @@ def test_prices_from_and_to_arrow() -> None:
     """There and back is the same curve; a null is a gap."""
     prices = day_ahead()
     assert sw.Prices.from_arrow(pa.table(prices), currency="EUR") == prices
+    assert pa.table(prices).schema.metadata == {b"currency": b"EUR"}
     table = pa.table(prices).slice(0, 3).to_pylist()
     table[1]["price_per_kwh"] = None
     holes = sw.Prices.from_arrow(pa.Table.from_pylist(table), currency="EUR")
