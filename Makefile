@@ -22,6 +22,8 @@ export PYO3_PYTHON := $(CURDIR)/$(VENV)/bin/python
 # Expanded late, because the folder appears only with `make setup`.
 export LIBCLANG_PATH = $(shell echo $(CURDIR)/$(VENV)/lib/python3.*/site-packages/clang/native)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The certificates of the system, as pip takes them: a company may have its own.
+export UV_SYSTEM_CERTS := true
 
 # One profile for tests, demo, benches and wheel, and always the whole
 # workspace: features are then resolved once, and HiGHS is compiled once.

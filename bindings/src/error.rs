@@ -2,6 +2,11 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use slackwater_engine::import::civil_series::CivilSeriesError;
+use slackwater_engine::import::driving_error::DrivingError;
+use slackwater_engine::import::period_series::PeriodSeriesError;
+use slackwater_engine::import::price_unit::PriceUnitError;
+use slackwater_engine::import::series::SeriesError;
 use slackwater_engine::plan::problem::RequestError;
 use slackwater_engine::plan::vehicle::VehicleError;
 use slackwater_engine::prices::curve::CurveError;
@@ -56,7 +61,18 @@ macro_rules! refuse {
     )*};
 }
 
-refuse!(UnitError, HorizonError, CurveError, RequestError, VehicleError);
+refuse!(
+    UnitError,
+    HorizonError,
+    CurveError,
+    RequestError,
+    VehicleError,
+    CivilSeriesError,
+    SeriesError,
+    PeriodSeriesError,
+    PriceUnitError,
+    DrivingError
+);
 
 /// Names the argument in an engine error: `energy(value).named("energy_kwh")?`.
 pub(crate) trait Named<T> {

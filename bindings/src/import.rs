@@ -4,36 +4,19 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::import::civil_series::{CivilRow, CivilSeriesError, prices_from_civil};
+use slackwater_engine::import::civil_series::{CivilRow, prices_from_civil};
 use slackwater_engine::import::driving::{DrivingEvent, DrivingLog, LogOptions, stays_from_log};
-use slackwater_engine::import::driving_error::DrivingError;
 use slackwater_engine::import::driving_report::DrivingFinding;
 use slackwater_engine::import::finding::ImportedPrices;
-use slackwater_engine::import::period_series::{
-    PeriodSeriesError, PointPeriod, PricePoint, prices_from_periods,
-};
-use slackwater_engine::import::price_unit::{PriceUnit, PriceUnitError};
-use slackwater_engine::import::series::{
-    InstantRow, SeriesError, SeriesOptions, prices_from_instants,
-};
+use slackwater_engine::import::period_series::{PointPeriod, PricePoint, prices_from_periods};
+use slackwater_engine::import::price_unit::PriceUnit;
+use slackwater_engine::import::series::{InstantRow, SeriesOptions, prices_from_instants};
 use slackwater_engine::units::Energy;
 
 use crate::arrow::{Table, refused, utc};
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
 use crate::time::{Instant, time_zone};
-
-macro_rules! refuse {
-    ($($error:ty),*) => {$(
-        impl From<$error> for Refused {
-            fn from(error: $error) -> Self {
-                Self::Input(error.to_string())
-            }
-        }
-    )*};
-}
-
-refuse!(CivilSeriesError, SeriesError, PeriodSeriesError, PriceUnitError, DrivingError);
 
 /// Prices, gaps and notes.
 type Imported = (Prices, Vec<(DateTime<Utc>, DateTime<Utc>)>, Vec<String>);
