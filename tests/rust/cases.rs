@@ -104,9 +104,10 @@ fn charger(given: &Value) -> Value {
 
 fn same(expected: &Value, got: &Value) -> bool {
     match (expected, got) {
-        (Value::Number(a), Value::Number(b)) => {
-            a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= 1e-9 * a.abs().max(1.0))
-        }
+        (Value::Number(a), Value::Number(b)) => a
+            .as_f64()
+            .zip(b.as_f64())
+            .is_some_and(|(a, b)| (a - b).abs() <= 1e-9 * a.abs().max(1.0)),
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }

@@ -212,16 +212,16 @@ impl Cut {
             let last = if set[last / 128] & last_bit == 0 { 0 } else { last_missing };
             i64::from(count) * self.step - first - last
         };
-        let ranks = order.len();
+        // Whole microseconds fit below the limit just when they fit below its floor.
+        let limit = limit as i64;
         let mut rank = 0;
-        let mut stride = (ranks + 1).next_power_of_two() / 2;
+        let mut stride = sets.len() / 2;
         while stride > 0 {
-            let further = rank + stride;
-            if further <= ranks && micros(&sets[further]) as f64 <= limit {
-                rank = further;
-            }
+            // By arithmetic: the outcome is a coin toss, which no branch predicts.
+            rank += stride * usize::from(micros(&sets[rank + stride]) <= limit);
             stride /= 2;
         }
+        let rank = rank.min(order.len());
         let mut full: SlotSet = [0; WORDS];
         for word in 0..W {
             let bits = sets[rank][word] & window[word];
@@ -236,7 +236,8 @@ impl Cut {
     }
 }
 
-/// The slots below each rank, from none to all.
+/// The slots below each rank, from none to all; the last set is repeated until
+/// their number is a power of two, so that a binary search stays inside.
 fn below<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
     let mut set = [0; W];
     let mut sets = vec![set];
@@ -244,6 +245,7 @@ fn below<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
         set[usize::from(slot) / 128] |= 1 << (slot % 128);
         set
     }));
+    sets.resize(sets.len().next_power_of_two(), set);
     sets
 }
 
