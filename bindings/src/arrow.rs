@@ -29,9 +29,16 @@ pub(crate) fn refused(error: ArrowError) -> Refused {
     Refused::Input(format!("the Arrow data cannot be read: {error}"))
 }
 
-/// The record batches of a table, a stream or a single batch.
+/// The record batches of a table, a stream or a single batch: at least one,
+/// so that the columns of an empty table are looked at as well.
 pub(crate) fn batches(data: AnyRecordBatch) -> Result<Vec<RecordBatch>, Refused> {
-    data.into_reader()?.collect::<Result<_, _>>().map_err(refused)
+    let reader = data.into_reader()?;
+    let schema = reader.schema();
+    let mut batches = reader.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+    if batches.is_empty() {
+        batches.push(RecordBatch::new_empty(schema));
+    }
+    Ok(batches)
 }
 
 /// The columns of one batch by name, in the types that the engine takes.

@@ -57,6 +57,7 @@ def test_every_row_is_the_plan_it_would_get_alone() -> None:
             (i.start, i.end, i.power_kw) for i in alone.intervals
         ]
         assert abs(got["gap"]) <= 1e-9
+        assert got["unpriced_hours"] == alone.unpriced_hours
 
 
 @pytest.mark.parametrize(
@@ -170,11 +171,28 @@ def test_a_wrong_schema_is_refused(change: Callable[[pa.Table], pa.Table], messa
         sw.plan_batch(change(fleet(3)), day_ahead())
 
 
+def test_time_without_a_price_is_told_apart() -> None:
+    """Three of five hours have no price; the row says so beside its shortfall."""
+    hour = timedelta(hours=1)
+    slots = [(NOON, NOON + hour, 0.2), (NOON + 3 * hour, NOON + 4 * hour, 0.1)]
+    prices = sw.Prices.from_slots(slots, currency="EUR")
+    row = {"id": 1, "arrival": NOON, "departure": NOON + 5 * hour}
+    vehicles = pa.Table.from_pylist([row | {"energy_kwh": 30.0, "power_max_kw": 10.0}])
+    [got] = planned(vehicles, prices)
+    assert (got["shortfall_kwh"], got["unpriced_hours"]) == (10.0, 3.0)
+    [own] = planned(
+        vehicles.append_column("price_id", pa.array(["a"])), {"a": prices, "b": day_ahead()}
+    )
+    assert (own["shortfall_kwh"], own["unpriced_hours"]) == (10.0, 3.0)
+
+
 def test_an_empty_fleet_has_an_empty_answer() -> None:
     """Zero rows in, zero rows out, with the schema."""
     plans = pa.table(sw.plan_batch(fleet(3).slice(0, 0), day_ahead()))
     assert plans.num_rows == 0
     assert "intervals" in plans.column_names
+    with pytest.raises(sw.InputError, match="energy_kwh"):
+        sw.plan_batch(fleet(3).slice(0, 0).drop_columns(["energy_kwh"]), day_ahead())
 
 
 def test_timestamps_of_any_unit_and_zone() -> None:

@@ -90,6 +90,7 @@ def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> P
         A table with ``id``, ``cost``, ``energy_kwh``, ``shortfall_kwh``,
         ``marginal_price`` (of the next kWh; null without room),
         ``baseline_cost``, ``savings``, ``gap`` (cost minus the proved bound),
+        ``unpriced_hours`` (time of the stay without a price, never used),
         ``intervals`` (list of ``{start, end, power_kw}``), ``status``
         (``optimal``, ``shortfall``, ``error``) and ``error``.
 

@@ -25,6 +25,8 @@ pub struct Answers {
     pub savings: Vec<f64>,
     /// Cost minus the bound that no plan can undercut.
     pub gap: Vec<f64>,
+    /// Hours of the stay without a price, which no plan uses.
+    pub unpriced_hours: Vec<f64>,
     /// Row i has the intervals at `offsets[i]..offsets[i + 1]`.
     pub offsets: Vec<i32>,
     /// Starts of charging, in microseconds since 1970.
@@ -50,6 +52,7 @@ impl Answers {
             baseline_cost: column(),
             savings: column(),
             gap: column(),
+            unpriced_hours: column(),
             offsets,
             interval_start: Vec::with_capacity(rows * 4),
             interval_end: Vec::with_capacity(rows * 4),
@@ -71,8 +74,9 @@ impl Answers {
     }
 
     #[inline(always)]
-    fn push_numbers(&mut self, numbers: [f64; 6]) {
-        let [cost, energy_kwh, shortfall_kwh, marginal_price, baseline_cost, gap] = numbers;
+    fn push_numbers(&mut self, numbers: [f64; 7]) {
+        let [cost, energy_kwh, shortfall_kwh, marginal_price, baseline_cost, gap, unpriced] =
+            numbers;
         self.cost.push(cost);
         self.energy_kwh.push(energy_kwh);
         self.shortfall_kwh.push(shortfall_kwh);
@@ -80,6 +84,7 @@ impl Answers {
         self.baseline_cost.push(baseline_cost);
         self.savings.push(baseline_cost - cost);
         self.gap.push(gap);
+        self.unpriced_hours.push(unpriced);
     }
 
     #[inline(always)]
@@ -99,7 +104,7 @@ impl Answers {
     pub(crate) fn push_choice(
         &mut self,
         choice: &Choice,
-        gap: f64,
+        (gap, unpriced_hours): (f64, f64),
         horizon: &Horizon,
         window: Window,
         power_max: Power,
@@ -111,6 +116,7 @@ impl Answers {
             choice.marginal_price,
             choice.baseline_cost,
             gap,
+            unpriced_hours,
         ]);
         let mut open: Option<(i64, i64)> = None;
         choice.for_each_used(|slot, is_partial| {
@@ -146,6 +152,7 @@ impl Answers {
             plan.marginal_price.map_or(f64::NAN, Price::as_per_kwh),
             plan.baseline_cost.as_amount(),
             plan.certificate.gap().as_amount(),
+            plan.unpriced_hours,
         ]);
         for Interval { start, end, power } in &plan.intervals {
             self.push_interval(start.timestamp_micros(), end.timestamp_micros(), power.as_kw());
@@ -156,7 +163,7 @@ impl Answers {
     /// Adds a vehicle that cannot be planned.
     pub(crate) fn push_error(&mut self, error: RowError) {
         self.errors.push((self.len(), error));
-        self.push_numbers([f64::NAN; 6]);
+        self.push_numbers([f64::NAN; 7]);
         self.end_row();
     }
 }

@@ -19,6 +19,7 @@ use crate::plan::threshold::{self, Scratch};
 use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
+use crate::units::MICROS_PER_HOUR;
 
 /// Vehicles planned in one piece of work.
 pub const RUN: usize = 8_192;
@@ -115,7 +116,8 @@ impl WithSimd for AnswerRows<'_> {
                 let prices = prices_of(fleet, curves, row).unwrap_or(&[]);
                 let power_max = vehicle.power_max;
                 let gap = choice.cost - bound_of_one(horizon, prices, window, &choice, power_max);
-                answers.push_choice(&choice, gap, horizon, window, power_max);
+                let unpriced = unpriced_hours(horizon, prices, window);
+                answers.push_choice(&choice, (gap, unpriced), horizon, window, power_max);
                 continue;
             }
             match plan_row(fleet, curves, row, &vehicle) {
@@ -203,6 +205,15 @@ fn compact<S: Simd>(
     }
     let fits = window.len() <= SLOTS_MAX;
     fits.then(|| (window, threshold::choose(simd, scratch, horizon, prices, window, need)))
+}
+
+/// Hours of a window that no slot with a price covers.
+#[inline(always)]
+fn unpriced_hours(horizon: &Horizon, prices: &[f64], window: Window) -> f64 {
+    let gaps = (window.first..window.last).filter(|&slot| prices[slot].is_nan());
+    let unpriced: i64 = gaps.map(|slot| window.usable(horizon, slot)).sum();
+    let uncovered = (window.to - window.from) - horizon.covered(window.from, window.to);
+    (uncovered + unpriced) as f64 / MICROS_PER_HOUR
 }
 
 /// The prices that a row pays, if its curve exists.
@@ -350,6 +361,7 @@ mod tests {
                     &run.shortfall_kwh,
                     &run.baseline_cost,
                     &run.savings,
+                    &run.unpriced_hours,
                 ];
                 let intervals = run.offsets[row] as usize..run.offsets[row + 1] as usize;
                 rows.push((
@@ -383,7 +395,7 @@ mod tests {
                 let plan = columns.alone(&curve, row);
                 let alone = [
                     plan.cost.as_amount(), plan.energy.as_kwh(), plan.shortfall.as_kwh(),
-                    plan.baseline_cost.as_amount(), plan.savings().as_amount(),
+                    plan.baseline_cost.as_amount(), plan.savings().as_amount(), plan.unpriced_hours,
                 ];
                 prop_assert_eq!(numbers, &alone.map(f64::to_bits).to_vec());
                 let alone: Vec<(i64, i64)> = plan.intervals.iter()

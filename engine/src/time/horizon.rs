@@ -157,6 +157,18 @@ impl Horizon {
         Self::from_micros(periods).expect("cutting keeps order and leaves a length")
     }
 
+    /// Microseconds of `[from, to)` that lie in periods.
+    #[inline(always)]
+    pub(crate) fn covered(&self, from: i64, to: i64) -> i64 {
+        if self.step.is_some() {
+            // Without gaps all between the first start and the last end.
+            let end = self.ends[self.len() - 1];
+            return (to.min(end) - from.max(self.starts[0])).max(0);
+        }
+        let range = self.overlapping(from, to);
+        range.map(|index| self.ends[index].min(to) - self.starts[index].max(from)).sum()
+    }
+
     /// Length of a period in hours.
     pub(crate) fn hours(&self, index: usize) -> f64 {
         self.lengths[index] / MICROS_PER_HOUR
@@ -251,6 +263,15 @@ mod tests {
         assert_eq!(Horizon::from_micros([(0, 5), (6, 11)]).unwrap().step(), None);
         assert_eq!(Horizon::from_micros([(0, 5), (5, 11)]).unwrap().step(), None);
         assert_eq!(Horizon::from_micros([]).unwrap().step(), None);
+    }
+
+    #[test]
+    fn covered_time_leaves_gaps_out() {
+        let seamless = Horizon::from_micros([(0, 10), (10, 20)]).unwrap();
+        assert_eq!([seamless.covered(-5, 12), seamless.covered(25, 30)], [12, 0]);
+        let gaps = Horizon::from_micros([(0, 10), (15, 20)]).unwrap();
+        assert_eq!([gaps.covered(5, 18), gaps.covered(11, 14), gaps.covered(9, 9)], [8, 0, 0]);
+        assert_eq!(Horizon::default().covered(0, 9), 0);
     }
 
     proptest! {
