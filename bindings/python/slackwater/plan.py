@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from slackwater import _engine
@@ -9,7 +10,6 @@ from slackwater import html as _html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime, timedelta
 
     from matplotlib.figure import Figure
 
