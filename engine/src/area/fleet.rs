@@ -2,7 +2,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::plan::problem::{RequestError, Target};
-use crate::plan::vehicle::VehicleError;
+use crate::plan::vehicle::{VehicleError, energy_at_plug};
 use crate::prices::curve::PriceCurve;
 use crate::prices::table::PriceTable;
 use crate::time::horizon::Horizon;
@@ -190,22 +190,13 @@ impl Fleet<'_> {
         let soc = percent(soc_percent[row], "soc_percent")?;
         let target = percent(target_percent[row], "target_percent")?;
         let capacity = kwh(capacity_kwh[row], "capacity_kwh")?;
-        if capacity <= Energy::ZERO {
-            return Err(VehicleError::NoCapacity { capacity }.into());
-        }
         let efficiency = efficiency.map_or(1.0, |column| column[row]);
         let efficiency = if efficiency.is_nan() { 1.0 } else { efficiency };
-        if !(efficiency > 0.0 && efficiency <= 1.0) {
-            return Err(VehicleError::Efficiency { efficiency }.into());
-        }
         let reserve = match reserve_percent {
             Some(column) if !column[row].is_nan() => percent(column[row], "reserve_percent")?,
             _ => Percent::ZERO,
         };
-        let at_plug = |wanted: Percent| {
-            let missing = (wanted.of(capacity) - soc.of(capacity)).max(Energy::ZERO);
-            kwh(missing.as_kwh() / efficiency, "efficiency")
-        };
+        let at_plug = |wanted| energy_at_plug(capacity, efficiency, soc, wanted);
         Ok((at_plug(target)?, at_plug(reserve)?))
     }
 

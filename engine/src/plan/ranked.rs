@@ -4,7 +4,7 @@
 //! rank r the set of the r cheapest slots is kept as bits in time order; a
 //! vehicle's window is a run of bits, and the time it can buy among the r
 //! cheapest slots is a population count. The need ends at the rank that a
-//! binary search finds, in some two hundred cycles.
+//! binary search finds.
 use std::ops::Range;
 
 use crate::plan::choice::{

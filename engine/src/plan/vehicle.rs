@@ -83,6 +83,29 @@ pub enum VehicleError {
     },
 }
 
+/// Energy at the plug that brings a battery from `soc` to `wanted`; none if it
+/// is there already.
+///
+/// # Errors
+/// The capacity is not positive, or the efficiency is outside 0 to 1 or so
+/// small that no energy suffices.
+pub(crate) fn energy_at_plug(
+    capacity: Energy,
+    efficiency: f64,
+    soc: Percent,
+    wanted: Percent,
+) -> Result<Energy, VehicleError> {
+    if capacity <= Energy::ZERO {
+        return Err(VehicleError::NoCapacity { capacity });
+    }
+    if !(efficiency > 0.0 && efficiency <= 1.0) {
+        return Err(VehicleError::Efficiency { efficiency });
+    }
+    let missing = (wanted.of(capacity) - soc.of(capacity)).max(Energy::ZERO);
+    Energy::from_kwh(missing.as_kwh() / efficiency)
+        .map_err(|_| VehicleError::Efficiency { efficiency })
+}
+
 impl VehicleRequest {
     /// State of charge that the plan starts from.
     ///
@@ -101,24 +124,16 @@ impl VehicleRequest {
     /// The state of charge is unknown, or the battery makes no sense.
     pub fn in_energy(&self) -> Result<Request, VehicleError> {
         let Battery { capacity, charge_limit, efficiency, .. } = self.battery;
-        if capacity <= Energy::ZERO {
-            return Err(VehicleError::NoCapacity { capacity });
-        }
-        if !(efficiency > 0.0 && efficiency <= 1.0) {
-            return Err(VehicleError::Efficiency { efficiency });
-        }
-        let stored = self.soc()?.of(capacity);
-        let at_plug = |soc: Percent| {
-            let missing = soc.min(charge_limit).of(capacity) - stored;
-            let energy = missing.max(Energy::ZERO).as_kwh() / efficiency;
-            Energy::from_kwh(energy).map_err(|_| VehicleError::Efficiency { efficiency })
-        };
+        let soc = self.soc()?;
+        let at_plug =
+            |wanted: Percent| energy_at_plug(capacity, efficiency, soc, wanted.min(charge_limit));
+        // Without targets, too, a battery that makes no sense is refused.
+        let room = at_plug(charge_limit)?;
         let mut targets = Vec::with_capacity(self.targets.len());
         for target in &self.targets {
             let energy = at_plug(target.soc.unwrap_or(charge_limit))?;
             targets.push(Target { by: target.by, energy });
         }
-        let room = at_plug(charge_limit)?;
         Ok(Request {
             now: self.now,
             until: self.until,
