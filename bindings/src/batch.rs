@@ -17,7 +17,9 @@ use slackwater_engine::area::answers::Answers;
 use slackwater_engine::area::batch;
 use slackwater_engine::area::fleet::{Curves, Fleet, NO_TIME, Needs, TargetLists};
 
-use crate::arrow::{Columns, Table, cast_times, or_nan, schema, timestamp, to_numbers, utc};
+use crate::arrow::{
+    Columns, Table, cast_times, or_nan, refused, schema, timestamp, to_numbers, utc,
+};
 use crate::error::Refused;
 use crate::prices::{PriceCurves, Prices};
 
@@ -35,6 +37,9 @@ const NOT_HERE: [&str; 11] = [
     "start_cost",
     "until",
 ];
+
+/// Columns that mean something only where the need is given in percent.
+const IN_PERCENT: [&str; 3] = ["efficiency", "reserve_percent", "target_percent"];
 
 /// A column of numbers, borrowed from Arrow where it has no null.
 enum Numbers {
@@ -110,6 +115,10 @@ impl Vehicles {
             return Err(Refused::Input(text));
         }
         let needs = if columns.find("energy_kwh").is_some() {
+            if let Some(name) = IN_PERCENT.iter().find(|name| columns.find(name).is_some()) {
+                let text = format!("column {name:?} goes with \"soc_percent\", not \"energy_kwh\"");
+                return Err(Refused::Input(text));
+            }
             NeedColumns::Energy(Numbers::new(columns.numbers("energy_kwh")?))
         } else if columns.find("soc_percent").is_some() {
             NeedColumns::Soc {
@@ -169,7 +178,12 @@ fn target_lists(column: &ArrayRef) -> Result<(Vec<i32>, Times, Numbers), Refused
         let text = "column \"targets\" holds no lists of {by, energy_kwh}";
         Refused::Input(format!("{text}, but {}", column.data_type()))
     };
-    let lists = column.as_list_opt::<i32>().ok_or_else(wrong)?;
+    // Some libraries count with 64 bits in lists of any length.
+    let (DataType::List(item) | DataType::LargeList(item)) = column.data_type() else {
+        return Err(wrong());
+    };
+    let column = arrow_cast::cast(column, &DataType::List(item.clone())).map_err(refused)?;
+    let lists = column.as_list::<i32>();
     let targets = lists.values().as_struct_opt().ok_or_else(wrong)?;
     let field = |name: &str| targets.column_by_name(name).ok_or_else(wrong);
     let by = cast_times("targets.by", field("by")?)?;
@@ -182,7 +196,7 @@ fn target_lists(column: &ArrayRef) -> Result<(Vec<i32>, Times, Numbers), Refused
 /// where there is no such curve.
 fn curve_rows(columns: &Columns<'_>, curves: &PriceCurves) -> Result<Vec<u32>, Refused> {
     let column = columns.column("price_id")?;
-    let names = arrow_cast::cast(column, &DataType::Utf8).map_err(crate::arrow::refused)?;
+    let names = arrow_cast::cast(column, &DataType::Utf8).map_err(refused)?;
     let rows: HashMap<&str, u32> = curves.ids.iter().map(String::as_str).zip(0..).collect();
     let row =
         |name: Option<&str>| name.and_then(|name| rows.get(name).copied()).unwrap_or(u32::MAX);
@@ -288,7 +302,7 @@ fn record_batch(
         status,
         errors,
     ];
-    RecordBatch::try_new(schema.clone(), columns).map_err(crate::arrow::refused)
+    RecordBatch::try_new(schema.clone(), columns).map_err(refused)
 }
 
 /// Plans all batches of vehicles; see `slackwater.plan_batch`.

@@ -147,7 +147,9 @@ def test_percent_reserve_efficiency_and_targets() -> None:
         "power_max_kw": 10.0,
         "targets": [{"by": NOON + timedelta(hours=2), "energy_kwh": 16.0}],
     }
-    [got] = planned(pa.Table.from_pylist([row]), prices)
+    vehicles = pa.Table.from_pylist([row])
+    [got] = planned(vehicles, prices)
+    assert planned(pl.from_arrow(vehicles), prices) == [got], "lists with offsets of 64 bits"
     # 27 kWh stored are 30 at the plug; 4 at once at 0.5, 10 at 0.1, 2 more
     # before two o'clock at 0.5, then 10 at 0.2 and 4 at 0.3.
     assert got["energy_kwh"] == pytest.approx(30)
@@ -164,6 +166,7 @@ def test_percent_reserve_efficiency_and_targets() -> None:
         (lambda t: t.set_column(1, "arrival", naive(t["arrival"])), "without a time zone"),
         (lambda t: t.append_column("power_min_kw", pa.array([1.4] * 3)), "power_min_kw"),
         (lambda t: t.append_column("targets", pa.array([1] * 3)), "no lists of"),
+        (lambda t: t.append_column("reserve_percent", pa.array([9] * 3)), "goes with"),
     ],
 )  # fmt: skip
 def test_a_wrong_schema_is_refused(change: Callable[[pa.Table], pa.Table], message: str) -> None:
