@@ -7,7 +7,8 @@ use slackwater_engine::import::driving_error::DrivingError;
 use slackwater_engine::import::period_series::PeriodSeriesError;
 use slackwater_engine::import::price_unit::PriceUnitError;
 use slackwater_engine::import::series::SeriesError;
-use slackwater_engine::plan::problem::RequestError;
+use slackwater_engine::plan::document::TimeError;
+use slackwater_engine::plan::replay::RefusedRequest;
 use slackwater_engine::plan::vehicle::VehicleError;
 use slackwater_engine::prices::curve::CurveError;
 use slackwater_engine::time::horizon::HorizonError;
@@ -65,7 +66,8 @@ refuse!(
     UnitError,
     HorizonError,
     CurveError,
-    RequestError,
+    RefusedRequest,
+    TimeError,
     VehicleError,
     CivilSeriesError,
     SeriesError,

@@ -6,8 +6,10 @@ mod arrow;
 mod batch;
 mod error;
 mod import;
+#[macro_use]
 mod plan;
 mod prices;
+mod saved;
 mod time;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -31,6 +33,8 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::prices::{PriceCurves, Prices};
+    #[pymodule_export]
+    use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
     #[pymodule_export]
     use crate::time::next_deadline;
 

@@ -6,16 +6,19 @@ use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use slackwater_engine::plan::certificate;
-use slackwater_engine::plan::charge;
+use slackwater_engine::plan::duration::DurationRequest;
 use slackwater_engine::plan::explain;
 use slackwater_engine::plan::plan;
-use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
+use slackwater_engine::plan::problem::{AfterDeadline, PowerLimit, Request, Target};
+use slackwater_engine::plan::replay::{Recorded, Replayable, Run};
 use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
+use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
+use crate::saved;
 use crate::time::{Instant, time_zone};
 
 type LimitTuple = (Instant, Instant, f64);
@@ -115,60 +118,128 @@ repr! {
     Certificate { cost, bound, gap, is_proved }
 }
 
-/// A plan with the state of charge it started from, where that is known.
+/// A plan for charging, with the request of any kind that it answers.
+#[derive(Debug)]
+pub(crate) enum Charged {
+    Charge(Run<Request>),
+    Vehicle(Run<VehicleRequest>),
+    Duration(Run<DurationRequest>),
+}
+
+impl Charged {
+    fn plan(&self) -> &plan::Plan {
+        match self {
+            Self::Charge(run) => run.plan(),
+            Self::Vehicle(run) => run.plan(),
+            Self::Duration(run) => run.plan(),
+        }
+    }
+
+    fn prices(&self) -> &Arc<PriceCurve> {
+        match self {
+            Self::Charge(run) => run.prices(),
+            Self::Vehicle(run) => run.prices(),
+            Self::Duration(run) => run.prices(),
+        }
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        match self {
+            Self::Charge(run) => run.request().now,
+            Self::Vehicle(run) => run.request().now,
+            Self::Duration(run) => run.request().now,
+        }
+    }
+
+    fn vehicle(&self) -> Option<&VehicleRequest> {
+        match self {
+            Self::Vehicle(run) => Some(run.request()),
+            Self::Charge(_) | Self::Duration(_) => None,
+        }
+    }
+
+    fn recorded(&self) -> Recorded {
+        match self {
+            Self::Charge(run) => run.clone().into(),
+            Self::Vehicle(run) => run.clone().into(),
+            Self::Duration(run) => run.clone().into(),
+        }
+    }
+}
+
+/// A plan with its request, its prices and their currency.
 #[pyclass(frozen, module = "slackwater._engine")]
 #[derive(Debug)]
 pub(crate) struct Plan {
-    intended: plan::Plan,
-    now: DateTime<Utc>,
-    vehicle: Option<VehicleRequest>,
+    charged: Charged,
+    currency: Arc<str>,
+}
+
+impl Plan {
+    /// A plan in a currency.
+    pub(crate) fn new(charged: Charged, currency: Arc<str>) -> Self {
+        Self { charged, currency }
+    }
+
+    fn intended(&self) -> &plan::Plan {
+        self.charged.plan()
+    }
 }
 
 #[pymethods]
 impl Plan {
     #[getter]
     fn now(&self) -> DateTime<Utc> {
-        self.now
+        self.charged.now()
+    }
+
+    #[getter]
+    fn prices(&self) -> Prices {
+        Prices::new(self.charged.prices().clone(), self.currency.clone())
+    }
+
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| saved::to_json(self.charged.recorded(), &self.currency))
     }
 
     #[getter]
     fn cost(&self) -> f64 {
-        self.intended.cost.as_amount()
+        self.intended().cost.as_amount()
     }
 
     #[getter]
     fn energy_kwh(&self) -> f64 {
-        self.intended.energy.as_kwh()
+        self.intended().energy.as_kwh()
     }
 
     #[getter]
     fn shortfall_kwh(&self) -> f64 {
-        self.intended.shortfall.as_kwh()
+        self.intended().shortfall.as_kwh()
     }
 
     #[getter]
     fn marginal_price_per_kwh(&self) -> Option<f64> {
-        self.intended.marginal_price.map(Price::as_per_kwh)
+        self.intended().marginal_price.map(Price::as_per_kwh)
     }
 
     #[getter]
     fn baseline_cost(&self) -> f64 {
-        self.intended.baseline_cost.as_amount()
+        self.intended().baseline_cost.as_amount()
     }
 
     #[getter]
     fn savings(&self) -> f64 {
-        self.intended.savings().as_amount()
+        self.intended().savings().as_amount()
     }
 
     #[getter]
     fn unpriced_hours(&self) -> f64 {
-        self.intended.unpriced_hours
+        self.intended().unpriced_hours
     }
 
     #[getter]
     fn intervals(&self) -> Vec<Interval> {
-        let intervals = self.intended.intervals.iter();
+        let intervals = self.intended().intervals.iter();
         intervals
             .map(|i| Interval { start: i.start, end: i.end, power_kw: i.power.as_kw() })
             .collect()
@@ -176,7 +247,7 @@ impl Plan {
 
     #[getter]
     fn slots(&self) -> Vec<PlannedSlot> {
-        let slots = self.intended.slots.iter();
+        let slots = self.intended().slots.iter();
         slots
             .map(|slot| PlannedSlot {
                 start: slot.start,
@@ -190,7 +261,7 @@ impl Plan {
 
     #[getter]
     fn targets(&self) -> Vec<TargetOutcome> {
-        let targets = self.intended.targets.iter();
+        let targets = self.intended().targets.iter();
         targets
             .map(|target| TargetOutcome {
                 by: target.by,
@@ -204,7 +275,7 @@ impl Plan {
 
     #[getter]
     fn certificate(&self) -> Certificate {
-        let certificate = &self.intended.certificate;
+        let certificate = &self.intended().certificate;
         let certificate::Evidence { at_once, requirements, energy_max, surplus_price } =
             &certificate.evidence;
         Certificate {
@@ -229,7 +300,7 @@ impl Plan {
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<Reason>, Refused> {
         let zone = self::time_zone(time_zone)?;
-        let reasons = explain::explain(&self.intended);
+        let reasons = explain::explain(self.intended());
         let reason = |reason: &explain::Reason| Reason {
             start: reason.start,
             end: reason.end,
@@ -247,21 +318,21 @@ impl Plan {
     }
 
     fn energy_kwh_by(&self, at: Instant) -> f64 {
-        self.intended.energy_by(at.0).as_kwh()
+        self.intended().energy_by(at.0).as_kwh()
     }
 
     fn soc_percent_by(&self, at: Instant) -> Result<Option<f64>, Refused> {
-        let Some(vehicle) = &self.vehicle else { return Ok(None) };
-        Ok(Some(vehicle.soc_after(self.intended.energy_by(at.0))?.as_percent()))
+        let Some(vehicle) = self.charged.vehicle() else { return Ok(None) };
+        Ok(Some(vehicle.soc_after(self.intended().energy_by(at.0))?.as_percent()))
     }
 
     #[getter]
     fn soc_is_assumed(&self) -> bool {
-        self.vehicle.as_ref().is_some_and(|vehicle| vehicle.battery.soc.is_none())
+        self.charged.vehicle().is_some_and(|vehicle| vehicle.battery.soc.is_none())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.intended == other.intended && self.now == other.now
+        self.intended() == other.intended() && self.now() == other.now()
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -270,7 +341,7 @@ impl Plan {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> Result<Bound<'py, PyCapsule>, Refused> {
-        let slots = &self.intended.slots;
+        let slots = &self.intended().slots;
         let times = |of: fn(&plan::PlannedSlot) -> DateTime<Utc>| -> ArrayRef {
             let micros: Vec<i64> = slots.iter().map(|slot| of(slot).timestamp_micros()).collect();
             Arc::new(utc(TimestampMicrosecondArray::from(micros)))
@@ -341,9 +412,21 @@ pub(crate) fn plan_charge(
         energy_max: energy_max_kwh.map(Energy::from_kwh).transpose().named("energy_max_kwh")?,
         after_deadline: self::after_deadline(after_deadline)?,
     };
-    let problem = ChargeProblem::new(request)?;
-    let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
-    Ok(Plan { intended: plan, now: now.0, vehicle: None })
+    planned(py, prices, request, Charged::Charge)
+}
+
+/// Plans without the interpreter lock.
+fn planned<R>(
+    py: Python<'_>,
+    prices: &Prices,
+    request: R,
+    charged: impl FnOnce(Run<R>) -> Charged,
+) -> Result<Plan, Refused>
+where
+    R: Replayable<Prices = Arc<PriceCurve>, Plan: Send> + Send,
+{
+    let run = py.detach(|| Run::new(prices.curve.clone(), request))?;
+    Ok(Plan::new(charged(run), prices.currency.clone()))
 }
 
 /// The battery as Python gives it.
@@ -397,9 +480,7 @@ pub(crate) fn plan_vehicle(
         fill_when_negative,
         after_deadline: self::after_deadline(after_deadline)?,
     };
-    let problem = ChargeProblem::new(vehicle.in_energy()?)?;
-    let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
-    Ok(Plan { intended: plan, now: now.0, vehicle: Some(vehicle) })
+    planned(py, prices, vehicle, Charged::Vehicle)
 }
 
 #[pyfunction]
@@ -413,8 +494,6 @@ pub(crate) fn plan_duration(
     power_kw: f64,
 ) -> Result<Plan, Refused> {
     let power = Power::from_kw(power_kw).named("power_kw")?;
-    let target = Target { by: by.map(|by| by.0), energy: power.over(duration) };
-    let problem = ChargeProblem::new(Request::new(now.0, power, target))?;
-    let plan = py.detach(|| charge::plan_charge(&prices.curve, &problem));
-    Ok(Plan { intended: plan, now: now.0, vehicle: None })
+    let request = DurationRequest { now: now.0, duration, by: by.map(|by| by.0), power };
+    planned(py, prices, request, Charged::Duration)
 }

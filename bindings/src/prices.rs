@@ -19,16 +19,16 @@ use crate::time::Instant;
 #[pyclass(frozen, module = "slackwater._engine")]
 #[derive(Debug)]
 pub(crate) struct Prices {
-    pub(crate) curve: PriceCurve,
-    currency: String,
+    pub(crate) curve: Arc<PriceCurve>,
+    pub(crate) currency: Arc<str>,
 }
 
 type SlotTuple = (DateTime<Utc>, DateTime<Utc>, f64);
 
 impl Prices {
     /// A curve in a currency.
-    pub(crate) fn new(curve: PriceCurve, currency: String) -> Self {
-        Self { curve, currency }
+    pub(crate) fn new(curve: impl Into<Arc<PriceCurve>>, currency: impl Into<Arc<str>>) -> Self {
+        Self { curve: curve.into(), currency: currency.into() }
     }
 
     fn in_same_currency(&self, curve: PriceCurve) -> Self {
@@ -161,7 +161,7 @@ impl Prices {
 pub(crate) struct PriceCurves {
     pub(crate) table: PriceTable,
     pub(crate) ids: Vec<String>,
-    currency: String,
+    currency: Arc<str>,
 }
 
 #[pymethods]
@@ -178,7 +178,8 @@ impl PriceCurves {
                 format!("prices are in {currency} and in {}; give one currency", other.currency);
             return Err(Refused::Input(text));
         }
-        let curves: Vec<PriceCurve> = curves.iter().map(|prices| prices.curve.clone()).collect();
+        let curves: Vec<PriceCurve> =
+            curves.iter().map(|prices| PriceCurve::clone(&prices.curve)).collect();
         Ok(Self { table: PriceTable::from_curves(&curves), ids, currency })
     }
 

@@ -28,6 +28,7 @@ pub const GAP_MAX: f64 = 1e-9;
 
 /// Energy that must be bought by a deadline, and what it would cost to want more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Requirement {
     /// The deadline; `None` is the end of the slots.
     pub by: Option<DateTime<Utc>>,
@@ -41,6 +42,7 @@ pub struct Requirement {
 
 /// What a proof rests on, beside the plan's slots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// Energy bought at once, in time order: the reserve, or all that a
     /// missed deadline still wants.
@@ -58,6 +60,7 @@ pub struct Evidence {
 
 /// Cost of a plan, the bound that no plan can undercut, and what it rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Certificate {
     /// Cost of the plan, summed anew.
     pub cost: Money,

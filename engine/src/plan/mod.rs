@@ -3,10 +3,13 @@ pub mod baseline;
 pub mod certificate;
 pub mod charge;
 pub mod choice;
+pub mod document;
+pub mod duration;
 pub mod explain;
 #[expect(clippy::module_inception, reason = "a plan is the central noun of this folder")]
 pub mod plan;
 pub mod problem;
+pub mod replay;
 pub mod vehicle;
 
 mod pieces;

@@ -45,6 +45,7 @@ pub struct Purchase {
 
 /// A period of constant price and power limit that the plan could use.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PlannedSlot {
     /// First instant.
     pub start: DateTime<Utc>,
@@ -81,6 +82,7 @@ impl PlannedSlot {
 
 /// A period of charging at one power.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Interval {
     /// First instant.
     pub start: DateTime<Utc>,
@@ -93,6 +95,7 @@ pub struct Interval {
 
 /// What becomes of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TargetOutcome {
     /// The deadline; `None` is the end of the known prices.
     pub by: Option<DateTime<Utc>>,
@@ -111,6 +114,7 @@ pub struct TargetOutcome {
 
 /// The cheapest way to do what was asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Charging periods, in time order; neighbours of one power are merged.
     pub intervals: Vec<Interval>,

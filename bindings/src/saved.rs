@@ -1,0 +1,271 @@
+//! Plans as JSON text: saved, loaded, replayed and compared.
+use std::io;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::ser::{Formatter, Serializer};
+use slackwater_engine::plan::document::{self, Document};
+use slackwater_engine::plan::replay::{Bundle, ENGINE_VERSION, Recorded, TIME_ZONE_VERSION};
+
+use crate::error::Refused;
+use crate::plan::{Charged, Plan};
+
+/// A value in one place of a saved plan.
+#[derive(Debug, Clone, PartialEq, IntoPyObject, IntoPyObjectRef)]
+pub(crate) enum Value {
+    Truth(bool),
+    Number(f64),
+    Text(String),
+}
+
+/// One place in which two saved plans differ.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Difference {
+    path: String,
+    before: Option<Value>,
+    after: Option<Value>,
+}
+
+/// What planning a saved plan again came to.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Replay {
+    same: bool,
+    differences: Vec<Difference>,
+    kind: &'static str,
+    engine_version: String,
+    engine_version_now: &'static str,
+    time_zone_version: String,
+    time_zone_version_now: &'static str,
+}
+
+repr! {
+    Difference { path, before, after }
+    Replay { same, differences, kind, engine_version, engine_version_now }
+}
+
+/// The text of a saved plan.
+pub(crate) fn to_json(recorded: impl Into<Recorded>, currency: &str) -> String {
+    text_of(&Bundle::new(currency, recorded))
+}
+
+/// Reads the text of a saved plan of any kind.
+///
+/// Each kind of plan has one arm here, which makes its Python class.
+#[pyfunction]
+pub(crate) fn plan_from_json(py: Python<'_>, text: &str) -> Result<Py<PyAny>, Refused> {
+    let bundle = py.detach(|| bundle_of(text))?;
+    let currency: Arc<str> = bundle.currency.into();
+    let charging = |run: Charged| Ok(Py::new(py, Plan::new(run, currency.clone()))?.into_any());
+    match bundle.recorded {
+        Recorded::Charge(run) => charging(Charged::Charge(run)),
+        Recorded::Vehicle(run) => charging(Charged::Vehicle(run)),
+        Recorded::Duration(run) => charging(Charged::Duration(run)),
+    }
+}
+
+/// Plans the text of a saved plan again.
+#[pyfunction]
+pub(crate) fn replay(py: Python<'_>, text: &str) -> Result<Replay, Refused> {
+    py.detach(|| {
+        let bundle = bundle_of(text)?;
+        let (saved, again) = (text_of(&bundle), text_of(&bundle.replan()));
+        Ok(Replay {
+            same: saved == again,
+            differences: differences(&saved, &again)?,
+            kind: bundle.recorded.kind(),
+            engine_version: bundle.engine_version,
+            engine_version_now: ENGINE_VERSION,
+            time_zone_version: bundle.time_zone_version,
+            time_zone_version_now: TIME_ZONE_VERSION,
+        })
+    })
+}
+
+/// Lists what differs between the texts of two saved plans.
+#[pyfunction]
+pub(crate) fn saved_differences(
+    py: Python<'_>,
+    before: &str,
+    after: &str,
+) -> Result<Vec<Difference>, Refused> {
+    py.detach(|| differences(&text_of(&bundle_of(before)?), &text_of(&bundle_of(after)?)))
+}
+
+fn differences(before: &str, after: &str) -> Result<Vec<Difference>, Refused> {
+    let changes = document::changes(&parse(before)?, &parse(after)?);
+    Ok(changes
+        .into_iter()
+        .map(|change| Difference {
+            path: short(&change.path).to_owned(),
+            before: change.before.and_then(value),
+            after: change.after.and_then(value),
+        })
+        .collect())
+}
+
+/// A place without the names of what it is wrapped in.
+fn short(path: &str) -> &str {
+    let inner = path.strip_prefix("recorded.").unwrap_or(path);
+    inner.strip_prefix("run.").unwrap_or(inner)
+}
+
+fn value(document: Document) -> Option<Value> {
+    match document {
+        Document::Nothing => None,
+        Document::Truth(truth) => Some(Value::Truth(truth)),
+        Document::Number(number) => Some(Value::Number(number)),
+        Document::Text(text) => Some(Value::Text(text)),
+        tree => Some(Value::Text(tree.to_string())),
+    }
+}
+
+fn bundle_of(text: &str) -> Result<Bundle, Refused> {
+    let document: Document = parse(text)?;
+    if document.field("format").is_none() {
+        let text = "this is no saved plan: it has no field format; save a plan with Plan.save";
+        return Err(Refused::Input(text.into()));
+    }
+    let bundle = parse(text).map_err(|error| match (error, document.field("engine_version")) {
+        (Refused::Input(text), Some(Document::Text(version))) if version != ENGINE_VERSION => {
+            Refused::Input(format!(
+                "{text}; the file is of engine {version}, this is {ENGINE_VERSION}"
+            ))
+        }
+        (error, _) => error,
+    })?;
+    document.check_times()?;
+    Ok(bundle)
+}
+
+/// A value from JSON; an error names the place in it.
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Refused> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        if path == "." {
+            Refused::Input(error.into_inner().to_string())
+        } else {
+            Refused::argument(&path, error.into_inner())
+        }
+    })?;
+    reader.end().map_err(|error| Refused::Input(error.to_string()))?;
+    Ok(value)
+}
+
+fn text_of(bundle: &Bundle) -> String {
+    let mut bytes = Vec::new();
+    bundle
+        .serialize(&mut Serializer::with_formatter(&mut bytes, Lines::default()))
+        .expect("names are texts and numbers are finite, and memory takes any bytes");
+    bytes.push(b'\n');
+    String::from_utf8(bytes).expect("JSON is UTF-8")
+}
+
+/// One line for each field, and one for each entry of a list.
+#[derive(Debug, Default)]
+struct Lines {
+    /// Brackets around that have a line for each of their entries.
+    depth: usize,
+    /// Whether the innermost of these is a list: its entries stay on one line.
+    in_list: bool,
+    /// Brackets around, inside an entry of a list.
+    inside: usize,
+    /// Whether the innermost brackets hold something.
+    filled: bool,
+}
+
+impl Lines {
+    fn open<W: io::Write + ?Sized>(&mut self, to: &mut W, list: bool) -> io::Result<()> {
+        self.filled = false;
+        if self.in_list {
+            self.inside += 1;
+        } else {
+            self.depth += 1;
+            self.in_list = list;
+        }
+        to.write_all(if list { b"[" } else { b"{" })
+    }
+
+    fn close<W: io::Write + ?Sized>(&mut self, to: &mut W, list: bool) -> io::Result<()> {
+        if self.inside > 0 {
+            self.inside -= 1;
+        } else {
+            // What is around has lines, so it is no list.
+            self.in_list = false;
+            self.depth -= 1;
+            if self.filled {
+                self.line(to)?;
+            }
+        }
+        self.filled = true;
+        to.write_all(if list { b"]" } else { b"}" })
+    }
+
+    fn next<W: io::Write + ?Sized>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        if !first {
+            to.write_all(b",")?;
+        }
+        match (self.inside > 0, first) {
+            (false, _) => self.line(to),
+            (true, true) => Ok(()),
+            (true, false) => to.write_all(b" "),
+        }
+    }
+
+    fn line<W: io::Write + ?Sized>(&self, to: &mut W) -> io::Result<()> {
+        to.write_all(b"\n")?;
+        (0..self.depth).try_for_each(|_| to.write_all(b"  "))
+    }
+}
+
+impl Formatter for Lines {
+    fn begin_array<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        self.open(to, true)
+    }
+
+    fn end_array<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        self.close(to, true)
+    }
+
+    fn begin_array_value<W: io::Write + ?Sized>(
+        &mut self,
+        to: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.next(to, first)
+    }
+
+    fn end_array_value<W: io::Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
+        self.filled = true;
+        Ok(())
+    }
+
+    fn begin_object<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        self.open(to, false)
+    }
+
+    fn end_object<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        self.close(to, false)
+    }
+
+    fn begin_object_key<W: io::Write + ?Sized>(
+        &mut self,
+        to: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.next(to, first)
+    }
+
+    fn begin_object_value<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        to.write_all(b": ")
+    }
+
+    fn end_object_value<W: io::Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
+        self.filled = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,581 @@
+//! A plan with all that it was made from, so that it can be made again.
+//!
+//! A [`Bundle`] is what a file of a saved plan holds: prices and request to
+//! the last bit, the answer, and the versions of what can change an answer.
+//! Planning it again gives the same bytes, or shows where an engine answers
+//! differently. This module knows no text: the edges write and read it.
+//!
+//! A planner joins with an implementation of [`Replayable`] for its request
+//! and one line in the list at [`Recorded`].
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::plan::charge::plan_charge;
+use crate::plan::duration::{DurationError, DurationRequest};
+use crate::plan::plan::{Plan, Purpose};
+use crate::plan::problem::{ChargeProblem, Request, RequestError};
+use crate::plan::vehicle::{VehicleError, VehicleRequest};
+use crate::prices::curve::PriceCurve;
+use crate::time::horizon::{Horizon, HorizonError};
+use crate::units::{Energy, Power};
+
+/// Version of this engine.
+pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Version of the time zone tables that this engine was built with.
+pub const TIME_ZONE_VERSION: &str = chrono_tz::IANA_TZDB_VERSION;
+
+/// A request that a planner answers, as it is saved.
+pub trait Replayable: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
+    /// The prices that the planner takes: one curve, or several.
+    type Prices: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
+    /// The request, checked.
+    type Problem;
+    /// The answer.
+    type Plan: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
+
+    /// Checks the request.
+    ///
+    /// # Errors
+    /// It makes no sense.
+    fn problem(&self) -> Result<Self::Problem, RefusedRequest>;
+
+    /// Plans. Cannot fail.
+    fn plan(prices: &Self::Prices, problem: &Self::Problem) -> Self::Plan;
+
+    /// Checks a plan that comes from a file, so that whoever reads it finds
+    /// what it names. Whether it is the right plan is not asked.
+    ///
+    /// # Errors
+    /// Its parts do not fit together.
+    fn check(plan: &Self::Plan) -> Result<(), PlanFlaw>;
+}
+
+/// Why a request of any kind makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum RefusedRequest {
+    /// A request in kWh.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// A request in percent.
+    #[error(transparent)]
+    Vehicle(#[from] VehicleError),
+    /// A request in hours.
+    #[error(transparent)]
+    Duration(#[from] DurationError),
+}
+
+/// Why the parts of a plan from a file do not fit together.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum PlanFlaw {
+    /// The slots overlap, have no length or are out of order.
+    #[error("slots: {0}")]
+    Slots(#[from] HorizonError),
+    /// A slot with less than no power or no energy.
+    #[error("slots[{index}] has {} kWh at {} kW; both are 0 or more", energy.as_kwh(), power.as_kw())]
+    NegativeSlot {
+        /// Position of the slot.
+        index: usize,
+        /// Energy as given.
+        energy: Energy,
+        /// Power as given.
+        power: Power,
+    },
+    /// The periods of charging overlap, have no length or are out of order.
+    #[error("intervals: {0}")]
+    Intervals(HorizonError),
+    /// A purchase in a slot that the plan does not have.
+    #[error("purchases[{index}].slot is {slot}; the plan has {slots} slots")]
+    NoSuchSlot {
+        /// Position of the purchase.
+        index: usize,
+        /// The slot it names.
+        slot: usize,
+        /// Slots that there are.
+        slots: usize,
+    },
+    /// A purchase for a target that the plan does not have.
+    #[error("purchases[{index}].target is {target}; the plan has {targets} targets")]
+    NoSuchTarget {
+        /// Position of the purchase.
+        index: usize,
+        /// The target it names.
+        target: usize,
+        /// Targets that there are.
+        targets: usize,
+    },
+}
+
+/// What a planner was asked, and what it answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, bound = "")]
+pub struct Run<R: Replayable> {
+    prices: R::Prices,
+    #[serde(deserialize_with = "checked_request")]
+    request: R,
+    #[serde(deserialize_with = "checked_plan::<R, _>")]
+    plan: R::Plan,
+}
+
+impl<R: Replayable> Run<R> {
+    /// Plans a request and keeps it.
+    ///
+    /// # Errors
+    /// The request makes no sense.
+    pub fn new(prices: R::Prices, request: R) -> Result<Self, RefusedRequest> {
+        let plan = R::plan(&prices, &request.problem()?);
+        Ok(Self { prices, request, plan })
+    }
+
+    /// The prices.
+    #[must_use]
+    pub fn prices(&self) -> &R::Prices {
+        &self.prices
+    }
+
+    /// The request.
+    #[must_use]
+    pub fn request(&self) -> &R {
+        &self.request
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn plan(&self) -> &R::Plan {
+        &self.plan
+    }
+
+    /// The same prices and request with the answer of this engine.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "no request comes in unchecked")]
+    pub fn replan(&self) -> Self {
+        Self::new(self.prices.clone(), self.request.clone())
+            .expect("the request was checked when it came in")
+    }
+}
+
+fn checked_request<'de, R: Replayable, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<R, D::Error> {
+    let request = R::deserialize(deserializer)?;
+    request.problem().map_err(D::Error::custom)?;
+    Ok(request)
+}
+
+fn checked_plan<'de, R: Replayable, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<R::Plan, D::Error> {
+    let plan = R::Plan::deserialize(deserializer)?;
+    R::check(&plan).map_err(D::Error::custom)?;
+    Ok(plan)
+}
+
+/// Writes down [`Recorded`]: one line for each planner.
+macro_rules! recorded {
+    ($($(#[$doc:meta])* $kind:literal: $variant:ident($request:ty),)*) => {
+        /// A saved plan of any kind.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind", content = "run", deny_unknown_fields)]
+        pub enum Recorded {$(
+            $(#[$doc])*
+            #[serde(rename = $kind)]
+            $variant(Run<$request>),
+        )*}
+
+        impl Recorded {
+            /// The name of the kind of plan.
+            #[must_use]
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $kind,)*
+                }
+            }
+
+            /// The same inputs with the answer of this engine.
+            #[must_use]
+            pub fn replan(&self) -> Self {
+                match self {
+                    $(Self::$variant(run) => Self::$variant(run.replan()),)*
+                }
+            }
+        }
+
+        $(impl From<Run<$request>> for Recorded {
+            fn from(run: Run<$request>) -> Self {
+                Self::$variant(run)
+            }
+        })*
+    };
+}
+
+recorded! {
+    /// A vehicle that wants kWh.
+    "charge": Charge(Request),
+    /// A vehicle that wants a state of charge.
+    "vehicle": Vehicle(VehicleRequest),
+    /// A device that wants hours.
+    "duration": Duration(DurationRequest),
+}
+
+/// The requests that the planner for charging answers, each with its way to
+/// a request in kWh.
+macro_rules! charging {
+    ($($request:ty: $in_energy:expr,)*) => {$(
+        impl Replayable for $request {
+            type Prices = Arc<PriceCurve>;
+            type Problem = ChargeProblem;
+            type Plan = Plan;
+
+            fn problem(&self) -> Result<ChargeProblem, RefusedRequest> {
+                Ok(ChargeProblem::new($in_energy(self)?)?)
+            }
+
+            fn plan(prices: &Arc<PriceCurve>, problem: &ChargeProblem) -> Plan {
+                plan_charge(prices, problem)
+            }
+
+            fn check(plan: &Plan) -> Result<(), PlanFlaw> {
+                check_plan(plan)
+            }
+        }
+    )*};
+}
+
+charging! {
+    Request: |request: &Self| Ok::<_, RefusedRequest>(request.clone()),
+    VehicleRequest: Self::in_energy,
+    DurationRequest: Self::in_energy,
+}
+
+fn check_plan(plan: &Plan) -> Result<(), PlanFlaw> {
+    Horizon::new(plan.slots.iter().map(|slot| (slot.start, slot.end)))?;
+    Horizon::new(plan.intervals.iter().map(|interval| (interval.start, interval.end)))
+        .map_err(PlanFlaw::Intervals)?;
+    for (index, slot) in plan.slots.iter().enumerate() {
+        if slot.energy < Energy::ZERO || slot.power_max < Power::ZERO {
+            let (energy, power) = (slot.energy, slot.power_max);
+            return Err(PlanFlaw::NegativeSlot { index, energy, power });
+        }
+    }
+    for (index, purchase) in plan.purchases.iter().enumerate() {
+        if purchase.slot >= plan.slots.len() {
+            let (slot, slots) = (purchase.slot, plan.slots.len());
+            return Err(PlanFlaw::NoSuchSlot { index, slot, slots });
+        }
+        if let Purpose::Deadline { target } | Purpose::MissedDeadline { target } = purchase.purpose
+            && target >= plan.targets.len()
+        {
+            let targets = plan.targets.len();
+            return Err(PlanFlaw::NoSuchTarget { index, target, targets });
+        }
+    }
+    Ok(())
+}
+
+/// The mark of a file of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Format {
+    /// A saved plan.
+    #[serde(rename = "slackwater_plan")]
+    SlackwaterPlan,
+}
+
+/// The version of the layout of a file. It changes when an older engine could
+/// misread a newer file, or a newer engine can no longer read an older one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct FormatVersion(u32);
+
+/// A file of another version of the layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{version} is not known; this engine reads version 1")]
+pub struct UnknownVersion {
+    /// The version as given.
+    pub version: u32,
+}
+
+impl TryFrom<u32> for FormatVersion {
+    type Error = UnknownVersion;
+    fn try_from(version: u32) -> Result<Self, UnknownVersion> {
+        if version == 1 { Ok(Self(version)) } else { Err(UnknownVersion { version }) }
+    }
+}
+
+impl From<FormatVersion> for u32 {
+    fn from(version: FormatVersion) -> Self {
+        version.0
+    }
+}
+
+/// A saved plan of any kind with the versions of what made it.
+///
+/// # Example
+///
+/// Saved, read and planned again it is the same, to the last bit.
+///
+/// ```
+/// use slackwater_engine::plan::problem::{Request, Target};
+/// use slackwater_engine::plan::replay::{Bundle, Run};
+/// use slackwater_engine::prices::curve::{PriceCurve, Slot};
+/// use slackwater_engine::units::{kw, kwh, per_kwh};
+///
+/// let start = "2026-01-05T18:00:00Z".parse().unwrap();
+/// let end = "2026-01-05T19:00:00Z".parse().unwrap();
+/// let prices = PriceCurve::new(&[Slot { start, end, price: per_kwh(0.30) }])?;
+/// let wish = Request::new(start, kw(11.0), Target { by: None, energy: kwh(5.0) });
+///
+/// let bundle = Bundle::new("EUR", Run::new(prices.into(), wish)?);
+/// let text = serde_json::to_string(&bundle)?;
+/// let read: Bundle = serde_json::from_str(&text)?;
+/// assert_eq!(serde_json::to_string(&read.replan())?, text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bundle {
+    /// The mark of a saved plan. It stands first, so that another file is
+    /// refused for what it is.
+    pub format: Format,
+    /// The version of the layout.
+    pub format_version: FormatVersion,
+    /// Version of the engine that planned.
+    pub engine_version: String,
+    /// Version of its time zone tables.
+    pub time_zone_version: String,
+    /// Currency of all prices and amounts.
+    pub currency: String,
+    /// Inputs and answer.
+    pub recorded: Recorded,
+}
+
+impl Bundle {
+    /// A plan that this engine made.
+    pub fn new(currency: impl Into<String>, recorded: impl Into<Recorded>) -> Self {
+        Self {
+            format: Format::SlackwaterPlan,
+            format_version: FormatVersion(1),
+            engine_version: ENGINE_VERSION.to_owned(),
+            time_zone_version: TIME_ZONE_VERSION.to_owned(),
+            currency: currency.into(),
+            recorded: recorded.into(),
+        }
+    }
+
+    /// The same bundle with the answer of this engine in place of the saved
+    /// one. The versions stay, so that only the answer can differ.
+    #[must_use]
+    pub fn replan(&self) -> Self {
+        Self { recorded: self.recorded.replan(), ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::problem::{AfterDeadline, PowerLimit, Target};
+    use crate::plan::vehicle::{Battery, SocTarget};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, percent};
+    use chrono::{DateTime, TimeDelta, Utc};
+    use proptest::prelude::*;
+
+    fn six() -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse().unwrap()
+    }
+
+    fn in_kwh(targets: &[(i64, f64)], power: f64) -> Request {
+        let target = |&(minute, energy)| Target {
+            by: Some(six() + TimeDelta::minutes(minute)),
+            energy: kwh(energy),
+        };
+        let mut request = Request::new(six(), kw(power), Target { by: None, energy: kwh(0.0) });
+        request.targets = targets.iter().map(target).collect();
+        request
+    }
+
+    fn in_percent(soc: f64, wanted: f64) -> VehicleRequest {
+        VehicleRequest {
+            now: six(),
+            until: None,
+            power_max: kw(7.4),
+            power_limits: Vec::new(),
+            battery: Battery {
+                capacity: kwh(61.7),
+                soc: Some(percent(soc)),
+                soc_fallback: None,
+                charge_limit: percent(90.0),
+                efficiency: 0.93,
+            },
+            targets: vec![SocTarget { by: None, soc: Some(percent(wanted)) }],
+            reserve: percent(15.0),
+            fill_when_negative: true,
+            after_deadline: AfterDeadline::Stop,
+        }
+    }
+
+    fn evening() -> Bundle {
+        let curve = Arc::new(curve_of(60, &[30, 10, 20]));
+        Bundle::new("EUR", Run::new(curve, in_kwh(&[(180, 10.0)], 7.0)).unwrap())
+    }
+
+    fn text_of(bundle: &Bundle) -> String {
+        serde_json::to_string(bundle).unwrap()
+    }
+
+    /// What is said of the text of a good bundle in which `from` is now `to`.
+    #[track_caller]
+    fn refusal(from: &str, to: &str) -> String {
+        let text = text_of(&evening());
+        assert!(text.contains(from), "{text}");
+        let error = serde_json::from_str::<Bundle>(&text.replacen(from, to, 1)).unwrap_err();
+        error.to_string().split(" at line").next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn another_file_is_refused_for_what_it_is() {
+        assert_eq!(
+            refusal("slackwater_plan", "recipe"),
+            "unknown variant `recipe`, expected `slackwater_plan`"
+        );
+        assert_eq!(
+            refusal(r#""format_version":1"#, r#""format_version":2"#),
+            "2 is not known; this engine reads version 1"
+        );
+        assert_eq!(
+            refusal(r#""kind":"charge""#, r#""kind":"dream""#),
+            "unknown variant `dream`, expected one of `charge`, `vehicle`, `duration`"
+        );
+        assert!(refusal(r#""currency""#, r#""money""#).starts_with("unknown field `money`"));
+    }
+
+    #[test]
+    fn a_request_that_makes_no_sense_is_refused() {
+        assert_eq!(
+            refusal(
+                r#""power_max_kw":7.0,"power_limits""#,
+                r#""power_max_kw":-7.0,"power_limits""#
+            ),
+            "power_max_kw is -7 kW; a vehicle that only charges needs 0 kW or more"
+        );
+    }
+
+    #[test]
+    fn a_plan_whose_parts_do_not_fit_is_refused() {
+        assert_eq!(
+            refusal(r#""slot":1,"#, r#""slot":3,"#),
+            "purchases[0].slot is 3; the plan has 3 slots"
+        );
+        assert_eq!(
+            refusal(r#""target":0"#, r#""target":1"#),
+            "purchases[0].target is 1; the plan has 1 targets"
+        );
+        assert_eq!(
+            refusal(r#""energy_kwh":7.0}"#, r#""energy_kwh":-7.0}"#),
+            "slots[1] has -7 kWh at 7 kW; both are 0 or more"
+        );
+        assert!(
+            refusal(r#""slots":[{"start":"2026-01-05T18"#, r#""slots":[{"start":"2026-01-05T21"#)
+                .starts_with("slots: slot 0 ends at")
+        );
+        assert!(
+            refusal(
+                r#"intervals":[{"start":"2026-01-05T19"#,
+                r#"intervals":[{"start":"2026-01-05T22"#
+            )
+            .starts_with("intervals: slot 0 ends at")
+        );
+    }
+
+    #[test]
+    fn kinds_have_names() {
+        let curve = Arc::new(curve_of(60, &[30, 10, 20]));
+        let duration = TimeDelta::minutes(90);
+        let hours = DurationRequest { now: six(), duration, by: None, power: kw(1.0) };
+        let kinds: [Recorded; 3] = [
+            Run::new(curve.clone(), in_kwh(&[], 7.0)).unwrap().into(),
+            Run::new(curve.clone(), in_percent(20.0, 80.0)).unwrap().into(),
+            Run::new(curve, hours).unwrap().into(),
+        ];
+        assert_eq!(kinds.each_ref().map(Recorded::kind), ["charge", "vehicle", "duration"]);
+        for recorded in kinds {
+            let text = serde_json::to_string(&recorded).unwrap();
+            assert!(
+                text.starts_with(&format!(r#"{{"kind":"{}","run":{{"prices""#, recorded.kind()))
+            );
+        }
+    }
+
+    /// Saved, read, planned again and saved, the bytes are the same.
+    fn assert_replays(bundle: &Bundle) -> Result<(), TestCaseError> {
+        let text = text_of(bundle);
+        let read: Bundle = serde_json::from_str(&text)
+            .map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;
+        prop_assert_eq!(&text_of(&read), &text);
+        prop_assert_eq!(&text_of(&read.replan()), &text);
+        Ok(())
+    }
+
+    /// Numbers of any size, most of them sensible.
+    fn amounts() -> impl Strategy<Value = f64> {
+        prop_oneof![8 => 0.0..60.0, 1 => 0.0..1e12, 1 => Just(0.0), 1 => 1e-300..1e-3]
+    }
+
+    proptest! {
+        #[test]
+        fn any_plan_in_kwh_replays_to_the_byte(
+            prices in prop::collection::vec(-1.0..1.0f64, 0..50),
+            targets in prop::collection::vec((-60..1000i64, amounts()), 0..4),
+            power in prop_oneof![9 => 0.0..22.0, 1 => 0.0..1e7],
+            reserve in amounts(),
+            room in prop::option::of(amounts()),
+            limit in prop::option::of((0..500i64, 0.0..9.0f64)),
+        ) {
+            let steps = Horizon::steps(six(), TimeDelta::minutes(15), prices.len()).unwrap();
+            let curve = Arc::new(PriceCurve::from_parts(steps, prices).unwrap());
+            let mut request = in_kwh(&targets, power);
+            request.reserve = kwh(reserve);
+            let wanted = targets.iter().fold(reserve, |most, target| most.max(target.1));
+            request.energy_max = room.map(|room| Energy::from_kwh(wanted + room).unwrap_or(kwh(1e12)));
+            request.power_limits.extend(limit.map(|(minute, power)| PowerLimit {
+                start: six() + TimeDelta::minutes(minute),
+                end: six() + TimeDelta::minutes(minute + 40),
+                power_max: kw(power),
+            }));
+            assert_replays(&Bundle::new("EUR", Run::new(curve, request).unwrap()))?;
+        }
+
+        #[test]
+        fn any_plan_in_percent_or_hours_replays_to_the_byte(
+            cents in prop::collection::vec(-50..90i32, 0..40),
+            soc in 0.0..=100.0f64,
+            wanted in 0.0..=100.0f64,
+            micros in 0..30_000_000_000i64,
+            power in 0.0..1e4f64,
+        ) {
+            let curve = Arc::new(curve_of(30, &cents));
+            let run = Run::new(curve.clone(), in_percent(soc, wanted)).unwrap();
+            assert_replays(&Bundle::new("NOK", run))?;
+            let duration = TimeDelta::microseconds(micros);
+            let hours = DurationRequest { now: six(), duration, by: None, power: kw(power) };
+            assert_replays(&Bundle::new("NOK", Run::new(curve, hours).unwrap()))?;
+        }
+
+        /// A price of a usable slot is part of the answer: no other price replays.
+        #[test]
+        fn a_changed_price_is_noticed(
+            cents in prop::collection::vec(-50..90i32, 1..40), at in any::<prop::sample::Index>(),
+        ) {
+            let run = |cents: &[i32]| {
+                Run::new(Arc::new(curve_of(30, cents)), in_kwh(&[(9999, 20.0)], 11.0)).unwrap()
+            };
+            let mut other = cents.clone();
+            other[at.index(cents.len())] += 1;
+            let mixed = Run { prices: run(&other).prices, ..run(&cents) };
+            let bundle = Bundle::new("EUR", mixed);
+            prop_assert_ne!(text_of(&bundle.replan()), text_of(&bundle));
+        }
+    }
+}
