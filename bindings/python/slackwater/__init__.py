@@ -14,10 +14,12 @@
 
 from slackwater._engine import (
     Certificate,
+    Difference,
     InputError,
     Interval,
     PlannedSlot,
     Reason,
+    Replay,
     Requirement,
     TargetOutcome,
     __version__,
@@ -34,11 +36,13 @@ from slackwater.plan import (
     plan_vehicle,
 )
 from slackwater.prices import Prices
+from slackwater.saved import load_plan, replay
 from slackwater.time import next_deadline
 
 __all__ = [
     "Battery",
     "Certificate",
+    "Difference",
     "InputError",
     "Interval",
     "Plan",
@@ -47,14 +51,17 @@ __all__ = [
     "PowerLimit",
     "Prices",
     "Reason",
+    "Replay",
     "Requirement",
     "SocTarget",
     "Target",
     "TargetOutcome",
     "__version__",
+    "load_plan",
     "next_deadline",
     "plan_batch",
     "plan_charge",
     "plan_duration",
     "plan_vehicle",
+    "replay",
 ]

@@ -51,7 +51,8 @@ pub struct TimeError {
 ///
 /// Entries of lists are matched by their `start`, where all have one, so that
 /// a list of periods that lost its first hour differs in one place and not in
-/// all. A tree that only one document has is one change.
+/// all. A tree that only one document has is one change; a period that only
+/// one has is a change in each of its fields.
 ///
 /// # Example
 ///
@@ -61,7 +62,7 @@ pub struct TimeError {
 /// let before = plan(r#"{"cost": 1.5, "slots": [{"start": "18:00"}, {"start": "19:00", "kwh": 7}]}"#);
 /// let after = plan(r#"{"cost": 1.5, "slots": [{"start": "19:00", "kwh": 6}]}"#);
 /// let paths: Vec<String> = changes(&before, &after).into_iter().map(|c| c.path).collect();
-/// assert_eq!(paths, ["slots[18:00]", "slots[19:00].kwh"]);
+/// assert_eq!(paths, ["slots[18:00].start", "slots[19:00].kwh"]);
 /// ```
 #[must_use]
 pub fn changes(before: &Document, after: &Document) -> Vec<Change> {
@@ -79,10 +80,34 @@ fn compare(path: String, before: &Document, after: &Document, found: &mut Vec<Ch
         }
         (Document::List(before), Document::List(after)) => {
             let (before, after) = keyed(before, after);
+            let first = found.len();
             compare_named(&before, &after, |key| format!("{path}[{key}]"), found);
+            let rest = found.split_off(first);
+            found.extend(rest.into_iter().flat_map(Change::in_each_field));
         }
         _ if before == after => {}
         _ => found.push(Change { path, before: Some(before.clone()), after: Some(after.clone()) }),
+    }
+}
+
+impl Change {
+    /// A period that only one document has, taken apart; any other change as it is.
+    fn in_each_field(self) -> Vec<Self> {
+        let (tree, is_new) = match (&self.before, &self.after) {
+            (None, Some(tree)) => (tree, true),
+            (Some(tree), None) => (tree, false),
+            _ => return vec![self],
+        };
+        let Document::Fields(fields) = tree else { return vec![self] };
+        if tree.field("start").is_none() {
+            return vec![self];
+        }
+        let change = |(name, value): &(String, Document)| {
+            let (before, after) = if is_new { (None, Some(value)) } else { (Some(value), None) };
+            let path = format!("{}.{name}", self.path);
+            Self { path, before: before.cloned(), after: after.cloned() }
+        };
+        fields.iter().map(change).collect()
     }
 }
 
@@ -321,8 +346,10 @@ mod tests {
             r#"{"slots": [{"start": "1", "kwh": 1}, {"start": "3", "kwh": 3}]}"#,
             r#"{"slots": [{"start": "2", "kwh": 2}, {"start": "3", "kwh": 4}]}"#,
             &expect![[r#"
-                slots[1]: {start 1, kwh 1} | -
-                slots[2]: - | {start 2, kwh 2}
+                slots[1].start: 1 | -
+                slots[1].kwh: 1 | -
+                slots[2].start: - | 2
+                slots[2].kwh: - | 2
                 slots[3].kwh: 3 | 4
             "#]],
         );
@@ -331,7 +358,8 @@ mod tests {
             same_start,
             r#"[{"start": "1"}]"#,
             &expect![[r#"
-            [1]: {start 1, kwh 2} | -
+            [1].start: 1 | -
+            [1].kwh: 2 | -
         "#]],
         );
     }

@@ -1,7 +1,8 @@
-"""The command line: ``slackwater plan``, ``slackwater batch``, ``slackwater stays``.
+"""The command line: ``slackwater plan``, ``explain``, ``replay``, ``diff``, ``batch``, ``stays``.
 
 Exit codes: 0 done, 1 done but ``--strict`` found rows in error, or nobody read
-the answer to its end, 2 bad input with one line on stderr, 130 interrupted.
+the answer to its end, 2 bad input with one line on stderr, 3 done but
+``replay`` or ``diff`` found a difference, 130 interrupted.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import typer
 from slackwater._engine import InputError, __version__
 from slackwater.cli.batch import batch
 from slackwater.cli.plan import plan
+from slackwater.cli.saved import diff, explain, replay
 from slackwater.cli.stays import stays
 
 REFUSED, INTERRUPTED = 2, 130
@@ -23,6 +24,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(plan)
+app.command()(explain)
+app.command()(replay)
+app.command()(diff)
 app.command()(batch)
 app.command()(stays)
 

@@ -187,6 +187,15 @@ Plot = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        "--save",
+        help="Save the plan with its prices and its request, for replay, explain and diff: .json.",
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Explain = Annotated[
     bool, typer.Option("--explain", help="Give the reasons.", rich_help_panel=OUTPUT)
 ]
@@ -200,7 +209,7 @@ def check_out(path: Path | None, *, option: str = "--out") -> None:
     """
     if path is None:
         return
-    endings = PICTURES if option == "--plot" else ENDINGS
+    endings = {"--plot": PICTURES, "--save": (".json",)}.get(option, ENDINGS)
     if path.suffix.lower() not in endings:
         raise InputError(f"{option} {path}: the name has to end in {', '.join(endings)}")
     if not path.parent.is_dir():

@@ -130,6 +130,7 @@ def plan(
     form: options.Form = OutputFormat.TABLE,
     out: options.Out = None,
     plot: options.Plot = None,
+    save: options.Save = None,
     explain: options.Explain = False,
 ) -> None:
     """Plan the cheapest charging of one vehicle.
@@ -140,6 +141,7 @@ def plan(
     clock = Clock(time_zone)
     options.check_out(out)
     options.check_out(plot, option="--plot")
+    options.check_out(save, option="--save")
     start = parse_instant(now, option="--now")
 
     def deadline(text: str | None, option: str) -> datetime | None:
@@ -167,6 +169,8 @@ def plan(
     answer = plan_output.Answer(planned, clock, start, imported.notes, with_reasons=explain)
     if plot:
         planned.plot(time_zone=clock.name).savefig(plot, dpi=150)
+    if save:
+        planned.save(save)
     if out:
         answer.write(out)
     answer.show(form)

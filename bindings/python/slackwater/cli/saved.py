@@ -1,0 +1,212 @@
+"""``slackwater explain``, ``replay`` and ``diff``: what a saved plan has to tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+import slackwater as sw
+from slackwater._engine import InputError
+from slackwater.cli.clock import Clock
+from slackwater.cli.plan_output import Answer
+from slackwater.cli.screen import answers
+from slackwater.saved import differences
+
+DIFFERENT = 3
+ROWS_SHOWN = 20
+PERIOD = re.compile(r"(?P<list>prices|plan\.slots)\[(?P<start>\d[^]]+)]\.(?P<field>\w+)")
+# What follows from the slots of a plan, and would say the same again.
+FOLLOWS = re.compile(r"plan\.(intervals|purchases|slots|certificate)\b")
+
+Saved = Annotated[Path, typer.Argument(help="A plan that --save wrote.", metavar="FILE")]
+Before = Annotated[Path, typer.Argument(help="A plan that --save wrote.", metavar="BEFORE")]
+After = Annotated[Path, typer.Argument(help="Another.", metavar="AFTER")]
+TimeZone = Annotated[
+    str | None,
+    typer.Option("--time-zone", help="IANA name of the zone of the answer.", metavar="ZONE"),
+]
+
+
+def explain(file: Saved, *, time_zone: TimeZone = None) -> None:
+    """Tell what a saved plan does, why, and how it is proved.
+
+    Exit codes: 0 done, 2 the file is no saved plan.
+    """
+    clock = Clock(time_zone)
+    plan = sw.load_plan(file)
+    with _in_the_calendar(file):
+        answer = Answer(plan, clock, plan.now, (), with_reasons=True)
+        answers().print(Group(answer.table(), Text(), *_certificate(plan, clock)))
+
+
+def _certificate(plan: sw.Plan, clock: Clock) -> Iterator[Text]:
+    proof, money = plan.certificate, plan.currency
+    yield Text("Certificate", style="bold")
+    yield Text(
+        f"  cost {proof.cost:.6g} {money}; no plan costs less than {proof.bound:.6g} {money}"
+    )
+    for each in proof.requirements:
+        by = "the end of the prices" if each.by is None else clock.date(each.by)
+        wanted = f"{each.energy_kwh:.2f} kWh before {by}"
+        yield Text(f"  {wanted}: one more would cost {each.marginal_price_per_kwh:.4f} {money}")
+
+
+def replay(file: Saved) -> int:
+    """Plan a saved plan again and compare, byte by byte.
+
+    Exit codes: 0 the plan is the same, 2 the file is no saved plan, 3 the plan
+    differs.
+    """
+    found = sw.replay(file)
+    versions = _versions(found)
+    if found.same:
+        text = f"The {found.kind} plan in {file} comes out the same, byte by byte."
+        answers().print(Group(Text(text, style="green"), *versions), soft_wrap=True)
+        return 0
+    head = f"The {found.kind} plan in {file} comes out different."
+    answers().print(Group(Text(head, style="bold red"), *versions), soft_wrap=True)
+    answers().print(_places(found.differences, "saved", "now"))
+    return DIFFERENT
+
+
+def _versions(found: sw.Replay) -> list[Text]:
+    pairs = [
+        ("engine", found.engine_version, found.engine_version_now),
+        ("time zone tables", found.time_zone_version, found.time_zone_version_now),
+    ]
+    return [
+        Text(f"The file is of {what} {saved}, this is {now}.", style="yellow")
+        for what, saved, now in pairs
+        if saved != now
+    ]
+
+
+def diff(before: Before, after: After, *, time_zone: TimeZone = None) -> int:
+    """Show what differs between two saved plans: inputs, periods and cost.
+
+    Exit codes: 0 nothing differs, 2 a file is no saved plan, 3 the plans
+    differ.
+    """
+    clock = Clock(time_zone)
+    plans = sw.load_plan(before), sw.load_plan(after)
+    found = differences(*plans)
+    if not found:
+        answers().print(Text("The plans and all their inputs are the same.", style="green"))
+        return 0
+    with _in_the_calendar(before):
+        answers().print(Group(*_sections(found, plans, clock)))
+    return DIFFERENT
+
+
+def _sections(
+    found: Sequence[sw.Difference], plans: tuple[sw.Plan, sw.Plan], clock: Clock
+) -> Iterator[RenderableType]:
+    money = plans[1].currency
+    inputs = [each for each in found if not each.path.startswith(("plan.", "prices["))]
+    if inputs:
+        yield _places(inputs, "before", "after", title="Inputs")
+    if prices := list(_periods(found, "prices", "price_per_kwh")):
+        title = f"Prices, {money}/kWh, {clock.name}"
+        yield _over_time(prices, title, clock, lambda value: f"{value:.4f}")
+    if energies := [each for each in _periods(found, "plan.slots", "energy_kwh") if each.counts]:
+        title = f"Charging, kWh, {clock.name}"
+        yield _over_time(energies, title, clock, lambda value: f"{value:.2f}")
+    results = [each for each in found if each.path.startswith("plan.")]
+    if rest := [each for each in results if not FOLLOWS.match(each.path)]:
+        yield _places(rest, "before", "after", title="Result")
+    elif results and not energies:
+        yield _places(results, "before", "after", title="Result")
+    if not results:
+        yield Text("The plan itself is the same.", style="green")
+
+
+class _Period(NamedTuple):
+    """A period in which a number differs."""
+
+    start: datetime
+    before: float | None
+    after: float | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is something in it, before or after."""
+        return bool(self.before or self.after)
+
+
+def _periods(found: Iterable[sw.Difference], name: str, field: str) -> Iterator[_Period]:
+    for each in found:
+        place = PERIOD.fullmatch(each.path)
+        if place and (place["list"], place["field"]) == (name, field):
+            start = datetime.fromisoformat(place["start"])
+            yield _Period(start, _number(each.before), _number(each.after))
+
+
+def _number(value: bool | float | str | None) -> float | None:  # noqa: FBT001  what JSON can hold
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _over_time(
+    periods: Sequence[_Period], title: str, clock: Clock, text: Callable[[float], str]
+) -> Table:
+    table = _table(title)
+    table.add_column("from", no_wrap=True)
+    for head in ("before", "after"):
+        table.add_column(head, justify="right", style="cyan")
+    # Neighbours with the same two numbers say little: the first stands for them.
+    groups = [list(same) for _, same in groupby(periods, key=lambda each: each[1:])]
+    for same in groups[:ROWS_SHOWN]:
+        more = f"  and {len(same) - 1} more" if len(same) > 1 else ""
+        cells = ["-" if value is None else text(value) for value in same[0][1:]]
+        table.add_row(clock.date(same[0].start) + more, *cells)
+    _cut(table, len(groups))
+    return table
+
+
+def _places(found: Sequence[sw.Difference], before: str, after: str, title: str = "") -> Table:
+    table = _table(title)
+    table.add_column("place")
+    table.add_column(before, justify="right", style="cyan")
+    table.add_column(after, justify="right", style="cyan")
+    for each in found[:ROWS_SHOWN]:
+        table.add_row(each.path, _cell(each.before), _cell(each.after))
+    _cut(table, len(found))
+    return table
+
+
+def _cell(value: bool | float | str | None) -> str:  # noqa: FBT001  what JSON can hold
+    return "-" if value is None else str(value)
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title or None,
+        title_style="bold",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+
+
+def _cut(table: Table, rows: int) -> None:
+    if rows > ROWS_SHOWN:
+        table.add_row(f"… and {rows - ROWS_SHOWN} more", style="dim")
+
+
+@contextmanager
+def _in_the_calendar(file: Path) -> Iterator[None]:
+    """Refuse times that the wall clock of a zone cannot show."""
+    try:
+        yield
+    except OverflowError:
+        raise InputError(f"{file}: a time lies outside the years 1 to 9999 there") from None
