@@ -351,11 +351,23 @@ def test_diff_shows_inputs_prices_periods_and_cost(ten: Path, tmp_path: Path) ->
     assert "Mon 5 Jan 20:00 7.00 4.00" in rows
     assert "Mon 5 Jan 21:00 3.00 0.00" in rows
     assert "plan.cost 1.3 0.4" in rows
+    reached = "2026-01-05T21:25:42.857143+01:00 2026-01-05T20:34:17.142857+01:00"
+    assert f"plan.targets[0].reached_at {reached}" in rows
     assert not any("purchases" in row for row in rows)
     saved["recorded"]["run"]["prices"][0]["price_per_kwh"] = 0.9
     four.write_text(json.dumps(saved))
     rows = [" ".join(line.split()) for line in run("diff", ten, four).out.splitlines()]
     assert "Mon 5 Jan 18:00 0.3000 0.9000" in rows
+
+
+def test_diff_of_plans_of_two_kinds_and_days(ten: Path) -> None:
+    answer = run("diff", ten, GOLDEN / "duration.json")
+    rows = [" ".join(line.split()) for line in answer.out.splitlines()]
+    assert "kind charge duration" in rows
+    assert "Mon 5 Jan 18:00 0.3000 -" in rows
+    assert "Mon 5 Jan 19:00 7.00 -" in rows
+    assert "Sat 28 Mar 23:00 - 1.34" in rows
+    assert not any(row.endswith(" - -") for row in rows)
 
 
 def test_diff_of_a_plan_with_itself(ten: Path) -> None:

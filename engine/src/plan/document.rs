@@ -52,7 +52,8 @@ pub struct TimeError {
 /// Entries of lists are matched by their `start`, where all have one, so that
 /// a list of periods that lost its first hour differs in one place and not in
 /// all. A tree that only one document has is one change; a period that only
-/// one has is a change in each of its fields.
+/// one has is a change in each of its fields. A field without a value is as
+/// good as none.
 ///
 /// # Example
 ///
@@ -149,6 +150,9 @@ fn compare_named(
 ) {
     let mut rest = after.iter().peekable();
     let new = |(name, value): &(String, &Document), found: &mut Vec<Change>| {
+        if **value == Document::Nothing {
+            return;
+        }
         found.push(Change { path: at(name), before: None, after: Some((*value).clone()) });
     };
     let old: BTreeSet<&str> = before.iter().map(|(name, _)| name.as_str()).collect();
@@ -161,7 +165,7 @@ fn compare_named(
             }
             rest.next_if(|(next, _)| next == name);
             compare(at(name), value, other, found);
-        } else {
+        } else if **value != Document::Nothing {
             let before = Some((*value).clone());
             found.push(Change { path: at(name), before, after: None });
         }
@@ -231,7 +235,7 @@ impl fmt::Display for Document {
             }
             Self::Number(value) => write!(f, "{value:e}"),
             Self::Text(text) => f.write_str(text),
-            Self::List(entries) => write!(f, "{} entries", entries.len()),
+            Self::List(entries) => write!(f, "list of {}", entries.len()),
             Self::Fields(fields) => {
                 let parts: Vec<String> =
                     fields.iter().map(|(name, value)| format!("{name} {value}")).collect();
@@ -320,7 +324,11 @@ mod tests {
 
     #[test]
     fn equal_documents_differ_in_nothing() {
-        check(r#"{"a": [1, null], "b": {}}"#, r#"{"a": [1.0, null], "b": {}}"#, &expect![""]);
+        check(
+            r#"{"a": [1, null], "b": {}}"#,
+            r#"{"a": [1.0, null], "b": {}, "c": null}"#,
+            &expect![""],
+        );
     }
 
     #[test]
@@ -330,7 +338,7 @@ mod tests {
             r#"{"kw": 7, "new": {"y": 1, "z": []}, "by": "noon", "list": [1, 5], "deep": {"x": 4}}"#,
             &expect![[r#"
                 kw: 7.5 | 7
-                new: - | {y 1, z 0 entries}
+                new: - | {y 1, z list of 0}
                 by: none | noon
                 old: true | -
                 list[1]: 2 | 5
@@ -385,7 +393,6 @@ mod tests {
 
     fn documents() -> impl Strategy<Value = Document> {
         let leaf = prop_oneof![
-            Just(Document::Nothing),
             any::<bool>().prop_map(Document::Truth),
             (-9..9i32).prop_map(|n| Document::Number(f64::from(n))),
             "[a-c]{0,2}".prop_map(Document::Text),

@@ -26,6 +26,7 @@ from slackwater.saved import differences
 DIFFERENT = 3
 ROWS_SHOWN = 20
 PERIOD = re.compile(r"(?P<list>prices|plan\.slots)\[(?P<start>\d[^]]+)]\.(?P<field>\w+)")
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 # What follows from the slots of a plan, and would say the same again.
 FOLLOWS = re.compile(r"plan\.(intervals|purchases|slots|certificate)\b")
 
@@ -115,7 +116,7 @@ def _sections(
     money = plans[1].currency
     inputs = [each for each in found if not each.path.startswith(("plan.", "prices["))]
     if inputs:
-        yield _places(inputs, "before", "after", title="Inputs")
+        yield _places(inputs, "before", "after", title="Inputs", clock=clock)
     if prices := list(_periods(found, "prices", "price_per_kwh")):
         title = f"Prices, {money}/kWh, {clock.name}"
         yield _over_time(prices, title, clock, lambda value: f"{value:.4f}")
@@ -124,9 +125,9 @@ def _sections(
         yield _over_time(energies, title, clock, lambda value: f"{value:.2f}")
     results = [each for each in found if each.path.startswith("plan.")]
     if rest := [each for each in results if not FOLLOWS.match(each.path)]:
-        yield _places(rest, "before", "after", title="Result")
+        yield _places(rest, "before", "after", title="Result", clock=clock)
     elif results and not energies:
-        yield _places(results, "before", "after", title="Result")
+        yield _places(results, "before", "after", title="Result", clock=clock)
     if not results:
         yield Text("The plan itself is the same.", style="green")
 
@@ -173,18 +174,28 @@ def _over_time(
     return table
 
 
-def _places(found: Sequence[sw.Difference], before: str, after: str, title: str = "") -> Table:
+def _places(
+    found: Sequence[sw.Difference],
+    before: str,
+    after: str,
+    *,
+    title: str = "",
+    clock: Clock | None = None,
+) -> Table:
+    """A row for each place; times as they are saved, or on a clock."""
     table = _table(title)
     table.add_column("place")
     table.add_column(before, justify="right", style="cyan")
     table.add_column(after, justify="right", style="cyan")
     for each in found[:ROWS_SHOWN]:
-        table.add_row(each.path, _cell(each.before), _cell(each.after))
+        table.add_row(each.path, _cell(each.before, clock), _cell(each.after, clock))
     _cut(table, len(found))
     return table
 
 
-def _cell(value: bool | float | str | None) -> str:  # noqa: FBT001  what JSON can hold
+def _cell(value: bool | float | str | None, clock: Clock | None) -> str:  # noqa: FBT001  from JSON
+    if isinstance(value, str) and clock and INSTANT.fullmatch(value):
+        return clock.iso(datetime.fromisoformat(value))
     return "-" if value is None else str(value)
 
 
