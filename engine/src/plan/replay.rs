@@ -87,6 +87,14 @@ pub enum PlanFlaw {
     /// The periods of charging overlap, have no length or are out of order.
     #[error("intervals: {0}")]
     Intervals(HorizonError),
+    /// A purchase of less than nothing.
+    #[error("purchases[{index}].energy_kwh is {} kWh; it is 0 kWh or more", energy.as_kwh())]
+    NegativePurchase {
+        /// Position of the purchase.
+        index: usize,
+        /// Energy as given.
+        energy: Energy,
+    },
     /// A purchase in a slot that the plan does not have.
     #[error("purchases[{index}].slot is {slot}; the plan has {slots} slots")]
     NoSuchSlot {
@@ -261,6 +269,9 @@ fn check_plan(plan: &Plan) -> Result<(), PlanFlaw> {
         }
     }
     for (index, purchase) in plan.purchases.iter().enumerate() {
+        if purchase.energy < Energy::ZERO {
+            return Err(PlanFlaw::NegativePurchase { index, energy: purchase.energy });
+        }
         if purchase.slot >= plan.slots.len() {
             let (slot, slots) = (purchase.slot, plan.slots.len());
             return Err(PlanFlaw::NoSuchSlot { index, slot, slots });
@@ -475,6 +486,10 @@ mod tests {
         assert_eq!(
             refusal(r#""energy_kwh":7.0}"#, r#""energy_kwh":-7.0}"#),
             "slots[1] has -7 kWh at 7 kW; both are 0 or more"
+        );
+        assert_eq!(
+            refusal(r#""energy_kwh":7.0,"reason""#, r#""energy_kwh":-7.0,"reason""#),
+            "purchases[0].energy_kwh is -7 kWh; it is 0 kWh or more"
         );
         assert!(
             refusal(r#""slots":[{"start":"2026-01-05T18"#, r#""slots":[{"start":"2026-01-05T21"#)

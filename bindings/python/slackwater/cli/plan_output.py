@@ -220,6 +220,8 @@ class Answer:
             for slot in self.plan.slots
             if slot.start < reason.end and reason.start < slot.end
         ]
+        # A period of less than a microsecond overlaps nothing.
+        prices = prices or [reason.price_max_per_kwh]
         least, most = f"{min(prices):.4f}", f"{max(prices):.4f}"
         return least if least == most else f"{least} to {most}"
 
