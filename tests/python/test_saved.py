@@ -190,6 +190,17 @@ def test_a_bad_value_is_refused_where_it_stands(
         sw.Plan.from_json(json.dumps(saved))
 
 
+def test_a_purchase_of_nothing_is_drawn_and_told() -> None:
+    """A period without length has no price to show."""
+    mpl.use("Agg")
+    saved = json.loads(duration().to_json())
+    for purchase in saved["recorded"]["run"]["plan"]["purchases"]:
+        purchase["energy_kwh"] = 0
+    plan = sw.Plan.from_json(json.dumps(saved))
+    assert plan.explain()[0].start == plan.explain()[0].end
+    assert plan.plot().axes
+
+
 def test_a_file_that_is_none_of_ours_is_named(tmp_path: Path) -> None:
     """Another file, half a file, no text, an older engine."""
     path = tmp_path / "plan.json"
@@ -350,9 +361,9 @@ def test_diff_shows_inputs_prices_periods_and_cost(ten: Path, tmp_path: Path) ->
     assert "request.targets[0].energy_kwh 10.0 4.0" in rows
     assert "Mon 5 Jan 20:00 7.00 4.00" in rows
     assert "Mon 5 Jan 21:00 3.00 0.00" in rows
-    assert "plan.cost 1.3 0.4" in rows
+    assert "cost 1.3 0.4" in rows
     reached = "2026-01-05T21:25:42.857143+01:00 2026-01-05T20:34:17.142857+01:00"
-    assert f"plan.targets[0].reached_at {reached}" in rows
+    assert f"targets[0].reached_at {reached}" in rows
     assert not any("purchases" in row for row in rows)
     saved["recorded"]["run"]["prices"][0]["price_per_kwh"] = 0.9
     four.write_text(json.dumps(saved))

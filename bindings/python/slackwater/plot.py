@@ -232,6 +232,8 @@ def _draw_blocks(
             for reason in periods
             for step in plan.prices.between(reason.start, reason.end).slots()
         ]
+        if not steps:  # periods of less than a microsecond
+            continue
         values, edges = _stairs(steps)
         # A hatch tells a missed deadline apart on grey paper, too.
         hatch = "////" if code == "missed_deadline" else None

@@ -125,9 +125,9 @@ def _sections(
         yield _over_time(energies, title, clock, lambda value: f"{value:.2f}")
     results = [each for each in found if each.path.startswith("plan.")]
     if rest := [each for each in results if not FOLLOWS.match(each.path)]:
-        yield _places(rest, "before", "after", title="Result", clock=clock)
+        yield _places(rest, "before", "after", title="Result", clock=clock, within="plan.")
     elif results and not energies:
-        yield _places(results, "before", "after", title="Result", clock=clock)
+        yield _places(results, "before", "after", title="Result", clock=clock, within="plan.")
     if not results:
         yield Text("The plan itself is the same.", style="green")
 
@@ -181,6 +181,7 @@ def _places(
     *,
     title: str = "",
     clock: Clock | None = None,
+    within: str = "",
 ) -> Table:
     """A row for each place; times as they are saved, or on a clock."""
     table = _table(title)
@@ -188,7 +189,8 @@ def _places(
     table.add_column(before, justify="right", style="cyan")
     table.add_column(after, justify="right", style="cyan")
     for each in found[:ROWS_SHOWN]:
-        table.add_row(each.path, _cell(each.before, clock), _cell(each.after, clock))
+        place = each.path.removeprefix(within)
+        table.add_row(place, _cell(each.before, clock), _cell(each.after, clock))
     _cut(table, len(found))
     return table
 
