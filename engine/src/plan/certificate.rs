@@ -238,7 +238,7 @@ fn check_prices(evidence: &Evidence) -> Result<(), Flaw> {
 }
 
 /// What charging at once buys in each slot.
-fn bought_at_once(slots: &[PlannedSlot], at_once: Energy) -> Vec<Energy> {
+pub(crate) fn bought_at_once(slots: &[PlannedSlot], at_once: Energy) -> Vec<Energy> {
     let mut missing = at_once;
     let take = |slot: &PlannedSlot| {
         let taken = slot.capacity().min(missing).max(Energy::ZERO);

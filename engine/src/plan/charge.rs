@@ -69,11 +69,16 @@ pub fn plan_charge(curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
         None => Walk::new(curve, problem).plan(curve, problem),
     };
     if plan.targets.is_empty() {
-        let targets = problem.request().targets.iter();
-        plan.targets = targets.map(|&target| outcome(&plan, problem, target)).collect();
+        plan.targets = outcomes(&plan, problem);
     }
     plan.shortfall = plan.targets.iter().fold(Energy::ZERO, |most, t| most.max(t.shortfall));
     plan
+}
+
+/// What becomes of each target, in the order of the request.
+pub(crate) fn outcomes(plan: &Plan, problem: &ChargeProblem) -> Vec<TargetOutcome> {
+    let targets = problem.request().targets.iter();
+    targets.map(|&target| outcome(plan, problem, target)).collect()
 }
 
 /// The compact answer, if the problem is one target at constant power.

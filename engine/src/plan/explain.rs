@@ -27,6 +27,9 @@ pub enum ReasonCode {
     /// Beyond the targets, because the price is negative.
     #[serde(rename = "negative_price")]
     NegativePrice,
+    /// As the plan before had it: moving it would gain too little.
+    #[serde(rename = "kept")]
+    Kept,
 }
 
 impl ReasonCode {
@@ -39,6 +42,7 @@ impl ReasonCode {
             Self::Deadline => "deadline",
             Self::BelowMarginalPrice => "below_marginal_price",
             Self::NegativePrice => "negative_price",
+            Self::Kept => "kept",
         }
     }
 }
@@ -137,7 +141,9 @@ fn reason(
     energy: Energy,
 ) -> Reason {
     let deadline = match purpose {
-        Purpose::Deadline { target } | Purpose::MissedDeadline { target } => {
+        Purpose::Deadline { target }
+        | Purpose::MissedDeadline { target }
+        | Purpose::Kept { target } => {
             plan.targets.get(target).and_then(|target| target.by).or(last)
         }
         Purpose::Reserve | Purpose::NegativePrice => None,
@@ -151,6 +157,7 @@ fn reason(
         Purpose::Reserve => ReasonCode::Reserve,
         Purpose::MissedDeadline { .. } => ReasonCode::MissedDeadline,
         Purpose::NegativePrice => ReasonCode::NegativePrice,
+        Purpose::Kept { .. } => ReasonCode::Kept,
         Purpose::Deadline { .. } => match plan.marginal_price {
             Some(marginal) if slot.price <= marginal => ReasonCode::BelowMarginalPrice,
             _ => ReasonCode::Deadline,
@@ -210,6 +217,9 @@ impl Reason {
                     text,
                     "because the target for {by} leaves no cheaper time (price {price})"
                 );
+            }
+            ReasonCode::Kept => {
+                let _ = write!(text, "as planned before (price {price})");
             }
             ReasonCode::BelowMarginalPrice => {
                 let _ = write!(text, "because {price} is among the cheapest before {by}");

@@ -10,8 +10,10 @@ pub mod explain;
 pub mod plan;
 pub mod problem;
 pub mod replay;
+pub mod stability;
 pub mod vehicle;
 
+mod frame;
 mod pieces;
 pub(crate) mod ranked;
 pub(crate) mod sums;

@@ -28,6 +28,12 @@ pub enum Purpose {
     /// Beyond the targets, because the price is negative.
     #[serde(rename = "negative_price")]
     NegativePrice,
+    /// As the plan before had it, although there is cheaper room by now.
+    #[serde(rename = "kept")]
+    Kept {
+        /// Position of the target in the request.
+        target: usize,
+    },
 }
 
 /// Energy bought in one slot for one purpose.
@@ -63,6 +69,18 @@ pub struct PlannedSlot {
 }
 
 impl PlannedSlot {
+    /// Energy bought in the slot before an instant.
+    #[must_use]
+    pub fn energy_by(&self, at: DateTime<Utc>) -> Energy {
+        if at <= self.start {
+            Energy::ZERO
+        } else if at >= self.end {
+            self.energy
+        } else {
+            self.power_max.over(at - self.start).min(self.energy)
+        }
+    }
+
     /// Energy that fits into the slot.
     #[must_use]
     pub fn capacity(&self) -> Energy {
@@ -155,13 +173,7 @@ impl Plan {
     #[must_use]
     pub fn energy_by(&self, at: DateTime<Utc>) -> Energy {
         let before = self.slots.iter().take_while(|slot| slot.start < at);
-        before.fold(Energy::ZERO, |sum, slot| {
-            if slot.end <= at {
-                sum + slot.energy
-            } else {
-                sum + slot.power_max.over(at - slot.start).min(slot.energy)
-            }
-        })
+        before.fold(Energy::ZERO, |sum, slot| sum + slot.energy_by(at))
     }
 
     /// When the plan has bought so much, or `None` if it never has.
