@@ -5,6 +5,7 @@ pub mod charge;
 pub mod choice;
 pub mod document;
 pub mod duration;
+pub mod departure;
 pub mod explain;
 #[expect(clippy::module_inception, reason = "a plan is the central noun of this folder")]
 pub mod plan;
