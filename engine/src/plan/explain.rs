@@ -238,7 +238,7 @@ impl Reason {
 
 /// Day and time on a wall clock; with the zone's abbreviation where clocks
 /// show the time twice.
-fn wall_clock(at: DateTime<Utc>, time_zone: Tz) -> String {
+pub(crate) fn wall_clock(at: DateTime<Utc>, time_zone: Tz) -> String {
     let form = match showing(local_of(at, time_zone), time_zone) {
         Showing::Twice { .. } => "%a %H:%M %Z",
         Showing::Once(_) | Showing::Never { .. } => "%a %H:%M",
@@ -247,7 +247,7 @@ fn wall_clock(at: DateTime<Utc>, time_zone: Tz) -> String {
 }
 
 /// A number with at most `digits` decimals and no trailing zeros.
-fn rounded(value: f64, digits: usize) -> String {
+pub(crate) fn rounded(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }

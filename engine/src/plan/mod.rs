@@ -5,7 +5,9 @@ pub mod charge;
 pub mod choice;
 pub mod document;
 pub mod duration;
+pub mod counterfactual;
 pub mod departure;
+pub mod diff;
 pub mod explain;
 #[expect(clippy::module_inception, reason = "a plan is the central noun of this folder")]
 pub mod plan;
