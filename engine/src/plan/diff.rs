@@ -336,3 +336,192 @@ fn changed_wish(plan: &Plan, old: &Request, new: &Request) -> Option<ChangeCode>
         && old.after_deadline == new.after_deadline;
     (!same).then_some(ChangeCode::WishChanged)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::charge::plan_charge;
+    use crate::plan::problem::{PowerLimit, Target};
+    use crate::plan::stability::{Budget, plan_close_to};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, money};
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    fn minute(minutes: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
+    }
+
+    /// A problem with its prices and its plan.
+    #[derive(Clone)]
+    struct Made {
+        problem: ChargeProblem,
+        curve: PriceCurve,
+        plan: Plan,
+        stability: Option<Stability>,
+    }
+
+    impl Made {
+        fn new(cents: &[i32], request: Request) -> Self {
+            let (curve, problem) = (curve_of(60, cents), ChargeProblem::new(request).unwrap());
+            let plan = plan_charge(&curve, &problem);
+            Self { problem, curve, plan, stability: None }
+        }
+
+        fn recorded(&self) -> Recorded<'_> {
+            let Self { problem, curve, plan, stability } = self;
+            Recorded { problem, curve, plan, stability: stability.as_ref() }
+        }
+    }
+
+    fn request(now: i64, energy: f64) -> Request {
+        let target = Target { by: Some(minute(240)), energy: kwh(energy) };
+        Request::new(minute(now), kw(10.0), target)
+    }
+
+    #[track_caller]
+    fn check(before: &Made, after: &Made, expected: &Expect) {
+        let changes = diff(&before.recorded(), &after.recorded());
+        let lines = changes.iter().map(|change| change.sentence(chrono_tz::UTC) + "\n");
+        expected.assert_eq(&lines.collect::<String>());
+    }
+
+    const CENTS: [i32; 4] = [30, 20, 10, 40];
+
+    #[test]
+    fn a_plan_does_not_differ_from_itself() {
+        let made = Made::new(&CENTS, request(0, 15.0));
+        check(&made, &made, &expect![[""]]);
+    }
+
+    #[test]
+    fn prices_explain_what_they_explain() {
+        let before = Made::new(&CENTS, request(0, 15.0));
+        check(
+            &before,
+            &Made::new(&[5, 20, 10, 40], request(0, 15.0)),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 10 kWh instead of 0 kWh, because prices changed.
+            Mon 19:00 to Mon 19:30: 0 kWh instead of 5 kWh, because prices changed.
+            Mon 20:30 to Mon 21:00: 0 kWh instead of 5 kWh, because prices changed.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn wishes_explain_the_rest() {
+        let before = Made::new(&CENTS, request(0, 15.0));
+        check(
+            &before,
+            &Made::new(&CENTS, request(0, 25.0)),
+            &expect![[r#"
+            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because other energy is wanted.
+            Mon 19:30 to Mon 20:00: 5 kWh instead of 0 kWh, because other energy is wanted.
+        "#]],
+        );
+        let mut early = request(0, 15.0);
+        early.targets[0].by = Some(minute(120));
+        check(
+            &before,
+            &Made::new(&CENTS, early),
+            &expect![[r#"
+            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because a deadline changed.
+            Mon 19:30 to Mon 20:00: 5 kWh instead of 0 kWh, because a deadline changed.
+            Mon 20:00 to Mon 21:00: 0 kWh instead of 10 kWh, because a deadline changed.
+        "#]],
+        );
+        let mut reserve = request(0, 15.0);
+        reserve.reserve = kwh(5.0);
+        check(
+            &before,
+            &Made::new(&CENTS, reserve),
+            &expect![[r#"
+            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because reserve or limits of the energy changed.
+            Mon 19:00 to Mon 19:30: 0 kWh instead of 5 kWh, because reserve or limits of the energy changed.
+        "#]],
+        );
+        let mut limited = request(0, 15.0);
+        limited.power_limits =
+            vec![PowerLimit { start: minute(120), end: minute(180), power_max: kw(6.0) }];
+        check(
+            &before,
+            &Made::new(&CENTS, limited),
+            &expect![[r#"
+            Mon 19:30 to Mon 19:54: 4 kWh instead of 0 kWh, because power limits changed.
+            Mon 20:00 to Mon 21:00: 6 kWh instead of 10 kWh, because power limits changed.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn time_that_passed_is_told_from_energy_that_did_not_come() {
+        let before = Made::new(&[10, 20, 30, 40], request(0, 15.0));
+        // By seven 10 kWh are in the car, and 5 are left to do: nothing else changes.
+        check(
+            &before,
+            &Made::new(&[10, 20, 30, 40], request(60, 5.0)),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because this time has passed.
+        "#]],
+        );
+        // The car was not there until seven.
+        check(
+            &before,
+            &Made::new(&[10, 20, 30, 40], request(60, 15.0)),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because this time has passed.
+            Mon 19:30 to Mon 20:30: 10 kWh instead of 0 kWh, because less was delivered until now than planned.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn stability_and_ties_are_reasons_too() {
+        let before = Made::new(&[30, 10, 40, 40], request(0, 10.0));
+        let cheapest = Made::new(&[10, 10, 40, 40], request(0, 10.0));
+        let budget = |total| Budget::new(money(total), Money::ZERO).unwrap();
+        let steady = |made: &Made, total| {
+            let steady = plan_close_to(&made.curve, &made.problem, &before.plan, budget(total));
+            Made { plan: steady.plan, stability: Some(steady.stability), ..made.clone() }
+        };
+        check(
+            &cheapest,
+            &steady(&cheapest, 0.0),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because both are equally good.
+            Mon 19:00 to Mon 20:00: 10 kWh instead of 0 kWh, because both are equally good.
+        "#]],
+        );
+        let dearer = Made::new(&[9, 10, 40, 40], request(0, 10.0));
+        check(
+            &dearer,
+            &steady(&dearer, 1.0),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because a plan was kept close to an older one.
+            Mon 19:00 to Mon 20:00: 10 kWh instead of 0 kWh, because a plan was kept close to an older one.
+        "#]],
+        );
+    }
+
+    proptest! {
+        /// The differences add up to the difference, and no period comes twice.
+        #[test]
+        fn differences_add_up(
+            old in prop::collection::vec(0..40i32, 1..30), new in prop::collection::vec(0..40i32, 1..30),
+            need in (0.0..90.0f64, 0.0..90.0f64), now in 0..200i64,
+        ) {
+            let before = Made::new(&old, request(0, need.0));
+            let after = Made::new(&new, request(now, need.1));
+            let changes = diff(&before.recorded(), &after.recorded());
+            for pair in changes.windows(2) {
+                prop_assert!(pair[0].end <= pair[1].start);
+            }
+            let sum: f64 = changes.iter().map(|c| c.after.as_kwh() - c.before.as_kwh()).sum();
+            let total = (after.plan.energy - before.plan.energy).as_kwh();
+            prop_assert!((sum - total).abs() < 1e-5, "{sum} of {total}");
+            for change in changes.iter().filter(|change| change.end <= minute(now)) {
+                prop_assert_eq!(change.code, ChangeCode::TimePassed);
+            }
+        }
+    }
+}

@@ -8,6 +8,7 @@ pub mod duration;
 pub mod counterfactual;
 pub mod departure;
 pub mod diff;
+pub mod estimates;
 pub mod explain;
 #[expect(clippy::module_inception, reason = "a plan is the central noun of this folder")]
 pub mod plan;
