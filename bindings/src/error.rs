@@ -9,8 +9,13 @@ use slackwater_engine::import::price_unit::PriceUnitError;
 use slackwater_engine::import::series::SeriesError;
 use slackwater_engine::plan::document::TimeError;
 use slackwater_engine::plan::replay::RefusedRequest;
+use slackwater_engine::plan::counterfactual::ChangeError;
+use slackwater_engine::plan::departure::DepartureError;
+use slackwater_engine::plan::problem::RequestError;
+use slackwater_engine::plan::stability::BudgetError;
 use slackwater_engine::plan::vehicle::VehicleError;
 use slackwater_engine::prices::curve::CurveError;
+use slackwater_engine::prices::layers::LayerError;
 use slackwater_engine::time::horizon::HorizonError;
 use slackwater_engine::units::UnitError;
 
@@ -69,6 +74,10 @@ refuse!(
     RefusedRequest,
     TimeError,
     VehicleError,
+    BudgetError,
+    ChangeError,
+    DepartureError,
+    LayerError,
     CivilSeriesError,
     SeriesError,
     PeriodSeriesError,

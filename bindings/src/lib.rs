@@ -10,6 +10,9 @@ mod import;
 mod plan;
 mod prices;
 mod saved;
+mod provenance;
+mod questions;
+mod steady;
 mod time;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -35,6 +38,14 @@ mod _engine {
     use crate::prices::{PriceCurves, Prices};
     #[pymodule_export]
     use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
+    use crate::provenance::{SourceShare, provenance};
+    #[pymodule_export]
+    use crate::questions::{
+        DepartureOutcome, EnergyAtRisk, InsuranceFrontier, InsurancePoint, SocPoint, costs,
+        energy_at_risk, insurance_frontier, soc_by_time, what_if,
+    };
+    #[pymodule_export]
+    use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
     #[pymodule_export]
     use crate::time::next_deadline;
 

@@ -5,12 +5,15 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::certificate;
 use slackwater_engine::plan::duration::DurationRequest;
 use slackwater_engine::plan::explain;
 use slackwater_engine::plan::plan;
-use slackwater_engine::plan::problem::{AfterDeadline, PowerLimit, Request, Target};
-use slackwater_engine::plan::replay::{Recorded, Replayable, Run};
+use slackwater_engine::plan::kept::{KeptRequest, Wish};
+use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
+use slackwater_engine::plan::replay::{Recorded, RefusedRequest, Replayable, Run};
+use slackwater_engine::plan::stability::Stability;
 use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
@@ -124,6 +127,7 @@ pub(crate) enum Charged {
     Charge(Run<Request>),
     Vehicle(Run<VehicleRequest>),
     Duration(Run<DurationRequest>),
+    Kept(Run<KeptRequest>),
 }
 
 impl Charged {
@@ -132,6 +136,7 @@ impl Charged {
             Self::Charge(run) => run.plan(),
             Self::Vehicle(run) => run.plan(),
             Self::Duration(run) => run.plan(),
+            Self::Kept(run) => &run.plan().plan,
         }
     }
 
@@ -140,6 +145,7 @@ impl Charged {
             Self::Charge(run) => run.prices(),
             Self::Vehicle(run) => run.prices(),
             Self::Duration(run) => run.prices(),
+            Self::Kept(run) => run.prices(),
         }
     }
 
@@ -148,12 +154,23 @@ impl Charged {
             Self::Charge(run) => run.request().now,
             Self::Vehicle(run) => run.request().now,
             Self::Duration(run) => run.request().now,
+            Self::Kept(run) => run.request().wish.now(),
+        }
+    }
+
+    fn wish(&self) -> Wish {
+        match self {
+            Self::Charge(run) => Wish::Charge(run.request().clone()),
+            Self::Vehicle(run) => Wish::Vehicle(run.request().clone()),
+            Self::Duration(run) => Wish::Duration(run.request().clone()),
+            Self::Kept(run) => run.request().wish.clone(),
         }
     }
 
     fn vehicle(&self) -> Option<&VehicleRequest> {
         match self {
             Self::Vehicle(run) => Some(run.request()),
+            Self::Kept(run) => run.request().wish.vehicle(),
             Self::Charge(_) | Self::Duration(_) => None,
         }
     }
@@ -163,6 +180,7 @@ impl Charged {
             Self::Charge(run) => run.clone().into(),
             Self::Vehicle(run) => run.clone().into(),
             Self::Duration(run) => run.clone().into(),
+            Self::Kept(run) => run.clone().into(),
         }
     }
 }
@@ -173,16 +191,65 @@ impl Charged {
 pub(crate) struct Plan {
     charged: Charged,
     currency: Arc<str>,
+    /// The battery, where the plan was made from one that knew it.
+    vehicle: Option<VehicleRequest>,
 }
 
 impl Plan {
     /// A plan in a currency.
     pub(crate) fn new(charged: Charged, currency: Arc<str>) -> Self {
-        Self { charged, currency }
+        let vehicle = charged.vehicle().cloned();
+        Self { charged, currency, vehicle }
     }
 
-    fn intended(&self) -> &plan::Plan {
+    /// What the engine planned.
+    pub(crate) fn intended(&self) -> &plan::Plan {
         self.charged.plan()
+    }
+
+    /// The battery and its wishes, where the plan was made for one.
+    pub(crate) fn vehicle(&self) -> Option<&VehicleRequest> {
+        self.vehicle.as_ref()
+    }
+
+    /// What was asked, in kWh.
+    pub(crate) fn problem(&self) -> Result<ChargeProblem, RefusedRequest> {
+        self.charged.wish().problem()
+    }
+
+    /// How close the plan was kept to an older one, if it was.
+    pub(crate) fn steadiness(&self) -> Option<&Stability> {
+        match &self.charged {
+            Charged::Kept(run) => Some(&run.plan().stability),
+            Charged::Charge(_) | Charged::Vehicle(_) | Charged::Duration(_) => None,
+        }
+    }
+
+    /// The plan of the same wish that stays close to an older one.
+    pub(crate) fn close_to(
+        &self,
+        prices: &Prices,
+        previous: &Self,
+        budget: Budget,
+    ) -> Result<Self, RefusedRequest> {
+        let (wish, previous) = (self.charged.wish(), previous.intended().clone());
+        let run = Run::new(prices.curve.clone(), KeptRequest { wish, previous, budget })?;
+        Ok(Self {
+            charged: Charged::Kept(run),
+            currency: prices.currency.clone(),
+            vehicle: self.vehicle.clone(),
+        })
+    }
+
+    /// The plan of a changed request, for the same battery.
+    pub(crate) fn changed(
+        &self,
+        prices: &Prices,
+        request: Request,
+    ) -> Result<Self, RefusedRequest> {
+        let charged = Charged::Charge(Run::new(prices.curve.clone(), request)?);
+        let (currency, vehicle) = (prices.currency.clone(), self.vehicle.clone());
+        Ok(Self { charged, currency, vehicle })
     }
 }
 
@@ -332,7 +399,9 @@ impl Plan {
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.intended() == other.intended() && self.now() == other.now()
+        self.intended() == other.intended()
+            && self.now() == other.now()
+            && self.steadiness() == other.steadiness()
     }
 
     #[pyo3(signature = (requested_schema = None))]

@@ -6,13 +6,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::prices::curve::{CurveError, PriceCurve};
+use slackwater_engine::prices::layers::{Layer, LayerError, LayeredPrices, Standing};
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::Price;
 
 use crate::arrow::{Columns, Table, utc};
 use crate::error::{Named, Refused};
+use crate::provenance::{LayerTuple, layer};
 use crate::time::Instant;
 
 /// A price curve with its currency. See `slackwater.Prices`.
@@ -21,14 +23,48 @@ use crate::time::Instant;
 pub(crate) struct Prices {
     pub(crate) curve: Arc<PriceCurve>,
     pub(crate) currency: Arc<str>,
+    /// Where the prices come from, where that was said.
+    layers: Option<LayeredPrices>,
 }
 
+/// Source of a layer, whether it is an estimate, its ceiling and its prices.
+type LayerOut = (String, bool, Option<f64>, Prices);
+
 type SlotTuple = (DateTime<Utc>, DateTime<Utc>, f64);
+
+/// Start, end, price, source, and whether the price is an estimate.
+type SourcedTuple = (DateTime<Utc>, DateTime<Utc>, f64, String, bool);
 
 impl Prices {
     /// A curve in a currency.
     pub(crate) fn new(curve: impl Into<Arc<PriceCurve>>, currency: impl Into<Arc<str>>) -> Self {
-        Self { curve: curve.into(), currency: currency.into() }
+        Self { curve: curve.into(), currency: currency.into(), layers: None }
+    }
+
+    /// The prices with their sources; without any they are known, of the source `prices`.
+    pub(crate) fn layered(&self) -> Result<LayeredPrices, Refused> {
+        if let Some(layers) = &self.layers {
+            return Ok(layers.clone());
+        }
+        let (source, curve) = ("prices".to_owned(), PriceCurve::clone(&self.curve));
+        let standing = Standing::Known;
+        Ok(LayeredPrices::new(vec![Layer { source, standing, ceiling: None, curve }])?)
+    }
+
+    /// The same change to the prices and to each of their layers.
+    fn changed(
+        &self,
+        curve: impl FnOnce(&PriceCurve) -> Result<PriceCurve, CurveError>,
+        layers: impl FnOnce(&LayeredPrices) -> Result<LayeredPrices, LayerError>,
+    ) -> Result<Self, Refused> {
+        match &self.layers {
+            Some(layered) => {
+                let layered = layers(layered)?;
+                let curve = Arc::new(layered.curve().clone());
+                Ok(Self { curve, currency: self.currency.clone(), layers: Some(layered) })
+            }
+            None => Ok(self.in_same_currency(curve(&self.curve)?)),
+        }
     }
 
     fn in_same_currency(&self, curve: PriceCurve) -> Self {
@@ -86,6 +122,37 @@ impl Prices {
         Ok(Self::new(curve, currency))
     }
 
+    #[staticmethod]
+    fn from_layers(layers: Vec<LayerTuple<'_>>, currency: String) -> Result<Self, Refused> {
+        if let Some((source, _, _, prices)) = layers.iter().find(|l| l.3.currency != currency) {
+            let theirs = &prices.currency;
+            let text = format!("prices of {source} are in {theirs}, the others in {currency}");
+            return Err(Refused::Input(text));
+        }
+        let layers = layers.iter().enumerate().map(layer).collect::<Result<_, _>>()?;
+        let layered = LayeredPrices::new(layers)?;
+        Ok(Self { curve: layered.curve().clone(), currency, layers: Some(layered) })
+    }
+
+    fn layers(&self) -> Option<Vec<LayerOut>> {
+        let out = |layer: &Layer| {
+            let is_estimate = layer.standing == Standing::Estimate;
+            let prices = self.in_same_currency(layer.curve.clone());
+            (layer.source.clone(), is_estimate, layer.ceiling.map(Price::as_per_kwh), prices)
+        };
+        self.layers.as_ref().map(|layered| layered.layers().iter().map(out).collect())
+    }
+
+    fn sourced_slots(&self) -> Result<Vec<SourcedTuple>, Refused> {
+        let layered = self.layered()?;
+        let sourced = layered.slots().map(|slot| {
+            let is_estimate = slot.layer.standing == Standing::Estimate;
+            let source = slot.layer.source.clone();
+            (slot.start, slot.end, slot.price.as_per_kwh(), source, is_estimate)
+        });
+        Ok(sourced.collect())
+    }
+
     #[getter]
     pub(crate) fn currency(&self) -> &str {
         &self.currency
@@ -107,17 +174,18 @@ impl Prices {
         self.curve.gaps()
     }
 
-    fn between(&self, start: Instant, end: Instant) -> Self {
-        self.in_same_currency(self.curve.between(start.0, end.0))
+    fn between(&self, start: Instant, end: Instant) -> Result<Self, Refused> {
+        let (start, end) = (start.0, end.0);
+        self.changed(|curve| Ok(curve.between(start, end)), |layers| layers.between(start, end))
     }
 
     fn plus(&self, per_kwh: f64) -> Result<Self, Refused> {
         let fee = Price::from_per_kwh(per_kwh).named("per_kwh")?;
-        Ok(self.in_same_currency(self.curve.plus_price(fee)?))
+        self.changed(|curve| curve.plus_price(fee), |layers| layers.plus_price(fee))
     }
 
     fn times(&self, factor: f64) -> Result<Self, Refused> {
-        Ok(self.in_same_currency(self.curve.times(factor)?))
+        self.changed(|curve| curve.times(factor), |layers| layers.times(factor))
     }
 
     fn plus_prices(&self, other: &Self) -> Result<Self, Refused> {
@@ -127,11 +195,11 @@ impl Prices {
                 "prices in {mine} and in {theirs} cannot be added"
             )));
         }
-        Ok(self.in_same_currency(self.curve.plus(&other.curve)?))
+        self.changed(|curve| curve.plus(&other.curve), |layers| layers.plus(&other.curve))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.currency == other.currency && self.curve == other.curve
+        self.currency == other.currency && self.curve == other.curve && self.layers == other.layers
     }
 
     #[pyo3(signature = (requested_schema = None))]

@@ -64,6 +64,7 @@ pub(crate) fn plan_from_json(py: Python<'_>, text: &str) -> Result<Py<PyAny>, Re
         Recorded::Charge(run) => charging(Charged::Charge(run)),
         Recorded::Vehicle(run) => charging(Charged::Vehicle(run)),
         Recorded::Duration(run) => charging(Charged::Duration(run)),
+        Recorded::Kept(run) => charging(Charged::Kept(run)),
     }
 }
 

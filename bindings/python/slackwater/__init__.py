@@ -15,12 +15,19 @@
 from slackwater._engine import (
     Certificate,
     Difference,
+    DepartureOutcome,
+    EnergyAtRisk,
     InputError,
+    InsurancePoint,
     Interval,
+    PlanChange,
     PlannedSlot,
     Reason,
     Replay,
     Requirement,
+    SocPoint,
+    SourceShare,
+    Stability,
     TargetOutcome,
     __version__,
 )
@@ -37,15 +44,22 @@ from slackwater.plan import (
 )
 from slackwater.prices import Prices
 from slackwater.saved import load_plan, replay
+from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
 from slackwater.time import next_deadline
 
 __all__ = [
     "Battery",
     "Certificate",
     "Difference",
+    "Departure",
+    "DepartureOutcome",
+    "EnergyAtRisk",
     "InputError",
+    "InsuranceFrontier",
+    "InsurancePoint",
     "Interval",
     "Plan",
+    "PlanChange",
     "PlanTable",
     "PlannedSlot",
     "PowerLimit",
@@ -53,11 +67,16 @@ __all__ = [
     "Reason",
     "Replay",
     "Requirement",
+    "SocPoint",
     "SocTarget",
+    "SourceShare",
+    "Stability",
     "Target",
     "TargetOutcome",
+    "WhatIf",
     "__version__",
     "load_plan",
+    "insurance_frontier",
     "next_deadline",
     "plan_batch",
     "plan_charge",

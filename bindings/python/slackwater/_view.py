@@ -30,6 +30,7 @@ LOOKS = {
     "deadline": Look("needed by a deadline", "#9d3ca8"),
     "below_marginal_price": Look("among the cheapest", "#1f63dd"),
     "negative_price": Look("paid to charge", "#1fa673"),
+    "kept": Look("as planned before", "#77716a"),
 }
 MET_COLOUR = "#12825a"
 MISSED_COLOUR = "#b52e25"

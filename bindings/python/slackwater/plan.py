@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from slackwater import _engine
 from slackwater import html as _html
+from slackwater.questions import Questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,7 +82,7 @@ class Battery(NamedTuple):
     soc_fallback_percent: float | None = None
 
 
-class Plan:
+class Plan(Questions):
     """The cheapest way to do what was asked. Cannot be changed.
 
     An unmet wish is in :attr:`shortfall_kwh` and in :attr:`targets`, never an

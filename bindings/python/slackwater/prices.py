@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from slackwater import _engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from slackwater.typing import ArrowTable
 
@@ -121,6 +121,99 @@ class Prices:
         )
         return cls._wrap(native)
 
+    @classmethod
+    def from_layers(
+        cls,
+        known: Mapping[str, Prices],
+        estimates: Mapping[str, Prices] | None = None,
+        *,
+        ceilings_per_kwh: Mapping[str, float] | None = None,
+    ) -> Self:
+        """Put prices of several sources on top of each other.
+
+        Known prices come first, in the order given: a tariff before a price
+        signal, that before the market. Estimates fill what is still empty.
+
+        Args:
+            known: Prices that will be paid, by the name of their source.
+            estimates: Prices that are guessed, by the name of their source.
+            ceilings_per_kwh: Most that a kWh can cost where an estimate stands,
+                by its source. It lets a plan wait longer: see ``decide_by``.
+
+        Raises:
+            InputError: Currencies differ, there are no prices, a ceiling is
+                below its estimate or belongs to no estimate.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> market = Prices.from_values(six, [0.30], currency="EUR")
+            >>> guess = Prices.from_values(six, [0.25, 0.20], currency="EUR")
+            >>> prices = Prices.from_layers({"market": market}, {"yesterday": guess})
+            >>> [(price, source) for _, _, price, source, _ in prices.provenance()]
+            [(0.3, 'market'), (0.2, 'yesterday')]
+        """
+        ceilings = dict(ceilings_per_kwh or {})
+        layers: list[tuple[str, bool, float | None, _engine.Prices]] = [
+            (name, False, None, prices._native) for name, prices in known.items()
+        ]
+        layers += [
+            (name, True, ceilings.pop(name, None), prices._native)
+            for name, prices in (estimates or {}).items()
+        ]
+        if ceilings:
+            raise _engine.InputError(f"ceilings_per_kwh names no estimate: {', '.join(ceilings)}")
+        if not layers:
+            raise _engine.InputError("known holds no prices")
+        currency = layers[0][3].currency
+        return cls._wrap(_engine.Prices.from_layers(layers, currency=currency))
+
+    def with_estimates(
+        self,
+        estimates: Prices,
+        *,
+        source: str = "estimate",
+        ceiling_per_kwh: float | None = None,
+    ) -> Prices:
+        """Fill the time without a known price with estimates.
+
+        Known prices always win, and so do estimates that are there already.
+        What a plan buys on estimates is in its ``energy_on_estimates_kwh``.
+
+        Args:
+            estimates: The guesses, in the same currency.
+            source: Name of their source.
+            ceiling_per_kwh: Most that a kWh can cost there, if that is known.
+
+        Raises:
+            InputError: Currencies differ, or the ceiling is below an estimate.
+
+        Example:
+            Prices end at eight, the car leaves at nine:
+
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+            >>> known = sw.Prices.from_values(six, [0.30, 0.20], currency="EUR")
+            >>> guess = sw.Prices.from_values(six, [0.25, 0.25, 0.10], currency="EUR")
+            >>> prices = known.with_estimates(guess, source="last week")
+            >>> nine = six + 3 * hour
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=10, targets=[(nine, 15)])
+            >>> plan.energy_on_estimates_kwh, plan.decide_by == six, plan.awaiting_prices
+            (10.0, False, True)
+        """
+        layer = (source, True, ceiling_per_kwh, estimates._native)
+        layers = self._native.layers() or [("prices", False, None, self._native)]
+        native = _engine.Prices.from_layers([*layers, layer], currency=self.currency)
+        return Prices._wrap(native)
+
+    def provenance(self) -> list[tuple[datetime, datetime, float, str, bool]]:
+        """List all slots as ``(start, end, price_per_kwh, source, is_estimate)`` in UTC.
+
+        Prices without layers are known, of the source ``"prices"``.
+        """
+        return self._native.sourced_slots()
+
     @property
     def currency(self) -> str:
         """Name of the currency."""
@@ -164,7 +257,11 @@ class Prices:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copy by slots, so that other processes can plan with the same prices."""
-        return _rebuilt, (self.slots(), self.currency)
+        layers = self._native.layers()
+        if layers is None:
+            return _rebuilt, (self.slots(), self.currency)
+        plain = [(name, guess, top, native.slots()) for name, guess, top, native in layers]
+        return _layered, (plain, self.currency)
 
     def __repr__(self) -> str:
         """Tell span, number of slots and range of prices."""
@@ -186,3 +283,14 @@ class Prices:
 
 def _rebuilt(slots: list[tuple[datetime, datetime, float]], currency: str) -> Prices:
     return Prices.from_slots(slots, currency=currency)
+
+
+def _layered(
+    layers: list[tuple[str, bool, float | None, list[tuple[datetime, datetime, float]]]],
+    currency: str,
+) -> Prices:
+    build = _engine.Prices.from_slots
+    natives = [
+        (name, guess, top, build(slots, currency=currency)) for name, guess, top, slots in layers
+    ]
+    return Prices._wrap(_engine.Prices.from_layers(natives, currency=currency))

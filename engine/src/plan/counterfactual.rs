@@ -79,6 +79,8 @@ pub enum ChangeError {
 pub struct WhatIf {
     /// What is changed.
     pub changes: Vec<Change>,
+    /// What is asked with the changes.
+    pub request: Request,
     /// The cheapest plan with the changes.
     pub plan: Plan,
     /// What it costs more; negative if it costs less.
@@ -145,9 +147,11 @@ fn compared(
     for change in changes {
         apply(&mut request, change)?;
     }
-    let plan = plan_charge(curve, &ChargeProblem::new(request)?);
+    let other = ChargeProblem::new(request)?;
+    let plan = plan_charge(curve, &other);
     Ok(WhatIf {
         changes: changes.to_vec(),
+        request: other.request().clone(),
         cost_change: plan.cost - cheapest.cost,
         energy_change: plan.energy - cheapest.energy,
         shortfall_change: plan.shortfall - cheapest.shortfall,
@@ -248,7 +252,7 @@ impl WhatIf {
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clauses: Vec<String> =
-            self.changes.iter().map(|change| self.clause(change, time_zone)).collect();
+            self.changes.iter().map(|change| clause(change, time_zone)).collect();
         let text = if clauses.is_empty() { "as it is".to_owned() } else { clauses.join(" and ") };
         let mut text = text[..1].to_uppercase() + &text[1..];
         let money = rounded(self.cost_change.as_amount().abs(), 4);
@@ -270,25 +274,26 @@ impl WhatIf {
         }
         text + "."
     }
+}
 
-    fn clause(&self, change: &Change, time_zone: Tz) -> String {
-        let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
-        match change {
-            Change::NoReserve => "without the reserve".to_owned(),
-            Change::Departure { at } => format!("leaving {}", clock(*at)),
-            Change::MoreEnergy { energy } => {
-                let word = if *energy < Energy::ZERO { "less" } else { "more" };
-                format!("with {} kWh {word}", rounded(energy.as_kwh().abs(), 2))
-            }
-            Change::NoDeadline { by } => format!("without the deadline {}", clock(*by)),
-            Change::Floor { levels } => match levels[..] {
-                [Target { by, energy }] => {
-                    let by = by.map_or_else(|| "the last price".to_owned(), clock);
-                    format!("with {} kWh by {by}", rounded(energy.as_kwh(), 2))
-                }
-                _ => format!("with {} levels on the way", levels.len()),
-            },
+/// A change as a part of a sentence.
+fn clause(change: &Change, time_zone: Tz) -> String {
+    let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
+    match change {
+        Change::NoReserve => "without the reserve".to_owned(),
+        Change::Departure { at } => format!("leaving {}", clock(*at)),
+        Change::MoreEnergy { energy } => {
+            let word = if *energy < Energy::ZERO { "less" } else { "more" };
+            format!("with {} kWh {word}", rounded(energy.as_kwh().abs(), 2))
         }
+        Change::NoDeadline { by } => format!("without the deadline {}", clock(*by)),
+        Change::Floor { levels } => match levels[..] {
+            [Target { by, energy }] => {
+                let by = by.map_or_else(|| "the last price".to_owned(), clock);
+                format!("with {} kWh by {by}", rounded(energy.as_kwh(), 2))
+            }
+            _ => format!("with {} levels on the way", levels.len()),
+        },
     }
 }
 

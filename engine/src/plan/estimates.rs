@@ -348,9 +348,8 @@ mod tests {
             let hours = ((end - minute(0)).num_minutes() / 60 + 1).max(cents.len() as i64) as usize;
             let later = |at: usize, worst: bool| match (at < known, worst, ceiling) {
                 (true, ..) => cents[at],
-                (_, true, None) => 10_000,
                 (_, true, Some(ceiling)) if at < cents.len() => ceiling,
-                (_, true, Some(_)) => 10_000,
+                (_, true, _) => 10_000,
                 (_, false, Some(ceiling)) if at < cents.len() => truth[at].min(ceiling),
                 (_, false, _) => truth[at % truth.len()],
             };

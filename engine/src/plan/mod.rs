@@ -10,6 +10,7 @@ pub mod departure;
 pub mod diff;
 pub mod estimates;
 pub mod explain;
+pub mod kept;
 #[expect(clippy::module_inception, reason = "a plan is the central noun of this folder")]
 pub mod plan;
 pub mod problem;

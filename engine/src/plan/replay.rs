@@ -15,8 +15,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::plan::charge::plan_charge;
 use crate::plan::duration::{DurationError, DurationRequest};
+use crate::plan::kept::{KeptProblem, KeptRequest};
 use crate::plan::plan::{Plan, Purpose};
 use crate::plan::problem::{ChargeProblem, Request, RequestError};
+use crate::plan::stability::{SteadyPlan, plan_close_to};
 use crate::plan::vehicle::{VehicleError, VehicleRequest};
 use crate::prices::curve::PriceCurve;
 use crate::time::horizon::{Horizon, HorizonError};
@@ -66,6 +68,9 @@ pub enum RefusedRequest {
     /// A request in hours.
     #[error(transparent)]
     Duration(#[from] DurationError),
+    /// The older plan that a plan is to stay close to.
+    #[error("previous.{0}")]
+    Previous(#[from] PlanFlaw),
 }
 
 /// Why the parts of a plan from a file do not fit together.
@@ -226,6 +231,28 @@ recorded! {
     "vehicle": Vehicle(VehicleRequest),
     /// A device that wants hours.
     "duration": Duration(DurationRequest),
+    /// A plan that stays close to an older one.
+    "kept": Kept(KeptRequest),
+}
+
+impl Replayable for KeptRequest {
+    type Prices = Arc<PriceCurve>;
+    type Problem = KeptProblem;
+    type Plan = SteadyPlan;
+
+    fn problem(&self) -> Result<KeptProblem, RefusedRequest> {
+        check_plan(&self.previous)?;
+        let (previous, budget) = (self.previous.clone(), self.budget);
+        Ok(KeptProblem { problem: self.wish.problem()?, previous, budget })
+    }
+
+    fn plan(prices: &Arc<PriceCurve>, kept: &KeptProblem) -> SteadyPlan {
+        plan_close_to(prices, &kept.problem, &kept.previous, kept.budget)
+    }
+
+    fn check(steady: &SteadyPlan) -> Result<(), PlanFlaw> {
+        check_plan(&steady.plan)
+    }
 }
 
 /// The requests that the planner for charging answers, each with its way to

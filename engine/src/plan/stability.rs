@@ -1,7 +1,7 @@
 //! Changing a plan as little as a budget allows.
 //!
 //! Prices and wishes change while a vehicle is plugged in, and the cheapest
-//! plan of the moment jumps with them, often for less than a cent. With v_t
+//! plan of the moment jumps with them, often for less than a cent. With `v_t`
 //! the energy that the plan before buys in slot t, and C the least cost,
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //!             Σ_t p_t·x_t ≤ C + budget
 //! ```
 //!
-//! With a multiplier λ on money each slot costs `λ·p_t − 1` per kWh up to v_t
+//! With a multiplier λ on money each slot costs `λ·p_t − 1` per kWh up to `v_t`
 //! and `λ·p_t + 1` beyond: two segments on the same nested deadlines, so
 //! buying the lightest segments first is exact. In words, the energy of the
 //! plan before is `2/λ` cheaper than it is. As λ falls the plan changes less

@@ -1,4 +1,4 @@
-//! Is a plan really the cheapest? Five judges that share no code with the planner.
+//! Is a plan really the cheapest? Six judges that share no code with the planner.
 //!
 //! | Judge | How it decides |
 //! |---|---|
@@ -6,6 +6,7 @@
 //! | `brute` | all plans of a tiny problem, one by one |
 //! | `executed` | what the charging periods deliver, minute by minute |
 //! | `checker` | the proof that comes with a plan, rebuilt from plain numbers |
+//! | `steady` | the least change of a plan within a budget, as linear programmes |
 //! | `laws` | what must hold between the plans of related problems |
 //!
 //! `case` states a problem in plain numbers, `random` draws such problems, and
@@ -32,5 +33,6 @@ mod lp;
 mod planner;
 mod random;
 mod runner;
+mod steady;
 mod tampering;
 mod tiny;

@@ -4,8 +4,9 @@ use slackwater_engine::plan::certificate::{self, Evidence, certify};
 use slackwater_engine::plan::charge::plan_charge;
 use slackwater_engine::plan::plan::{self, Plan, PlannedSlot, TargetOutcome};
 use slackwater_engine::plan::problem::{self, AfterDeadline, ChargeProblem, PowerLimit, Request};
+use slackwater_engine::plan::stability::{Budget, SteadyPlan, plan_close_to};
 use slackwater_engine::prices::curve::{self, PriceCurve};
-use slackwater_engine::units::{Energy, Price, kw, kwh, per_kwh};
+use slackwater_engine::units::{Energy, Money, Price, kw, kwh, money, per_kwh};
 
 use crate::case::Case;
 use crate::checker::{Claim, Requirement, Slot, Verdict};
@@ -64,6 +65,33 @@ pub(crate) fn plan_from(case: &Case, origin: DateTime<Utc>) -> Answer {
     let (prices, request) = request(case, origin);
     let problem = ChargeProblem::new(request).expect("a case that makes sense");
     answer(plan_charge(&prices, &problem), origin)
+}
+
+/// What the engine plans close to an older plan, in plain numbers.
+#[derive(Debug)]
+pub(crate) struct Steady {
+    pub(crate) cost: f64,
+    pub(crate) change: f64,
+    pub(crate) is_proved: bool,
+    /// One per target, in the order of the targets.
+    pub(crate) shortfalls: Vec<f64>,
+}
+
+/// Plans a case close to an older plan.
+///
+/// # Panics
+/// The case makes no sense: all cases of these tests do.
+pub(crate) fn steady(case: &Case, before: &Answer, budget: f64) -> Steady {
+    let (prices, request) = request(case, origin());
+    let problem = ChargeProblem::new(request).expect("a case that makes sense");
+    let budget = Budget::new(money(budget), Money::ZERO).expect("a budget that makes sense");
+    let SteadyPlan { plan, stability } = plan_close_to(&prices, &problem, &before.plan, budget);
+    Steady {
+        cost: plan.certificate.cost.as_amount(),
+        change: stability.change.as_kwh(),
+        is_proved: stability.is_proved(),
+        shortfalls: plan.targets.iter().map(|target| target.shortfall.as_kwh()).collect(),
+    }
 }
 
 fn request(case: &Case, origin: DateTime<Utc>) -> (PriceCurve, Request) {

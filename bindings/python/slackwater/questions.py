@@ -1,0 +1,415 @@
+"""Questions to a plan: what changed, what if, what is at risk, what rests on estimates."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from slackwater import _engine
+from slackwater._engine import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.figure import Figure
+
+    from slackwater._engine import (
+        EnergyAtRisk,
+        InsurancePoint,
+        PlanChange,
+        SocPoint,
+        SourceShare,
+        Stability,
+    )
+    from slackwater.plan import Plan, Target
+    from slackwater.prices import Prices
+
+
+class Departure(NamedTuple):
+    """A time at which the vehicle may leave.
+
+    Attributes:
+        at: When it leaves, aware.
+        weight: How likely that is, in any measure: only the ratios count.
+    """
+
+    at: datetime
+    weight: float = 1.0
+
+
+class WhatIf(NamedTuple):
+    """The answer to a question about a plan.
+
+    Attributes:
+        plan: The cheapest plan with the change.
+        cost_change: What it costs more; negative if it costs less.
+        energy_change_kwh: What it buys more.
+        shortfall_change_kwh: What it misses more of a target.
+        sentence: The answer in words.
+    """
+
+    plan: Plan
+    cost_change: float
+    energy_change_kwh: float
+    shortfall_change_kwh: float
+    sentence: str
+
+
+class Questions:
+    """What a plan can be asked. A part of :class:`slackwater.Plan`."""
+
+    __slots__ = ()
+    _native: _engine.Plan
+    _prices: Prices
+
+    def _like(self, native: _engine.Plan) -> Self:
+        return type(self)(native, self._prices)  # type: ignore[call-arg]  # the plan's own
+
+    @property
+    def stability(self) -> Stability | None:
+        """How close the plan was kept to an older one; ``None`` if it was not."""
+        return _engine.stability_of(self._native)
+
+    def close_to(self, previous: Plan, *, budget: float = 0.0, spent: float | None = None) -> Self:
+        """Change an older plan as little as a budget allows.
+
+        Planning anew every quarter of an hour gives plans that jump, often for
+        less than a cent. This is the plan for the same wishes and prices that
+        changes least, in kWh slot by slot, of all that cost at most ``budget``
+        more than the cheapest. Deadlines come first as always. With a budget
+        of 0 the older plan is kept only where that costs nothing.
+
+        The budget is for the whole stay: what an older plan spent of it while
+        it ran is carried along, so planning again never adds up to more.
+
+        Args:
+            previous: The plan before, of the same vehicle.
+            budget: Money that the whole stay may cost beyond the cheapest plans.
+            spent: What earlier plans have spent of it when ``previous`` starts.
+                Without it, what ``previous.stability`` says.
+
+        Returns:
+            The plan. Its :attr:`stability` says what changed and what it costs.
+
+        Raises:
+            InputError: ``budget`` or ``spent`` is negative or no number, or the
+                plans are in different currencies.
+
+        Example:
+            The first hour becomes half a cent cheaper than the second. For
+            3.5 cents in all the plan stays as it is:
+
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> def plan(first):
+            ...     prices = sw.Prices.from_values(six, [first, 0.10], currency="EUR")
+            ...     return sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(None, 7)])
+            >>> before = plan(0.30)
+            >>> after = plan(0.095).close_to(before, budget=0.05)
+            >>> after.intervals == before.intervals, round(after.stability.extra_cost, 4)
+            (True, 0.035)
+        """
+        if previous.currency != self._prices.currency:
+            message = f"previous is in {previous.currency}, the plan in {self._prices.currency}"
+            raise InputError(message)
+        native = _engine.close_to(
+            self._native,
+            prices=self._prices._native,
+            previous=previous._native,
+            budget=budget,
+            spent=spent,
+        )
+        return self._like(native)
+
+    def diff(self, after: Plan, *, time_zone: str = "UTC") -> list[PlanChange]:
+        """List the periods in which a later plan charges differently, with a reason for each.
+
+        Args:
+            after: The plan to compare with.
+            time_zone: IANA name of the zone in whose wall clock the sentences speak.
+
+        Raises:
+            InputError: The time zone is unknown.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> def plan(first):
+            ...     prices = sw.Prices.from_values(six, [first, 0.10], currency="EUR")
+            ...     return sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(None, 7)])
+            >>> for change in plan(0.30).diff(plan(0.05)):
+            ...     print(change.sentence)
+            Mon 18:00 to Mon 19:00: 7 kWh instead of 0 kWh, because prices changed.
+            Mon 19:00 to Mon 20:00: 0 kWh instead of 7 kWh, because prices changed.
+        """
+        prices, other = self._prices._native, after._prices._native
+        return _engine.plan_diff(self._native, prices, after._native, other, time_zone=time_zone)
+
+    def soc_by_time(self) -> list[SocPoint]:
+        """Tell energy and state of charge as a function of time, by its corners.
+
+        Between two corners both grow evenly. The state of charge is ``None`` if
+        the plan knows no battery.
+        """
+        return _engine.soc_by_time(self._native)
+
+    def energy_at_risk(
+        self,
+        departures: Iterable[Departure | tuple[datetime, float]],
+        *,
+        wanted_kwh: float | None = None,
+    ) -> EnergyAtRisk:
+        """Tell what may be missing when the vehicle leaves at an uncertain time.
+
+        Args:
+            departures: Possible times with their weights, in any order.
+            wanted_kwh: Energy that nothing should be missing of; by default
+                the highest target of the plan.
+
+        Raises:
+            InputError: There is no departure, a weight is negative or no
+                number, or all are zero.
+            TypeError: A time has no zone.
+
+        Example:
+            The car charges in the second of two hours, and leaves an hour
+            early one time in four:
+
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(None, 7)])
+            >>> risk = plan.energy_at_risk([(six + hour, 1), (six + 2 * hour, 3)])
+            >>> risk.expected_missing_kwh, risk.probability_short
+            (1.75, 0.25)
+        """
+        return _engine.energy_at_risk(self._native, list(departures), wanted_kwh=wanted_kwh)
+
+    def what_if(
+        self,
+        *,
+        no_reserve: bool = False,
+        departure: datetime | None = None,
+        more_kwh: float | None = None,
+        without_deadline: datetime | None = None,
+        floor: Iterable[Target | tuple[datetime | None, float]] = (),
+        time_zone: str = "UTC",
+    ) -> WhatIf:
+        """Plan anew with something changed, and tell the difference to the cheapest plan.
+
+        Exact: both plans are the cheapest of their kind.
+
+        Args:
+            no_reserve: Leave the reserve out.
+            departure: Leave at another time. Targets at or after the earlier
+                of both departures are due then.
+            more_kwh: Want so much more of the highest target, or less.
+            without_deadline: Let targets due at this time be met at any time.
+            floor: Levels on the way, as targets: half of the energy by half of
+                the time insures against leaving early.
+            time_zone: IANA name of the zone in whose wall clock the sentence speaks.
+
+        Returns:
+            The changed plan and the difference.
+
+        Raises:
+            InputError: A change does not fit: there is no such deadline, or
+                the changed wishes make no sense.
+            TypeError: A time has no zone.
+
+        Example:
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10], currency="EUR")
+            >>> by = six + 2 * hour
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
+            >>> print(plan.what_if(floor=[(six + hour, 2)]).sentence)
+            With 2 kWh by Mon 19:00, charging would cost 0.4 more.
+        """
+        answer = _engine.what_if(
+            self._native,
+            self._prices._native,
+            no_reserve=no_reserve,
+            departure=departure,
+            more_kwh=more_kwh,
+            without_deadline=without_deadline,
+            floor=list(floor),
+            time_zone=time_zone,
+        )
+        return self._answer(answer)
+
+    def costs(self, *, time_zone: str = "UTC") -> list[WhatIf]:
+        """Tell what each wish costs, as exact differences.
+
+        Without the reserve, leaving an hour earlier or later, with one more
+        percent (one more kWh if the plan knows no battery), and without each
+        deadline. Questions that do not arise are left out.
+
+        Args:
+            time_zone: IANA name of the zone in whose wall clock the sentences speak.
+
+        Raises:
+            InputError: The time zone is unknown.
+
+        Example:
+            >>> from datetime import UTC, datetime, timedelta
+            >>> import slackwater as sw
+            >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.20, 0.10], currency="EUR")
+            >>> by = six + 2 * hour
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
+            >>> for answer in plan.costs():
+            ...     print(answer.sentence)
+            Leaving Mon 19:00, charging would cost 0.7 more.
+            Leaving Mon 21:00, charging would cost 0.7 less.
+            With 1 kWh more, charging would cost 0.3 more.
+            Without the deadline Mon 20:00, charging would cost 0.7 less.
+        """
+        answers = _engine.costs(self._native, self._prices._native, time_zone=time_zone)
+        return [self._answer(answer) for answer in answers]
+
+    def _answer(self, answer: tuple[_engine.Plan, float, float, float, str]) -> WhatIf:
+        plan: Plan = self._like(answer[0])  # type: ignore[assignment]  # a Plan is what asks
+        return WhatIf(plan, *answer[1:])
+
+    @property
+    def sources(self) -> list[SourceShare]:
+        """What is bought at the prices of each source, in the order of the layers.
+
+        Prices without layers are one known source, ``"prices"``.
+        """
+        return _engine.provenance(self._native, self._prices._native)[0]
+
+    @property
+    def energy_on_estimates_kwh(self) -> float:
+        """Energy bought at prices that are only estimated, in kWh."""
+        return _engine.provenance(self._native, self._prices._native)[1]
+
+    @property
+    def cost_on_estimates(self) -> float:
+        """Cost of the energy on estimates, if the estimates are right."""
+        return _engine.provenance(self._native, self._prices._native)[2]
+
+    @property
+    def decide_by(self) -> datetime | None:
+        """Latest instant until which doing nothing cannot hurt; ``None`` if nothing is to do.
+
+        Whatever the prices that are still unknown turn out to be, a plan made
+        then misses no more of a target and costs no more than known prices
+        would have. Prices that arrive earlier are a reason to plan again.
+        """
+        return _engine.provenance(self._native, self._prices._native)[3]
+
+    @property
+    def awaiting_prices(self) -> bool:
+        """Whether to do nothing for now, because better prices may come and waiting cannot hurt."""
+        return _engine.provenance(self._native, self._prices._native)[4]
+
+
+class InsuranceFrontier:
+    """What it costs to have energy earlier than a plan has it. Cannot be changed."""
+
+    __slots__ = ("_native", "_plan")
+    _native: _engine.InsuranceFrontier
+    _plan: Plan
+
+    def __init__(self, native: _engine.InsuranceFrontier, plan: Plan) -> None:
+        """Wrap a frontier of the engine; see :func:`insurance_frontier`."""
+        object.__setattr__(self, "_native", native)
+        object.__setattr__(self, "_plan", plan)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a frontier cannot be changed."""
+        message = f"an InsuranceFrontier cannot be changed: {name}"
+        raise AttributeError(message)
+
+    @property
+    def at(self) -> datetime:
+        """The instant by which the energy is there, in UTC."""
+        return self._native.at
+
+    @property
+    def points(self) -> list[InsurancePoint]:
+        """Corners of the added cost, by energy: exact, straight in between, convex."""
+        return self._native.points
+
+    @property
+    def currency(self) -> str:
+        """Currency of all amounts."""
+        return self._plan.currency
+
+    def added_cost(self, *, energy_kwh: float) -> float | None:
+        """Tell the least cost of having so much by then; ``None`` beyond what is possible.
+
+        Raises:
+            InputError: ``energy_kwh`` is no number.
+        """
+        return self._native.added_cost(energy_kwh)
+
+    def plot(self, *, time_zone: str = "UTC") -> Figure:
+        """Draw the added cost against energy or state of charge with matplotlib.
+
+        Args:
+            time_zone: IANA name of the zone in whose wall clock the title speaks.
+
+        Raises:
+            ImportError: matplotlib is not installed (``slackwater[plot]``).
+        """
+        from slackwater.plot_insurance import plot_insurance  # noqa: PLC0415  an optional extra
+
+        return plot_insurance(self, time_zone=time_zone)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare instant and corners."""
+        return isinstance(other, InsuranceFrontier) and self._native == other._native
+
+    def __hash__(self) -> int:
+        """Hash by the instant."""
+        return hash(self.at)
+
+    def __repr__(self) -> str:
+        """Tell the ends of the frontier in one line."""
+        first, last = self.points[0], self.points[-1]
+        return (
+            f"InsuranceFrontier({first.energy_kwh:g} to {last.energy_kwh:g} kWh by "
+            f"{self.at:%Y-%m-%d %H:%M}Z for 0 to {last.added_cost:.4f} {self.currency})"
+        )
+
+
+def insurance_frontier(plan: Plan, *, at: datetime) -> InsuranceFrontier:
+    """Tell what it costs at least to have energy by an earlier instant.
+
+    Each point is what planning anew with a target at ``at`` would add to the
+    cost. The frontier is exact and convex: the first kWh is the cheapest.
+
+    Args:
+        plan: The cheapest plan.
+        at: The instant of an early departure, aware.
+
+    Returns:
+        The frontier, from what the plan has by then up to all it can have.
+
+    Raises:
+        TypeError: ``at`` has no zone.
+
+    Example:
+        Three hours at 0.30, 0.20 and 0.10; the last one is used. To have
+        energy an hour earlier costs 0.10 per kWh, and 0.20 above 10 kWh:
+
+        >>> from datetime import UTC, datetime, timedelta
+        >>> import slackwater as sw
+        >>> six, hour = datetime(2026, 1, 5, 18, tzinfo=UTC), timedelta(hours=1)
+        >>> prices = sw.Prices.from_values(six, [0.30, 0.20, 0.10], currency="EUR")
+        >>> by = six + 3 * hour
+        >>> plan = sw.plan_charge(prices, now=six, power_max_kw=10, targets=[(by, 15)])
+        >>> frontier = sw.insurance_frontier(plan, at=six + 2 * hour)
+        >>> [(point.energy_kwh, round(point.added_cost, 9)) for point in frontier.points]
+        [(5.0, 0.0), (10.0, 0.5), (15.0, 1.5)]
+        >>> round(frontier.added_cost(energy_kwh=12), 9)
+        0.9
+    """
+    return InsuranceFrontier(_engine.insurance_frontier(plan._native, at=at), plan)

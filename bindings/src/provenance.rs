@@ -1,0 +1,62 @@
+//! Where the prices of a plan come from.
+use chrono::{DateTime, Utc};
+use pyo3::prelude::*;
+use slackwater_engine::plan::estimates;
+use slackwater_engine::prices::layers::{Layer, Standing};
+use slackwater_engine::units::Price;
+
+use crate::error::{Named, Refused};
+use crate::plan::Plan;
+use crate::prices::Prices;
+
+/// What a plan buys at the prices of one source.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SourceShare {
+    source: String,
+    is_estimate: bool,
+    energy_kwh: f64,
+    cost: f64,
+}
+
+repr! {
+    SourceShare { source, is_estimate, energy_kwh, cost }
+}
+
+/// Source, whether it is an estimate, ceiling, prices.
+pub(crate) type LayerTuple<'py> = (String, bool, Option<f64>, PyRef<'py, Prices>);
+
+/// A layer as Python gives it.
+pub(crate) fn layer((index, given): (usize, &LayerTuple<'_>)) -> Result<Layer, Refused> {
+    let (source, is_estimate, ceiling, prices) = given;
+    let name = format!("layers[{index}].ceiling_per_kwh");
+    Ok(Layer {
+        source: source.clone(),
+        standing: if *is_estimate { Standing::Estimate } else { Standing::Known },
+        ceiling: ceiling.map(Price::from_per_kwh).transpose().named(&name)?,
+        curve: prices.curve.clone(),
+    })
+}
+
+/// Shares, energy and cost on estimates, the latest instant to decide, and whether to wait.
+type Told = (Vec<SourceShare>, f64, f64, Option<DateTime<Utc>>, bool);
+
+/// See `slackwater.Plan.sources`.
+#[pyfunction]
+pub(crate) fn provenance(py: Python<'_>, plan: &Plan, prices: &Prices) -> Result<Told, Refused> {
+    let layered = prices.layered()?;
+    let told = py.detach(|| estimates::provenance(&layered, plan.problem(), plan.intended()));
+    let share = |share: &estimates::SourceShare| SourceShare {
+        source: share.source.clone(),
+        is_estimate: share.standing == Standing::Estimate,
+        energy_kwh: share.energy.as_kwh(),
+        cost: share.cost.as_amount(),
+    };
+    Ok((
+        told.shares.iter().map(share).collect(),
+        told.energy_on_estimates.as_kwh(),
+        told.cost_on_estimates.as_amount(),
+        told.decide_by,
+        told.awaiting_prices,
+    ))
+}

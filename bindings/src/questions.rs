@@ -1,0 +1,215 @@
+//! Questions to a plan: what if, what does a wish cost, what is at risk.
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use pyo3::prelude::*;
+use slackwater_engine::plan::counterfactual::{self, Change, WhatIf, one_more_percent};
+use slackwater_engine::plan::departure;
+use slackwater_engine::plan::problem::{ChargeProblem, Target};
+use slackwater_engine::units::{Energy, Money, Percent, Price, kwh};
+
+use crate::error::{Named, Refused};
+use crate::plan::Plan;
+use crate::prices::Prices;
+use crate::time::{Instant, time_zone};
+
+/// Energy bought, and state of charge, by an instant.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SocPoint {
+    at: DateTime<Utc>,
+    energy_kwh: f64,
+    soc_percent: Option<f64>,
+}
+
+/// What becomes of a plan if the vehicle leaves at an instant.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct DepartureOutcome {
+    at: DateTime<Utc>,
+    probability: f64,
+    energy_kwh: f64,
+    missing_kwh: f64,
+}
+
+/// Energy that a plan may fail to deliver because nobody knows the departure.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EnergyAtRisk {
+    wanted_kwh: f64,
+    expected_missing_kwh: f64,
+    missing_max_kwh: f64,
+    probability_short: f64,
+    outcomes: Vec<DepartureOutcome>,
+}
+
+/// A corner of an insurance frontier.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InsurancePoint {
+    energy_kwh: f64,
+    soc_percent: Option<f64>,
+    added_cost: f64,
+    marginal_price_per_kwh: Option<f64>,
+}
+
+repr! {
+    SocPoint { at, energy_kwh, soc_percent }
+    DepartureOutcome { at, probability, energy_kwh, missing_kwh }
+    EnergyAtRisk { wanted_kwh, expected_missing_kwh, missing_max_kwh, probability_short }
+    InsurancePoint { energy_kwh, soc_percent, added_cost, marginal_price_per_kwh }
+}
+
+/// What it costs to have energy earlier. See `slackwater.InsuranceFrontier`.
+#[pyclass(frozen, eq, module = "slackwater._engine")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct InsuranceFrontier {
+    frontier: departure::InsuranceFrontier,
+    socs: Vec<Option<f64>>,
+}
+
+#[pymethods]
+impl InsuranceFrontier {
+    #[getter]
+    fn at(&self) -> DateTime<Utc> {
+        self.frontier.at
+    }
+
+    #[getter]
+    fn points(&self) -> Vec<InsurancePoint> {
+        let points = self.frontier.points.iter().zip(&self.socs);
+        let point = |(point, &soc_percent): (&departure::InsurancePoint, _)| InsurancePoint {
+            energy_kwh: point.energy.as_kwh(),
+            soc_percent,
+            added_cost: point.added_cost.as_amount(),
+            marginal_price_per_kwh: point.marginal_price.map(Price::as_per_kwh),
+        };
+        points.map(point).collect()
+    }
+
+    fn added_cost(&self, energy_kwh: f64) -> Result<Option<f64>, Refused> {
+        let energy = Energy::from_kwh(energy_kwh).named("energy_kwh")?;
+        Ok(self.frontier.added_cost(energy).map(Money::as_amount))
+    }
+}
+
+fn soc_percent(plan: &Plan, energy: Energy) -> Result<Option<f64>, Refused> {
+    let soc = plan.vehicle().map(|vehicle| vehicle.soc_after(energy)).transpose()?;
+    Ok(soc.map(Percent::as_percent))
+}
+
+/// See `slackwater.Plan.soc_by_time`.
+#[pyfunction]
+pub(crate) fn soc_by_time(plan: &Plan) -> Result<Vec<SocPoint>, Refused> {
+    let corners = departure::energy_by_time(plan.intended(), plan.problem().request().now);
+    let point = |point: &departure::EnergyPoint| {
+        let soc_percent = soc_percent(plan, point.energy)?;
+        Ok(SocPoint { at: point.at, energy_kwh: point.energy.as_kwh(), soc_percent })
+    };
+    corners.iter().map(point).collect()
+}
+
+/// See `slackwater.Plan.energy_at_risk`.
+#[pyfunction]
+#[pyo3(signature = (plan, departures, *, wanted_kwh))]
+pub(crate) fn energy_at_risk(
+    plan: &Plan,
+    departures: Vec<(Instant, f64)>,
+    wanted_kwh: Option<f64>,
+) -> Result<EnergyAtRisk, Refused> {
+    let wanted = wanted_kwh.map(Energy::from_kwh).transpose().named("wanted_kwh")?;
+    let departure = |&(at, weight): &(Instant, f64)| departure::Departure { at: at.0, weight };
+    let departures: Vec<_> = departures.iter().map(departure).collect();
+    let risk = departure::energy_at_risk(plan.intended(), &departures, wanted)?;
+    let outcome = |outcome: &departure::DepartureOutcome| DepartureOutcome {
+        at: outcome.at,
+        probability: outcome.probability,
+        energy_kwh: outcome.energy.as_kwh(),
+        missing_kwh: outcome.missing.as_kwh(),
+    };
+    Ok(EnergyAtRisk {
+        wanted_kwh: risk.wanted.as_kwh(),
+        expected_missing_kwh: risk.expected_missing.as_kwh(),
+        missing_max_kwh: risk.missing_max.as_kwh(),
+        probability_short: risk.probability_short,
+        outcomes: risk.outcomes.iter().map(outcome).collect(),
+    })
+}
+
+/// See `slackwater.insurance_frontier`.
+#[pyfunction]
+#[pyo3(signature = (plan, *, at))]
+pub(crate) fn insurance_frontier(plan: &Plan, at: Instant) -> Result<InsuranceFrontier, Refused> {
+    let frontier = departure::insurance_frontier(plan.intended(), at.0);
+    let socs = frontier.points.iter().map(|point| soc_percent(plan, point.energy));
+    let socs = socs.collect::<Result<_, _>>()?;
+    Ok(InsuranceFrontier { frontier, socs })
+}
+
+/// A plan with something changed, cost, energy and shortfall that it adds, and the sentence.
+type Answer = (Plan, f64, f64, f64, String);
+
+fn answer(plan: &Plan, what_if: WhatIf, zone: Tz) -> Result<Answer, Refused> {
+    let sentence = what_if.sentence(zone);
+    let problem = ChargeProblem::new(what_if.request)?;
+    Ok((
+        plan.changed(what_if.plan, problem),
+        what_if.cost_change.as_amount(),
+        what_if.energy_change.as_kwh(),
+        what_if.shortfall_change.as_kwh(),
+        sentence,
+    ))
+}
+
+/// See `slackwater.Plan.what_if`.
+#[pyfunction]
+#[pyo3(signature = (
+    plan, prices, *, no_reserve, departure, more_kwh, without_deadline, floor, time_zone
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub(crate) fn what_if(
+    py: Python<'_>,
+    plan: &Plan,
+    prices: &Prices,
+    no_reserve: bool,
+    departure: Option<Instant>,
+    more_kwh: Option<f64>,
+    without_deadline: Option<Instant>,
+    floor: Vec<(Option<Instant>, f64)>,
+    time_zone: &str,
+) -> Result<Answer, Refused> {
+    let zone = self::time_zone(time_zone)?;
+    let mut changes: Vec<Change> = Vec::new();
+    changes.extend(no_reserve.then_some(Change::NoReserve));
+    changes.extend(without_deadline.map(|by| Change::NoDeadline { by: by.0 }));
+    changes.extend(departure.map(|at| Change::Departure { at: at.0 }));
+    let more = more_kwh.map(Energy::from_kwh).transpose().named("more_kwh")?;
+    changes.extend(more.map(|energy| Change::MoreEnergy { energy }));
+    let level = |(index, level): (usize, &(Option<Instant>, f64))| {
+        let energy = Energy::from_kwh(level.1).named(&format!("floor[{index}].energy_kwh"))?;
+        Ok::<_, Refused>(Target { by: level.0.map(|by| by.0), energy })
+    };
+    if !floor.is_empty() {
+        let levels = floor.iter().enumerate().map(level).collect::<Result<_, _>>()?;
+        changes.push(Change::Floor { levels });
+    }
+    let what_if = py.detach(|| counterfactual::what_if(&prices.curve, plan.problem(), &changes))?;
+    answer(plan, what_if, zone)
+}
+
+/// See `slackwater.Plan.costs`.
+#[pyfunction]
+#[pyo3(signature = (plan, prices, *, time_zone))]
+pub(crate) fn costs(
+    py: Python<'_>,
+    plan: &Plan,
+    prices: &Prices,
+    time_zone: &str,
+) -> Result<Vec<Answer>, Refused> {
+    let zone = self::time_zone(time_zone)?;
+    let one_more = match plan.vehicle() {
+        Some(vehicle) => one_more_percent(vehicle)?,
+        None => Some(kwh(1.0)),
+    };
+    let answers = py.detach(|| counterfactual::costs(&prices.curve, plan.problem(), one_more));
+    answers.into_iter().map(|what_if| answer(plan, what_if, zone)).collect()
+}
