@@ -103,8 +103,90 @@ def plan_charger(given: Json) -> Json:
     }
 
 
+def targets_of(given: Json) -> list[sw.Target]:
+    """Build targets."""
+    return [sw.Target(instant(target["by"]), target["kwh"]) for target in given]
+
+
+def plan_charge(given: Json, prices: sw.Prices, targets: Json = None) -> sw.Plan:
+    """Call ``plan_charge``."""
+    return sw.plan_charge(
+        prices,
+        now=instant(given["now"]),
+        power_max_kw=given["kw"],
+        targets=targets_of(targets or given["targets"]),
+        reserve_kwh=given.get("reserveKwh") or 0,
+    )
+
+
+def plan_close_to(given: Json) -> Json:
+    """Call ``Plan.close_to``; without targets of its own the older plan has the same."""
+    before = plan_charge(given, prices_of(given["before"]), given.get("beforeTargets"))
+    plan = plan_charge(given, prices_of(given["prices"])).close_to(before, budget=given["budget"])
+    told = plan.stability
+    return told and {
+        "changeKwh": told.change_kwh,
+        "cheapestChangeKwh": told.cheapest_change_kwh,
+        "extraCost": told.extra_cost,
+        "cost": plan.cost,
+        "spent": told.spent,
+    }
+
+
+def plan_decide_by(given: Json) -> Json:
+    """Plan with estimates; tell how long one may wait."""
+    known, guess = prices_of(given["prices"]), prices_of(given["estimates"])
+    plan = plan_charge(given, known.with_estimates(guess, ceiling_per_kwh=given.get("ceiling")))
+    return {
+        "decideBy": plan.decide_by and wire(plan.decide_by),
+        "awaitingPrices": plan.awaiting_prices,
+        "kwhOnEstimates": plan.energy_on_estimates_kwh,
+        "costOnEstimates": plan.cost_on_estimates,
+    }
+
+
+def plan_frontier(given: Json) -> Json:
+    """Call ``insurance_frontier``."""
+    plan = plan_charge(given, prices_of(given["prices"]))
+    points = sw.insurance_frontier(plan, at=instant(given["at"])).points
+    return {"corners": [{"kwh": p.energy_kwh, "addedCost": p.added_cost} for p in points]}
+
+
+def plan_risk(given: Json) -> Json:
+    """Call ``Plan.energy_at_risk``."""
+    departures = [(instant(leave["at"]), leave["weight"]) for leave in given["departures"]]
+    risk = plan_charge(given, prices_of(given["prices"])).energy_at_risk(departures)
+    return {
+        "expectedMissingKwh": risk.expected_missing_kwh,
+        "probabilityShort": risk.probability_short,
+        "missingMaxKwh": risk.missing_max_kwh,
+    }
+
+
+def plan_what_if(given: Json) -> Json:
+    """Call ``Plan.what_if``."""
+    change = given["change"]
+    answer = plan_charge(given, prices_of(given["prices"])).what_if(
+        no_reserve=change.get("noReserve", False),
+        departure=instant(change["departure"]) if "departure" in change else None,
+        more_kwh=change.get("moreKwh"),
+        without_deadline=instant(change["withoutDeadline"])
+        if "withoutDeadline" in change
+        else None,
+    )
+    return {
+        "costChange": answer.cost_change,
+        "shortfallChangeKwh": answer.shortfall_change_kwh,
+    }
+
+
 CALLS: dict[str, Call] = {
     "deadline.next": deadline_next,
+    "plan.closeTo": plan_close_to,
+    "plan.decideBy": plan_decide_by,
+    "plan.frontier": plan_frontier,
+    "plan.risk": plan_risk,
+    "plan.whatIf": plan_what_if,
     "plan.charger": plan_charger,
     "plan.vehicle": plan_vehicle,
 }
