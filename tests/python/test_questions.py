@@ -47,6 +47,8 @@ def test_a_budget_keeps_a_plan_and_is_carried() -> None:
     assert told.is_proved
     assert kept.explain()[0].code == "kept"
     assert kept.certificate.gap == pytest.approx(0.10)
+    assert repr(kept).endswith("kept for 0.10 EUR more than the cheapest)")
+    assert "as planned before" in kept._repr_html_()
     # An hour later the cheap hour has passed: what it would have saved is spent.
     later = charge([0.09, 0.10, 0.20], now=NOON + HOUR).close_to(kept, budget=0.15)
     assert later.stability is not None

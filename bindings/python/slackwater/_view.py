@@ -170,8 +170,11 @@ def shortfall(plan: Plan) -> str:
 
 
 def proof(plan: Plan) -> str:
-    """Tell whether nothing cheaper is proved to exist."""
-    return "proved optimal" if plan.certificate.is_proved else "not proved"
+    """Tell whether nothing cheaper is proved to exist, or what is kept costs more."""
+    certificate = plan.certificate
+    if not certificate.is_proved and plan.stability is not None:
+        return f"kept for {number(certificate.gap)} {plan.currency} more than the cheapest"
+    return "proved optimal" if certificate.is_proved else "not proved"
 
 
 def day(at: datetime) -> str:

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from slackwater import _engine
+from slackwater import _engine, _view
 from slackwater import html as _html
 from slackwater.questions import Questions
 
@@ -260,7 +260,7 @@ class Plan(Questions):
 
     def __repr__(self) -> str:
         """Tell energy, cost, savings and shortfall in one line."""
-        proof = "proved optimal" if self.certificate.is_proved else "not proved"
+        proof = _view.proof(self)
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
         return (
             f"Plan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "

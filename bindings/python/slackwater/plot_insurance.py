@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from slackwater.questions import InsuranceFrontier
 
 SIZE_INCHES = (6.4, 4.0)
+LABELS_MAX = 12
 
 
 def plot_insurance(frontier: InsuranceFrontier, *, time_zone: str = "UTC") -> Figure:
     """Draw the added cost against energy, or state of charge if the plan knows a battery.
 
-    Each corner is a point; beside each piece stands the price of a kWh on it.
+    Each corner is a point; beside each piece, unless there are many, stands the price of a kWh on it.
 
     Args:
         frontier: The frontier.
@@ -46,12 +47,14 @@ def plot_insurance(frontier: InsuranceFrontier, *, time_zone: str = "UTC") -> Fi
     levels = [point.soc_percent or 0.0 if knows_soc else point.energy_kwh for point in points]
     costs = [point.added_cost for point in points]
     axes.plot(levels, costs, color=INK, linewidth=1.8, marker="o", markersize=5, gid="frontier")
-    for index, point in enumerate(points[:-1]):
+    is_sparse = len(points) <= LABELS_MAX
+    for index, point in enumerate(points[:-1] if is_sparse else ()):
         middle = ((levels[index] + levels[index + 1]) / 2, (costs[index] + costs[index + 1]) / 2)
         axes.annotate(
             f"{_view.number(point.marginal_price_per_kwh or 0.0, 3)}/kWh",
             middle,
-            xytext=(6, -10),
+            xytext=(-6, 6),
+            ha="right",
             textcoords="offset points",
             fontsize=8,
             color=FAINT_INK,

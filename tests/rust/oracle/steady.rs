@@ -18,6 +18,9 @@ use crate::runner::for_all;
 /// # Panics
 /// The solver finds no optimum: the cheapest plan is always feasible.
 fn least_change(model: &Model, optimum: &Optimum, before: &[Interval], limit: f64) -> f64 {
+    if model.pieces.is_empty() {
+        return 0.0;
+    }
     let old: Vec<f64> = model.pieces.iter().map(|piece| planned_in(before, piece)).collect();
     let mut variables = ProblemVariables::new();
     let kwh: Vec<Variable> = model
