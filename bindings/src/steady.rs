@@ -1,8 +1,9 @@
 //! Plans that stay close to older ones, and what differs between two plans.
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
+use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::diff;
-use slackwater_engine::plan::stability::{self, Budget};
+use slackwater_engine::plan::stability;
 use slackwater_engine::units::{Money, Price};
 
 use crate::error::{Named, Refused};

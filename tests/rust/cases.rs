@@ -3,6 +3,7 @@
 use chrono::{DateTime, NaiveTime, SecondsFormat, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
+use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::charge::plan_charge;
 use slackwater_engine::plan::counterfactual::{Change, what_if};
 use slackwater_engine::plan::departure::{
@@ -11,7 +12,7 @@ use slackwater_engine::plan::departure::{
 use slackwater_engine::plan::estimates::provenance;
 use slackwater_engine::plan::plan::Plan;
 use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, Request, Target};
-use slackwater_engine::plan::stability::{Budget, SteadyPlan, plan_close_to};
+use slackwater_engine::plan::stability::{SteadyPlan, plan_close_to};
 use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::layers::{Layer, LayeredPrices, Standing};

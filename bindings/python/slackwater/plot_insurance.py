@@ -20,7 +20,8 @@ LABELS_MAX = 12
 def plot_insurance(frontier: InsuranceFrontier, *, time_zone: str = "UTC") -> Figure:
     """Draw the added cost against energy, or state of charge if the plan knows a battery.
 
-    Each corner is a point; beside each piece, unless there are many, stands the price of a kWh on it.
+    Each corner is a point. Beside each piece stands the price of a kWh on it,
+    unless there are many.
 
     Args:
         frontier: The frontier.

@@ -340,9 +340,10 @@ fn changed_wish(plan: &Plan, old: &Request, new: &Request) -> Option<ChangeCode>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::budget::Budget;
     use crate::plan::charge::plan_charge;
     use crate::plan::problem::{PowerLimit, Target};
-    use crate::plan::stability::{Budget, plan_close_to};
+    use crate::plan::stability::plan_close_to;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money};
     use expect_test::{Expect, expect};

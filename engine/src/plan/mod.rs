@@ -1,5 +1,6 @@
 //! Plans for one vehicle: the cheapest energy before every deadline.
 pub mod baseline;
+pub mod budget;
 pub mod certificate;
 pub mod charge;
 pub mod choice;

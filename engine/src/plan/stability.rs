@@ -28,6 +28,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::baseline::unmanaged_cost;
+use crate::plan::budget::Budget;
 use crate::plan::certificate::{GAP_MAX, certify};
 use crate::plan::charge::{outcomes, plan_charge};
 use crate::plan::frame::{Filled, Frame, Segment, crumb};
@@ -46,89 +47,6 @@ const SHARE_MIN: f64 = 1e-9;
 /// Most multipliers tried. Each one tried finds a corner of the trade of
 /// change against money or ends the search; a day has some ten of them.
 const TRIES_MAX: usize = 500;
-
-/// Money that a whole stay may cost beyond the cheapest plans, for plans that change little.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "RawBudget", into = "RawBudget")]
-pub struct Budget {
-    total: Money,
-    spent: Money,
-}
-
-/// A budget before it is checked.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawBudget {
-    total: Money,
-    spent: Money,
-}
-
-/// Why amounts are no budget.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum BudgetError {
-    /// The budget is below zero.
-    #[error("budget is {} units of currency; a budget is 0 or more", total.as_amount())]
-    NegativeTotal {
-        /// The budget as given.
-        total: Money,
-    },
-    /// What was spent is below zero.
-    #[error("spent is {} units of currency; what was spent is 0 or more", spent.as_amount())]
-    NegativeSpent {
-        /// The amount as given.
-        spent: Money,
-    },
-}
-
-impl Budget {
-    /// A budget for a stay, and what earlier plans of the stay have spent of it.
-    ///
-    /// Zero keeps the plan before only where that costs nothing. More may have
-    /// been spent than there is, if the budget was cut: then nothing is left.
-    ///
-    /// # Errors
-    /// An amount is negative.
-    pub fn new(total: Money, spent: Money) -> Result<Self, BudgetError> {
-        if total < Money::ZERO {
-            Err(BudgetError::NegativeTotal { total })
-        } else if spent < Money::ZERO {
-            Err(BudgetError::NegativeSpent { spent })
-        } else {
-            Ok(Self { total, spent })
-        }
-    }
-
-    /// The budget for the whole stay.
-    #[must_use]
-    pub fn total(self) -> Money {
-        self.total
-    }
-
-    /// What earlier plans of the stay have spent.
-    #[must_use]
-    pub fn spent(self) -> Money {
-        self.spent
-    }
-
-    /// What is left.
-    #[must_use]
-    pub fn left(self) -> Money {
-        (self.total - self.spent).max(Money::ZERO)
-    }
-}
-
-impl TryFrom<RawBudget> for Budget {
-    type Error = BudgetError;
-    fn try_from(raw: RawBudget) -> Result<Self, BudgetError> {
-        Self::new(raw.total, raw.spent)
-    }
-}
-
-impl From<Budget> for RawBudget {
-    fn from(Budget { total, spent }: Budget) -> Self {
-        Self { total, spent }
-    }
-}
 
 /// How far a plan is from the one before, and what that cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -160,7 +78,7 @@ impl Stability {
         let gap = (self.change - self.change_bound).as_kwh();
         // The cost is known to a part of itself, and money buys change at a price.
         let rounding = self.price_of_change.map_or(0.0, |price| {
-            let scale = self.budget.total.as_amount() + self.extra_cost.as_amount();
+            let scale = self.budget.total().as_amount() + self.extra_cost.as_amount();
             GAP_MAX * scale.max(1.0) / price.as_per_kwh().max(f64::MIN_POSITIVE)
         });
         gap.abs() <= GAP_MAX * self.change.as_kwh().max(1.0) + rounding
@@ -208,9 +126,10 @@ pub fn plan_close_to(
 /// kWh the plan stays as it is, if the budget is 0.05.
 ///
 /// ```
+/// use slackwater_engine::plan::budget::Budget;
 /// use slackwater_engine::plan::charge::plan_charge;
 /// use slackwater_engine::plan::problem::{ChargeProblem, Request, Target};
-/// use slackwater_engine::plan::stability::{Budget, plan_close_to};
+/// use slackwater_engine::plan::stability::plan_close_to;
 /// use slackwater_engine::prices::curve::{PriceCurve, Slot};
 /// use slackwater_engine::units::{Money, kw, kwh, money, per_kwh};
 ///
@@ -243,8 +162,8 @@ pub fn stay_close(
     budget: Budget,
 ) -> SteadyPlan {
     let now = problem.request().now;
-    let spent = budget.spent + spent_until(previous, now);
-    let budget = Budget { spent, ..budget };
+    let spent = budget.spent() + spent_until(previous, now);
+    let budget = budget.with_spent(spent);
     let search = Search::new(cheapest, previous, now, budget.left());
     let cheapest_energies: Vec<Energy> = cheapest.slots.iter().map(|slot| slot.energy).collect();
     let cheapest_change = search.change(&cheapest_energies);
@@ -675,18 +594,6 @@ mod tests {
         let expected = "Mon 19:00 to Mon 20:00: 10 kWh for 1, as planned before (price 0.1); \
                         the next kWh would come Mon 18:00 at 0.09.";
         assert_eq!(sentence, expected);
-    }
-
-    #[test]
-    fn amounts_below_zero_are_no_budget() {
-        let text = |total, spent| Budget::new(money(total), money(spent)).unwrap_err().to_string();
-        assert_eq!(text(-1.0, 0.0), "budget is -1 units of currency; a budget is 0 or more");
-        assert_eq!(text(1.0, -0.5), "spent is -0.5 units of currency; what was spent is 0 or more");
-        let overspent = Budget::new(money(1.0), money(2.0)).unwrap();
-        assert_eq!(overspent.left(), Money::ZERO);
-        assert!(serde_json::from_str::<Budget>(r#"{"total":-1.0,"spent":0.0}"#).is_err());
-        let text = serde_json::to_string(&overspent).unwrap();
-        assert_eq!(serde_json::from_str::<Budget>(&text).unwrap(), overspent);
     }
 
     prop_compose! {

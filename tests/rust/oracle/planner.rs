@@ -1,10 +1,11 @@
 //! The engine behind plain numbers: the only file that knows it.
 use chrono::{DateTime, TimeDelta, Utc};
+use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::certificate::{self, Evidence, certify};
 use slackwater_engine::plan::charge::plan_charge;
 use slackwater_engine::plan::plan::{self, Plan, PlannedSlot, TargetOutcome};
 use slackwater_engine::plan::problem::{self, AfterDeadline, ChargeProblem, PowerLimit, Request};
-use slackwater_engine::plan::stability::{Budget, SteadyPlan, plan_close_to};
+use slackwater_engine::plan::stability::{SteadyPlan, plan_close_to};
 use slackwater_engine::prices::curve::{self, PriceCurve};
 use slackwater_engine::units::{Energy, Money, Price, kw, kwh, money, per_kwh};
 
