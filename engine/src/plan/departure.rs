@@ -13,7 +13,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::frame::{Frame, crumb};
+use crate::plan::frame::crumb;
 use crate::plan::plan::Plan;
 use crate::units::{Energy, Money, Price};
 
@@ -266,15 +266,15 @@ pub fn insurance_frontier(plan: &Plan, at: DateTime<Utc>) -> InsuranceFrontier {
 type Moves = (Vec<(Price, Energy)>, Vec<(Price, Energy)>);
 
 fn moves(plan: &Plan, at: DateTime<Utc>) -> Moves {
-    let frame = Frame::new(plan);
     let (mut room, mut movable) = (Vec::new(), Vec::new());
-    for (index, slot) in plan.slots.iter().enumerate() {
+    for slot in &plan.slots {
         let fits =
             slot.power_max.over((at.min(slot.end) - slot.start).max(chrono::TimeDelta::zero()));
         let fits = fits.min(slot.capacity());
         let bought = slot.energy_by(at);
         let free = fits - bought;
-        let late = (slot.energy - bought).min(slot.energy - frame.forced[index]);
+        // What is charged at once may count as movable: ahead of it there is no room.
+        let late = slot.energy - bought;
         if free > crumb(slot) {
             room.push((slot.price, free));
         }

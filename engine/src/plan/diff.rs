@@ -280,8 +280,9 @@ fn elsewhere(before: &Recorded<'_>, after: &Recorded<'_>) -> ChangeCode {
         let ahead = |curve: &PriceCurve| curve.between(new.now, end);
         ahead(before.curve) == ahead(after.curve)
     };
+    // A plan that was kept where that costs nothing is as good as another.
     let is_steady = |recorded: &Recorded<'_>| {
-        recorded.stability.is_some_and(|stability| stability.extra_cost > Money::ZERO)
+        recorded.stability.is_some() && !recorded.plan.certificate.is_proved()
     };
     if !same_prices {
         ChangeCode::PriceChanged
