@@ -9,9 +9,9 @@ mod import;
 #[macro_use]
 mod plan;
 mod prices;
-mod saved;
 mod provenance;
 mod questions;
+mod saved;
 mod steady;
 mod time;
 
@@ -37,13 +37,14 @@ mod _engine {
     #[pymodule_export]
     use crate::prices::{PriceCurves, Prices};
     #[pymodule_export]
-    use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
     use crate::provenance::{SourceShare, provenance};
     #[pymodule_export]
     use crate::questions::{
         DepartureOutcome, EnergyAtRisk, InsuranceFrontier, InsurancePoint, SocPoint, costs,
         energy_at_risk, insurance_frontier, soc_by_time, what_if,
     };
+    #[pymodule_export]
+    use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
     #[pymodule_export]
     use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
     #[pymodule_export]

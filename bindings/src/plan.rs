@@ -9,8 +9,8 @@ use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::certificate;
 use slackwater_engine::plan::duration::DurationRequest;
 use slackwater_engine::plan::explain;
-use slackwater_engine::plan::plan;
 use slackwater_engine::plan::kept::{KeptRequest, Wish};
+use slackwater_engine::plan::plan;
 use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
 use slackwater_engine::plan::replay::{Recorded, RefusedRequest, Replayable, Run};
 use slackwater_engine::plan::stability::Stability;
@@ -162,7 +162,7 @@ impl Charged {
         match self {
             Self::Charge(run) => Wish::Charge(run.request().clone()),
             Self::Vehicle(run) => Wish::Vehicle(run.request().clone()),
-            Self::Duration(run) => Wish::Duration(run.request().clone()),
+            Self::Duration(run) => Wish::Duration(*run.request()),
             Self::Kept(run) => run.request().wish.clone(),
         }
     }
@@ -232,7 +232,7 @@ impl Plan {
         previous: &Self,
         budget: Budget,
     ) -> Result<Self, RefusedRequest> {
-        let (wish, previous) = (self.charged.wish(), previous.intended().clone());
+        let (wish, previous) = (self.charged.wish(), Arc::new(previous.intended().clone()));
         let run = Run::new(prices.curve.clone(), KeptRequest { wish, previous, budget })?;
         Ok(Self {
             charged: Charged::Kept(run),
@@ -256,7 +256,7 @@ impl Plan {
 #[pymethods]
 impl Plan {
     #[getter]
-    fn now(&self) -> DateTime<Utc> {
+    pub(crate) fn now(&self) -> DateTime<Utc> {
         self.charged.now()
     }
 

@@ -124,14 +124,15 @@ impl Prices {
 
     #[staticmethod]
     fn from_layers(layers: Vec<LayerTuple<'_>>, currency: String) -> Result<Self, Refused> {
-        if let Some((source, _, _, prices)) = layers.iter().find(|l| l.3.currency != currency) {
+        if let Some((source, _, _, prices)) = layers.iter().find(|l| *l.3.currency != *currency) {
             let theirs = &prices.currency;
             let text = format!("prices of {source} are in {theirs}, the others in {currency}");
             return Err(Refused::Input(text));
         }
         let layers = layers.iter().enumerate().map(layer).collect::<Result<_, _>>()?;
         let layered = LayeredPrices::new(layers)?;
-        Ok(Self { curve: layered.curve().clone(), currency, layers: Some(layered) })
+        let curve = Arc::new(layered.curve().clone());
+        Ok(Self { curve, currency: currency.into(), layers: Some(layered) })
     }
 
     fn layers(&self) -> Option<Vec<LayerOut>> {

@@ -2,6 +2,7 @@
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::plan::estimates;
+use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::layers::{Layer, Standing};
 use slackwater_engine::units::Price;
 
@@ -34,7 +35,7 @@ pub(crate) fn layer((index, given): (usize, &LayerTuple<'_>)) -> Result<Layer, R
         source: source.clone(),
         standing: if *is_estimate { Standing::Estimate } else { Standing::Known },
         ceiling: ceiling.map(Price::from_per_kwh).transpose().named(&name)?,
-        curve: prices.curve.clone(),
+        curve: PriceCurve::clone(&prices.curve),
     })
 }
 
@@ -45,7 +46,8 @@ type Told = (Vec<SourceShare>, f64, f64, Option<DateTime<Utc>>, bool);
 #[pyfunction]
 pub(crate) fn provenance(py: Python<'_>, plan: &Plan, prices: &Prices) -> Result<Told, Refused> {
     let layered = prices.layered()?;
-    let told = py.detach(|| estimates::provenance(&layered, plan.problem(), plan.intended()));
+    let problem = plan.problem()?;
+    let told = py.detach(|| estimates::provenance(&layered, &problem, plan.intended()));
     let share = |share: &estimates::SourceShare| SourceShare {
         source: share.source.clone(),
         is_estimate: share.standing == Standing::Estimate,

@@ -4,7 +4,7 @@ use chrono_tz::Tz;
 use pyo3::prelude::*;
 use slackwater_engine::plan::counterfactual::{self, Change, WhatIf, one_more_percent};
 use slackwater_engine::plan::departure;
-use slackwater_engine::plan::problem::{ChargeProblem, Target};
+use slackwater_engine::plan::problem::Target;
 use slackwater_engine::units::{Energy, Money, Percent, Price, kwh};
 
 use crate::error::{Named, Refused};
@@ -100,7 +100,7 @@ fn soc_percent(plan: &Plan, energy: Energy) -> Result<Option<f64>, Refused> {
 /// See `slackwater.Plan.soc_by_time`.
 #[pyfunction]
 pub(crate) fn soc_by_time(plan: &Plan) -> Result<Vec<SocPoint>, Refused> {
-    let corners = departure::energy_by_time(plan.intended(), plan.problem().request().now);
+    let corners = departure::energy_by_time(plan.intended(), plan.now());
     let point = |point: &departure::EnergyPoint| {
         let soc_percent = soc_percent(plan, point.energy)?;
         Ok(SocPoint { at: point.at, energy_kwh: point.energy.as_kwh(), soc_percent })
@@ -148,11 +148,10 @@ pub(crate) fn insurance_frontier(plan: &Plan, at: Instant) -> Result<InsuranceFr
 /// A plan with something changed, cost, energy and shortfall that it adds, and the sentence.
 type Answer = (Plan, f64, f64, f64, String);
 
-fn answer(plan: &Plan, what_if: WhatIf, zone: Tz) -> Result<Answer, Refused> {
+fn answer(plan: &Plan, prices: &Prices, what_if: WhatIf, zone: Tz) -> Result<Answer, Refused> {
     let sentence = what_if.sentence(zone);
-    let problem = ChargeProblem::new(what_if.request)?;
     Ok((
-        plan.changed(what_if.plan, problem),
+        plan.changed(prices, what_if.request)?,
         what_if.cost_change.as_amount(),
         what_if.energy_change.as_kwh(),
         what_if.shortfall_change.as_kwh(),
@@ -192,8 +191,9 @@ pub(crate) fn what_if(
         let levels = floor.iter().enumerate().map(level).collect::<Result<_, _>>()?;
         changes.push(Change::Floor { levels });
     }
-    let what_if = py.detach(|| counterfactual::what_if(&prices.curve, plan.problem(), &changes))?;
-    answer(plan, what_if, zone)
+    let problem = plan.problem()?;
+    let what_if = py.detach(|| counterfactual::what_if(&prices.curve, &problem, &changes))?;
+    answer(plan, prices, what_if, zone)
 }
 
 /// See `slackwater.Plan.costs`.
@@ -210,6 +210,7 @@ pub(crate) fn costs(
         Some(vehicle) => one_more_percent(vehicle)?,
         None => Some(kwh(1.0)),
     };
-    let answers = py.detach(|| counterfactual::costs(&prices.curve, plan.problem(), one_more));
-    answers.into_iter().map(|what_if| answer(plan, what_if, zone)).collect()
+    let problem = plan.problem()?;
+    let answers = py.detach(|| counterfactual::costs(&prices.curve, &problem, one_more));
+    answers.into_iter().map(|what_if| answer(plan, prices, what_if, zone)).collect()
 }

@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::diff;
-use slackwater_engine::plan::stability;
+use slackwater_engine::plan::problem::ChargeProblem;
 use slackwater_engine::units::{Money, Price};
 
 use crate::error::{Named, Refused};
@@ -74,10 +74,7 @@ pub(crate) fn close_to(
     let spent = spent.map(Money::from_amount).transpose().named("spent")?;
     let carried = previous.steadiness().map(|kept| kept.budget.spent());
     let budget = Budget::new(total, spent.or(carried).unwrap_or(Money::ZERO))?;
-    let steady = py.detach(|| {
-        stability::plan_close_to(&prices.curve, plan.problem(), previous.intended(), budget)
-    });
-    Ok(plan.with(steady.plan, steady.stability))
+    Ok(py.detach(|| plan.close_to(prices, previous, budget))?)
 }
 
 /// See `slackwater.Plan.diff`.
@@ -92,8 +89,13 @@ pub(crate) fn plan_diff(
     time_zone: &str,
 ) -> Result<Vec<PlanChange>, Refused> {
     let zone = self::time_zone(time_zone)?;
-    let changes =
-        py.detach(|| diff::diff(&recorded(before, before_prices), &recorded(after, after_prices)));
+    let (problem_before, problem_after) = (before.problem()?, after.problem()?);
+    let changes = py.detach(|| {
+        diff::diff(
+            &recorded(before, &problem_before, before_prices),
+            &recorded(after, &problem_after, after_prices),
+        )
+    });
     let change = |change: &diff::PeriodChange| PlanChange {
         start: change.start,
         end: change.end,
@@ -107,9 +109,13 @@ pub(crate) fn plan_diff(
     Ok(changes.iter().map(change).collect())
 }
 
-fn recorded<'a>(plan: &'a Plan, prices: &'a Prices) -> diff::Recorded<'a> {
+fn recorded<'a>(
+    plan: &'a Plan,
+    problem: &'a ChargeProblem,
+    prices: &'a Prices,
+) -> diff::Recorded<'a> {
     diff::Recorded {
-        problem: plan.problem(),
+        problem,
         curve: &prices.curve,
         plan: plan.intended(),
         stability: plan.steadiness(),

@@ -6,8 +6,8 @@ from slackwater.typing import ArrowTable
 
 __all__ = [
     "Certificate",
-    "Difference",
     "DepartureOutcome",
+    "Difference",
     "EnergyAtRisk",
     "InputError",
     "InsuranceFrontier",
@@ -42,9 +42,9 @@ __all__ = [
     "prices_from_civil_rows",
     "prices_from_instant_rows",
     "prices_from_point_periods",
+    "provenance",
     "replay",
     "saved_differences",
-    "provenance",
     "soc_by_time",
     "stability_of",
     "stays_from_events",

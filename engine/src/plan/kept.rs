@@ -1,4 +1,6 @@
 //! A plan that is kept close to an older one, with all it was made from.
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +66,7 @@ pub struct KeptRequest {
     /// What is asked.
     pub wish: Wish,
     /// The plan to stay close to.
-    pub previous: Plan,
+    pub previous: Arc<Plan>,
     /// Money that staying close may cost, over the whole stay.
     pub budget: Budget,
 }
@@ -75,7 +77,7 @@ pub struct KeptProblem {
     /// What is asked, in kWh.
     pub problem: ChargeProblem,
     /// The plan to stay close to.
-    pub previous: Plan,
+    pub previous: Arc<Plan>,
     /// Money that staying close may cost.
     pub budget: Budget,
 }

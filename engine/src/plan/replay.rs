@@ -484,7 +484,7 @@ mod tests {
         );
         assert_eq!(
             refusal(r#""kind":"charge""#, r#""kind":"dream""#),
-            "unknown variant `dream`, expected one of `charge`, `vehicle`, `duration`"
+            "unknown variant `dream`, expected one of `charge`, `vehicle`, `duration`, `kept`"
         );
         assert!(refusal(r#""currency""#, r#""money""#).starts_with("unknown field `money`"));
     }
