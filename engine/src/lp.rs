@@ -1,10 +1,11 @@
-//! Linear programmes on HiGHS, solved the same way every time.
+//! Linear and mixed-integer programmes on HiGHS, solved the same way every time.
 //!
 //! What has no closed form (limits that several devices share) is a linear
-//! programme. This module is the one door to the solver: silent, on one
-//! thread, with a bound on iterations and none on seconds, so that the same
+//! programme, and what is either on or off besides is a [`MixedProgram`]. This
+//! module is the one door to the solver: silent, on one thread, limited in
+//! nodes, and in seconds only where a caller asks for it, so that the same
 //! programme gives the same bytes on every run.
-use highs::{HighsModelStatus, RowProblem, Sense};
+use highs::{HighsModelStatus, HighsSolutionStatus, Model, RowProblem, Sense, SolvedModel};
 
 /// A variable: its cost per unit and its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,6 +48,82 @@ pub struct Solution {
     /// Change of the cost per unit of each row's bound, positive where a
     /// higher bound costs more.
     pub duals: Vec<f64>,
+    /// Change of the cost per unit of each variable, beyond what the rows
+    /// explain; zero for a variable between its bounds.
+    pub reduced_costs: Vec<f64>,
+}
+
+/// A linear programme in which some variables are whole numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MixedProgram {
+    /// Variables, constraints and costs.
+    pub linear: LinearProgram,
+    /// Variables that are whole numbers, by position; without bounds of 0 and
+    /// 1 they are not yes or no.
+    pub integers: Vec<usize>,
+    /// Values to start from, one per variable. HiGHS ignores values outside
+    /// the bounds.
+    pub start: Option<Vec<f64>>,
+}
+
+/// When a search ends before its proof is complete.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Most nodes of the search tree.
+    pub nodes: u32,
+    /// Most iterations of the simplex method, in a programme without whole
+    /// numbers. HiGHS does not limit the iterations inside a search tree.
+    pub iterations: u32,
+    /// Most seconds on the clock. With it the answer depends on the machine,
+    /// so [`MipSolution::is_reproducible`] is false where it struck.
+    pub seconds: Option<f64>,
+}
+
+impl Default for Limits {
+    /// 10,000 nodes, 1,000,000 iterations, no clock.
+    fn default() -> Self {
+        Self { nodes: 10_000, iterations: 1_000_000, seconds: None }
+    }
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MipStatus {
+    /// Nothing is cheaper, to the tolerances of the solver.
+    Optimal,
+    /// The limit on nodes was reached.
+    NodeLimit,
+    /// The limit on iterations was reached.
+    IterationLimit,
+    /// The limit on seconds was reached.
+    TimeLimit,
+}
+
+/// The best values found, and how far from the least cost they can be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MipSolution {
+    /// Cost of the values.
+    pub cost: f64,
+    /// Cost that no values can undercut; negative infinity if none is known.
+    pub bound: f64,
+    /// Value of each variable. Whole numbers are whole to 1e-6.
+    pub values: Vec<f64>,
+    /// How the search ended.
+    pub status: MipStatus,
+}
+
+impl MipSolution {
+    /// Cost minus bound: most that a better answer could save.
+    #[must_use]
+    pub fn gap(&self) -> f64 {
+        self.cost - self.bound
+    }
+
+    /// Whether every run gives this answer: no clock ended the search.
+    #[must_use]
+    pub fn is_reproducible(&self) -> bool {
+        self.status != MipStatus::TimeLimit
+    }
 }
 
 /// Why a programme has no solution.
@@ -70,6 +147,10 @@ pub enum LpError {
         /// Position of the column.
         column: usize,
     },
+    /// A whole number or a value to start from names a variable that is not
+    /// there.
+    #[error("a whole number or a start value names a variable that is not there")]
+    BadInteger,
     /// The solver gave up.
     #[error("the solver stopped before the optimum")]
     Stopped,
@@ -107,36 +188,50 @@ impl LinearProgram {
     /// ```
     pub fn minimise(&self) -> Result<Solution, LpError> {
         self.check()?;
-        let mut problem = RowProblem::default();
-        let variables: Vec<_> = self
-            .columns
-            .iter()
-            .map(|column| problem.add_column(column.cost, column.lower..=column.upper))
-            .collect();
-        for row in &self.rows {
-            let terms = row.terms.iter().map(|&(column, weight)| (variables[column], weight));
-            problem.add_row(row.lower..=row.upper, terms);
-        }
-        let mut model = problem.try_optimise(Sense::Minimise).map_err(|_| LpError::Stopped)?;
-        model.make_quiet();
-        model.set_option("threads", 1);
-        model.set_option("parallel", "off");
-        model.set_option("random_seed", 0);
+        let mut model = self.model(&[])?;
+        make_reproducible(&mut model);
         let solved = model.try_solve().map_err(|_| LpError::Stopped)?;
         match solved.status() {
             HighsModelStatus::Optimal | HighsModelStatus::ModelEmpty => {}
-            HighsModelStatus::Infeasible => return Err(LpError::Infeasible),
-            HighsModelStatus::Unbounded => return Err(LpError::Unbounded),
-            // Presolve can tell that it is one of the two, not which.
-            HighsModelStatus::UnboundedOrInfeasible => return Err(self.tell_apart()),
-            _ => return Err(LpError::Stopped),
+            status => return Err(self.without_answer(status)),
         }
         let solution = solved.get_solution();
         Ok(Solution {
             cost: solved.objective_value(),
             values: solution.columns().to_vec(),
             duals: solution.dual_rows().to_vec(),
+            reduced_costs: solution.dual_columns().to_vec(),
         })
+    }
+
+    /// The programme inside HiGHS, with the variables at `integers` whole.
+    fn model(&self, integers: &[usize]) -> Result<Model, LpError> {
+        let mut is_integer = vec![false; self.columns.len()];
+        for &column in integers {
+            is_integer[column] = true;
+        }
+        let mut problem = RowProblem::default();
+        let mut variables = Vec::with_capacity(self.columns.len());
+        for (column, is_integer) in self.columns.iter().zip(is_integer) {
+            let bounds = column.lower..=column.upper;
+            variables.push(problem.add_column_with_integrality(column.cost, bounds, is_integer));
+        }
+        for row in &self.rows {
+            let terms = row.terms.iter().map(|&(column, weight)| (variables[column], weight));
+            problem.add_row(row.lower..=row.upper, terms);
+        }
+        problem.try_optimise(Sense::Minimise).map_err(|_| LpError::Stopped)
+    }
+
+    /// What a status without a solution means.
+    fn without_answer(&self, status: HighsModelStatus) -> LpError {
+        match status {
+            HighsModelStatus::Infeasible => LpError::Infeasible,
+            HighsModelStatus::Unbounded => LpError::Unbounded,
+            // Presolve can tell that it is one of the two, not which.
+            HighsModelStatus::UnboundedOrInfeasible => self.tell_apart(),
+            _ => LpError::Stopped,
+        }
     }
 
     /// Without costs nothing is unbounded: what is left is infeasible or not.
@@ -167,6 +262,108 @@ impl LinearProgram {
             }
         }
         Ok(())
+    }
+}
+
+impl MixedProgram {
+    /// Looks for the least cost, within limits.
+    ///
+    /// A limit that strikes is no error where values were found by then: they
+    /// come back with the bound and the status that says so. The relative gap
+    /// of an optimal answer is at most 1e-9.
+    ///
+    /// # Errors
+    /// The programme makes no sense or has no solution, or a limit struck
+    /// before any values were found.
+    ///
+    /// # Example
+    ///
+    /// A device that takes 2 to 4 kW when it runs, at 3 per kWh, against a
+    /// source at 5 without a minimum. One hour, 5 kWh wanted: it runs at 4.
+    /// If only 1 kWh is wanted, running would be too much.
+    ///
+    /// ```
+    /// use slackwater_engine::lp::{Column, Limits, MipStatus, MixedProgram, Row};
+    /// let mut programme = MixedProgram::default();
+    /// let linear = &mut programme.linear;
+    /// let runs = linear.add_column(Column { cost: 0.0, lower: 0.0, upper: 1.0 });
+    /// let device = linear.add_column(Column { cost: 3.0, lower: 0.0, upper: 4.0 });
+    /// let source = linear.add_column(Column { cost: 5.0, lower: 0.0, upper: 9.0 });
+    /// let least = vec![(device, 1.0), (runs, -2.0)];
+    /// linear.rows.push(Row { lower: 0.0, upper: f64::INFINITY, terms: least });
+    /// let most = vec![(device, 1.0), (runs, -4.0)];
+    /// linear.rows.push(Row { lower: f64::NEG_INFINITY, upper: 0.0, terms: most });
+    /// let both = vec![(device, 1.0), (source, 1.0)];
+    /// linear.rows.push(Row { lower: 5.0, upper: 5.0, terms: both });
+    /// programme.integers.push(runs);
+    ///
+    /// let much = programme.minimise(&Limits::default())?;
+    /// assert_eq!((much.cost, much.status), (17.0, MipStatus::Optimal));
+    /// (programme.linear.rows[2].lower, programme.linear.rows[2].upper) = (1.0, 1.0);
+    /// let little = programme.minimise(&Limits::default())?;
+    /// assert_eq!((little.cost, little.values), (5.0, vec![0.0, 0.0, 1.0]));
+    /// # Ok::<(), slackwater_engine::lp::LpError>(())
+    /// ```
+    pub fn minimise(&self, limits: &Limits) -> Result<MipSolution, LpError> {
+        self.linear.check()?;
+        let count = self.linear.columns.len();
+        let is_uneven = self.start.as_ref().is_some_and(|start| start.len() != count);
+        if is_uneven || self.integers.iter().any(|&column| column >= count) {
+            return Err(LpError::BadInteger);
+        }
+        let mut model = self.linear.model(&self.integers)?;
+        make_reproducible(&mut model);
+        set_limits(&mut model, limits);
+        if let Some(start) = &self.start {
+            model.try_set_solution(Some(start), None, None, None).map_err(|_| LpError::Stopped)?;
+        }
+        let solved = model.try_solve().map_err(|_| LpError::Stopped)?;
+        let status = match solved.status() {
+            HighsModelStatus::Optimal | HighsModelStatus::ModelEmpty => MipStatus::Optimal,
+            HighsModelStatus::ReachedSolutionLimit => MipStatus::NodeLimit,
+            HighsModelStatus::ReachedIterationLimit => MipStatus::IterationLimit,
+            HighsModelStatus::ReachedTimeLimit => MipStatus::TimeLimit,
+            status => return Err(self.linear.without_answer(status)),
+        };
+        let has_values = solved.primal_solution_status() == HighsSolutionStatus::Feasible;
+        if count > 0 && !has_values {
+            return Err(LpError::Stopped);
+        }
+        Ok(MipSolution {
+            cost: solved.objective_value(),
+            bound: self.bound(&solved, status),
+            values: solved.get_solution().columns().to_vec(),
+            status,
+        })
+    }
+
+    fn bound(&self, solved: &SolvedModel, status: MipStatus) -> f64 {
+        match status {
+            _ if !self.integers.is_empty() => {
+                solved.double_info_value(c"mip_dual_bound").unwrap_or(f64::NEG_INFINITY)
+            }
+            MipStatus::Optimal => solved.objective_value(),
+            _ => f64::NEG_INFINITY,
+        }
+    }
+}
+
+/// Silent, and the same bytes on every run.
+fn make_reproducible(model: &mut Model) {
+    model.make_quiet();
+    model.set_option("threads", 1);
+    model.set_option("parallel", "off");
+    model.set_option("random_seed", 0);
+}
+
+fn set_limits(model: &mut Model, limits: &Limits) {
+    model.set_option("mip_rel_gap", 1e-9);
+    model.set_option("mip_abs_gap", 1e-9);
+    model.set_option("mip_max_nodes", i32::try_from(limits.nodes).unwrap_or(i32::MAX));
+    let iterations = i32::try_from(limits.iterations).unwrap_or(i32::MAX);
+    model.set_option("simplex_iteration_limit", iterations);
+    if let Some(seconds) = limits.seconds {
+        model.set_option("time_limit", seconds.max(0.0));
     }
 }
 
@@ -205,5 +402,51 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(programme.minimise().unwrap(), first);
         }
+    }
+
+    /// Ten items of which some must weigh 50.5 to 51 together: a knapsack
+    /// that the search has to branch on.
+    fn knapsack() -> MixedProgram {
+        let item = |i: usize| (((i * 37) % 11 + 3) as f64, ((i * 29) % 13 + 4) as f64 + 0.25);
+        let mut programme = MixedProgram::default();
+        let terms = (0..30)
+            .map(|i| {
+                let (cost, weight) = item(i);
+                (programme.linear.add_column(Column { cost, lower: 0.0, upper: 1.0 }), weight)
+            })
+            .collect();
+        programme.linear.rows.push(Row { lower: 50.5, upper: 51.0, terms });
+        programme.integers = (0..30).collect();
+        programme
+    }
+
+    #[test]
+    fn whole_numbers_cost_more_than_parts() {
+        let programme = knapsack();
+        let parts = programme.linear.minimise().unwrap();
+        let whole = programme.minimise(&Limits::default()).unwrap();
+        assert_eq!(whole.status, MipStatus::Optimal);
+        assert!(whole.values.iter().all(|value| (value - value.round()).abs() < 1e-6));
+        assert!(whole.cost > parts.cost, "{} and {}", whole.cost, parts.cost);
+        assert!(whole.gap().abs() < 1e-6 && whole.is_reproducible());
+        assert_eq!(programme.minimise(&Limits::default()).unwrap(), whole);
+        let unlimited = MixedProgram { integers: vec![], ..programme };
+        let same = unlimited.minimise(&Limits::default()).unwrap();
+        assert_eq!((same.cost, same.bound), (parts.cost, parts.cost));
+    }
+
+    #[test]
+    fn a_limit_returns_what_was_found_by_then() {
+        let mut programme = knapsack();
+        let best = programme.minimise(&Limits::default()).unwrap();
+        programme.start = Some(best.values.clone());
+        let hurried = Limits { seconds: Some(0.0), ..Limits::default() };
+        let stopped = programme.minimise(&hurried).unwrap();
+        assert_eq!((stopped.status, stopped.values), (MipStatus::TimeLimit, best.values));
+        assert!(stopped.bound <= stopped.cost);
+        programme.start = None;
+        assert_eq!(programme.minimise(&hurried), Err(LpError::Stopped));
+        programme.integers.push(99);
+        assert_eq!(programme.minimise(&hurried), Err(LpError::BadInteger));
     }
 }
