@@ -17,6 +17,7 @@ pub mod plan;
 pub mod problem;
 pub mod replay;
 pub mod stability;
+pub mod switching;
 pub mod vehicle;
 
 mod frame;

@@ -1,0 +1,323 @@
+//! Why a device that switches runs when it does.
+use std::fmt::Write as _;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::explain::{RunnerUp, rounded, wall_clock};
+use crate::plan::plan::PlannedSlot;
+use crate::plan::switching::plan::{Session, SwitchingPlan};
+use crate::plan::switching::request::DeviceState;
+use crate::units::{Energy, Money, Price};
+
+/// Why a period of running is in the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SwitchingCode {
+    /// No slot that stays unused before the deadline is cheaper.
+    #[serde(rename = "cheapest")]
+    Cheapest,
+    /// A cheaper slot stays unused, but it comes after this deadline.
+    #[serde(rename = "deadline")]
+    Deadline,
+    /// The deadline cannot be met in full, so everything possible is run.
+    #[serde(rename = "missed_deadline")]
+    MissedDeadline,
+    /// A cheaper slot stays unused, because it would need a start of its own
+    /// or power below the least.
+    #[serde(rename = "avoids_start")]
+    AvoidsStart,
+    /// A cheaper slot stays unused, because the session must last so long.
+    #[serde(rename = "on_min")]
+    OnMin,
+    /// The device must run in the last minutes.
+    #[serde(rename = "run_last")]
+    RunLast,
+    /// The last slot, which ends when the energy is there.
+    #[serde(rename = "top_off")]
+    TopOff,
+}
+
+impl SwitchingCode {
+    /// The code as a word, the same as in serialised data.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cheapest => "cheapest",
+            Self::Deadline => "deadline",
+            Self::MissedDeadline => "missed_deadline",
+            Self::AvoidsStart => "avoids_start",
+            Self::OnMin => "on_min",
+            Self::RunLast => "run_last",
+            Self::TopOff => "top_off",
+        }
+    }
+}
+
+/// A period of running with its reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SwitchingReason {
+    /// First instant.
+    pub start: DateTime<Utc>,
+    /// First instant after it.
+    pub end: DateTime<Utc>,
+    /// Energy bought.
+    #[serde(rename = "energy_kwh")]
+    pub energy: Energy,
+    /// What it costs.
+    pub cost: Money,
+    /// Highest price paid in the period.
+    #[serde(rename = "price_max_per_kwh")]
+    pub price_max: Price,
+    /// Why it is there.
+    pub code: SwitchingCode,
+    /// Deadline that it serves; `None` is the end of the known prices.
+    pub deadline: Option<DateTime<Utc>>,
+    /// The cheapest slot in which the device stays off.
+    pub runner_up: Option<RunnerUp>,
+    /// What one start costs.
+    pub start_cost: Money,
+}
+
+/// One reason for each period of running, in time order.
+///
+/// A period ends where the reason changes, or the device stops.
+#[must_use]
+pub fn explain(plan: &SwitchingPlan) -> Vec<SwitchingReason> {
+    let mut reasons: Vec<SwitchingReason> = Vec::new();
+    for (index, slot) in plan.slots.iter().enumerate() {
+        if slot.energy <= Energy::ZERO {
+            continue;
+        }
+        let next = reason(plan, index, slot);
+        match reasons.last_mut() {
+            Some(last) if last.end == next.start && is_same(last, &next) => {
+                last.end = next.end;
+                last.energy = last.energy + next.energy;
+                last.cost = last.cost + next.cost;
+                last.price_max = last.price_max.max(next.price_max);
+            }
+            _ => reasons.push(next),
+        }
+    }
+    reasons
+}
+
+fn is_same(a: &SwitchingReason, b: &SwitchingReason) -> bool {
+    a.code == b.code && a.deadline == b.deadline && a.runner_up == b.runner_up
+}
+
+fn reason(plan: &SwitchingPlan, index: usize, slot: &PlannedSlot) -> SwitchingReason {
+    let last =
+        plan.targets.iter().map(|target| target.by).max_by_key(|by| (by.is_none(), *by)).flatten();
+    let within = |by: &DateTime<Utc>| slot.end <= *by;
+    let first = plan.targets.iter().filter_map(|target| target.by).filter(within).min();
+    let overall = cheapest_unused(plan, last);
+    let is_dearer = |other: &RunnerUp| slot.price > other.price;
+    let before = first.and_then(|by| cheapest_unused(plan, Some(by)));
+    let session = plan.sessions.iter().find(|s| s.start <= slot.start && slot.start < s.end);
+    let is_missed = plan.shortfall > Energy::ZERO;
+    let (code, deadline) = if plan.top_off == Some(index) {
+        (SwitchingCode::TopOff, last)
+    } else if runs_last(plan, slot, last) {
+        (SwitchingCode::RunLast, last)
+    } else if is_missed {
+        (SwitchingCode::MissedDeadline, first.or(last))
+    } else if !overall.as_ref().is_some_and(is_dearer) {
+        (SwitchingCode::Cheapest, last)
+    } else if first != last && !before.as_ref().is_some_and(is_dearer) {
+        (SwitchingCode::Deadline, first)
+    } else if session.is_some_and(|session| is_within_on_min(plan, session, slot)) {
+        (SwitchingCode::OnMin, last)
+    } else {
+        (SwitchingCode::AvoidsStart, last)
+    };
+    SwitchingReason {
+        start: slot.start,
+        end: if plan.top_off == Some(index) { end_of(plan, slot) } else { slot.end },
+        energy: slot.energy,
+        cost: slot.price.of(slot.energy),
+        price_max: slot.price,
+        code,
+        deadline,
+        runner_up: if code == SwitchingCode::Deadline { before } else { overall },
+        start_cost: plan.request.start_cost,
+    }
+}
+
+fn end_of(plan: &SwitchingPlan, slot: &PlannedSlot) -> DateTime<Utc> {
+    plan.intervals.last().map_or(slot.end, |interval| interval.end)
+}
+
+/// The cheapest slot before an instant in which the device could run and is
+/// off; of equal prices the earliest.
+fn cheapest_unused(plan: &SwitchingPlan, by: Option<DateTime<Utc>>) -> Option<RunnerUp> {
+    let least = plan.request.step_power();
+    let unused = plan.slots.iter().filter(|slot| {
+        slot.energy <= Energy::ZERO && slot.power_max >= least && by.is_none_or(|by| slot.end <= by)
+    });
+    let cheapest = unused.min_by(|a, b| a.price.total_cmp(&b.price))?;
+    Some(RunnerUp { start: cheapest.start, price: cheapest.price })
+}
+
+fn runs_last(plan: &SwitchingPlan, slot: &PlannedSlot, last: Option<DateTime<Utc>>) -> bool {
+    let by = match (last, plan.request.until) {
+        (Some(last), Some(until)) => Some(last.min(until)),
+        (last, until) => last.or(until),
+    };
+    let end = by.or(plan.slots.last().map(|slot| slot.end));
+    // Subtracting durations of any size: far too long means from the beginning.
+    let left = end.map(|end| end - slot.end);
+    plan.request.run_last > chrono::TimeDelta::zero()
+        && left
+            .is_some_and(|left| left >= chrono::TimeDelta::zero() && left < plan.request.run_last)
+}
+
+fn is_within_on_min(plan: &SwitchingPlan, session: &Session, slot: &PlannedSlot) -> bool {
+    let start = match plan.request.state {
+        DeviceState::RunningSince(since) if session.is_carried => since,
+        _ => session.start,
+    };
+    slot.start - start < plan.request.on_min
+}
+
+impl SwitchingReason {
+    /// The reason as a sentence, with times on the wall clock of `time_zone`.
+    #[must_use]
+    pub fn sentence(&self, time_zone: Tz) -> String {
+        let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
+        let number = |price: Price| rounded(price.as_per_kwh(), 5);
+        let mut text = format!(
+            "{} to {}: {} kWh for {}, ",
+            clock(self.start),
+            clock(self.end),
+            rounded(self.energy.as_kwh(), 2),
+            rounded(self.cost.as_amount(), 4),
+        );
+        let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
+        let price = number(self.price_max);
+        let other = self
+            .runner_up
+            .map(|next| format!("{} would cost {}", clock(next.start), number(next.price)));
+        let other = other.unwrap_or_else(|| "no other time is left".to_owned());
+        let _ = match self.code {
+            SwitchingCode::Cheapest => match self.runner_up {
+                Some(_) => {
+                    write!(text, "because {price} is among the cheapest before {by}; {other}")
+                }
+                None => write!(text, "because the target for {by} takes all the time there is"),
+            },
+            SwitchingCode::Deadline => {
+                write!(text, "because the target for {by} leaves no cheaper time (price {price})")
+            }
+            SwitchingCode::MissedDeadline => {
+                write!(text, "because the target for {by} cannot be met in full")
+            }
+            SwitchingCode::AvoidsStart => write!(
+                text,
+                "although {other}, because running then costs more in starts and least power than \
+                 this at {price}; a start costs {}",
+                rounded(self.start_cost.as_amount(), 4)
+            ),
+            SwitchingCode::OnMin => {
+                write!(
+                    text,
+                    "although {other}, because a session must last so long (price {price})"
+                )
+            }
+            SwitchingCode::RunLast => {
+                write!(text, "because the device must run until {by} (price {price})")
+            }
+            SwitchingCode::TopOff => {
+                write!(text, "the rest, at the least power; the slot is not run to its end")
+            }
+        };
+        text + "."
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::problem::Target;
+    use crate::plan::switching::planner::plan_switching;
+    use crate::plan::switching::request::{SwitchingProblem, SwitchingRequest};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, money};
+    use chrono::TimeDelta;
+    use expect_test::{Expect, expect};
+
+    /// Hours from 18:00Z priced in cents, run at 4 to 10 kW. Every plan also
+    /// survives its own JSON.
+    #[track_caller]
+    fn check(
+        cents: &[i32],
+        energy: f64,
+        change: impl FnOnce(&mut SwitchingRequest),
+        expected: &Expect,
+    ) {
+        let now: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
+        let target = Target { by: None, energy: kwh(energy) };
+        let mut request = SwitchingRequest::new(now, kw(10.0), target);
+        request.power_min = kw(4.0);
+        change(&mut request);
+        let curve = curve_of(60, cents);
+        let plan = plan_switching(&SwitchingProblem::new(request, &curve).unwrap());
+        let json = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<SwitchingPlan>(&json).unwrap(), plan);
+        let mut text = String::new();
+        for reason in explain(&plan) {
+            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC));
+        }
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn running_on_avoids_a_start() {
+        check(
+            &[10, 30, 10, 20],
+            20.0,
+            |request| request.start_cost = money(1.5),
+            &expect![[r#"
+                cheapest: Mon 18:00 to Mon 19:00: 10 kWh for 1, because 0.1 is among the cheapest before the last price; Mon 21:00 would cost 0.2.
+                avoids_start: Mon 19:00 to Mon 20:00: 4 kWh for 1.2, although Mon 21:00 would cost 0.2, because running then costs more in starts and least power than this at 0.3; a start costs 1.5.
+                cheapest: Mon 20:00 to Mon 21:00: 6 kWh for 0.6, because 0.1 is among the cheapest before the last price; Mon 21:00 would cost 0.2.
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_session_lasts_its_least_time() {
+        check(
+            &[10, 50, 40, 20],
+            9.0,
+            |request| request.on_min = TimeDelta::hours(2),
+            &expect![[r#"
+                cheapest: Mon 18:00 to Mon 19:00: 5 kWh for 0.5, because 0.1 is among the cheapest before the last price; Mon 21:00 would cost 0.2.
+                on_min: Mon 19:00 to Mon 20:00: 4 kWh for 2, although Mon 21:00 would cost 0.2, because a session must last so long (price 0.5).
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_last_minutes_and_the_rest() {
+        check(
+            &[10, 20, 90],
+            10.0,
+            |request| request.run_last = TimeDelta::minutes(30),
+            &expect![[r#"
+                cheapest: Mon 18:00 to Mon 19:00: 6 kWh for 0.6, because 0.1 is among the cheapest before the last price; Mon 19:00 would cost 0.2.
+                run_last: Mon 20:00 to Mon 21:00: 4 kWh for 3.6, because the device must run until the last price (price 0.9).
+            "#]],
+        );
+        check(
+            &[10, 20],
+            11.0,
+            |_| {},
+            &expect![[r#"
+                cheapest: Mon 18:00 to Mon 19:00: 10 kWh for 1, because the target for the last price takes all the time there is.
+                top_off: Mon 19:00 to Mon 19:15: 1 kWh for 0.2, the rest, at the least power; the slot is not run to its end.
+            "#]],
+        );
+    }
+}

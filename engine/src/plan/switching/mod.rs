@@ -1,0 +1,56 @@
+//! Plans for a device that cannot run at any power, nor start for nothing.
+//!
+//! Below six amperes a charger does not run, a contactor wears with every
+//! click, and a heat pump must not stop at once. [`planner`](self::planner)
+//! finds the cheapest plan for one such device; what it may be asked is in
+//! [`request`](self::request).
+//!
+//! # The problem
+//!
+//! Slots `t = 1..T` of length `h_t` at price `p_t`. The device is on or off
+//! for whole slots, at constant power within each:
+//!
+//! ```text
+//! minimise    Σ p_t·x_t + start cost · (number of starts)
+//! subject to  x_t = 0 where it is off, P_min·h_t ≤ x_t ≤ P_max·h_t where it is on
+//!             Σ x_t = E
+//!             at most S sessions; on for at least so long, off for at least so long
+//! ```
+//!
+//! A session is time without pause in which the device is on. One slot is
+//! allowed less than the minimum, the *top-off*: the last slot in which the
+//! device runs may end early, when the energy is there. It runs at the least
+//! power from its start, so power is never between zero and the minimum; only
+//! the mean over that slot is. It comes after the least time to be on is over
+//! in whole slots, it is marked in the plan, and there is at most one.
+//!
+//! # What limits and what yields
+//!
+//! Power, `sessions_max`, `one_block` and `off_min` are limits and always
+//! kept. `on_min` is a limit too, which yields in one place: the last session
+//! may be shorter where energy would be missing otherwise. `run_last` is a
+//! wish, which yields where it cannot be had or would cost energy. Then comes
+//! the energy, earliest deadline first, and last the money. What yielded is
+//! named in the plan.
+//!
+//! # What is solved how
+//!
+//! One deadline, constant highest power, and slots of one length but for the
+//! first and the last: [`exact`](self), a complete search in polynomial time.
+//! Several deadlines, limits that vary, hours mixed with quarter hours: with
+//! limits that vary the problem contains the knapsack problem, so these are a
+//! mixed-integer programme on `HiGHS` (feature `lp`), whose gap is stated.
+//! Without that feature they are refused when the problem is built.
+pub mod explain;
+pub mod plan;
+pub mod planner;
+pub mod request;
+
+mod exact;
+mod graph;
+mod meeting;
+#[cfg(feature = "lp")]
+mod mixed;
+mod relaxed;
+mod table;
+mod timeline;

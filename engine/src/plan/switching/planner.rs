@@ -1,0 +1,435 @@
+//! The cheapest plan for a device that switches.
+use chrono::{DateTime, Utc};
+
+use crate::plan::charge::plan_charge;
+use crate::plan::pieces::pieces;
+use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
+use crate::plan::problem::{AfterDeadline, ChargeProblem, Target};
+use crate::plan::switching::exact::{self, Found};
+use crate::plan::switching::plan::{
+    Method, Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
+};
+use crate::plan::switching::request::SwitchingProblem;
+use crate::plan::switching::timeline::{Rules, Timeline};
+use crate::time::instant::{instant_at, micros_of};
+use crate::units::{Energy, Money, Power, Price};
+
+/// A plan is missing energy when it misses more than this part of the need.
+const MISSED: f64 = 1e-9;
+
+/// The cheapest way to switch that misses as little energy as possible.
+///
+/// Every problem has a plan. What could not be kept is in
+/// [`SwitchingPlan::unmet`], and what smoothness cost beside the free choice
+/// of hours in [`SwitchingPlan::smoothness_cost`]. Of plans with equal cost
+/// the one that charges earlier is taken.
+///
+/// # Example
+///
+/// Four hours at 0.10, 0.30, 0.10 and 0.20. A charger of 4 to 10 kW is to
+/// deliver 20 kWh. Without a start cost it takes both cheap hours, for 2.00
+/// in two sessions. When a start costs 1.50, running through the dear hour at
+/// the least power is cheaper than a second start: 10 kWh for 1.00, 4 kWh for
+/// 1.20 and 6 kWh for 0.60 make 2.80, and 4.30 with the start.
+///
+/// ```
+/// use slackwater_engine::plan::problem::Target;
+/// use slackwater_engine::plan::switching::planner::plan_switching;
+/// use slackwater_engine::plan::switching::request::{SwitchingProblem, SwitchingRequest};
+/// use slackwater_engine::prices::curve::PriceCurve;
+/// use slackwater_engine::time::horizon::Horizon;
+/// use slackwater_engine::units::{kw, kwh, money};
+///
+/// let hours = Horizon::from_micros((0..4).map(|hour| (hour * 3_600_000_000, (hour + 1) * 3_600_000_000)))?;
+/// let curve = PriceCurve::from_parts(hours, vec![0.10, 0.30, 0.10, 0.20])?;
+/// let now = "1970-01-01T00:00:00Z".parse()?;
+/// let mut request = SwitchingRequest::new(now, kw(10.0), Target { by: None, energy: kwh(20.0) });
+/// request.power_min = kw(4.0);
+///
+/// let chopped = plan_switching(&SwitchingProblem::new(request.clone(), &curve)?);
+/// assert_eq!(chopped.sessions.len(), 2);
+/// assert!((chopped.cost - money(2.0)).as_amount().abs() < 1e-9);
+///
+/// request.start_cost = money(1.5);
+/// let smooth = plan_switching(&SwitchingProblem::new(request, &curve)?);
+/// assert_eq!(smooth.sessions.len(), 1);
+/// assert!((smooth.cost - money(4.3)).as_amount().abs() < 1e-9);
+/// assert!((smooth.smoothness_cost() - money(0.8)).as_amount().abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn plan_switching(problem: &SwitchingProblem<'_>) -> SwitchingPlan {
+    let timeline = &problem.timeline;
+    let answer = attempts(timeline)
+        .into_iter()
+        .filter_map(|rules| answer(problem, rules))
+        .reduce(|best, next| if misses_less(&next, &best, timeline) { next } else { best })
+        .unwrap_or_else(|| Answer::idle(timeline));
+    Draft::new(problem, &answer).finish(problem, &answer)
+}
+
+/// Energies with what is known about better ones.
+struct Answer {
+    found: Found,
+    method: Method,
+    is_complete: bool,
+    /// What the solver says that no plan can undercut.
+    bound: Option<f64>,
+}
+
+impl Answer {
+    /// Staying off, which is always possible, where a solver found nothing
+    /// within its limits.
+    fn idle(timeline: &Timeline) -> Self {
+        Self {
+            found: exact::idle(timeline),
+            method: Method::MixedInteger,
+            is_complete: false,
+            bound: None,
+        }
+    }
+}
+
+/// Which rules to try, in the order in which they may yield.
+fn attempts(timeline: &Timeline) -> Vec<Rules> {
+    let all = [(true, false), (true, true), (false, false), (false, true)];
+    let rules = all.map(|(runs_last, last_may_be_short)| Rules { runs_last, last_may_be_short });
+    let has_run = timeline.first_run < timeline.len();
+    let makes_sense = |rules: &Rules| {
+        (has_run || !rules.runs_last) && (timeline.has_on_min() || !rules.last_may_be_short)
+    };
+    let mut rules: Vec<Rules> = rules.into_iter().filter(makes_sense).collect();
+    rules.dedup();
+    rules
+}
+
+/// Whether less is missing, of the earliest level first.
+fn misses_less(a: &Answer, b: &Answer, timeline: &Timeline) -> bool {
+    let wanted = timeline.levels.last().map_or(1.0, |level| level.kwh);
+    let mut levels = a.found.missing.iter().zip(&b.found.missing);
+    levels.find(|(a, b)| (**a - **b).abs() > MISSED * wanted.max(1.0)).is_some_and(|(a, b)| a < b)
+}
+
+fn answer(problem: &SwitchingProblem<'_>, rules: Rules) -> Option<Answer> {
+    if problem.uneven.is_none() {
+        let found = exact::solve(&problem.timeline, rules)?;
+        return Some(Answer { found, method: Method::ExactSearch, is_complete: true, bound: None });
+    }
+    #[cfg(feature = "lp")]
+    {
+        use crate::plan::switching::mixed;
+        let mixed = mixed::solve(&problem.timeline, rules, problem.request.nodes_max)?;
+        Some(Answer {
+            found: mixed.found,
+            method: Method::MixedInteger,
+            is_complete: mixed.is_complete,
+            bound: Some(mixed.bound),
+        })
+    }
+    #[cfg(not(feature = "lp"))]
+    None
+}
+
+/// A plan in the making.
+struct Draft {
+    slots: Vec<PlannedSlot>,
+    top_off: Option<usize>,
+}
+
+impl Draft {
+    fn new(problem: &SwitchingProblem<'_>, answer: &Answer) -> Self {
+        let free = ChargeProblem::new(problem.request.free())
+            .expect("the request was checked when the problem was built");
+        let end = problem.timeline.steps.last().map_or(i64::MIN, |step| step.end);
+        let mut draft = Self { slots: Vec::new(), top_off: None };
+        let mut steps = problem.timeline.steps.iter().zip(&answer.found.kwh).enumerate().peekable();
+        let window = problem.timeline.window_end;
+        let all = pieces(problem.curve, &free, &problem.timeline.cuts);
+        for piece in all.iter().filter(|piece| piece.end <= window) {
+            let mut slot = PlannedSlot {
+                start: instant_at(piece.start),
+                end: instant_at(piece.end),
+                price: piece.price,
+                power_max: piece.power,
+                energy: Energy::ZERO,
+            };
+            if let Some((index, (_, &kwh))) =
+                steps.next_if(|(_, (step, _))| step.start == piece.start)
+            {
+                slot.energy = Energy::from_kwh(kwh).expect("energies of a plan are finite");
+                if answer.found.top_off == Some(index) {
+                    draft.top_off = Some(draft.slots.len());
+                }
+            }
+            draft.slots.push(slot);
+        }
+        let missing = answer.found.missing.last().copied().unwrap_or(0.0);
+        let goes_on = problem.request.after_deadline == AfterDeadline::Continue;
+        if goes_on && end == window && missing > 0.0 {
+            let later: Vec<PlannedSlot> = all
+                .iter()
+                .filter(|piece| piece.start >= window)
+                .map(|piece| PlannedSlot {
+                    start: instant_at(piece.start),
+                    end: instant_at(piece.end),
+                    price: piece.price,
+                    power_max: piece.power,
+                    energy: Energy::ZERO,
+                })
+                .collect();
+            draft.go_on(later, missing, problem.request.step_power());
+        }
+        draft
+    }
+
+    /// Charges on after the deadline without pause, at full power.
+    fn go_on(&mut self, later: Vec<PlannedSlot>, mut missing: f64, least: Power) {
+        for mut slot in later {
+            let is_on = self.slots.last().is_some_and(|last| {
+                last.energy > Energy::ZERO && last.end == slot.start && slot.power_max >= least
+            });
+            let capacity = slot.capacity();
+            if !is_on || self.top_off.is_some() || missing <= capacity.as_kwh() * MISSED {
+                return;
+            }
+            slot.energy = capacity.min(Energy::from_kwh(missing).unwrap_or(capacity));
+            missing -= slot.energy.as_kwh();
+            if slot.energy < least.over(slot.end - slot.start) {
+                self.top_off = Some(self.slots.len());
+            }
+            self.slots.push(slot);
+        }
+    }
+
+    fn finish(self, problem: &SwitchingProblem<'_>, answer: &Answer) -> SwitchingPlan {
+        let request = problem.request.clone();
+        let intervals = self.intervals(request.step_power());
+        let carried = problem.timeline.carried_since.is_some();
+        let sessions = sessions(&self.slots, &intervals, carried.then_some(request.now));
+        let energy = self.slots.iter().fold(Energy::ZERO, |sum, slot| sum + slot.energy);
+        let energy_cost =
+            self.slots.iter().fold(Money::ZERO, |sum, slot| sum + slot.price.of(slot.energy));
+        let starts = sessions.iter().filter(|session| !session.is_carried);
+        let start_costs = starts.fold(Money::ZERO, |sum, _| sum + request.start_cost);
+        let targets: Vec<TargetOutcome> =
+            request.targets.iter().map(|target| self.outcome(problem, target, energy)).collect();
+        let shortfall = targets.iter().fold(Energy::ZERO, |most, t| most.max(t.shortfall));
+        let cost = energy_cost + start_costs;
+        let mut plan = SwitchingPlan {
+            free_plan: free_plan(problem, &targets, energy, &self.slots),
+            certificate: certificate(answer, cost),
+            request,
+            intervals,
+            sessions,
+            slots: self.slots,
+            top_off: self.top_off,
+            energy,
+            energy_cost,
+            start_costs,
+            cost,
+            shortfall,
+            targets,
+            unmet: Vec::new(),
+        };
+        plan.unmet = unmet(problem, &plan);
+        plan
+    }
+
+    fn intervals(&self, least: Power) -> Vec<SwitchingInterval> {
+        let mut intervals: Vec<SwitchingInterval> = Vec::new();
+        for (index, slot) in self.slots.iter().enumerate() {
+            if slot.energy <= Energy::ZERO {
+                continue;
+            }
+            let is_top_off = self.top_off == Some(index);
+            let (start, mut end) = (slot.start, slot.end);
+            let power = if is_top_off {
+                let micros = least.micros_for(slot.energy).round() as i64;
+                end = instant_at(micros_of(start) + micros).min(end);
+                least
+            } else {
+                mean_power(slot, least)
+            };
+            match intervals.last_mut() {
+                Some(before) if before.end == start && before.power == power && !is_top_off => {
+                    before.end = end;
+                }
+                _ if end > start => {
+                    intervals.push(SwitchingInterval { start, end, power, is_top_off });
+                }
+                _ => {}
+            }
+        }
+        intervals
+    }
+
+    /// When the plan has bought so much, or `None` if it never has.
+    fn reached_at(&self, wanted: Energy, least: Power) -> Option<DateTime<Utc>> {
+        let mut missing = wanted;
+        for (index, slot) in self.slots.iter().enumerate() {
+            let power = if self.top_off == Some(index) { least } else { mean_power(slot, least) };
+            if slot.energy > Energy::ZERO && slot.energy + power.over_micros(1) >= missing {
+                let micros = power.micros_for(missing).round() as i64;
+                return Some(instant_at(micros_of(slot.start) + micros).min(slot.end));
+            }
+            missing = missing - slot.energy;
+        }
+        None
+    }
+
+    fn outcome(
+        &self,
+        problem: &SwitchingProblem<'_>,
+        target: &Target,
+        energy: Energy,
+    ) -> TargetOutcome {
+        let wanted = target.energy;
+        let before = |by| {
+            let slots = self.slots.iter().filter(|slot| slot.end <= by);
+            slots.fold(Energy::ZERO, |sum, slot| sum + slot.energy)
+        };
+        let delivered = target.by.map_or(energy, before).min(wanted);
+        let missing = wanted - delivered;
+        let least = problem.request.step_power();
+        let is_met = missing.as_kwh() <= MISSED * wanted.as_kwh().max(1.0);
+        let reached_at = if wanted <= Energy::ZERO {
+            Some(problem.request.now)
+        } else {
+            self.reached_at(wanted - kwh(MISSED * wanted.as_kwh()), least)
+        };
+        TargetOutcome {
+            by: target.by,
+            wanted,
+            delivered: if is_met { wanted } else { delivered },
+            shortfall: if is_met { Energy::ZERO } else { missing },
+            reached_at,
+        }
+    }
+}
+
+fn kwh(value: f64) -> Energy {
+    Energy::from_kwh(value).expect("a part of a quantity is finite")
+}
+
+/// Power of a slot that is on throughout: exactly the highest or the least
+/// where it is that, to rounding.
+fn mean_power(slot: &PlannedSlot, least: Power) -> Power {
+    let share = slot.energy.as_kwh() / slot.capacity().as_kwh();
+    let power = Power::from_kw(slot.power_max.as_kw() * share).unwrap_or(slot.power_max);
+    let near = |other: Power| (power - other).as_kw().abs() <= slot.power_max.as_kw() * MISSED;
+    if near(slot.power_max) {
+        slot.power_max
+    } else if near(least) {
+        least
+    } else {
+        power
+    }
+}
+
+fn sessions(
+    slots: &[PlannedSlot],
+    intervals: &[SwitchingInterval],
+    carried: Option<DateTime<Utc>>,
+) -> Vec<Session> {
+    let mut sessions: Vec<Session> = Vec::new();
+    for interval in intervals {
+        match sessions.last_mut() {
+            Some(last) if last.end == interval.start => last.end = interval.end,
+            _ => sessions.push(Session {
+                start: interval.start,
+                end: interval.end,
+                energy: Energy::ZERO,
+                is_carried: carried == Some(interval.start),
+            }),
+        }
+    }
+    for session in &mut sessions {
+        let inside = |slot: &&PlannedSlot| session.start <= slot.start && slot.start < session.end;
+        session.energy =
+            slots.iter().filter(inside).fold(Energy::ZERO, |sum, slot| sum + slot.energy);
+    }
+    sessions
+}
+
+/// The cheapest plan that delivers the same by each deadline.
+fn free_plan(
+    problem: &SwitchingProblem<'_>,
+    outcomes: &[TargetOutcome],
+    energy: Energy,
+    slots: &[PlannedSlot],
+) -> Plan {
+    let mut request = problem.request.free();
+    for (target, outcome) in request.targets.iter_mut().zip(outcomes) {
+        target.energy = outcome.delivered;
+    }
+    // Time that must be run, or comes after a missed deadline, may take more.
+    if outcomes.iter().all(|outcome| outcome.delivered < energy) {
+        request.targets.push(Target { by: slots.last().map(|slot| slot.end), energy });
+    }
+    let free = ChargeProblem::new(request).expect("what was delivered is no less than nothing");
+    plan_charge(problem.curve, &free)
+}
+
+fn certificate(answer: &Answer, cost: Money) -> SwitchingCertificate {
+    let money = |amount: f64| Money::from_amount(amount).unwrap_or(cost);
+    let relaxed = answer.found.relaxed;
+    SwitchingCertificate {
+        method: answer.method,
+        is_complete: answer.is_complete,
+        cost,
+        bound: answer.bound.map_or(cost, money).min(cost),
+        relaxed_bound: relaxed.map(|(_, bound)| money(bound).min(cost)),
+        relaxed_price: relaxed.and_then(|(price, _)| Price::from_per_kwh(price).ok()),
+    }
+}
+
+/// Names what was not kept.
+fn unmet(problem: &SwitchingProblem<'_>, plan: &SwitchingPlan) -> Vec<UnmetWish> {
+    let outcomes = plan.targets.iter().enumerate();
+    let missed = outcomes.filter(|(_, outcome)| outcome.shortfall > Energy::ZERO);
+    let mut unmet: Vec<UnmetWish> = missed
+        .map(|(target, outcome)| UnmetWish::Target { target, missing: outcome.shortfall })
+        .collect();
+    if !unmet.is_empty() {
+        let free = ChargeProblem::new(problem.request.free())
+            .expect("the request was checked when the problem was built");
+        let missing = plan.shortfall - plan_charge(problem.curve, &free).shortfall;
+        if missing.as_kwh() > MISSED * plan.shortfall.as_kwh().max(1.0) {
+            unmet.push(UnmetWish::SwitchingLimits { missing });
+        }
+    }
+    let timeline = &problem.timeline;
+    let minutes = |micros: i64| micros as f64 / 6e7;
+    unmet.extend(
+        short_sessions(problem, plan)
+            .map(|(at, missing)| UnmetWish::OnMin { at, missing_minutes: minutes(missing) }),
+    );
+    let missing = timeline.not_run(
+        plan.intervals.iter().map(|interval| (micros_of(interval.start), micros_of(interval.end))),
+    );
+    if missing > 0 {
+        unmet.push(UnmetWish::RunLast { missing_minutes: minutes(missing) });
+    }
+    unmet
+}
+
+/// Sessions that end too soon, and the microseconds that are missing. A
+/// session that went on until now and then stopped is among them.
+fn short_sessions<'p>(
+    problem: &'p SwitchingProblem<'_>,
+    plan: &'p SwitchingPlan,
+) -> impl Iterator<Item = (DateTime<Utc>, i64)> + 'p {
+    let timeline = &problem.timeline;
+    let is_carried = plan.sessions.first().is_some_and(|session| session.is_carried);
+    let stopped = timeline.running_since.filter(|_| !is_carried);
+    let before = stopped.map(|since| (plan.request.now, micros_of(plan.request.now) - since));
+    let sessions = plan.sessions.iter().map(|session| {
+        let since = timeline.running_since.filter(|_| session.is_carried);
+        let start = since.unwrap_or(micros_of(session.start));
+        (session.end, micros_of(session.end) - start)
+    });
+    let short = before.into_iter().chain(sessions);
+    let missing = short.map(|(at, length)| (at, timeline.on_min().saturating_sub(length)));
+    // A top-off counts as the slot that it is the last part of.
+    missing.filter(|&(_, missing)| missing > 0)
+}

@@ -1,0 +1,133 @@
+//! The problem with a price on energy in place of the need: a lower bound.
+//!
+//! For a price `λ` every kWh bought earns `λ`, and the need is forgotten. What
+//! is left is a shortest path. Its length plus `λ·E` undercuts every plan that
+//! buys `E`, whatever `λ` is; the best `λ` is found by bending: the bound is
+//! concave in `λ` and made of straight pieces.
+use crate::plan::switching::graph::Graph;
+use crate::plan::switching::timeline::Timeline;
+
+/// Most pieces of the bound that are looked at.
+const ROUNDS_MAX: usize = 40;
+
+/// Distances of all nodes at one price on energy.
+#[derive(Debug, Clone)]
+pub(crate) struct Relaxed {
+    /// The price on energy.
+    pub(crate) price: f64,
+    /// No plan costs less.
+    pub(crate) bound: f64,
+    /// Least cost less the worth of the energy, from the beginning to a node.
+    pub(crate) before: Vec<f64>,
+    /// The same from a node to the end.
+    pub(crate) after: Vec<f64>,
+}
+
+/// The end of a shortest path: its length, and the energy bought along it.
+#[derive(Debug, Clone, Copy)]
+struct Path {
+    length: f64,
+    kwh: f64,
+}
+
+impl Relaxed {
+    /// The best bound for a need, or `None` if no way to switch keeps the rules.
+    pub(crate) fn new(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<Self> {
+        let price = best_price(timeline, graph, wanted)?;
+        let runs = Runs::new(timeline, graph, price);
+        let before =
+            runs.before(timeline, graph).into_iter().map(|path| path.length).collect::<Vec<f64>>();
+        let bound = before[graph.end()] + price * wanted;
+        Some(Self { price, bound, after: runs.after(timeline, graph), before })
+    }
+}
+
+/// The price on energy with the highest bound.
+fn best_price(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<f64> {
+    let path = |price: f64| {
+        let runs = Runs::new(timeline, graph, price);
+        let end = runs.before(timeline, graph)[graph.end()];
+        end.length.is_finite().then_some(end)
+    };
+    // At a low price nothing is worth buying, at a high one everything is.
+    let prices = || timeline.steps.iter().map(|step| step.price);
+    let width = 1.0 + timeline.start_cost + prices().fold(0.0, |most: f64, p| most.max(p.abs()));
+    let (mut low, mut high) = (-width, width);
+    let (mut cheap, mut dear) = (path(low)?, path(high)?);
+    for _ in 0..ROUNDS_MAX {
+        if dear.kwh >= wanted || high > width * 1e6 {
+            break;
+        }
+        high *= 4.0;
+        dear = path(high)?;
+    }
+    for _ in 0..ROUNDS_MAX {
+        if cheap.kwh >= wanted {
+            return Some(low);
+        }
+        if dear.kwh <= wanted {
+            return Some(high);
+        }
+        // Where the two straight pieces cross.
+        let price = (dear.length + dear.kwh * high - cheap.length - cheap.kwh * low)
+            / (dear.kwh - cheap.kwh);
+        let next = path(price)?;
+        let above = cheap.length + cheap.kwh * (low - price);
+        if next.length >= above - 1e-12 * above.abs().max(1.0) || !(low..high).contains(&price) {
+            return Some(price);
+        }
+        if next.kwh < wanted {
+            (low, cheap) = (price, next);
+        } else {
+            (high, dear) = (price, next);
+        }
+    }
+    Some(low)
+}
+
+/// What each run costs less the worth of its energy, at the best power.
+struct Runs {
+    paths: Vec<Path>,
+}
+
+impl Runs {
+    fn new(timeline: &Timeline, graph: &Graph, price: f64) -> Self {
+        let step = |step: usize| {
+            let step = &timeline.steps[step];
+            let kwh = if step.price < price { step.most } else { step.least };
+            Path { length: (step.price - price) * kwh, kwh }
+        };
+        let run = |&(first, last): &(usize, usize)| {
+            (first..last).map(step).fold(Path { length: 0.0, kwh: 0.0 }, |sum, next| Path {
+                length: sum.length + next.length,
+                kwh: sum.kwh + next.kwh,
+            })
+        };
+        Self { paths: graph.runs.iter().map(run).collect() }
+    }
+
+    fn before(&self, timeline: &Timeline, graph: &Graph) -> Vec<Path> {
+        let mut paths = vec![Path { length: f64::INFINITY, kwh: 0.0 }; graph.end() + 1];
+        paths[Graph::BEGIN].length = 0.0;
+        for edge in &graph.edges {
+            let start = if edge.starts { timeline.start_cost } else { 0.0 };
+            let length = paths[edge.from].length + start + self.paths[edge.run].length;
+            if length < paths[edge.to].length {
+                let kwh = paths[edge.from].kwh + self.paths[edge.run].kwh;
+                paths[edge.to] = Path { length, kwh };
+            }
+        }
+        paths
+    }
+
+    fn after(&self, timeline: &Timeline, graph: &Graph) -> Vec<f64> {
+        let mut lengths = vec![f64::INFINITY; graph.end() + 1];
+        lengths[graph.end()] = 0.0;
+        for edge in graph.edges.iter().rev() {
+            let start = if edge.starts { timeline.start_cost } else { 0.0 };
+            let length = lengths[edge.to] + start + self.paths[edge.run].length;
+            lengths[edge.from] = lengths[edge.from].min(length);
+        }
+        lengths
+    }
+}

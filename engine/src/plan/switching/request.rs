@@ -1,0 +1,304 @@
+//! What a device that switches is asked to do.
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::plan::problem::{
+    AfterDeadline, ChargeProblem, PowerLimit, Request, RequestError, Target,
+};
+use crate::plan::switching::timeline::Timeline;
+use crate::prices::curve::PriceCurve;
+use crate::time::instant::micros_of;
+use crate::units::{Energy, Money, Power};
+
+/// Most slots of one plan: two months of hours, two weeks of quarter hours.
+pub const SLOTS_MAX: usize = 1500;
+
+/// What the device did when the plan begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum DeviceState {
+    /// Off, for longer than any least time.
+    #[default]
+    #[serde(rename = "off")]
+    Off,
+    /// On without pause since an instant. Going on costs no start, and counts
+    /// as a session.
+    #[serde(rename = "running_since")]
+    RunningSince(DateTime<Utc>),
+    /// Off since an instant.
+    #[serde(rename = "stopped_since")]
+    StoppedSince(DateTime<Utc>),
+}
+
+/// The wishes and limits of one device, as a caller states them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchingRequest {
+    /// The present; the first instant a plan may use.
+    pub now: DateTime<Utc>,
+    /// When the device is taken away, if that is known.
+    pub until: Option<DateTime<Utc>>,
+    /// Highest power at any time.
+    #[serde(rename = "power_max_kw")]
+    pub power_max: Power,
+    /// Least power while on. Zero is a device without steps: it runs at its
+    /// highest power or not at all.
+    #[serde(rename = "power_min_kw")]
+    pub power_min: Power,
+    /// Periods with a lower limit, in any order. A limit below the least
+    /// power forbids running.
+    pub power_limits: Vec<PowerLimit>,
+    /// Energy wanted by deadlines, in any order.
+    pub targets: Vec<Target>,
+    /// What one start costs, beside the energy.
+    pub start_cost: Money,
+    /// Most sessions, one that goes on from before included.
+    pub sessions_max: Option<u32>,
+    /// Whether there may be one session only.
+    pub one_block: bool,
+    /// Least time to stay on.
+    #[serde(rename = "on_min_minutes", with = "minutes")]
+    pub on_min: TimeDelta,
+    /// Least time to stay off.
+    #[serde(rename = "off_min_minutes", with = "minutes")]
+    pub off_min: TimeDelta,
+    /// What the device did before.
+    pub state: DeviceState,
+    /// Time before the last deadline in which the device must run, at its
+    /// least power or more; the energy counts. The slot in which that time
+    /// begins is run as a whole. Where this takes more energy than the
+    /// targets want, more is taken.
+    #[serde(rename = "run_last_minutes", with = "minutes")]
+    pub run_last: TimeDelta,
+    /// What a missed deadline means. Charging goes on only where the device
+    /// is on at the deadline.
+    pub after_deadline: AfterDeadline,
+    /// Most nodes of a mixed-integer search, where one is needed.
+    pub nodes_max: u32,
+}
+
+impl SwitchingRequest {
+    /// A request for one target and no limit on switching.
+    #[must_use]
+    pub fn new(now: DateTime<Utc>, power_max: Power, target: Target) -> Self {
+        Self {
+            now,
+            until: None,
+            power_max,
+            power_min: Power::ZERO,
+            power_limits: Vec::new(),
+            targets: vec![target],
+            start_cost: Money::ZERO,
+            sessions_max: None,
+            one_block: false,
+            on_min: TimeDelta::zero(),
+            off_min: TimeDelta::zero(),
+            state: DeviceState::Off,
+            run_last: TimeDelta::zero(),
+            after_deadline: AfterDeadline::Continue,
+            nodes_max: 1000,
+        }
+    }
+
+    /// Least power while on, which is the highest for a device without steps.
+    #[must_use]
+    pub fn step_power(&self) -> Power {
+        if self.power_min > Power::ZERO { self.power_min } else { self.power_max }
+    }
+
+    /// Most sessions, however it was said.
+    #[must_use]
+    pub fn sessions_limit(&self) -> Option<u32> {
+        if self.one_block { Some(self.sessions_max.unwrap_or(1).min(1)) } else { self.sessions_max }
+    }
+
+    /// The same wishes without limits on switching.
+    pub(crate) fn free(&self) -> Request {
+        Request {
+            until: self.until,
+            power_limits: self.power_limits.clone(),
+            targets: self.targets.clone(),
+            after_deadline: self.after_deadline,
+            ..Request::new(self.now, self.power_max, Target { by: None, energy: Energy::ZERO })
+        }
+    }
+}
+
+/// Why a request makes no sense, or cannot be planned. An unmet wish is not
+/// among the reasons.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum SwitchingError {
+    /// What any request can have wrong with it.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// A least power below zero, or above the highest.
+    #[error(
+        "power_min_kw is {} kW; it is at least 0 kW and at most power_max_kw, {} kW",
+        power_min.as_kw(), power_max.as_kw()
+    )]
+    PowerMin {
+        /// The least power as given.
+        power_min: Power,
+        /// The highest power as given.
+        power_max: Power,
+    },
+    /// A start that pays.
+    #[error("start_cost is {}; a start costs 0 or more", start_cost.as_amount())]
+    NegativeStartCost {
+        /// The cost as given.
+        start_cost: Money,
+    },
+    /// A length of time below zero.
+    #[error("{field} is {} s; it is 0 s or more", length.num_seconds())]
+    NegativeLength {
+        /// Name of the argument.
+        field: &'static str,
+        /// The length as given.
+        length: TimeDelta,
+    },
+    /// The state began after the plan.
+    #[error("{field} is {at}, after now at {now}")]
+    StateInFuture {
+        /// Name of the argument.
+        field: &'static str,
+        /// The instant as given.
+        at: DateTime<Utc>,
+        /// The start of the plan.
+        now: DateTime<Utc>,
+    },
+    /// More slots than a plan can have.
+    #[error(
+        "the time up to the last deadline has {slots} slots; a plan of switching has at most \
+         {SLOTS_MAX}: give a nearer deadline or until"
+    )]
+    TooLong {
+        /// Slots up to the last deadline.
+        slots: usize,
+    },
+    /// Only a mixed-integer programme answers this, and it is not built in.
+    #[error(
+        "{why}: this needs a mixed-integer programme, and slackwater is built without its \
+         feature lp"
+    )]
+    NeedsSolver {
+        /// What is not uniform.
+        why: Uneven,
+    },
+}
+
+/// Why a problem is beyond the exact search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Uneven {
+    /// More than one deadline asks for energy.
+    #[error("targets have several deadlines")]
+    Deadlines,
+    /// The highest power is not the same in all slots.
+    #[error("power_limits vary the highest power")]
+    Powers,
+    /// Slots other than the first and the last differ in length.
+    #[error("the slots are not of one length")]
+    Lengths,
+    /// Slots, steps of energy and sessions make too many states.
+    #[error("slots, steps of energy and sessions make too many states")]
+    States,
+}
+
+/// A request that makes sense, for the prices it is to be planned on.
+#[derive(Debug, Clone)]
+pub struct SwitchingProblem<'c> {
+    pub(crate) request: SwitchingRequest,
+    pub(crate) curve: &'c PriceCurve,
+    pub(crate) timeline: Timeline,
+    pub(crate) uneven: Option<Uneven>,
+}
+
+impl<'c> SwitchingProblem<'c> {
+    /// Checks a request against itself and against the slots it may use.
+    ///
+    /// # Errors
+    /// A number is negative, a state lies in the future, limits overlap, the
+    /// deadline is too far away; or the problem needs a mixed-integer
+    /// programme and the feature `lp` is off.
+    pub fn new(request: SwitchingRequest, curve: &'c PriceCurve) -> Result<Self, SwitchingError> {
+        let free = ChargeProblem::new(request.free())?;
+        check_power(&request)?;
+        check_times(&request)?;
+        let slots =
+            curve.horizon().overlapping(free.from(), free.to().min(last_deadline(&request)));
+        if slots.len() > SLOTS_MAX {
+            return Err(SwitchingError::TooLong { slots: slots.len() });
+        }
+        let timeline = Timeline::new(curve, &request, &free);
+        let uneven = timeline.uneven();
+        match uneven {
+            Some(why) if !cfg!(feature = "lp") => Err(SwitchingError::NeedsSolver { why }),
+            _ => Ok(Self { request, curve, timeline, uneven }),
+        }
+    }
+
+    /// The request as it was checked.
+    #[must_use]
+    pub fn request(&self) -> &SwitchingRequest {
+        &self.request
+    }
+
+    /// Why the exact search does not answer this problem; `None` if it does.
+    #[must_use]
+    pub fn uneven(&self) -> Option<Uneven> {
+        self.uneven
+    }
+}
+
+fn last_deadline(request: &SwitchingRequest) -> i64 {
+    request.targets.iter().map(|t| t.by.map_or(i64::MAX, micros_of)).max().unwrap_or(i64::MAX)
+}
+
+fn check_power(request: &SwitchingRequest) -> Result<(), SwitchingError> {
+    let SwitchingRequest { power_min, power_max, start_cost, .. } = *request;
+    if power_min < Power::ZERO || power_min > power_max {
+        return Err(SwitchingError::PowerMin { power_min, power_max });
+    }
+    if start_cost < Money::ZERO {
+        return Err(SwitchingError::NegativeStartCost { start_cost });
+    }
+    Ok(())
+}
+
+fn check_times(request: &SwitchingRequest) -> Result<(), SwitchingError> {
+    let lengths =
+        [("on_min", request.on_min), ("off_min", request.off_min), ("run_last", request.run_last)];
+    for (field, length) in lengths {
+        if length < TimeDelta::zero() {
+            return Err(SwitchingError::NegativeLength { field, length });
+        }
+    }
+    let (field, at) = match request.state {
+        DeviceState::Off => return Ok(()),
+        DeviceState::RunningSince(at) => ("running_since", at),
+        DeviceState::StoppedSince(at) => ("stopped_since", at),
+    };
+    if at > request.now {
+        return Err(SwitchingError::StateInFuture { field, at, now: request.now });
+    }
+    Ok(())
+}
+
+/// A length of time as a number of minutes.
+mod minutes {
+    use chrono::TimeDelta;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    const MICROS: f64 = 6e7;
+
+    pub(super) fn serialize<S: Serializer>(length: &TimeDelta, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(length.num_microseconds().unwrap_or(i64::MAX) as f64 / MICROS)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<TimeDelta, D::Error> {
+        let minutes = f64::deserialize(from)?;
+        if minutes.is_finite() {
+            Ok(TimeDelta::microseconds((minutes * MICROS).round() as i64))
+        } else {
+            Err(D::Error::custom("a length of time is a finite number of minutes"))
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The slots a device may use, and the rules of switching among them.
+//!
+//! A *boundary* `i` lies before step `i`; boundary `T` is the end. All rules
+//! that speak of time are turned into boundaries here, so that the searches
+//! only count.
+use crate::plan::pieces::{Deadline, deadlines, nest, pieces};
+use crate::plan::problem::ChargeProblem;
+use crate::plan::switching::request::{DeviceState, SwitchingRequest, Uneven};
+use crate::prices::curve::PriceCurve;
+use crate::time::instant::micros_of;
+use crate::units::{Energy, MICROS_PER_HOUR, Power};
+
+/// Most numbers in the tables of the exact search: 200 MB.
+const CELLS_MAX: f64 = 2.5e7;
+
+/// A later step is dearer by this part of the highest price, so that of equal
+/// plans the earlier is the cheaper one. Rounding of sums is a hundred times
+/// smaller, and what counts as proved ten times larger.
+const TIE: f64 = 1e-13;
+
+/// A slot, or the part of one that can be used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    /// Per kWh, the later the dearer among equals.
+    pub(crate) price: f64,
+    /// Least and most energy when on, in kWh.
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+impl Step {
+    fn length(&self) -> i64 {
+        self.end - self.start
+    }
+}
+
+/// What is relaxed in one attempt at a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// The last slots are run.
+    pub(crate) runs_last: bool,
+    /// The last session may be shorter than `on_min`.
+    pub(crate) last_may_be_short: bool,
+}
+
+/// All that the searches know of a problem.
+#[derive(Debug, Clone)]
+pub(crate) struct Timeline {
+    pub(crate) steps: Vec<Step>,
+    /// Levels of energy, rising, each wanted before a boundary.
+    pub(crate) levels: Vec<Level>,
+    pub(crate) start_cost: f64,
+    /// Most sessions; `None` is no limit.
+    pub(crate) sessions_max: Option<usize>,
+    /// First step of the time that must be run; `T` if there is none.
+    pub(crate) first_run: usize,
+    /// The first step continues a session that began at this instant.
+    pub(crate) carried_since: Option<i64>,
+    /// First boundary at which the device may start.
+    pub(crate) first_start: usize,
+    /// A session was running when the plan begins, since this instant.
+    pub(crate) running_since: Option<i64>,
+    /// Where the window of the plan ends, and where its slots are cut.
+    pub(crate) window_end: i64,
+    pub(crate) cuts: Vec<Deadline>,
+    /// First instant of the time that must be run, and the end of that time.
+    run: (i64, i64),
+    on_min: i64,
+    off_min: i64,
+    now: i64,
+}
+
+/// Energy wanted before a boundary.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Level {
+    pub(crate) boundary: usize,
+    pub(crate) kwh: f64,
+}
+
+impl Timeline {
+    pub(crate) fn new(
+        curve: &PriceCurve,
+        request: &SwitchingRequest,
+        free: &ChargeProblem,
+    ) -> Self {
+        let mut wanted = deadlines(free);
+        for deadline in &mut wanted {
+            deadline.by = deadline.by.min(free.to());
+        }
+        wanted.sort_by(|a, b| a.by.cmp(&b.by).then(a.energy.total_cmp(&b.energy)));
+        nest(&mut wanted);
+        let last = wanted.last().map_or(i64::MAX, |deadline| deadline.by);
+        // A deadline that asks for no more than the one before it cuts nothing.
+        let mut before = Energy::ZERO;
+        wanted.retain(|deadline| {
+            let asks = deadline.energy > before || deadline.by == last;
+            before = deadline.energy;
+            asks
+        });
+        let steps = steps(curve, request, free, &wanted, last);
+        let micros = |length: chrono::TimeDelta| length.num_microseconds().unwrap_or(i64::MAX);
+        let now = free.from();
+        let end = if last < i64::MAX { last } else { steps.last().map_or(now, |step| step.end) };
+        let run_from = end.saturating_sub(micros(request.run_last));
+        let first_run = steps.partition_point(|step| step.end <= run_from);
+        let mut timeline = Self {
+            levels: levels(&steps, &wanted),
+            start_cost: request.start_cost.as_amount(),
+            sessions_max: request.sessions_limit().map(|most| most as usize),
+            first_run,
+            carried_since: None,
+            running_since: None,
+            first_start: 0,
+            window_end: last,
+            cuts: wanted,
+            run: (run_from.max(now), end),
+            on_min: micros(request.on_min),
+            off_min: micros(request.off_min),
+            now,
+            steps,
+        };
+        timeline.carry(request.state);
+        timeline.sessions_max = timeline.sessions_max.filter(|&most| most <= timeline.len());
+        timeline
+    }
+
+    /// Takes over what the device did before.
+    fn carry(&mut self, state: DeviceState) {
+        if let DeviceState::RunningSince(since) = state {
+            self.running_since = Some(micros_of(since));
+        }
+        let goes_on = self.steps.first().is_some_and(|step| step.start == self.now);
+        let stopped = match state {
+            DeviceState::Off => return,
+            DeviceState::RunningSince(since) if goes_on && self.sessions_max != Some(0) => {
+                self.carried_since = Some(micros_of(since));
+                self.now
+            }
+            DeviceState::RunningSince(_) => self.now,
+            DeviceState::StoppedSince(since) => micros_of(since),
+        };
+        let ready = stopped.saturating_add(self.off_min);
+        self.first_start = self.steps.partition_point(|step| step.start < ready);
+        if self.carried_since.is_some() {
+            // Stopping and starting at once is going on.
+            self.first_start = self.first_start.max(1);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// First step that must be on, under these rules.
+    pub(crate) fn first_run(&self, rules: Rules) -> usize {
+        if rules.runs_last { self.first_run } else { self.len() }
+    }
+
+    /// Whether a session can go on over a boundary.
+    pub(crate) fn is_joined(&self, boundary: usize) -> bool {
+        match boundary {
+            0 => self.carried_since.is_some(),
+            i => i < self.len() && self.steps[i - 1].end == self.steps[i].start,
+        }
+    }
+
+    /// First boundary at which a session from `start` on may stop, if it can
+    /// last so long.
+    pub(crate) fn may_stop(&self, start: usize) -> Option<usize> {
+        self.on_until(start, self.steps[start].start).map(|end| end.max(start + 1))
+    }
+
+    /// The same for the session that goes on at the first boundary.
+    pub(crate) fn carried_may_stop(&self) -> Option<usize> {
+        self.on_until(0, self.carried_since?)
+    }
+
+    fn on_until(&self, first: usize, since: i64) -> Option<usize> {
+        let until = since.saturating_add(self.on_min);
+        let mut end = first;
+        let mut at = self.steps[first].start;
+        while at < until {
+            if end == self.len() || (end > first && !self.is_joined(end)) {
+                return None;
+            }
+            at = self.steps[end].end;
+            end += 1;
+        }
+        Some(end)
+    }
+
+    /// First boundary at which the device may start again after it stopped at
+    /// a boundary; `T` if it may not.
+    pub(crate) fn may_start(&self, stopped: usize) -> usize {
+        if stopped == 0 {
+            return self.first_start;
+        }
+        let ready = self.steps[stopped - 1].end.saturating_add(self.off_min);
+        let rest = &self.steps[stopped..];
+        let first = stopped + rest.partition_point(|step| step.start < ready);
+        if self.is_joined(stopped) { first.max(stopped + 1) } else { first }
+    }
+
+    /// Whether least times to be on or off matter at all.
+    pub(crate) fn has_on_min(&self) -> bool {
+        self.on_min > 0
+    }
+
+    /// The same time for a device that runs at full power or not at all.
+    pub(crate) fn at_full_power(&self) -> Self {
+        let steps = self.steps.iter().map(|step| Step { least: step.most, ..*step });
+        Self { steps: steps.collect(), ..self.clone() }
+    }
+
+    /// Microseconds of the time that must be run in which nothing runs.
+    pub(crate) fn not_run(&self, running: impl Iterator<Item = (i64, i64)>) -> i64 {
+        let (from, to) = self.run;
+        let covered =
+            running.map(|(start, end)| (end.min(to) - start.max(from)).max(0)).sum::<i64>();
+        (to.saturating_sub(from)).max(0) - covered
+    }
+
+    pub(crate) fn on_min(&self) -> i64 {
+        self.on_min
+    }
+
+    /// Energy wanted in all; with time that must be run, at least what that takes.
+    pub(crate) fn wanted(&self, rules: Rules) -> f64 {
+        let wanted = self.levels.last().map_or(0.0, |level| level.kwh);
+        let run = self.steps[self.first_run(rules)..].iter().map(|step| step.least).sum::<f64>();
+        wanted.max(run)
+    }
+
+    /// A step of the length that all have but the first and the last.
+    pub(crate) fn regular(&self) -> Step {
+        self.steps[usize::from(self.len() > 2)]
+    }
+
+    /// Why the exact search does not apply.
+    pub(crate) fn uneven(&self) -> Option<Uneven> {
+        if self.levels.len() > 1 {
+            return Some(Uneven::Deadlines);
+        }
+        let (first, last) = (self.steps.first()?, self.steps.last()?);
+        let kw = |step: &Step| step.most / step.length() as f64;
+        if self.steps.iter().any(|step| (kw(step) - kw(first)).abs() > kw(first) * 1e-12) {
+            return Some(Uneven::Powers);
+        }
+        let inner = self.steps.get(1..self.len() - 1).unwrap_or_default();
+        if inner.iter().any(|step| step.length() != inner[0].length()) {
+            return Some(Uneven::Lengths);
+        }
+        let regular = inner.first().unwrap_or(last);
+        let count = self.len() as f64;
+        let wanted = self.levels.last().map_or(0.0, |level| level.kwh);
+        let most = |kwh: f64| if kwh > 0.0 { (wanted / kwh + 2.0).min(count) } else { count };
+        let cells = most(regular.most)
+            * most(regular.least)
+            * count
+            * (self.sessions_max.unwrap_or(0) + 1) as f64
+            * 4.0;
+        (cells > CELLS_MAX).then_some(Uneven::States)
+    }
+}
+
+fn steps(
+    curve: &PriceCurve,
+    request: &SwitchingRequest,
+    free: &ChargeProblem,
+    wanted: &[Deadline],
+    last: i64,
+) -> Vec<Step> {
+    let step_power = request.step_power();
+    let hours = |micros: i64| micros as f64 / MICROS_PER_HOUR;
+    let pieces = pieces(curve, free, wanted);
+    let usable = pieces.iter().filter(|piece| {
+        piece.end <= last && piece.power >= step_power && piece.power > Power::ZERO
+    });
+    let mut steps: Vec<Step> = Vec::with_capacity(pieces.len());
+    let scale =
+        pieces.iter().fold(0.0, |most: f64, piece| most.max(piece.price.as_per_kwh().abs()));
+    for piece in usable {
+        let length = hours(piece.end - piece.start);
+        let late = hours(piece.start - free.from());
+        steps.push(Step {
+            start: piece.start,
+            end: piece.end,
+            price: piece.price.as_per_kwh() + late * TIE * scale,
+            least: step_power.as_kw() * length,
+            most: piece.power.as_kw() * length,
+        });
+    }
+    steps
+}
+
+/// One level for each deadline that asks for more than the one before it.
+fn levels(steps: &[Step], wanted: &[Deadline]) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    for deadline in wanted {
+        let boundary = steps.partition_point(|step| step.end <= deadline.by);
+        let kwh = deadline.energy.as_kwh();
+        if kwh > levels.last().map_or(0.0, |level| level.kwh) {
+            levels.push(Level { boundary, kwh });
+        }
+    }
+    levels
+}
