@@ -11,7 +11,9 @@ use slackwater_engine::plan::budget::BudgetError;
 use slackwater_engine::plan::counterfactual::ChangeError;
 use slackwater_engine::plan::departure::DepartureError;
 use slackwater_engine::plan::document::TimeError;
+use slackwater_engine::plan::problem::RequestError;
 use slackwater_engine::plan::replay::RefusedRequest;
+use slackwater_engine::plan::switching::request::SwitchingError;
 use slackwater_engine::plan::vehicle::VehicleError;
 use slackwater_engine::prices::curve::CurveError;
 use slackwater_engine::prices::layers::LayerError;
@@ -72,6 +74,8 @@ refuse!(
     CurveError,
     RefusedRequest,
     TimeError,
+    RequestError,
+    SwitchingError,
     VehicleError,
     BudgetError,
     ChangeError,

@@ -13,6 +13,7 @@ mod provenance;
 mod questions;
 mod saved;
 mod steady;
+mod switching;
 mod time;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -47,6 +48,11 @@ mod _engine {
     use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
     #[pymodule_export]
     use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
+    #[pymodule_export]
+    use crate::switching::{
+        Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, SwitchingReason,
+        UnmetSwitchingWish, plan_switching,
+    };
     #[pymodule_export]
     use crate::time::next_deadline;
 

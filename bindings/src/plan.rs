@@ -24,7 +24,7 @@ use crate::prices::Prices;
 use crate::saved;
 use crate::time::{Instant, time_zone};
 
-type LimitTuple = (Instant, Instant, f64);
+pub(crate) type LimitTuple = (Instant, Instant, f64);
 
 /// Charging at one power from `start` until `end`.
 #[pyclass(frozen, get_all, eq, module = "slackwater")]
@@ -253,6 +253,28 @@ impl Plan {
     }
 }
 
+pub(crate) fn planned_slots(slots: &[plan::PlannedSlot]) -> Vec<PlannedSlot> {
+    let slot = |slot: &plan::PlannedSlot| PlannedSlot {
+        start: slot.start,
+        end: slot.end,
+        price_per_kwh: slot.price.as_per_kwh(),
+        power_max_kw: slot.power_max.as_kw(),
+        energy_kwh: slot.energy.as_kwh(),
+    };
+    slots.iter().map(slot).collect()
+}
+
+pub(crate) fn outcomes(targets: &[plan::TargetOutcome]) -> Vec<TargetOutcome> {
+    let outcome = |target: &plan::TargetOutcome| TargetOutcome {
+        by: target.by,
+        wanted_kwh: target.wanted.as_kwh(),
+        delivered_kwh: target.delivered.as_kwh(),
+        shortfall_kwh: target.shortfall.as_kwh(),
+        reached_at: target.reached_at,
+    };
+    targets.iter().map(outcome).collect()
+}
+
 #[pymethods]
 impl Plan {
     #[getter]
@@ -314,30 +336,12 @@ impl Plan {
 
     #[getter]
     fn slots(&self) -> Vec<PlannedSlot> {
-        let slots = self.intended().slots.iter();
-        slots
-            .map(|slot| PlannedSlot {
-                start: slot.start,
-                end: slot.end,
-                price_per_kwh: slot.price.as_per_kwh(),
-                power_max_kw: slot.power_max.as_kw(),
-                energy_kwh: slot.energy.as_kwh(),
-            })
-            .collect()
+        planned_slots(&self.intended().slots)
     }
 
     #[getter]
     fn targets(&self) -> Vec<TargetOutcome> {
-        let targets = self.intended().targets.iter();
-        targets
-            .map(|target| TargetOutcome {
-                by: target.by,
-                wanted_kwh: target.wanted.as_kwh(),
-                delivered_kwh: target.delivered.as_kwh(),
-                shortfall_kwh: target.shortfall.as_kwh(),
-                reached_at: target.reached_at,
-            })
-            .collect()
+        outcomes(&self.intended().targets)
     }
 
     #[getter]
@@ -430,7 +434,7 @@ impl Plan {
     }
 }
 
-fn after_deadline(name: &str) -> Result<AfterDeadline, Refused> {
+pub(crate) fn after_deadline(name: &str) -> Result<AfterDeadline, Refused> {
     match name {
         "continue" => Ok(AfterDeadline::Continue),
         "stop" => Ok(AfterDeadline::Stop),
@@ -441,7 +445,7 @@ fn after_deadline(name: &str) -> Result<AfterDeadline, Refused> {
     }
 }
 
-fn limits(limits: &[LimitTuple]) -> Result<Vec<PowerLimit>, Refused> {
+pub(crate) fn limits(limits: &[LimitTuple]) -> Result<Vec<PowerLimit>, Refused> {
     let limit = |(index, limit): (usize, &LimitTuple)| {
         let power_max = Power::from_kw(limit.2).named(&format!("power_limits[{index}]"))?;
         Ok(PowerLimit { start: limit.0.0, end: limit.1.0, power_max })

@@ -28,7 +28,12 @@ from slackwater._engine import (
     SocPoint,
     SourceShare,
     Stability,
+    Session,
+    SwitchingCertificate,
+    SwitchingInterval,
+    SwitchingReason,
     TargetOutcome,
+    UnmetSwitchingWish,
     __version__,
 )
 from slackwater.area import PlanTable, plan_batch
@@ -45,6 +50,7 @@ from slackwater.plan import (
 from slackwater.prices import Prices
 from slackwater.saved import load_plan, replay
 from slackwater.questions import Departure, InsuranceFrontier, WhatIf, insurance_frontier
+from slackwater.switching import SwitchingPlan, plan_switching
 from slackwater.time import next_deadline
 
 __all__ = [
@@ -74,6 +80,15 @@ __all__ = [
     "Target",
     "TargetOutcome",
     "WhatIf",
+    "Session",
+    "SocTarget",
+    "SwitchingCertificate",
+    "SwitchingInterval",
+    "SwitchingPlan",
+    "SwitchingReason",
+    "Target",
+    "TargetOutcome",
+    "UnmetSwitchingWish",
     "__version__",
     "load_plan",
     "insurance_frontier",
@@ -81,6 +96,7 @@ __all__ = [
     "plan_batch",
     "plan_charge",
     "plan_duration",
+    "plan_switching",
     "plan_vehicle",
     "replay",
 ]

@@ -150,6 +150,11 @@ def energy(kwh: float) -> str:
     return f"{text.removesuffix('.0')} kWh"
 
 
+def sessions(count: int) -> str:
+    """Write a number of sessions."""
+    return "1 session" if count == 1 else f"{count} sessions"
+
+
 def headline(plan: Plan) -> str:
     """Tell energy, cost and savings."""
     if plan.energy_kwh == 0:

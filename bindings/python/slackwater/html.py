@@ -18,6 +18,7 @@ from slackwater._view import LOOKS, MET_COLOUR, MISSED_COLOUR, View
 if TYPE_CHECKING:
     from slackwater._engine import Reason, TargetOutcome
     from slackwater.plan import Plan
+    from slackwater.switching import SwitchingPlan
 
 ROWS_MAX = 12
 STEPS_MAX = 1500
@@ -46,6 +47,35 @@ def plan(plan: Plan) -> str:
     if reasons:
         parts.append(_table(plan.currency, reasons))
     return f'<div style="{_BOX}">{"".join(parts)}</div>'
+
+
+def switching(plan: SwitchingPlan) -> str:
+    """Draw a plan of switching: the figures, the targets, and a sentence for each period."""
+    head = (
+        f"{_view.energy(plan.energy_kwh)} for {_view.number(plan.cost)} {plan.currency} "
+        f"in {_view.sessions(len(plan.sessions))}"
+    )
+    proof = "proved optimal" if plan.certificate.is_proved else "not proved"
+    facts = [
+        f"starts cost {_view.number(plan.start_costs)} {plan.currency}",
+        (
+            f"smoothness costs {_view.number(plan.smoothness_cost)} {plan.currency} "
+            f"beside {_view.sessions(plan.free_sessions)}"
+        ),
+        proof,
+        *(f"not kept: {wish.wish}" for wish in plan.unmet),
+    ]
+    reasons = plan.explain()
+    items = "".join(f"<li>{escape(reason.sentence)}</li>" for reason in reasons[:ROWS_MAX])
+    if len(reasons) > ROWS_MAX:
+        items += f"<li>and {len(reasons) - ROWS_MAX} more in <code>plan.explain()</code></li>"
+    return (
+        f'<div style="{_BOX}">'
+        f'<p style="{_LINE};font-size:1.15em"><strong>{escape(head)}</strong></p>'
+        f'<p style="{_LINE}">{escape(" · ".join(facts))}</p>'
+        f"{_targets(plan.targets) if plan.targets else ''}"
+        f'<ul style="margin:0.3em 0;padding:0 0 0 1.2em">{items}</ul></div>'
+    )
 
 
 # -------------------------------------------------------------------- in words

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::certificate::GAP_MAX;
 use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
+use crate::plan::problem::Request;
 use crate::plan::switching::request::SwitchingRequest;
 use crate::units::{Energy, Money, Power, Price};
 
@@ -184,7 +185,9 @@ pub struct SwitchingPlan {
     pub targets: Vec<TargetOutcome>,
     /// Wishes that could not be kept.
     pub unmet: Vec<UnmetWish>,
-    /// The cheapest plan for the same energy without limits on switching.
+    /// What the plan delivers by each deadline, as a request.
+    pub free_request: Request,
+    /// The cheapest plan for it without limits on switching.
     pub free_plan: Plan,
     /// How good the plan is, and who says so.
     pub certificate: SwitchingCertificate,

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use crate::plan::charge::plan_charge;
 use crate::plan::pieces::pieces;
 use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
-use crate::plan::problem::{AfterDeadline, ChargeProblem, Target};
+use crate::plan::problem::{AfterDeadline, ChargeProblem, Request, Target};
 use crate::plan::switching::exact::{self, Found};
 use crate::plan::switching::plan::{
     Method, Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
@@ -215,8 +215,10 @@ impl Draft {
             request.targets.iter().map(|target| self.outcome(problem, target, energy)).collect();
         let shortfall = targets.iter().fold(Energy::ZERO, |most, t| most.max(t.shortfall));
         let cost = energy_cost + start_costs;
+        let free_request = delivering(request.free(), &targets, energy, &self.slots);
         let mut plan = SwitchingPlan {
-            free_plan: free_plan(problem, &targets, energy, &self.slots),
+            free_plan: free_plan(problem, free_request.clone()),
+            free_request,
             certificate: certificate(answer, cost),
             request,
             intervals,
@@ -351,14 +353,13 @@ fn sessions(
     sessions
 }
 
-/// The cheapest plan that delivers the same by each deadline.
-fn free_plan(
-    problem: &SwitchingProblem<'_>,
+/// A request for what a plan delivers by each deadline.
+fn delivering(
+    mut request: Request,
     outcomes: &[TargetOutcome],
     energy: Energy,
     slots: &[PlannedSlot],
-) -> Plan {
-    let mut request = problem.request.free();
+) -> Request {
     for (target, outcome) in request.targets.iter_mut().zip(outcomes) {
         target.energy = outcome.delivered;
     }
@@ -366,6 +367,11 @@ fn free_plan(
     if outcomes.iter().all(|outcome| outcome.delivered < energy) {
         request.targets.push(Target { by: slots.last().map(|slot| slot.end), energy });
     }
+    request
+}
+
+/// The cheapest plan that delivers the same by each deadline.
+fn free_plan(problem: &SwitchingProblem<'_>, request: Request) -> Plan {
     let free = ChargeProblem::new(request).expect("what was delivered is no less than nothing");
     plan_charge(problem.curve, &free)
 }

@@ -1,0 +1,295 @@
+"""Plans for a device that cannot run at any power, nor start for nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slackwater import _engine, _view
+from slackwater import html as _html
+from slackwater.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime, timedelta
+
+    from matplotlib.figure import Figure
+
+    from slackwater._engine import (
+        PlannedSlot,
+        Session,
+        SwitchingCertificate,
+        SwitchingInterval,
+        SwitchingReason,
+        TargetOutcome,
+        UnmetSwitchingWish,
+    )
+    from slackwater.plan import AfterDeadline, PowerLimit, Target
+    from slackwater.prices import Prices
+
+
+class SwitchingPlan:
+    """The cheapest way to switch. Cannot be changed.
+
+    An unmet wish is in :attr:`unmet`, in :attr:`shortfall_kwh` and in
+    :attr:`targets`, never an exception.
+    """
+
+    __slots__ = ("_native", "_prices")
+    _native: _engine.SwitchingPlan
+    _prices: Prices
+
+    def __init__(self, native: _engine.SwitchingPlan, prices: Prices) -> None:
+        """Wrap a plan of the engine; plans come from :func:`plan_switching`."""
+        object.__setattr__(self, "_native", native)
+        object.__setattr__(self, "_prices", prices)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a plan cannot be changed."""
+        message = f"a SwitchingPlan cannot be changed: {name}"
+        raise AttributeError(message)
+
+    @property
+    def now(self) -> datetime:
+        """First instant that the plan could use, in UTC."""
+        return self._native.now
+
+    @property
+    def cost(self) -> float:
+        """Cost of energy and starts, in units of the currency."""
+        return self._native.cost
+
+    @property
+    def energy_cost(self) -> float:
+        """Cost of the energy alone."""
+        return self._native.energy_cost
+
+    @property
+    def start_costs(self) -> float:
+        """Cost of all starts."""
+        return self._native.start_costs
+
+    @property
+    def energy_kwh(self) -> float:
+        """Energy bought, in kWh at the plug."""
+        return self._native.energy_kwh
+
+    @property
+    def shortfall_kwh(self) -> float:
+        """Most energy missing at any deadline, in kWh; 0 if all targets are met."""
+        return self._native.shortfall_kwh
+
+    @property
+    def intervals(self) -> list[SwitchingInterval]:
+        """Periods at one power, in time order, in UTC."""
+        return self._native.intervals
+
+    @property
+    def sessions(self) -> list[Session]:
+        """Time without pause in which the device is on."""
+        return self._native.sessions
+
+    @property
+    def slots(self) -> list[PlannedSlot]:
+        """All slots that the plan could use, with the energy bought in each."""
+        return self._native.slots
+
+    @property
+    def targets(self) -> list[TargetOutcome]:
+        """What becomes of each target, in the order they were given."""
+        return self._native.targets
+
+    @property
+    def unmet(self) -> list[UnmetSwitchingWish]:
+        """Wishes that could not be kept, by name and by how much."""
+        return self._native.unmet
+
+    @property
+    def smoothness_cost(self) -> float:
+        """What the energy costs more than with free choice of hours; starts are not in it."""
+        return self._native.smoothness_cost
+
+    @property
+    def free_plan(self) -> Plan:
+        """The cheapest plan for the same energy without limits on switching."""
+        return Plan(self._native.free_plan, self._prices)
+
+    @property
+    def free_sessions(self) -> int:
+        """Sessions of :attr:`free_plan`."""
+        return self._native.free_sessions
+
+    @property
+    def certificate(self) -> SwitchingCertificate:
+        """Cost, bound and gap, with the method that they rest on."""
+        return self._native.certificate
+
+    @property
+    def currency(self) -> str:
+        """Currency of all amounts."""
+        return self._prices.currency
+
+    @property
+    def prices(self) -> Prices:
+        """The prices that the plan was made for."""
+        return self._prices
+
+    def explain(self, *, time_zone: str = "UTC") -> list[SwitchingReason]:
+        """Give a reason for each period of running, in time order.
+
+        Args:
+            time_zone: IANA name of the zone in whose wall clock the sentences
+                speak. The fields themselves are in UTC.
+
+        Raises:
+            InputError: The time zone is unknown.
+        """
+        return self._native.explain(time_zone=time_zone)
+
+    def plot(self, *, time_zone: str = "UTC") -> Figure:
+        """Draw prices and power with matplotlib.
+
+        Args:
+            time_zone: IANA name of the zone of the time axis.
+
+        Raises:
+            ImportError: matplotlib is not installed (``slackwater[plot]``).
+        """
+        from slackwater._switching_plot import (  # noqa: PLC0415  matplotlib is an optional extra
+            plot_switching,
+        )
+
+        return plot_switching(self, time_zone=time_zone)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything, proof included."""
+        return isinstance(other, SwitchingPlan) and self._native == other._native
+
+    def __hash__(self) -> int:
+        """Hash by energy and cost."""
+        return hash((self.energy_kwh, self.cost))
+
+    def __repr__(self) -> str:
+        """Tell energy, cost, sessions and shortfall in one line."""
+        proof = "proved optimal" if self.certificate.is_proved else "not proved"
+        short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
+        return (
+            f"SwitchingPlan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
+            f"in {_view.sessions(len(self.sessions))}, smoothness costs "
+            f"{round(self.smoothness_cost, 4) + 0.0:.4f}{short}, {proof})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Draw the plan as a small table for notebooks."""
+        return _html.switching(self)
+
+
+def plan_switching(
+    prices: Prices,
+    *,
+    now: datetime,
+    power_max_kw: float,
+    power_min_kw: float = 0.0,
+    targets: Iterable[Target | tuple[datetime | None, float]],
+    start_cost: float = 0.0,
+    sessions_max: int | None = None,
+    one_block: bool = False,
+    on_min: timedelta | None = None,
+    off_min: timedelta | None = None,
+    running_since: datetime | None = None,
+    stopped_since: datetime | None = None,
+    run_last: timedelta | None = None,
+    until: datetime | None = None,
+    power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
+    after_deadline: AfterDeadline = "continue",
+    nodes_max: int = 1000,
+) -> SwitchingPlan:
+    """Plan one device with a least power, start costs and limits on switching.
+
+    The device is on or off for whole slots. Power is 0 or at least
+    ``power_min_kw``; only the last slot may end early, at that power, when the
+    energy is there (``is_top_off``).
+
+    Exact for one deadline, a constant highest power and slots of one length;
+    the first and the last slot may be shorter. Anything else is a
+    mixed-integer programme, and ``certificate.gap`` says how far from the
+    best its answer can be.
+
+    Power, ``sessions_max``, ``one_block`` and ``off_min`` are always kept.
+    ``on_min`` yields for the last session, and ``run_last`` altogether, where
+    energy would be missing otherwise. What yielded is in ``unmet``.
+
+    Args:
+        prices: What a kWh costs.
+        now: The present, aware: the first usable instant.
+        power_max_kw: Highest power, in kW.
+        power_min_kw: Least power while on. 0 is a device without steps: it
+            runs at ``power_max_kw`` or not at all.
+        targets: Energy wanted by deadlines, in any order.
+        start_cost: What one start costs, beside the energy.
+        sessions_max: Most sessions, one that goes on from before included.
+        one_block: Whether there may be one session only.
+        on_min: Least time to stay on.
+        off_min: Least time to stay off.
+        running_since: The device is on, since this instant.
+        stopped_since: The device is off, since this instant. Without either
+            it may start at once.
+        run_last: Time before the last deadline in which the device must run,
+            at its least power or more. That energy counts, and more than the
+            targets want is taken where it must be.
+        until: When the device is taken away; nothing runs after it.
+        power_limits: Periods with a lower power limit, without overlap. A
+            limit below the least power forbids running.
+        after_deadline: Whether running for a missed target goes on
+            (``"continue"``) or ends at its deadline (``"stop"``).
+        nodes_max: Most nodes of a mixed-integer search.
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: A number is negative, NaN, infinite or beyond all measure;
+            ``power_min_kw`` is above ``power_max_kw``; a state lies in the
+            future; there are more than 1,500 slots before the last deadline.
+        TypeError: A time has no zone.
+
+    Example:
+        Four hours at 0.10, 0.30, 0.10 and 0.20. A second start for 1.50 costs
+        more than running through the dear hour at 4 kW:
+
+        >>> from datetime import UTC, datetime
+        >>> from slackwater import Prices
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.10, 0.30, 0.10, 0.20], currency="EUR")
+        >>> plan = plan_switching(
+        ...     prices,
+        ...     now=six,
+        ...     power_max_kw=10,
+        ...     power_min_kw=4,
+        ...     targets=[(None, 20)],
+        ...     start_cost=1.5,
+        ... )
+        >>> plan
+        SwitchingPlan(20 kWh for 4.3000 EUR in 1 session, smoothness costs 0.8000, proved optimal)
+        >>> [(interval.start.hour, interval.power_kw) for interval in plan.intervals]
+        [(18, 10.0), (19, 4.0), (20, 6.0)]
+    """
+    native = _engine.plan_switching(
+        prices._native,
+        now=now,
+        power_max_kw=power_max_kw,
+        power_min_kw=power_min_kw,
+        targets=list(targets),
+        until=until,
+        power_limits=list(power_limits),
+        start_cost=start_cost,
+        sessions_max=sessions_max,
+        one_block=one_block,
+        on_min=on_min,
+        off_min=off_min,
+        running_since=running_since,
+        stopped_since=stopped_since,
+        run_last=run_last,
+        after_deadline=after_deadline,
+        nodes_max=nodes_max,
+    )
+    return SwitchingPlan(native, prices)

@@ -1,0 +1,321 @@
+//! Plans of devices that switch.
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use pyo3::prelude::*;
+use slackwater_engine::plan::problem::Target;
+use slackwater_engine::plan::replay::Run;
+use slackwater_engine::plan::switching::explain;
+use slackwater_engine::plan::switching::plan::{self, UnmetWish};
+use slackwater_engine::plan::switching::planner;
+use slackwater_engine::plan::switching::request::{
+    DeviceState, SwitchingProblem, SwitchingRequest,
+};
+use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::units::{Energy, Money, Power, Price};
+
+use crate::error::{Named, Refused};
+use crate::plan::{
+    Charged, LimitTuple, Plan, PlannedSlot, TargetOutcome, after_deadline, limits, outcomes,
+    planned_slots,
+};
+use crate::prices::Prices;
+use crate::time::{Instant, time_zone};
+
+/// A period at one power.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SwitchingInterval {
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
+    power_kw: f64,
+    is_top_off: bool,
+}
+
+/// Time without pause in which the device is on.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Session {
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
+    energy_kwh: f64,
+    is_carried: bool,
+}
+
+/// A wish that could not be kept; what does not apply to it is None.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct UnmetSwitchingWish {
+    wish: &'static str,
+    target: Option<usize>,
+    at: Option<DateTime<Utc>>,
+    missing_kwh: Option<f64>,
+    missing_minutes: Option<f64>,
+}
+
+/// Cost of a plan, the bound that no plan can undercut, and who says so.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SwitchingCertificate {
+    method: &'static str,
+    is_complete: bool,
+    cost: f64,
+    bound: f64,
+    gap: f64,
+    is_proved: bool,
+    relaxed_bound: Option<f64>,
+    relaxed_price_per_kwh: Option<f64>,
+}
+
+/// Why a period of running is in a plan.
+#[pyclass(frozen, get_all, eq, module = "slackwater")]
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SwitchingReason {
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
+    energy_kwh: f64,
+    cost: f64,
+    price_max_per_kwh: f64,
+    code: &'static str,
+    deadline: Option<DateTime<Utc>>,
+    runner_up_start: Option<DateTime<Utc>>,
+    runner_up_price_per_kwh: Option<f64>,
+    sentence: String,
+}
+
+repr! {
+    SwitchingInterval { start, end, power_kw, is_top_off }
+    Session { start, end, energy_kwh, is_carried }
+    UnmetSwitchingWish { wish, target, at, missing_kwh, missing_minutes }
+    SwitchingCertificate { method, cost, bound, gap, is_proved }
+    SwitchingReason { start, end, energy_kwh, cost, code, sentence }
+}
+
+/// A plan for a device that switches.
+#[pyclass(frozen, module = "slackwater._engine")]
+#[derive(Debug)]
+pub(crate) struct SwitchingPlan {
+    intended: plan::SwitchingPlan,
+    curve: Arc<PriceCurve>,
+    currency: Arc<str>,
+}
+
+#[pymethods]
+impl SwitchingPlan {
+    #[getter]
+    fn now(&self) -> DateTime<Utc> {
+        self.intended.request.now
+    }
+
+    #[getter]
+    fn cost(&self) -> f64 {
+        self.intended.cost.as_amount()
+    }
+
+    #[getter]
+    fn energy_cost(&self) -> f64 {
+        self.intended.energy_cost.as_amount()
+    }
+
+    #[getter]
+    fn start_costs(&self) -> f64 {
+        self.intended.start_costs.as_amount()
+    }
+
+    #[getter]
+    fn energy_kwh(&self) -> f64 {
+        self.intended.energy.as_kwh()
+    }
+
+    #[getter]
+    fn shortfall_kwh(&self) -> f64 {
+        self.intended.shortfall.as_kwh()
+    }
+
+    #[getter]
+    fn smoothness_cost(&self) -> f64 {
+        self.intended.smoothness_cost().as_amount()
+    }
+
+    #[getter]
+    fn free_sessions(&self) -> usize {
+        self.intended.free_sessions()
+    }
+
+    #[getter]
+    fn free_plan(&self) -> Result<Plan, Refused> {
+        let run = Run::new(self.curve.clone(), self.intended.free_request.clone())?;
+        Ok(Plan::new(Charged::Charge(run), self.currency.clone()))
+    }
+
+    #[getter]
+    fn intervals(&self) -> Vec<SwitchingInterval> {
+        let interval = |interval: &plan::SwitchingInterval| SwitchingInterval {
+            start: interval.start,
+            end: interval.end,
+            power_kw: interval.power.as_kw(),
+            is_top_off: interval.is_top_off,
+        };
+        self.intended.intervals.iter().map(interval).collect()
+    }
+
+    #[getter]
+    fn sessions(&self) -> Vec<Session> {
+        let session = |session: &plan::Session| Session {
+            start: session.start,
+            end: session.end,
+            energy_kwh: session.energy.as_kwh(),
+            is_carried: session.is_carried,
+        };
+        self.intended.sessions.iter().map(session).collect()
+    }
+
+    #[getter]
+    fn slots(&self) -> Vec<PlannedSlot> {
+        planned_slots(&self.intended.slots)
+    }
+
+    #[getter]
+    fn targets(&self) -> Vec<TargetOutcome> {
+        outcomes(&self.intended.targets)
+    }
+
+    #[getter]
+    fn unmet(&self) -> Vec<UnmetSwitchingWish> {
+        self.intended.unmet.iter().map(unmet).collect()
+    }
+
+    #[getter]
+    fn certificate(&self) -> SwitchingCertificate {
+        let certificate = &self.intended.certificate;
+        SwitchingCertificate {
+            method: certificate.method.as_str(),
+            is_complete: certificate.is_complete,
+            cost: certificate.cost.as_amount(),
+            bound: certificate.bound.as_amount(),
+            gap: certificate.gap().as_amount(),
+            is_proved: certificate.is_proved(),
+            relaxed_bound: certificate.relaxed_bound.map(Money::as_amount),
+            relaxed_price_per_kwh: certificate.relaxed_price.map(Price::as_per_kwh),
+        }
+    }
+
+    #[pyo3(signature = (*, time_zone))]
+    fn explain(&self, time_zone: &str) -> Result<Vec<SwitchingReason>, Refused> {
+        let zone = self::time_zone(time_zone)?;
+        let reason = |reason: &explain::SwitchingReason| SwitchingReason {
+            start: reason.start,
+            end: reason.end,
+            energy_kwh: reason.energy.as_kwh(),
+            cost: reason.cost.as_amount(),
+            price_max_per_kwh: reason.price_max.as_per_kwh(),
+            code: reason.code.as_str(),
+            deadline: reason.deadline,
+            runner_up_start: reason.runner_up.map(|next| next.start),
+            runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
+            sentence: reason.sentence(zone),
+        };
+        Ok(explain::explain(&self.intended).iter().map(reason).collect())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.intended == other.intended
+    }
+}
+
+fn unmet(wish: &UnmetWish) -> UnmetSwitchingWish {
+    let mut unmet = UnmetSwitchingWish {
+        wish: wish.as_str(),
+        target: None,
+        at: None,
+        missing_kwh: None,
+        missing_minutes: None,
+    };
+    match *wish {
+        UnmetWish::Target { target, missing } => {
+            (unmet.target, unmet.missing_kwh) = (Some(target), Some(missing.as_kwh()));
+        }
+        UnmetWish::SwitchingLimits { missing } => unmet.missing_kwh = Some(missing.as_kwh()),
+        UnmetWish::OnMin { at, missing_minutes } => {
+            (unmet.at, unmet.missing_minutes) = (Some(at), Some(missing_minutes));
+        }
+        UnmetWish::RunLast { missing_minutes } => unmet.missing_minutes = Some(missing_minutes),
+    }
+    unmet
+}
+
+fn state(running: Option<Instant>, stopped: Option<Instant>) -> Result<DeviceState, Refused> {
+    match (running, stopped) {
+        (None, None) => Ok(DeviceState::Off),
+        (Some(since), None) => Ok(DeviceState::RunningSince(since.0)),
+        (None, Some(since)) => Ok(DeviceState::StoppedSince(since.0)),
+        (Some(_), Some(_)) => {
+            let text = "running_since and stopped_since are both given; a device is on or off";
+            Err(Refused::Input(text.to_owned()))
+        }
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (
+    prices, *, now, power_max_kw, power_min_kw, targets, until, power_limits, start_cost,
+    sessions_max, one_block, on_min, off_min, running_since, stopped_since, run_last,
+    after_deadline, nodes_max
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub(crate) fn plan_switching(
+    py: Python<'_>,
+    prices: &Prices,
+    now: Instant,
+    power_max_kw: f64,
+    power_min_kw: f64,
+    targets: Vec<(Option<Instant>, f64)>,
+    until: Option<Instant>,
+    power_limits: Vec<LimitTuple>,
+    start_cost: f64,
+    sessions_max: Option<i64>,
+    one_block: bool,
+    on_min: Option<TimeDelta>,
+    off_min: Option<TimeDelta>,
+    running_since: Option<Instant>,
+    stopped_since: Option<Instant>,
+    run_last: Option<TimeDelta>,
+    after_deadline: &str,
+    nodes_max: i64,
+) -> Result<SwitchingPlan, Refused> {
+    let target = |(index, target): (usize, &(Option<Instant>, f64))| {
+        let energy = Energy::from_kwh(target.1).named(&format!("targets[{index}].energy_kwh"))?;
+        Ok::<_, Refused>(Target { by: target.0.map(|by| by.0), energy })
+    };
+    let count = |value: i64, name: &str| {
+        u32::try_from(value).map_err(|_| {
+            Refused::Input(format!(
+                "{name} is {value}; it is a whole number from 0 to {}",
+                u32::MAX
+            ))
+        })
+    };
+    let request = SwitchingRequest {
+        now: now.0,
+        until: until.map(|until| until.0),
+        power_max: Power::from_kw(power_max_kw).named("power_max_kw")?,
+        power_min: Power::from_kw(power_min_kw).named("power_min_kw")?,
+        power_limits: limits(&power_limits)?,
+        targets: targets.iter().enumerate().map(target).collect::<Result<_, _>>()?,
+        start_cost: Money::from_amount(start_cost).named("start_cost")?,
+        sessions_max: sessions_max.map(|most| count(most, "sessions_max")).transpose()?,
+        one_block,
+        on_min: on_min.unwrap_or_default(),
+        off_min: off_min.unwrap_or_default(),
+        state: state(running_since, stopped_since)?,
+        run_last: run_last.unwrap_or_default(),
+        after_deadline: self::after_deadline(after_deadline)?,
+        nodes_max: count(nodes_max, "nodes_max")?,
+    };
+    let plan = py.detach(|| {
+        let problem = SwitchingProblem::new(request, &prices.curve)?;
+        Ok::<_, Refused>(planner::plan_switching(&problem))
+    })?;
+    let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
+    Ok(SwitchingPlan { intended: plan, curve, currency })
+}
