@@ -98,6 +98,17 @@ def _bench_rate(name: str) -> Callable[[Evidence], Measured | None]:
     return measure
 
 
+def _bench_time(name: str) -> Callable[[Evidence], Measured | None]:
+    def measure(evidence: Evidence) -> Measured | None:
+        bench = evidence.benches.get(name)
+        if bench is None:
+            return None
+        text = time_text(bench.median_s)
+        return Measured(bench.median_s, text, CRITERION_COMMAND.format(id=name))
+
+    return measure
+
+
 def _batch_rate(evidence: Evidence) -> Measured | None:
     figure = evidence.run.figure("batch/slackwater-2")
     if figure is None:
@@ -207,6 +218,13 @@ GOALS: Final = (
         7,
         at_least=True,
         measure=_ratio(ONE_CORE_DENSE, "batch/numpy-slot-rows"),
+    ),
+    Goal(
+        "switching, 96 slots, least power, 3 sessions",
+        "<= 2 ms a plan",
+        2000 * MICROSECOND,
+        at_least=False,
+        measure=_bench_time("switching/day-96"),
     ),
 )
 

@@ -177,6 +177,39 @@ def plan_what_if(given: Json) -> Json:
     return {
         "costChange": answer.cost_change,
         "shortfallChangeKwh": answer.shortfall_change_kwh,
+def plan_switching(given: Json) -> Json:
+    """Call ``plan_switching``; what is not given is left at its default."""
+
+    def minutes(name: str) -> timedelta | None:
+        return timedelta(minutes=given[name]) if name in given else None
+
+    def time_of(name: str) -> datetime | None:
+        return instant(given[name]) if name in given else None
+
+    plan = sw.plan_switching(
+        prices_of(given["prices"]),
+        now=instant(given["now"]),
+        power_max_kw=given["kw"],
+        power_min_kw=given["kwMin"],
+        targets=[sw.Target(by=None, energy_kwh=given["kwh"])],
+        start_cost=given.get("startCost", 0),
+        sessions_max=given.get("sessionsMax"),
+        one_block=given.get("oneBlock", False),
+        on_min=minutes("onMinMinutes"),
+        off_min=minutes("offMinMinutes"),
+        run_last=minutes("runLastMinutes"),
+        running_since=time_of("runningSince"),
+        stopped_since=time_of("stoppedSince"),
+    )
+    return {
+        "intervals": [
+            {"from": wire(i.start), "to": wire(i.end), "kw": i.power_kw} for i in plan.intervals
+        ],
+        "cost": plan.cost,
+        "energyKwh": plan.energy_kwh,
+        "sessions": len(plan.sessions),
+        "shortfallKwh": plan.shortfall_kwh,
+        "unmet": [wish.wish for wish in plan.unmet],
     }
 
 
@@ -188,6 +221,7 @@ CALLS: dict[str, Call] = {
     "plan.risk": plan_risk,
     "plan.whatIf": plan_what_if,
     "plan.charger": plan_charger,
+    "plan.switching": plan_switching,
     "plan.vehicle": plan_vehicle,
 }
 

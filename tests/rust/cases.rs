@@ -13,6 +13,10 @@ use slackwater_engine::plan::estimates::provenance;
 use slackwater_engine::plan::plan::Plan;
 use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, Request, Target};
 use slackwater_engine::plan::stability::{SteadyPlan, plan_close_to};
+use slackwater_engine::plan::switching::planner::plan_switching;
+use slackwater_engine::plan::switching::request::{
+    DeviceState, SwitchingProblem, SwitchingRequest,
+};
 use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::layers::{Layer, LayeredPrices, Standing};
@@ -216,6 +220,37 @@ fn asked(given: &Value) -> Value {
     })
 }
 
+fn switching(given: &Value) -> Value {
+    let minutes = |name: &str| TimeDelta::minutes(given[name].as_i64().unwrap_or(0));
+    let power = |name: &str| Power::from_kw(number(&given[name])).expect("a power");
+    let energy = Energy::from_kwh(number(&given["kwh"])).expect("an energy");
+    let target = Target { by: None, energy };
+    let mut request = SwitchingRequest::new(instant(&given["now"]), power("kw"), target);
+    request.power_min = power("kwMin");
+    request.start_cost =
+        Money::from_amount(given["startCost"].as_f64().unwrap_or(0.0)).expect("an amount");
+    request.sessions_max = given["sessionsMax"].as_u64().map(|most| most as u32);
+    request.one_block = given["oneBlock"].as_bool().unwrap_or(false);
+    (request.on_min, request.off_min) = (minutes("onMinMinutes"), minutes("offMinMinutes"));
+    request.run_last = minutes("runLastMinutes");
+    if !given["runningSince"].is_null() {
+        request.state = DeviceState::RunningSince(instant(&given["runningSince"]));
+    } else if !given["stoppedSince"].is_null() {
+        request.state = DeviceState::StoppedSince(instant(&given["stoppedSince"]));
+    }
+    let curve = curve(given);
+    let plan = plan_switching(&SwitchingProblem::new(request, &curve).expect("it makes sense"));
+    let interval = |i: &slackwater_engine::plan::switching::plan::SwitchingInterval| json!({ "from": wire(i.start), "to": wire(i.end), "kw": i.power.as_kw() });
+    json!({
+        "intervals": plan.intervals.iter().map(interval).collect::<Value>(),
+        "cost": plan.cost.as_amount(),
+        "energyKwh": plan.energy.as_kwh(),
+        "sessions": plan.sessions.len(),
+        "shortfallKwh": plan.shortfall.as_kwh(),
+        "unmet": plan.unmet.iter().map(|wish| json!(wish.as_str())).collect::<Value>(),
+    })
+}
+
 fn same(expected: &Value, got: &Value) -> bool {
     match (expected, got) {
         (Value::Number(a), Value::Number(b)) => a
@@ -244,6 +279,7 @@ fn run(text: &str) -> usize {
             "plan.risk" => risk(&case["input"]),
             "plan.whatIf" => asked(&case["input"]),
             "plan.vehicle" => vehicle(&case["input"]),
+            "plan.switching" => switching(&case["input"]),
             "plan.charger" => charger(&case["input"]),
             other => panic!("no call for {other}"),
         };
@@ -263,6 +299,11 @@ fn plans() {
 #[test]
 fn questions() {
     assert!(run(include_str!("../cases/questions.json")) > 15);
+}
+
+#[test]
+fn switching_plans() {
+    assert!(run(include_str!("../cases/switching.json")) >= 10);
 }
 
 #[test]

@@ -34,5 +34,6 @@ mod planner;
 mod random;
 mod runner;
 mod steady;
+mod switching;
 mod tampering;
 mod tiny;
