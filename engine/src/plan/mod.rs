@@ -18,6 +18,8 @@ pub mod problem;
 pub mod replay;
 pub mod stability;
 pub mod switching;
+#[cfg(feature = "lp")]
+pub mod site;
 pub mod vehicle;
 
 mod frame;

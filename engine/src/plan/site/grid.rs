@@ -1,0 +1,185 @@
+//! The slots of a site: prices cut wherever anything else may change.
+use crate::plan::site::device::Device;
+use crate::plan::site::problem::SiteRequest;
+use crate::plan::site::series::Series;
+use crate::time::horizon::Horizon;
+use crate::time::instant::micros_of;
+use crate::units::MICROS_PER_HOUR;
+
+/// Microseconds in a minute.
+const MICROS_PER_MINUTE: i64 = 60_000_000;
+
+/// Slots in time order. Within a slot every price, limit and forecast is
+/// constant, and every vehicle is there or away.
+#[derive(Debug, Clone)]
+pub(crate) struct Grid {
+    /// First microseconds.
+    pub(crate) starts: Vec<i64>,
+    /// First microseconds after.
+    pub(crate) ends: Vec<i64>,
+    /// Lengths in hours.
+    pub(crate) hours: Vec<f64>,
+    /// Slot of the import prices that each one lies in.
+    pub(crate) price_slots: Vec<usize>,
+    /// Price of an imported kWh.
+    pub(crate) import: Vec<f64>,
+    /// What an exported kWh earns.
+    pub(crate) export: Vec<f64>,
+    /// Emissions of an imported kWh in kg; NaN where not known.
+    pub(crate) carbon: Vec<f64>,
+    /// Time between first and last slot that has no price, in microseconds.
+    pub(crate) unpriced: i64,
+}
+
+impl Grid {
+    /// The slots that a plan may use: from now on, where both prices are known.
+    pub(crate) fn new(request: &SiteRequest) -> Self {
+        let cuts = cuts(request);
+        let from = micros_of(request.now);
+        let to = request.until.map_or(i64::MAX, micros_of);
+        let mut grid = Self {
+            starts: Vec::new(),
+            ends: Vec::new(),
+            hours: Vec::new(),
+            price_slots: Vec::new(),
+            import: Vec::new(),
+            export: Vec::new(),
+            carbon: Vec::new(),
+            unpriced: 0,
+        };
+        let curve = &request.import_prices;
+        let horizon = curve.horizon();
+        for index in horizon.overlapping(from, to) {
+            let (start, end) = (horizon.starts()[index].max(from), horizon.ends()[index].min(to));
+            for (start, end, export) in priced(request, start, end) {
+                let first = cuts.partition_point(|&cut| cut <= start);
+                let inner = cuts[first..].iter().copied().take_while(|&cut| cut < end);
+                let mut last = start;
+                for cut in inner.chain([end]) {
+                    grid.push(request, (last, cut), index, (curve.prices()[index], export));
+                    last = cut;
+                }
+            }
+        }
+        if let (Some(first), Some(last)) = (grid.starts.first(), grid.ends.last()) {
+            let covered: i64 = grid.starts.iter().zip(&grid.ends).map(|(s, e)| e - s).sum();
+            grid.unpriced = last - first - covered;
+        }
+        grid
+    }
+
+    fn push(
+        &mut self,
+        request: &SiteRequest,
+        (start, end): (i64, i64),
+        price_slot: usize,
+        (import, export): (f64, f64),
+    ) {
+        self.starts.push(start);
+        self.ends.push(end);
+        self.hours.push((end - start) as f64 / MICROS_PER_HOUR);
+        self.price_slots.push(price_slot);
+        self.import.push(import);
+        self.export.push(export);
+        self.carbon.push(carbon_at(request, start));
+    }
+
+    /// Number of slots.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// A series in kW over the slots; `None` where nothing is known.
+    pub(crate) fn powers(&self, series: &Series) -> Vec<Option<f64>> {
+        let slots = self.price_slots.iter().zip(&self.starts);
+        slots.map(|(&slot, &start)| series.at(slot, start)).collect()
+    }
+
+    /// Slots inside `[from, to)`. Borders of stays and deadlines are cuts, so
+    /// no slot is inside in part, unless the instant lies in a gap.
+    pub(crate) fn between(&self, from: i64, to: i64) -> std::ops::Range<usize> {
+        let first = self.starts.partition_point(|&start| start < from);
+        let last = self.ends.partition_point(|&end| end <= to);
+        first..last.max(first)
+    }
+}
+
+/// The parts of `[start, end)` with an export price, each with that price.
+fn priced(request: &SiteRequest, start: i64, end: i64) -> Vec<(i64, i64, f64)> {
+    let Some(curve) = &request.export_prices else { return vec![(start, end, 0.0)] };
+    let horizon: &Horizon = curve.horizon();
+    let part = |index: usize| {
+        let first = horizon.starts()[index].max(start);
+        (first, horizon.ends()[index].min(end), curve.prices()[index])
+    };
+    horizon.overlapping(start, end).map(part).collect()
+}
+
+fn carbon_at(request: &SiteRequest, start: i64) -> f64 {
+    let Some(carbon) = &request.carbon else { return 0.0 };
+    let after = carbon.intensity.partition_point(|slot| micros_of(slot.start) <= start);
+    match carbon.intensity[..after].last() {
+        Some(slot) if start < micros_of(slot.end) => slot.kg_per_kwh,
+        _ => f64::NAN,
+    }
+}
+
+/// All instants at which something other than a price changes, in order.
+fn cuts(request: &SiteRequest) -> Vec<i64> {
+    let mut cuts = Vec::new();
+    for device in &request.devices {
+        device_cuts(request, device, &mut cuts);
+    }
+    let groups = request.groups.iter().flat_map(|group| [&group.limit, &group.phase_limit]);
+    for limit in [&request.import_limit, &request.export_limit].into_iter().chain(groups).flatten()
+    {
+        limit.power.cuts(&mut cuts);
+    }
+    if let Some(carbon) = &request.carbon {
+        let borders = carbon.intensity.iter().flat_map(|slot| [slot.start, slot.end]);
+        cuts.extend(borders.map(micros_of));
+    }
+    if let Some(charge) = &request.demand_charge {
+        let borders = charge.periods.iter().flat_map(|period| [period.start, period.end]);
+        cuts.extend(borders.map(micros_of));
+        let window = i64::from(charge.window_minutes) * MICROS_PER_MINUTE;
+        let horizon = request.import_prices.horizon();
+        let from = micros_of(request.now);
+        let to = request.until.map_or(i64::MAX, micros_of);
+        for index in horizon.overlapping(from, to) {
+            let (start, end) = (horizon.starts()[index].max(from), horizon.ends()[index].min(to));
+            let first = start.div_euclid(window) + 1;
+            let inside = (first..).map(|index| index * window).take_while(|&cut| cut < end);
+            // Enough to be refused for its number of slots, and no more.
+            cuts.extend(inside.take(WINDOWS_MAX));
+        }
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
+}
+
+/// Most windows of a demand charge inside one price slot.
+const WINDOWS_MAX: usize = 30_000;
+
+fn device_cuts(request: &SiteRequest, device: &Device, cuts: &mut Vec<i64>) {
+    match device {
+        Device::Vehicle(vehicle) => {
+            let by = vehicle.targets.iter().map(|target| target.by);
+            let soc_by = vehicle.soc_targets.iter().map(|target| target.by);
+            let stay = [vehicle.arrival, vehicle.departure];
+            cuts.extend(by.chain(soc_by).chain(stay).flatten().map(micros_of));
+        }
+        Device::Solar(solar) => solar.forecast.cuts(cuts),
+        Device::Load(load) => load.forecast.cuts(cuts),
+        Device::Shiftable(load) => {
+            cuts.extend([load.earliest, load.latest].into_iter().flatten().map(micros_of));
+            let duration = load.duration().num_microseconds().unwrap_or(i64::MAX);
+            let end = request.import_prices.horizon().ends().last().copied();
+            if let Some(latest) = load.latest.map(micros_of).or(end) {
+                cuts.push(latest.saturating_sub(duration));
+            }
+        }
+        Device::Battery(_) => {}
+    }
+}

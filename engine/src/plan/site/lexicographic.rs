@@ -1,0 +1,147 @@
+//! One objective after the other: what decides later never undoes what
+//! decided before.
+use crate::lp::{LinearProgram, LpError, Row, Solution};
+use crate::plan::site::model::Model;
+
+/// Weights of columns: something to be made small.
+pub(crate) type Objective = Vec<(usize, f64)>;
+
+/// Sums below it are nothing: a hundredth of a watt-hour.
+pub(crate) const DUST: f64 = 1e-5;
+
+/// Relative size below which a reduced cost or dual is noise.
+const NOISE: f64 = 1e-9;
+
+/// The value of an objective.
+pub(crate) fn value_of(objective: &Objective, values: &[f64]) -> f64 {
+    objective.iter().map(|&(column, weight)| weight * values[column]).sum()
+}
+
+/// What comes before money, the most important first: limits that nobody can
+/// hold, reserves, wishes by their priority, among those the earlier
+/// deadlines, and what is late.
+pub(crate) fn before_money(model: &Model) -> Vec<Objective> {
+    let misses = |is_late: bool| model.misses.iter().filter(move |miss| miss.is_late == is_late);
+    let breaches = model.breaches.iter().map(|&column| (column, 1.0)).collect();
+    let wishes = misses(false).map(|miss| (miss.column, miss.priority * miss.energy)).collect();
+    let mut deadlines: Vec<usize> = misses(false).map(|miss| miss.slots).collect();
+    deadlines.sort_unstable();
+    deadlines.dedup();
+    let rank = |slots: usize| deadlines.partition_point(|&deadline| deadline < slots);
+    let earliness = |slots: usize| (deadlines.len() - rank(slots)) as f64 / deadlines.len() as f64;
+    let earliest = misses(false)
+        .map(|miss| (miss.column, miss.priority * miss.energy * earliness(miss.slots)))
+        .collect();
+    let late = misses(true).map(|miss| (miss.column, miss.priority * miss.energy)).collect();
+    [breaches, model.reserves.clone(), wishes, earliest, late]
+        .into_iter()
+        .filter(|objective: &Objective| !objective.is_empty())
+        .collect()
+}
+
+/// A programme with its last solution.
+#[derive(Debug, Clone)]
+pub(crate) struct Solved {
+    /// The programme: earlier objectives are in its bounds, the last one is
+    /// its costs.
+    pub(crate) program: LinearProgram,
+    pub(crate) solution: Solution,
+}
+
+/// Least money among the least of everything before it.
+///
+/// One solution with a price on everything before money is enough where
+/// nothing is missing: then the price, whatever it is, was not paid. Only
+/// else each objective is solved on its own.
+pub(crate) fn least_money(
+    program: &LinearProgram,
+    before: &[Objective],
+) -> Result<Solved, LpError> {
+    let priced = with_penalties(program, before);
+    let solution = priced.minimise()?;
+    let mut program = program.clone();
+    if before.iter().all(|objective| value_of(objective, &solution.values) <= DUST) {
+        for objective in before {
+            forbid(&mut program, objective);
+        }
+        return Ok(Solved { program, solution });
+    }
+    let money: Vec<f64> = program.columns.iter().map(|column| column.cost).collect();
+    let mut values = solution.values;
+    for objective in before {
+        if value_of(objective, &values) <= DUST {
+            forbid(&mut program, objective);
+            continue;
+        }
+        set_costs(&mut program, objective);
+        let solution = program.minimise()?;
+        keep_optimal(&mut program, &solution);
+        values = solution.values;
+    }
+    for (column, cost) in program.columns.iter_mut().zip(money) {
+        column.cost = cost;
+    }
+    let solution = program.minimise()?;
+    Ok(Solved { program, solution })
+}
+
+/// The programme with a price on everything that comes before money, above
+/// what a kWh can save.
+pub(crate) fn with_penalties(program: &LinearProgram, before: &[Objective]) -> LinearProgram {
+    let mut priced = program.clone();
+    let highest = priced.columns.iter().map(|column| column.cost.abs()).fold(1.0, f64::max);
+    for objective in before {
+        let lightest = objective.iter().map(|&(_, weight)| weight).fold(f64::INFINITY, f64::min);
+        for &(column, weight) in objective {
+            priced.columns[column].cost += 10.0 * highest * (weight / lightest.max(1e-9)).min(1e4);
+        }
+    }
+    priced
+}
+
+/// No column of the objective may be more than nothing.
+pub(crate) fn forbid(program: &mut LinearProgram, objective: &Objective) {
+    for &(column, _) in objective {
+        program.columns[column].upper = program.columns[column].lower;
+    }
+}
+
+/// The objective as the costs, and nothing else.
+pub(crate) fn set_costs(program: &mut LinearProgram, objective: &Objective) {
+    for column in &mut program.columns {
+        column.cost = 0.0;
+    }
+    for &(column, weight) in objective {
+        program.columns[column].cost += weight;
+    }
+}
+
+/// Leaves only the optimal values: by complementary slackness, columns and
+/// rows with a price stay at their bounds. No tolerance adds up over the
+/// objectives, as it would with a row for the least value.
+pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) {
+    let scale = program.columns.iter().map(|column| column.cost.abs()).fold(0.0, f64::max);
+    let noise = NOISE * scale.max(1e-12);
+    for (index, column) in program.columns.iter_mut().enumerate() {
+        let price = solution.reduced_costs[index];
+        let value = solution.values[index];
+        if price > noise && value - column.lower <= 1e-7 * column.lower.abs().max(1.0) {
+            column.upper = column.lower;
+        } else if price < -noise && column.upper - value <= 1e-7 * column.upper.abs().max(1.0) {
+            column.lower = column.upper;
+        }
+    }
+    for (row, &price) in program.rows.iter_mut().zip(&solution.duals) {
+        if price > noise && row.lower.is_finite() {
+            row.upper = row.lower;
+        } else if price < -noise && row.upper.is_finite() {
+            row.lower = row.upper;
+        }
+    }
+}
+
+/// An objective at most so much, with a tolerance.
+pub(crate) fn bound_row(objective: &Objective, most: f64) -> Row {
+    let most = most + 1e-9 * most.abs().max(1.0);
+    Row { lower: f64::NEG_INFINITY, upper: most, terms: objective.clone() }
+}

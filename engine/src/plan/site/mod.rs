@@ -1,0 +1,71 @@
+//! Everything behind one meter: vehicles, batteries, sunshine and loads that
+//! share limits, a peak and a tariff.
+//!
+//! # The problem
+//!
+//! Slots `t` of `h_t` hours, cut wherever a price, a forecast, a limit or the
+//! presence of a vehicle changes. The meter imports `g_t` and exports `e_t`
+//! kWh, device i charges `c_it` and gives back `d_it`:
+//!
+//! ```text
+//! minimise    Σ_t (p_t + κ·I_t)·g_t − q_t·e_t                energy and emissions
+//!             + D·(P − P₀) + Σ_k r_k·v_k                     peak and blocks of energy
+//!             + Σ_i,t w_i·d_it − Σ_i V_i·L_iT                wear, worth of what is stored
+//! subject to  g_t − e_t = fixed_t + Σ_i (c_it − d_it)        the meter
+//!             L_it = L_i,t−1 + η_i·c_it − d_it / ζ_i         levels, within their bounds
+//!             c_it ≤ h_t·(a_ij − b_ij·L_it)                  taper
+//!             L_ik ≥ wanted_ik − η_i·s_ik                    wishes, and what is missing
+//!             g_t ≤ h_t·limit_t, |Σ_i∈group (c − d)| ≤ ...   limits, per phase too
+//!             Σ_t∈window g_t ≤ hours·P;  Σ_t g_t = Σ_k v_k   peak and blocks
+//!             c·d = 0,  g·e = 0,  c ∈ {0} ∪ [least, most]    only where it matters
+//! ```
+//!
+//! # Three stages
+//!
+//! 1. Least breach of limits that nobody can hold, then reserves, then the
+//!    least sum of what is missing at deadlines, weighed by priority, and
+//!    among equals the earlier deadlines first.
+//! 2. Least money among those.
+//! 3. Preferences among plans of that money, or up to a budget more.
+//!
+//! The first programme has a price on all that stage 1 looks at. Where it
+//! pays none of it, that solution is the answer to both stages. The first
+//! two lines of binaries enter lazily: the programme without them is a bound,
+//! and where its solution is whole it is the answer.
+//!
+//! # Map
+//!
+//! | File | What it decides |
+//! |---|---|
+//! | `device`, `series`, `problem` | what can be asked |
+//! | `check`, `error` | what makes no sense |
+//! | `grid` | the slots |
+//! | `storage` | vehicles and batteries as one thing; what they can reach alone |
+//! | `model`, `columns`, `limits`, `charges` | columns and rows |
+//! | `lexicographic`, `stages` | one objective after the other; whole numbers |
+//! | `preferences`, `settle` | what decides between equals; nothing burns |
+//! | `books`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
+//! | `planner`, `plan` | the plan |
+//! | `explain` | a reason for each period |
+pub mod certificate;
+pub mod device;
+pub mod error;
+pub mod explain;
+pub mod plan;
+pub mod planner;
+pub mod problem;
+pub mod series;
+
+mod baseline;
+mod books;
+mod charges;
+mod check;
+mod columns;
+mod grid;
+mod lexicographic;
+mod limits;
+mod model;
+mod preferences;
+mod settle;
+mod stages;
+mod storage;

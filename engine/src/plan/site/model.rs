@@ -1,0 +1,332 @@
+//! The site as columns and rows.
+//!
+//! Columns are energies per slot in kWh at the plug, levels in stored kWh,
+//! and what is missing or in breach. A slot in which nothing behind the
+//! meter can feed the grid needs no columns for the meter: the import is the
+//! sum of the devices. All columns have bounds that come from the data, so
+//! no constant stands in for infinity.
+use crate::lp::{Column, LinearProgram, Row};
+use crate::plan::site::device::{Device, Phase};
+use crate::plan::site::grid::Grid;
+use crate::plan::site::problem::SiteRequest;
+use crate::plan::site::storage::Storage;
+use crate::time::instant::micros_of;
+
+/// A column that moves energy of a device in a slot: `weight` times its
+/// value is what the device draws.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flow {
+    pub(crate) device: usize,
+    pub(crate) column: usize,
+    pub(crate) weight: f64,
+}
+
+/// Two columns of which one must be zero.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pair {
+    /// Charging, or importing.
+    pub(crate) first: usize,
+    /// Discharging, or exporting.
+    pub(crate) second: usize,
+    /// Slot in which they meet.
+    pub(crate) slot: usize,
+    /// Position of the storage; `None` for the meter.
+    pub(crate) device: Option<usize>,
+}
+
+/// A column that is zero or at least so much.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Semi {
+    pub(crate) column: usize,
+    pub(crate) least: f64,
+    pub(crate) device: usize,
+}
+
+/// What a row of a limit belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitKind {
+    Import,
+    Export,
+    /// Position of the group, the phase if it is a limit per phase.
+    Group(usize, Option<Phase>),
+}
+
+/// A limit over all slots.
+#[derive(Debug, Clone)]
+pub(crate) struct LimitRows {
+    pub(crate) kind: LimitKind,
+    /// The limit in kW; `None` where there is none.
+    pub(crate) limit_kw: Vec<Option<f64>>,
+    /// Row of the limit, and of the one in the other direction.
+    pub(crate) rows: Vec<[Option<usize>; 2]>,
+    /// Share of each device's power that counts.
+    pub(crate) shares: Vec<f64>,
+    /// Price of a kWh in breach; `None` for a hard limit.
+    pub(crate) breach_price: Option<f64>,
+}
+
+/// A missing kWh: a column, what it weighs, and where it belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Miss {
+    pub(crate) column: usize,
+    /// Energy at the plug per unit of the column.
+    pub(crate) energy: f64,
+    pub(crate) priority: f64,
+    pub(crate) device: usize,
+    /// Position of the goal in its storage; 0 for a load that runs once.
+    pub(crate) goal: usize,
+    /// Number of slots before the deadline.
+    pub(crate) slots: usize,
+    /// Whether it is what a missed deadline leaves over.
+    pub(crate) is_late: bool,
+}
+
+/// Columns of a storage, one per slot of its stay.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StorageColumns {
+    pub(crate) charge: Vec<usize>,
+    pub(crate) discharge: Vec<Option<usize>>,
+}
+
+/// A start of a load that runs once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) device: usize,
+    pub(crate) column: usize,
+}
+
+/// The columns of the meter in a slot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Meter {
+    pub(crate) import: usize,
+    pub(crate) export: usize,
+}
+
+/// A site as a linear programme whose costs are money.
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    pub(crate) grid: Grid,
+    /// What stores energy, by device.
+    pub(crate) storages: Vec<Option<Storage>>,
+    pub(crate) columns: Vec<StorageColumns>,
+    pub(crate) program: LinearProgram,
+    /// Cost that no choice changes.
+    pub(crate) constant: f64,
+    /// Flows of each slot.
+    pub(crate) flows: Vec<Vec<Flow>>,
+    /// Energy of each device and slot that no choice changes.
+    pub(crate) fixed: Vec<Vec<f64>>,
+    pub(crate) meters: Vec<Option<Meter>>,
+    pub(crate) limits: Vec<LimitRows>,
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) semis: Vec<Semi>,
+    pub(crate) starts: Vec<Start>,
+    pub(crate) misses: Vec<Miss>,
+    /// Columns of energy above hard limits.
+    pub(crate) breaches: Vec<usize>,
+    /// Columns below a reserve, with the length of their slot.
+    pub(crate) reserves: Vec<(usize, f64)>,
+    /// Column of the peak in kW.
+    pub(crate) peak: Option<usize>,
+}
+
+impl Model {
+    /// The model of a request. With `goes_on`, what a deadline missed is
+    /// wanted until departure.
+    pub(crate) fn new(request: &SiteRequest, goes_on: bool) -> Self {
+        let grid = Grid::new(request);
+        let (count, slots) = (request.devices.len(), grid.len());
+        let storage = |device: &Device| match device {
+            Device::Vehicle(vehicle) => Some(Storage::of_vehicle(vehicle, &grid, goes_on)),
+            Device::Battery(battery) => Some(Storage::of_battery(battery, &grid)),
+            _ => None,
+        };
+        let storages = request.devices.iter().map(storage).collect();
+        let mut model = Self {
+            storages,
+            columns: vec![StorageColumns::default(); count],
+            program: LinearProgram::default(),
+            constant: 0.0,
+            flows: vec![Vec::new(); slots],
+            fixed: vec![vec![0.0; slots]; count],
+            meters: vec![None; slots],
+            limits: Vec::new(),
+            pairs: Vec::new(),
+            semis: Vec::new(),
+            starts: Vec::new(),
+            misses: Vec::new(),
+            breaches: Vec::new(),
+            reserves: Vec::new(),
+            peak: None,
+            grid,
+        };
+        for (index, device) in request.devices.iter().enumerate() {
+            model.add_device(index, device);
+        }
+        model.add_meters(request);
+        model.add_demand_charge(request);
+        model.add_tiers(request);
+        model.add_limits(request);
+        model
+    }
+
+    pub(crate) fn add_column(&mut self, cost: f64, lower: f64, upper: f64) -> usize {
+        self.program.add_column(Column { cost, lower, upper })
+    }
+
+    pub(crate) fn add_row(&mut self, lower: f64, upper: f64, terms: Vec<(usize, f64)>) -> usize {
+        self.program.rows.push(Row { lower, upper, terms });
+        self.program.rows.len() - 1
+    }
+
+    fn add_device(&mut self, index: usize, device: &Device) {
+        match device {
+            Device::Vehicle(_) | Device::Battery(_) => self.add_storage(index),
+            Device::Solar(solar) => {
+                let powers = self.grid.powers(&solar.forecast);
+                for (slot, power) in powers.into_iter().enumerate() {
+                    let most = power.unwrap_or(0.0) * self.grid.hours[slot];
+                    if !solar.is_curtailable {
+                        self.fixed[index][slot] = -most;
+                    } else if most > 0.0 {
+                        let column = self.add_column(0.0, 0.0, most);
+                        self.flows[slot].push(Flow { device: index, column, weight: -1.0 });
+                    }
+                }
+            }
+            Device::Load(load) => {
+                let powers = self.grid.powers(&load.forecast);
+                for (slot, power) in powers.into_iter().enumerate() {
+                    self.fixed[index][slot] = power.unwrap_or(0.0) * self.grid.hours[slot];
+                }
+            }
+            Device::Shiftable(load) => {
+                let duration = load.duration().num_microseconds().unwrap_or(i64::MAX);
+                let from = load.earliest.map_or(i64::MIN, micros_of);
+                let to = load.latest.map_or(i64::MAX, micros_of);
+                self.add_starts(index, (from, to), duration, load.power.as_kw());
+                let miss = self.add_column(0.0, 0.0, 1.0);
+                let mut terms: Vec<(usize, f64)> = self
+                    .starts
+                    .iter()
+                    .filter(|start| start.device == index)
+                    .map(|start| (start.column, 1.0))
+                    .collect();
+                terms.push((miss, 1.0));
+                self.add_row(1.0, 1.0, terms);
+                let slots = self.grid.ends.partition_point(|&end| end <= to);
+                self.misses.push(Miss {
+                    column: miss,
+                    energy: load.energy().as_kwh(),
+                    priority: load.priority,
+                    device: index,
+                    goal: 0,
+                    slots,
+                    is_late: false,
+                });
+            }
+        }
+    }
+
+    /// One column for each start of a slot from which a run stays inside its
+    /// window and meets no gap.
+    fn add_starts(&mut self, device: usize, window: (i64, i64), duration: i64, power: f64) {
+        for first in 0..self.grid.len() {
+            let at = self.grid.starts[first];
+            let end = at.saturating_add(duration);
+            if at < window.0 || end > window.1 {
+                continue;
+            }
+            let mut covered = Vec::new();
+            let mut reached = at;
+            for slot in first..self.grid.len() {
+                if reached >= end || self.grid.starts[slot] != reached {
+                    break;
+                }
+                let until = self.grid.ends[slot].min(end);
+                covered.push((slot, (until - reached) as f64 / crate::units::MICROS_PER_HOUR));
+                reached = self.grid.ends[slot];
+            }
+            if reached < end {
+                continue;
+            }
+            let column = self.add_column(0.0, 0.0, 1.0);
+            self.starts.push(Start { device, column });
+            for (slot, hours) in covered {
+                self.flows[slot].push(Flow { device, column, weight: power * hours });
+            }
+        }
+    }
+
+    /// Least and most energy that a slot can draw by choice.
+    pub(crate) fn choice(&self, slot: usize, shares: Option<&[f64]>) -> (f64, f64) {
+        let mut range = (0.0, 0.0);
+        for flow in &self.flows[slot] {
+            let share = shares.map_or(1.0, |shares| shares[flow.device]);
+            let most = share * flow.weight * self.program.columns[flow.column].upper;
+            if most < 0.0 { range.0 += most } else { range.1 += most }
+        }
+        range
+    }
+
+    /// Energy of a slot that no choice changes.
+    pub(crate) fn fixed_in(&self, slot: usize, shares: Option<&[f64]>) -> f64 {
+        let share = |device: usize| shares.map_or(1.0, |shares| shares[device]);
+        self.fixed.iter().enumerate().map(|(device, kwh)| share(device) * kwh[slot]).sum()
+    }
+
+    /// Prices of imported energy with its emissions.
+    pub(crate) fn import_price(&self, request: &SiteRequest, slot: usize) -> f64 {
+        let per_kg = request.carbon.as_ref().map_or(0.0, |carbon| carbon.price_per_kg);
+        self.grid.import[slot] + per_kg * self.grid.carbon[slot]
+    }
+
+    fn add_meters(&mut self, request: &SiteRequest) {
+        for slot in 0..self.grid.len() {
+            let fixed = self.fixed_in(slot, None);
+            let (least, most) = self.choice(slot, None);
+            let price = self.import_price(request, slot);
+            if fixed + least >= 0.0 {
+                self.constant += price * fixed;
+                for flow in self.flows[slot].clone() {
+                    self.program.columns[flow.column].cost += price * flow.weight;
+                }
+                continue;
+            }
+            let import = self.add_column(price, 0.0, (fixed + most).max(0.0));
+            let earns = self.grid.export[slot];
+            let export = self.add_column(-earns, 0.0, -(fixed + least));
+            let mut terms = self.draws(slot, None);
+            terms.extend([(import, -1.0), (export, 1.0)]);
+            self.add_row(-fixed, -fixed, terms);
+            self.meters[slot] = Some(Meter { import, export });
+            self.pairs.push(Pair { first: import, second: export, slot, device: None });
+        }
+    }
+
+    /// What the devices draw in a slot, as terms.
+    pub(crate) fn draws(&self, slot: usize, shares: Option<&[f64]>) -> Vec<(usize, f64)> {
+        let share = |device: usize| shares.map_or(1.0, |shares| shares[device]);
+        let flows = self.flows[slot].iter();
+        flows
+            .map(|flow| (flow.column, flow.weight * share(flow.device)))
+            .filter(|&(_, weight)| weight != 0.0)
+            .collect()
+    }
+
+    /// The import of a slot as terms and a constant.
+    pub(crate) fn import_terms(&self, slot: usize) -> (Vec<(usize, f64)>, f64) {
+        match self.meters[slot] {
+            Some(meter) => (vec![(meter.import, 1.0)], 0.0),
+            None => (self.draws(slot, None), self.fixed_in(slot, None)),
+        }
+    }
+
+    /// Most energy that a slot can import.
+    pub(crate) fn most_import(&self, slot: usize) -> f64 {
+        match self.meters[slot] {
+            Some(meter) => self.program.columns[meter.import].upper,
+            None => self.fixed_in(slot, None) + self.choice(slot, None).1,
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! What a site is to do, with everything a caller asks of it.
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::plan::plan::Interval;
+use crate::plan::site::certificate::SiteCertificate;
+use crate::plan::site::device::Phase;
+use crate::units::{Energy, Money, Percent, Power, Price};
+
+/// How the search for a plan ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// Nothing cheaper exists, to the tolerances of the solver.
+    #[serde(rename = "optimal")]
+    Optimal,
+    /// The limit on nodes was reached; the gap says what may be left.
+    #[serde(rename = "limit_reached")]
+    LimitReached,
+    /// The limit on seconds was reached; another run may find another plan.
+    #[serde(rename = "time_reached")]
+    TimeReached,
+}
+
+impl Status {
+    /// The status as a word, the same as in serialised data.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Optimal => "optimal",
+            Self::LimitReached => "limit_reached",
+            Self::TimeReached => "time_reached",
+        }
+    }
+}
+
+/// A period in which nothing changes, with what passes the meter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SiteSlot {
+    /// First instant.
+    pub start: DateTime<Utc>,
+    /// First instant after it.
+    pub end: DateTime<Utc>,
+    /// Price of an imported kWh.
+    #[serde(rename = "import_price_per_kwh")]
+    pub import_price: Price,
+    /// What an exported kWh earns.
+    #[serde(rename = "export_price_per_kwh")]
+    pub export_price: Price,
+    /// Emissions of an imported kWh in kg; zero where none were given.
+    pub carbon_kg_per_kwh: f64,
+    /// Energy from the grid.
+    #[serde(rename = "import_kwh")]
+    pub import: Energy,
+    /// Energy into the grid.
+    #[serde(rename = "export_kwh")]
+    pub export: Energy,
+}
+
+/// Why a wish is not met.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "cause")]
+pub enum Cause {
+    /// The device cannot do it by then, even alone.
+    #[serde(rename = "own_limits")]
+    OwnLimits,
+    /// A limit that it shares was reached.
+    #[serde(rename = "limit")]
+    Limit {
+        /// Name of the limit.
+        name: String,
+        /// Phase of the limit, if it is one per phase.
+        phase: Option<Phase>,
+    },
+    /// Others weigh more, and take what a shared limit leaves.
+    #[serde(rename = "priority")]
+    Priority,
+}
+
+/// What becomes of one wish of a device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WishOutcome {
+    /// The deadline; `None` is the end of the prices or of the stay.
+    pub by: Option<DateTime<Utc>>,
+    /// Energy wanted by then, at the plug.
+    #[serde(rename = "wanted_kwh")]
+    pub wanted: Energy,
+    /// Energy delivered by then, at the plug.
+    #[serde(rename = "delivered_kwh")]
+    pub delivered: Energy,
+    /// Energy missing at the deadline, at the plug.
+    #[serde(rename = "shortfall_kwh")]
+    pub shortfall: Energy,
+    /// When it is reached, late or in time; `None` if never.
+    pub reached_at: Option<DateTime<Utc>>,
+    /// Why it is not met; empty if it is.
+    pub causes: Vec<Cause>,
+}
+
+/// What one device is to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DevicePlan {
+    /// Name of the device.
+    pub name: String,
+    /// Kind of the device, such as `vehicle`.
+    pub kind: String,
+    /// Mean power in each slot: positive draws, negative feeds.
+    #[serde(rename = "power_kw")]
+    pub power: Vec<Power>,
+    /// Highest power that it could draw in each slot; for sunshine the
+    /// highest that it could feed.
+    #[serde(rename = "power_max_kw")]
+    pub power_max: Vec<Power>,
+    /// State of charge at the start of each slot and at the end of the last;
+    /// empty where there is no known battery.
+    #[serde(rename = "soc_percent")]
+    pub soc: Vec<Percent>,
+    /// Periods of one power other than zero, in time order.
+    pub intervals: Vec<Interval>,
+    /// Energy drawn.
+    #[serde(rename = "energy_kwh")]
+    pub energy: Energy,
+    /// Energy fed, as a positive number.
+    #[serde(rename = "fed_kwh")]
+    pub fed: Energy,
+    /// One outcome per wish: energy targets, then states of charge.
+    pub wishes: Vec<WishOutcome>,
+    /// Sum of what is missing at the deadlines.
+    #[serde(rename = "shortfall_kwh")]
+    pub shortfall: Energy,
+}
+
+/// A limit over time: what it allows, what passes, and what more would save.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LimitOutcome {
+    /// `import`, `export`, or the name of the group.
+    pub name: String,
+    /// Phase, if it is a limit per phase.
+    pub phase: Option<Phase>,
+    /// The limit in each slot; `None` where there is none.
+    #[serde(rename = "limit_kw")]
+    pub limit: Vec<Option<Power>>,
+    /// Mean power in each slot; negative where a group feeds.
+    #[serde(rename = "power_kw")]
+    pub power: Vec<Power>,
+    /// What one more kWh through the limit would save, in each slot.
+    #[serde(rename = "shadow_price_per_kwh")]
+    pub shadow_price: Vec<Price>,
+}
+
+/// A slot in which a limit is passed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Breach {
+    /// `import`, `export`, or the name of the group.
+    pub name: String,
+    /// Phase, if it is a limit per phase.
+    pub phase: Option<Phase>,
+    /// First instant of the slot.
+    pub start: DateTime<Utc>,
+    /// First instant after it.
+    pub end: DateTime<Utc>,
+    /// The limit.
+    #[serde(rename = "limit_kw")]
+    pub limit: Power,
+    /// Power above the limit.
+    #[serde(rename = "excess_kw")]
+    pub excess: Power,
+    /// Energy above the limit.
+    #[serde(rename = "excess_kwh")]
+    pub energy: Energy,
+    /// Whether the limit had no price: what cannot move was above it.
+    pub is_hard: bool,
+}
+
+/// The parts of the cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Costs {
+    /// Imported energy at the price curve.
+    pub energy: Money,
+    /// Exported energy; negative where it earns.
+    pub export: Money,
+    /// The peak above what was paid for already.
+    pub demand: Money,
+    /// Surcharges of the blocks of energy.
+    pub tiers: Money,
+    /// Emissions of imported energy, weighted.
+    pub carbon: Money,
+    /// Wear of batteries that give back.
+    pub wear: Money,
+    /// Energy above limits that have a price.
+    pub breach: Money,
+}
+
+impl Costs {
+    /// All parts together.
+    #[must_use]
+    pub fn total(&self) -> Money {
+        let Self { energy, export, demand, tiers, carbon, wear, breach } = *self;
+        energy + export + demand + tiers + carbon + wear + breach
+    }
+}
+
+/// The same devices without a plan: each at full power from the start,
+/// whatever the limits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SiteBaseline {
+    /// Parts of its cost.
+    pub costs: Costs,
+    /// Their sum.
+    pub cost: Money,
+    /// Worth of what is stored at the end.
+    pub stored_value: Money,
+    /// Highest mean power of the import in a slot.
+    #[serde(rename = "import_max_kw")]
+    pub import_max: Power,
+    /// Limits that it passes.
+    pub breaches: Vec<Breach>,
+}
+
+/// The cheapest way to do what a site was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SitePlan {
+    /// The slots, in time order.
+    pub slots: Vec<SiteSlot>,
+    /// One plan per device, in the order of the request.
+    pub devices: Vec<DevicePlan>,
+    /// All limits, those of the meter first.
+    pub limits: Vec<LimitOutcome>,
+    /// Slots in which a limit is passed.
+    pub breaches: Vec<Breach>,
+    /// Parts of the cost.
+    pub costs: Costs,
+    /// Their sum.
+    pub cost: Money,
+    /// Worth of what is stored at the end, not part of the cost.
+    pub stored_value: Money,
+    /// Sum of what is missing at all deadlines.
+    #[serde(rename = "shortfall_kwh")]
+    pub shortfall: Energy,
+    /// Highest mean power of the import over the windows of the demand
+    /// charge, with what was incurred before; `None` without such a charge.
+    #[serde(rename = "peak_kw")]
+    pub peak: Option<Power>,
+    /// Emissions of the imported energy in kg.
+    pub carbon_kg: f64,
+    /// The same devices without a plan.
+    pub baseline: SiteBaseline,
+    /// The proof of the cost.
+    pub certificate: SiteCertificate,
+    /// How the search ended.
+    pub status: Status,
+    /// Whether every run gives this plan: no clock ended the search.
+    pub is_reproducible: bool,
+    /// Time between first and last slot that has no price, in hours.
+    pub unpriced_hours: f64,
+}
+
+impl SitePlan {
+    /// What the baseline costs more, each less the worth of what is stored
+    /// at the end. Negative when the plan costs more, as when it keeps limits
+    /// that the baseline breaks.
+    #[must_use]
+    pub fn savings(&self) -> Money {
+        let baseline = self.baseline.cost - self.baseline.stored_value;
+        baseline - (self.cost - self.stored_value)
+    }
+}

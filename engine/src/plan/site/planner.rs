@@ -1,0 +1,399 @@
+//! From a problem to a plan.
+use chrono::{DateTime, Utc};
+
+use crate::plan::plan::Interval;
+use crate::plan::site::baseline;
+use crate::plan::site::books::{Account, Books, energy, money, name_of, power};
+use crate::plan::site::certificate::SiteCertificate;
+use crate::plan::site::device::Device;
+use crate::plan::site::lexicographic::DUST;
+use crate::plan::site::model::{Miss, Model};
+use crate::plan::site::plan::{
+    Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, Status, WishOutcome,
+};
+use crate::plan::site::problem::{SiteProblem, SiteRequest};
+use crate::plan::site::stages::{self, Answer};
+use crate::plan::site::storage::{Goal, Storage};
+use crate::time::instant::instant_at;
+use crate::units::{Energy, Percent, Power, Price};
+
+/// Plans everything behind one meter: first the least shortfall, then the
+/// least money, then what is preferred.
+///
+/// Limits hold for the mean power of each slot. A limit that nobody can hold
+/// is passed by as little as possible, and named. A wish that cannot be met
+/// is met as far as can be, by priority and then the earlier deadline first;
+/// what is missing and why is in the plan. Nothing charges and discharges, or
+/// imports and exports, at once. Time without a price is not used.
+///
+/// # Example
+///
+/// Two vans on one connection of 11 kW, two hours at 0.10 and 0.30. Each van
+/// wants 10 kWh. The cheap hour holds 11 kWh, and the other 9 kWh cost 2.70:
+///
+/// ```
+/// use slackwater_engine::plan::problem::Target;
+/// use slackwater_engine::plan::site::device::{Device, Vehicle};
+/// use slackwater_engine::plan::site::planner::plan_site;
+/// use slackwater_engine::plan::site::problem::{Limit, SiteProblem, SiteRequest};
+/// use slackwater_engine::plan::site::series::Series;
+/// use slackwater_engine::prices::curve::PriceCurve;
+/// use slackwater_engine::time::horizon::Horizon;
+/// use slackwater_engine::units::{kw, kwh};
+/// # let six = "2026-01-05T18:00:00Z".parse().unwrap();
+/// # let hour = chrono::TimeDelta::hours(1);
+/// let prices = PriceCurve::from_parts(Horizon::steps(six, hour, 2).unwrap(), vec![0.1, 0.3]);
+/// let mut request = SiteRequest::new(prices.unwrap(), six);
+/// for name in ["van 1", "van 2"] {
+///     let mut van = Vehicle::new(name, kw(11.0));
+///     van.targets.push(Target { by: None, energy: kwh(10.0) });
+///     request.devices.push(Device::Vehicle(van));
+/// }
+/// request.import_limit = Some(Limit { power: Series::Constant(kw(11.0)), breach_price: None });
+/// let plan = plan_site(&SiteProblem::new(request)?);
+/// assert!((plan.cost.as_amount() - 3.8).abs() < 1e-9);
+/// assert!((plan.limits[0].shadow_price[0].as_per_kwh() - 0.2).abs() < 1e-9);
+/// assert!(plan.certificate.is_proved());
+/// # Ok::<(), slackwater_engine::plan::site::error::SiteError>(())
+/// ```
+#[must_use]
+pub fn plan_site(problem: &SiteProblem) -> SitePlan {
+    let request = problem.request();
+    let model = Model::new(request, false);
+    let answer = stages::solve(request, &model);
+    if is_all_met(&model, &answer) {
+        return finish(request, &model, &answer);
+    }
+    // What a deadline missed is wanted on until departure.
+    let model = Model::new(request, true);
+    let answer = stages::solve(request, &model);
+    finish(request, &model, &answer)
+}
+
+fn is_all_met(model: &Model, answer: &Answer) -> bool {
+    let own = model.storages.iter().flatten().flat_map(|storage| &storage.goals);
+    let is_met = |miss: &Miss| answer.values[miss.column] * miss.energy <= DUST;
+    own.into_iter().all(|goal| goal.wanted - goal.reachable <= DUST)
+        && model.misses.iter().all(is_met)
+}
+
+fn finish(request: &SiteRequest, model: &Model, answer: &Answer) -> SitePlan {
+    let accounts = accounts(request, model, &answer.values);
+    let books = Books::new(request, model, &accounts);
+    let devices: Vec<DevicePlan> = (0..request.devices.len())
+        .map(|device| device_plan(request, model, &accounts, &books, device))
+        .collect();
+    let cost = books.costs.total();
+    let stored_value = money(books.stored_value);
+    let grid = &model.grid;
+    let slot = |slot: usize| SiteSlot {
+        start: instant_at(grid.starts[slot]),
+        end: instant_at(grid.ends[slot]),
+        import_price: Price::from_per_kwh(grid.import[slot]).unwrap_or_default(),
+        export_price: Price::from_per_kwh(grid.export[slot]).unwrap_or_default(),
+        carbon_kg_per_kwh: grid.carbon[slot],
+        import: energy(books.import[slot]),
+        export: energy(books.export[slot]),
+    };
+    let is_preferring = !request.preferences.is_empty();
+    SitePlan {
+        slots: (0..grid.len()).map(slot).collect(),
+        shortfall: devices.iter().fold(Energy::ZERO, |sum, device| sum + device.shortfall),
+        devices,
+        limits: limits(request, model, &books, &answer.duals),
+        certificate: SiteCertificate {
+            cost: cost - stored_value,
+            bound: money(answer.bound + model.constant),
+            allowance: if is_preferring { request.preference_budget } else { money(0.0) },
+        },
+        breaches: books.breaches,
+        costs: books.costs,
+        cost,
+        stored_value,
+        peak: books.peak.map(power),
+        carbon_kg: books.carbon_kg,
+        baseline: baseline::without_plan(request, model),
+        status: answer.status,
+        is_reproducible: answer.status != Status::TimeReached,
+        unpriced_hours: grid.unpriced as f64 / crate::units::MICROS_PER_HOUR,
+    }
+}
+
+/// The energies of each device, without the solver's dust.
+fn accounts(request: &SiteRequest, model: &Model, values: &[f64]) -> Vec<Account> {
+    let slots = model.grid.len();
+    let clean = |column: usize| {
+        let bounds = &model.program.columns[column];
+        let value = values[column].clamp(bounds.lower, bounds.upper);
+        let near = |bound: f64| (value - bound).abs() <= 1e-9 * bound.abs().max(1.0);
+        if near(bounds.lower) {
+            bounds.lower
+        } else if near(bounds.upper) {
+            bounds.upper
+        } else {
+            value
+        }
+    };
+    let account = |device: usize| {
+        let mut account = Account { drawn: vec![0.0; slots], fed: vec![0.0; slots] };
+        for (slot, &kwh) in model.fixed[device].iter().enumerate() {
+            account.drawn[slot] += kwh.max(0.0);
+            account.fed[slot] += (-kwh).max(0.0);
+        }
+        account
+    };
+    let mut accounts: Vec<Account> = (0..request.devices.len()).map(account).collect();
+    for (slot, flows) in model.flows.iter().enumerate() {
+        for flow in flows {
+            let kwh = clean(flow.column) * flow.weight;
+            let account = &mut accounts[flow.device];
+            if kwh > 0.0 { account.drawn[slot] += kwh } else { account.fed[slot] -= kwh }
+        }
+    }
+    accounts
+}
+
+fn limits(request: &SiteRequest, model: &Model, books: &Books, duals: &[f64]) -> Vec<LimitOutcome> {
+    let both = model.limits.iter().zip(&books.loads);
+    both.map(|(limit, load)| {
+        let (name, phase) = name_of(request, limit.kind);
+        // A higher limit costs less, so its dual is negative.
+        let shadow = |rows: &[Option<usize>; 2]| {
+            let saved: f64 = rows.iter().flatten().map(|&row| (-duals[row]).max(0.0)).sum();
+            Price::from_per_kwh(if saved > 1e-9 { saved } else { 0.0 }).unwrap_or_default()
+        };
+        LimitOutcome {
+            name,
+            phase,
+            limit: limit.limit_kw.iter().map(|kw| kw.map(power)).collect(),
+            power: load.iter().map(|&kw| power(kw)).collect(),
+            shadow_price: limit.rows.iter().map(shadow).collect(),
+        }
+    })
+    .collect()
+}
+
+fn device_plan(
+    request: &SiteRequest,
+    model: &Model,
+    accounts: &[Account],
+    books: &Books,
+    index: usize,
+) -> DevicePlan {
+    let (device, account) = (&request.devices[index], &accounts[index]);
+    let hours = &model.grid.hours;
+    let powers: Vec<Power> =
+        (0..hours.len()).map(|slot| power(account.net(slot) / hours[slot])).collect();
+    let levels =
+        model.storages[index].as_ref().map(|storage| levels(storage, account, hours.len()));
+    let wishes = match (&model.storages[index], &levels) {
+        (Some(storage), Some(levels)) => {
+            storage_wishes(request, model, accounts, books, index, storage, levels)
+        }
+        _ => shiftable_wishes(request, model, account, books, index),
+    };
+    let capacity = model.storages[index].as_ref().and_then(|storage| storage.capacity);
+    let soc = |level: f64| Percent::filled(energy(level), energy(capacity.unwrap_or(0.0)));
+    DevicePlan {
+        name: device.name().to_owned(),
+        kind: device.kind().to_owned(),
+        power_max: power_max(model, index),
+        soc: match (&levels, capacity) {
+            (Some(levels), Some(_)) => levels.iter().map(|&level| soc(level)).collect(),
+            _ => Vec::new(),
+        },
+        intervals: intervals(model, &powers),
+        power: powers,
+        energy: energy(account.drawn.iter().sum()),
+        fed: energy(account.fed.iter().sum()),
+        shortfall: wishes.iter().fold(Energy::ZERO, |sum, wish| sum + wish.shortfall),
+        wishes,
+    }
+}
+
+fn power_max(model: &Model, device: usize) -> Vec<Power> {
+    let most = |slot: usize| {
+        let own = model.flows[slot].iter().filter(|flow| flow.device == device);
+        let sunshine = model.storages[device].is_none();
+        let kwh = own
+            .filter(|flow| sunshine || flow.weight > 0.0)
+            .map(|flow| (model.program.columns[flow.column].upper * flow.weight).abs())
+            .fold(model.fixed[device][slot].abs(), f64::max);
+        power(kwh / model.grid.hours[slot])
+    };
+    (0..model.grid.len()).map(most).collect()
+}
+
+/// Stored energy at the start of each slot and after the last.
+fn levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
+    let mut level = storage.start;
+    let mut levels = vec![level];
+    for slot in 0..slots {
+        level += account.drawn[slot] * storage.efficiency_in;
+        level -= account.fed[slot] / storage.efficiency_out;
+        levels.push(level);
+    }
+    levels
+}
+
+fn intervals(model: &Model, powers: &[Power]) -> Vec<Interval> {
+    let mut intervals: Vec<Interval> = Vec::new();
+    for (slot, &power) in powers.iter().enumerate().filter(|(_, p)| **p != Power::ZERO) {
+        let (start, end) = (instant_at(model.grid.starts[slot]), instant_at(model.grid.ends[slot]));
+        match intervals.last_mut() {
+            Some(last) if last.end == start && is_same(last.power, power) => last.end = end,
+            _ => intervals.push(Interval { start, end, power }),
+        }
+    }
+    intervals
+}
+
+fn is_same(one: Power, other: Power) -> bool {
+    (one.as_kw() - other.as_kw()).abs() <= 1e-9 * one.as_kw().abs().max(1.0)
+}
+
+fn storage_wishes(
+    request: &SiteRequest,
+    model: &Model,
+    accounts: &[Account],
+    books: &Books,
+    device: usize,
+    storage: &Storage,
+    levels: &[f64],
+) -> Vec<WishOutcome> {
+    let outcome = |goal: &Goal| {
+        let at_plug = |level: f64| (level - storage.start) / storage.efficiency_in;
+        let missing = at_plug(goal.wanted) - at_plug(levels[goal.slots]);
+        let missing = if missing > DUST { missing } else { 0.0 };
+        let wanted = at_plug(goal.wanted).max(0.0);
+        let mut causes = Vec::new();
+        if missing > 0.0 && goal.wanted - goal.reachable > DUST {
+            causes.push(Cause::OwnLimits);
+        }
+        let by_others = missing - (goal.wanted - goal.reachable) / storage.efficiency_in;
+        if by_others > DUST {
+            causes.extend(binding_limits(request, model, accounts, books, device, goal.slots));
+        }
+        let outcome = WishOutcome {
+            by: goal.by,
+            wanted: energy(wanted),
+            delivered: energy((wanted - missing).max(0.0)),
+            shortfall: energy(missing),
+            reached_at: reached_at(model, storage, levels, goal.wanted, request.now),
+            causes,
+        };
+        (goal.target, outcome)
+    };
+    let mut wishes: Vec<(Option<usize>, WishOutcome)> =
+        storage.goals.iter().filter(|goal| goal.target.is_some()).map(outcome).collect();
+    wishes.sort_by_key(|(target, _)| *target);
+    wishes.into_iter().map(|(_, wish)| wish).collect()
+}
+
+/// The limits that held a device back before a deadline, and whether others
+/// went first.
+fn binding_limits(
+    request: &SiteRequest,
+    model: &Model,
+    accounts: &[Account],
+    books: &Books,
+    device: usize,
+    slots: usize,
+) -> Vec<Cause> {
+    let Some(storage) = &model.storages[device] else { return Vec::new() };
+    let mut causes = Vec::new();
+    let mut goes_last = false;
+    for (limit, load) in model.limits.iter().zip(&books.loads) {
+        if limit.shares[device] == 0.0 {
+            continue;
+        }
+        let binds = |slot: usize| {
+            let most = limit.limit_kw[slot].unwrap_or(f64::INFINITY);
+            let could = storage.charge_max[slot - storage.stay.start];
+            accounts[device].drawn[slot] < could - DUST && load[slot] >= most - 1e-6 * most.max(1.0)
+        };
+        let held: Vec<usize> =
+            (storage.stay.start..slots.min(storage.stay.end)).filter(|&slot| binds(slot)).collect();
+        if held.is_empty() {
+            continue;
+        }
+        let (name, phase) = name_of(request, limit.kind);
+        causes.push(Cause::Limit { name, phase });
+        goes_last |=
+            model.storages.iter().zip(accounts).zip(&limit.shares).any(|((s, a), &share)| {
+                let weighs_more = s.as_ref().is_some_and(|s| s.priority > storage.priority);
+                weighs_more && share > 0.0 && held.iter().any(|&slot| a.drawn[slot] > DUST)
+            });
+    }
+    if goes_last {
+        causes.push(Cause::Priority);
+    }
+    causes
+}
+
+/// When a level is reached, on a straight line inside of a slot.
+fn reached_at(
+    model: &Model,
+    storage: &Storage,
+    levels: &[f64],
+    wanted: f64,
+    now: DateTime<Utc>,
+) -> Option<DateTime<Utc>> {
+    if storage.start >= wanted - DUST {
+        return Some(now);
+    }
+    let after = levels.iter().position(|&level| level >= wanted - DUST)?;
+    let slot = after.checked_sub(1)?;
+    let share = (wanted - levels[slot]) / (levels[after] - levels[slot]);
+    let (start, end) = (model.grid.starts[slot], model.grid.ends[slot]);
+    let part = ((end - start) as f64 * share.clamp(0.0, 1.0)).round() as i64;
+    Some(instant_at(start + part))
+}
+
+fn shiftable_wishes(
+    request: &SiteRequest,
+    model: &Model,
+    account: &Account,
+    books: &Books,
+    index: usize,
+) -> Vec<WishOutcome> {
+    let Device::Shiftable(load) = &request.devices[index] else { return Vec::new() };
+    let wanted = load.energy().as_kwh();
+    let delivered: f64 = account.drawn.iter().sum();
+    let missing = if wanted - delivered > DUST { wanted - delivered } else { 0.0 };
+    let mut causes = Vec::new();
+    let can_run = |slot: &usize| model.flows[*slot].iter().any(|flow| flow.device == index);
+    if missing > 0.0 {
+        let slots: Vec<usize> = (0..model.grid.len()).filter(can_run).collect();
+        if slots.is_empty() {
+            causes.push(Cause::OwnLimits);
+        }
+        for (limit, loads) in model.limits.iter().zip(&books.loads) {
+            let share = limit.shares[index];
+            let is_short = |&slot: &usize| {
+                let most = limit.limit_kw[slot].unwrap_or(f64::INFINITY);
+                loads[slot] + share * load.power.as_kw() > most
+            };
+            if share > 0.0 && slots.iter().any(is_short) {
+                let (name, phase) = name_of(request, limit.kind);
+                causes.push(Cause::Limit { name, phase });
+            }
+        }
+    }
+    let last = account.drawn.iter().rposition(|&kwh| kwh > 0.0);
+    let first = account.drawn.iter().position(|&kwh| kwh > 0.0);
+    let reached_at = match (first, last) {
+        (Some(first), Some(_)) if missing == 0.0 => {
+            instant_at(model.grid.starts[first]).checked_add_signed(load.duration())
+        }
+        _ => None,
+    };
+    vec![WishOutcome {
+        by: load.latest,
+        wanted: energy(wanted),
+        delivered: energy(delivered.min(wanted)),
+        shortfall: energy(missing),
+        reached_at,
+        causes,
+    }]
+}

@@ -1,0 +1,153 @@
+//! What decides between plans of the same shortfall and of (almost) the same
+//! cost.
+use crate::lp::{Column, LinearProgram, Row};
+use crate::plan::site::charges::add_up;
+use crate::plan::site::device::Device;
+use crate::plan::site::lexicographic::{
+    DUST, Objective, Solved, bound_row, keep_optimal, set_costs,
+};
+use crate::plan::site::model::Model;
+use crate::plan::site::problem::{Preference, SiteRequest};
+
+/// The values that the preferences choose; those of `start` where there are
+/// none, or where the solver finds nothing.
+pub(crate) fn apply(request: &SiteRequest, model: &Model, start: Solved) -> Vec<f64> {
+    let count = model.program.columns.len();
+    let mut values = start.solution.values.clone();
+    values.truncate(count);
+    if request.preferences.is_empty() {
+        return values;
+    }
+    let mut program = within_budget(request, start);
+    keep_directions(model, &mut program, &values);
+    for preference in &request.preferences {
+        let objective = match preference {
+            Preference::Earlier => earlier(model),
+            Preference::Smoother => smoother(model, &mut program),
+            Preference::Fairer => fairer(request, model, &mut program, &values),
+        };
+        if objective.is_empty() {
+            continue;
+        }
+        set_costs(&mut program, &objective);
+        let Ok(solution) = program.minimise() else { return values };
+        keep_optimal(&mut program, &solution);
+        values = solution.values;
+        values.truncate(count);
+    }
+    values
+}
+
+/// The plans that cost the least, or up to the budget more.
+fn within_budget(request: &SiteRequest, start: Solved) -> LinearProgram {
+    let Solved { mut program, solution } = start;
+    let budget = request.preference_budget.as_amount();
+    if budget > 0.0 {
+        let costs = program.columns.iter().enumerate();
+        let money: Objective =
+            costs.filter(|(_, c)| c.cost != 0.0).map(|(index, c)| (index, c.cost)).collect();
+        let cost: f64 = money.iter().map(|&(c, cost)| cost * solution.values[c]).sum();
+        program.rows.push(bound_row(&money, cost + budget));
+    } else {
+        keep_optimal(&mut program, &solution);
+    }
+    program
+}
+
+/// Preferences turn no battery around and switch nothing on or off that has
+/// a least power, so what was exclusive stays so.
+fn keep_directions(model: &Model, program: &mut LinearProgram, values: &[f64]) {
+    for pair in &model.pairs {
+        let idle = if values[pair.second] > values[pair.first] { pair.first } else { pair.second };
+        program.columns[idle].upper = program.columns[idle].lower.max(values[idle].min(0.0));
+    }
+    for semi in &model.semis {
+        let column = &mut program.columns[semi.column];
+        if values[semi.column] <= DUST {
+            column.upper = column.lower.max(0.0);
+        } else {
+            column.lower = column.lower.max(semi.least).min(column.upper);
+        }
+    }
+    for start in &model.starts {
+        let value = values[start.column].round();
+        let column = &mut program.columns[start.column];
+        (column.lower, column.upper) = (value, value);
+    }
+}
+
+/// Hours from the start to each kWh charged.
+fn earlier(model: &Model) -> Objective {
+    let mut objective = Objective::new();
+    let mut after = 0.0;
+    let mut by_slot = Vec::with_capacity(model.grid.len());
+    for hours in &model.grid.hours {
+        by_slot.push(after + hours / 2.0);
+        after += hours;
+    }
+    for (storage, columns) in model.storages.iter().zip(&model.columns) {
+        let Some(storage) = storage else { continue };
+        let slots = storage.stay.clone();
+        objective.extend(columns.charge.iter().zip(slots).map(|(&c, slot)| (c, by_slot[slot])));
+    }
+    objective
+}
+
+/// Steps of the power at the meter from slot to slot, in kW.
+fn smoother(model: &Model, program: &mut LinearProgram) -> Objective {
+    let mut objective = Objective::new();
+    let net = |slot: usize, sign: f64| {
+        let per_kw = sign / model.grid.hours[slot];
+        if let Some(meter) = model.meters[slot] {
+            return (vec![(meter.import, per_kw), (meter.export, -per_kw)], 0.0);
+        }
+        let (terms, fixed) = model.import_terms(slot);
+        let terms = terms.into_iter().map(|(c, weight)| (c, weight * per_kw)).collect::<Vec<_>>();
+        (terms, fixed * per_kw)
+    };
+    for slot in 1..model.grid.len() {
+        let (mut terms, known) = net(slot, 1.0);
+        let (before, known_before) = net(slot - 1, -1.0);
+        terms.extend(before);
+        add_up(&mut terms);
+        let bound = |index: &(usize, f64)| {
+            let column = &program.columns[index.0];
+            index.1.abs() * column.upper.abs().max(column.lower.abs())
+        };
+        let most = terms.iter().map(bound).sum::<f64>() + (known + known_before).abs();
+        let up = program.add_column(Column { cost: 0.0, lower: 0.0, upper: most });
+        let down = program.add_column(Column { cost: 0.0, lower: 0.0, upper: most });
+        terms.extend([(up, -1.0), (down, 1.0)]);
+        let constant = -(known + known_before);
+        program.rows.push(Row { lower: constant, upper: constant, terms });
+        objective.extend([(up, 1.0), (down, 1.0)]);
+    }
+    objective
+}
+
+/// The largest share of a wish that is missed, by priority.
+fn fairer(
+    request: &SiteRequest,
+    model: &Model,
+    program: &mut LinearProgram,
+    values: &[f64],
+) -> Objective {
+    let wishes: Vec<_> = model.misses.iter().filter(|miss| !miss.is_late).collect();
+    if wishes.iter().all(|miss| values[miss.column] * miss.energy <= DUST) {
+        return Objective::new();
+    }
+    let upper = wishes.iter().map(|miss| miss.priority).fold(0.0, f64::max);
+    let most = program.add_column(Column { cost: 0.0, lower: 0.0, upper });
+    for miss in wishes {
+        let wanted = match (&request.devices[miss.device], &model.storages[miss.device]) {
+            (Device::Shiftable(_), _) | (_, None) => 1.0,
+            (_, Some(storage)) => {
+                let goal = &storage.goals[miss.goal];
+                (goal.wanted - storage.start).max(DUST) / storage.efficiency_in
+            }
+        };
+        let terms = vec![(miss.column, miss.priority / wanted), (most, -1.0)];
+        program.rows.push(Row { lower: f64::NEG_INFINITY, upper: 0.0, terms });
+    }
+    vec![(most, 1.0)]
+}

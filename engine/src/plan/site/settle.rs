@@ -1,0 +1,79 @@
+//! Undoes what is exclusive and happens at once only because it costs nothing.
+use crate::plan::site::lexicographic::DUST;
+use crate::plan::site::model::{Flow, Model, Pair};
+
+/// Takes out of the values what charges and discharges, or imports and
+/// exports, in one slot without any use. Returns the pairs of which it does
+/// have a use, because energy is then paid for: those need a binary.
+pub(crate) fn settle(model: &Model, values: &mut [f64]) -> Vec<Pair> {
+    let mut burning = Vec::new();
+    for pair in model.pairs.iter().filter(|pair| pair.device.is_some()) {
+        if !settle_storage(model, values, pair) {
+            burning.push(*pair);
+        }
+    }
+    for pair in model.pairs.iter().filter(|pair| pair.device.is_none()) {
+        let both = values[pair.first].min(values[pair.second]);
+        if both <= 0.0 {
+            continue;
+        }
+        // A kWh that is bought and sold at one price is a kWh left alone.
+        if both <= DUST || model.grid.import[pair.slot] >= model.grid.export[pair.slot] {
+            values[pair.first] -= both;
+            values[pair.second] -= both;
+        } else {
+            burning.push(*pair);
+        }
+    }
+    burning
+}
+
+/// Whether a storage now charges or discharges only.
+fn settle_storage(model: &Model, values: &mut [f64], pair: &Pair) -> bool {
+    let (charge, discharge) = (values[pair.first], values[pair.second]);
+    let Some(storage) = pair.device.and_then(|device| model.storages[device].as_ref()) else {
+        return true;
+    };
+    if charge.min(discharge) <= 0.0 {
+        return true;
+    }
+    let stored = charge * storage.efficiency_in - discharge / storage.efficiency_out;
+    let after = if stored >= 0.0 {
+        (stored / storage.efficiency_in, 0.0)
+    } else {
+        (0.0, -stored * storage.efficiency_out)
+    };
+    let freed = (charge - discharge) - (after.0 - after.1);
+    if charge.min(discharge) > DUST && !give_up(model, values, pair.slot, freed) {
+        return false;
+    }
+    (values[pair.first], values[pair.second]) = after;
+    true
+}
+
+/// Takes energy that is no longer needed from sunshine, or from an import
+/// that costs nothing, or sends it where it earns nothing.
+fn give_up(model: &Model, values: &mut [f64], slot: usize, freed: f64) -> bool {
+    let mut changes = Vec::new();
+    let mut rest = freed;
+    let sunshine = |flow: &&Flow| flow.weight < 0.0 && model.storages[flow.device].is_none();
+    for flow in model.flows[slot].iter().filter(sunshine) {
+        let part = values[flow.column].min(rest);
+        changes.push((flow.column, -part));
+        rest -= part;
+    }
+    if let Some(meter) = model.meters[slot] {
+        let part = values[meter.import].min(rest);
+        if model.grid.import[slot] >= 0.0 {
+            changes.push((meter.import, -part));
+            rest -= part;
+        }
+    }
+    if rest > DUST {
+        return false;
+    }
+    for (column, change) in changes {
+        values[column] += change;
+    }
+    true
+}

@@ -1,0 +1,279 @@
+//! Vehicles and batteries as one thing: a store with a level, power limits
+//! and goals.
+use std::ops::Range;
+
+use chrono::{DateTime, Utc};
+
+use crate::plan::site::device::{StationaryBattery, Vehicle};
+use crate::plan::site::grid::Grid;
+use crate::time::instant::micros_of;
+
+/// A level wanted at the end of a slot.
+#[derive(Debug, Clone)]
+pub(crate) struct Goal {
+    /// Position among the device's targets; energy targets come first.
+    /// `None` for what is still wanted after a missed deadline.
+    pub(crate) target: Option<usize>,
+    /// The deadline as the caller gave it.
+    pub(crate) by: Option<DateTime<Utc>>,
+    /// Number of slots of the site that end by the deadline.
+    pub(crate) slots: usize,
+    /// Level wanted, in stored kWh.
+    pub(crate) wanted: f64,
+    /// The most of it that the device's own limits allow.
+    pub(crate) reachable: f64,
+}
+
+/// A line that bounds the charging power: `at_zero - fall * level`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TaperLine {
+    /// Power in kW at an empty battery.
+    pub(crate) at_zero: f64,
+    /// Fall of the power in kW per stored kWh.
+    pub(crate) fall: f64,
+}
+
+/// A vehicle or battery in stored kWh and in kWh at the plug per slot.
+#[derive(Debug, Clone)]
+pub(crate) struct Storage {
+    /// Slots in which it is there.
+    pub(crate) stay: Range<usize>,
+    /// Most energy charged in each slot of the stay, at the plug.
+    pub(crate) charge_max: Vec<f64>,
+    /// Least energy charged in each slot of the stay in which it charges.
+    pub(crate) charge_min: Vec<f64>,
+    /// Most energy given back in each slot of the stay, at the plug.
+    pub(crate) discharge_max: Vec<f64>,
+    /// Stored energy per energy charged.
+    pub(crate) efficiency_in: f64,
+    /// Energy given back per stored energy.
+    pub(crate) efficiency_out: f64,
+    /// Stored energy on arrival.
+    pub(crate) start: f64,
+    /// Stored energy below which it never falls.
+    pub(crate) floor: f64,
+    /// Most stored energy.
+    pub(crate) ceiling: f64,
+    /// Capacity for percentages; `None` if the battery is not known.
+    pub(crate) capacity: Option<f64>,
+    /// Level wanted as soon as can be.
+    pub(crate) reserve: f64,
+    /// Levels wanted by deadlines, the earliest first.
+    pub(crate) goals: Vec<Goal>,
+    /// Weight of a missing kWh.
+    pub(crate) priority: f64,
+    /// Cost of a kWh given back.
+    pub(crate) wear: f64,
+    /// Worth of a stored kWh at the end of the stay.
+    pub(crate) end_value: f64,
+    /// Bounds on the power that fall with the level.
+    pub(crate) taper: Vec<TaperLine>,
+}
+
+impl Storage {
+    /// A vehicle over the slots of a site. With `goes_on`, what a deadline
+    /// missed is wanted until departure.
+    pub(crate) fn of_vehicle(vehicle: &Vehicle, grid: &Grid, goes_on: bool) -> Self {
+        let (start, capacity, limit, efficiency_in) = levels(vehicle);
+        let from = vehicle.arrival.map_or(i64::MIN, micros_of);
+        let to = vehicle.departure.map_or(i64::MAX, micros_of);
+        let mut goals = goals(vehicle, grid, to, (start, efficiency_in));
+        let wanted = goals.iter().fold(start, |most, goal| most.max(goal.wanted));
+        let reserve = capacity.map_or(0.0, |kwh| vehicle.reserve.as_percent() / 100.0 * kwh);
+        let reserve = if reserve > start { reserve.min(limit.max(start)) } else { 0.0 };
+        let may_fill = vehicle.fill_when_worth
+            || vehicle.discharge.is_some()
+            || vehicle.end_value.as_per_kwh() > 0.0 && capacity.is_some();
+        let ceiling = if may_fill { limit.max(start) } else { wanted.max(reserve) };
+        let mut stay = grid.between(from, to);
+        if !may_fill && !goes_on && reserve == 0.0 {
+            // Nothing is wanted after the last deadline.
+            let last = goals.last().map_or(stay.start, |goal| goal.slots);
+            stay.end = stay.end.min(last).max(stay.start);
+        }
+        if goes_on && goals.last().is_some_and(|goal| goal.slots < stay.end) {
+            let last = Goal { target: None, by: None, slots: stay.end, wanted, reachable: wanted };
+            goals.push(last);
+        }
+        let (discharge_kw, efficiency_out, soc_min, wear) =
+            vehicle.discharge.as_ref().map_or((0.0, 1.0, 0.0, 0.0), |discharge| {
+                let kw = discharge.power_max.as_kw();
+                let (soc_min, wear) = (discharge.soc_min.as_percent(), discharge.wear.as_per_kwh());
+                (kw, discharge.efficiency, soc_min, wear)
+            });
+        let floor = (soc_min / 100.0 * capacity.unwrap_or(0.0)).max(reserve).min(start);
+        let energies = |kw: f64| stay.clone().map(|slot| kw * grid.hours[slot]).collect();
+        let room = (ceiling - start).max(0.0) / efficiency_in;
+        let least: Vec<f64> = energies(vehicle.power_min.as_kw());
+        let mut storage = Self {
+            charge_max: energies(vehicle.power_max.as_kw()),
+            // A need below the least of a slot is a top-off shorter than the slot.
+            charge_min: least.into_iter().map(|kwh| kwh.min(room)).collect(),
+            discharge_max: energies(discharge_kw),
+            stay,
+            efficiency_in,
+            efficiency_out,
+            start,
+            floor,
+            ceiling,
+            capacity,
+            reserve,
+            goals,
+            priority: vehicle.priority,
+            wear,
+            end_value: vehicle.end_value.as_per_kwh(),
+            taper: taper_lines(vehicle, capacity.unwrap_or(0.0)),
+        };
+        storage.end_at_taper();
+        storage.find_reachable(grid);
+        storage
+    }
+
+    /// Where the taper reaches zero, charging ends.
+    fn end_at_taper(&mut self) {
+        let falling = self.taper.iter().filter(|line| line.fall > 0.0);
+        let end = falling.map(|line| line.at_zero / line.fall).fold(f64::INFINITY, f64::min);
+        self.ceiling = self.ceiling.min(end).max(self.start);
+        if self.start >= end {
+            self.taper.clear();
+            self.charge_max.fill(0.0);
+        }
+    }
+
+    /// A battery over the slots of a site.
+    pub(crate) fn of_battery(device: &StationaryBattery, grid: &Grid) -> Self {
+        let capacity = device.battery.capacity.as_kwh();
+        let soc = device.battery.soc.or(device.battery.soc_fallback).unwrap_or_default();
+        let share = |percent: f64| percent / 100.0 * capacity;
+        let start = share(soc.as_percent());
+        let ceiling = share(device.battery.charge_limit.as_percent()).max(start);
+        let stay = 0..grid.len();
+        let energies = |kw: f64| grid.hours.iter().map(|hours| kw * hours).collect();
+        let goal = |soc: f64| Goal {
+            target: Some(0),
+            by: None,
+            slots: grid.len(),
+            wanted: share(soc).min(ceiling),
+            reachable: share(soc).min(ceiling),
+        };
+        let mut storage = Self {
+            charge_max: energies(device.power_max.as_kw()),
+            charge_min: vec![0.0; grid.len()],
+            discharge_max: energies(device.discharge.power_max.as_kw()),
+            stay,
+            efficiency_in: device.battery.efficiency,
+            efficiency_out: device.discharge.efficiency,
+            start,
+            floor: share(device.discharge.soc_min.as_percent()).min(start),
+            ceiling,
+            capacity: Some(capacity),
+            reserve: 0.0,
+            goals: device.soc_end.map(|soc| goal(soc.as_percent())).into_iter().collect(),
+            priority: 1.0,
+            wear: device.discharge.wear.as_per_kwh(),
+            end_value: device.end_value.as_per_kwh(),
+            taper: Vec::new(),
+        };
+        storage.find_reachable(grid);
+        storage
+    }
+
+    /// Whether it can give anything back.
+    pub(crate) fn can_discharge(&self) -> bool {
+        self.discharge_max.iter().any(|&kwh| kwh > 0.0)
+    }
+
+    /// Whether its level must be followed slot by slot. Without discharging,
+    /// reserve or taper, sums up to the deadlines are enough.
+    pub(crate) fn needs_levels(&self) -> bool {
+        self.can_discharge() || self.reserve > 0.0 || !self.taper.is_empty()
+    }
+
+    /// Most energy charged in one slot, from a level on.
+    fn charge_from(&self, level: f64, slot: usize, hours: f64) -> f64 {
+        let room = (self.ceiling - level).max(0.0) / self.efficiency_in;
+        let most = self.charge_max[slot - self.stay.start].min(room);
+        self.taper.iter().fold(most, |most, line| most.min(self.under(*line, level, hours)))
+    }
+
+    /// Most energy under a line that holds for the level at the end of the
+    /// slot: a battery can take it whatever the course of the power inside.
+    fn under(&self, line: TaperLine, level: f64, hours: f64) -> f64 {
+        let power = (line.at_zero - line.fall * level).max(0.0);
+        power * hours / (1.0 + line.fall * self.efficiency_in * hours)
+    }
+
+    /// Levels at full power from arrival: one per slot of the stay.
+    pub(crate) fn levels_at_full_power(&self, grid: &Grid) -> Vec<f64> {
+        let mut level = self.start;
+        self.stay
+            .clone()
+            .map(|slot| {
+                level += self.efficiency_in * self.charge_from(level, slot, grid.hours[slot]);
+                level
+            })
+            .collect()
+    }
+
+    fn find_reachable(&mut self, grid: &Grid) {
+        let levels = self.levels_at_full_power(grid);
+        for goal in &mut self.goals {
+            let slots = goal.slots.clamp(self.stay.start, self.stay.end) - self.stay.start;
+            let most = slots.checked_sub(1).map_or(self.start, |last| levels[last]);
+            goal.reachable = goal.wanted.min(most.max(self.start));
+        }
+    }
+}
+
+/// Stored energy on arrival, capacity, most that is stored, and efficiency.
+fn levels(vehicle: &Vehicle) -> (f64, Option<f64>, f64, f64) {
+    let Some(battery) = &vehicle.battery else { return (0.0, None, f64::INFINITY, 1.0) };
+    let capacity = battery.capacity.as_kwh();
+    let soc = battery.soc.or(battery.soc_fallback).unwrap_or_default();
+    let start = soc.of(battery.capacity).as_kwh();
+    let limit = battery.charge_limit.of(battery.capacity).as_kwh();
+    (start, Some(capacity), limit, battery.efficiency)
+}
+
+fn goals(vehicle: &Vehicle, grid: &Grid, to: i64, (start, efficiency): (f64, f64)) -> Vec<Goal> {
+    let limit = vehicle
+        .battery
+        .as_ref()
+        .map_or(f64::INFINITY, |battery| battery.charge_limit.of(battery.capacity).as_kwh());
+    let energies = vehicle
+        .targets
+        .iter()
+        .map(|target| (target.by, start + efficiency * target.energy.as_kwh()));
+    let socs = vehicle.soc_targets.iter().map(|target| {
+        let level = |battery: &crate::plan::vehicle::Battery| {
+            target.soc.unwrap_or(battery.charge_limit).of(battery.capacity).as_kwh()
+        };
+        (target.by, vehicle.battery.as_ref().map_or(start, level))
+    });
+    let goal = |(index, (by, level)): (usize, (Option<DateTime<Utc>>, f64))| {
+        let end = by.map_or(i64::MAX, micros_of).min(to);
+        let slots = grid.ends.partition_point(|&slot_end| slot_end <= end);
+        // What only charges is above a lower wish for good.
+        let least = if vehicle.discharge.is_some() { 0.0 } else { start };
+        let wanted = level.min(limit).max(least);
+        Goal { target: Some(index), by, slots, wanted, reachable: wanted }
+    };
+    let mut goals: Vec<Goal> = energies.chain(socs).enumerate().map(goal).collect();
+    goals.sort_by_key(|goal| goal.slots);
+    goals
+}
+
+/// The lines through neighbouring points of the taper; the first goes on
+/// below the first point, the last above the last one.
+fn taper_lines(vehicle: &Vehicle, capacity: f64) -> Vec<TaperLine> {
+    let level = |index: usize| vehicle.taper[index].soc.as_percent() / 100.0 * capacity;
+    let power = |index: usize| vehicle.taper[index].power_max.as_kw();
+    if vehicle.taper.len() == 1 {
+        return vec![TaperLine { at_zero: power(0), fall: 0.0 }];
+    }
+    let line = |index: usize| {
+        let fall = (power(index - 1) - power(index)) / (level(index) - level(index - 1));
+        TaperLine { at_zero: power(index) + fall * level(index), fall }
+    };
+    (1..vehicle.taper.len()).map(line).collect()
+}
