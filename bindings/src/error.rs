@@ -14,6 +14,7 @@ use slackwater_engine::plan::document::TimeError;
 use slackwater_engine::plan::problem::RequestError;
 use slackwater_engine::plan::replay::RefusedRequest;
 use slackwater_engine::plan::switching::request::SwitchingError;
+use slackwater_engine::plan::site::error::SiteError;
 use slackwater_engine::plan::vehicle::VehicleError;
 use slackwater_engine::prices::curve::CurveError;
 use slackwater_engine::prices::layers::LayerError;
@@ -81,6 +82,7 @@ refuse!(
     ChangeError,
     DepartureError,
     LayerError,
+    SiteError,
     CivilSeriesError,
     SeriesError,
     PeriodSeriesError,

@@ -14,6 +14,8 @@ mod questions;
 mod saved;
 mod steady;
 mod switching;
+mod site;
+mod site_request;
 mod time;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -52,6 +54,9 @@ mod _engine {
     use crate::switching::{
         Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, SwitchingReason,
         UnmetSwitchingWish, plan_switching,
+    use crate::site::{
+        DevicePlan, SiteBaseline, SiteBreach, SiteCause, SiteCertificate, SiteCosts, SiteLimit,
+        SitePlan, SiteReason, SiteSlot, SiteWish, plan_site,
     };
     #[pymodule_export]
     use crate::time::next_deadline;

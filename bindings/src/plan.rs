@@ -35,6 +35,13 @@ pub(crate) struct Interval {
     power_kw: f64,
 }
 
+impl Interval {
+    pub(crate) fn new(interval: &plan::Interval) -> Self {
+        let plan::Interval { start, end, power } = *interval;
+        Self { start, end, power_kw: power.as_kw() }
+    }
+}
+
 /// A period of constant price that the plan could use, used or not.
 #[pyclass(frozen, get_all, eq, module = "slackwater")]
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +104,7 @@ pub(crate) struct Certificate {
     surplus_price_per_kwh: f64,
 }
 
-macro_rules! repr {
+macro_rules! represent {
     ($($class:ident { $($field:ident),* })*) => {$(
         #[pymethods]
         impl $class {
@@ -111,8 +118,9 @@ macro_rules! repr {
         }
     )*};
 }
+pub(crate) use represent;
 
-repr! {
+represent! {
     Interval { start, end, power_kw }
     PlannedSlot { start, end, price_per_kwh, power_max_kw, energy_kwh }
     TargetOutcome { by, wanted_kwh, delivered_kwh, shortfall_kwh, reached_at }
@@ -328,10 +336,7 @@ impl Plan {
 
     #[getter]
     fn intervals(&self) -> Vec<Interval> {
-        let intervals = self.intended().intervals.iter();
-        intervals
-            .map(|i| Interval { start: i.start, end: i.end, power_kw: i.power.as_kw() })
-            .collect()
+        self.intended().intervals.iter().map(Interval::new).collect()
     }
 
     #[getter]
@@ -503,9 +508,9 @@ where
 }
 
 /// The battery as Python gives it.
-type BatteryTuple = (f64, Option<f64>, Option<f64>, f64, f64);
+pub(crate) type BatteryTuple = (f64, Option<f64>, Option<f64>, f64, f64);
 
-fn battery(given: BatteryTuple) -> Result<Battery, Refused> {
+pub(crate) fn battery(given: BatteryTuple) -> Result<Battery, Refused> {
     let (capacity, soc, fallback, limit, efficiency) = given;
     let percent =
         |value: Option<f64>, name: &str| value.map(Percent::from_percent).transpose().named(name);

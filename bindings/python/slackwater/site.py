@@ -1,0 +1,323 @@
+"""Plans of everything behind one meter: vehicles, batteries, sunshine and loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from slackwater import _engine
+from slackwater import site_html as _html
+from slackwater.site_devices import (
+    Carbon,
+    DemandCharge,
+    Device,
+    Group,
+    PowerOverTime,
+    Tiers,
+    series,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from slackwater._engine import (
+        DevicePlan,
+        SiteBaseline,
+        SiteBreach,
+        SiteCertificate,
+        SiteCosts,
+        SiteLimit,
+        SiteReason,
+        SiteSlot,
+    )
+    from slackwater.prices import Prices
+
+Preference = Literal["earlier", "smoother", "fairer"]
+
+
+class SitePlan:
+    """The cheapest way to do what a site was asked. Cannot be changed.
+
+    An unmet wish and a limit that nobody can hold are in
+    :attr:`shortfall_kwh` and :attr:`breaches`, never an exception.
+    """
+
+    __slots__ = ("_native", "_prices")
+    _native: _engine.SitePlan
+    _prices: Prices
+
+    def __init__(self, native: _engine.SitePlan, prices: Prices) -> None:
+        """Wrap a plan of the engine; plans come from :func:`plan_site`."""
+        object.__setattr__(self, "_native", native)
+        object.__setattr__(self, "_prices", prices)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a plan cannot be changed."""
+        message = f"a SitePlan cannot be changed: {name}"
+        raise AttributeError(message)
+
+    @property
+    def now(self) -> datetime:
+        """First instant that the plan could use, in UTC."""
+        return self._native.now
+
+    @property
+    def currency(self) -> str:
+        """Currency of all amounts."""
+        return self._prices.currency
+
+    @property
+    def cost(self) -> float:
+        """What is paid: the sum of :attr:`costs`."""
+        return self._native.cost
+
+    @property
+    def costs(self) -> SiteCosts:
+        """Energy, export (negative where it earns), demand, tiers, carbon, wear, breach."""
+        return self._native.costs
+
+    @property
+    def stored_value(self) -> float:
+        """Worth of what is stored at the end; not part of the cost."""
+        return self._native.stored_value
+
+    @property
+    def shortfall_kwh(self) -> float:
+        """Sum of what is missing at all deadlines, in kWh at the plug."""
+        return self._native.shortfall_kwh
+
+    @property
+    def slots(self) -> list[SiteSlot]:
+        """Import, export and prices, slot by slot."""
+        return self._native.slots
+
+    @property
+    def devices(self) -> list[DevicePlan]:
+        """What each device is to do, in the order they were given."""
+        return self._native.devices
+
+    def device(self, name: str) -> DevicePlan:
+        """Look up one device by its name.
+
+        Raises:
+            KeyError: There is no device of this name.
+        """
+        for device in self.devices:
+            if device.name == name:
+                return device
+        raise KeyError(name)
+
+    @property
+    def limits(self) -> list[SiteLimit]:
+        """All limits with the power through them and their shadow prices."""
+        return self._native.limits
+
+    @property
+    def breaches(self) -> list[SiteBreach]:
+        """Slots in which a limit is passed, with the kW above it."""
+        return self._native.breaches
+
+    @property
+    def peak_kw(self) -> float | None:
+        """Peak that a demand charge counts; ``None`` without one."""
+        return self._native.peak_kw
+
+    @property
+    def carbon_kg(self) -> float:
+        """Emissions of the imported energy in kg; 0 if no intensity was given."""
+        return self._native.carbon_kg
+
+    @property
+    def baseline(self) -> SiteBaseline:
+        """The same devices without a plan: at full power at once, limits ignored."""
+        return self._native.baseline
+
+    @property
+    def savings(self) -> float:
+        """What the baseline costs more; negative if keeping limits made it dearer."""
+        return self._native.savings
+
+    @property
+    def certificate(self) -> SiteCertificate:
+        """The proof: cost less stored value, bound and gap."""
+        return self._native.certificate
+
+    @property
+    def gap(self) -> float:
+        """The most that a better plan could save."""
+        return self._native.certificate.gap
+
+    @property
+    def status(self) -> str:
+        """``"optimal"``, ``"limit_reached"`` or ``"time_reached"``."""
+        return self._native.status
+
+    @property
+    def is_reproducible(self) -> bool:
+        """Whether every run gives this plan: no clock ended the search."""
+        return self._native.is_reproducible
+
+    @property
+    def unpriced_hours(self) -> float:
+        """Time between the first slot and the last without a price, never used."""
+        return self._native.unpriced_hours
+
+    def explain(self, *, time_zone: str = "UTC") -> list[SiteReason]:
+        """Give a reason for each period in which a device does something.
+
+        Args:
+            time_zone: IANA name of the zone in whose wall clock the sentences
+                speak. The fields themselves are in UTC.
+
+        Raises:
+            InputError: The time zone is unknown.
+        """
+        return self._native.explain(time_zone=time_zone)
+
+    def plot(self, *, time_zone: str = "UTC") -> Figure:
+        """Draw the devices on top of each other, prices, limit and states of charge.
+
+        Args:
+            time_zone: IANA name of the zone of the time axis.
+
+        Raises:
+            ImportError: matplotlib is not installed (``slackwater[plot]``).
+        """
+        from slackwater.site_plot import plot_site  # noqa: PLC0415  matplotlib is an optional extra
+
+        return plot_site(self, time_zone=time_zone)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand one row per device and slot to an Arrow library."""
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything, proof included."""
+        return isinstance(other, SitePlan) and self._native == other._native
+
+    def __hash__(self) -> int:
+        """Hash by cost and shortfall."""
+        return hash((self.cost, self.shortfall_kwh))
+
+    def __repr__(self) -> str:
+        """Tell devices, cost, savings, shortfall and breaches in one line."""
+        parts = [
+            f"{len(self.devices)} devices for {self.cost:.4f} {self.currency}",
+            f"saves {round(self.savings, 4) + 0.0:.4f}",
+        ]
+        if self.shortfall_kwh > 0:
+            parts.append(f"{self.shortfall_kwh:g} kWh short")
+        if self.breaches:
+            parts.append(f"{len(self.breaches)} breaches")
+        proof = "proved optimal" if self.certificate.is_proved else f"gap {self.gap:.3g}"
+        return f"SitePlan({', '.join([*parts, proof])})"
+
+    def _repr_html_(self) -> str:
+        """Draw the plan as small tables for notebooks."""
+        return _html.site(self)
+
+
+def plan_site(
+    prices: Prices,
+    *,
+    now: datetime,
+    devices: Iterable[Device],
+    export_prices: Prices | None = None,
+    until: datetime | None = None,
+    import_limit_kw: PowerOverTime | None = None,
+    import_breach_price_per_kwh: float | None = None,
+    export_limit_kw: PowerOverTime | None = None,
+    export_breach_price_per_kwh: float | None = None,
+    groups: Iterable[Group] = (),
+    demand_charge: DemandCharge | None = None,
+    tiers: Tiers | None = None,
+    co2: Carbon | None = None,
+    prefer: Sequence[Preference] = ("earlier",),
+    preference_budget: float = 0.0,
+    nodes_max: int = 2000,
+    time_max: timedelta | None = None,
+) -> SitePlan:
+    """Plan everything behind one meter.
+
+    First the least shortfall, then the least money, then what is preferred.
+    Limits hold for the mean power of each slot. A wish that cannot be met is
+    met as far as can be: by priority, and among equals the earlier deadline
+    first. A limit that nobody can hold is passed by as little as possible,
+    and named. Nothing charges and discharges, or imports and exports, at
+    once. Time without a price is not used; with ``export_prices``, time
+    without one of the two prices.
+
+    Args:
+        prices: What an imported kWh costs.
+        now: The present, aware: the first instant that is planned.
+        devices: Everything behind the meter.
+        export_prices: What an exported kWh earns; ``None`` earns nothing.
+        until: First instant that is planned no longer.
+        import_limit_kw: Limit on the power from the grid.
+        import_breach_price_per_kwh: Price of each kWh above it; ``None``
+            forbids it.
+        export_limit_kw: Limit on the power into the grid.
+        export_breach_price_per_kwh: Price of each kWh above it.
+        groups: Limits inside the site; a group may be a part of another.
+        demand_charge: Price of the peak.
+        tiers: Blocks of imported energy, each dearer than the one before.
+        co2: Price of emissions.
+        prefer: What decides between plans of one cost, the first one first.
+        preference_budget: What the preferences together may cost.
+        nodes_max: Most nodes of a search, where something is on or off.
+        time_max: Longest search. With it a plan may differ from run to run,
+            and then says so.
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: A number is out of range; names repeat or are not there; a
+            forecast is not known while there is a price; later blocks of
+            energy are cheaper; currencies differ.
+        TypeError: A time has no zone.
+
+    Example:
+        Two vans on one connection of 11 kW, two hours at 0.10 and 0.30. Each
+        van wants 10 kWh. The cheap hour holds 11 kWh; the other 9 cost 2.70:
+
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Prices, Target, Vehicle
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.10, 0.30], currency="EUR")
+        >>> eight = six + timedelta(hours=2)
+        >>> vans = [
+        ...     Vehicle(name, power_max_kw=11, targets=[Target(eight, 10)])
+        ...     for name in ("van 1", "van 2")
+        ... ]
+        >>> plan = plan_site(prices, now=six, devices=vans, import_limit_kw=11)
+        >>> plan
+        SitePlan(2 devices for 3.8000 EUR, saves -1.8000, proved optimal)
+        >>> [round(price, 9) for price in plan.limits[0].shadow_price_per_kwh]
+        [0.2, 0.0]
+        >>> len(plan.baseline.breaches)
+        1
+    """
+    native = _engine.plan_site(
+        prices._native,
+        export_prices=None if export_prices is None else export_prices._native,
+        now=now,
+        until=until,
+        devices=list(devices),
+        groups=list(groups),
+        import_limit=_limit(import_limit_kw, import_breach_price_per_kwh),
+        export_limit=_limit(export_limit_kw, export_breach_price_per_kwh),
+        demand_charge=demand_charge,
+        tiers=tiers,
+        carbon=co2,
+        prefer=list(prefer),
+        preference_budget=preference_budget,
+        nodes_max=nodes_max,
+        time_max=time_max,
+    )
+    return SitePlan(native, prices)
+
+
+def _limit(power: PowerOverTime | None, breach: float | None) -> tuple[object, float | None] | None:
+    return None if power is None else (series(power), breach)

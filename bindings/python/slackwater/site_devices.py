@@ -1,0 +1,399 @@
+"""What can stand behind a meter, and what a site can be charged for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import ClassVar, Literal
+
+from slackwater import _engine
+from slackwater.plan import Battery, SocTarget, Target
+
+Phase = Literal["L1", "L2", "L3"]
+
+PowerOverTime = float | Sequence[float] | Sequence[tuple[datetime, datetime, float]]
+"""A power in kW: one number, one for each slot of the prices, or periods
+``(start, end, power_kw)`` in time order."""
+
+THREE: tuple[Phase, ...] = ("L1", "L2", "L3")
+
+
+def series(power: PowerOverTime) -> object:
+    """A power over time as the native part takes it."""
+    if isinstance(power, int | float):
+        return float(power)
+    # The native part takes lists: what numpy and others hold is copied.
+    return list(power)
+
+
+def _minutes(length: timedelta) -> float:
+    return length / timedelta(minutes=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discharge:
+    """What a vehicle's battery may give back.
+
+    Attributes:
+        power_max_kw: Highest power at the plug, as a positive number.
+        efficiency: Energy at the plug per stored energy.
+        soc_min_percent: State of charge below which nothing is given back.
+        wear_per_kwh: What a kWh given back costs in wear.
+    """
+
+    power_max_kw: float
+    efficiency: float = 1.0
+    soc_min_percent: float = 0.0
+    wear_per_kwh: float = 0.0
+
+
+@dataclass(frozen=True)
+class Vehicle:
+    """A vehicle at the plug from arrival to departure.
+
+    Its power is ``power_max_kw``, or amps times volts times phases.
+
+    Attributes:
+        name: Name, unlike all others of the site.
+        power_max_kw: Highest charging power; or give ``amps``.
+        targets: Wishes by deadlines: ``Target`` in kWh at the plug, counted
+            from arrival, or ``SocTarget`` in percent, which needs ``battery``.
+        battery: Capacity, state of charge, charge limit, efficiency.
+        arrival: When it is plugged in; ``None`` is ``now``.
+        departure: When it leaves; ``None`` is the end of the prices.
+        group: Group whose limit it shares.
+        amps: Highest current of each phase.
+        volts: Voltage between a phase and neutral.
+        phases: Phases that it loads, in equal parts.
+        power_min_kw: Least power while charging: in each slot the mean power
+            is zero or at least this. A need below what a slot takes at this
+            power is a top-off for a part of the slot.
+        reserve_percent: State of charge reached as soon as can be.
+        priority: What a kWh missing weighs against those of others.
+        fill_when_worth: Whether it may charge beyond its targets, up to its
+            charge limit, where that pays.
+        discharge: What it may give back; ``None`` for nothing.
+        end_value_per_kwh: What a stored kWh is worth on departure.
+        taper: Highest power by state of charge, ``(percent, kW)``; it falls,
+            and ever faster. Between the points it is a straight line.
+    """
+
+    name: str
+    power_max_kw: float | None = field(default=None, kw_only=True)
+    targets: Iterable[Target | SocTarget] = field(default=(), kw_only=True)
+    battery: Battery | None = field(default=None, kw_only=True)
+    arrival: datetime | None = field(default=None, kw_only=True)
+    departure: datetime | None = field(default=None, kw_only=True)
+    group: str | None = field(default=None, kw_only=True)
+    amps: float | None = field(default=None, kw_only=True)
+    volts: float = field(default=230.0, kw_only=True)
+    phases: Sequence[Phase] = field(default=THREE, kw_only=True)
+    power_min_kw: float = field(default=0.0, kw_only=True)
+    reserve_percent: float = field(default=0.0, kw_only=True)
+    priority: float = field(default=1.0, kw_only=True)
+    fill_when_worth: bool = field(default=False, kw_only=True)
+    discharge: Discharge | None = field(default=None, kw_only=True)
+    end_value_per_kwh: float = field(default=0.0, kw_only=True)
+    taper: Sequence[tuple[float, float]] = field(default=(), kw_only=True)
+
+    _kind: ClassVar[str] = "vehicle"
+
+    def __post_init__(self) -> None:
+        """Keep the targets, so that an iterator can be read twice."""
+        object.__setattr__(self, "targets", tuple(self.targets))
+
+    @property
+    def _phases(self) -> list[str]:
+        return list(self.phases)
+
+    @property
+    def _current(self) -> tuple[float, float] | None:
+        return None if self.amps is None else (self.amps, self.volts)
+
+    @property
+    def _battery(self) -> tuple[float, float | None, float | None, float, float] | None:
+        return None if self.battery is None else _battery(self.battery)
+
+    @property
+    def _energy_targets(self) -> list[Target]:
+        return [target for target in self.targets if not isinstance(target, SocTarget)]
+
+    @property
+    def _soc_targets(self) -> list[SocTarget]:
+        return [target for target in self.targets if isinstance(target, SocTarget)]
+
+    @property
+    def _taper(self) -> list[tuple[float, float]]:
+        return list(self.taper)
+
+
+def _battery(battery: Battery) -> tuple[float, float | None, float | None, float, float]:
+    return (
+        battery.capacity_kwh,
+        battery.soc_percent,
+        battery.soc_fallback_percent,
+        battery.charge_limit_percent,
+        battery.efficiency,
+    )
+
+
+@dataclass(frozen=True)
+class StationaryBattery:
+    """A battery that stays.
+
+    Attributes:
+        name: Name, unlike all others of the site.
+        capacity_kwh: Usable energy of the full battery.
+        soc_percent: State of charge now.
+        power_max_kw: Highest charging power.
+        discharge_max_kw: Highest power given back; ``None`` is ``power_max_kw``.
+        efficiency: Stored energy per energy charged.
+        discharge_efficiency: Energy given back per stored energy.
+        soc_min_percent: State of charge below which nothing is given back.
+        soc_max_percent: State of charge at which charging ends.
+        soc_end_percent: State of charge wanted when prices end.
+        wear_per_kwh: What a kWh given back costs in wear.
+        end_value_per_kwh: What a stored kWh is worth when prices end.
+        group: Group whose limit it shares.
+        phases: Phases that it loads, in equal parts.
+    """
+
+    name: str
+    capacity_kwh: float = field(kw_only=True)
+    soc_percent: float = field(kw_only=True)
+    power_max_kw: float = field(kw_only=True)
+    discharge_max_kw: float | None = field(default=None, kw_only=True)
+    efficiency: float = field(default=1.0, kw_only=True)
+    discharge_efficiency: float = field(default=1.0, kw_only=True)
+    soc_min_percent: float = field(default=0.0, kw_only=True)
+    soc_max_percent: float = field(default=100.0, kw_only=True)
+    soc_end_percent: float | None = field(default=None, kw_only=True)
+    wear_per_kwh: float = field(default=0.0, kw_only=True)
+    end_value_per_kwh: float = field(default=0.0, kw_only=True)
+    group: str | None = field(default=None, kw_only=True)
+    phases: Sequence[Phase] = field(default=THREE, kw_only=True)
+
+    _kind: ClassVar[str] = "battery"
+
+    @property
+    def _phases(self) -> list[str]:
+        return list(self.phases)
+
+    @property
+    def _battery(self) -> tuple[float, float | None, float | None, float, float]:
+        return (
+            self.capacity_kwh,
+            self.soc_percent,
+            None,
+            self.soc_max_percent,
+            self.efficiency,
+        )
+
+    @property
+    def _discharge(self) -> Discharge:
+        most = self.power_max_kw if self.discharge_max_kw is None else self.discharge_max_kw
+        return Discharge(
+            power_max_kw=most,
+            efficiency=self.discharge_efficiency,
+            soc_min_percent=self.soc_min_percent,
+            wear_per_kwh=self.wear_per_kwh,
+        )
+
+
+@dataclass(frozen=True)
+class Solar:
+    """Sunshine as forecast.
+
+    Attributes:
+        name: Name, unlike all others of the site.
+        power_kw: Power that it yields: one number, one for each slot of the
+            prices, or periods. It must be known wherever there is a price.
+        is_curtailable: Whether it can be turned down.
+        group: Group whose limit it shares.
+        phases: Phases that it feeds, in equal parts.
+    """
+
+    name: str
+    power_kw: PowerOverTime = field(kw_only=True)
+    is_curtailable: bool = field(default=True, kw_only=True)
+    group: str | None = field(default=None, kw_only=True)
+    phases: Sequence[Phase] = field(default=THREE, kw_only=True)
+
+    _kind: ClassVar[str] = "solar"
+
+    @property
+    def _phases(self) -> list[str]:
+        return list(self.phases)
+
+    @property
+    def _power(self) -> object:
+        return series(self.power_kw)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load that nobody can move, as forecast.
+
+    Attributes:
+        name: Name, unlike all others of the site.
+        power_kw: Power that it draws: one number, one for each slot of the
+            prices, or periods. It must be known wherever there is a price.
+        group: Group whose limit it shares.
+        phases: Phases that it loads, in equal parts.
+    """
+
+    name: str
+    power_kw: PowerOverTime = field(kw_only=True)
+    group: str | None = field(default=None, kw_only=True)
+    phases: Sequence[Phase] = field(default=THREE, kw_only=True)
+
+    _kind: ClassVar[str] = "load"
+
+    @property
+    def _phases(self) -> list[str]:
+        return list(self.phases)
+
+    @property
+    def _power(self) -> object:
+        return series(self.power_kw)
+
+
+@dataclass(frozen=True)
+class ShiftableLoad:
+    """A load that runs once, without pause, such as a dishwasher.
+
+    It starts with a slot, or so that it ends at ``latest``.
+
+    Attributes:
+        name: Name, unlike all others of the site.
+        power_kw: Power while it runs.
+        duration: How long it runs.
+        earliest: First instant at which it may start; ``None`` is ``now``.
+        latest: Instant by which it must have ended; ``None`` is the end of
+            the prices.
+        priority: What a kWh not run weighs against what others miss.
+        group: Group whose limit it shares.
+        phases: Phases that it loads, in equal parts.
+    """
+
+    name: str
+    power_kw: float = field(kw_only=True)
+    duration: timedelta = field(kw_only=True)
+    earliest: datetime | None = field(default=None, kw_only=True)
+    latest: datetime | None = field(default=None, kw_only=True)
+    priority: float = field(default=1.0, kw_only=True)
+    group: str | None = field(default=None, kw_only=True)
+    phases: Sequence[Phase] = field(default=THREE, kw_only=True)
+
+    _kind: ClassVar[str] = "shiftable_load"
+
+    @property
+    def _phases(self) -> list[str]:
+        return list(self.phases)
+
+    @property
+    def _duration_minutes(self) -> float:
+        return _minutes(self.duration)
+
+
+Device = Vehicle | StationaryBattery | Solar | Load | ShiftableLoad
+
+
+@dataclass(frozen=True)
+class Group:
+    """Devices that share a limit, such as a fuse. Power counts in either direction.
+
+    Attributes:
+        name: Name, unlike all others of the site.
+        limit_kw: Limit on the power of all phases together.
+        amps: Limit on the current of each phase.
+        volts: Voltage between a phase and neutral.
+        parent: Group that this one is a part of.
+        breach_price_per_kwh: Price of each kWh above the limits; ``None``
+            forbids it.
+    """
+
+    name: str
+    limit_kw: PowerOverTime | None = field(default=None, kw_only=True)
+    amps: float | None = field(default=None, kw_only=True)
+    volts: float = field(default=230.0, kw_only=True)
+    parent: str | None = field(default=None, kw_only=True)
+    breach_price_per_kwh: float | None = field(default=None, kw_only=True)
+
+    @property
+    def _limit(self) -> object:
+        return None if self.limit_kw is None else series(self.limit_kw)
+
+    @property
+    def _current(self) -> tuple[float, float] | None:
+        return None if self.amps is None else (self.amps, self.volts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemandCharge:
+    """A price on the highest mean power of the import over windows of time.
+
+    Attributes:
+        price_per_kw: Price of each kW of the peak above ``peak_kw``.
+        peak_kw: Peak that is paid for already.
+        window: Length of a window, in whole minutes. Windows begin at whole
+            multiples of it since midnight in UTC.
+        window_energy_kwh: Energy imported so far in the window of ``now``.
+        periods: Periods ``(start, end)`` whose import counts; none for all.
+    """
+
+    price_per_kw: float
+    peak_kw: float = 0.0
+    window: timedelta = timedelta(minutes=15)
+    window_energy_kwh: float = 0.0
+    periods: Sequence[tuple[datetime, datetime]] = ()
+
+    @property
+    def _window_minutes(self) -> int:
+        minutes = self.window // timedelta(minutes=1)
+        if minutes * timedelta(minutes=1) != self.window or not 0 < minutes < 2**32:
+            message = f"demand_charge.window is {self.window}; it is whole minutes"
+            raise _engine.InputError(message)
+        return minutes
+
+    @property
+    def _periods(self) -> list[tuple[datetime, datetime]]:
+        return list(self.periods)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tiers:
+    """Blocks of imported energy, each dearer than the one before.
+
+    Attributes:
+        blocks: ``(until_kwh, surcharge_per_kwh)``, the first block first; the
+            last one has ``None`` for its end. The surcharge comes on top of
+            the prices.
+        energy_before_kwh: Energy imported since the count began.
+    """
+
+    blocks: Sequence[tuple[float | None, float]]
+    energy_before_kwh: float = 0.0
+
+    @property
+    def _blocks(self) -> list[tuple[float | None, float]]:
+        return [(until, surcharge) for until, surcharge in self.blocks]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Carbon:
+    """A price on the emissions of imported energy.
+
+    Attributes:
+        price_per_kg: Money per kg of CO2.
+        intensity: Periods ``(start, end, kg_per_kwh)`` in time order. They
+            must cover all time that has a price.
+    """
+
+    price_per_kg: float
+    intensity: Sequence[tuple[datetime, datetime, float]]
+
+    @property
+    def _intensity(self) -> list[tuple[datetime, datetime, float]]:
+        return list(self.intensity)

@@ -1,0 +1,409 @@
+//! A site as Python describes it, on its way to the engine.
+use chrono::TimeDelta;
+use pyo3::prelude::*;
+use slackwater_engine::plan::problem::Target;
+use slackwater_engine::plan::site::device::{
+    Device, Discharge, Load, Phase, ShiftableLoad, Solar, StationaryBattery, TaperPoint, Vehicle,
+    power_of,
+};
+use slackwater_engine::plan::site::problem::{
+    Carbon, CarbonSlot, DemandCharge, Effort, Group, Limit, Period, Preference, SiteRequest, Tier,
+    Tiers,
+};
+use slackwater_engine::plan::site::series::{PowerPeriod, Series};
+use slackwater_engine::plan::vehicle::SocTarget;
+use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
+
+use crate::error::{Named, Refused};
+use crate::plan::{BatteryTuple, battery};
+use crate::prices::Prices;
+use crate::time::Instant;
+
+/// A number, a number per price slot, or periods.
+#[derive(FromPyObject)]
+pub(crate) enum SeriesArgument {
+    Constant(f64),
+    PerSlot(Vec<f64>),
+    Periods(Vec<(Instant, Instant, f64)>),
+}
+
+/// A limit and the price of a breach.
+pub(crate) type LimitArgument = (SeriesArgument, Option<f64>);
+
+/// A current, its voltage and its phases.
+type Current = (f64, f64);
+
+#[derive(FromPyObject)]
+pub(crate) struct DischargeArgument {
+    power_max_kw: f64,
+    efficiency: f64,
+    soc_min_percent: f64,
+    wear_per_kwh: f64,
+}
+
+#[derive(FromPyObject)]
+pub(crate) struct VehicleArgument {
+    name: String,
+    group: Option<String>,
+    power_max_kw: Option<f64>,
+    #[pyo3(attribute("_current"))]
+    current: Option<Current>,
+    power_min_kw: f64,
+    #[pyo3(attribute("_phases"))]
+    phases: Vec<String>,
+    arrival: Option<Instant>,
+    departure: Option<Instant>,
+    #[pyo3(attribute("_battery"))]
+    battery: Option<BatteryTuple>,
+    #[pyo3(attribute("_energy_targets"))]
+    energy_targets: Vec<(Option<Instant>, f64)>,
+    #[pyo3(attribute("_soc_targets"))]
+    soc_targets: Vec<(Option<Instant>, Option<f64>)>,
+    reserve_percent: f64,
+    priority: f64,
+    fill_when_worth: bool,
+    discharge: Option<DischargeArgument>,
+    end_value_per_kwh: f64,
+    #[pyo3(attribute("_taper"))]
+    taper: Vec<(f64, f64)>,
+}
+
+#[derive(FromPyObject)]
+pub(crate) struct BatteryArgument {
+    name: String,
+    group: Option<String>,
+    #[pyo3(attribute("_phases"))]
+    phases: Vec<String>,
+    power_max_kw: f64,
+    #[pyo3(attribute("_battery"))]
+    battery: BatteryTuple,
+    #[pyo3(attribute("_discharge"))]
+    discharge: DischargeArgument,
+    soc_end_percent: Option<f64>,
+    end_value_per_kwh: f64,
+}
+
+#[derive(FromPyObject)]
+pub(crate) struct SolarArgument {
+    name: String,
+    group: Option<String>,
+    #[pyo3(attribute("_phases"))]
+    phases: Vec<String>,
+    #[pyo3(attribute("_power"))]
+    power: SeriesArgument,
+    is_curtailable: bool,
+}
+
+#[derive(FromPyObject)]
+pub(crate) struct LoadArgument {
+    name: String,
+    group: Option<String>,
+    #[pyo3(attribute("_phases"))]
+    phases: Vec<String>,
+    #[pyo3(attribute("_power"))]
+    power: SeriesArgument,
+}
+
+#[derive(FromPyObject)]
+pub(crate) struct ShiftableArgument {
+    name: String,
+    group: Option<String>,
+    #[pyo3(attribute("_phases"))]
+    phases: Vec<String>,
+    power_kw: f64,
+    #[pyo3(attribute("_duration_minutes"))]
+    duration_minutes: f64,
+    earliest: Option<Instant>,
+    latest: Option<Instant>,
+    priority: f64,
+}
+
+/// Any device; `_kind` tells which, so that a mistake in one is not reported
+/// as being none of the others.
+pub(crate) enum DeviceArgument {
+    Vehicle(VehicleArgument),
+    Battery(BatteryArgument),
+    Solar(SolarArgument),
+    Load(LoadArgument),
+    Shiftable(ShiftableArgument),
+}
+
+impl<'py> FromPyObject<'_, 'py> for DeviceArgument {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let kind: String = value.getattr("_kind")?.extract()?;
+        Ok(match kind.as_str() {
+            "vehicle" => Self::Vehicle(value.extract()?),
+            "battery" => Self::Battery(value.extract()?),
+            "solar" => Self::Solar(value.extract()?),
+            "load" => Self::Load(value.extract()?),
+            _ => Self::Shiftable(value.extract()?),
+        })
+    }
+}
+
+#[derive(FromPyObject)]
+pub(crate) struct GroupArgument {
+    name: String,
+    parent: Option<String>,
+    #[pyo3(attribute("_limit"))]
+    limit: Option<SeriesArgument>,
+    #[pyo3(attribute("_current"))]
+    current: Option<Current>,
+    breach_price_per_kwh: Option<f64>,
+}
+
+#[derive(FromPyObject)]
+pub(crate) struct DemandChargeArgument {
+    price_per_kw: f64,
+    peak_kw: f64,
+    #[pyo3(attribute("_window_minutes"))]
+    window_minutes: u32,
+    window_energy_kwh: f64,
+    #[pyo3(attribute("_periods"))]
+    periods: Vec<(Instant, Instant)>,
+}
+
+#[derive(FromPyObject)]
+pub(crate) struct TiersArgument {
+    #[pyo3(attribute("_blocks"))]
+    blocks: Vec<(Option<f64>, f64)>,
+    energy_before_kwh: f64,
+}
+
+#[derive(FromPyObject)]
+pub(crate) struct CarbonArgument {
+    price_per_kg: f64,
+    #[pyo3(attribute("_intensity"))]
+    intensity: Vec<(Instant, Instant, f64)>,
+}
+
+fn power(kw: f64, name: &str) -> Result<Power, Refused> {
+    Power::from_kw(kw).named(name)
+}
+
+fn price(per_kwh: f64, name: &str) -> Result<Price, Refused> {
+    Price::from_per_kwh(per_kwh).named(name)
+}
+
+fn percent(value: f64, name: &str) -> Result<Percent, Refused> {
+    Percent::from_percent(value).named(name)
+}
+
+fn phases(names: &[String]) -> Result<Vec<Phase>, Refused> {
+    let phase = |name: &String| match name.to_ascii_lowercase().as_str() {
+        "l1" => Ok(Phase::L1),
+        "l2" => Ok(Phase::L2),
+        "l3" => Ok(Phase::L3),
+        _ => Err(Refused::Input(format!("phases: {name:?} is none of \"L1\", \"L2\", \"L3\""))),
+    };
+    names.iter().map(phase).collect()
+}
+
+fn series(given: SeriesArgument, name: &str) -> Result<Series, Refused> {
+    Ok(match given {
+        SeriesArgument::Constant(kw) => Series::Constant(power(kw, name)?),
+        SeriesArgument::PerSlot(kws) => {
+            Series::PerSlot(kws.into_iter().map(|kw| power(kw, name)).collect::<Result<_, _>>()?)
+        }
+        SeriesArgument::Periods(periods) => {
+            let period = |(start, end, kw): (Instant, Instant, f64)| {
+                Ok(PowerPeriod { start: start.0, end: end.0, power: power(kw, name)? })
+            };
+            Series::Periods(periods.into_iter().map(period).collect::<Result<_, Refused>>()?)
+        }
+    })
+}
+
+fn limit(given: LimitArgument, name: &str) -> Result<Limit, Refused> {
+    let breach_price = given.1.map(|per_kwh| price(per_kwh, name)).transpose()?;
+    Ok(Limit { power: series(given.0, name)?, breach_price })
+}
+
+fn discharge(given: &DischargeArgument) -> Result<Discharge, Refused> {
+    Ok(Discharge {
+        power_max: power(given.power_max_kw, "discharge.power_max_kw")?,
+        efficiency: given.efficiency,
+        soc_min: percent(given.soc_min_percent, "discharge.soc_min_percent")?,
+        wear: price(given.wear_per_kwh, "discharge.wear_per_kwh")?,
+    })
+}
+
+impl VehicleArgument {
+    fn into_device(self) -> Result<Device, Refused> {
+        let phases = phases(&self.phases)?;
+        let kw = match (self.power_max_kw, self.current) {
+            (Some(kw), _) => kw,
+            (None, Some((amps, volts))) => power_of(amps, volts, phases.len()),
+            (None, None) => {
+                return Err(Refused::Input(format!(
+                    "{}: give power_max_kw, or amps and phases",
+                    self.name
+                )));
+            }
+        };
+        let target = |(by, kwh): (Option<Instant>, f64)| {
+            let energy = Energy::from_kwh(kwh).named("targets.energy_kwh")?;
+            Ok::<_, Refused>(Target { by: by.map(|by| by.0), energy })
+        };
+        let soc_target = |(by, soc): (Option<Instant>, Option<f64>)| {
+            let soc = soc.map(|soc| percent(soc, "targets.soc_percent")).transpose()?;
+            Ok::<_, Refused>(SocTarget { by: by.map(|by| by.0), soc })
+        };
+        let point = |(soc, kw): (f64, f64)| {
+            let (soc, power_max) = (percent(soc, "taper")?, power(kw, "taper")?);
+            Ok::<_, Refused>(TaperPoint { soc, power_max })
+        };
+        Ok(Device::Vehicle(Vehicle {
+            power_max: power(kw, "power_max_kw")?,
+            power_min: power(self.power_min_kw, "power_min_kw")?,
+            name: self.name,
+            group: self.group,
+            phases,
+            arrival: self.arrival.map(|at| at.0),
+            departure: self.departure.map(|at| at.0),
+            battery: self.battery.map(battery).transpose()?,
+            targets: self.energy_targets.into_iter().map(target).collect::<Result<_, _>>()?,
+            soc_targets: self.soc_targets.into_iter().map(soc_target).collect::<Result<_, _>>()?,
+            reserve: percent(self.reserve_percent, "reserve_percent")?,
+            priority: self.priority,
+            fill_when_worth: self.fill_when_worth,
+            discharge: self.discharge.as_ref().map(discharge).transpose()?,
+            end_value: price(self.end_value_per_kwh, "end_value_per_kwh")?,
+            taper: self.taper.into_iter().map(point).collect::<Result<_, _>>()?,
+        }))
+    }
+}
+
+fn device(given: DeviceArgument) -> Result<Device, Refused> {
+    Ok(match given {
+        DeviceArgument::Vehicle(given) => return given.into_device(),
+        DeviceArgument::Battery(given) => Device::Battery(StationaryBattery {
+            name: given.name,
+            group: given.group,
+            phases: phases(&given.phases)?,
+            power_max: power(given.power_max_kw, "power_max_kw")?,
+            battery: battery(given.battery)?,
+            discharge: discharge(&given.discharge)?,
+            soc_end: given
+                .soc_end_percent
+                .map(|soc| percent(soc, "soc_end_percent"))
+                .transpose()?,
+            end_value: price(given.end_value_per_kwh, "end_value_per_kwh")?,
+        }),
+        DeviceArgument::Solar(given) => Device::Solar(Solar {
+            forecast: series(given.power, &given.name)?,
+            name: given.name,
+            group: given.group,
+            phases: phases(&given.phases)?,
+            is_curtailable: given.is_curtailable,
+        }),
+        DeviceArgument::Load(given) => Device::Load(Load {
+            forecast: series(given.power, &given.name)?,
+            name: given.name,
+            group: given.group,
+            phases: phases(&given.phases)?,
+        }),
+        DeviceArgument::Shiftable(given) => Device::Shiftable(ShiftableLoad {
+            name: given.name,
+            group: given.group,
+            phases: phases(&given.phases)?,
+            power: power(given.power_kw, "power_kw")?,
+            duration_minutes: given.duration_minutes,
+            earliest: given.earliest.map(|at| at.0),
+            latest: given.latest.map(|at| at.0),
+            priority: given.priority,
+        }),
+    })
+}
+
+fn group(given: GroupArgument) -> Result<Group, Refused> {
+    let breach = given.breach_price_per_kwh;
+    let whole = given.limit.map(|series| limit((series, breach), &given.name)).transpose()?;
+    let per_phase = |(amps, volts): Current| {
+        let series = SeriesArgument::Constant(power_of(amps, volts, 1));
+        limit((series, breach), &given.name)
+    };
+    let phase_limit = given.current.map(per_phase).transpose()?;
+    Ok(Group { limit: whole, phase_limit, name: given.name, parent: given.parent })
+}
+
+fn demand_charge(given: DemandChargeArgument) -> Result<DemandCharge, Refused> {
+    let periods = given.periods.into_iter();
+    Ok(DemandCharge {
+        price_per_kw: given.price_per_kw,
+        peak: power(given.peak_kw, "demand_charge.peak_kw")?,
+        window_minutes: given.window_minutes,
+        window_energy: Energy::from_kwh(given.window_energy_kwh)
+            .named("demand_charge.window_energy_kwh")?,
+        periods: periods.map(|(start, end)| Period { start: start.0, end: end.0 }).collect(),
+    })
+}
+
+fn tiers(given: TiersArgument) -> Result<Tiers, Refused> {
+    let tier = |(until, surcharge): (Option<f64>, f64)| {
+        let until = until.map(Energy::from_kwh).transpose().named("tiers.until_kwh")?;
+        Ok::<_, Refused>(Tier { until, surcharge: price(surcharge, "tiers.surcharge_per_kwh")? })
+    };
+    let before = Energy::from_kwh(given.energy_before_kwh).named("tiers.energy_before_kwh")?;
+    let blocks = given.blocks.into_iter().map(tier).collect::<Result<_, _>>()?;
+    Ok(Tiers { blocks, energy_before: before })
+}
+
+fn carbon(given: CarbonArgument) -> Carbon {
+    let slot = |(start, end, kg_per_kwh): (Instant, Instant, f64)| CarbonSlot {
+        start: start.0,
+        end: end.0,
+        kg_per_kwh,
+    };
+    let intensity = given.intensity.into_iter().map(slot).collect();
+    Carbon { price_per_kg: given.price_per_kg, intensity }
+}
+
+fn preference(name: &str) -> Result<Preference, Refused> {
+    match name {
+        "earlier" => Ok(Preference::Earlier),
+        "smoother" => Ok(Preference::Smoother),
+        "fairer" => Ok(Preference::Fairer),
+        other => Err(Refused::Input(format!(
+            "prefer holds {other:?}; it holds \"earlier\", \"smoother\" or \"fairer\""
+        ))),
+    }
+}
+
+/// The request from its parts.
+pub(crate) fn request(
+    (prices, export_prices): (&Prices, Option<&Prices>),
+    (now, until): (Instant, Option<Instant>),
+    (devices, groups): (Vec<DeviceArgument>, Vec<GroupArgument>),
+    (import_limit, export_limit): (Option<LimitArgument>, Option<LimitArgument>),
+    (demand, blocks, emissions): (
+        Option<DemandChargeArgument>,
+        Option<TiersArgument>,
+        Option<CarbonArgument>,
+    ),
+    (prefer, budget): (Vec<String>, f64),
+    (nodes_max, time_max): (u32, Option<TimeDelta>),
+) -> Result<SiteRequest, Refused> {
+    if let Some(other) = export_prices.filter(|other| other.currency() != prices.currency()) {
+        let (mine, theirs) = (prices.currency(), other.currency());
+        return Err(Refused::Input(format!("prices are in {mine}, export_prices in {theirs}")));
+    }
+    Ok(SiteRequest {
+        import_prices: prices.curve.clone(),
+        export_prices: export_prices.map(|prices| prices.curve.clone()),
+        now: now.0,
+        until: until.map(|until| until.0),
+        devices: devices.into_iter().map(device).collect::<Result<_, _>>()?,
+        groups: groups.into_iter().map(group).collect::<Result<_, _>>()?,
+        import_limit: import_limit.map(|given| limit(given, "import_limit_kw")).transpose()?,
+        export_limit: export_limit.map(|given| limit(given, "export_limit_kw")).transpose()?,
+        demand_charge: demand.map(demand_charge).transpose()?,
+        tiers: blocks.map(tiers).transpose()?,
+        carbon: emissions.map(carbon),
+        preferences: prefer.iter().map(|name| preference(name)).collect::<Result<_, _>>()?,
+        preference_budget: Money::from_amount(budget).named("preference_budget")?,
+        effort: Effort { nodes_max, seconds_max: time_max.map(TimeDelta::as_seconds_f64) },
+    })
+}
