@@ -12,10 +12,10 @@ mod prices;
 mod provenance;
 mod questions;
 mod saved;
-mod steady;
-mod switching;
 mod site;
 mod site_request;
+mod steady;
+mod switching;
 mod time;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -49,14 +49,16 @@ mod _engine {
     #[pymodule_export]
     use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
     #[pymodule_export]
+    use crate::site::{
+        DevicePlan, SiteBaseline, SiteBreach, SiteCause, SiteCertificate, SiteCosts, SiteLimit,
+        SitePlan, SiteReason, SiteSlot, SiteWish, plan_site,
+    };
+    #[pymodule_export]
     use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
     #[pymodule_export]
     use crate::switching::{
         Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, SwitchingReason,
         UnmetSwitchingWish, plan_switching,
-    use crate::site::{
-        DevicePlan, SiteBaseline, SiteBreach, SiteCause, SiteCertificate, SiteCosts, SiteLimit,
-        SitePlan, SiteReason, SiteSlot, SiteWish, plan_site,
     };
     #[pymodule_export]
     use crate::time::next_deadline;

@@ -210,6 +210,55 @@ def plan_switching(given: Json) -> Json:
         "sessions": len(plan.sessions),
         "shortfallKwh": plan.shortfall_kwh,
         "unmet": [wish.wish for wish in plan.unmet],
+def plan_site(given: Json) -> Json:
+    """Call ``plan_site``; what is not given is not there."""
+    prices = prices_of(given["prices"])
+    slots = [(instant(s["from"]), instant(s["to"])) for s in given["prices"]]
+    devices: list[sw.site_devices.Device] = [
+        sw.Vehicle(
+            vehicle["name"],
+            power_max_kw=vehicle["kw"],
+            targets=[
+                sw.Target(instant(vehicle["by"]) if vehicle["by"] else None, vehicle["energyKwh"])
+            ],
+            priority=vehicle["priority"],
+        )
+        for vehicle in given["vehicles"]
+    ]
+    if "loadKw" in given:
+        devices.append(sw.Load("load", power_kw=given["loadKw"]))
+    if "solarKw" in given:
+        devices.append(sw.Solar("solar", power_kw=given["solarKw"]))
+    export = None
+    if "export" in given:
+        pairs = zip(slots, given["export"], strict=True)
+        export = sw.Prices.from_slots([(*slot, price) for slot, price in pairs], currency="EUR")
+    demand = None
+    if "peakPrice" in given:
+        demand = sw.DemandCharge(
+            price_per_kw=given["peakPrice"], peak_kw=given["peakPaidKw"], window=timedelta(hours=1)
+        )
+    carbon = None
+    if "carbon" in given:
+        pairs = zip(slots, given["carbon"], strict=True)
+        steps = [(*slot, kg) for slot, kg in pairs]
+        carbon = sw.Carbon(price_per_kg=given["carbonPrice"], intensity=steps)
+    plan = sw.plan_site(
+        prices,
+        now=instant(given["now"]),
+        devices=devices,
+        export_prices=export,
+        import_limit_kw=given.get("limitKw"),
+        demand_charge=demand,
+        tiers=sw.Tiers(blocks=given["tiers"]) if "tiers" in given else None,
+        co2=carbon,
+    )
+    return {
+        "cost": plan.cost,
+        "shortfallKwh": [device.shortfall_kwh for device in plan.devices],
+        "importKwh": [slot.import_kwh for slot in plan.slots],
+        "breachKw": [breach.excess_kw for breach in plan.breaches],
+        "shadowPrice": [price for limit in plan.limits for price in limit.shadow_price_per_kwh],
     }
 
 
@@ -222,6 +271,7 @@ CALLS: dict[str, Call] = {
     "plan.whatIf": plan_what_if,
     "plan.charger": plan_charger,
     "plan.switching": plan_switching,
+    "site.plan": plan_site,
     "plan.vehicle": plan_vehicle,
 }
 

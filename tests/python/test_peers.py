@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from peers import agree, lp, measure, numpy_batch, ours, problem, report, results
+from peers import agree, depot, lp, measure, numpy_batch, ours, problem, report, results
 from peers.agree import DisagreementError
 from peers.machine import Machine
 from peers.numpy_batch import Columns, OwnKernel, Precision, SharedKernel
@@ -207,14 +207,22 @@ def test_the_page_says_which_goals_are_reached(tmp_path: Path) -> None:
 
     goals = page.partition("## Goals")[2].partition("\n## ")[0]
     verdicts = [row.split(" | ")[3] for row in goals.splitlines() if row.startswith("| ")][2:]
-    compact, dense, own, arrow, peak, call, highspy, lean, numpy, slot_rows = verdicts
+    compact, dense, own, arrow, peak, call, highspy, lean, numpy, slot_rows, *sites = verdicts
     assert (compact, peak, lean, numpy) == ("yes",) * 4, "600 us and 9 us against one"
     assert (dense, own, call, highspy) == ("not measured",) * 4
     assert arrow == "**no**", "1.7 M/s of 3"
     assert slot_rows == "**no**", "5 us against one"
+    assert sites == ["not measured"] * 2
     assert "10 M/s" in page
     assert "2026-01-31" in page
     assert "FlexMeasures: no network" in page
+
+
+def test_a_site_costs_what_highs_says() -> None:
+    fleet = depot.fleet(4, seed=1)
+    limits, most = depot.limits_of(fleet), depot.limit_kwh(fleet)
+    expected = lp.plan_depot(fleet.prices, limits, fleet.energy_kwh, most)
+    assert depot.plan(ours.prices(fleet), depot.vehicles_of(fleet)) == pytest.approx(expected)
 
 
 def test_a_plan_over_every_slot() -> None:

@@ -7,9 +7,9 @@ from slackwater.typing import ArrowTable
 __all__ = [
     "Certificate",
     "DepartureOutcome",
+    "DevicePlan",
     "Difference",
     "EnergyAtRisk",
-    "DevicePlan",
     "InputError",
     "InsuranceFrontier",
     "InsurancePoint",
@@ -22,14 +22,7 @@ __all__ = [
     "Reason",
     "Replay",
     "Requirement",
-    "SocPoint",
-    "SourceShare",
-    "Stability",
     "Session",
-    "SwitchingCertificate",
-    "SwitchingInterval",
-    "SwitchingPlan",
-    "SwitchingReason",
     "SiteBaseline",
     "SiteBreach",
     "SiteCause",
@@ -40,6 +33,13 @@ __all__ = [
     "SiteReason",
     "SiteSlot",
     "SiteWish",
+    "SocPoint",
+    "SourceShare",
+    "Stability",
+    "SwitchingCertificate",
+    "SwitchingInterval",
+    "SwitchingPlan",
+    "SwitchingReason",
     "Table",
     "TargetOutcome",
     "UnmetSwitchingWish",
@@ -55,8 +55,8 @@ __all__ = [
     "plan_diff",
     "plan_duration",
     "plan_from_json",
-    "plan_switching",
     "plan_site",
+    "plan_switching",
     "plan_vehicle",
     "prices_from_civil_rows",
     "prices_from_instant_rows",
@@ -183,6 +183,7 @@ class Difference:
     def before(self) -> bool | float | str | None: ...
     @property
     def after(self) -> bool | float | str | None: ...
+
 class Stability:
     @property
     def budget(self) -> float: ...
@@ -219,6 +220,7 @@ class Replay:
     def time_zone_version(self) -> str: ...
     @property
     def time_zone_version_now(self) -> str: ...
+
 class PlanChange:
     @property
     def start(self) -> datetime: ...

@@ -16,10 +16,10 @@ pub mod kept;
 pub mod plan;
 pub mod problem;
 pub mod replay;
-pub mod stability;
-pub mod switching;
 #[cfg(feature = "lp")]
 pub mod site;
+pub mod stability;
+pub mod switching;
 pub mod vehicle;
 
 mod frame;

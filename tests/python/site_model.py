@@ -1,0 +1,390 @@
+"""A second model of a site, written apart from the engine: a plain matrix for scipy.
+
+It knows no shortcuts: every device has a level in each slot, the meter is always two columns, and
+every choice that must be exclusive is a binary from the start. Sites are described by `Case`, from
+which both this model and the package are fed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
+
+import slackwater as sw
+
+START = datetime(2026, 1, 5, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+FAR = 1e4
+
+
+@dataclass(frozen=True)
+class Store:
+    """A vehicle or a battery over whole hours."""
+
+    name: str
+    first: int
+    last: int
+    power: float
+    level: float
+    capacity: float
+    wanted: float | None = None
+    efficiency: float = 1.0
+    feed: float = 0.0
+    feed_efficiency: float = 1.0
+    wear: float = 0.0
+    end_value: float = 0.0
+    priority: float = 1.0
+    group: str | None = None
+    phases: tuple[sw.site_devices.Phase, ...] = ("L1", "L2", "L3")
+    power_min: float = 0.0
+    taper: tuple[tuple[float, float], ...] = ()
+    is_battery: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """A load that runs once for whole hours."""
+
+    name: str
+    first: int
+    last: int
+    power: float
+    hours: int
+
+
+@dataclass
+class Case:
+    """A site over hours from noon."""
+
+    prices: list[float]
+    stores: list[Store] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    export: list[float] | None = None
+    load: list[float] | None = None
+    solar: list[float] | None = None
+    is_curtailable: bool = True
+    import_limit: float | None = None
+    import_breach: float | None = None
+    export_limit: float | None = None
+    groups: dict[str, tuple[float | None, float | None, str | None]] = field(default_factory=dict)
+    """Name to limit in kW, amps per phase, and parent."""
+    peak_price: float = 0.0
+    peak_paid: float = 0.0
+    peak_hours: int = 1
+    tiers: list[tuple[float | None, float]] = field(default_factory=list)
+    carbon_price: float = 0.0
+    carbon: list[float] = field(default_factory=list)
+
+    def plan(self, **more: Any) -> sw.SitePlan:
+        """The package's answer."""
+        devices: list[sw.site_devices.Device] = [
+            _battery(store) if store.is_battery else _vehicle(store) for store in self.stores
+        ]
+        devices.extend(_run(run) for run in self.runs)
+        if self.load is not None:
+            devices.append(sw.Load("house", power_kw=self.load))
+        if self.solar is not None:
+            devices.append(
+                sw.Solar("roof", power_kw=self.solar, is_curtailable=self.is_curtailable)
+            )
+        groups = [
+            sw.Group(name, limit_kw=limit, amps=amps, parent=parent)
+            for name, (limit, amps, parent) in self.groups.items()
+        ]
+        arguments: dict[str, Any] = {
+            "now": START,
+            "devices": devices,
+            "groups": groups,
+            "import_limit_kw": self.import_limit,
+            "import_breach_price_per_kwh": self.import_breach,
+            "export_limit_kw": self.export_limit,
+        }
+        if self.export is not None:
+            arguments["export_prices"] = sw.Prices.from_values(START, self.export, currency="EUR")
+        if self.peak_price:
+            arguments["demand_charge"] = sw.DemandCharge(
+                price_per_kw=self.peak_price,
+                peak_kw=self.peak_paid,
+                window=self.peak_hours * HOUR,
+            )
+        if self.tiers:
+            arguments["tiers"] = sw.Tiers(blocks=self.tiers)
+        if self.carbon_price:
+            steps = [
+                (START + i * HOUR, START + (i + 1) * HOUR, c) for i, c in enumerate(self.carbon)
+            ]
+            arguments["co2"] = sw.Carbon(price_per_kg=self.carbon_price, intensity=steps)
+        prices = sw.Prices.from_values(START, self.prices, currency="EUR")
+        return sw.plan_site(prices, **arguments | more)
+
+
+def _run(run: Run) -> sw.ShiftableLoad:
+    return sw.ShiftableLoad(
+        run.name,
+        power_kw=run.power,
+        earliest=START + run.first * HOUR,
+        latest=START + run.last * HOUR,
+        duration=run.hours * HOUR,
+    )
+
+
+def _vehicle(store: Store) -> sw.Vehicle:
+    end = START + store.last * HOUR
+    percent = 100 / store.capacity
+    targets = [] if store.wanted is None else [sw.SocTarget(end, store.wanted * percent)]
+    discharge = None
+    if store.feed:
+        discharge = sw.Discharge(
+            power_max_kw=store.feed, efficiency=store.feed_efficiency, wear_per_kwh=store.wear
+        )
+    return sw.Vehicle(
+        store.name,
+        power_max_kw=store.power,
+        targets=targets,
+        battery=sw.Battery(store.capacity, store.level * percent, efficiency=store.efficiency),
+        arrival=START + store.first * HOUR,
+        departure=end,
+        discharge=discharge,
+        end_value_per_kwh=store.end_value,
+        priority=store.priority,
+        group=store.group,
+        phases=store.phases,
+        power_min_kw=store.power_min,
+        taper=store.taper,
+    )
+
+
+def _battery(store: Store) -> sw.StationaryBattery:
+    return sw.StationaryBattery(
+        store.name,
+        capacity_kwh=store.capacity,
+        soc_percent=store.level * 100 / store.capacity,
+        power_max_kw=store.power,
+        discharge_max_kw=store.feed,
+        efficiency=store.efficiency,
+        discharge_efficiency=store.feed_efficiency,
+        wear_per_kwh=store.wear,
+        end_value_per_kwh=store.end_value,
+        group=store.group,
+        phases=store.phases,
+    )
+
+
+class Model:
+    """Columns by name, rows as dictionaries."""
+
+    def __init__(self, case: Case) -> None:
+        """Writes the case down."""
+        self.case = case
+        self.slots = range(len(case.prices))
+        self.columns: dict[tuple[Any, ...], int] = {}
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+        self.whole: list[int] = []
+        self.rows: list[tuple[dict[int, float], float, float]] = []
+        self.money: dict[int, float] = {}
+        self.constant = 0.0
+        self.breach: dict[int, float] = {}
+        self.miss: dict[int, float] = {}
+        self.early: dict[int, float] = {}
+        self.draws: list[dict[int, float]] = [{} for _ in self.slots]
+        self.stores()
+        self.runs()
+        self.meter()
+        self.grid_limits()
+        self.group_limits()
+        self.charges()
+
+    def column(
+        self, *name: Any, lower: float = 0.0, upper: float = FAR, whole: bool = False
+    ) -> int:
+        """Adds a column."""
+        index = self.columns[name] = len(self.columns)
+        self.lower.append(lower)
+        self.upper.append(upper)
+        self.whole.append(int(whole))
+        return index
+
+    def row(self, terms: dict[int, float], lower: float, upper: float) -> None:
+        """Adds a row."""
+        self.rows.append((terms, lower, upper))
+
+    def stores(self) -> None:
+        """Levels of everything that stores."""
+        ends = sorted(
+            {store.last for store in self.case.stores if store.wanted is not None}
+            | {run.last for run in self.case.runs}
+        )
+        self.weight = {end: (len(ends) - index) / len(ends) for index, end in enumerate(ends)}
+        for store in self.case.stores:
+            before: int | None = None
+            ceiling = store.capacity
+            if not (store.feed or store.is_battery or store.end_value > 0):
+                ceiling = max(store.level, store.wanted or 0.0)
+            for slot in range(store.first, store.last):
+                charge = self.column("charge", store.name, slot, upper=store.power)
+                feed = self.column("feed", store.name, slot, upper=store.feed)
+                level = self.column("level", store.name, slot, upper=ceiling)
+                charges = self.column("charges", store.name, slot, upper=1, whole=True)
+                self.row({charge: 1, charges: -store.power}, -np.inf, 0)
+                self.row({feed: 1, charges: store.feed}, -np.inf, store.feed)
+                if store.power_min:
+                    self.row({charge: 1, charges: -store.power_min}, 0, np.inf)
+                terms = {level: 1.0, charge: -store.efficiency, feed: 1 / store.feed_efficiency}
+                start = store.level if before is None else 0.0
+                if before is not None:
+                    terms[before] = -1.0
+                self.row(terms, start, start)
+                for (s0, p0), (s1, p1) in zip(store.taper, store.taper[1:], strict=False):
+                    fall = (p0 - p1) / ((s1 - s0) / 100 * store.capacity)
+                    at_zero = p0 + fall * s0 / 100 * store.capacity
+                    self.row({charge: 1, level: fall}, -np.inf, at_zero)
+                self.draws[slot] |= {charge: 1.0, feed: -1.0}
+                self.money[feed] = store.wear
+                before = level
+            if before is not None:
+                self.money[before] = self.money.get(before, 0) - store.end_value
+            if store.wanted is not None and before is not None:
+                miss = self.column("miss", store.name)
+                self.row({before: 1, miss: store.efficiency}, store.wanted, np.inf)
+                self.miss[miss] = store.priority
+                self.early[miss] = store.priority * self.weight[store.last]
+
+    def runs(self) -> None:
+        """One start, or none."""
+        for run in self.case.runs:
+            miss = self.column("miss", run.name, upper=1)
+            terms = {miss: 1.0}
+            for start in range(run.first, run.last - run.hours + 1):
+                at = self.column("start", run.name, start, upper=1, whole=True)
+                terms[at] = 1.0
+                for slot in range(start, start + run.hours):
+                    self.draws[slot][at] = run.power
+            self.row(terms, 1, 1)
+            self.miss[miss] = run.power * run.hours
+            self.early[miss] = run.power * run.hours * self.weight[run.last]
+
+    def fixed(self, slot: int) -> float:
+        """Load less sunshine that cannot be turned down."""
+        load = self.case.load[slot] if self.case.load else 0.0
+        sun = self.case.solar[slot] if self.case.solar and not self.case.is_curtailable else 0.0
+        return load - sun
+
+    def meter(self) -> None:
+        """Import and export, never both."""
+        case = self.case
+        for slot in self.slots:
+            if case.solar and case.is_curtailable:
+                self.draws[slot][self.column("sun", slot, upper=case.solar[slot])] = -1.0
+            most = 500.0
+            bought, sold = self.column("import", slot), self.column("export", slot)
+            buys = self.column("buys", slot, upper=1, whole=True)
+            self.row({bought: 1, buys: -most}, -np.inf, 0)
+            self.row({sold: 1, buys: most}, -np.inf, most)
+            self.row(self.draws[slot] | {bought: -1, sold: 1}, -self.fixed(slot), -self.fixed(slot))
+            price = case.prices[slot]
+            if case.carbon_price:
+                price += case.carbon_price * case.carbon[slot]
+            self.money[bought] = price
+            self.money[sold] = -(case.export[slot] if case.export else 0.0)
+
+    def grid_limits(self) -> None:
+        """Limits at the meter; a hard one gives way to what is fixed."""
+        for name, most, price, sign in (
+            ("import", self.case.import_limit, self.case.import_breach, 1),
+            ("export", self.case.export_limit, None, -1),
+        ):
+            if most is None:
+                continue
+            for slot in self.slots:
+                above = self.column("above", name, slot)
+                if price is not None:
+                    self.money[above] = price
+                elif sign * self.fixed(slot) > most:
+                    self.breach[above] = 1.0
+                else:
+                    self.upper[above] = 0.0
+                self.row({self.columns[name, slot]: 1, above: -1}, -np.inf, most)
+
+    def group_limits(self) -> None:
+        """Limits of groups, whole and per phase, in both directions."""
+        for name, (most, amps, _) in self.case.groups.items():
+            inside = {name}
+            for _ in self.case.groups:
+                inside |= {child for child, (_, _, up) in self.case.groups.items() if up in inside}
+            stores = [store for store in self.case.stores if store.group in inside]
+            for slot in self.slots:
+                there = [store for store in stores if store.first <= slot < store.last]
+                if most is not None:
+                    self.row(self.net(there, slot, dict.fromkeys(there, 1.0)), -most, most)
+                for phase in ("L1", "L2", "L3") if amps is not None else ():
+                    share = {s: (phase in s.phases) / len(s.phases) for s in there}
+                    bound = (amps or 0.0) * 0.23
+                    self.row(self.net(there, slot, share), -bound, bound)
+
+    def net(self, stores: list[Store], slot: int, share: dict[Store, float]) -> dict[int, float]:
+        """What some stores draw."""
+        terms = {}
+        for store in stores:
+            terms[self.columns["charge", store.name, slot]] = share[store]
+            terms[self.columns["feed", store.name, slot]] = -share[store]
+        return terms
+
+    def charges(self) -> None:
+        """Peak and blocks."""
+        case = self.case
+        if case.peak_price:
+            peak = self.column("peak", lower=case.peak_paid)
+            self.money[peak] = case.peak_price
+            self.constant -= case.peak_price * case.peak_paid
+            for first in range(0, len(case.prices), case.peak_hours):
+                window = range(first, min(first + case.peak_hours, len(case.prices)))
+                terms: dict[int, float] = {self.columns["import", slot]: 1.0 for slot in window}
+                self.row(terms | {peak: -case.peak_hours}, -np.inf, 0)
+        if case.tiers:
+            total: dict[int, float] = {self.columns["import", slot]: 1.0 for slot in self.slots}
+            before = 0.0
+            for index, (until, surcharge) in enumerate(case.tiers):
+                width = FAR if until is None else until - before
+                block = self.column("block", index, upper=width)
+                self.money[block] = surcharge
+                total[block] = -1.0
+                before = until or 0.0
+            self.row(total, 0, 0)
+
+    def least(self, objective: dict[int, float]) -> float:
+        """The least value of an objective, kept from now on."""
+        count = len(self.columns)
+        costs = np.zeros(count)
+        for column, cost in objective.items():
+            costs[column] = cost
+        rows = [(r, c, v) for r, (terms, _, _) in enumerate(self.rows) for c, v in terms.items()]
+        index = np.array([(r, c) for r, c, _ in rows]).T
+        matrix = csr_array(([v for _, _, v in rows], index), shape=(len(self.rows), count))
+        result = milp(
+            costs,
+            integrality=np.array(self.whole),
+            bounds=Bounds(np.array(self.lower), np.array(self.upper)),
+            constraints=LinearConstraint(
+                matrix, [low for _, low, _ in self.rows], [high for _, _, high in self.rows]
+            ),
+            options={"mip_rel_gap": 1e-7},
+        )
+        assert result.success, result.message
+        value = float(result.fun)
+        if objective:
+            self.row(dict(objective), -np.inf, value + 1e-5)
+        return value
+
+    def solve(self) -> tuple[float, float, float]:
+        """Energy above hard limits, weighted shortfall, and money less stored value."""
+        breach = self.least(self.breach) if self.breach else 0.0
+        miss = self.least(self.miss) if self.miss else 0.0
+        if miss > 1e-5:
+            self.least(self.early)
+        return breach, miss, self.least(self.money) + self.constant

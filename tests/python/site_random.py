@@ -1,0 +1,119 @@
+"""Random sites with each feature on or off; about one in three cannot meet its wishes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from site_model import Case, Run, Store
+
+
+class Draw:
+    """Seeded choices."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng([20260105, seed])
+
+    def flip(self, chance: float) -> bool:
+        return bool(self.rng.random() < chance)
+
+    def whole(self, low: int, high: int) -> int:
+        return int(self.rng.integers(low, high))
+
+    def pick(self, *values: float) -> float:
+        return float(self.rng.choice(values))
+
+    def number(self, low: float, high: float, digits: int = 2) -> float:
+        return round(float(self.rng.uniform(low, high)), digits)
+
+    def numbers(self, count: int, low: float, high: float) -> list[float]:
+        return [self.number(low, high) for _ in range(count)]
+
+
+def random_case(seed: int) -> Case:
+    """A site."""
+    draw = Draw(seed)
+    slots = draw.whole(4, 10)
+    # Rounded to tenths, many prices tie.
+    digits = 1 if draw.flip(0.3) else 3
+    case = Case([round(float(p), digits) for p in draw.rng.normal(0.2, 0.12, slots)])
+    if draw.flip(0.5):
+        case.groups["fuse"] = (float(draw.whole(6, 20)), None, None)
+        if draw.flip(0.5):
+            case.groups["row"] = (None, float(draw.whole(10, 30)), "fuse")
+    case.stores = [_vehicle(draw, case, index) for index in range(draw.whole(1, 5))]
+    _add_forecasts(draw, case)
+    _add_charges(draw, case)
+    if draw.flip(0.3):
+        case.runs.append(Run("washer", 0, slots, power=2.0, hours=draw.whole(1, 3)))
+    return case
+
+
+def _vehicle(draw: Draw, case: Case, index: int) -> Store:
+    first = draw.whole(0, len(case.prices) - 1)
+    capacity = float(draw.whole(20, 60))
+    lines: Any = ("L1", "L2", "L3")
+    feeds = draw.flip(0.3)
+    inside = bool(case.groups) and draw.flip(0.7)
+    store = Store(
+        name=f"van {index}",
+        first=first,
+        last=draw.whole(first + 1, len(case.prices) + 1),
+        power=draw.pick(3.7, 7.4, 11.0),
+        level=draw.number(0, capacity * 0.6),
+        capacity=capacity,
+        wanted=draw.number(0, capacity),
+        efficiency=draw.pick(1.0, 0.9),
+        feed=draw.pick(3.7, 7.4) if feeds else 0.0,
+        feed_efficiency=0.92 if feeds else 1.0,
+        wear=0.02 if feeds else 0.0,
+        priority=draw.pick(1.0, 2.0),
+        group=str(draw.rng.choice(sorted(case.groups))) if inside else None,
+        phases=lines if draw.flip(0.5) else (lines[index % 3],),
+    )
+    if not feeds and draw.flip(0.2):
+        return replace(store, taper=((0.0, 11.0), (50.0, 11.0), (100.0, 2.0)))
+    return replace(store, power_min=1.4) if not feeds and draw.flip(0.15) else store
+
+
+def _add_forecasts(draw: Draw, case: Case) -> None:
+    slots = len(case.prices)
+    if draw.flip(0.4):
+        case.export = [round(price - 0.05, 3) for price in case.prices]
+        if draw.flip(0.2):
+            case.export[0] = case.prices[0] + 0.1
+    if draw.flip(0.5):
+        case.load = draw.numbers(slots, 0, 8)
+    if draw.flip(0.5):
+        case.solar = draw.numbers(slots, 0, 14)
+        case.is_curtailable = draw.flip(0.6)
+    if draw.flip(0.4):
+        battery = Store("battery", 0, slots, power=5.0, level=3.0, capacity=10.0, is_battery=True)
+        case.stores.append(
+            replace(
+                battery,
+                efficiency=0.95,
+                feed=5.0,
+                feed_efficiency=0.95,
+                wear=0.01,
+                end_value=draw.pick(0.0, 0.15),
+            )
+        )
+
+
+def _add_charges(draw: Draw, case: Case) -> None:
+    if draw.flip(0.6):
+        case.import_limit = float(draw.whole(4, 22))
+        case.import_breach = 0.5 if draw.flip(0.2) else None
+    if draw.flip(0.3):
+        case.export_limit = float(draw.whole(0, 8))
+    if draw.flip(0.25):
+        case.peak_price, case.peak_paid = 1.5, 3.0
+        case.peak_hours = draw.whole(1, 3)
+    if draw.flip(0.25):
+        case.tiers = [(20.0, 0.0), (40.0, 0.05), (None, 0.2)]
+    if draw.flip(0.25):
+        case.carbon_price = 0.1
+        case.carbon = draw.numbers(len(case.prices), 0.1, 0.6)

@@ -1,0 +1,433 @@
+"""Sites against a second model, and what must hold of every plan."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slackwater as sw
+
+from site_model import HOUR, START, Case, Model
+from site_random import random_case
+
+SEEDS = range(60)
+
+
+def weighted_shortfall(case: Case, plan: sw.SitePlan) -> float:
+    """What is missing, by priority."""
+    weights = {store.name: store.priority for store in case.stores}
+    return sum(d.shortfall_kwh * weights.get(d.name, 1.0) for d in plan.devices)
+
+
+def lengths(plan: sw.SitePlan) -> list[float]:
+    """Hours of each slot."""
+    return [(slot.end - slot.start) / HOUR for slot in plan.slots]
+
+
+def check_laws(plan: sw.SitePlan) -> None:
+    """What holds of every plan."""
+    hours = lengths(plan)
+    for index, slot in enumerate(plan.slots):
+        net = sum(device.power_kw[index] for device in plan.devices) * hours[index]
+        assert slot.import_kwh - slot.export_kwh == pytest.approx(net, abs=1e-6)
+        assert min(slot.import_kwh, slot.export_kwh) == 0
+    named = {(breach.name, breach.phase, breach.start) for breach in plan.breaches}
+    for limit in plan.limits:
+        for slot, most, power in zip(plan.slots, limit.limit_kw, limit.power_kw, strict=True):
+            if most is not None and (limit.name, limit.phase, slot.start) not in named:
+                assert abs(power) <= most + 1e-5 * max(1.0, most)
+    costs = plan.costs
+    parts = (
+        costs.energy + costs.export + costs.demand + costs.tiers + costs.carbon + costs.wear
+    ) + costs.breach
+    assert plan.cost == pytest.approx(parts, abs=1e-9)
+    for device in plan.devices:
+        assert all(-1e-9 <= soc <= 100 + 1e-9 for soc in device.soc_percent)
+        assert sum(wish.shortfall_kwh for wish in device.wishes) == device.shortfall_kwh
+        for wish in device.wishes:
+            assert bool(wish.causes) == (wish.shortfall_kwh > 0), (device, wish)
+    # A bound is below the cost, up to rounding.
+    certificate = plan.certificate
+    assert certificate.gap >= -1e-6 * max(1.0, abs(certificate.cost))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_second_model_finds_the_same(seed: int) -> None:
+    case = random_case(seed)
+    plan = case.plan()
+    check_laws(plan)
+    breach, miss, money = Model(case).solve()
+    assert plan.status == "optimal"
+    excess = sum(b.excess_kwh for b in plan.breaches if b.is_hard)
+    assert excess == pytest.approx(breach, abs=1e-4)
+    assert weighted_shortfall(case, plan) == pytest.approx(miss, abs=1e-4)
+    assert plan.cost - plan.stored_value == pytest.approx(money, abs=2e-4)
+    assert case.plan() == plan
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 5))
+def test_preferences_cost_nothing(seed: int) -> None:
+    case = random_case(seed)
+    plain = case.plan(prefer=[])
+    check_laws(plain)
+    for prefer in (["smoother"], ["fairer", "earlier"], ["earlier", "smoother"]):
+        plan = case.plan(prefer=prefer)
+        check_laws(plan)
+        assert plan.shortfall_kwh == pytest.approx(plain.shortfall_kwh, abs=1e-4)
+        same = plain.cost - plain.stored_value
+        assert plan.cost - plan.stored_value == pytest.approx(same, abs=1e-4)
+
+
+def vans(count: int, kwh: float = 10, **more: Any) -> list[sw.site_devices.Device]:
+    """Vehicles with one wish for the end of the prices."""
+    return [
+        sw.Vehicle(f"van {i}", power_max_kw=11, targets=[sw.Target(None, kwh)], **more)
+        for i in range(count)
+    ]
+
+
+def prices(*values: float) -> sw.Prices:
+    return sw.Prices.from_values(START, values, currency="EUR")
+
+
+def test_a_shortage_goes_by_priority_and_names_its_cause() -> None:
+    first, second = (
+        vans(1)[0],
+        sw.Vehicle("van 1", power_max_kw=11, targets=[sw.Target(None, 10)], priority=2.0),
+    )
+    plan = sw.plan_site(
+        prices(0.1, 0.2),
+        now=START,
+        devices=[first, second],
+        import_limit_kw=6,
+    )
+    assert [device.shortfall_kwh for device in plan.devices] == [8, 0]
+    causes = plan.devices[0].wishes[0].causes
+    assert [(cause.code, cause.limit) for cause in causes] == [
+        ("limit", "import"),
+        ("priority", None),
+    ]
+    assert {reason.code for reason in plan.explain() if reason.device == "van 0"} == {"priority"}
+    assert plan.certificate.is_proved
+
+
+def test_of_equal_wishes_the_earlier_deadline_goes_first() -> None:
+    early = sw.Vehicle("early", power_max_kw=11, targets=[sw.Target(START + HOUR, 10)])
+    late = sw.Vehicle("late", power_max_kw=11, targets=[sw.Target(START + 2 * HOUR, 12)])
+    # 12 kWh are possible in all, and money alone would serve the late one in the cheap hour.
+    plan = sw.plan_site(prices(0.5, 0.1), now=START, devices=[late, early], import_limit_kw=6)
+    assert [device.shortfall_kwh for device in plan.devices] == [6, 4]
+
+
+def test_a_shortage_is_shared_when_that_is_fairer() -> None:
+    plan = sw.plan_site(
+        prices(0.1, 0.1), now=START, devices=vans(2), import_limit_kw=5, prefer=["fairer"]
+    )
+    assert [device.shortfall_kwh for device in plan.devices] == pytest.approx([5, 5])
+
+
+def test_what_a_deadline_missed_is_wanted_on() -> None:
+    van = sw.Vehicle("van", power_max_kw=10, targets=[sw.Target(START + HOUR, 15)])
+    plan = sw.plan_site(prices(0.1, 0.9, 0.2), now=START, devices=[van])
+    assert plan.devices[0].power_kw == [10, 0, 5]
+    wish = plan.devices[0].wishes[0]
+    assert (wish.shortfall_kwh, wish.causes[0].code) == (5, "own_limits")
+    assert wish.reached_at == START + 3 * HOUR
+
+
+def test_a_load_that_breaks_the_limit_is_named() -> None:
+    devices = [sw.Load("oven", power_kw=[4, 9]), *vans(1, 3)]
+    plan = sw.plan_site(prices(0.3, 0.1), now=START, devices=devices, import_limit_kw=7)
+    (breach,) = plan.breaches
+    assert (breach.name, breach.start, breach.excess_kw) == ("import", START + HOUR, 2)
+    assert breach.is_hard
+    assert plan.device("van 0").power_kw == [3, 0]
+    assert plan.shortfall_kwh == 0
+
+
+def test_one_outlier_breaks_nothing() -> None:
+    load = [2.0] * 96
+    load[40] = 1e6
+    curve = sw.Prices.from_values(
+        START, [0.2 + 0.1 * math.sin(i / 9) for i in range(96)], currency="EUR",
+        slot=timedelta(minutes=15),
+    )  # fmt: skip
+    plan = sw.plan_site(
+        curve,
+        now=START,
+        devices=[sw.Load("meter", power_kw=load), *vans(5, 20)],
+        import_limit_kw=25,
+    )
+    assert [breach.excess_kw for breach in plan.breaches] == [1e6 - 25]
+    assert plan.shortfall_kwh == 0
+    assert plan.certificate.is_proved
+
+
+def test_paid_energy_is_not_burnt() -> None:
+    battery = sw.StationaryBattery(
+        "battery", capacity_kwh=10, soc_percent=100, power_max_kw=5, efficiency=0.8
+    )
+    plan = sw.plan_site(prices(-0.5, -0.5, 0.1), now=START, devices=[battery])
+    # Full from the start: it may give back in one hour and charge in the other, no more.
+    for index in range(3):
+        assert abs(plan.devices[0].power_kw[index]) <= 5
+    best = max(
+        0.5 * charge - 0.5 * feed
+        for feed in np.linspace(0, 4, 5)
+        for charge in [min(5.0, feed / 0.8)]
+    )
+    assert plan.cost <= -best + 1e-6
+    check_laws(plan)
+
+
+def test_selling_dearer_than_buying_needs_a_choice() -> None:
+    export = prices(0.5)
+    plan = sw.plan_site(
+        prices(0.1), now=START, export_prices=export,
+        devices=[sw.Load("house", power_kw=2), sw.Solar("roof", power_kw=3)],
+    )  # fmt: skip
+    # Sunshine of 3 less 2 for the house: 1 kWh is sold, nothing is bought to be sold.
+    assert (plan.slots[0].import_kwh, plan.slots[0].export_kwh) == pytest.approx((0, 1))
+
+
+def test_phases_limit_one_conductor() -> None:
+    one = [
+        sw.Vehicle(f"van {i}", amps=16, phases=("L1",), targets=[sw.Target(None, 4)], group="fuse")
+        for i in range(2)
+    ]
+    plan = sw.plan_site(
+        prices(0.1, 0.2, 0.3), now=START, devices=one, groups=[sw.Group("fuse", amps=16)]
+    )
+    # 16 A at 230 V are 3.68 kW on L1 for both together: 8 kWh take all three hours.
+    first = next(limit for limit in plan.limits if limit.phase == "l1")
+    assert first.limit_kw == [3.68, 3.68, 3.68]
+    assert first.power_kw == pytest.approx([3.68, 3.68, 0.64])
+    assert one[0].power_max_kw is None
+    assert max(plan.devices[0].power_max_kw) == pytest.approx(3.68)
+
+
+def test_least_power_is_kept_or_zero() -> None:
+    devices = [
+        sw.Vehicle(f"van {i}", power_max_kw=11, power_min_kw=4, targets=[sw.Target(None, 9)])
+        for i in range(3)
+    ]
+    plan = sw.plan_site(prices(0.1, 0.2, 0.3, 0.4), now=START, devices=devices, import_limit_kw=10)
+    for device in plan.devices:
+        assert all(power == 0 or power >= 4 - 1e-6 for power in device.power_kw), device.power_kw
+    assert plan.shortfall_kwh == 0
+    assert plan.certificate.gap <= 1e-6
+
+
+def test_a_clock_that_ends_the_search_is_told() -> None:
+    devices = [
+        sw.Vehicle(f"van {i}", power_max_kw=11, power_min_kw=6, targets=[sw.Target(None, 13 + i)])
+        for i in range(6)
+    ]
+    curve = prices(*(0.1 + (i * 7 % 5) / 10 for i in range(12)))
+    plan = sw.plan_site(
+        curve, now=START, devices=devices, import_limit_kw=17, time_max=timedelta(0)
+    )
+    assert plan.status in {"time_reached", "limit_reached"}
+    assert not plan.is_reproducible or plan.status == "limit_reached"
+    check_laws(plan)
+
+
+def test_a_plan_is_a_table() -> None:
+    plan = sw.plan_site(prices(0.1, 0.2), now=START, devices=vans(2))
+    table = pa.table(plan)
+    assert table.num_rows == 4
+    assert table.column("device").to_pylist() == ["van 0", "van 0", "van 1", "van 1"]
+    assert sum(table.column("power_kw").to_pylist()) == pytest.approx(20)
+
+
+def test_reasons_name_the_limit_and_its_price() -> None:
+    plan = sw.plan_site(prices(0.1, 0.3), now=START, devices=vans(2), import_limit_kw=11)
+    moved = [reason for reason in plan.explain() if reason.code == "limit"]
+    assert moved
+    assert {reason.limit for reason in moved} == {"import"}
+    assert moved[0].shadow_price_per_kwh == pytest.approx(0.2)
+    assert "import binds at Mon 12:00, where one more kWh would save 0.2" in moved[0].sentence
+
+
+def test_shown_in_a_notebook() -> None:
+    plan = sw.plan_site(
+        prices(0.1, 0.2), now=START, devices=[sw.Load("<oven>", power_kw=9), *vans(1)],
+        import_limit_kw=7,
+    )  # fmt: skip
+    html = plan._repr_html_()
+    assert "&lt;oven&gt;" in html
+    assert "2.00 kW above 7 kW at Mon 5 Jan 12:00 UTC" in html
+    assert "2 breaches" in repr(plan)
+    assert plan.plot(time_zone="Europe/Oslo") is not None
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("two of one name", {"devices": [*vans(1), *vans(1)]}, "twice"),
+    ("no such group", {"devices": vans(1, group="x")}, "not there"),
+    ("a cycle", {"groups": [sw.Group("a", parent="b"), sw.Group("b", parent="a")]}, "itself"),
+    ("NaN", {"devices": vans(1, math.nan)}, "not a finite number"),
+    ("infinite", {"import_limit_kw": math.inf}, "not a finite number"),
+    ("negative", {"import_limit_kw": -1.0}, "-1 kW"),
+    ("too few", {"import_limit_kw": [1.0]}, "1 values for 2 price slots"),
+    ("unknown", {"devices": [sw.Load("x", power_kw=[(START, START + HOUR, 1.0)])]}, "not known at"),
+    ("overlap", {"export_limit_kw": [(START, START + HOUR, 1.0)] * 2}, "before the slot ahead"),
+    ("no power", {"devices": [sw.Vehicle("x")]}, "give power_max_kw"),
+    ("cheaper", {"tiers": sw.Tiers(blocks=[(9, 0.2), (None, 0.1)])}, "tiers[1] is cheaper"),
+    ("open", {"tiers": sw.Tiers(blocks=[(9, 0.2)])}, "last block"),
+    ("phases", {"devices": vans(1, phases=())}, "no phase"),
+    ("a phase", {"devices": vans(1, phases=("L4",))}, "L4"),
+    ("reversed", {"devices": vans(1, arrival=START + HOUR, departure=START)}, "not after"),
+    ("no battery", {"devices": vans(1, reserve_percent=20)}, "needs the vehicle's battery"),
+    ("prefer", {"prefer": ["cheaper"]}, "prefer holds"),
+    (
+        "window",
+        {"demand_charge": sw.DemandCharge(price_per_kw=1, window=HOUR / 7)},
+        "whole minutes",
+    ),
+    (
+        "taper",
+        {"devices": vans(1, battery=sw.Battery(50, 20), taper=[(0, 5), (50, 9)])},
+        "the power falls",
+    ),
+    ("unknown soc", {"devices": vans(1, battery=sw.Battery(50, None))}, "not known"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [b[1:] for b in BAD], ids=[b[0] for b in BAD])
+def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(sw.InputError) as refusal:
+        sw.plan_site(prices(0.1, 0.2), now=START, **{"devices": []} | arguments)
+    assert words in str(refusal.value)
+
+
+def test_times_need_a_zone() -> None:
+    with pytest.raises(TypeError, match="no time zone"):
+        sw.plan_site(prices(0.1), now=START.replace(tzinfo=None), devices=[])
+
+
+NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from(
+    [0.0, -0.0, 1e-300, 1e-9, 1.0, 11.0, 1e6, 1e12, 1e300]
+)
+INSTANTS = st.integers(-4, 8).map(lambda hours: START + hours * HOUR / 2) | st.none()
+SERIES = (
+    NUMBERS
+    | st.lists(NUMBERS, min_size=3, max_size=3)
+    | st.lists(st.tuples(INSTANTS.filter(bool), INSTANTS.filter(bool), NUMBERS), max_size=3)
+)
+NAMES = st.sampled_from(["a", "b", "c", ""])
+GROUPS = st.none() | st.sampled_from(["g", "h"])
+DISCHARGE = st.builds(
+    sw.Discharge,
+    power_max_kw=NUMBERS,
+    efficiency=NUMBERS,
+    soc_min_percent=NUMBERS,
+    wear_per_kwh=NUMBERS,
+)
+VEHICLES = st.builds(
+    sw.Vehicle,
+    NAMES,
+    power_max_kw=NUMBERS | st.none(),
+    targets=st.lists(
+        st.builds(sw.Target, INSTANTS, NUMBERS) | st.builds(sw.SocTarget, INSTANTS, NUMBERS),
+        max_size=2,
+    ),
+    battery=st.none() | st.builds(sw.Battery, NUMBERS, NUMBERS | st.none(), efficiency=NUMBERS),
+    arrival=INSTANTS,
+    departure=INSTANTS,
+    group=GROUPS,
+    amps=st.none() | NUMBERS,
+    power_min_kw=st.just(0.0) | NUMBERS,
+    reserve_percent=st.just(0.0) | NUMBERS,
+    priority=st.just(1.0) | NUMBERS,
+    fill_when_worth=st.booleans(),
+    discharge=st.none() | DISCHARGE,
+    end_value_per_kwh=st.just(0.0) | NUMBERS,
+    taper=st.lists(st.tuples(NUMBERS, NUMBERS), max_size=3),
+)
+BATTERIES = st.builds(
+    sw.StationaryBattery,
+    NAMES,
+    capacity_kwh=NUMBERS,
+    soc_percent=NUMBERS,
+    power_max_kw=NUMBERS,
+    discharge_max_kw=NUMBERS | st.none(),
+    efficiency=NUMBERS,
+    discharge_efficiency=NUMBERS,
+    soc_end_percent=st.none() | NUMBERS,
+)
+SOLAR = st.builds(sw.Solar, NAMES, power_kw=SERIES, is_curtailable=st.booleans(), group=GROUPS)
+LOADS = st.builds(sw.Load, NAMES, power_kw=SERIES, group=GROUPS)
+RUNS = st.builds(
+    sw.ShiftableLoad,
+    NAMES,
+    power_kw=NUMBERS,
+    duration=st.timedeltas(),
+    earliest=INSTANTS,
+    latest=INSTANTS,
+    priority=NUMBERS,
+)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(
+    device=VEHICLES | BATTERIES | SOLAR | LOADS | RUNS,
+    more=st.fixed_dictionaries(
+        {},
+        optional={
+            "import_limit_kw": SERIES,
+            "import_breach_price_per_kwh": NUMBERS,
+            "export_limit_kw": SERIES,
+            "until": INSTANTS,
+            "preference_budget": NUMBERS,
+            "groups": st.lists(
+                st.builds(sw.Group, st.sampled_from(["g", "h"]), limit_kw=SERIES, amps=NUMBERS),
+                max_size=2,
+            ),
+            "demand_charge": st.builds(
+                sw.DemandCharge,
+                price_per_kw=NUMBERS,
+                peak_kw=NUMBERS,
+                window=st.timedeltas(),
+                window_energy_kwh=NUMBERS,
+            ),
+            "tiers": st.builds(
+                sw.Tiers,
+                blocks=st.lists(st.tuples(NUMBERS | st.none(), NUMBERS), max_size=3),
+                energy_before_kwh=NUMBERS,
+            ),
+            "co2": st.builds(
+                sw.Carbon,
+                price_per_kg=NUMBERS,
+                intensity=st.lists(
+                    st.tuples(INSTANTS.filter(bool), INSTANTS.filter(bool), NUMBERS), max_size=2
+                ),
+            ),
+        },
+    ),
+)
+def test_any_input_is_planned_or_refused(device: Any, more: dict[str, Any]) -> None:
+    try:
+        plan = sw.plan_site(prices(0.3, -0.1, 0.2), now=START, devices=[device], **more)
+    except sw.InputError:
+        # Refused with words of ours; every other exception fails the test.
+        return
+    else:
+        assert math.isfinite(plan.cost)
+        assert plan.explain() is not None
+        assert plan._repr_html_()
+
+
+@settings(max_examples=40, derandomize=True, deadline=None)
+@given(values=st.lists(st.floats(-1, 1), max_size=6), load=st.floats(0, 1e6))
+def test_any_prices_are_planned(values: list[float], load: float) -> None:
+    devices = [sw.Load("house", power_kw=load), *vans(2)]
+    plan = sw.plan_site(prices(*values), now=START, devices=devices, import_limit_kw=8)
+    assert len(plan.slots) == len(values)
+    check_laws(plan)
