@@ -95,6 +95,36 @@ def plan_by_linprog(prices: Floats, limits_kwh: Floats, energy_kwh: float) -> So
     return Solution(float(result.fun), np.asarray(result.x, dtype=np.float64))
 
 
+def plan_depot(prices: Floats, limits_kwh: Floats, needs_kwh: Floats, limit_kwh: float) -> float:
+    """The least cost of vehicles behind one limit, a column for each vehicle and slot."""
+    vehicles, slots = np.nonzero(limits_kwh)
+    count, rows = len(vehicles), len(needs_kwh)
+    columns = np.arange(count, dtype=np.int32)
+    by_slot = np.argsort(slots, kind="stable").astype(np.int32)
+    per_vehicle = np.bincount(vehicles, minlength=rows)
+    per_slot = np.bincount(slots, minlength=SLOTS)
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = count, rows + SLOTS
+    model.col_cost_, model.col_lower_ = prices[slots], np.zeros(count)
+    model.col_upper_ = limits_kwh[vehicles, slots]
+    model.row_lower_ = np.concatenate([needs_kwh, np.full(SLOTS, -highspy.kHighsInf)])
+    model.row_upper_ = np.concatenate([needs_kwh, np.full(SLOTS, limit_kwh)])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lengths = np.concatenate([[0], per_vehicle, per_slot])
+    model.a_matrix_.start_ = np.cumsum(lengths).astype(np.int32)
+    model.a_matrix_.index_ = np.concatenate([columns, by_slot])
+    model.a_matrix_.value_ = np.ones(2 * count)
+    highs = _NEW_HIGHS()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 1)
+    highs.passModel(model)
+    highs.run()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        message = f"HiGHS found no optimum: {highs.getModelStatus()}"
+        raise RuntimeError(message)
+    return float(highs.getInfo().objective_function_value)
+
+
 def _model(prices: Floats) -> highspy.HighsLp:
     model = highspy.HighsLp()
     model.num_col_ = SLOTS

@@ -13,13 +13,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peers import measure, numpy_batch, ours, parts
+from peers import depot, lp, measure, numpy_batch, ours, parts
 from peers.agree import require_costs, require_energies
 from peers.parts import Outcome, Settings, Timing
 
 THREADS_VARIABLE: Final = "RAYON_NUM_THREADS"
 SINGLE_ROUNDS: Final = 20
 """A call takes microseconds: the median is to rest on thousands of them."""
+
+SITE_ROUNDS: Final = 7
 
 
 def single(settings: Settings) -> Outcome:
@@ -60,7 +62,22 @@ def batch(settings: Settings) -> Outcome:
     return Outcome([timing], facts)
 
 
-PARTS: Final = {"single-ours": single, "batch-ours": batch}
+def site(settings: Settings) -> Outcome:
+    """Vehicles behind one limit, one call per site."""
+    timings = []
+    for count in depot.SIZES:
+        fleet = depot.fleet(count, seed=settings.seed)
+        call = partial(depot.plan, ours.prices(fleet), depot.vehicles_of(fleet))
+        cost = lp.plan_depot(
+            fleet.prices, depot.limits_of(fleet), fleet.energy_kwh, depot.limit_kwh(fleet)
+        )
+        require_costs("slackwater", np.array([call()]), np.array([cost]))
+        seconds = measure.repeat(call, settings.repeats * SITE_ROUNDS)
+        timings.append(Timing(f"site-{count}/slackwater", "slackwater plan_site", 1, seconds))
+    return Outcome(timings)
+
+
+PARTS: Final = {"single-ours": single, "batch-ours": batch, "site-ours": site}
 
 if __name__ == "__main__":
     parts.serve(PARTS)

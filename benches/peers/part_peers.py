@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peers import flexmeasures_peer, lp, measure, numpy_batch, parts, problem
+from peers import depot, flexmeasures_peer, lp, measure, numpy_batch, parts, problem
 from peers.agree import require_costs, require_energies, require_plan
 from peers.numpy_batch import Columns, OwnKernel, Plans, Precision, SharedKernel
 from peers.parts import Outcome, Settings, Timing
@@ -28,6 +28,7 @@ OWN_VEHICLES_MAX: Final = 200_000
 LINPROG_SHARE: Final = 10
 """linprog is asked about one vehicle in ten: it takes a millisecond each."""
 FLEXMEASURES_VEHICLES: Final = 20
+SITE_ROUNDS: Final = 7
 
 
 class Choice(NamedTuple):
@@ -106,12 +107,26 @@ def own_numpy(settings: Settings) -> Outcome:
     return Outcome(timings)
 
 
+def site_solvers(settings: Settings) -> Outcome:
+    """HiGHS by its own arrays on vehicles behind one limit."""
+    timings = []
+    for count in depot.SIZES:
+        fleet = depot.fleet(count, seed=settings.seed)
+        arguments = (depot.limits_of(fleet), fleet.energy_kwh, depot.limit_kwh(fleet))
+        call = partial(lp.plan_depot, fleet.prices, *arguments)
+        seconds = measure.repeat(call, settings.repeats * SITE_ROUNDS)
+        label = "highspy, default options, from scratch"
+        timings.append(Timing(f"site-{count}/highspy-defaults", label, 1, seconds))
+    return Outcome(timings)
+
+
 PARTS: Final = {
     "single-solvers": single_solvers,
     "single-flexmeasures": single_flexmeasures,
     "batch-solvers": batch_solvers,
     "batch-numpy": batch_numpy,
     "own-numpy": own_numpy,
+    "site-solvers": site_solvers,
 }
 
 

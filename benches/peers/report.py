@@ -22,6 +22,7 @@ from peers.results import Figure, Run, rate_text, ratio_text, time_text
 CRITERION_COMMAND: Final = "cargo bench --workspace --bench '*' -- '{id}'"
 MILLION: Final = 1e6
 MICROSECOND: Final = 1e-6
+MILLISECOND: Final = 1e-3
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,17 @@ def _ratio(bench_id: str, peer_id: str) -> Callable[[Evidence], Measured | None]
 ONE_CORE_COMPACT: Final = "batch/one-core-compact/1000000"
 ONE_CORE_DENSE: Final = "batch/one-core-dense/1000000"
 
+
+def _site_time(vehicles: int) -> Callable[[Evidence], Measured | None]:
+    def measure(evidence: Evidence) -> Measured | None:
+        figure = evidence.run.figure(f"site-{vehicles}/slackwater")
+        if figure is None:
+            return None
+        return Measured(figure.plan_s, time_text(figure.plan_s), figure.command)
+
+    return measure
+
+
 GOALS: Final = (
     Goal(
         "engine, 1 M vehicles on a shared curve, compact output",
@@ -225,6 +237,18 @@ GOALS: Final = (
         2000 * MICROSECOND,
         at_least=False,
         measure=_bench_time("switching/day-96"),
+        "a site of 10 vehicles behind one limit, 96 slots, from Python",
+        "<= 10 ms",
+        10 * MILLISECOND,
+        at_least=False,
+        measure=_site_time(10),
+    ),
+    Goal(
+        "a site of 100 vehicles behind one limit, 96 slots, from Python",
+        "<= 200 ms",
+        200 * MILLISECOND,
+        at_least=False,
+        measure=_site_time(100),
     ),
 )
 

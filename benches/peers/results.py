@@ -9,13 +9,20 @@ from typing import Any, Final
 
 from peers.machine import Machine
 
-OURS_BY_GROUP: Final = {"single": "single/slackwater", "batch": "batch/slackwater-1"}
+OURS_BY_GROUP: Final = {
+    "single": "single/slackwater",
+    "batch": "batch/slackwater-1",
+    "site-10": "site-10/slackwater",
+    "site-100": "site-100/slackwater",
+}
 """What each group's peers are measured against."""
 
 TITLES: Final = {
     "single": "One plan per call, 96 slots",
     "batch": "Batch on one price curve, 96 slots",
     "own": "Batch with a price curve per vehicle, 96 slots",
+    "site-10": "A site of 10 vehicles behind one limit, 96 slots",
+    "site-100": "A site of 100 vehicles behind one limit, 96 slots",
 }
 MEMORY_FACTOR: Final = 3
 

@@ -83,6 +83,8 @@ JOBS: Final = (
     Job(OURS, "batch-ours", threads=2),
     Job(PEERS, "batch-solvers"),
     Job(PEERS, "own-numpy"),
+    Job(OURS, "site-ours"),
+    Job(PEERS, "site-solvers"),
 )
 
 
