@@ -20,6 +20,7 @@ pub mod replay;
 pub mod site;
 pub mod stability;
 pub mod switching;
+pub mod storage;
 pub mod vehicle;
 
 mod frame;

@@ -8,6 +8,7 @@
 //! | `checker` | the proof that comes with a plan, rebuilt from plain numbers |
 //! | `steady` | the least change of a plan within a budget, as linear programmes |
 //! | `laws` | what must hold between the plans of related problems |
+//! | `storage` | the same five for batteries that also give back |
 //!
 //! `case` states a problem in plain numbers, `random` draws such problems, and
 //! `planner` is the only file that knows the engine. Random problems are
@@ -35,5 +36,6 @@ mod random;
 mod runner;
 mod steady;
 mod switching;
+mod storage;
 mod tampering;
 mod tiny;

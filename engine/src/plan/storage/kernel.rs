@@ -1,0 +1,357 @@
+//! The segment method: the cheapest path of stored energy, on plain arrays.
+//!
+//! Energies are stored kWh here, so that efficiencies are in the prices: a
+//! stored kWh costs `a = p / η_c` and brings `b = q·η_d − wear`. The cost
+//! F(e) of having stored e is convex and piecewise linear; a slot adds two
+//! segments to it (keep instead of discharge, at b; charge, at a), driving
+//! shifts it, a least level cuts it from the left and a highest level from the
+//! right. What is cut is decided. At the end what costs less than a stored kWh
+//! is worth is used.
+//!
+//! Where `a < b`, charging and discharging at once would pay, which burns
+//! energy and is no plan. There the two segments are replaced by the convex
+//! hull of "only charge" and "only discharge", one segment from full
+//! discharge to full charge. Its answer is a bound, and [`super::branch`]
+//! closes the rest.
+use crate::plan::storage::branch;
+use crate::plan::storage::segments::{Segment, Segments};
+
+/// What one slot allows, in stored kWh.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct KernelSlot {
+    /// Most that charging can add.
+    pub charge_kwh: f64,
+    /// Most that discharging can take.
+    pub discharge_kwh: f64,
+    /// What driving takes, as far as the battery can serve it.
+    pub driving_kwh: f64,
+    /// Least level at the end of the slot; never beyond what can be reached.
+    pub least_kwh: f64,
+    /// Highest level at the end of the slot.
+    pub most_kwh: f64,
+    /// Level that charging does not go beyond. Below `most_kwh` where a
+    /// battery may be above its charge limit, from which nothing forces it.
+    pub limit_kwh: f64,
+}
+
+/// One battery over its slots, without prices: it can be asked many times.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Kernel {
+    /// Stored energy at the start.
+    pub(crate) stored_kwh: f64,
+    /// Stored energy per energy at the plug.
+    pub(crate) efficiency_charge: f64,
+    /// Energy at the plug per stored energy.
+    pub(crate) efficiency_discharge: f64,
+    /// Wear per stored kWh that is discharged to the plug.
+    pub(crate) wear_per_kwh: f64,
+    /// Value of a kWh stored at the end.
+    pub(crate) end_value_per_kwh: f64,
+    /// Usable capacity; amounts are rounded to a part of it.
+    pub(crate) capacity_kwh: f64,
+    pub(crate) slots: Vec<KernelSlot>,
+}
+
+/// Rounding of energies, as a part of the capacity.
+pub(crate) const CRUMB: f64 = 1e-12;
+
+impl Kernel {
+    /// Number of slots: as many prices are wanted.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is no slot.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Cost of a stored kWh that is bought at `import`.
+    #[inline(always)]
+    pub(crate) fn charge_price(&self, import: f64) -> f64 {
+        import / self.efficiency_charge
+    }
+
+    /// What a stored kWh brings that is sold at `export`.
+    #[inline(always)]
+    pub(crate) fn discharge_price(&self, export: f64) -> f64 {
+        export * self.efficiency_discharge - self.wear_per_kwh
+    }
+
+    /// Cost of changing the stored energy by `change` in a slot.
+    #[inline(always)]
+    pub(crate) fn cost_of(&self, change: f64, import: f64, export: f64) -> f64 {
+        if change > 0.0 {
+            self.charge_price(import) * change
+        } else if change < 0.0 {
+            self.discharge_price(export) * change
+        } else {
+            0.0 // Not by a product: without a price there is NaN.
+        }
+    }
+
+    /// Energy at the plug for a change of the stored energy; positive charges.
+    #[inline(always)]
+    pub(crate) fn at_plug(&self, change: f64) -> f64 {
+        if change > 0.0 {
+            change / self.efficiency_charge
+        } else {
+            change * self.efficiency_discharge
+        }
+    }
+}
+
+/// The cost of an answer and a bound on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Answer {
+    /// Bought less sold, wear included, less the value of the energy that is
+    /// stored at the end beyond that at the start.
+    pub cost: f64,
+    /// No plan costs less. Below `cost` only by rounding, or where the search
+    /// was stopped.
+    pub bound: f64,
+    /// The bound before any search, which the marginal values of
+    /// [`Scratch::marginal_per_kwh`] prove.
+    pub relaxed: f64,
+    /// Relaxations solved: 1 where none was needed.
+    pub nodes: usize,
+}
+
+/// Memory of the kernel, kept from plan to plan. Holds the last answer.
+#[derive(Debug, Clone, Default)]
+pub struct Scratch {
+    pub(crate) relaxation: Relaxation,
+    pub(crate) search: branch::Search,
+    /// Change of the stored energy in each slot, driving apart.
+    pub(crate) change: Vec<f64>,
+    pub(crate) marginal: Vec<f64>,
+    pub(crate) net: Vec<f64>,
+}
+
+impl Scratch {
+    /// Memory that grows with the first plan.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Energy at the plug in each slot of the last answer; positive charges.
+    #[must_use]
+    pub fn net_kwh(&self) -> &[f64] {
+        &self.net
+    }
+
+    /// What one more stored kWh is worth in each slot of the last answer.
+    #[must_use]
+    pub fn marginal_per_kwh(&self) -> &[f64] {
+        &self.marginal
+    }
+}
+
+/// The cheapest plan of a battery for a price per slot to buy at and one to
+/// sell at.
+///
+/// No slot both charges and discharges, whatever the prices are. Prices of
+/// slots that allow nothing are not looked at. The energies are in
+/// [`Scratch::net_kwh`] until the next call. Nothing is allocated once the
+/// scratch has grown to the number of slots; ties go to the earlier slot.
+///
+/// # Panics
+/// There are not as many prices as slots.
+pub fn answer(kernel: &Kernel, import: &[f64], export: &[f64], scratch: &mut Scratch) -> Answer {
+    assert_eq!(import.len(), kernel.len(), "one price to buy at per slot");
+    assert_eq!(export.len(), kernel.len(), "one price to sell at per slot");
+    let answer = changes(kernel, import, export, scratch);
+    scratch.net.clear();
+    scratch.net.extend(scratch.change.iter().map(|&change| kernel.at_plug(change)));
+    answer
+}
+
+/// The same, leaving the changes of the stored energy in the scratch.
+pub(crate) fn changes(
+    kernel: &Kernel,
+    import: &[f64],
+    export: &[f64],
+    scratch: &mut Scratch,
+) -> Answer {
+    let prices = Prices { import, export };
+    let root = scratch
+        .relaxation
+        .solve(kernel, &kernel.slots, prices)
+        .expect("levels are within what can be reached");
+    scratch.relaxation.marginal_values(kernel, &mut scratch.marginal);
+    if root.is_exact {
+        std::mem::swap(&mut scratch.change, &mut scratch.relaxation.change);
+        return Answer { cost: root.cost, bound: root.cost, relaxed: root.cost, nodes: 1 };
+    }
+    branch::search(kernel, prices, root, scratch)
+}
+
+/// Prices per kWh at the plug, one of each per slot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Prices<'a> {
+    pub(crate) import: &'a [f64],
+    pub(crate) export: &'a [f64],
+}
+
+/// What a relaxation found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Relaxed {
+    /// Cost of the path with the hulls: a bound.
+    pub(crate) bound: f64,
+    /// Cost of the same path as it would be executed.
+    pub(crate) cost: f64,
+    /// Whether the path is a plan and costs no more than the bound.
+    pub(crate) is_exact: bool,
+}
+
+/// Memory of one relaxation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Relaxation {
+    segments: Segments,
+    /// Per slot, what is used of its two segments, and their slopes.
+    used: Vec<f64>,
+    /// Slopes at the cuts after each slot.
+    cuts: Vec<(f64, f64)>,
+    pub(crate) change: Vec<f64>,
+}
+
+impl Relaxation {
+    /// The cheapest path; `None` if no path keeps within the levels.
+    #[inline(always)]
+    pub(crate) fn solve(
+        &mut self,
+        kernel: &Kernel,
+        slots: &[KernelSlot],
+        prices: Prices<'_>,
+    ) -> Option<Relaxed> {
+        self.sweep(kernel, slots, prices)?;
+        let end_value = kernel.end_value_per_kwh;
+        for segment in self.segments.iter() {
+            // Kept at a tie, but not bought.
+            let is_kept = segment.tag.is_multiple_of(2) && segment.slope <= end_value;
+            if segment.slope < end_value || is_kept {
+                self.used[segment.tag as usize] += segment.length;
+            }
+        }
+        Some(self.read(kernel, slots, prices))
+    }
+
+    /// Walks the slots from the first, cutting as it goes.
+    #[inline(always)]
+    fn sweep(&mut self, kernel: &Kernel, slots: &[KernelSlot], prices: Prices<'_>) -> Option<()> {
+        let count = slots.len();
+        self.segments.clear(2 * count + 1);
+        self.used.clear();
+        self.used.resize(2 * count, 0.0);
+        self.cuts.clear();
+        let rounding = kernel.capacity_kwh * 1e3 * CRUMB;
+        let (mut low, mut high) = (kernel.stored_kwh, kernel.stored_kwh);
+        let (import, export) = (&prices.import[..count], &prices.export[..count]);
+        for (index, slot) in slots.iter().enumerate() {
+            let tag = 2 * index as u32;
+            low -= slot.discharge_kwh + slot.driving_kwh;
+            high += slot.charge_kwh - slot.driving_kwh;
+            self.add(kernel, slot, (import[index], export[index]), tag);
+            let mut cuts = (f64::NEG_INFINITY, f64::INFINITY);
+            if low < slot.least_kwh {
+                let used = &mut self.used;
+                let take = |tag: u32, energy: f64| used[tag as usize] += energy;
+                let (slope, missing) = self.segments.cut_left(slot.least_kwh - low, take);
+                cuts.0 = slope;
+                low = slot.least_kwh;
+                if missing > rounding {
+                    return None;
+                }
+            }
+            if high > slot.most_kwh {
+                let (slope, excess) = self.segments.cut_right(high - slot.most_kwh);
+                cuts.1 = slope;
+                high = slot.most_kwh;
+                if excess > rounding {
+                    return None;
+                }
+            }
+            self.cuts.push(cuts);
+        }
+        Some(())
+    }
+
+    /// Adds the segments of a slot: two, or one hull where burning would pay.
+    #[inline(always)]
+    fn add(&mut self, kernel: &Kernel, slot: &KernelSlot, prices: (f64, f64), tag: u32) {
+        let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
+        if room > 0.0 {
+            let slope = kernel.discharge_price(prices.1);
+            if fill > 0.0 {
+                let charge = kernel.charge_price(prices.0);
+                if charge < slope {
+                    let slope = hull(charge, fill, slope, room);
+                    self.segments.insert_first(Segment { slope, length: fill + room, tag });
+                    return;
+                }
+            }
+            self.segments.insert_first(Segment { slope, length: room, tag });
+        }
+        if fill > 0.0 {
+            let slope = kernel.charge_price(prices.0);
+            self.segments.insert_last(Segment { slope, length: fill, tag: tag + 1 });
+        }
+    }
+
+    /// Changes and costs from what is used of each segment.
+    #[inline(always)]
+    fn read(&mut self, kernel: &Kernel, slots: &[KernelSlot], prices: Prices<'_>) -> Relaxed {
+        self.change.clear();
+        let crumb = CRUMB * kernel.capacity_kwh;
+        let mut level = kernel.stored_kwh;
+        let mut found = Relaxed { bound: 0.0, cost: 0.0, is_exact: true };
+        for (index, slot) in slots.iter().enumerate() {
+            let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
+            let used = self.used[2 * index] + self.used[2 * index + 1];
+            let net = (used - room).clamp(-room, fill);
+            let change = if net.abs() <= crumb { 0.0 } else { net };
+            self.change.push(change);
+            level += change - slot.driving_kwh;
+            let (import, export) = (prices.import[index], prices.export[index]);
+            let cost = kernel.cost_of(change, import, export);
+            found.cost += cost;
+            found.bound += cost;
+            if room > 0.0 && fill > 0.0 {
+                let (a, b) = (kernel.charge_price(import), kernel.discharge_price(export));
+                if a < b && change > -room && change < fill {
+                    let hulled = hull(a, fill, b, room) * (change + room) - b * room;
+                    found.bound += hulled - cost;
+                    found.is_exact &= cost - hulled <= 0.0;
+                }
+            }
+            if change > 0.0 && slot.limit_kwh < slot.most_kwh {
+                found.is_exact &= level <= slot.limit_kwh + 1e3 * crumb;
+            }
+        }
+        let gained = kernel.end_value_per_kwh * (level - kernel.stored_kwh);
+        found.cost -= gained;
+        found.bound -= gained;
+        found
+    }
+
+    /// What a stored kWh is worth in each slot: the end value, walked back and
+    /// kept between the slopes at which each level was cut.
+    pub(crate) fn marginal_values(&self, kernel: &Kernel, values: &mut Vec<f64>) {
+        values.clear();
+        values.resize(self.cuts.len(), 0.0);
+        let mut value = kernel.end_value_per_kwh;
+        for (slot, &(least, most)) in values.iter_mut().zip(&self.cuts).rev() {
+            value = value.max(least).min(most);
+            *slot = value;
+        }
+    }
+}
+
+/// Slope of the line from full discharge to full charge.
+#[inline(always)]
+pub(crate) fn hull(charge_price: f64, charge: f64, discharge_price: f64, discharge: f64) -> f64 {
+    (charge_price * charge + discharge_price * discharge) / (charge + discharge)
+}
