@@ -24,10 +24,12 @@ use crate::error::Refused;
 use crate::prices::{PriceCurves, Prices};
 
 /// Columns that belong to other functions; ignoring them would plan something else.
-const NOT_HERE: [&str; 11] = [
+const NOT_HERE: [&str; 13] = [
     "after_deadline",
     "charge_limit_percent",
+    "charge_max_kw",
     "discharge_max_kw",
+    "efficiency_discharge",
     "energy_max_kwh",
     "node",
     "power_limits",
@@ -42,13 +44,13 @@ const NOT_HERE: [&str; 11] = [
 const IN_PERCENT: [&str; 3] = ["efficiency", "reserve_percent", "target_percent"];
 
 /// A column of numbers, borrowed from Arrow where it has no null.
-enum Numbers {
+pub(crate) enum Numbers {
     Borrowed(Float64Array),
     Filled(Vec<f64>),
 }
 
 impl Numbers {
-    fn new(column: Float64Array) -> Self {
+    pub(crate) fn new(column: Float64Array) -> Self {
         if column.null_count() == 0 {
             Self::Borrowed(column)
         } else {
@@ -56,7 +58,7 @@ impl Numbers {
         }
     }
 
-    fn values(&self) -> &[f64] {
+    pub(crate) fn values(&self) -> &[f64] {
         match self {
             Self::Borrowed(column) => column.values(),
             Self::Filled(values) => values,
@@ -65,13 +67,13 @@ impl Numbers {
 }
 
 /// A column of times, borrowed from Arrow where it has no null.
-enum Times {
+pub(crate) enum Times {
     Borrowed(TimestampMicrosecondArray),
     Filled(Vec<i64>),
 }
 
 impl Times {
-    fn new(column: TimestampMicrosecondArray) -> Self {
+    pub(crate) fn new(column: TimestampMicrosecondArray) -> Self {
         if column.null_count() == 0 {
             Self::Borrowed(column)
         } else {
@@ -79,7 +81,7 @@ impl Times {
         }
     }
 
-    fn values(&self) -> &[i64] {
+    pub(crate) fn values(&self) -> &[i64] {
         match self {
             Self::Borrowed(column) => column.values(),
             Self::Filled(values) => values,
@@ -203,7 +205,7 @@ fn curve_rows(columns: &Columns<'_>, curves: &PriceCurves) -> Result<Vec<u32>, R
     Ok(names.as_string::<i32>().iter().map(row).collect())
 }
 
-fn interval_fields() -> Fields {
+pub(crate) fn interval_fields() -> Fields {
     Fields::from(vec![
         Field::new("start", timestamp(), false),
         Field::new("end", timestamp(), false),
@@ -235,7 +237,7 @@ fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
 }
 
 /// Words of the `status` column.
-const STATUS: [&str; 3] = ["optimal", "shortfall", "error"];
+pub(crate) const STATUS: [&str; 3] = ["optimal", "shortfall", "error"];
 
 fn status(answers: &Answers) -> ArrayRef {
     let mut codes = Int8Builder::with_capacity(answers.len());
@@ -260,7 +262,7 @@ fn errors(answers: &Answers) -> ArrayRef {
 }
 
 /// A column of numbers with null for NaN.
-fn numbers(values: Vec<f64>) -> ArrayRef {
+pub(crate) fn numbers(values: Vec<f64>) -> ArrayRef {
     let nulls = values
         .iter()
         .any(|value| value.is_nan())

@@ -14,6 +14,7 @@ use slackwater_engine::plan::document::TimeError;
 use slackwater_engine::plan::problem::RequestError;
 use slackwater_engine::plan::replay::RefusedRequest;
 use slackwater_engine::plan::site::error::SiteError;
+use slackwater_engine::plan::storage::problem::StorageError;
 use slackwater_engine::plan::switching::request::SwitchingError;
 use slackwater_engine::plan::vehicle::VehicleError;
 use slackwater_engine::prices::curve::CurveError;
@@ -77,6 +78,7 @@ refuse!(
     TimeError,
     RequestError,
     SwitchingError,
+    StorageError,
     VehicleError,
     BudgetError,
     ChangeError,

@@ -2,11 +2,13 @@
 //! lock, call, convert. Whatever decides anything is in the engine.
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
 
+#[macro_use]
+mod repr;
+
 mod arrow;
 mod batch;
 mod error;
 mod import;
-#[macro_use]
 mod plan;
 mod prices;
 mod provenance;
@@ -15,6 +17,8 @@ mod saved;
 mod site;
 mod site_request;
 mod steady;
+mod storage;
+mod storage_batch;
 mod switching;
 mod time;
 
@@ -55,6 +59,12 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
+    #[pymodule_export]
+    use crate::storage::{
+        StorageCertificate, StorageOutcome, StoragePlan, StorageReason, StorageSlot, plan_storage,
+    };
+    #[pymodule_export]
+    use crate::storage_batch::plan_storage_batch;
     #[pymodule_export]
     use crate::switching::{
         Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, SwitchingReason,

@@ -104,23 +104,7 @@ pub(crate) struct Certificate {
     surplus_price_per_kwh: f64,
 }
 
-macro_rules! represent {
-    ($($class:ident { $($field:ident),* })*) => {$(
-        #[pymethods]
-        impl $class {
-            fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-                let mut fields = Vec::new();
-                $(fields.push(format!(
-                    "{}={}", stringify!($field), slf.getattr(stringify!($field))?.repr()?
-                ));)*
-                Ok(format!("{}({})", stringify!($class), fields.join(", ")))
-            }
-        }
-    )*};
-}
-pub(crate) use represent;
-
-represent! {
+repr! {
     Interval { start, end, power_kw }
     PlannedSlot { start, end, price_per_kwh, power_max_kw, energy_kwh }
     TargetOutcome { by, wanted_kwh, delivered_kwh, shortfall_kwh, reached_at }

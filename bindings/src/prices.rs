@@ -67,6 +67,16 @@ impl Prices {
         }
     }
 
+    /// Refuses prices in another currency.
+    pub(crate) fn require_same_currency(&self, other: &Self) -> Result<(), Refused> {
+        if self.currency == other.currency {
+            return Ok(());
+        }
+        let text =
+            format!("prices are in {} and in {}; give one currency", self.currency, other.currency);
+        Err(Refused::Input(text))
+    }
+
     fn in_same_currency(&self, curve: PriceCurve) -> Self {
         Self::new(curve, self.currency.clone())
     }

@@ -14,7 +14,7 @@ use slackwater_engine::units::{Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
 use crate::error::Refused;
-use crate::plan::{Interval, represent};
+use crate::plan::Interval;
 use crate::prices::Prices;
 use crate::site_request::{
     CarbonArgument, DemandChargeArgument, DeviceArgument, GroupArgument, LimitArgument,
@@ -150,7 +150,7 @@ pub(crate) struct SiteReason {
     sentence: String,
 }
 
-represent! {
+repr! {
     SiteSlot { start, end, import_price_per_kwh, import_kwh, export_kwh }
     SiteCause { code, limit, phase }
     SiteWish { by, wanted_kwh, delivered_kwh, shortfall_kwh, causes }

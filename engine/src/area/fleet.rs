@@ -2,6 +2,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::plan::problem::{RequestError, Target};
+use crate::plan::storage::problem::StorageError;
 use crate::plan::vehicle::{VehicleError, energy_at_plug};
 use crate::prices::curve::PriceCurve;
 use crate::prices::table::PriceTable;
@@ -56,6 +57,9 @@ pub enum RowError {
     /// The wishes make no sense.
     #[error(transparent)]
     Request(#[from] RequestError),
+    /// A battery that discharges makes no sense.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// How the energy that each vehicle needs is given. NaN is a missing value.

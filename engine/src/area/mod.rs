@@ -2,3 +2,4 @@
 pub mod answers;
 pub mod batch;
 pub mod fleet;
+pub mod storage;

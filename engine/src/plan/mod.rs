@@ -19,8 +19,8 @@ pub mod replay;
 #[cfg(feature = "lp")]
 pub mod site;
 pub mod stability;
-pub mod switching;
 pub mod storage;
+pub mod switching;
 pub mod vehicle;
 
 mod frame;

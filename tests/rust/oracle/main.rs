@@ -35,7 +35,7 @@ mod planner;
 mod random;
 mod runner;
 mod steady;
-mod switching;
 mod storage;
+mod switching;
 mod tampering;
 mod tiny;

@@ -17,6 +17,7 @@
 pub mod baseline;
 pub mod branch;
 pub mod certificate;
+pub mod explain;
 
 pub mod grid;
 pub mod kernel;

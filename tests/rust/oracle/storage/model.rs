@@ -21,7 +21,6 @@ const SLACK_KWH: f64 = 1e-8;
 /// Time in which all is constant, in stored kWh.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece {
-    pub(crate) start: i32,
     pub(crate) end: i32,
     /// Most that can be bought and sold, at the plug.
     pub(crate) buys: f64,
@@ -35,6 +34,9 @@ pub(crate) struct Piece {
     /// What reserve and minimum ask for at the end.
     pub(crate) floor: f64,
 }
+
+/// Pieces with binaries at most, so that HiGHS answers in milliseconds.
+pub(crate) const BINARIES_MAX: usize = 24;
 
 /// What a plan must do, once it is known what can be done.
 #[derive(Debug, Clone)]
@@ -100,7 +102,6 @@ fn piece(case: &Case, start: i32, end: i32) -> Piece {
     let at_end = case.limits.iter().filter(|limit| limit.start <= end && end <= limit.end);
     let floor = at_end.filter_map(|limit| limit.least_percent).fold(case.reserve_percent, f64::max);
     Piece {
-        start,
         end,
         buys: if away || import.is_none() { 0.0 } else { buys },
         // Time without a price to buy at is not used at all.
@@ -127,7 +128,7 @@ struct Programme {
 }
 
 impl Programme {
-    fn new(case: &Case, pieces: &[Piece], binary: impl Fn(usize) -> bool) -> Self {
+    fn new(pieces: &[Piece], binary: impl Fn(usize) -> bool) -> Self {
         let mut variables = ProblemVariables::new();
         let mut up_to = |most: f64| variables.add(variable().min(0.0).max(most));
         let bought = pieces.iter().map(|piece| up_to(piece.buys)).collect();
@@ -148,6 +149,9 @@ impl Programme {
         objective: Expression,
         (served, least): (Option<&[f64]>, Option<&[f64]>),
     ) -> Found {
+        if pieces.is_empty() {
+            return Found::default(); // HiGHS has no answer to no question.
+        }
         let mut model = self
             .variables
             .minimise(objective)
@@ -195,6 +199,7 @@ impl Programme {
 }
 
 /// Values of a solved programme.
+#[derive(Debug, Default)]
 struct Found {
     bought: Vec<f64>,
     sold: Vec<f64>,
@@ -207,23 +212,36 @@ fn burning_pays(case: &Case, piece: &Piece) -> bool {
     piece.buys > 0.0 && piece.sells > 0.0 && piece.import / case.efficiency < worn
 }
 
+/// Whether the case could charge and discharge at once, or be above its limit.
+pub(crate) fn needs_binaries(case: &Case) -> bool {
+    let pieces = pieces(case);
+    let burns = pieces.iter().any(|piece| burning_pays(case, piece));
+    burns || may_be_above(case, &pieces)
+}
+
+/// Levels above a limit are possible only if there once was more than the lowest.
+fn may_be_above(case: &Case, pieces: &[Piece]) -> bool {
+    let stored = case.percent / 100.0 * case.capacity;
+    let lowest = pieces.iter().map(|piece| piece.limit).fold(f64::INFINITY, f64::min);
+    let highest = pieces.iter().map(|piece| piece.limit).fold(stored, f64::max);
+    highest > lowest + MISSED_KWH
+}
+
 impl Model {
     pub(crate) fn new(case: &Case) -> Self {
         let mut pieces = pieces(case);
-        let stored = case.percent / 100.0 * case.capacity;
-        let lowest = pieces.iter().map(|piece| piece.limit).fold(f64::INFINITY, f64::min);
-        // Levels above a limit are possible only if there once was more than the lowest.
-        let highest = pieces.iter().map(|piece| piece.limit).fold(stored, f64::max);
-        let may_be_above = highest > lowest + MISSED_KWH;
+        let may_be_above = may_be_above(case, &pieces);
         if may_be_above {
             pieces.iter_mut().for_each(|piece| piece.most = case.capacity);
         }
         let binary = |index: usize| may_be_above && pieces[index].buys > 0.0;
-        let sum = |of: &[Variable]| -> Expression { of.iter().sum() };
-        let programme = Programme::new(case, &pieces, binary);
-        let most = -sum(&programme.served);
+        let programme = Programme::new(&pieces, binary);
+        // A battery cannot save what is driven earlier for what is driven later.
+        let weight = |index: usize| 2.0 - index as f64 / pieces.len() as f64;
+        let served = programme.served.iter().enumerate();
+        let most: Expression = served.map(|(index, &served)| -weight(index) * served).sum();
         let served = programme.solve(case, &pieces, most, (None, None)).served;
-        let programme = Programme::new(case, &pieces, binary);
+        let programme = Programme::new(&pieces, binary);
         let fullest = fullest(case, &pieces, programme, &served);
         let mut model = Self {
             burns: pieces.iter().any(|piece| burning_pays(case, piece)),
@@ -287,7 +305,7 @@ impl Model {
         let binary = |index: usize| {
             burning_pays(case, &self.pieces[index]) || self.above && self.pieces[index].buys > 0.0
         };
-        let programme = Programme::new(case, &self.pieces, binary);
+        let programme = Programme::new(&self.pieces, binary);
         let cost = |index: usize| -> Expression {
             let piece = &self.pieces[index];
             let brings = piece.export - case.wear / case.efficiency_out;

@@ -1,0 +1,465 @@
+"""Plans of batteries that also give back: vehicle-to-grid, and storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from slackwater import _engine
+from slackwater.area import PlanTable
+from slackwater.prices import Prices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.figure import Figure
+
+    from slackwater._engine import (
+        Interval,
+        StorageCertificate,
+        StorageOutcome,
+        StorageReason,
+        StorageSlot,
+    )
+    from slackwater.plan import AfterDeadline, Battery, SocTarget
+    from slackwater.typing import ArrowTable
+
+
+class StorageLimit(NamedTuple):
+    """A period with limits of its own; where periods overlap the tightest holds.
+
+    Attributes:
+        start: First instant, aware.
+        end: First instant after it.
+        charge_max_kw: Highest charging power; 0 forbids charging, ``None``
+            leaves it as it is elsewhere.
+        discharge_max_kw: Highest discharging power, in the same way.
+        soc_min_percent: State of charge wanted from ``start`` to ``end``.
+        soc_max_percent: State of charge beyond which nothing is charged. A
+            battery above it is not forced down.
+    """
+
+    start: datetime
+    end: datetime
+    charge_max_kw: float | None = None
+    discharge_max_kw: float | None = None
+    soc_min_percent: float | None = None
+    soc_max_percent: float | None = None
+
+
+class Consumption(NamedTuple):
+    """A period in which stored energy is used up, evenly, for something else.
+
+    Attributes:
+        start: First instant, aware.
+        end: First instant after it.
+        energy_kwh: Stored energy that is used up, in kWh.
+        is_plugged_in: Whether the battery can charge and discharge meanwhile.
+            A vehicle that drives cannot.
+    """
+
+    start: datetime
+    end: datetime
+    energy_kwh: float
+    is_plugged_in: bool = False
+
+
+class StoragePlan:
+    """The cheapest way to charge and discharge a battery. Cannot be changed.
+
+    Unmet wishes are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and
+    :attr:`floor_shortfall_kwh`, never an exception.
+    """
+
+    __slots__ = ("_export", "_native", "_prices")
+    _native: _engine.StoragePlan
+    _prices: Prices
+    _export: Prices | None
+
+    def __init__(
+        self, native: _engine.StoragePlan, prices: Prices, export_prices: Prices | None
+    ) -> None:
+        """Wrap a plan of the engine; plans come from :func:`plan_storage`."""
+        object.__setattr__(self, "_native", native)
+        object.__setattr__(self, "_prices", prices)
+        object.__setattr__(self, "_export", export_prices)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a plan cannot be changed."""
+        message = f"a StoragePlan cannot be changed: {name}"
+        raise AttributeError(message)
+
+    @property
+    def now(self) -> datetime:
+        """First instant that the plan could use, in UTC."""
+        return self._native.now
+
+    @property
+    def cost(self) -> float:
+        """Import minus export plus wear minus the value stored, in units of the currency.
+
+        The sum of :attr:`import_cost`, :attr:`wear_cost`, less
+        :attr:`export_revenue` and :attr:`stored_value`.
+        """
+        return self._native.cost
+
+    @property
+    def import_cost(self) -> float:
+        """What the bought energy costs."""
+        return self._native.import_cost
+
+    @property
+    def export_revenue(self) -> float:
+        """What the sold energy brings."""
+        return self._native.export_revenue
+
+    @property
+    def wear_cost(self) -> float:
+        """Wear of the stored energy that is discharged to the plug."""
+        return self._native.wear_cost
+
+    @property
+    def stored_value(self) -> float:
+        """Value of what is stored at the end beyond the start, at ``end_value_per_kwh``."""
+        return self._native.stored_value
+
+    @property
+    def charged_kwh(self) -> float:
+        """Energy bought, in kWh at the plug."""
+        return self._native.charged_kwh
+
+    @property
+    def discharged_kwh(self) -> float:
+        """Energy sold, in kWh at the plug."""
+        return self._native.discharged_kwh
+
+    @property
+    def capacity_kwh(self) -> float:
+        """Usable capacity of the battery, in kWh."""
+        return self._native.capacity_kwh
+
+    @property
+    def shortfall_kwh(self) -> float:
+        """Most stored energy missing at a target, in kWh; 0 if all are met."""
+        return self._native.shortfall_kwh
+
+    @property
+    def floor_shortfall_kwh(self) -> float:
+        """Most stored energy missing below reserve or ``soc_min_percent``, in kWh."""
+        return self._native.floor_shortfall_kwh
+
+    @property
+    def unserved_kwh(self) -> float:
+        """Consumption that the battery cannot serve, in stored kWh."""
+        return self._native.unserved_kwh
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Periods of charging (positive kW) and discharging (negative), in UTC."""
+        return self._native.intervals
+
+    @property
+    def slots(self) -> list[StorageSlot]:
+        """All slots, with energies, levels, their bounds and marginal values."""
+        return self._native.slots
+
+    @property
+    def targets(self) -> list[StorageOutcome]:
+        """What becomes of each target, in the order they were given."""
+        return self._native.targets
+
+    @property
+    def baseline_cost(self) -> float:
+        """Cost without discharging, charged at full power from plug-in.
+
+        So much is charged as the wishes need, or as the plan gains if that is
+        more; energy left at the end counts at ``end_value_per_kwh`` in both.
+        """
+        return self._native.baseline_cost
+
+    @property
+    def savings(self) -> float:
+        """Baseline cost minus cost, signed."""
+        return self._native.savings
+
+    @property
+    def unpriced_hours(self) -> float:
+        """Time without a price to buy at, never used, in hours."""
+        return self._native.unpriced_hours
+
+    @property
+    def certificate(self) -> StorageCertificate:
+        """The proof: cost, bound and gap. Rests on the marginal values of the slots."""
+        return self._native.certificate
+
+    @property
+    def currency(self) -> str:
+        """Currency of all amounts."""
+        return self._prices.currency
+
+    @property
+    def prices(self) -> Prices:
+        """The prices to buy at."""
+        return self._prices
+
+    @property
+    def export_prices(self) -> Prices | None:
+        """The prices to sell at; ``None`` if nothing may be sold."""
+        return self._export
+
+    def soc_percent_by(self, at: datetime) -> float:
+        """Tell the state of charge at an instant."""
+        return self._native.soc_percent_by(at)
+
+    def explain(self, *, time_zone: str = "UTC") -> list[StorageReason]:
+        """Give a reason for each period of charging or discharging, in time order.
+
+        Args:
+            time_zone: IANA name of the zone in whose wall clock the sentences
+                speak. The fields themselves are in UTC.
+
+        Raises:
+            InputError: The time zone is unknown.
+        """
+        return self._native.explain(time_zone=time_zone)
+
+    def plot(self, *, time_zone: str = "UTC") -> Figure:
+        """Draw prices, power up and down, and the state of charge within its bounds.
+
+        Args:
+            time_zone: IANA name of the zone of the time axis.
+
+        Raises:
+            InputError: The time zone is unknown.
+            ImportError: matplotlib is not installed (``slackwater[plot]``).
+        """
+        from slackwater.storage_plot import (  # noqa: PLC0415  matplotlib is an optional extra
+            plot_storage,
+        )
+
+        return plot_storage(self, time_zone=time_zone)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the slots of the plan to an Arrow library."""
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything, proof included."""
+        return isinstance(other, StoragePlan) and self._native == other._native
+
+    def __hash__(self) -> int:
+        """Hash by energies and cost."""
+        return hash((self.charged_kwh, self.discharged_kwh, self.cost))
+
+    def __repr__(self) -> str:
+        """Tell energies, cost, savings and what is missing in one line."""
+        proof = "proved optimal" if self.certificate.is_proved else "not proved"
+        short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
+        unserved = f", {self.unserved_kwh:g} kWh unserved" if self.unserved_kwh > 0 else ""
+        return (
+            f"StoragePlan(buys {self.charged_kwh:.6g} kWh, sells {self.discharged_kwh:.6g} kWh, "
+            f"costs {round(self.cost, 4) + 0.0:.4f} {self.currency}, "
+            f"saves {round(self.savings, 4) + 0.0:.4f}{short}{unserved}, {proof})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Draw the plan as a small table for notebooks."""
+        from slackwater.storage_html import storage_plan  # noqa: PLC0415  only notebooks need it
+
+        return storage_plan(self)
+
+
+def plan_storage(
+    prices: Prices,
+    *,
+    export_prices: Prices | None = None,
+    now: datetime,
+    until: datetime | None = None,
+    battery: Battery,
+    charge_max_kw: float,
+    discharge_max_kw: float,
+    efficiency_discharge: float = 1.0,
+    targets: Iterable[SocTarget | tuple[datetime | None, float | None]] = (),
+    reserve_percent: float = 0.0,
+    consumption: Iterable[Consumption | tuple[datetime, datetime, float]] = (),
+    limits: Iterable[StorageLimit | tuple[datetime, datetime, float | None]] = (),
+    end_value_per_kwh: float = 0.0,
+    wear_price_per_kwh: float = 0.0,
+    after_deadline: AfterDeadline = "continue",
+) -> StoragePlan:
+    """Plan a battery that buys cheap, sells dear, and is full when it should be.
+
+    Exact: the plan carries a proof that no other is cheaper, also where prices
+    are negative. No slot charges and discharges at once. Wishes come first,
+    then the cost; of two slots with one price the earlier is used, and what
+    brings no gain is not done.
+
+    An unmet wish is no error: as much as possible is charged for it, and the
+    plan says what is missing.
+
+    Args:
+        prices: What a bought kWh costs. Time without a price is not used.
+        export_prices: What a sold kWh brings; without it nothing is sold. A
+            household's own load is not known here, and nothing covers it.
+        now: Plug-in time or the present, aware: the first usable instant.
+        until: End of the plan; without it the last price, deadline or drive.
+        battery: Capacity, state of charge, charge limit, and the efficiency of
+            charging. A vehicle above its charge limit stays there.
+        charge_max_kw: Highest charging power at the plug, in kW.
+        discharge_max_kw: Highest discharging power at the plug, in kW.
+        efficiency_discharge: Energy at the plug per stored energy, 0.01 to 1.
+        targets: States of charge wanted by deadlines, in any order.
+        reserve_percent: State of charge reached at once, at any price, and
+            kept: nothing below it is sold.
+        consumption: Periods of driving; the vehicle is away then.
+        limits: Periods with power limits and state-of-charge bounds.
+        end_value_per_kwh: What a kWh stored at the end is worth. With 0 and
+            without a target all that may be sold is sold.
+        wear_price_per_kwh: Wear per stored kWh that is discharged to the plug.
+        after_deadline: Whether a missed target is still pursued
+            (``"continue"``) or given up at its deadline (``"stop"``).
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: A number is negative, NaN, infinite or beyond all measure;
+            an efficiency is outside 0.01 to 1; a period ends before it starts;
+            consumption overlaps; the state of charge is unknown; the prices
+            are in two currencies.
+        TypeError: A time has no zone.
+
+    Example:
+        Three hours at 0.10, 0.40 and 0.20, and a battery that is half full and
+        is to be so at the end. It buys 4 kWh for 0.40 and sells them for 1.60:
+
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Battery, Prices
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.10, 0.40, 0.20], currency="EUR")
+        >>> plan = plan_storage(
+        ...     prices,
+        ...     export_prices=prices,
+        ...     now=six,
+        ...     battery=Battery(capacity_kwh=10, soc_percent=50),
+        ...     charge_max_kw=4,
+        ...     discharge_max_kw=4,
+        ...     targets=[(None, 50)],
+        ... )
+        >>> plan
+        StoragePlan(buys 4 kWh, sells 4 kWh, costs -1.2000 EUR, saves 1.2000, proved optimal)
+        >>> print(plan.explain()[0].sentence)
+        Mon 18:00 to Mon 19:00: buys 4 kWh for 0.4, at 0.1, to sell Mon 19:00 at 0.4.
+    """
+    native = _engine.plan_storage(
+        prices._native,
+        export_prices=None if export_prices is None else export_prices._native,
+        now=now,
+        until=until,
+        battery=(
+            battery.capacity_kwh,
+            battery.soc_percent,
+            battery.soc_fallback_percent,
+            battery.charge_limit_percent,
+            battery.efficiency,
+        ),
+        efficiency_discharge=efficiency_discharge,
+        charge_max_kw=charge_max_kw,
+        discharge_max_kw=discharge_max_kw,
+        targets=list(targets),
+        reserve_percent=reserve_percent,
+        consumption=[Consumption(*period) for period in consumption],
+        limits=[StorageLimit(*limit) for limit in limits],
+        end_value_per_kwh=end_value_per_kwh,
+        wear_price_per_kwh=wear_price_per_kwh,
+        after_deadline=after_deadline,
+    )
+    return StoragePlan(native, prices, export_prices)
+
+
+def plan_storage_batch(
+    vehicles: ArrowTable,
+    prices: Prices | Mapping[str, Prices],
+    export_prices: Prices | Mapping[str, Prices] | None = None,
+) -> PlanTable:
+    """Plan every battery of a table, each as if it were alone.
+
+    As :func:`plan_storage` from ``arrival`` to ``departure``, in parallel and
+    without the interpreter lock. A row that makes no sense fills its ``error``
+    column and stops nobody else.
+
+    Args:
+        vehicles: Anything with ``__arrow_c_stream__``, one row a battery:
+
+            ======================== ================================== ========
+            column                   meaning                            required
+            ======================== ================================== ========
+            ``id``                   any type, handed back as it is     yes
+            ``arrival``              timestamp with a zone              yes
+            ``departure``            timestamp with a zone              yes
+            ``capacity_kwh``         usable capacity                    yes
+            ``soc_percent``          state of charge on arrival         yes
+            ``charge_max_kw``        highest charging power             yes
+            ``discharge_max_kw``     highest discharging power          yes
+            ``target_percent``       state of charge at departure       no
+            ``reserve_percent``      reached at once, and kept          no
+            ``charge_limit_percent`` where charging ends                no, 100
+            ``efficiency``           stored per plug energy             no, 1
+            ``efficiency_discharge`` plug energy per stored             no, 1
+            ``end_value_per_kwh``    of a kWh stored at departure       no, 0
+            ``wear_price_per_kwh``   per stored kWh discharged          no, 0
+            ``price_id``             name of the prices                 with a mapping
+            ======================== ================================== ========
+
+            Other columns are ignored; those that other functions honour
+            (``targets``, ``power_max_kw``, …) are refused.
+        prices: One curve for all, or curves by their ``price_id``.
+        export_prices: What a sold kWh brings, in the same way. Where there is
+            none nothing is sold.
+
+    Returns:
+        A table with ``id``, ``cost``, ``charged_kwh``, ``discharged_kwh``,
+        ``shortfall_kwh``, ``soc_percent`` (at departure), ``baseline_cost``,
+        ``savings``, ``gap``, ``intervals`` (list of ``{start, end, power_kw}``,
+        negative discharges), ``status`` and ``error``.
+
+    Raises:
+        InputError: A column is missing or of a wrong type; prices are in
+            different currencies; only one of the price arguments is a mapping.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from datetime import UTC, datetime, timedelta
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.10, 0.40, 0.20], currency="EUR")
+        >>> vehicles = pa.table({
+        ...     "id": ["van"],
+        ...     "arrival": [six],
+        ...     "departure": [six + timedelta(hours=3)],
+        ...     "capacity_kwh": [10.0],
+        ...     "soc_percent": [50.0],
+        ...     "target_percent": [50.0],
+        ...     "charge_max_kw": [4.0],
+        ...     "discharge_max_kw": [4.0],
+        ... })
+        >>> plans = pa.table(plan_storage_batch(vehicles, prices, prices))
+        >>> round(plans["cost"][0].as_py(), 9), plans["discharged_kwh"].to_pylist()
+        (-1.2, [4.0])
+    """
+    if isinstance(prices, Mapping):
+        names = list(prices)
+        buying = [prices[name]._native for name in names]
+        if export_prices is None:
+            selling: list[_engine.Prices | None] = [None] * len(names)
+        elif isinstance(export_prices, Mapping):
+            found = [export_prices.get(name) for name in names]
+            selling = [None if each is None else each._native for each in found]
+        else:
+            selling = [export_prices._native] * len(names)
+        return PlanTable(_engine.plan_storage_batch(vehicles, buying, selling, names))
+    if isinstance(export_prices, Mapping):
+        message = "export_prices is a mapping where prices is not; give both by price_id"
+        raise _engine.InputError(message)
+    sold = None if export_prices is None else export_prices._native
+    return PlanTable(_engine.plan_storage_batch(vehicles, [prices._native], [sold], None))

@@ -1,0 +1,229 @@
+//! Storage plans of many batteries, Arrow to Arrow.
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, Int8Array, ListArray, RecordBatch, StructArray, TimestampMicrosecondArray,
+};
+use arrow_array::{DictionaryArray, Float64Array, StringArray};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, SchemaRef};
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::area::storage::{self, Batteries, StorageAnswers};
+use slackwater_engine::plan::storage::grid::Grid;
+
+use crate::arrow::{Columns, Table, refused, schema, utc};
+use crate::batch::{Numbers, STATUS, Times, interval_fields, numbers};
+use crate::error::Refused;
+use crate::prices::Prices;
+
+/// Columns that other functions honour; ignoring them would plan something else.
+const NOT_HERE: [&str; 12] = [
+    "consumption",
+    "energy_kwh",
+    "limits",
+    "node",
+    "power_limits",
+    "power_max_kw",
+    "power_min_kw",
+    "priority",
+    "soc_fallback_percent",
+    "start_cost",
+    "targets",
+    "until",
+];
+
+/// The columns of one batch of batteries.
+struct Rows {
+    id: ArrayRef,
+    arrival: Times,
+    departure: Times,
+    capacity: Numbers,
+    soc: Numbers,
+    charge_max: Numbers,
+    discharge_max: Numbers,
+    optional: [Option<Vec<f64>>; 7],
+    grid: Option<Vec<u32>>,
+}
+
+impl Rows {
+    fn new(batch: &RecordBatch, names: Option<&[String]>) -> Result<Self, Refused> {
+        let columns = Columns::new(batch);
+        if let Some(name) = NOT_HERE.iter().find(|name| columns.find(name).is_some()) {
+            let text =
+                format!("column {name:?} is not something plan_storage_batch can honour; drop it");
+            return Err(Refused::Input(text));
+        }
+        let required = |name: &str| columns.numbers(name).map(Numbers::new);
+        Ok(Self {
+            id: columns.column("id")?.clone(),
+            arrival: Times::new(columns.times("arrival")?),
+            departure: Times::new(columns.times("departure")?),
+            capacity: required("capacity_kwh")?,
+            soc: required("soc_percent")?,
+            charge_max: required("charge_max_kw")?,
+            discharge_max: required("discharge_max_kw")?,
+            optional: [
+                columns.optional_numbers("target_percent")?,
+                columns.optional_numbers("reserve_percent")?,
+                columns.optional_numbers("charge_limit_percent")?,
+                columns.optional_numbers("efficiency")?,
+                columns.optional_numbers("efficiency_discharge")?,
+                columns.optional_numbers("end_value_per_kwh")?,
+                columns.optional_numbers("wear_price_per_kwh")?,
+            ],
+            grid: names.map(|names| grid_rows(&columns, names)).transpose()?,
+        })
+    }
+
+    fn batteries(&self) -> Batteries<'_> {
+        let [target, reserve, limit, efficiency, efficiency_discharge, end_value, wear] =
+            self.optional.each_ref().map(|column| column.as_deref());
+        Batteries {
+            arrival: self.arrival.values(),
+            departure: self.departure.values(),
+            capacity_kwh: self.capacity.values(),
+            soc_percent: self.soc.values(),
+            target_percent: target,
+            reserve_percent: reserve,
+            charge_limit_percent: limit,
+            charge_max_kw: self.charge_max.values(),
+            discharge_max_kw: self.discharge_max.values(),
+            efficiency,
+            efficiency_discharge,
+            end_value_per_kwh: end_value,
+            wear_price_per_kwh: wear,
+            grid: self.grid.as_deref(),
+        }
+    }
+}
+
+/// The prices that each row names; a position beyond them where there are none.
+fn grid_rows(columns: &Columns<'_>, names: &[String]) -> Result<Vec<u32>, Refused> {
+    let column = columns.column("price_id")?;
+    let ids = arrow_cast::cast(column, &DataType::Utf8).map_err(refused)?;
+    let rows: HashMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
+    let row = |id: Option<&str>| id.and_then(|id| rows.get(id).copied()).unwrap_or(u32::MAX);
+    Ok(ids.as_string::<i32>().iter().map(row).collect())
+}
+
+fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
+    let number = |name: &str| Field::new(name, DataType::Float64, true);
+    let words = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+    let item = Field::new("item", DataType::Struct(interval_fields()), false);
+    schema(
+        vec![
+            Field::new("id", id.clone(), true),
+            number("cost"),
+            number("charged_kwh"),
+            number("discharged_kwh"),
+            number("shortfall_kwh"),
+            number("soc_percent"),
+            number("baseline_cost"),
+            number("savings"),
+            number("gap"),
+            Field::new("intervals", DataType::List(item.into()), false),
+            Field::new("status", words, false),
+            Field::new("error", DataType::Utf8, true),
+        ],
+        currency,
+    )
+}
+
+fn status(answers: &StorageAnswers) -> ArrayRef {
+    let code = |kwh: &f64| if kwh.is_nan() { 2 } else { i8::from(*kwh > 0.0) };
+    let codes = Int8Array::from(answers.shortfall_kwh.iter().map(code).collect::<Vec<i8>>());
+    let words = Arc::new(StringArray::from(STATUS.to_vec()));
+    Arc::new(DictionaryArray::new(codes, words))
+}
+
+fn errors(answers: &StorageAnswers) -> ArrayRef {
+    let mut texts = StringBuilder::with_capacity(answers.len(), answers.errors.len() * 48);
+    let mut errors = answers.errors.iter().peekable();
+    for row in 0..answers.len() {
+        match errors.next_if(|(position, _)| *position == row) {
+            Some((_, error)) => texts.append_value(error.to_string()),
+            None => texts.append_null(),
+        }
+    }
+    Arc::new(texts.finish())
+}
+
+fn record_batch(
+    schema: &SchemaRef,
+    id: ArrayRef,
+    answers: StorageAnswers,
+) -> Result<RecordBatch, Refused> {
+    let (status, errors) = (status(&answers), errors(&answers));
+    let times =
+        |micros: Vec<i64>| Arc::new(utc(TimestampMicrosecondArray::from(micros))) as ArrayRef;
+    let intervals = StructArray::new(
+        interval_fields(),
+        vec![
+            times(answers.interval_start),
+            times(answers.interval_end),
+            Arc::new(Float64Array::from(answers.interval_power_kw)),
+        ],
+        None,
+    );
+    let item = Field::new("item", DataType::Struct(interval_fields()), false);
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(answers.offsets));
+    let columns = vec![
+        id,
+        numbers(answers.cost),
+        numbers(answers.charged_kwh),
+        numbers(answers.discharged_kwh),
+        numbers(answers.shortfall_kwh),
+        numbers(answers.soc_percent),
+        numbers(answers.baseline_cost),
+        numbers(answers.savings),
+        numbers(answers.gap),
+        Arc::new(ListArray::new(item.into(), offsets, Arc::new(intervals), None)),
+        status,
+        errors,
+    ];
+    RecordBatch::try_new(schema.clone(), columns).map_err(refused)
+}
+
+/// See `slackwater.plan_storage_batch`. Without names all rows pay the first prices.
+#[pyfunction]
+pub(crate) fn plan_storage_batch(
+    py: Python<'_>,
+    vehicles: AnyRecordBatch,
+    prices: Vec<PyRef<'_, Prices>>,
+    export_prices: Vec<Option<PyRef<'_, Prices>>>,
+    names: Option<Vec<String>>,
+) -> Result<Table, Refused> {
+    let vehicles = crate::arrow::batches(vehicles)?;
+    let Some(first) = prices.first() else {
+        return Err(Refused::Input("prices holds no price curve".into()));
+    };
+    let currency = first.currency().to_owned();
+    for other in prices.iter().chain(export_prices.iter().flatten()) {
+        first.require_same_currency(other)?;
+    }
+    let curves: Vec<_> = prices.iter().map(|prices| prices.curve.clone()).collect();
+    let exports: Vec<_> =
+        export_prices.iter().map(|export| export.as_ref().map(|e| e.curve.clone())).collect();
+    py.detach(|| {
+        let pairs = curves.iter().zip(&exports);
+        let grids: Vec<Grid> =
+            pairs.map(|(import, export)| Grid::new(import, export.as_ref())).collect();
+        let mut answered = Vec::new();
+        let mut schema = answer_schema(&DataType::Utf8, &currency);
+        for batch in vehicles {
+            let rows = Rows::new(&batch, names.as_deref())?;
+            schema = answer_schema(rows.id.data_type(), &currency);
+            let mut first = 0;
+            for answers in storage::plan_storage_batch(&rows.batteries(), &grids) {
+                let id = rows.id.slice(first, answers.len());
+                first += answers.len();
+                answered.push(record_batch(&schema, id, answers)?);
+            }
+        }
+        Ok(Table::new(schema, answered))
+    })
+}

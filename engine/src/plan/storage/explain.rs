@@ -1,0 +1,386 @@
+//! Why a plan charges and discharges when it does.
+use std::fmt::Write as _;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::explain::{rounded, wall_clock};
+use crate::plan::storage::plan::{StoragePlan, StorageSlot, Wish};
+use crate::units::{Energy, Money, Price};
+
+/// Why a period of charging or discharging is in the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StorageCode {
+    /// Charged for the reserve, or for the lowest state of charge of a period.
+    #[serde(rename = "reserve")]
+    Reserve,
+    /// Charged for a target.
+    #[serde(rename = "target")]
+    Target,
+    /// Charged for driving.
+    #[serde(rename = "driving")]
+    Driving,
+    /// Charged because it is paid for.
+    #[serde(rename = "negative_price")]
+    NegativePrice,
+    /// Charged to be sold at a higher price.
+    #[serde(rename = "sell_later")]
+    SellLater,
+    /// Charged because a stored kWh is worth more at the end.
+    #[serde(rename = "end_value")]
+    EndValue,
+    /// Sold dear, and bought back cheaper.
+    #[serde(rename = "buy_back")]
+    BuyBack,
+    /// Sold because a stored kWh is worth less than it brings.
+    #[serde(rename = "above_value")]
+    AboveValue,
+    /// Sold at a loss, to be paid for charging again.
+    #[serde(rename = "make_room")]
+    MakeRoom,
+}
+
+impl StorageCode {
+    /// The code as a word, the same as in serialised data.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reserve => "reserve",
+            Self::Target => "target",
+            Self::Driving => "driving",
+            Self::NegativePrice => "negative_price",
+            Self::SellLater => "sell_later",
+            Self::EndValue => "end_value",
+            Self::BuyBack => "buy_back",
+            Self::AboveValue => "above_value",
+            Self::MakeRoom => "make_room",
+        }
+    }
+}
+
+/// The other end of a deal: the slot that the energy goes to, or is bought back in.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Counterpart {
+    /// Start of that slot.
+    pub start: DateTime<Utc>,
+    /// Its price.
+    #[serde(rename = "price_per_kwh")]
+    pub price: Price,
+}
+
+/// A period of charging or discharging with its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StorageReason {
+    /// First instant.
+    pub start: DateTime<Utc>,
+    /// First instant after it.
+    pub end: DateTime<Utc>,
+    /// Energy at the plug; negative is sold.
+    #[serde(rename = "energy_kwh")]
+    pub energy: Energy,
+    /// What it costs; negative is earned. Wear is not in it.
+    pub cost: Money,
+    /// Least price in the period.
+    #[serde(rename = "price_min_per_kwh")]
+    pub price_min: Price,
+    /// Highest price in the period.
+    #[serde(rename = "price_max_per_kwh")]
+    pub price_max: Price,
+    /// Why it is there.
+    pub code: StorageCode,
+    /// What one more stored kWh would be worth in the period.
+    #[serde(rename = "marginal_value_per_kwh")]
+    pub marginal_value: Price,
+    /// The deadline or instant that the energy is for, where there is one.
+    pub due: Option<DateTime<Utc>>,
+    /// The other end of the deal, where there is one.
+    pub counterpart: Option<Counterpart>,
+}
+
+/// One reason for each period of charging or discharging, in time order.
+///
+/// A period ends where power or reason change. The reason follows the stored
+/// energy from the slot on, until the level must be what it is (a target, the
+/// reserve, driving, empty) or the plan ends: what happens on the way there is
+/// what the energy is for. Where several things do, the dearest sale, or the
+/// cheapest way to buy back, is named.
+#[must_use]
+pub fn explain(plan: &StoragePlan) -> Vec<StorageReason> {
+    let mut reasons: Vec<StorageReason> = Vec::new();
+    for (index, slot) in plan.slots.iter().enumerate() {
+        let end = slot.busy_until();
+        let charges = slot.charged > Energy::ZERO;
+        if end <= slot.start || !charges && slot.discharged <= Energy::ZERO {
+            continue;
+        }
+        let next = if charges { bought(plan, index) } else { sold(plan, index) };
+        match reasons.last_mut() {
+            Some(last)
+                if last.end == next.start
+                    && last.code == next.code
+                    && (last.energy > Energy::ZERO) == charges
+                    && last.due == next.due
+                    && last.counterpart == next.counterpart =>
+            {
+                last.end = next.end;
+                last.energy = last.energy + next.energy;
+                last.cost = last.cost + next.cost;
+                last.price_min = last.price_min.min(next.price_min);
+                last.price_max = last.price_max.max(next.price_max);
+                last.marginal_value = next.marginal_value;
+            }
+            _ => reasons.push(next),
+        }
+    }
+    reasons
+}
+
+/// Where the level must be what it is: the first slot from `index` on after
+/// whose end a stored kWh is worth less.
+fn bound_after(plan: &StoragePlan, index: usize) -> Option<usize> {
+    let worth = |slot: usize| plan.slots[slot].marginal_value;
+    let end_value = plan.certificate.evidence.end_value;
+    let next = |slot: usize| {
+        if slot + 1 < plan.slots.len() { worth(slot + 1) } else { end_value }
+    };
+    (index..plan.slots.len()).find(|&slot| worth(slot) > next(slot))
+}
+
+fn reason(slot: &StorageSlot, code: StorageCode) -> StorageReason {
+    let charges = slot.charged > Energy::ZERO;
+    let price = if charges { slot.import_price } else { slot.export_price };
+    let price = price.unwrap_or(Price::ZERO);
+    let energy = if charges { slot.charged } else { -slot.discharged };
+    StorageReason {
+        start: slot.start,
+        end: slot.busy_until(),
+        energy,
+        cost: price.of(energy),
+        price_min: price,
+        price_max: price,
+        code,
+        marginal_value: slot.marginal_value,
+        due: None,
+        counterpart: None,
+    }
+}
+
+fn bought(plan: &StoragePlan, index: usize) -> StorageReason {
+    let slot = &plan.slots[index];
+    let bound = bound_after(plan, index);
+    let last = bound.unwrap_or(plan.slots.len() - 1);
+    let sales = plan.slots[index..=last].iter().filter(|slot| slot.discharged > Energy::ZERO);
+    // Of equal prices the first.
+    let dearest = sales.rev().max_by(|a, b| {
+        let price = |slot: &StorageSlot| slot.export_price.unwrap_or(Price::ZERO);
+        price(a).total_cmp(&price(b))
+    });
+    let wish = bound.map(|bound| plan.slots[bound].wish);
+    let (code, due) = match (wish, bound.map(|bound| plan.slots[bound].end)) {
+        _ if slot.import_price.is_some_and(|price| price < Price::ZERO) => {
+            (StorageCode::NegativePrice, None)
+        }
+        (_, _) if dearest.is_some() => (StorageCode::SellLater, None),
+        (Some(Wish::Reserve | Wish::Minimum), due) => (StorageCode::Reserve, due),
+        (Some(Wish::Target { .. }), due) => (StorageCode::Target, due),
+        (Some(Wish::Driving), due) => (StorageCode::Driving, due),
+        (Some(Wish::Empty) | None, _) => (StorageCode::EndValue, None),
+    };
+    let counterpart = dearest.filter(|_| code == StorageCode::SellLater).map(|sale| Counterpart {
+        start: sale.start,
+        price: sale.export_price.unwrap_or(Price::ZERO),
+    });
+    StorageReason { due, counterpart, ..reason(slot, code) }
+}
+
+fn sold(plan: &StoragePlan, index: usize) -> StorageReason {
+    let slot = &plan.slots[index];
+    let last = bound_after(plan, index).unwrap_or(plan.slots.len() - 1);
+    let buys = plan.slots[index..=last].iter().filter(|slot| slot.charged > Energy::ZERO);
+    let cheapest = buys.min_by(|a, b| {
+        let price = |slot: &StorageSlot| slot.import_price.unwrap_or(Price::ZERO);
+        price(a).total_cmp(&price(b))
+    });
+    let counterpart = cheapest.map(|buy| Counterpart {
+        start: buy.start,
+        price: buy.import_price.unwrap_or(Price::ZERO),
+    });
+    let is_loss = slot.export_price.is_some_and(|price| price < Price::ZERO);
+    let code = match counterpart {
+        Some(_) if is_loss => StorageCode::MakeRoom,
+        Some(_) => StorageCode::BuyBack,
+        None => StorageCode::AboveValue,
+    };
+    StorageReason { counterpart, ..reason(slot, code) }
+}
+
+impl StorageReason {
+    /// The reason as a sentence, with times on the wall clock of `time_zone`.
+    #[must_use]
+    pub fn sentence(&self, time_zone: Tz) -> String {
+        let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
+        let charges = self.energy > Energy::ZERO;
+        let (verb, cost) =
+            if charges { ("buys", self.cost) } else { ("sells", Money::ZERO - self.cost) };
+        let mut text = format!(
+            "{} to {}: {verb} {} kWh for {}, ",
+            clock(self.start),
+            clock(self.end),
+            rounded(self.energy.as_kwh().abs(), 2),
+            rounded(cost.as_amount(), 4),
+        );
+        let due = self.due.map_or_else(|| "the end".to_owned(), clock);
+        let per_kwh = |price: Price| rounded(price.as_per_kwh(), 5);
+        let (price, value) = (self.price_max, per_kwh(self.marginal_value));
+        let price = per_kwh(if charges { price } else { self.price_min });
+        let (deal, at) = self.counterpart.map_or((String::new(), String::new()), |deal| {
+            (per_kwh(deal.price), clock(deal.start))
+        });
+        let _ = match self.code {
+            StorageCode::Reserve => write!(text, "for the reserve, kept at {due}"),
+            StorageCode::Target => {
+                write!(text, "for the target at {due}; {price} is among the cheapest before it")
+            }
+            StorageCode::Driving => {
+                write!(text, "for driving until {due}; {price} is among the cheapest before it")
+            }
+            StorageCode::NegativePrice => {
+                write!(text, "because charging is paid for (price {price})")
+            }
+            StorageCode::SellLater => write!(text, "at {price}, to sell {at} at {deal}"),
+            StorageCode::EndValue => {
+                write!(text, "at {price}, because a stored kWh is worth {value}")
+            }
+            StorageCode::BuyBack => {
+                write!(text, "at {price} or more, and buys back {at} at {deal}")
+            }
+            StorageCode::AboveValue => {
+                write!(text, "at {price} or more, where a stored kWh is worth {value}")
+            }
+            StorageCode::MakeRoom => {
+                write!(text, "to have room {at}, when charging is paid for (price {deal})")
+            }
+        };
+        text + "."
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::storage::planner::plan_storage;
+    use crate::plan::storage::problem::{Consumption, StorageProblem, StorageRequest};
+    use crate::plan::vehicle::{Battery, SocTarget};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, per_kwh, percent};
+    use chrono::TimeDelta;
+    use expect_test::{Expect, expect};
+
+    /// Hours from 18:00Z priced in cents, to buy and to sell at; 10 kWh at 50 %, 4 kW.
+    #[track_caller]
+    fn check(cents: &[i32], change: impl FnOnce(&mut StorageRequest), expected: &Expect) {
+        let battery = Battery {
+            capacity: kwh(10.0),
+            soc: Some(percent(50.0)),
+            soc_fallback: None,
+            charge_limit: percent(100.0),
+            efficiency: 0.9,
+        };
+        let now = "2026-01-05T18:00:00Z".parse().unwrap();
+        let mut request = StorageRequest::new(now, battery, kw(4.0));
+        request.efficiency_discharge = 0.9;
+        change(&mut request);
+        let curve = curve_of(60, cents);
+        let plan = plan_storage(&curve, Some(&curve), &StorageProblem::new(request).unwrap());
+        assert!(plan.certificate.is_proved());
+        let reasons = explain(&plan);
+        let net = reasons.iter().fold(Energy::ZERO, |sum, reason| sum + reason.energy);
+        assert!((net - plan.charged + plan.discharged).as_kwh().abs() < 1e-9, "all is explained");
+        let mut text = String::new();
+        for reason in reasons {
+            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC));
+        }
+        expected.assert_eq(&text);
+    }
+
+    fn target(hours: i64, wanted: f64) -> impl FnOnce(&mut StorageRequest) {
+        move |request| {
+            let by = Some(request.now + TimeDelta::hours(hours));
+            request.targets.push(SocTarget { by, soc: Some(percent(wanted)) });
+        }
+    }
+
+    #[test]
+    fn cheap_hours_are_sold_in_dear_ones() {
+        check(
+            &[10, 40, 20],
+            target(3, 50.0),
+            &expect![[r#"
+            sell_later: Mon 18:00 to Mon 19:00: buys 4 kWh for 0.4, at 0.1, to sell Mon 19:00 at 0.4.
+            buy_back: Mon 19:00 to Mon 20:00: sells 4 kWh for 1.6, at 0.4 or more, and buys back Mon 20:00 at 0.2.
+            target: Mon 20:00 to Mon 20:14: buys 0.94 kWh for 0.1877, for the target at Mon 21:00; 0.2 is among the cheapest before it.
+        "#]],
+        );
+        check(
+            &[40, 10, 20],
+            target(3, 50.0),
+            &expect![[r#"
+            buy_back: Mon 18:00 to Mon 19:00: sells 4 kWh for 1.6, at 0.4 or more, and buys back Mon 19:00 at 0.1.
+            target: Mon 19:00 to Mon 20:14: buys 4.94 kWh for 0.5877, for the target at Mon 21:00; 0.2 is among the cheapest before it.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn wishes_are_named() {
+        check(
+            &[30, 20, 40],
+            target(3, 80.0),
+            &expect![[r#"
+            sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.4667, at 0.3, to sell Mon 20:00 at 0.4.
+            sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.8, at 0.2, to sell Mon 20:00 at 0.4.
+            above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72, at 0.4 or more, where a stored kWh is worth 0.36.
+        "#]],
+        );
+        check(
+            &[30, 20, 40],
+            |request| {
+                request.reserve = percent(70.0);
+                request.end_value = per_kwh(0.3);
+            },
+            &expect![[r#"
+                reserve: Mon 18:00 to Mon 18:33: buys 2.22 kWh for 0.6667, for the reserve, kept at Mon 19:00.
+                sell_later: Mon 19:00 to Mon 19:50: buys 3.33 kWh for 0.6667, at 0.2, to sell Mon 20:00 at 0.4.
+                above_value: Mon 20:00 to Mon 20:40: sells 2.7 kWh for 1.08, at 0.4 or more, where a stored kWh is worth 0.36.
+            "#]],
+        );
+        check(
+            &[30, 20, 40, 40],
+            |request| {
+                let start = request.now + TimeDelta::hours(3);
+                let end = start + TimeDelta::hours(1);
+                let energy = kwh(8.0);
+                request.consumption.push(Consumption { start, end, energy, is_plugged_in: false });
+            },
+            &expect![[r#"
+                sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.4667, at 0.3, to sell Mon 20:00 at 0.4.
+                sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.8, at 0.2, to sell Mon 20:00 at 0.4.
+                above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72, at 0.4 or more, where a stored kWh is worth 0.36.
+            "#]],
+        );
+    }
+
+    #[test]
+    fn paid_hours_are_used_twice() {
+        check(
+            &[-1, -20, 5],
+            target(3, 50.0),
+            &expect![[r#"
+            negative_price: Mon 18:00 to Mon 18:23: buys 1.56 kWh for -0.0156, because charging is paid for (price -0.01).
+            negative_price: Mon 19:00 to Mon 20:00: buys 4 kWh for -0.8, because charging is paid for (price -0.2).
+            above_value: Mon 20:00 to Mon 21:00: sells 4 kWh for 0.2, at 0.05 or more, where a stored kWh is worth 0.
+        "#]],
+        );
+    }
+}
