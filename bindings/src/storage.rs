@@ -37,6 +37,9 @@ pub(crate) struct StorageSlot {
     stored_min_kwh: f64,
     stored_max_kwh: f64,
     charge_limit_kwh: f64,
+    soc_percent: f64,
+    soc_min_percent: f64,
+    soc_max_percent: f64,
     marginal_value_per_kwh: f64,
 }
 
@@ -182,6 +185,8 @@ impl StoragePlan {
 
     #[getter]
     fn slots(&self) -> Vec<StorageSlot> {
+        let capacity = self.intended.capacity;
+        let soc = |stored: Energy| Percent::filled(stored, capacity).as_percent();
         let slot = |slot: &plan::StorageSlot| StorageSlot {
             start: slot.start,
             end: slot.end,
@@ -196,6 +201,9 @@ impl StoragePlan {
             stored_min_kwh: slot.stored_min.as_kwh(),
             stored_max_kwh: slot.stored_max.as_kwh(),
             charge_limit_kwh: slot.charge_limit.as_kwh(),
+            soc_percent: soc(slot.stored),
+            soc_min_percent: soc(slot.stored_min),
+            soc_max_percent: soc(slot.stored_max),
             marginal_value_per_kwh: slot.marginal_value.as_per_kwh(),
         };
         self.intended.slots.iter().map(slot).collect()

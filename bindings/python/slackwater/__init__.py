@@ -42,6 +42,10 @@ from slackwater._engine import (
     SwitchingCertificate,
     SwitchingInterval,
     SwitchingReason,
+    StorageCertificate,
+    StorageOutcome,
+    StorageReason,
+    StorageSlot,
     TargetOutcome,
     UnmetSwitchingWish,
     __version__,
@@ -74,6 +78,13 @@ from slackwater.site_devices import (
     Vehicle,
 )
 from slackwater.switching import SwitchingPlan, plan_switching
+from slackwater.storage import (
+    Consumption,
+    StorageLimit,
+    StoragePlan,
+    plan_storage,
+    plan_storage_batch,
+)
 from slackwater.time import next_deadline
 
 __all__ = [
@@ -88,6 +99,7 @@ __all__ = [
     "Discharge",
     "EnergyAtRisk",
     "Group",
+    "Consumption",
     "InputError",
     "InsuranceFrontier",
     "InsurancePoint",
@@ -124,6 +136,12 @@ __all__ = [
     "SwitchingInterval",
     "SwitchingPlan",
     "SwitchingReason",
+    "StorageCertificate",
+    "StorageLimit",
+    "StorageOutcome",
+    "StoragePlan",
+    "StorageReason",
+    "StorageSlot",
     "Target",
     "TargetOutcome",
     "Tiers",
@@ -139,6 +157,8 @@ __all__ = [
     "plan_duration",
     "plan_site",
     "plan_switching",
+    "plan_storage",
+    "plan_storage_batch",
     "plan_vehicle",
     "replay",
 ]

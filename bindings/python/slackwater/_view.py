@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
     from slackwater.plan import Plan
+    from slackwater.storage import StoragePlan
 
 MARGIN_MIN = timedelta(minutes=15)
 MARGIN_MAX = timedelta(hours=12)
@@ -180,6 +181,32 @@ def proof(plan: Plan) -> str:
     if not certificate.is_proved and plan.stability is not None:
         return f"kept for {number(certificate.gap)} {plan.currency} more than the cheapest"
     return "proved optimal" if certificate.is_proved else "not proved"
+
+
+def storage_headline(plan: StoragePlan) -> str:
+    """Tell what a storage plan buys and sells, and what it saves."""
+    if not plan.intervals:
+        return "Nothing is charged or discharged"
+    buys, sells = energy(plan.charged_kwh), energy(plan.discharged_kwh)
+    text = f"Buys {buys}, sells {sells}"
+    return f"{text}, saves {number(plan.savings)} {plan.currency}"
+
+
+def storage_missing(plan: StoragePlan) -> list[str]:
+    """Tell which wishes of a storage plan are not met."""
+    wishes = [
+        (plan.shortfall_kwh, "short of a target"),
+        (plan.floor_shortfall_kwh, "below the reserve at times"),
+        (plan.unserved_kwh, "of driving not served"),
+    ]
+    return [f"{energy(missing)} {words}" for missing, words in wishes if missing > 0]
+
+
+def storage_proof(plan: StoragePlan) -> str:
+    """Tell whether nothing cheaper is proved to exist, and what may be left if not."""
+    if plan.certificate.is_proved:
+        return "proved optimal"
+    return f"within {number(plan.certificate.gap, 4)} {plan.currency} of the optimum"
 
 
 def day(at: datetime) -> str:

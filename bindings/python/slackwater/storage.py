@@ -433,16 +433,18 @@ def plan_storage_batch(
         >>> from datetime import UTC, datetime, timedelta
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
         >>> prices = Prices.from_values(six, [0.10, 0.40, 0.20], currency="EUR")
-        >>> vehicles = pa.table({
-        ...     "id": ["van"],
-        ...     "arrival": [six],
-        ...     "departure": [six + timedelta(hours=3)],
-        ...     "capacity_kwh": [10.0],
-        ...     "soc_percent": [50.0],
-        ...     "target_percent": [50.0],
-        ...     "charge_max_kw": [4.0],
-        ...     "discharge_max_kw": [4.0],
-        ... })
+        >>> vehicles = pa.table(
+        ...     {
+        ...         "id": ["van"],
+        ...         "arrival": [six],
+        ...         "departure": [six + timedelta(hours=3)],
+        ...         "capacity_kwh": [10.0],
+        ...         "soc_percent": [50.0],
+        ...         "target_percent": [50.0],
+        ...         "charge_max_kw": [4.0],
+        ...         "discharge_max_kw": [4.0],
+        ...     }
+        ... )
         >>> plans = pa.table(plan_storage_batch(vehicles, prices, prices))
         >>> round(plans["cost"][0].as_py(), 9), plans["discharged_kwh"].to_pylist()
         (-1.2, [4.0])
