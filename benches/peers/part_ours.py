@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
+
+import slackwater as sw
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peers import depot, lp, measure, numpy_batch, ours, parts
+from peers import depot, lp, measure, numpy_batch, ours, parts, storage
 from peers.agree import require_costs, require_energies
 from peers.parts import Outcome, Settings, Timing
+from peers.problem import Floats
 
 THREADS_VARIABLE: Final = "RAYON_NUM_THREADS"
 SINGLE_ROUNDS: Final = 20
@@ -77,7 +81,39 @@ def site(settings: Settings) -> Outcome:
     return Outcome(timings)
 
 
-PARTS: Final = {"single-ours": single, "batch-ours": batch, "site-ours": site}
+def storage_plans(settings: Settings) -> Outcome:
+    """Batteries that also sell: one call per plan, and a batch from Arrow to Arrow."""
+    given = storage.batteries(settings.storage_batteries, seed=settings.seed)
+    curves = (storage.prices(given.import_prices), storage.prices(given.export_prices))
+    few = range(settings.single_vehicles)
+    calls: list[Callable[[], object]] = [partial(storage.plan_one, given, curves, i) for i in few]
+    rows = storage.table(given)
+    whole = partial(_storage_costs, rows, curves)
+    alone = np.array([storage.plan_one(given, curves, index) for index in few])
+    require_costs("slackwater", whole()[: len(few)], alone)
+    threads = int(os.environ[THREADS_VARIABLE])
+    label = f"slackwater plan_storage_batch, {threads} thread{'s' * (threads > 1)}"
+    batch = measure.repeat(whole, settings.repeats)
+    timings = [
+        Timing(f"storage/slackwater-batch-{threads}", label, len(given), batch, cores=threads)
+    ]
+    if threads == 1:
+        seconds = measure.each(calls, settings.repeats)
+        timings.append(Timing("storage/slackwater", "slackwater plan_storage", 1, seconds))
+    return Outcome(timings)
+
+
+def _storage_costs(rows: pa.Table, curves: tuple[sw.Prices, sw.Prices]) -> Floats:
+    plans = pa.table(sw.plan_storage_batch(rows, *curves))
+    return np.asarray(plans.column("cost").to_numpy(), dtype=np.float64)
+
+
+PARTS: Final = {
+    "single-ours": single,
+    "batch-ours": batch,
+    "site-ours": site,
+    "storage-ours": storage_plans,
+}
 
 if __name__ == "__main__":
     parts.serve(PARTS)

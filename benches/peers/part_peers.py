@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peers import depot, flexmeasures_peer, lp, measure, numpy_batch, parts, problem
+from peers import depot, flexmeasures_peer, lp, measure, numpy_batch, parts, problem, storage
 from peers.agree import require_costs, require_energies, require_plan
 from peers.numpy_batch import Columns, OwnKernel, Plans, Precision, SharedKernel
 from peers.parts import Outcome, Settings, Timing
@@ -120,7 +120,24 @@ def site_solvers(settings: Settings) -> Outcome:
     return Outcome(timings)
 
 
+def storage_solvers(settings: Settings) -> Outcome:
+    """HiGHS on batteries that also sell, one plan at a time."""
+    given = storage.batteries(settings.storage_batteries, seed=settings.seed)
+    few = range(settings.single_vehicles)
+    timings, expected = [], None
+    for name, setting in lp.SETTINGS.items():
+        solver = storage.HighspyStorage(given, setting)
+        costs = np.array([solver.plan(index) for index in few])
+        expected = costs if expected is None else expected
+        require_costs(name, costs, expected)
+        calls: list[Callable[[], object]] = [partial(solver.plan, index) for index in few]
+        seconds = measure.each(calls, settings.repeats)
+        timings.append(Timing(f"storage/highspy-{name}", setting.label, 1, seconds))
+    return Outcome(timings)
+
+
 PARTS: Final = {
+    "storage-solvers": storage_solvers,
     "single-solvers": single_solvers,
     "single-flexmeasures": single_flexmeasures,
     "batch-solvers": batch_solvers,

@@ -25,6 +25,7 @@ class Settings:
         vehicles: Vehicles of a batch.
         solver_vehicles: How many of them the solvers are asked about.
         single_vehicles: Vehicles that are planned one call at a time.
+        storage_batteries: Batteries of the batch that also sells.
         repeats: How often each figure is taken.
         seed: Of the generator.
     """
@@ -32,6 +33,7 @@ class Settings:
     vehicles: int = 1_000_000
     solver_vehicles: int = 2_000
     single_vehicles: int = 50
+    storage_batteries: int = 100_000
     repeats: int = 3
     seed: int = 1
 

@@ -148,6 +148,19 @@ def _ratio(bench_id: str, peer_id: str) -> Callable[[Evidence], Measured | None]
 
 ONE_CORE_COMPACT: Final = "batch/one-core-compact/1000000"
 ONE_CORE_DENSE: Final = "batch/one-core-dense/1000000"
+ONE_STORAGE: Final = "storage/day-96"
+
+
+def _storage_ratio(evidence: Evidence) -> Measured | None:
+    """How many storage plans of the engine fit into one of HiGHS."""
+    peer = evidence.run.figure("storage/highspy-defaults")
+    bench = evidence.benches.get(ONE_STORAGE)
+    if peer is None or bench is None:
+        return None
+    ratio = peer.core_s / bench.median_s
+    commands = f"{CRITERION_COMMAND.format(id=ONE_STORAGE)}; {peer.command}"
+    return Measured(ratio, ratio_text(ratio), commands)
+
 
 
 def _site_time(vehicles: int) -> Callable[[Evidence], Measured | None]:
@@ -249,6 +262,18 @@ GOALS: Final = (
         200 * MILLISECOND,
         at_least=False,
         measure=_site_time(100),
+        "storage with losses and export prices, 96 slots, two cores",
+        ">= 300 k/s",
+        300_000,
+        at_least=True,
+        measure=_bench_rate("storage/batch-columns/100000"),
+    ),
+    Goal(
+        "one storage plan in Rust against direct highspy by arrays",
+        ">= 100 x",
+        100,
+        at_least=True,
+        measure=_storage_ratio,
     ),
 )
 

@@ -14,6 +14,7 @@ OURS_BY_GROUP: Final = {
     "batch": "batch/slackwater-1",
     "site-10": "site-10/slackwater",
     "site-100": "site-100/slackwater",
+    "storage": "storage/slackwater",
 }
 """What each group's peers are measured against."""
 
@@ -23,6 +24,7 @@ TITLES: Final = {
     "own": "Batch with a price curve per vehicle, 96 slots",
     "site-10": "A site of 10 vehicles behind one limit, 96 slots",
     "site-100": "A site of 100 vehicles behind one limit, 96 slots",
+    "storage": "Storage with losses and export prices, 96 slots",
 }
 MEMORY_FACTOR: Final = 3
 

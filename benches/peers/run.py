@@ -26,7 +26,9 @@ from peers.results import Figure, Run
 
 HERE: Final = Path(__file__).resolve().parent
 PART_LIMIT_S: Final = 3600
-QUICK: Final = Settings(vehicles=20_000, solver_vehicles=200, single_vehicles=10, repeats=2)
+QUICK: Final = Settings(
+    vehicles=20_000, solver_vehicles=200, single_vehicles=10, storage_batteries=2_000, repeats=2
+)
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,9 @@ JOBS: Final = (
     Job(PEERS, "own-numpy"),
     Job(OURS, "site-ours"),
     Job(PEERS, "site-solvers"),
+    Job(OURS, "storage-ours", threads=1),
+    Job(PEERS, "storage-solvers"),
+    Job(OURS, "storage-ours", threads=2),
 )
 
 

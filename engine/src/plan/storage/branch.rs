@@ -128,7 +128,7 @@ pub(crate) fn search(
             }
         }
     }
-    Answer { cost: best, bound, relaxed: root.bound, nodes }
+    Answer { cost: best, bound, nodes }
 }
 
 /// Whether a bound leaves room for a plan that costs less than the best one.

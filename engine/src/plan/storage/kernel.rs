@@ -109,12 +109,9 @@ pub struct Answer {
     /// Bought less sold, wear included, less the value of the energy that is
     /// stored at the end beyond that at the start.
     pub cost: f64,
-    /// No plan costs less. Below `cost` only by rounding, or where the search
-    /// was stopped.
+    /// No plan costs less: by the marginal values, or by the search if there
+    /// was one. Below `cost` only by rounding, or where the search was stopped.
     pub bound: f64,
-    /// The bound before any search, which the marginal values of
-    /// [`Scratch::marginal_per_kwh`] prove.
-    pub relaxed: f64,
     /// Relaxations solved: 1 where none was needed.
     pub nodes: usize,
 }
@@ -182,11 +179,37 @@ pub(crate) fn changes(
         .solve(kernel, &kernel.slots, prices)
         .expect("levels are within what can be reached");
     scratch.relaxation.marginal_values(kernel, &mut scratch.marginal);
+    let bound = bound(kernel, prices, &scratch.marginal);
     if root.is_exact {
         std::mem::swap(&mut scratch.change, &mut scratch.relaxation.change);
-        return Answer { cost: root.cost, bound: root.cost, relaxed: root.cost, nodes: 1 };
+        return Answer { cost: root.cost, bound, nodes: 1 };
     }
     branch::search(kernel, prices, root, scratch)
+}
+
+/// What marginal values prove, by weak duality; see [`super::certificate`].
+#[inline(always)]
+fn bound(kernel: &Kernel, prices: Prices<'_>, values: &[f64]) -> f64 {
+    let end_value = kernel.end_value_per_kwh;
+    let mut next = end_value;
+    let mut bound = end_value * kernel.stored_kwh;
+    for (index, slot) in kernel.slots.iter().enumerate().rev() {
+        let value = values[index];
+        let fall = value - next;
+        let level = if fall > 0.0 { slot.least_kwh } else { slot.most_kwh };
+        let mut gain = 0.0;
+        if slot.charge_kwh > 0.0 {
+            let price = kernel.charge_price(prices.import[index]);
+            gain = ((price - value) * slot.charge_kwh).min(gain);
+        }
+        if slot.discharge_kwh > 0.0 {
+            let price = kernel.discharge_price(prices.export[index]);
+            gain = ((value - price) * slot.discharge_kwh).min(gain);
+        }
+        bound += fall * level + value * slot.driving_kwh + gain;
+        next = value;
+    }
+    bound - next * kernel.stored_kwh
 }
 
 /// Prices per kWh at the plug, one of each per slot.
