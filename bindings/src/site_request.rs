@@ -12,6 +12,7 @@ use slackwater_engine::plan::site::problem::{
 };
 use slackwater_engine::plan::site::series::{PowerPeriod, Series};
 use slackwater_engine::plan::vehicle::SocTarget;
+use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
 
 use crate::error::{Named, Refused};
@@ -391,8 +392,8 @@ pub(crate) fn request(
         return Err(Refused::Input(format!("prices are in {mine}, export_prices in {theirs}")));
     }
     Ok(SiteRequest {
-        import_prices: prices.curve.clone(),
-        export_prices: export_prices.map(|prices| prices.curve.clone()),
+        import_prices: PriceCurve::clone(&prices.curve),
+        export_prices: export_prices.map(|prices| PriceCurve::clone(&prices.curve)),
         now: now.0,
         until: until.map(|until| until.0),
         devices: devices.into_iter().map(device).collect::<Result<_, _>>()?,

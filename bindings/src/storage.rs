@@ -386,7 +386,7 @@ pub(crate) fn plan_storage(
         after_deadline: self::after_deadline(after_deadline)?,
     };
     let problem = StorageProblem::new(request)?;
-    let export = export_prices.map(|export| &export.curve);
+    let export = export_prices.map(|export| &*export.curve);
     let plan = py.detach(|| planner::plan_storage(&prices.curve, export, &problem));
     Ok(StoragePlan { intended: plan, now: now.0 })
 }

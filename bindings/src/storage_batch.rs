@@ -211,7 +211,7 @@ pub(crate) fn plan_storage_batch(
     py.detach(|| {
         let pairs = curves.iter().zip(&exports);
         let grids: Vec<Grid> =
-            pairs.map(|(import, export)| Grid::new(import, export.as_ref())).collect();
+            pairs.map(|(import, export)| Grid::new(import, export.as_deref())).collect();
         let mut answered = Vec::new();
         let mut schema = answer_schema(&DataType::Utf8, &currency);
         for batch in vehicles {

@@ -22,8 +22,12 @@ import slackwater as sw
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+
 Json: TypeAlias = Any
+
+
 Call: TypeAlias = "Callable[[Json], Json]"
+
 
 TOLERANCE = 1e-9
 
@@ -177,6 +181,9 @@ def plan_what_if(given: Json) -> Json:
     return {
         "costChange": answer.cost_change,
         "shortfallChangeKwh": answer.shortfall_change_kwh,
+    }
+
+
 def plan_switching(given: Json) -> Json:
     """Call ``plan_switching``; what is not given is left at its default."""
 
@@ -210,6 +217,9 @@ def plan_switching(given: Json) -> Json:
         "sessions": len(plan.sessions),
         "shortfallKwh": plan.shortfall_kwh,
         "unmet": [wish.wish for wish in plan.unmet],
+    }
+
+
 def plan_site(given: Json) -> Json:
     """Call ``plan_site``; what is not given is not there."""
     prices = prices_of(given["prices"])
@@ -262,6 +272,45 @@ def plan_site(given: Json) -> Json:
     }
 
 
+def plan_storage(given: Json) -> Json:
+    """Call ``plan_storage``; what is not given has no effect."""
+    targets = []
+    if given.get("target") is not None:
+        by = instant(given["deadline"]) if given.get("deadline") else None
+        targets = [sw.SocTarget(by=by, soc_percent=given["target"])]
+    selling = given.get("exportPrices")
+    drives = given.get("drives", ())
+    plan = sw.plan_storage(
+        prices_of(given["prices"]),
+        export_prices=prices_of(selling) if selling else None,
+        now=instant(given["now"]),
+        battery=sw.Battery(
+            capacity_kwh=given["capacityKwh"],
+            soc_percent=given["batteryLevel"],
+            charge_limit_percent=given.get("chargeLimit", 100),
+            efficiency=given.get("efficiency", 1),
+        ),
+        efficiency_discharge=given.get("efficiencyDischarge", 1),
+        charge_max_kw=given["kw"],
+        discharge_max_kw=given["kw"],
+        targets=targets,
+        reserve_percent=given.get("reserve", 0),
+        consumption=[(instant(d["from"]), instant(d["to"]), d["kwh"]) for d in drives],
+        end_value_per_kwh=given.get("endValue", 0),
+        wear_price_per_kwh=given.get("wear", 0),
+    )
+    return {
+        "cost": plan.cost,
+        "chargedKwh": plan.charged_kwh,
+        "dischargedKwh": plan.discharged_kwh,
+        "levelAtEnd": plan.soc_percent_by(plan.slots[-1].end),
+        "shortfallKwh": plan.shortfall_kwh,
+        "unservedKwh": plan.unserved_kwh,
+        "savings": plan.savings,
+        "proved": plan.certificate.is_proved,
+    }
+
+
 CALLS: dict[str, Call] = {
     "deadline.next": deadline_next,
     "plan.closeTo": plan_close_to,
@@ -270,14 +319,16 @@ CALLS: dict[str, Call] = {
     "plan.risk": plan_risk,
     "plan.whatIf": plan_what_if,
     "plan.charger": plan_charger,
+    "plan.vehicle": plan_vehicle,
     "plan.switching": plan_switching,
     "site.plan": plan_site,
-    "plan.vehicle": plan_vehicle,
+    "plan.storage": plan_storage,
 }
 
-# Where a case rests on the reading that leaves the choice of slots open, only
-# these members of a vehicle's plan are firm.
+
 OPEN_CHOICE = "AMB-26"
+
+
 FIRM = ("cost", "energyKwh", "levelAtDeadline", "feasible", "priceHours")
 
 

@@ -9,10 +9,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from peers import agree, depot, lp, measure, numpy_batch, ours, problem, report, results
-from peers.agree import DisagreementError
+import slackwater as sw
+
+from peers import (
+    agree,
+    depot,
+    lp,
+    measure,
+    numpy_batch,
+    ours,
+    problem,
+    report,
+    results,
+    storage,
+)
+from peers.agree import DisagreementError, require_costs
 from peers.machine import Machine
 from peers.numpy_batch import Columns, OwnKernel, Precision, SharedKernel
 from peers.parts import Outcome
@@ -229,3 +243,16 @@ def test_a_plan_over_every_slot() -> None:
     fleet = problem.plugged_in_all_day(4, seed=1)
     assert np.all(fleet.limits_kwh() > 0)
     assert fleet.limits_kwh().shape == (4, SLOTS)
+
+
+@pytest.mark.parametrize("setting", lp.SETTINGS)
+def test_batteries_that_also_sell_cost_the_same(setting: str) -> None:
+    """HiGHS, one plan of ours, and a batch of ours."""
+    given = storage.batteries(20, seed=7)
+    curves = (storage.prices(given.import_prices), storage.prices(given.export_prices))
+    solver = storage.HighspyStorage(given, lp.SETTINGS[setting])
+    expected = np.array([solver.plan(index) for index in range(len(given))])
+    alone = np.array([storage.plan_one(given, curves, index) for index in range(len(given))])
+    require_costs("slackwater", alone, expected)
+    plans = pa.table(sw.plan_storage_batch(storage.table(given), *curves))
+    require_costs("a batch", np.asarray(plans.column("cost").to_numpy()), expected)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BUY_COLOUR = "#1f63dd"
 SELL_COLOUR = "#cf8202"
+DRIVE_COLOUR = "#9d3ca8"
 SIZE_INCHES = (8.0, 6.4)
 
 
@@ -33,7 +34,8 @@ def plot_storage(plan: StoragePlan, *, time_zone: str = "UTC") -> Figure:
     Above are the prices to buy at and, dashed, to sell at, with a gap wherever
     there is none. In the middle is the power, up where the plan buys and down
     where it sells. Below is the state of charge in the band that wishes and
-    limits leave for it; a dot marks a target, green if it is met.
+    limits leave for it; a dot marks a target, green if it is met. Periods of
+    driving are shaded.
 
     Args:
         plan: The plan.
@@ -67,6 +69,7 @@ def plot_storage(plan: StoragePlan, *, time_zone: str = "UTC") -> Figure:
         _dress(axes)
     if slots:
         _set_clock((above, middle, below), slots, zone)
+        _draw_driving((above, middle, below), slots)
         _draw_prices(above, slots)
         _draw_power(middle, plan)
         _draw_level(below, plan, slots)
@@ -88,6 +91,21 @@ def _set_clock(panels: Sequence[Axes], slots: Sequence[StorageSlot], zone: ZoneI
         axes.xaxis.set_major_formatter(LocalClockFormatter(zone))
     for axes in panels[:-1]:
         axes.tick_params(labelbottom=False)
+
+
+def _draw_driving(panels: Sequence[Axes], slots: Sequence[StorageSlot]) -> None:
+    for slot in slots:
+        if slot.driven_kwh > 0:
+            for axes in panels:
+                axes.axvspan(
+                    number_of(slot.start),
+                    number_of(slot.end),
+                    color=DRIVE_COLOUR,
+                    alpha=0.13,
+                    linewidth=0,
+                    zorder=0.5,
+                    gid="driving",
+                )
 
 
 def _draw_prices(above: Axes, slots: Sequence[StorageSlot]) -> None:
@@ -181,11 +199,13 @@ def _head(above: Axes, plan: StoragePlan, slots: Sequence[StorageSlot], zone: Zo
         Patch(facecolor=SELL_COLOUR, label="sells"),
         Patch(facecolor=INK, alpha=0.08, label="room for the state of charge"),
     ]
+    if any(slot.driven_kwh > 0 for slot in slots):
+        handles.append(Patch(facecolor=DRIVE_COLOUR, alpha=0.13, label="drives"))
     above.legend(
         handles=handles,
         loc="lower left",
         bbox_to_anchor=(0, 1.0),
-        ncols=5,
+        ncols=6,
         frameon=False,
         fontsize=9,
         labelcolor=INK,

@@ -1,7 +1,7 @@
 //! Storage plans of independent batteries, as many as there are.
 //!
-//! Each row gets the plan that it would get alone, to the last bit of its
-//! cost, on any number of threads. The rows share their prices, which are cut
+//! Each row gets the plan that it would get alone, the same bits on any number
+//! of threads. The rows share their prices, which are cut
 //! once; a row cuts the two slots in which it arrives and leaves.
 use std::ops::Range;
 
@@ -356,5 +356,107 @@ impl StorageAnswers {
         self.interval_start.push(start);
         self.interval_end.push(end);
         self.interval_power_kw.push(kw);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::storage::planner::plan_on;
+    use crate::plan::storage::problem::{StorageProblem, StorageRequest};
+    use crate::plan::vehicle::{Battery, SocTarget};
+    use crate::prices::curve::tests::curve_of;
+    use proptest::prelude::*;
+    use rayon::ThreadPoolBuilder;
+
+    const HOUR: i64 = 3_600_000_000;
+
+    /// A row as the tests draw it: arrival and stay in minutes, capacity,
+    /// states of charge (now, wanted, reserve, limit), power, efficiency.
+    type Row = (i64, i64, f64, (f64, f64, f64, f64), f64, f64);
+
+    fn rows() -> impl Strategy<Value = Vec<Row>> {
+        let percent = || 0.0..100.0_f64;
+        let row = (
+            -60..300_i64,
+            0..600_i64,
+            5.0..80.0_f64,
+            (percent(), percent(), 0.0..40.0_f64, 50.0..100.0_f64),
+            0.0..22.0_f64,
+            0.8..1.0_f64,
+        );
+        prop::collection::vec(row, 1..12)
+    }
+
+    fn plan(rows: &[Row], grid: &Grid, threads: usize) -> Vec<StorageAnswers> {
+        let origin = curve_of(60, &[0]).horizon().starts()[0];
+        let minute = |minutes: i64| origin + minutes * HOUR / 60;
+        let column = |of: fn(&Row) -> f64| -> Vec<f64> { rows.iter().map(of).collect() };
+        let arrival: Vec<i64> = rows.iter().map(|row| minute(row.0)).collect();
+        let departure: Vec<i64> = rows.iter().map(|row| minute(row.0 + row.1)).collect();
+        let (capacity, power, efficiency) = (column(|r| r.2), column(|r| r.4), column(|r| r.5));
+        let (soc, target) = (column(|r| r.3.0), column(|r| r.3.1));
+        let (reserve, limit) = (column(|r| r.3.2), column(|r| r.3.3));
+        let batteries = Batteries {
+            arrival: &arrival,
+            departure: &departure,
+            capacity_kwh: &capacity,
+            soc_percent: &soc,
+            target_percent: Some(&target),
+            reserve_percent: Some(&reserve),
+            charge_limit_percent: Some(&limit),
+            charge_max_kw: &power,
+            discharge_max_kw: &power,
+            efficiency: Some(&efficiency),
+            efficiency_discharge: Some(&efficiency),
+            ..Batteries::default()
+        };
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| plan_storage_batch(&batteries, std::slice::from_ref(grid)))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Each row gets the plan it would get alone, on any number of threads.
+        #[test]
+        fn a_row_gets_its_own_plan(
+            rows in rows(), cents in prop::collection::vec(-30..60_i32, 1..12),
+        ) {
+            let curve = curve_of(60, &cents);
+            let grid = Grid::new(&curve, Some(&curve));
+            let answers = plan(&rows, &grid, 1);
+            prop_assert_eq!(format!("{:?}", &answers), format!("{:?}", plan(&rows, &grid, 8)));
+            let answers = &answers[0];
+            let origin = grid.starts[0];
+            for (index, row) in rows.iter().enumerate() {
+                let percent = |value| Percent::from_percent(value).unwrap();
+                let battery = Battery {
+                    capacity: Energy::from_kwh(row.2).unwrap(),
+                    soc: Some(percent(row.3.0)),
+                    soc_fallback: None,
+                    charge_limit: percent(row.3.3),
+                    efficiency: row.5,
+                };
+                let now = instant_at(origin + row.0 * HOUR / 60);
+                let until = instant_at(origin + (row.0 + row.1) * HOUR / 60);
+                let mut request =
+                    StorageRequest::new(now, battery, Power::from_kw(row.4).unwrap());
+                request.until = Some(until);
+                request.efficiency_discharge = row.5;
+                request.reserve = percent(row.3.2);
+                request.targets.push(SocTarget { by: Some(until), soc: Some(percent(row.3.1)) });
+                let problem = StorageProblem::new(request).unwrap();
+                let alone = plan_on(&grid, &problem, &mut Scratch::new());
+                let scale = alone.cost.as_amount().abs().max(1.0);
+                let off = |a: f64, b: f64| (a - b).abs() > 1e-9 * scale;
+                prop_assert!(!off(answers.cost[index], alone.cost.as_amount()), "{alone:?}");
+                prop_assert!(!off(answers.shortfall_kwh[index], alone.shortfall.as_kwh()));
+                prop_assert!(!off(answers.baseline_cost[index], alone.baseline_cost.as_amount()));
+                prop_assert!(answers.gap[index] <= 1e-9 * scale);
+                let (first, last) = (answers.offsets[index], answers.offsets[index + 1]);
+                prop_assert_eq!((last - first) as usize, alone.intervals.len());
+            }
+        }
     }
 }

@@ -167,21 +167,7 @@ fn brute(case: &Switch) -> Best {
                 let Some(&last) = on.last() else { continue };
                 let position = bounds.len() - 1;
                 (bounds[position].1, bounds[position].2) = (0.0, parts[last].least);
-                // The slots before it must be on for long enough by themselves.
-                let mut whole = sessions.clone();
-                whole.last_mut().expect("a session has slots").pop();
-                let first = sessions.last().expect("a session has slots")[0];
-                let start = if carried && sessions.len() == 1 {
-                    case.state.expect("a session goes on").1
-                } else {
-                    parts[first].start
-                };
-                let end = whole
-                    .last()
-                    .expect("a session has slots")
-                    .last()
-                    .map_or(parts[first].start, |&i| parts[i].end);
-                is_short = end - start < case.on_min;
+                is_short = whole_length(case, &parts, &sessions) < case.on_min;
             }
             let last_run = runs_last && (!top_off || case.run_last == 0);
             let yields = |runs: bool| match (runs, is_short) {
@@ -212,6 +198,18 @@ fn brute(case: &Switch) -> Best {
         }
     }
     best.expect("staying off is a plan")
+}
+
+/// Minutes that the last session is on before its last slot.
+fn whole_length(case: &Switch, parts: &[Part], sessions: &[Vec<usize>]) -> i32 {
+    let last = sessions.last().expect("a top-off has a session");
+    let first = parts[last[0]].start;
+    let start = match case.state {
+        Some((true, since)) if sessions.len() == 1 && first == case.now => since,
+        _ => first,
+    };
+    let before = last[..last.len() - 1].last();
+    before.map_or(first, |&part| parts[part].end) - start
 }
 
 fn is_better(a: &Best, b: &Best) -> bool {

@@ -1,9 +1,9 @@
 //! Plans for a device that cannot run at any power, nor start for nothing.
 //!
 //! Below six amperes a charger does not run, a contactor wears with every
-//! click, and a heat pump must not stop at once. [`planner`](self::planner)
+//! click, and a heat pump must not stop at once. [`planner`]
 //! finds the cheapest plan for one such device; what it may be asked is in
-//! [`request`](self::request).
+//! [`request`].
 //!
 //! # The problem
 //!
@@ -36,7 +36,7 @@
 //! # What is solved how
 //!
 //! One deadline, constant highest power, and slots of one length but for the
-//! first and the last: [`exact`](self), a complete search in polynomial time.
+//! first and the last: `exact`, a complete search in polynomial time.
 //! Several deadlines, limits that vary, hours mixed with quarter hours: with
 //! limits that vary the problem contains the knapsack problem, so these are a
 //! mixed-integer programme on `HiGHS` (feature `lp`), whose gap is stated.

@@ -42,7 +42,7 @@ const MISSED: f64 = 1e-9;
 ///
 /// let hours = Horizon::from_micros((0..4).map(|hour| (hour * 3_600_000_000, (hour + 1) * 3_600_000_000)))?;
 /// let curve = PriceCurve::from_parts(hours, vec![0.10, 0.30, 0.10, 0.20])?;
-/// let now = "1970-01-01T00:00:00Z".parse()?;
+/// let now = "1970-01-01T00:00:00Z".parse().unwrap();
 /// let mut request = SwitchingRequest::new(now, kw(10.0), Target { by: None, energy: kwh(20.0) });
 /// request.power_min = kw(4.0);
 ///

@@ -232,7 +232,9 @@ impl Model {
         let mut pieces = pieces(case);
         let may_be_above = may_be_above(case, &pieces);
         if may_be_above {
-            pieces.iter_mut().for_each(|piece| piece.most = case.capacity);
+            for piece in &mut pieces {
+                piece.most = case.capacity;
+            }
         }
         let binary = |index: usize| may_be_above && pieces[index].buys > 0.0;
         let programme = Programme::new(&pieces, binary);
@@ -286,8 +288,9 @@ impl Model {
                 wished[index] = wished[index].max(cut(index));
             }
             if shortfall > 0.0 && !case.stops {
-                for later in index.map_or(0, |index| index + 1)..wished.len() {
-                    wished[later] = wished[later].max(cut(later));
+                let first = index.map_or(0, |index| index + 1);
+                for (later, wish) in wished.iter_mut().enumerate().skip(first) {
+                    *wish = wish.max(cut(later));
                     if self.fullest[later] >= cut(later) - MISSED_KWH {
                         break;
                     }
