@@ -45,6 +45,7 @@ pub mod import;
 #[cfg(feature = "lp")]
 pub mod lp;
 pub mod plan;
+pub mod policy;
 pub mod prices;
 pub mod time;
 pub mod units;

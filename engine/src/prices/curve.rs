@@ -101,6 +101,12 @@ impl PriceCurve {
         Ok(Self::assemble(horizon, prices))
     }
 
+    /// A curve from pieces of other curves, oldest first.
+    pub(crate) fn of_pieces(periods: Vec<(i64, i64)>, prices: Vec<f64>) -> Self {
+        let horizon = Horizon::from_micros(periods).expect("pieces of horizons are in order");
+        Self::assemble(horizon, prices)
+    }
+
     fn assemble(horizon: Horizon, prices: Vec<f64>) -> Self {
         Self { horizon, prices, ranked: OnceLock::new() }
     }

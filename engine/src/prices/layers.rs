@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::prices::curve::{CurveError, PriceCurve};
+use crate::prices::overlay::seen;
 use crate::time::horizon::Horizon;
 use crate::units::Price;
 use chrono::{DateTime, Utc};
@@ -119,9 +120,6 @@ pub struct LayeredPrices {
     sources: Vec<usize>,
 }
 
-/// A period without a price yet, or with one: start, end, price, layer.
-type Filled = (i64, i64, f64, usize);
-
 impl LayeredPrices {
     /// Puts layers on top of each other, the first known one on top.
     ///
@@ -134,14 +132,12 @@ impl LayeredPrices {
         let mut order: Vec<usize> = (0..layers.len()).collect();
         // Stable: of one standing the first layer stays first.
         order.sort_by_key(|&index| layers[index].standing == Standing::Estimate);
-        let mut filled: Vec<Filled> = Vec::new();
-        for index in order {
-            filled = fill(&filled, &layers[index].curve, index);
-        }
-        let periods = filled.iter().map(|&(start, end, ..)| (start, end));
+        let curves: Vec<&PriceCurve> = order.iter().map(|&index| &layers[index].curve).collect();
+        let seen = seen(&curves, i64::MIN, i64::MAX);
+        let periods = seen.iter().map(|shown| (shown.start, shown.end));
         let horizon = Horizon::from_micros(periods).map_err(CurveError::from)?;
-        let prices = filled.iter().map(|&(_, _, price, _)| price).collect();
-        let sources = filled.iter().map(|&(.., layer)| layer).collect();
+        let prices = seen.iter().map(|shown| shown.price).collect();
+        let sources = seen.iter().map(|shown| order[shown.layer]).collect();
         Ok(Self { curve: PriceCurve::from_parts(horizon, prices)?, layers, sources })
     }
 
@@ -237,33 +233,6 @@ fn check(index: usize, layer: &Layer) -> Result<(), LayerError> {
         Some(price) => Err(LayerError::AboveCeiling { index, from: from(), price, ceiling }),
         None => Ok(()),
     }
-}
-
-/// Fills what is still empty with the prices of a curve.
-fn fill(above: &[Filled], curve: &PriceCurve, layer: usize) -> Vec<Filled> {
-    let horizon = curve.horizon();
-    let mut filled = above.to_vec();
-    let mut next = 0;
-    for (slot, &price) in curve.prices().iter().enumerate() {
-        let (mut start, end) = (horizon.starts()[slot], horizon.ends()[slot]);
-        while above.get(next).is_some_and(|taken| taken.1 <= start) {
-            next += 1;
-        }
-        for &(taken_start, taken_end, ..) in &above[next..] {
-            if taken_start >= end {
-                break;
-            }
-            if start < taken_start {
-                filled.push((start, taken_start, price, layer));
-            }
-            start = start.max(taken_end);
-        }
-        if start < end {
-            filled.push((start, end, price, layer));
-        }
-    }
-    filled.sort_unstable_by_key(|&(start, ..)| start);
-    filled
 }
 
 impl TryFrom<Vec<Layer>> for LayeredPrices {

@@ -1,4 +1,10 @@
-//! Prices as step functions of time.
+//! Prices as step functions, and which of several prices counts.
+pub mod cost;
+pub mod currency;
 pub mod curve;
 pub mod layers;
+pub mod overlay;
+pub mod resolve;
+pub mod signal;
 pub mod table;
+pub mod tariff;

@@ -5,4 +5,6 @@
 pub mod civil;
 pub mod deadline;
 pub mod horizon;
+pub mod hour_minute;
 pub(crate) mod instant;
+pub(crate) mod wall;

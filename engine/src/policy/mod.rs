@@ -1,0 +1,6 @@
+//! Standing wishes of users, and what they mean for a plan now.
+pub mod charger;
+pub mod flex;
+pub mod flex_issue;
+pub mod flex_status;
+pub mod vehicle;
