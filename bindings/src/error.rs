@@ -17,8 +17,12 @@ use slackwater_engine::plan::site::error::SiteError;
 use slackwater_engine::plan::storage::problem::StorageError;
 use slackwater_engine::plan::switching::request::SwitchingError;
 use slackwater_engine::plan::vehicle::VehicleError;
+use slackwater_engine::policy::flex_issue::FlexIssues;
+use slackwater_engine::policy::vehicle::VehiclePolicyError;
 use slackwater_engine::prices::curve::CurveError;
 use slackwater_engine::prices::layers::LayerError;
+use slackwater_engine::prices::signal::{SignalError, ZoneError};
+use slackwater_engine::prices::tariff::{SpanError, TariffError};
 use slackwater_engine::time::horizon::HorizonError;
 use slackwater_engine::units::UnitError;
 
@@ -89,7 +93,13 @@ refuse!(
     SeriesError,
     PeriodSeriesError,
     PriceUnitError,
-    DrivingError
+    DrivingError,
+    SignalError,
+    ZoneError,
+    TariffError,
+    SpanError,
+    FlexIssues,
+    VehiclePolicyError
 );
 
 /// Names the argument in an engine error: `energy(value).named("energy_kwh")?`.

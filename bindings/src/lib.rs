@@ -8,18 +8,22 @@ mod repr;
 mod arrow;
 mod batch;
 mod error;
+mod flex;
 mod import;
 mod plan;
+mod policies;
 mod prices;
 mod provenance;
 mod questions;
 mod saved;
+mod signals;
 mod site;
 mod site_request;
 mod steady;
 mod storage;
 mod storage_batch;
 mod switching;
+mod tariffs;
 mod time;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -32,6 +36,10 @@ mod _engine {
     #[pymodule_export]
     use crate::error::InputError;
     #[pymodule_export]
+    use crate::flex::{
+        flex_check, flex_deadlines, flex_intent, flex_observe, flex_patch, flex_plan, state,
+    };
+    #[pymodule_export]
     use crate::import::{
         prices_from_civil_rows, prices_from_instant_rows, prices_from_point_periods,
         stays_from_events, stays_to_table,
@@ -40,6 +48,11 @@ mod _engine {
     use crate::plan::{
         Certificate, Interval, Plan, PlannedSlot, Reason, Requirement, TargetOutcome, plan_charge,
         plan_duration, plan_vehicle,
+    };
+    #[pymodule_export]
+    use crate::policies::{
+        charger_deadline, charger_status, policy_charger_state, policy_plan_charger,
+        policy_plan_vehicle, vehicle_policy_check, vehicle_policy_deadline,
     };
     #[pymodule_export]
     use crate::prices::{PriceCurves, Prices};
@@ -52,6 +65,8 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
+    #[pymodule_export]
+    use crate::signals::{check_signal, replace_signal};
     #[pymodule_export]
     use crate::site::{
         DevicePlan, SiteBaseline, SiteBreach, SiteCause, SiteCertificate, SiteCosts, SiteLimit,
@@ -69,6 +84,10 @@ mod _engine {
     use crate::switching::{
         Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, SwitchingReason,
         UnmetSwitchingWish, plan_switching,
+    };
+    #[pymodule_export]
+    use crate::tariffs::{
+        check_intervals, check_rates, resolve_price, resolve_prices, tariff_prices,
     };
     #[pymodule_export]
     use crate::time::next_deadline;

@@ -478,7 +478,7 @@ pub(crate) fn plan_charge(
 }
 
 /// Plans without the interpreter lock.
-fn planned<R>(
+pub(crate) fn planned<R>(
     py: Python<'_>,
     prices: &Prices,
     request: R,

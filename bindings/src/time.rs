@@ -1,12 +1,13 @@
 //! Times on their way from and to Python.
-use chrono::{DateTime, NaiveTime, Utc};
+use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDateTime, PyTzInfo, PyTzInfoAccess};
+use pyo3::types::{PyDateTime, PyString, PyTime, PyTzInfo, PyTzInfoAccess};
 use slackwater_engine::time::deadline;
+use slackwater_engine::time::hour_minute::{HourMinute, HourMinuteError};
 
-use crate::error::{InputError, Refused};
+use crate::error::{InputError, Named, Refused};
 
 /// An aware `datetime` of any zone. `PyO3`'s own `DateTime<Utc>` takes
 /// `timezone.utc` only, so other zones go through `astimezone`.
@@ -39,6 +40,75 @@ impl<'py> FromPyObject<'_, 'py> for Instant {
             }
         })?;
         Ok(Self(in_utc.extract()?))
+    }
+}
+
+/// A time of day: a `datetime.time` or a text `HH:MM`, which the engine reads.
+#[derive(Debug, Clone)]
+pub(crate) enum ClockTime {
+    /// As people write it.
+    Text(String),
+    /// As Python has it.
+    Time(NaiveTime),
+}
+
+impl<'py> FromPyObject<'_, 'py> for ClockTime {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(Self::Text(text.extract()?));
+        }
+        let time = value.cast::<PyTime>().map_err(|_| {
+            PyTypeError::new_err("expected a time of day: a datetime.time or \"HH:MM\"")
+        })?;
+        Ok(Self::Time(time.extract()?))
+    }
+}
+
+impl ClockTime {
+    /// The hour and the minute, or a refusal that names the argument.
+    pub(crate) fn hour_minute(self, name: &str) -> Result<HourMinute, Refused> {
+        match self {
+            Self::Text(text) => HourMinute::parse(&text),
+            Self::Time(time) => HourMinute::try_from(time),
+        }
+        .named(name)
+    }
+
+    /// The text for the engine to read.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Time(time) => {
+                HourMinute::try_from(time).map_or_else(|_| time.to_string(), String::from)
+            }
+        }
+    }
+}
+
+/// A length below a day: a `timedelta` or a text `HH:MM`.
+#[derive(Debug, Clone)]
+pub(crate) struct ClockLength(Result<HourMinute, HourMinuteError>);
+
+impl<'py> FromPyObject<'_, 'py> for ClockLength {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(Self(HourMinute::parse(&text.extract::<String>()?)));
+        }
+        let length = value
+            .extract::<TimeDelta>()
+            .map_err(|_| PyTypeError::new_err("expected a duration: a timedelta or \"HH:MM\""))?;
+        Ok(Self(HourMinute::try_from(length)))
+    }
+}
+
+impl ClockLength {
+    /// The length, or a refusal that names the argument.
+    pub(crate) fn hour_minute(self, name: &str) -> Result<HourMinute, Refused> {
+        self.0.named(name)
     }
 }
 

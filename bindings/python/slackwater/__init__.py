@@ -12,6 +12,7 @@
 (1.3, 0.0, True)
 """
 
+from slackwater import flex, policies, signals, tariffs
 from slackwater._engine import (
     Certificate,
     DepartureOutcome,
@@ -149,6 +150,7 @@ __all__ = [
     "Vehicle",
     "WhatIf",
     "__version__",
+    "flex",
     "insurance_frontier",
     "load_plan",
     "next_deadline",
@@ -160,5 +162,8 @@ __all__ = [
     "plan_storage_batch",
     "plan_switching",
     "plan_vehicle",
+    "policies",
     "replay",
+    "signals",
+    "tariffs",
 ]

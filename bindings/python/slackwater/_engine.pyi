@@ -1,6 +1,6 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
-from typing import final
+from typing import Literal, TypeAlias, final
 
 from slackwater.typing import ArrowTable
 
@@ -49,9 +49,21 @@ __all__ = [
     "TargetOutcome",
     "UnmetSwitchingWish",
     "__version__",
+    "charger_deadline",
+    "charger_status",
+    "check_intervals",
+    "check_rates",
+    "check_signal",
     "close_to",
     "costs",
     "energy_at_risk",
+    "flex_check",
+    "flex_deadlines",
+    "flex_intent",
+    "flex_observe",
+    "flex_patch",
+    "flex_plan",
+    "flex_state",
     "insurance_frontier",
     "next_deadline",
     "plan_batch",
@@ -65,16 +77,25 @@ __all__ = [
     "plan_storage_batch",
     "plan_switching",
     "plan_vehicle",
+    "policy_charger_state",
+    "policy_plan_charger",
+    "policy_plan_vehicle",
     "prices_from_civil_rows",
     "prices_from_instant_rows",
     "prices_from_point_periods",
     "provenance",
+    "replace_signal",
     "replay",
+    "resolve_price",
+    "resolve_prices",
     "saved_differences",
     "soc_by_time",
     "stability_of",
     "stays_from_events",
     "stays_to_table",
+    "tariff_prices",
+    "vehicle_policy_check",
+    "vehicle_policy_deadline",
     "what_if",
 ]
 
@@ -1095,3 +1116,134 @@ def plan_storage_batch(
     export_prices: Sequence[Prices | None],
     names: Sequence[str] | None,
 ) -> Table: ...
+
+_Source: TypeAlias = Literal["price_signal", "tariff", "market"]
+
+_Rate: TypeAlias = tuple[str, str]
+
+_TariffInterval: TypeAlias = tuple[str, Sequence[int] | None, time | str | None, time | str | None]
+
+_Tariff: TypeAlias = tuple[Sequence[_Rate], Sequence[_TariffInterval], str, str]
+
+def check_rates(rates: Sequence[_Rate]) -> None: ...
+def check_intervals(intervals: Sequence[_TariffInterval]) -> None: ...
+def tariff_prices(tariff: _Tariff, start: datetime, end: datetime) -> Prices: ...
+def resolve_prices(
+    start: datetime,
+    end: datetime,
+    *,
+    price_signal: Prices | None,
+    tariff: _Tariff | None,
+    market: Prices | None,
+) -> tuple[Prices, list[_Source]]: ...
+def resolve_price(
+    at: datetime, *, price_signal: Prices | None, tariff: _Tariff | None, market: Prices | None
+) -> tuple[float, _Source] | None: ...
+
+_Signal: TypeAlias = tuple[str, datetime, Sequence[tuple[datetime, float]]]
+
+def check_signal(signal: _Signal, zone: tuple[str, bool] | None) -> None: ...
+def replace_signal(before: Prices | None, signal: _Signal) -> Prices: ...
+
+_FlexState: TypeAlias = Literal[
+    "unavailable", "not_plugged_in", "soc_unknown", "battery_reserve", "schedule"
+]
+
+_FlexSchedule: TypeAlias = Mapping[str, tuple[time | str | None, float | None]]
+
+_FlexPolicy: TypeAlias = tuple[float, _FlexSchedule, float]
+
+_FlexPolicyBack: TypeAlias = tuple[float, dict[str, tuple[str, float | None]], float]
+
+_FlexFacts: TypeAlias = tuple[str, str | None, bool | None, float | None, float | None]
+
+_FlexDeadline: TypeAlias = tuple[datetime, int, float, float]
+
+_FlexIntent: TypeAlias = tuple[
+    _FlexState, str | None, _FlexDeadline | None, bool | None, float, list[_FlexDeadline]
+]
+
+def flex_check(policy: _FlexPolicy, *, fixed_reserve_percent: float | None) -> None: ...
+def flex_patch(
+    policy: _FlexPolicy,
+    patch: tuple[float | None, _FlexSchedule],
+    *,
+    fixed_reserve_percent: float | None,
+) -> _FlexPolicyBack: ...
+def flex_observe(policy: _FlexPolicy, facts: _FlexFacts) -> _FlexPolicyBack: ...
+def flex_state(reserve_percent: float, facts: _FlexFacts) -> tuple[_FlexState, str | None]: ...
+def flex_deadlines(
+    policy: _FlexPolicy,
+    *,
+    time_zone: str,
+    now: datetime,
+    until: datetime | None,
+    charge_limit_percent: float | None,
+) -> list[_FlexDeadline]: ...
+def flex_intent(
+    policy: _FlexPolicy, facts: _FlexFacts, *, time_zone: str, now: datetime, until: datetime
+) -> _FlexIntent: ...
+def flex_plan(
+    prices: Prices,
+    policy: _FlexPolicy,
+    facts: _FlexFacts,
+    *,
+    time_zone: str,
+    now: datetime,
+    power_max_kw: float,
+    battery: tuple[float, float, float | None],
+    fill_when_negative: bool,
+) -> tuple[Plan, _FlexIntent]: ...
+
+_ChargerState: TypeAlias = Literal[
+    "DISABLED",
+    "CHARGER_NOT_REACHABLE",
+    "VEHICLE_NOT_PLUGGED_IN",
+    "AWAITING_PRICES",
+    "CHARGING",
+    "CHARGING_PAUSED",
+]
+
+_VehiclePolicy: TypeAlias = tuple[bool, time | str | None, float]
+
+_ChargerPolicy: TypeAlias = tuple[bool, time | str | None, timedelta | str | None]
+
+_ChargerFacts: TypeAlias = tuple[bool | None, bool | None, bool | None]
+
+def vehicle_policy_check(policy: _VehiclePolicy, *, charge_limit_percent: float | None) -> None: ...
+def vehicle_policy_deadline(
+    policy: _VehiclePolicy, *, time_zone: str, now: datetime
+) -> datetime | None: ...
+def policy_plan_vehicle(
+    prices: Prices,
+    policy: _VehiclePolicy,
+    *,
+    now: datetime,
+    by: datetime | None,
+    power_max_kw: float,
+    battery: tuple[float, float | None, float | None, float, float],
+    after_deadline: str,
+) -> Plan: ...
+def charger_deadline(
+    policy: _ChargerPolicy, *, time_zone: str, now: datetime
+) -> datetime | None: ...
+def policy_charger_state(
+    prices: Prices, is_enabled: bool, facts: _ChargerFacts, *, now: datetime, by: datetime | None
+) -> _ChargerState: ...
+def policy_plan_charger(
+    prices: Prices,
+    policy: _ChargerPolicy,
+    *,
+    now: datetime,
+    by: datetime | None,
+    charged: timedelta,
+) -> Plan: ...
+def charger_status(
+    prices: Prices,
+    policy: _ChargerPolicy,
+    facts: _ChargerFacts,
+    *,
+    now: datetime,
+    by: datetime | None,
+    charged: timedelta,
+) -> tuple[_ChargerState, list[tuple[datetime, datetime, str | None]]]: ...

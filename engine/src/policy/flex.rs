@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::policy::flex_issue::{DAYS, FlexFault, FlexField, FlexIssue, FlexIssues};
+use crate::policy::flex_status::FlexFacts;
 use crate::time::hour_minute::HourMinute;
 use crate::units::Percent;
 
@@ -90,6 +91,23 @@ impl FlexPolicy {
     /// target; a deadline that is not `HH:MM`; a target that is no percentage,
     /// is below the reserve, or above the charge limit last seen.
     pub fn new(request: &FlexRequest, rule: ReserveRule) -> Result<Self, FlexIssues> {
+        Self::checked(request, Some(rule))
+    }
+
+    /// A policy that was accepted before, for planning: the bounds of
+    /// [`FlexPolicy::new`] are not held against it.
+    ///
+    /// The charge limit may have fallen below a target since. Then the target
+    /// stays as it is, and plans clamp it.
+    ///
+    /// # Errors
+    /// A number is no percentage, a name no day, a deadline no time of day, or
+    /// a day lacks one of its members.
+    pub fn stored(request: &FlexRequest) -> Result<Self, FlexIssues> {
+        Self::checked(request, None)
+    }
+
+    fn checked(request: &FlexRequest, rule: Option<ReserveRule>) -> Result<Self, FlexIssues> {
         let mut issues = Vec::new();
         let reserve = reserve(request.reserve_percent, rule, &mut issues);
         let limit = request.observed_limit_percent;
@@ -105,14 +123,15 @@ impl FlexPolicy {
         // The rule of a manufacturer also holds for targets; a reserve that
         // is wrong anyway is not held against them.
         let least = match rule {
-            ReserveRule::Fixed(fixed) => fixed,
-            ReserveRule::Range => reserve.unwrap_or(Percent::ZERO),
+            Some(ReserveRule::Fixed(fixed)) => fixed,
+            Some(ReserveRule::Range) => reserve.unwrap_or(Percent::ZERO),
+            None => Percent::ZERO,
         };
-        let bounds = (least, observed_limit.unwrap_or(Percent::FULL));
+        let most = observed_limit.filter(|_| rule.is_some()).unwrap_or(Percent::FULL);
         let mut days = [None; 7];
         for (index, name) in DAYS.iter().enumerate() {
             if let Some(day) = request.schedule.get(*name) {
-                days[index] = flex_day(index, day, bounds, &mut issues);
+                days[index] = flex_day(index, day, (least, most), &mut issues);
             }
         }
         match (reserve, observed_limit) {
@@ -139,6 +158,16 @@ impl FlexPolicy {
     #[must_use]
     pub fn observed_limit(&self) -> Percent {
         self.observed_limit
+    }
+
+    /// The policy after its vehicle was seen: the charge limit is noted if the
+    /// vehicle is at the location of the policy and the limit is known.
+    #[must_use]
+    pub fn observing(mut self, facts: &FlexFacts) -> Self {
+        if facts.vehicle_location.as_ref() == Some(&facts.policy_location) {
+            self.observed_limit = facts.charge_limit.unwrap_or(self.observed_limit);
+        }
+        self
     }
 
     /// The policy as it would be stated.
@@ -193,19 +222,26 @@ impl FlexRequest {
     }
 }
 
-fn reserve(percent: f64, rule: ReserveRule, issues: &mut Vec<FlexIssue>) -> Option<Percent> {
-    let fault = match rule {
-        ReserveRule::Fixed(fixed) if Percent::from_percent(percent) == Ok(fixed) => {
-            return Some(fixed);
+fn reserve(
+    percent: f64,
+    rule: Option<ReserveRule>,
+    issues: &mut Vec<FlexIssue>,
+) -> Option<Percent> {
+    let given = Percent::from_percent(percent).ok();
+    let (allowed, fault) = match rule {
+        Some(ReserveRule::Fixed(fixed)) => {
+            (given == Some(fixed), FlexFault::NotFixed { percent, fixed: fixed.as_percent() })
         }
-        ReserveRule::Fixed(fixed) => FlexFault::NotFixed { percent, fixed: fixed.as_percent() },
-        ReserveRule::Range => match Percent::from_percent(percent) {
-            Ok(reserve) if percent <= RESERVE_MAX => return Some(reserve),
-            _ => FlexFault::Outside { percent, least: 0.0, most: RESERVE_MAX },
-        },
+        Some(ReserveRule::Range) => {
+            (percent <= RESERVE_MAX, FlexFault::Outside { percent, least: 0.0, most: RESERVE_MAX })
+        }
+        None => (true, FlexFault::Outside { percent, least: 0.0, most: 100.0 }),
     };
-    issues.push(FlexIssue { field: FlexField::Reserve, fault });
-    None
+    let reserve = given.filter(|_| allowed);
+    if reserve.is_none() {
+        issues.push(FlexIssue { field: FlexField::Reserve, fault });
+    }
+    reserve
 }
 
 /// A day, or `None` with one issue or two.
@@ -321,6 +357,35 @@ pub(crate) mod tests {
         given.observed_limit_percent = 181.0;
         let issues = FlexPolicy::new(&given, ReserveRule::Range).unwrap_err();
         assert_eq!(issues.to_string(), "observed_limit_percent is 181 %, outside 0 to 100 %");
+    }
+
+    #[test]
+    fn flx_24_25_a_stored_policy_outlives_a_lower_limit() {
+        let given = request(10.0, &[("monday", "07:00", 90.0)]);
+        let policy = FlexPolicy::new(&given, ReserveRule::Range).unwrap();
+        let mut facts = FlexFacts {
+            policy_location: "home".into(),
+            vehicle_location: Some("home".into()),
+            is_plugged_in: None,
+            soc: None,
+            charge_limit: Some(percent(80.0)),
+        };
+        assert_eq!(policy.observed_limit(), Percent::FULL);
+        let seen = policy.observing(&facts);
+        assert_eq!(seen.observed_limit(), percent(80.0));
+        // Accepted as it was, refused when it is written again.
+        assert_eq!(FlexPolicy::stored(&seen.request()), Ok(seen));
+        assert!(FlexPolicy::new(&seen.request(), ReserveRule::Range).is_err());
+        facts.charge_limit = None;
+        assert_eq!(seen.observing(&facts), seen);
+        facts.charge_limit = Some(percent(70.0));
+        for elsewhere in [None, Some("work".to_owned())] {
+            facts.vehicle_location = elsewhere;
+            assert_eq!(seen.observing(&facts), seen);
+        }
+        let text = FlexPolicy::stored(&request(-1.0, &[])).unwrap_err().to_string();
+        assert_eq!(text, "reserve_percent is -1 %, outside 0 to 100 %");
+        assert!(FlexPolicy::stored(&request(50.0, &[("friday", "06:00", 10.0)])).is_ok());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::plan::problem::AfterDeadline;
 use crate::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use crate::policy::flex::FlexPolicy;
 use crate::time::civil::{instant_of, local_of};
-use crate::units::{Percent, Power};
+use crate::units::{Energy, Percent, Power};
 
 /// What a policy is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +76,20 @@ pub struct FlexFacts {
     /// Charge limit of the vehicle now; `None` counts as 100 %.
     #[serde(rename = "charge_limit_percent")]
     pub charge_limit: Option<Percent>,
+}
+
+impl FlexFacts {
+    /// The battery of the vehicle, as far as the facts tell.
+    #[must_use]
+    pub fn battery(
+        &self,
+        capacity: Energy,
+        efficiency: f64,
+        soc_fallback: Option<Percent>,
+    ) -> Battery {
+        let charge_limit = self.charge_limit.unwrap_or(Percent::FULL);
+        Battery { capacity, soc: self.soc, soc_fallback, charge_limit, efficiency }
+    }
 }
 
 /// What a policy with `reserve` is doing. A total function of the facts.
@@ -238,14 +252,16 @@ impl FlexPolicy {
 impl FlexIntent {
     /// The wishes as a request for a plan.
     ///
-    /// The request buys what the targets want. A policy allows more, so a
-    /// caller may set `fill_when_negative`.
+    /// The request buys what the targets want. With `fill_when_negative`
+    /// negative prices fill the battery up to its charge limit, which a policy
+    /// allows. While the policy is not in control, nothing is bought at all.
     #[must_use]
     pub fn request(
         &self,
         now: DateTime<Utc>,
         power_max: Power,
         battery: Battery,
+        fill_when_negative: bool,
     ) -> VehicleRequest {
         let target = |deadline: &FlexDeadline| SocTarget {
             by: Some(deadline.at),
@@ -259,7 +275,7 @@ impl FlexIntent {
             battery,
             targets: self.deadlines.iter().map(target).collect(),
             reserve: self.reserve,
-            fill_when_negative: false,
+            fill_when_negative: fill_when_negative && self.state.is_in_control(),
             after_deadline: AfterDeadline::Continue,
         }
     }
@@ -274,7 +290,7 @@ mod tests {
     use crate::policy::flex::{FlexPolicy, ReserveRule};
     use crate::policy::flex_issue::DAYS;
     use crate::prices::curve::tests::curve_of;
-    use crate::units::{Energy, kw, kwh, percent};
+    use crate::units::{kw, kwh, percent};
     use proptest::prelude::*;
 
     fn policy(reserve: f64, days: &[(&str, &str, f64)]) -> FlexPolicy {
@@ -384,14 +400,8 @@ mod tests {
         assert_eq!(intent.next.map(|next| next.at), Some(at("2026-01-05T22:00:00Z")));
         assert_eq!(intent.is_next_met, Some(true));
         assert_eq!(intent.deadlines.len(), 2);
-        let battery = Battery {
-            capacity: kwh(40.0),
-            soc: Some(percent(45.0)),
-            soc_fallback: None,
-            charge_limit: percent(80.0),
-            efficiency: 1.0,
-        };
-        let request = intent.request(now, kw(5.0), battery);
+        let battery = facts(Some(45.0)).battery(kwh(40.0), 1.0, None);
+        let request = intent.request(now, kw(5.0), battery, false);
         let problem = ChargeProblem::new(request.in_energy().unwrap()).unwrap();
         let plan = plan_charge(&curve, &problem);
         assert_eq!(plan.energy, kwh(10.0));
@@ -418,10 +428,14 @@ mod tests {
         ] {
             let intent = week.intent(&facts, Tz::UTC, now, at("2026-02-06T04:00:00Z"));
             assert_eq!((intent.reserve, intent.deadlines.len()), (Percent::ZERO, 0));
+            let battery = facts.battery(kwh(40.0), 1.0, None);
+            assert!(!intent.request(now, kw(5.0), battery, true).fill_when_negative);
             assert_eq!(intent.next.map(|next| next.at), Some(at("2026-01-09T07:00:00Z")));
         }
         // Beyond the prices the next deadline is asked for all the same.
         let intent = week.intent(&facts(None), Tz::UTC, now, at("2026-01-05T20:00:00Z"));
+        let battery = facts(None).battery(kwh(40.0), 1.0, None);
+        assert!(intent.request(now, kw(5.0), battery, true).fill_when_negative);
         assert_eq!((intent.state, intent.is_next_met), (FlexState::SocUnknown, None));
         assert_eq!(intent.deadlines.len(), 1);
     }

@@ -195,6 +195,12 @@ impl PriceSignal {
     pub fn replacing(&self, before: &PriceCurve) -> PriceCurve {
         overlaid(before, &self.curve)
     }
+
+    /// The prices of an area that had none before this signal.
+    #[must_use]
+    pub fn alone(&self) -> PriceCurve {
+        self.replacing(&PriceCurve::of_pieces(Vec::new(), Vec::new()))
+    }
 }
 
 #[cfg(test)]
@@ -286,6 +292,8 @@ mod tests {
         check(&[day, (&[(14, -0.2)], 15)], "0-6 0.1, 6-12 0.3, 14-15 -0.2");
         check(&[day, (&[(12, 0.3)], 13)], "0-6 0.1, 6-13 0.3");
         check(&[(&[(0, 0.1), (1, 0.1)], 2)], "0-2 0.1");
+        let alone = PriceSignal::new(&request(&[(0, 0.1), (1, 0.1), (2, 0.3)], 3)).unwrap();
+        assert_eq!(alone.alone().prices(), [0.1, 0.3]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Tariffs: named rates on a weekly schedule in the time zone of a location.
-use chrono::{DateTime, Datelike, NaiveDateTime, Timelike, Utc};
+use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Timelike, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
@@ -37,12 +37,12 @@ pub struct IntervalRequest {
     pub weekdays: Option<Vec<i64>>,
     /// First minute of the day; `None` is midnight.
     #[serde(default)]
-    pub from: Option<HourMinute>,
-    /// First minute after it; `None` is the end of the day. Not after `from`
+    pub start: Option<HourMinute>,
+    /// First minute after it; `None` is the end of the day. Not after `start`
     /// it closes the part of the day around midnight: 22:00 to 06:00 is from
     /// 00:00 to 06:00 and from 22:00 on, of each named weekday.
     #[serde(default)]
-    pub to: Option<HourMinute>,
+    pub end: Option<HourMinute>,
 }
 
 /// Why rates and intervals are not a tariff.
@@ -218,8 +218,8 @@ fn parts_of(index: usize, request: &IntervalRequest) -> Result<Vec<Part>, Tariff
         let day = usize::try_from(weekday).ok().and_then(|day| days.get_mut(day));
         *day.ok_or(TariffError::NoWeekday { index, position, weekday })? = true;
     }
-    let from = request.from.unwrap_or(HourMinute::MIDNIGHT).minutes();
-    let to = request.to.unwrap_or(HourMinute::MIDNIGHT).minutes();
+    let from = request.start.unwrap_or(HourMinute::MIDNIGHT).minutes();
+    let to = request.end.unwrap_or(HourMinute::MIDNIGHT).minutes();
     let spans = if from < to { [(from, to), (0, 0)] } else { [(0, to), (from, MINUTES_PER_DAY)] };
     // From 08:00 to 08:00 is the whole day in one part.
     let spans = if from == to { [(0, MINUTES_PER_DAY), (0, 0)] } else { spans };
@@ -267,8 +267,8 @@ pub struct TariffPrice<'a> {
 /// let nights = WeeklyIntervals::new(vec![IntervalRequest {
 ///     name: "night".into(),
 ///     weekdays: Some(vec![0, 1, 2, 3, 4]),
-///     from: Some(HourMinute::parse("22:00")?),
-///     to: Some(HourMinute::parse("06:00")?),
+///     start: Some(HourMinute::parse("22:00")?),
+///     end: Some(HourMinute::parse("06:00")?),
 /// }])?;
 /// let tariff = Tariff::new(rates, nights)?;
 /// let oslo = "Europe/Oslo".parse().unwrap();
@@ -350,6 +350,15 @@ impl Tariff {
         Ok(PriceCurve::of_pieces(periods, prices))
     }
 
+    /// The tariff written out for the microsecond that starts at an instant.
+    ///
+    /// # Errors
+    /// A time outside the years 1 to 9999.
+    pub fn moment(&self, time_zone: Tz, at: DateTime<Utc>) -> Result<PriceCurve, SpanError> {
+        let end = at.checked_add_signed(TimeDelta::microseconds(1)).unwrap_or(at);
+        self.curve(time_zone, at, end)
+    }
+
     /// The price at an instant, or `None` where no interval holds.
     #[must_use]
     pub fn price_at(&self, at: DateTime<Utc>, time_zone: Tz) -> Option<Price> {
@@ -360,13 +369,12 @@ impl Tariff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono::TimeDelta;
     use proptest::prelude::*;
 
     fn interval(name: &str, days: Option<&[i64]>, from: &str, to: &str) -> IntervalRequest {
         let time = |text: &str| (!text.is_empty()).then(|| HourMinute::parse(text).unwrap());
         let weekdays = days.map(<[i64]>::to_vec);
-        IntervalRequest { name: name.into(), weekdays, from: time(from), to: time(to) }
+        IntervalRequest { name: name.into(), weekdays, start: time(from), end: time(to) }
     }
 
     fn rates(names: &[&str]) -> Rates {
@@ -555,8 +563,8 @@ mod tests {
             IntervalRequest {
                 name: name.into(),
                 weekdays,
-                from: from.map(clock),
-                to: to.map(clock),
+                start: from.map(clock),
+                end: to.map(clock),
             }
         })
     }
@@ -564,8 +572,8 @@ mod tests {
     /// Whether an interval holds, straight from its definition.
     fn holds(request: &IntervalRequest, local: NaiveDateTime) -> bool {
         let weekday = i64::from(local.weekday().num_days_from_monday());
-        let from = request.from.unwrap_or_default().time();
-        let to = request.to.unwrap_or_default().time();
+        let from = request.start.unwrap_or_default().time();
+        let to = request.end.unwrap_or_default().time();
         let time = local.time();
         let in_time = if from < to { from <= time && time < to } else { time < to || from <= time };
         request.weekdays.as_ref().is_none_or(|days| days.contains(&weekday)) && in_time
@@ -608,6 +616,8 @@ mod tests {
                 let found = tariff.at(at, zone).map(|found| found.rate.name.as_str());
                 prop_assert_eq!(found, by_definition.map(|request| request.name.as_str()));
                 prop_assert_eq!(curve.price_at(at), tariff.price_at(at, zone));
+                let moment = tariff.moment(zone, at).unwrap();
+                prop_assert_eq!(moment.price_at(at), tariff.price_at(at, zone));
             }
         }
     }

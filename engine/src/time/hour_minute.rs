@@ -13,6 +13,12 @@ pub enum HourMinuteError {
         /// The text as given.
         text: String,
     },
+    /// A length that is not written as hours and minutes of one day.
+    #[error("{} min is not a whole number of minutes below 24 hours", length.as_seconds_f64() / 60.0)]
+    NotALength {
+        /// The length as given.
+        length: TimeDelta,
+    },
     /// A time between two minutes.
     #[error("{time} is not a whole minute")]
     NotWhole {
@@ -81,6 +87,16 @@ impl HourMinute {
     }
 }
 
+impl TryFrom<TimeDelta> for HourMinute {
+    type Error = HourMinuteError;
+    fn try_from(length: TimeDelta) -> Result<Self, HourMinuteError> {
+        let minutes = u16::try_from(length.num_minutes()).ok();
+        let whole = minutes.filter(|&minutes| minutes < MINUTES_PER_DAY).map(Self);
+        let exact = whole.filter(|whole| whole.length() == length);
+        exact.ok_or(HourMinuteError::NotALength { length })
+    }
+}
+
 impl TryFrom<NaiveTime> for HourMinute {
     type Error = HourMinuteError;
     fn try_from(time: NaiveTime) -> Result<Self, HourMinuteError> {
@@ -120,7 +136,7 @@ mod tests {
             let time = HourMinute(minute);
             assert_eq!(HourMinute::parse(&time.to_string()), Ok(time));
             assert_eq!(HourMinute::try_from(time.time()), Ok(time));
-            assert_eq!(time.length().num_minutes(), i64::from(minute));
+            assert_eq!(HourMinute::try_from(time.length()), Ok(time));
         }
     }
 
@@ -135,5 +151,11 @@ mod tests {
         let text = HourMinute::try_from(seconds).unwrap_err().to_string();
         assert_eq!(text, "07:00:30 is not a whole minute");
         assert!(serde_json::from_str::<HourMinute>("\"7:00\"").is_err());
+        for seconds in [-60, 30, 86_400] {
+            let error = HourMinute::try_from(TimeDelta::seconds(seconds)).unwrap_err();
+            let minutes = seconds as f64 / 60.0;
+            let text = format!("{minutes} min is not a whole number of minutes below 24 hours");
+            assert_eq!(error.to_string(), text);
+        }
     }
 }

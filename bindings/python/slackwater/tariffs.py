@@ -1,0 +1,262 @@
+"""Tariffs, and which of several prices counts: signal, tariff, market."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, time
+from decimal import Decimal
+from typing import Literal, NamedTuple, TypeAlias
+
+from slackwater import _engine
+from slackwater.prices import Prices
+
+Source: TypeAlias = Literal["price_signal", "tariff", "market"]
+
+
+class Rate(NamedTuple):
+    """A named price.
+
+    Attributes:
+        name: Unique in its tariff.
+        cost: Price per kWh, exact: a ``Decimal`` or its text, such as
+            ``"0.25"``. A float is refused, because it is not exact.
+    """
+
+    name: str
+    cost: str | Decimal
+
+
+class TariffInterval(NamedTuple):
+    """When a rate holds, by the clocks of the location.
+
+    Each instant is looked at by itself: 22:00 to 06:00 on weekday 4 is from
+    00:00 to 06:00 and from 22:00 on, of each Friday.
+
+    Attributes:
+        name: Name of the rate.
+        weekdays: From 0 (Monday) to 6 (Sunday); ``None`` is the whole week.
+        start: First minute of the day; ``None`` is midnight.
+        end: First minute after it; ``None`` is the end of the day. Where it
+            equals ``start`` the interval is the whole day.
+    """
+
+    name: str
+    weekdays: Sequence[int] | None = None
+    start: time | str | None = None
+    end: time | str | None = None
+
+
+class Tariff(NamedTuple):
+    """Rates on a weekly schedule. Where no interval holds there is no price.
+
+    Attributes:
+        rates: Named prices.
+        intervals: When they hold; they may touch but not overlap.
+        currency: Name of the currency, such as ``EUR``.
+        time_zone: IANA name of the zone of the location.
+    """
+
+    rates: Sequence[Rate]
+    intervals: Sequence[TariffInterval]
+    currency: str
+    time_zone: str = "UTC"
+
+
+class ResolvedSlot(NamedTuple):
+    """A period of constant price, and where the price came from."""
+
+    start: datetime
+    end: datetime
+    price_per_kwh: float
+    source: Source
+
+
+class ResolvedPrice(NamedTuple):
+    """The price at an instant, and where it came from."""
+
+    price_per_kwh: float
+    source: Source
+
+
+class ResolvedPrices(NamedTuple):
+    """Prices of several sources laid over each other.
+
+    Attributes:
+        prices: What counts, for plans. Where no source has a price is a gap.
+        sources: Where the price of each slot came from.
+    """
+
+    prices: Prices
+    sources: list[Source]
+
+    def slots(self) -> list[ResolvedSlot]:
+        """List the slots with their sources, oldest first, in UTC."""
+        slots = zip(self.prices.slots(), self.sources, strict=True)
+        return [ResolvedSlot(*slot, source) for slot, source in slots]
+
+
+def check_rates(rates: Sequence[Rate]) -> None:
+    """Refuse rates that make no sense.
+
+    Raises:
+        InputError: Two rates have one name, or a cost is no decimal number of
+            at most 28 digits.
+        TypeError: A cost is a float.
+
+    Example:
+        >>> check_rates([Rate("low", "0.10"), Rate("high", "0,35")])
+        Traceback (most recent call last):
+        slackwater.InputError: rates[1].cost: "0,35" is not a decimal number such as 0.25 or -1
+    """
+    _engine.check_rates(_rates(rates))
+
+
+def check_intervals(intervals: Sequence[TariffInterval]) -> None:
+    """Refuse intervals that overlap or make no sense.
+
+    Each weekday is looked at with its parts before and after midnight, so the
+    answer does not depend on the order of the intervals.
+
+    Raises:
+        InputError: Two intervals overlap, a weekday is not 0 to 6, or a time
+            is not ``HH:MM``.
+
+    Example:
+        >>> check_intervals(
+        ...     [
+        ...         TariffInterval("night", start="22:00", end="06:00"),
+        ...         TariffInterval("monday", weekdays=[0], start="05:00", end="07:00"),
+        ...     ]
+        ... )
+        Traceback (most recent call last):
+        slackwater.InputError: intervals[1] overlaps intervals[0] on weekday 0 from 05:00 to 06:00
+    """
+    _engine.check_intervals(list(intervals))
+
+
+def tariff_prices(tariff: Tariff, *, start: datetime, end: datetime) -> Prices:
+    """Write a tariff out as a price curve; gaps between intervals stay gaps.
+
+    An interval in the hour that clocks skip does not occur, one in the hour
+    that they show twice occurs twice.
+
+    Args:
+        tariff: Rates and intervals.
+        start: First instant, aware.
+        end: First instant after it, at most a hundred years later.
+
+    Raises:
+        InputError: As :func:`check_rates` and :func:`check_intervals`; an
+            interval names a rate that is not there; the zone is unknown.
+        TypeError: A time has no zone.
+
+    Example:
+        Sunday, 29 March 2026 has 23 hours in Oslo:
+
+        >>> from datetime import UTC, datetime
+        >>> sundays = Tariff(
+        ...     [Rate("sunday", "0.05")], [TariffInterval("sunday", [6])], "NOK", "Europe/Oslo"
+        ... )
+        >>> april = datetime(2026, 4, 1, tzinfo=UTC)
+        >>> prices = tariff_prices(sundays, start=datetime(2026, 3, 27, tzinfo=UTC), end=april)
+        >>> [(end - start).total_seconds() / 3600 for start, end, _ in prices.slots()]
+        [23.0]
+    """
+    return Prices._wrap(_engine.tariff_prices(_tariff(tariff), start, end))
+
+
+def resolve(
+    *,
+    start: datetime,
+    end: datetime,
+    tariff: Tariff | None = None,
+    market: Prices | None = None,
+    price_signal: Prices | None = None,
+) -> ResolvedPrices:
+    """Tell which price counts in each slot, and where it came from.
+
+    The price signal of the area counts first, then the tariff of the location,
+    then the market; a gap falls through to the next. Smart charging has no
+    price signal: leave it out. Where none has a price there is a gap.
+
+    Args:
+        start: First instant, aware.
+        end: First instant after it.
+        tariff: Tariff of the location.
+        market: Market prices of the zone.
+        price_signal: What was pushed for the area, see ``slackwater.signals``.
+
+    Raises:
+        InputError: Nothing is given, currencies differ, or as
+            :func:`tariff_prices`.
+        TypeError: A time has no zone.
+
+    Example:
+        >>> from datetime import UTC, datetime, timedelta
+        >>> five = datetime(2026, 1, 5, 5, tzinfo=UTC)
+        >>> market = Prices.from_values(five, [0.20, 0.22], currency="EUR")
+        >>> night = TariffInterval("night", end="06:00")
+        >>> tariff = Tariff([Rate("night", "0.10")], [night], "EUR")
+        >>> resolved = resolve(
+        ...     start=five, end=five + timedelta(hours=2), tariff=tariff, market=market
+        ... )
+        >>> [(slot.start.hour, slot.price_per_kwh, slot.source) for slot in resolved.slots()]
+        [(5, 0.1, 'tariff'), (6, 0.22, 'market')]
+    """
+    prices, sources = _engine.resolve_prices(
+        start,
+        end,
+        price_signal=_native(price_signal),
+        tariff=None if tariff is None else _tariff(tariff),
+        market=_native(market),
+    )
+    return ResolvedPrices(Prices._wrap(prices), sources)
+
+
+def price_at(
+    at: datetime,
+    *,
+    tariff: Tariff | None = None,
+    market: Prices | None = None,
+    price_signal: Prices | None = None,
+) -> ResolvedPrice | None:
+    """Tell which price counts at an instant; ``None`` if there is none.
+
+    Args:
+        at: The instant, aware.
+        tariff: Tariff of the location.
+        market: Market prices of the zone.
+        price_signal: What was pushed for the area.
+
+    Raises:
+        InputError: As :func:`resolve`.
+        TypeError: The time has no zone.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> tariff = Tariff([Rate("night", "0.10")], [TariffInterval("night", end="06:00")], "EUR")
+        >>> price_at(datetime(2026, 1, 5, 5, 59, tzinfo=UTC), tariff=tariff)
+        ResolvedPrice(price_per_kwh=0.1, source='tariff')
+        >>> price_at(datetime(2026, 1, 5, 6, tzinfo=UTC), tariff=tariff) is None
+        True
+    """
+    found = _engine.resolve_price(
+        at,
+        price_signal=_native(price_signal),
+        tariff=None if tariff is None else _tariff(tariff),
+        market=_native(market),
+    )
+    return None if found is None else ResolvedPrice(*found)
+
+
+def _native(prices: Prices | None) -> _engine.Prices | None:
+    return None if prices is None else prices._native
+
+
+def _rates(rates: Sequence[Rate]) -> list[tuple[str, str]]:
+    return [(name, format(c, "f") if isinstance(c, Decimal) else c) for name, c in rates]
+
+
+def _tariff(tariff: Tariff) -> _engine._Tariff:
+    rates, intervals, currency, time_zone = tariff
+    return (_rates(rates), list(intervals), currency, time_zone)
