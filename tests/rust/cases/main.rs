@@ -5,6 +5,7 @@ use serde_json::Value;
 mod given;
 mod plans;
 mod questions;
+mod rules;
 mod site;
 mod storage;
 mod switching;
@@ -36,12 +37,11 @@ fn run(text: &str) -> usize {
             "plan.frontier" => questions::frontier(&case["input"]),
             "plan.risk" => questions::risk(&case["input"]),
             "plan.whatIf" => questions::asked(&case["input"]),
-            "plan.vehicle" => plans::vehicle(&case["input"]),
             "plan.switching" => switching::switching(&case["input"]),
-            "plan.charger" => plans::charger(&case["input"]),
             "site.plan" => site::site(&case["input"]),
             "plan.storage" => storage::storage(&case["input"]),
-            other => panic!("no call for {other}"),
+            other => rules::answer(other, &case["input"])
+                .unwrap_or_else(|| panic!("no call for {other}")),
         };
         if !same(&case["expected"], &got) {
             failures += &[&case["id"].to_string(), ": ", &got.to_string(), "\n"].concat();
@@ -79,4 +79,9 @@ fn times() {
 #[test]
 fn storage_plans() {
     assert!(run(include_str!("../../cases/storage.json")) > 10);
+}
+
+#[test]
+fn rules_of_prices_and_policies() {
+    assert!(run(include_str!("../../cases/rules.json")) > 100);
 }
