@@ -2,11 +2,15 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use slackwater_engine::device::action_log::LogError;
+use slackwater_engine::device::hvac::ModeError;
+use slackwater_engine::device::override_log::OverrideLogError;
 use slackwater_engine::import::civil_series::CivilSeriesError;
 use slackwater_engine::import::driving_error::DrivingError;
 use slackwater_engine::import::period_series::PeriodSeriesError;
 use slackwater_engine::import::price_unit::PriceUnitError;
 use slackwater_engine::import::series::SeriesError;
+use slackwater_engine::page::list::PageError;
 use slackwater_engine::plan::budget::BudgetError;
 use slackwater_engine::plan::counterfactual::ChangeError;
 use slackwater_engine::plan::departure::DepartureError;
@@ -23,8 +27,10 @@ use slackwater_engine::prices::curve::CurveError;
 use slackwater_engine::prices::layers::LayerError;
 use slackwater_engine::prices::signal::{SignalError, ZoneError};
 use slackwater_engine::prices::tariff::{SpanError, TariffError};
+use slackwater_engine::schedule::rule::RulesError;
 use slackwater_engine::time::horizon::HorizonError;
 use slackwater_engine::units::UnitError;
+use slackwater_engine::version::lifecycle::ReleasesError;
 
 create_exception!(
     slackwater,
@@ -100,6 +106,12 @@ refuse!(
     SpanError,
     FlexIssues,
     VehiclePolicyError
+    RulesError,
+    LogError,
+    OverrideLogError,
+    ModeError,
+    PageError,
+    ReleasesError
 );
 
 /// Names the argument in an engine error: `energy(value).named("energy_kwh")?`.

@@ -5,17 +5,21 @@
 #[macro_use]
 mod repr;
 
+mod action;
 mod arrow;
 mod batch;
+mod device;
 mod error;
 mod flex;
 mod import;
+mod page;
 mod plan;
 mod policies;
 mod prices;
 mod provenance;
 mod questions;
 mod saved;
+mod schedule;
 mod signals;
 mod site;
 mod site_request;
@@ -30,9 +34,16 @@ mod time;
 #[pyo3::pymodule]
 mod _engine {
     #[pymodule_export]
+    use crate::action::{action_next_step, replay_actions, replay_overrides};
+    #[pymodule_export]
     use crate::arrow::Table;
     #[pymodule_export]
     use crate::batch::{plan_batch, plan_batch_own};
+    #[pymodule_export]
+    use crate::device::{
+        device_are_paired, device_capabilities, device_charge_state, device_check_command,
+        device_check_hold,
+    };
     #[pymodule_export]
     use crate::error::InputError;
     #[pymodule_export]
@@ -44,6 +55,8 @@ mod _engine {
         prices_from_civil_rows, prices_from_instant_rows, prices_from_point_periods,
         stays_from_events, stays_to_table,
     };
+    #[pymodule_export]
+    use crate::page::{list_page, version_dates, version_fields, version_stage};
     #[pymodule_export]
     use crate::plan::{
         Certificate, Interval, Plan, PlannedSlot, Reason, Requirement, TargetOutcome, plan_charge,
@@ -65,6 +78,10 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
+    #[pymodule_export]
+    use crate::schedule::{
+        schedule_controller, schedule_should_charge, schedule_status, schedule_transitions,
+    };
     #[pymodule_export]
     use crate::signals::{check_signal, replace_signal};
     #[pymodule_export]

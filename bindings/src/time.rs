@@ -112,6 +112,29 @@ impl ClockLength {
     }
 }
 
+/// A whole number. One that no machine counts to is an `InputError`, not an overflow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whole(pub(crate) i64);
+
+impl<'py> FromPyObject<'_, 'py> for Whole {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        value.extract().map(Self).map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(value.py()) {
+                InputError::new_err("a whole number is beyond 64 bits")
+            } else {
+                error
+            }
+        })
+    }
+}
+
+/// Whether Python can hold an instant: its calendar ends with the year 9999.
+pub(crate) fn is_in_python(at: DateTime<Utc>) -> bool {
+    at.timestamp() < 253_402_300_800
+}
+
 /// A time zone by its IANA name.
 pub(crate) fn time_zone(name: &str) -> Result<Tz, Refused> {
     name.parse().map_err(|_| {

@@ -41,11 +41,15 @@
 //! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
 
 pub mod area;
+pub mod device;
 pub mod import;
 #[cfg(feature = "lp")]
 pub mod lp;
+pub mod page;
 pub mod plan;
 pub mod policy;
 pub mod prices;
+pub mod schedule;
 pub mod time;
 pub mod units;
+pub mod version;

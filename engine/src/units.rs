@@ -159,6 +159,14 @@ quantity!(
     Price, from_per_kwh, as_per_kwh, per_kwh, "per kWh", MAGNITUDE_MAX
 );
 quantity!(
+    /// Electric current in amperes.
+    Current, from_amps, as_amps, amps, "A", POWER_MAX
+);
+quantity!(
+    /// A temperature, or a difference of two, in degrees Celsius.
+    Temperature, from_celsius, as_celsius, celsius, "°C", POWER_MAX
+);
+quantity!(
     /// An amount of money in units of the currency. Positive is paid.
     Money, from_amount, as_amount, money, "units of currency", f64::MAX
 );

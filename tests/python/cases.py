@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import slackwater as sw
 
+import cases_devices
 import cases_plans
 import cases_rules
 from cases_rules import instant, wire
@@ -46,11 +47,15 @@ CALLS: dict[str, Call] = {
     "deadline.next": cases_rules.or_reject(deadline_next),
     **cases_plans.CALLS,
     **cases_rules.CALLS,
+    **cases_devices.CALLS,
 }
 
 # Where a case rests on the reading that leaves the choice of slots open, only
 # these members of a vehicle's plan are firm.
 OPEN_CHOICE = "AMB-26"
+# Lists whose order means nothing.
+SETS = ("interventionIds",)
+
 FIRM = ("cost", "energyKwh", "levelAtDeadline", "feasible", "priceHours")
 
 
@@ -61,10 +66,18 @@ def same(expected: Json, got: Json) -> bool:
     if isinstance(expected, int | float) and isinstance(got, int | float):
         return math.isclose(expected, got, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
     if isinstance(expected, dict) and isinstance(got, dict):
-        return expected.keys() == got.keys() and all(same(expected[k], got[k]) for k in expected)
+        return expected.keys() == got.keys() and all(
+            same_set(expected[k], got[k]) if k in SETS else same(expected[k], got[k])
+            for k in expected
+        )
     if isinstance(expected, list) and isinstance(got, list):
         return len(expected) == len(got) and all(map(same, expected, got))
     return bool(expected == got)
+
+
+def same_set(expected: Json, got: Json) -> bool:
+    """Compare two lists whose order means nothing."""
+    return len(expected) == len(got) and set(expected) == set(got)
 
 
 def firm(case: Json, value: Json) -> Json:

@@ -25,7 +25,8 @@ def test_own_cases_pass(path: Path) -> None:
 
 def test_a_wrong_expectation_fails_with_both_values() -> None:
     """A cent more, an interval more, an error instead of an answer."""
-    [case, *_] = json.loads(OWN[0].read_text(encoding="utf-8"))
+    [plans] = [path for path in OWN if path.stem == "plan"]
+    [case, *_] = json.loads(plans.read_text(encoding="utf-8"))
     wrong = json.loads(json.dumps(case))
     wrong["expected"]["cost"] += 0.01
     refused = json.loads(json.dumps(case))

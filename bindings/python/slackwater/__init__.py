@@ -12,7 +12,17 @@
 (1.3, 0.0, True)
 """
 
-from slackwater import flex, policies, signals, tariffs
+from slackwater import (
+    actions,
+    devices,
+    flex,
+    paging,
+    policies,
+    schedule,
+    signals,
+    tariffs,
+    versions,
+)
 from slackwater._engine import (
     Certificate,
     DepartureOutcome,
@@ -150,10 +160,13 @@ __all__ = [
     "Vehicle",
     "WhatIf",
     "__version__",
+    "actions",
+    "devices",
     "flex",
     "insurance_frontier",
     "load_plan",
     "next_deadline",
+    "paging",
     "plan_batch",
     "plan_charge",
     "plan_duration",
@@ -164,6 +177,8 @@ __all__ = [
     "plan_vehicle",
     "policies",
     "replay",
+    "schedule",
     "signals",
     "tariffs",
+    "versions",
 ]

@@ -49,6 +49,7 @@ __all__ = [
     "TargetOutcome",
     "UnmetSwitchingWish",
     "__version__",
+    "action_next_step",
     "charger_deadline",
     "charger_status",
     "check_intervals",
@@ -56,6 +57,11 @@ __all__ = [
     "check_signal",
     "close_to",
     "costs",
+    "device_are_paired",
+    "device_capabilities",
+    "device_charge_state",
+    "device_check_command",
+    "device_check_hold",
     "energy_at_risk",
     "flex_check",
     "flex_deadlines",
@@ -65,6 +71,7 @@ __all__ = [
     "flex_plan",
     "flex_state",
     "insurance_frontier",
+    "list_page",
     "next_deadline",
     "plan_batch",
     "plan_batch_own",
@@ -86,9 +93,15 @@ __all__ = [
     "provenance",
     "replace_signal",
     "replay",
+    "replay_actions",
+    "replay_overrides",
     "resolve_price",
     "resolve_prices",
     "saved_differences",
+    "schedule_controller",
+    "schedule_should_charge",
+    "schedule_status",
+    "schedule_transitions",
     "soc_by_time",
     "stability_of",
     "stays_from_events",
@@ -96,6 +109,9 @@ __all__ = [
     "tariff_prices",
     "vehicle_policy_check",
     "vehicle_policy_deadline",
+    "version_dates",
+    "version_fields",
+    "version_stage",
     "what_if",
 ]
 
@@ -1247,3 +1263,140 @@ def charger_status(
     by: datetime | None,
     charged: timedelta,
 ) -> tuple[_ChargerState, list[tuple[datetime, datetime, str | None]]]: ...
+
+_RuleTuple = tuple[
+    bool,
+    tuple[str, str] | None,
+    datetime | None,
+    datetime | None,
+    Sequence[int] | None,
+]
+
+_CapabilityTuple = tuple[str, bool, Sequence[str], tuple[float | None, float | None] | None]
+
+_ChargeTuple = tuple[
+    str,
+    bool | None,
+    bool | None,
+    bool | None,
+    float | None,
+    float | None,
+    float | None,
+    datetime | None,
+]
+
+_ActionTuple = tuple[str, str, str, datetime, datetime, datetime | None, tuple[str, str] | None]
+
+_Range = tuple[float, float] | None
+
+_Cursor = tuple[datetime, str, str]
+
+def schedule_should_charge(
+    rules: Sequence[_RuleTuple],
+    *,
+    default_should_charge: bool,
+    time_zone: str,
+    at: Sequence[datetime],
+) -> list[bool]: ...
+def schedule_transitions(
+    rules: Sequence[_RuleTuple],
+    *,
+    default_should_charge: bool,
+    time_zone: str,
+    now: datetime,
+) -> list[tuple[datetime, bool]]: ...
+def schedule_status(
+    *,
+    is_enabled: bool,
+    target_type: str,
+    location_id: str | None,
+    target: tuple[
+        bool | None,
+        bool | None,
+        float | None,
+        float | None,
+        bool | None,
+        str | None,
+        bool,
+    ],
+    should_charge: bool,
+    is_overridden: bool,
+    is_action_pending: bool,
+) -> tuple[str, bool, bool, tuple[bool, bool, bool], str | None]: ...
+def schedule_controller(
+    schedules: Sequence[tuple[str, datetime, bool, str | None]],
+    *,
+    target_type: str,
+    location_id: str | None,
+    is_overridden: bool,
+    is_smart_charging_enabled: bool,
+) -> tuple[str, str | None, bool]: ...
+def device_charge_state(reported: _ChargeTuple, *, device: str, now: datetime) -> _ChargeTuple: ...
+def device_are_paired(
+    vehicle: tuple[str, str], charger: tuple[str, str], *, is_detected_together: bool
+) -> bool: ...
+def device_capabilities(
+    vehicle: Sequence[_CapabilityTuple],
+    charger: Sequence[_CapabilityTuple] | None,
+    *,
+    vehicle_permissions: Sequence[str] | None,
+    charger_permissions: Sequence[str] | None,
+) -> list[tuple[str, bool, list[str], tuple[float | None, float | None] | None]]: ...
+def device_check_command(
+    command: str,
+    *,
+    value: float | None,
+    power_state: str,
+    is_fully_charged: bool | None,
+    is_permitted: bool,
+    controller: str,
+    is_capable: bool,
+    allowed_range_kw: tuple[float | None, float | None] | None,
+) -> tuple[str, str] | None: ...
+def device_check_hold(
+    mode: str,
+    *,
+    heat_setpoint_celsius: float | None,
+    cool_setpoint_celsius: float | None,
+    capable_modes: Sequence[str] | None,
+    heat_range_celsius: _Range,
+    cool_range_celsius: _Range,
+    difference_range_celsius: _Range,
+) -> str | None: ...
+def replay_actions(
+    events: Sequence[tuple[datetime, str, str | None, str | None, str | None]],
+) -> tuple[
+    list[_ActionTuple],
+    list[tuple[str, str]],
+    list[str],
+]: ...
+def replay_overrides(
+    events: Sequence[tuple[datetime, str, bool | None]],
+) -> tuple[list[tuple[datetime, datetime | None, bool, bool]], list[str]]: ...
+def action_next_step(
+    command: str,
+    *,
+    value: float | None,
+    created_at: datetime,
+    now: datetime,
+    sent_count: int,
+    last_sent_at: datetime | None,
+    power_state: str,
+    is_fully_charged: bool | None,
+    max_current_amps: float | None,
+    charge_rate_limit_kw: float | None,
+    timeout_seconds: int,
+    retry_seconds: int,
+) -> tuple[str, datetime | None, str | None]: ...
+def list_page(
+    items: Sequence[tuple[datetime, str]],
+    *,
+    before: _Cursor | None,
+    after: _Cursor | None,
+    page_size: int | None,
+) -> tuple[list[tuple[datetime, str]], _Cursor | None, _Cursor | None]: ...
+def version_dates() -> list[str]: ...
+def version_fields(version: str) -> list[tuple[str, bool]]: ...
+def version_stage(
+    version: str, *, releases: Sequence[tuple[str, datetime]], now: datetime
+) -> tuple[str, bool, str | None]: ...

@@ -2,6 +2,15 @@
 use chrono::{DateTime, Days, MappedLocalTime, NaiveDateTime, NaiveTime, Offset, TimeZone, Utc};
 use chrono_tz::{GapInfo, Tz};
 
+use crate::time::instant::instant_at;
+
+/// Microseconds in a second.
+const MICROS_PER_SECOND: i64 = 1_000_000;
+
+/// How far apart offsets are looked at. No two changes of any zone in the
+/// IANA tables lie closer together than 167 hours.
+const OFFSET_PROBE_MICROS: i64 = 48 * 3600 * MICROS_PER_SECOND;
+
 /// What the clocks of a zone make of a local time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Showing {
@@ -68,6 +77,42 @@ pub fn local_of(at: DateTime<Utc>, time_zone: Tz) -> NaiveDateTime {
     at.with_timezone(&time_zone).naive_local()
 }
 
+/// How far clocks in `time_zone` are ahead of UTC at an instant, in microseconds.
+pub(crate) fn offset_micros(at: i64, time_zone: Tz) -> i64 {
+    let utc = instant_at(at).naive_utc();
+    i64::from(time_zone.offset_from_utc_datetime(&utc).fix().local_minus_utc()) * MICROS_PER_SECOND
+}
+
+/// The first instant in `(after, until]` from which on clocks in `time_zone`
+/// are at another offset from UTC, in microseconds.
+///
+/// Looks every other day and halves the stretch at whose ends offsets differ.
+pub(crate) fn next_offset_change(after: i64, until: i64, time_zone: Tz) -> Option<i64> {
+    let before = offset_micros(after, time_zone);
+    let mut low = after;
+    while low < until {
+        let high = low.saturating_add(OFFSET_PROBE_MICROS).min(until);
+        if offset_micros(high, time_zone) != before {
+            return Some(halved(low, high, |at| offset_micros(at, time_zone) == before));
+        }
+        low = high;
+    }
+    None
+}
+
+/// The first microsecond in `(low, high]` at which `holds` no longer does.
+fn halved(mut low: i64, mut high: i64, holds: impl Fn(i64) -> bool) -> i64 {
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
 /// The instants, strictly after `now`, at which clocks in `time_zone` show
 /// `time`, one for each local date.
 pub(crate) fn occurrences(
@@ -114,6 +159,22 @@ mod tests {
             panic!("clocks in Apia skipped the day");
         };
         assert_eq!(before_jump, at("2011-12-30T17:00:00Z"));
+    }
+
+    #[test]
+    fn offset_changes_are_found_to_the_microsecond() {
+        let micros = |text: &str| at(text).timestamp_micros();
+        let (january, until) = (micros("2026-01-01T00:00:00Z"), micros("2027-01-01T00:00:00Z"));
+        let oslo = chrono_tz::Europe::Oslo;
+        let spring = micros("2026-03-29T01:00:00Z");
+        assert_eq!(next_offset_change(january, until, oslo), Some(spring));
+        assert_eq!(next_offset_change(january, spring - 1, oslo), None);
+        assert_eq!(next_offset_change(january, spring, oslo), Some(spring));
+        let autumn = micros("2026-10-25T01:00:00Z");
+        assert_eq!(next_offset_change(spring, until, oslo), Some(autumn));
+        assert_eq!(next_offset_change(autumn, until, oslo), None);
+        let hours = [spring - 1, spring].map(|at| offset_micros(at, oslo) / 3_600_000_000);
+        assert_eq!(hours, [1, 2]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! files run through the Python package, so the two agree.
 use serde_json::Value;
 
+mod devices;
 mod given;
 mod plans;
 mod questions;
@@ -40,8 +41,11 @@ fn run(text: &str) -> usize {
             "plan.switching" => switching::switching(&case["input"]),
             "site.plan" => site::site(&case["input"]),
             "plan.storage" => storage::storage(&case["input"]),
-            other => rules::answer(other, &case["input"])
-                .unwrap_or_else(|| panic!("no call for {other}")),
+            other => match devices::call(other) {
+                Some(call) => call(&case["input"]),
+                None => rules::answer(other, &case["input"])
+                    .unwrap_or_else(|| panic!("no call for {other}")),
+            },
         };
         if !same(&case["expected"], &got) {
             failures += &[&case["id"].to_string(), ": ", &got.to_string(), "\n"].concat();
@@ -84,4 +88,9 @@ fn storage_plans() {
 #[test]
 fn rules_of_prices_and_policies() {
     assert!(run(include_str!("../../cases/rules.json")) > 100);
+}
+
+#[test]
+fn rules_of_devices_and_schedules() {
+    assert!(run(include_str!("../../cases/devices.json")) > 100);
 }

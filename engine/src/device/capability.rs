@@ -1,0 +1,300 @@
+//! What a device can do, and what a person should do about it.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::scope::{Granted, Permission};
+use crate::units::Power;
+
+/// A thing that a device can do, or be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Ability {
+    /// Describe itself.
+    #[serde(rename = "information")]
+    Information,
+    /// Tell its charge state.
+    #[serde(rename = "charge_state")]
+    ChargeState,
+    /// Tell where it is.
+    #[serde(rename = "location")]
+    Location,
+    /// Tell how far it has been driven.
+    #[serde(rename = "odometer")]
+    Odometer,
+    /// Limit its current.
+    #[serde(rename = "set_max_current")]
+    SetMaxCurrent,
+    /// Start charging.
+    #[serde(rename = "start_charging")]
+    StartCharging,
+    /// Stop charging.
+    #[serde(rename = "stop_charging")]
+    StopCharging,
+    /// Follow a smart charging plan.
+    #[serde(rename = "smart_charging")]
+    SmartCharging,
+    /// Be read afresh.
+    #[serde(rename = "refresh_state")]
+    RefreshState,
+    /// Limit its charge rate.
+    #[serde(rename = "set_charge_rate_limit")]
+    SetChargeRateLimit,
+    /// Follow the schedule on the device.
+    #[serde(rename = "set_follow_schedule")]
+    SetFollowSchedule,
+    /// Hold a setpoint.
+    #[serde(rename = "set_permanent_hold")]
+    SetPermanentHold,
+}
+
+/// A word that is no ability.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{given:?} is no ability; one of {}", Ability::ALL.map(Ability::as_str).join(", "))]
+pub struct AbilityError {
+    /// The word as given.
+    pub given: String,
+}
+
+impl Ability {
+    /// All twelve.
+    pub const ALL: [Self; 12] = [
+        Self::Information,
+        Self::ChargeState,
+        Self::Location,
+        Self::Odometer,
+        Self::SetMaxCurrent,
+        Self::StartCharging,
+        Self::StopCharging,
+        Self::SmartCharging,
+        Self::RefreshState,
+        Self::SetChargeRateLimit,
+        Self::SetFollowSchedule,
+        Self::SetPermanentHold,
+    ];
+
+    /// Those of a vehicle (VEH-36).
+    pub const OF_VEHICLES: &'static [Self] =
+        Self::ALL.first_chunk::<10>().expect("twelve").as_slice();
+
+    /// Those of a charger (CHG-07).
+    pub const OF_CHARGERS: &'static [Self] = &[
+        Self::Information,
+        Self::ChargeState,
+        Self::StartCharging,
+        Self::StopCharging,
+        Self::SetMaxCurrent,
+        Self::SetChargeRateLimit,
+    ];
+
+    /// The word that stands for it in data.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Information => "information",
+            Self::ChargeState => "charge_state",
+            Self::Location => "location",
+            Self::Odometer => "odometer",
+            Self::SetMaxCurrent => "set_max_current",
+            Self::StartCharging => "start_charging",
+            Self::StopCharging => "stop_charging",
+            Self::SmartCharging => "smart_charging",
+            Self::RefreshState => "refresh_state",
+            Self::SetChargeRateLimit => "set_charge_rate_limit",
+            Self::SetFollowSchedule => "set_follow_schedule",
+            Self::SetPermanentHold => "set_permanent_hold",
+        }
+    }
+
+    /// The ability that a word stands for.
+    ///
+    /// # Errors
+    /// None does.
+    pub fn parse(word: &str) -> Result<Self, AbilityError> {
+        let found = Self::ALL.into_iter().find(|ability| ability.as_str() == word);
+        found.ok_or_else(|| AbilityError { given: word.to_string() })
+    }
+
+    /// What its owner has to grant for it (SCOPE-10 to SCOPE-12).
+    #[must_use]
+    pub const fn permission(self) -> Permission {
+        match self {
+            Self::Information | Self::ChargeState | Self::Odometer | Self::RefreshState => {
+                Permission::ReadData
+            }
+            Self::Location => Permission::ReadLocation,
+            Self::SetMaxCurrent
+            | Self::StartCharging
+            | Self::StopCharging
+            | Self::SmartCharging
+            | Self::SetChargeRateLimit => Permission::ControlCharging,
+            Self::SetFollowSchedule | Self::SetPermanentHold => Permission::ControlMode,
+        }
+    }
+}
+
+/// Powers between which a limit can be set; `None` is not known (CAP-04).
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerRange {
+    /// Lowest limit.
+    #[serde(rename = "min_kw")]
+    pub min: Option<Power>,
+    /// Highest limit.
+    #[serde(rename = "max_kw")]
+    pub max: Option<Power>,
+}
+
+/// Whether a device can do something, and what a person could do about it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capability {
+    /// Whether it can in full (CAP-02).
+    pub is_capable: bool,
+    /// Steps that a person could take; also where it can, as advice (CAP-03).
+    pub intervention_ids: Vec<String>,
+    /// For a limit of the charge rate only (CAP-05).
+    #[serde(default)]
+    pub allowed_range: Option<PowerRange>,
+}
+
+/// What one device can do.
+pub type Capabilities = BTreeMap<Ability, Capability>;
+
+/// What is left of capabilities under the permissions that were granted: an
+/// ability whose permission is missing is none, without advice (SCOPE-12).
+#[must_use]
+pub fn within_scopes(capabilities: &Capabilities, granted: &Granted) -> Capabilities {
+    let mut left = capabilities.clone();
+    for (ability, capability) in &mut left {
+        if !granted.contains(&ability.permission()) {
+            capability.is_capable = false;
+            capability.intervention_ids.clear();
+        }
+    }
+    left
+}
+
+/// The capabilities of a vehicle that stands at a charger (CAP-06 to CAP-08, AMB-48).
+///
+/// Advice of both is listed under abilities that both have, the vehicle's
+/// first, each once. Everything else is the vehicle's own: whether it can, its
+/// range, and abilities that the charger has not. Take away what is not
+/// granted afterwards ([`within_scopes`]), so that a missing scope wins.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::device::capability::{Ability, Capabilities, Capability, merged};
+/// let advice = |ids: [&str; 2]| {
+///     let intervention_ids = ids.map(String::from).to_vec();
+///     let start = Capability { is_capable: true, intervention_ids, allowed_range: None };
+///     Capabilities::from([(Ability::StartCharging, start)])
+/// };
+/// let both = merged(&advice(["log in", "update"]), &advice(["update", "reset"]));
+/// let ids = &both[&Ability::StartCharging].intervention_ids;
+/// assert_eq!(ids, &["log in", "update", "reset"]);
+/// ```
+#[must_use]
+pub fn merged(vehicle: &Capabilities, charger: &Capabilities) -> Capabilities {
+    let mut both = vehicle.clone();
+    for (ability, capability) in &mut both {
+        let own = std::mem::take(&mut capability.intervention_ids);
+        let others = charger.get(ability).map_or(&[][..], |other| &other.intervention_ids);
+        for id in own.iter().chain(others) {
+            if !capability.intervention_ids.contains(id) {
+                capability.intervention_ids.push(id.clone());
+            }
+        }
+    }
+    both
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::kw;
+    use proptest::prelude::*;
+
+    fn capability(is_capable: bool, ids: &[&str]) -> Capability {
+        let intervention_ids = ids.iter().map(ToString::to_string).collect();
+        Capability { is_capable, intervention_ids, allowed_range: None }
+    }
+
+    #[test]
+    fn cap_06_cap_08_amb_48_union_of_shared_abilities_only() {
+        let range = PowerRange { min: Some(kw(1.4)), max: None };
+        let limit = Capability { allowed_range: Some(range), ..capability(false, &[]) };
+        let vehicle = Capabilities::from([
+            (Ability::Odometer, capability(true, &["a", "a"])),
+            (Ability::SetChargeRateLimit, limit),
+        ]);
+        let charger = Capabilities::from([
+            (Ability::Information, capability(true, &["b"])),
+            (Ability::SetChargeRateLimit, capability(true, &["c"])),
+        ]);
+        let both = merged(&vehicle, &charger);
+        assert_eq!(both.len(), 2);
+        assert_eq!(both[&Ability::Odometer], capability(true, &["a"]));
+        let limit = &both[&Ability::SetChargeRateLimit];
+        assert_eq!((limit.is_capable, limit.allowed_range), (false, Some(range)));
+        assert_eq!(limit.intervention_ids, ["c"]);
+    }
+
+    #[test]
+    fn scope_12_a_missing_scope_takes_its_abilities_and_no_others() {
+        let all: Capabilities =
+            Ability::ALL.into_iter().map(|ability| (ability, capability(true, &["x"]))).collect();
+        for missing in Permission::ALL {
+            let granted = Permission::ALL.into_iter().filter(|p| *p != missing).collect();
+            for (ability, left) in within_scopes(&all, &granted) {
+                let lost = ability.permission() == missing;
+                let expected = if lost { capability(false, &[]) } else { all[&ability].clone() };
+                assert_eq!(left, expected, "{ability:?} without {missing:?}");
+            }
+        }
+        let control: Vec<Ability> = Ability::OF_VEHICLES
+            .iter()
+            .copied()
+            .filter(|ability| ability.permission() == Permission::ControlCharging)
+            .collect();
+        assert_eq!(control.len(), 5);
+    }
+
+    #[test]
+    fn veh_36_chg_07_ten_and_six() {
+        assert_eq!((Ability::OF_VEHICLES.len(), Ability::OF_CHARGERS.len()), (10, 6));
+        for ability in Ability::ALL {
+            assert_eq!(Ability::parse(ability.as_str()), Ok(ability));
+        }
+        assert!(Ability::parse("startCharging").is_err());
+    }
+
+    fn capabilities() -> impl Strategy<Value = Capabilities> {
+        let ids = prop::collection::vec("[a-e]", 0..4);
+        let one = (any::<bool>(), ids).prop_map(|(is_capable, intervention_ids)| Capability {
+            is_capable,
+            intervention_ids,
+            allowed_range: None,
+        });
+        let ability = prop::sample::select(Ability::ALL.to_vec());
+        prop::collection::btree_map(ability, one, 0..6)
+    }
+
+    proptest! {
+        /// EP-29: merging twice is merging once, and nothing shared is lost.
+        #[test]
+        fn ep29_merging_is_idempotent_and_complete(
+            vehicle in capabilities(), charger in capabilities(),
+        ) {
+            let both = merged(&vehicle, &charger);
+            prop_assert_eq!(&merged(&both, &charger), &both);
+            for (ability, own) in &vehicle {
+                let shared = charger.get(ability).into_iter().flat_map(|c| &c.intervention_ids);
+                let ids = &both[ability].intervention_ids;
+                prop_assert!(own.intervention_ids.iter().chain(shared).all(|id| ids.contains(id)));
+                prop_assert!((1..ids.len()).all(|at| !ids[..at].contains(&ids[at])));
+            }
+            prop_assert_eq!(both.len(), vehicle.len());
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! What a device can be told, when that is refused, and when it is done.
+use serde::{Deserialize, Serialize};
+
+use crate::device::battery::OperationMode;
+use crate::device::capability::{Ability, PowerRange};
+use crate::device::power_state::PowerState;
+use crate::device::scope::Permission;
+use crate::schedule::control::Controller;
+use crate::units::{Current, Power};
+
+/// A device that shows a limit this close to the one it was sent obeys it:
+/// many round to a tenth.
+const CURRENT_TOLERANCE_A: f64 = 0.05;
+
+/// The same for powers.
+const POWER_TOLERANCE_KW: f64 = 0.05;
+
+/// Charging, on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Switch {
+    /// Start charging.
+    #[serde(rename = "start")]
+    Start,
+    /// Stop charging.
+    #[serde(rename = "stop")]
+    Stop,
+}
+
+impl Switch {
+    /// The word that stands for it in data.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+/// What a device is told (ACT-05, ACT-06).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Command {
+    /// Start or stop charging.
+    #[serde(rename = "charge")]
+    Charge(Switch),
+    /// Limit the current.
+    #[serde(rename = "max_current_amps")]
+    MaxCurrent(Current),
+    /// Limit the charge rate.
+    #[serde(rename = "charge_rate_limit_kw")]
+    ChargeRateLimit(Power),
+    /// Set a battery's operation mode.
+    #[serde(rename = "operation_mode")]
+    OperationMode(OperationMode),
+    /// Drop a hold and follow the schedule on the device.
+    #[serde(rename = "follow_schedule")]
+    FollowSchedule,
+}
+
+/// What was last read from the device that a command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceReading {
+    /// Where the delivery of power stands.
+    pub power_state: PowerState,
+    /// Whether the vehicle says that it is full.
+    pub is_fully_charged: Option<bool>,
+    /// Its limit of the current.
+    #[serde(rename = "max_current_amps")]
+    pub max_current: Option<Current>,
+    /// Its limit of the charge rate.
+    #[serde(rename = "charge_rate_limit_kw")]
+    pub charge_rate_limit: Option<Power>,
+    /// What a battery aims at.
+    pub operation_mode: Option<OperationMode>,
+    /// Whether a heating unit follows its own schedule.
+    pub follows_schedule: Option<bool>,
+}
+
+impl DeviceReading {
+    /// A reading of the delivery of power and nothing else.
+    #[must_use]
+    pub const fn of(power_state: PowerState) -> Self {
+        Self {
+            power_state,
+            is_fully_charged: None,
+            max_current: None,
+            charge_rate_limit: None,
+            operation_mode: None,
+            follows_schedule: None,
+        }
+    }
+}
+
+/// Everything that decides whether a command is accepted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandFacts {
+    /// Whether the owner granted what the command needs.
+    pub is_permitted: bool,
+    /// Who controls the device.
+    pub controller: Controller,
+    /// Whether the device can do it.
+    pub is_capable: bool,
+    /// Limits of the charge rate that it takes.
+    pub allowed_range: Option<PowerRange>,
+    /// What was last read from it.
+    pub reading: DeviceReading,
+}
+
+/// Why a command is not sent. In the order in which reasons are looked at (AMB-05).
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    /// Its owner has not granted it.
+    #[error("the owner has not granted {}", permission.as_str())]
+    NotPermitted {
+        /// What is missing.
+        permission: Permission,
+    },
+    /// A feature is in charge; disable it or create a smart override.
+    #[error("{} controls the device", controlled_by(controller))]
+    Controlled {
+        /// The feature.
+        controller: Controller,
+    },
+    /// The device cannot do it at all.
+    #[error("the device cannot {}", what.map_or("do this", Ability::as_str))]
+    Incapable {
+        /// What it cannot do, where that has a name.
+        what: Option<Ability>,
+    },
+    /// The limit is outside those that the device takes.
+    #[error("charge_rate_limit_kw is {} kW, outside the range that the device takes", limit.as_kw())]
+    OutsideRange {
+        /// The limit as given.
+        limit: Power,
+        /// What it takes.
+        range: PowerRange,
+    },
+    /// It cannot charge as it is.
+    #[error("the device cannot charge: its state is {}", state.as_str())]
+    CannotAct {
+        /// The state that forbids it.
+        state: PowerState,
+    },
+    /// There is nothing to charge.
+    #[error("the vehicle is fully charged")]
+    FullyCharged,
+    /// It is so already.
+    #[error("the device is in the desired state already")]
+    AlreadyThere,
+}
+
+fn controlled_by(controller: &Controller) -> String {
+    match controller {
+        Controller::Schedule(id) => format!("schedule {id}"),
+        Controller::SmartCharging => "smart charging".to_string(),
+        Controller::Override => "a smart override".to_string(),
+        Controller::Nobody => "nobody".to_string(),
+    }
+}
+
+impl Command {
+    /// What its owner has to grant (SCOPE-10, SCOPE-11).
+    #[must_use]
+    pub const fn permission(&self) -> Permission {
+        match self {
+            Self::Charge(_) | Self::MaxCurrent(_) | Self::ChargeRateLimit(_) => {
+                Permission::ControlCharging
+            }
+            Self::OperationMode(_) => Permission::ControlOperationMode,
+            Self::FollowSchedule => Permission::ControlMode,
+        }
+    }
+
+    /// The ability it takes; a battery's mode has none of that name.
+    #[must_use]
+    pub const fn ability(&self) -> Option<Ability> {
+        match self {
+            Self::Charge(Switch::Start) => Some(Ability::StartCharging),
+            Self::Charge(Switch::Stop) => Some(Ability::StopCharging),
+            Self::MaxCurrent(_) => Some(Ability::SetMaxCurrent),
+            Self::ChargeRateLimit(_) => Some(Ability::SetChargeRateLimit),
+            Self::OperationMode(_) => None,
+            Self::FollowSchedule => Some(Ability::SetFollowSchedule),
+        }
+    }
+
+    /// Whether a device that reads so does what it was told.
+    ///
+    /// A start is done when it charges, a stop when no power flows in or out;
+    /// a state that nobody knows is neither. Limits are compared to a
+    /// twentieth of an ampere or kilowatt.
+    #[must_use]
+    pub fn is_reached(&self, reading: &DeviceReading) -> bool {
+        match self {
+            Self::Charge(Switch::Start) => reading.power_state == PowerState::Charging,
+            Self::Charge(Switch::Stop) => is_still(reading.power_state),
+            Self::MaxCurrent(wanted) => reading.max_current.is_some_and(|shown| {
+                (shown.as_amps() - wanted.as_amps()).abs() <= CURRENT_TOLERANCE_A
+            }),
+            Self::ChargeRateLimit(wanted) => reading
+                .charge_rate_limit
+                .is_some_and(|shown| (shown.as_kw() - wanted.as_kw()).abs() <= POWER_TOLERANCE_KW),
+            Self::OperationMode(wanted) => reading.operation_mode == Some(*wanted),
+            Self::FollowSchedule => reading.follows_schedule == Some(true),
+        }
+    }
+
+    /// Why a device in this state cannot start or stop charging, whatever is
+    /// sent to it. Other commands have no such state.
+    #[must_use]
+    pub fn unmet_precondition(&self, reading: &DeviceReading) -> Option<Refusal> {
+        let Self::Charge(switch) = self else { return None };
+        let state = reading.power_state;
+        let is_full = state == PowerState::Complete || reading.is_fully_charged == Some(true);
+        match switch {
+            _ if state.needs_a_person() => Some(Refusal::CannotAct { state }),
+            Switch::Start if state == PowerState::Unplugged => Some(Refusal::CannotAct { state }),
+            Switch::Start if is_full => Some(Refusal::FullyCharged),
+            _ => None,
+        }
+    }
+
+    /// Whether the command is accepted (CHG-29 to CHG-33, SCOPE-14, AMB-05).
+    ///
+    /// Permission first, then whether a feature is in charge (for starting
+    /// and stopping only), then what the device is able to do.
+    ///
+    /// # Errors
+    /// The first reason against it.
+    pub fn check(&self, facts: &CommandFacts) -> Result<(), Refusal> {
+        if !facts.is_permitted {
+            return Err(Refusal::NotPermitted { permission: self.permission() });
+        }
+        let is_switch = matches!(self, Self::Charge(_));
+        if is_switch && facts.controller.refuses_commands() {
+            return Err(Refusal::Controlled { controller: facts.controller.clone() });
+        }
+        if !facts.is_capable {
+            return Err(Refusal::Incapable { what: self.ability() });
+        }
+        if let Some(refusal) = self.outside_range(facts.allowed_range) {
+            return Err(refusal);
+        }
+        if let Some(refusal) = self.unmet_precondition(&facts.reading) {
+            return Err(refusal);
+        }
+        if is_switch && self.is_reached(&facts.reading) {
+            return Err(Refusal::AlreadyThere);
+        }
+        Ok(())
+    }
+
+    fn outside_range(&self, range: Option<PowerRange>) -> Option<Refusal> {
+        let (Self::ChargeRateLimit(limit), Some(range)) = (*self, range) else { return None };
+        let below = range.min.is_some_and(|min| limit < min);
+        let above = range.max.is_some_and(|max| limit > max);
+        (below || above).then_some(Refusal::OutsideRange { limit, range })
+    }
+}
+
+/// Whether it is known that no power flows.
+const fn is_still(state: PowerState) -> bool {
+    matches!(
+        state,
+        PowerState::Unplugged
+            | PowerState::Complete
+            | PowerState::Stopped
+            | PowerState::NoPower
+            | PowerState::Fault
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{amps, kw};
+    use expect_test::expect;
+    use std::fmt::Write;
+
+    fn facts(state: PowerState) -> CommandFacts {
+        CommandFacts {
+            is_permitted: true,
+            controller: Controller::Nobody,
+            is_capable: true,
+            allowed_range: None,
+            reading: DeviceReading::of(state),
+        }
+    }
+
+    #[test]
+    fn chg_31_chg_32_chg_33_start_and_stop_in_every_state() {
+        let mut table = String::new();
+        for state in PowerState::ALL {
+            let answer = |switch| match Command::Charge(switch).check(&facts(state)) {
+                Ok(()) => "accepted".to_string(),
+                Err(refusal) => refusal.to_string(),
+            };
+            let (start, stop) = (answer(Switch::Start), answer(Switch::Stop));
+            writeln!(table, "{}: start {start}; stop {stop}", state.as_str()).unwrap();
+        }
+        expect![[r#"
+            unknown: start accepted; stop accepted
+            unplugged: start the device cannot charge: its state is unplugged; stop the device is in the desired state already
+            initializing: start accepted; stop accepted
+            charging: start the device is in the desired state already; stop accepted
+            complete: start the vehicle is fully charged; stop the device is in the desired state already
+            stopped: start accepted; stop the device is in the desired state already
+            no_power: start the device cannot charge: its state is no_power; stop the device cannot charge: its state is no_power
+            fault: start the device cannot charge: its state is fault; stop the device cannot charge: its state is fault
+            discharging: start accepted; stop accepted
+        "#]].assert_eq(&table);
+    }
+
+    #[test]
+    fn amb_05_permission_before_control_before_precondition() {
+        let mut facts = facts(PowerState::Fault);
+        facts.controller = Controller::Schedule("nights".into());
+        facts.is_capable = false;
+        facts.is_permitted = false;
+        let start = Command::Charge(Switch::Start);
+        let refusal = |facts: &CommandFacts| start.check(facts).unwrap_err().to_string();
+        assert_eq!(refusal(&facts), "the owner has not granted control_charging");
+        facts.is_permitted = true;
+        assert_eq!(refusal(&facts), "schedule nights controls the device");
+        facts.controller = Controller::SmartCharging;
+        assert_eq!(refusal(&facts), "smart charging controls the device");
+        facts.controller = Controller::Override;
+        assert_eq!(refusal(&facts), "the device cannot start_charging");
+        facts.is_capable = true;
+        assert_eq!(refusal(&facts), "the device cannot charge: its state is fault");
+    }
+
+    #[test]
+    fn chg_32_a_vehicle_that_says_it_is_full() {
+        let mut facts = facts(PowerState::Stopped);
+        facts.reading.is_fully_charged = Some(true);
+        assert_eq!(Command::Charge(Switch::Start).check(&facts), Err(Refusal::FullyCharged));
+    }
+
+    #[test]
+    fn chg_17_chg_19_limits_are_set_whoever_controls_and_whatever_flows() {
+        for state in PowerState::ALL {
+            let mut facts = facts(state);
+            facts.controller = Controller::SmartCharging;
+            facts.allowed_range = Some(PowerRange { min: Some(kw(1.4)), max: Some(kw(11.0)) });
+            let set = |limit| Command::ChargeRateLimit(kw(limit)).check(&facts);
+            assert_eq!((set(1.4), set(11.0)), (Ok(()), Ok(())));
+            assert!(matches!(set(11.1), Err(Refusal::OutsideRange { .. })));
+            assert!(matches!(set(1.3), Err(Refusal::OutsideRange { .. })));
+            assert_eq!(Command::MaxCurrent(amps(16.0)).check(&facts), Ok(()));
+            facts.is_capable = false;
+            let what = Some(Ability::SetMaxCurrent);
+            let refused = Command::MaxCurrent(amps(16.0)).check(&facts);
+            assert_eq!(refused, Err(Refusal::Incapable { what }));
+        }
+    }
+
+    #[test]
+    fn act_10_when_a_limit_is_reached() {
+        let mut reading = DeviceReading::of(PowerState::Charging);
+        let current = Command::MaxCurrent(amps(16.0));
+        assert!(!current.is_reached(&reading));
+        reading.max_current = Some(amps(16.04));
+        assert!(current.is_reached(&reading));
+        reading.max_current = Some(amps(15.9));
+        assert!(!current.is_reached(&reading));
+        reading.charge_rate_limit = Some(kw(7.36));
+        assert!(Command::ChargeRateLimit(kw(7.4)).is_reached(&reading));
+        assert!(!Command::ChargeRateLimit(kw(7.5)).is_reached(&reading));
+        let idle = Command::OperationMode(OperationMode::Idle);
+        reading.operation_mode = Some(OperationMode::ImportFocus);
+        assert!(!idle.is_reached(&reading));
+        reading.operation_mode = Some(OperationMode::Idle);
+        assert!(idle.is_reached(&reading));
+        assert!(!Command::FollowSchedule.is_reached(&reading));
+        reading.follows_schedule = Some(true);
+        assert!(Command::FollowSchedule.is_reached(&reading));
+    }
+
+    #[test]
+    fn a_command_survives_its_json() {
+        for (command, text) in [
+            (Command::Charge(Switch::Start), r#"{"charge":"start"}"#),
+            (Command::MaxCurrent(amps(16.0)), r#"{"max_current_amps":16.0}"#),
+            (Command::FollowSchedule, r#""follow_schedule""#),
+        ] {
+            assert_eq!(serde_json::to_string(&command).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Command>(text).unwrap(), command);
+        }
+    }
+}

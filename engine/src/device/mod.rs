@@ -1,0 +1,18 @@
+//! What a device shows, what it may be told, and what becomes of a command.
+//!
+//! Requirements are named by their identifiers (`ACT-13`), open points by the
+//! reading that settles them (`AMB-04`).
+pub mod action;
+pub mod action_log;
+pub mod battery;
+pub mod capability;
+pub mod charge_state;
+pub mod command;
+pub mod hvac;
+pub mod override_;
+pub mod override_log;
+pub mod pairing;
+pub mod power_state;
+pub mod pursuit;
+pub mod reading;
+pub mod scope;

@@ -1,0 +1,35 @@
+//! Which vehicle stands at which charger.
+use serde::{Deserialize, Serialize};
+
+/// A device and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Owned {
+    /// The device.
+    pub id: String,
+    /// The user who linked it.
+    pub user_id: String,
+}
+
+/// Whether a vehicle and a charger may name each other: one user's, and
+/// detected as plugged into each other (VEH-21, CHG-06).
+///
+/// Both sides see the pair or neither does.
+#[must_use]
+pub fn are_paired(vehicle: &Owned, charger: &Owned, is_detected_together: bool) -> bool {
+    is_detected_together && vehicle.user_id == charger.user_id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn veh_21_chg_06_same_user_and_detected() {
+        let owned = |id: &str, user: &str| Owned { id: id.into(), user_id: user.into() };
+        let car = owned("car", "ada");
+        assert!(are_paired(&car, &owned("box", "ada"), true));
+        assert!(!are_paired(&car, &owned("box", "ada"), false));
+        assert!(!are_paired(&car, &owned("box", "Ada"), true));
+    }
+}

@@ -1,0 +1,146 @@
+//! What a user allowed a client to do with a device.
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that a device's owner grants or does not.
+///
+/// One list serves all kinds of device; [`DeviceKind::permissions`] has the fifteen pairs
+/// of kind and permission that exist (SCOPE-02 to SCOPE-09).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Permission {
+    /// Reading its data; always required.
+    #[serde(rename = "read_data")]
+    ReadData,
+    /// Reading its coordinates.
+    #[serde(rename = "read_location")]
+    ReadLocation,
+    /// Starting, stopping and limiting its charging.
+    #[serde(rename = "control_charging")]
+    ControlCharging,
+    /// Setting a battery's operation mode.
+    #[serde(rename = "control_operation_mode")]
+    ControlOperationMode,
+    /// Setting a hold, or following the schedule on the device.
+    #[serde(rename = "control_mode")]
+    ControlMode,
+    /// Limiting an inverter.
+    #[serde(rename = "control_power_limit")]
+    ControlPowerLimit,
+}
+
+/// A word that is no permission.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{given:?} is no permission; one of {}", Permission::ALL.map(Permission::as_str).join(", "))]
+pub struct PermissionError {
+    /// The word as given.
+    pub given: String,
+}
+
+impl Permission {
+    /// All six.
+    pub const ALL: [Self; 6] = [
+        Self::ReadData,
+        Self::ReadLocation,
+        Self::ControlCharging,
+        Self::ControlOperationMode,
+        Self::ControlMode,
+        Self::ControlPowerLimit,
+    ];
+
+    /// The word that stands for it in data.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadData => "read_data",
+            Self::ReadLocation => "read_location",
+            Self::ControlCharging => "control_charging",
+            Self::ControlOperationMode => "control_operation_mode",
+            Self::ControlMode => "control_mode",
+            Self::ControlPowerLimit => "control_power_limit",
+        }
+    }
+
+    /// The permission that a word stands for.
+    ///
+    /// # Errors
+    /// None does.
+    pub fn parse(word: &str) -> Result<Self, PermissionError> {
+        let found = Self::ALL.into_iter().find(|permission| permission.as_str() == word);
+        found.ok_or_else(|| PermissionError { given: word.to_string() })
+    }
+}
+
+/// A kind of device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum DeviceKind {
+    /// A home battery.
+    #[serde(rename = "battery")]
+    Battery,
+    /// A charger.
+    #[serde(rename = "charger")]
+    Charger,
+    /// A heating or cooling unit.
+    #[serde(rename = "hvac")]
+    Hvac,
+    /// A solar inverter.
+    #[serde(rename = "inverter")]
+    Inverter,
+    /// A meter.
+    #[serde(rename = "meter")]
+    Meter,
+    /// A vehicle.
+    #[serde(rename = "vehicle")]
+    Vehicle,
+}
+
+impl DeviceKind {
+    /// The permissions that exist for this kind (SCOPE-04 to SCOPE-09).
+    #[must_use]
+    pub const fn permissions(self) -> &'static [Permission] {
+        use Permission::{
+            ControlCharging, ControlMode, ControlOperationMode, ControlPowerLimit, ReadData,
+            ReadLocation,
+        };
+        match self {
+            Self::Battery => &[ControlOperationMode, ReadLocation, ReadData],
+            Self::Charger => &[ControlCharging, ReadData],
+            Self::Hvac => &[ControlMode, ReadData],
+            Self::Inverter => &[ControlPowerLimit, ReadData, ReadLocation],
+            Self::Meter => &[ReadLocation, ReadData],
+            Self::Vehicle => &[ControlCharging, ReadData, ReadLocation],
+        }
+    }
+}
+
+/// The permissions granted for one device.
+pub type Granted = BTreeSet<Permission>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scope_02_fifteen_scopes_and_data_for_every_kind() {
+        let kinds = [
+            DeviceKind::Battery,
+            DeviceKind::Charger,
+            DeviceKind::Hvac,
+            DeviceKind::Inverter,
+            DeviceKind::Meter,
+            DeviceKind::Vehicle,
+        ];
+        assert_eq!(kinds.iter().map(|kind| kind.permissions().len()).sum::<usize>(), 15);
+        assert!(kinds.iter().all(|kind| kind.permissions().contains(&Permission::ReadData)));
+        assert!(!DeviceKind::Charger.permissions().contains(&Permission::ReadLocation));
+        assert!(!DeviceKind::Hvac.permissions().contains(&Permission::ReadLocation));
+    }
+
+    #[test]
+    fn words_and_back() {
+        for permission in Permission::ALL {
+            assert_eq!(Permission::parse(permission.as_str()), Ok(permission));
+        }
+        assert!(Permission::parse("all").is_err());
+    }
+}

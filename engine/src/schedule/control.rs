@@ -1,0 +1,116 @@
+//! Who controls a target, when several want to.
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::place::{TargetType, is_away};
+
+/// A schedule among others of one target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// The schedule.
+    pub id: String,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// Whether it is switched on.
+    pub is_enabled: bool,
+    /// Where it applies.
+    pub location_id: Option<String>,
+}
+
+/// Who decides whether a target charges.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Controller {
+    /// A smart override forces charging (OVR-05).
+    #[serde(rename = "override")]
+    Override,
+    /// The schedule with this identifier.
+    #[serde(rename = "schedule")]
+    Schedule(String),
+    /// Smart charging follows its plan.
+    #[serde(rename = "smart_charging")]
+    SmartCharging,
+    /// Nobody: commands are welcome.
+    #[serde(rename = "nobody")]
+    Nobody,
+}
+
+impl Controller {
+    /// The one who controls a target (AMB-20, AMB-79).
+    ///
+    /// An override before everything; then, of the schedules that are enabled
+    /// and apply where the target is, the one created last (of two created
+    /// together, the one whose identifier sorts last); then smart charging.
+    #[must_use]
+    pub fn of(
+        target_type: TargetType,
+        target_location: Option<&str>,
+        is_overridden: bool,
+        schedules: &[Candidate],
+        is_smart_charging_enabled: bool,
+    ) -> Self {
+        let applies = |schedule: &&Candidate| {
+            schedule.is_enabled
+                && !is_away(target_type, schedule.location_id.as_deref(), target_location)
+        };
+        let newest = schedules
+            .iter()
+            .filter(applies)
+            .max_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        match newest {
+            _ if is_overridden => Self::Override,
+            Some(schedule) => Self::Schedule(schedule.id.clone()),
+            None if is_smart_charging_enabled => Self::SmartCharging,
+            None => Self::Nobody,
+        }
+    }
+
+    /// Whether a start or stop by hand is refused: a feature is in charge
+    /// (CHG-29, CHG-30, AMB-79). Not under an override.
+    #[must_use]
+    pub const fn refuses_commands(&self) -> bool {
+        matches!(self, Self::Schedule(_) | Self::SmartCharging)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(id: &str, day: u32, is_enabled: bool, location: Option<&str>) -> Candidate {
+        let created_at = format!("2026-01-{day:02}T00:00:00Z").parse().unwrap();
+        let location_id = location.map(str::to_string);
+        Candidate { id: id.into(), created_at, is_enabled, location_id }
+    }
+
+    #[track_caller]
+    fn check(schedules: &[Candidate], overridden: bool, smart: bool, expected: &Controller) {
+        let got = Controller::of(TargetType::Vehicle, Some("home"), overridden, schedules, smart);
+        assert_eq!(got, *expected);
+    }
+
+    #[test]
+    fn amb_20_the_newest_enabled_schedule_that_applies_here() {
+        let schedules = [
+            candidate("old", 1, true, Some("home")),
+            candidate("new", 2, true, None),
+            candidate("elsewhere", 3, true, Some("work")),
+            candidate("off", 4, false, Some("home")),
+        ];
+        check(&schedules, false, true, &Controller::Schedule("new".into()));
+        check(&schedules[..1], false, true, &Controller::Schedule("old".into()));
+        check(&schedules[2..], false, true, &Controller::SmartCharging);
+        check(&schedules[2..], false, false, &Controller::Nobody);
+        check(&schedules, true, true, &Controller::Override);
+        let twins = [candidate("b", 1, true, None), candidate("a", 1, true, None)];
+        check(&twins, false, false, &Controller::Schedule("b".into()));
+    }
+
+    #[test]
+    fn chg_29_chg_30_who_refuses_commands() {
+        assert!(Controller::Schedule("s".into()).refuses_commands());
+        assert!(Controller::SmartCharging.refuses_commands());
+        assert!(!Controller::Override.refuses_commands());
+        assert!(!Controller::Nobody.refuses_commands());
+    }
+}

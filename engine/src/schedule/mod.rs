@@ -1,0 +1,12 @@
+//! A user's rules for charging: when, where, and what becomes of them.
+//!
+//! Requirements are named by their identifiers (`SCH-19`), open points by the
+//! reading that settles them (`AMB-10`).
+pub mod control;
+pub mod filter;
+pub mod place;
+pub mod rule;
+pub mod status;
+pub mod transitions;
+
+mod week;

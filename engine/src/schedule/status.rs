@@ -1,0 +1,419 @@
+//! What becomes of a schedule at its target.
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::device::command::Switch;
+use crate::schedule::place::{TargetType, is_away};
+use crate::schedule::transitions::Transition;
+use crate::units::Percent;
+
+/// How a schedule stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum ScheduleState {
+    /// The target does what is expected.
+    #[serde(rename = "aligned")]
+    Aligned,
+    /// It does not, and nothing is being done about it.
+    #[serde(rename = "misaligned")]
+    Misaligned,
+    /// It does not, and the schedule's action is on its way.
+    #[serde(rename = "pending")]
+    Pending,
+    /// A smart override suspends the schedule.
+    #[serde(rename = "inactive_overridden")]
+    Overridden,
+    /// The schedule is switched off.
+    #[serde(rename = "inactive_disabled")]
+    Disabled,
+    /// The target is not where the schedule applies.
+    #[serde(rename = "inactive_away")]
+    Away,
+    /// The target cannot be started or stopped.
+    #[serde(rename = "inactive_incapable")]
+    Incapable,
+}
+
+impl ScheduleState {
+    /// All states, inactive ones in order of precedence.
+    pub const ALL: [Self; 7] = [
+        Self::Disabled,
+        Self::Overridden,
+        Self::Away,
+        Self::Incapable,
+        Self::Aligned,
+        Self::Pending,
+        Self::Misaligned,
+    ];
+
+    /// The word that stands for it in data.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Aligned => "aligned",
+            Self::Misaligned => "misaligned",
+            Self::Pending => "pending",
+            Self::Overridden => "inactive_overridden",
+            Self::Disabled => "inactive_disabled",
+            Self::Away => "inactive_away",
+            Self::Incapable => "inactive_incapable",
+        }
+    }
+
+    /// Whether the schedule's rules are applied to the target.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::Aligned | Self::Misaligned | Self::Pending)
+    }
+}
+
+/// What was last read from the target. `None` is what nobody knows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetReading {
+    /// Whether a plug is in.
+    pub is_plugged_in: Option<bool>,
+    /// Whether it charges.
+    pub is_charging: Option<bool>,
+    /// State of charge; a charger's is that of the vehicle paired with it.
+    #[serde(rename = "soc_percent")]
+    pub soc: Option<Percent>,
+    /// Where the vehicle stops charging by itself; `None` is 100 %.
+    #[serde(rename = "charge_limit_percent")]
+    pub charge_limit: Option<Percent>,
+    /// Whether the vehicle says that it is full.
+    pub is_fully_charged: Option<bool>,
+    /// The location it is at.
+    pub location_id: Option<String>,
+    /// Whether it can be both started and stopped (SCH-44, AMB-19).
+    pub is_capable: bool,
+}
+
+impl TargetReading {
+    /// Whether there is something to charge (AMB-18).
+    ///
+    /// Not if the vehicle says it is full; else if it is below its charge
+    /// limit. Where the state of charge is unknown the answer is yes: a
+    /// schedule does not stop because nobody knows.
+    #[must_use]
+    pub fn needs_charge(&self) -> bool {
+        let limit = self.charge_limit.unwrap_or(Percent::FULL);
+        self.is_fully_charged != Some(true) && self.soc.is_none_or(|soc| soc < limit)
+    }
+}
+
+/// Everything that decides on a status.
+#[expect(clippy::struct_excessive_bools, reason = "four facts that are independent of each other")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatusFacts {
+    /// Whether the schedule is switched on.
+    pub is_enabled: bool,
+    /// What it switches.
+    pub target_type: TargetType,
+    /// Where it applies.
+    pub location_id: Option<String>,
+    /// What was read from the target.
+    pub target: TargetReading,
+    /// What the rules say now.
+    pub should_charge: bool,
+    /// Whether a smart override is active at the target.
+    pub is_overridden: bool,
+    /// Whether an action that the schedule sent is pending.
+    pub is_action_pending: bool,
+}
+
+/// What has to hold together so that charging is expected (SCH-33).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedParts {
+    /// There is something to charge.
+    pub needs_charge: bool,
+    /// A plug is in; not known counts as no, unless it charges.
+    pub is_plugged_in: bool,
+    /// The rules want it.
+    pub should_charge: bool,
+}
+
+impl ExpectedParts {
+    /// Whether all parts hold.
+    #[must_use]
+    pub const fn all(self) -> bool {
+        self.needs_charge && self.is_plugged_in && self.should_charge
+    }
+}
+
+/// How a schedule stands, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Status {
+    /// Exactly one at a time (SCH-45).
+    pub state: ScheduleState,
+    /// What the target does (SCH-34); not known counts as no.
+    pub is_charging: bool,
+    /// What it is expected to do, whether or not the schedule is active.
+    pub is_charging_expected: bool,
+    /// Why.
+    pub parts: ExpectedParts,
+}
+
+impl Status {
+    /// The status that follows from the facts (SCH-38 to SCH-45, AMB-17).
+    ///
+    /// Disabled before overridden before away before incapable; then aligned,
+    /// pending, misaligned. A pure function of the present: nothing is held
+    /// back so that a state may settle.
+    ///
+    /// # Example
+    ///
+    /// A car at home is plugged in and should charge, but does not.
+    ///
+    /// ```
+    /// use slackwater_engine::device::command::Switch;
+    /// use slackwater_engine::schedule::place::TargetType;
+    /// use slackwater_engine::schedule::status::*;
+    /// let target = TargetReading {
+    ///     is_plugged_in: Some(true),
+    ///     is_charging: Some(false),
+    ///     location_id: Some("home".into()),
+    ///     is_capable: true,
+    ///     ..TargetReading::default()
+    /// };
+    /// let facts = StatusFacts {
+    ///     is_enabled: true,
+    ///     target_type: TargetType::Vehicle,
+    ///     location_id: Some("home".into()),
+    ///     target,
+    ///     should_charge: true,
+    ///     is_overridden: false,
+    ///     is_action_pending: false,
+    /// };
+    /// let status = Status::of(&facts);
+    /// assert_eq!(status.state, ScheduleState::Misaligned);
+    /// assert_eq!(status.switch(), Some(Switch::Start));
+    /// ```
+    #[must_use]
+    pub fn of(facts: &StatusFacts) -> Self {
+        let target = &facts.target;
+        let is_charging = target.is_charging.unwrap_or(false);
+        let parts = ExpectedParts {
+            needs_charge: target.needs_charge(),
+            is_plugged_in: target.is_plugged_in.unwrap_or(is_charging),
+            should_charge: facts.should_charge,
+        };
+        let here = target.location_id.as_deref();
+        let state = if !facts.is_enabled {
+            ScheduleState::Disabled
+        } else if facts.is_overridden {
+            ScheduleState::Overridden
+        } else if is_away(facts.target_type, facts.location_id.as_deref(), here) {
+            ScheduleState::Away
+        } else if !target.is_capable {
+            ScheduleState::Incapable
+        } else if is_charging == parts.all() {
+            ScheduleState::Aligned
+        } else if facts.is_action_pending {
+            ScheduleState::Pending
+        } else {
+            ScheduleState::Misaligned
+        };
+        Self { state, is_charging, is_charging_expected: parts.all(), parts }
+    }
+
+    /// The command that brings the target into line (SCH-25, SCH-26).
+    ///
+    /// Only a misaligned schedule sends one. A start where charging is
+    /// expected; a stop only where the rules do not want charging, so that a
+    /// vehicle that keeps drawing at its limit is left to itself.
+    #[must_use]
+    pub fn switch(&self) -> Option<Switch> {
+        match (self.state, self.is_charging_expected, self.parts.should_charge) {
+            (ScheduleState::Misaligned, true, _) => Some(Switch::Start),
+            (ScheduleState::Misaligned, false, false) => Some(Switch::Stop),
+            _ => None,
+        }
+    }
+}
+
+/// All of a status that a reader can see change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Snapshot {
+    /// How the schedule stands.
+    pub status: Status,
+    /// What will change.
+    pub upcoming: Vec<Transition>,
+    /// When the active override was created, if there is one.
+    pub override_created_at: Option<DateTime<Utc>>,
+}
+
+impl Snapshot {
+    /// When any value last changed (SCH-31): `before.1` if nothing did since,
+    /// else `now`. The first snapshot ever changed now.
+    #[must_use]
+    pub fn changed_at(
+        &self,
+        before: Option<(&Self, DateTime<Utc>)>,
+        now: DateTime<Utc>,
+    ) -> DateTime<Utc> {
+        before.filter(|(earlier, _)| *earlier == self).map_or(now, |(_, changed_at)| changed_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::percent;
+
+    fn facts() -> StatusFacts {
+        StatusFacts {
+            is_enabled: true,
+            target_type: TargetType::Vehicle,
+            location_id: Some("home".into()),
+            target: TargetReading {
+                is_plugged_in: Some(true),
+                is_charging: Some(false),
+                soc: Some(percent(50.0)),
+                charge_limit: Some(percent(80.0)),
+                is_fully_charged: Some(false),
+                location_id: Some("home".into()),
+                is_capable: true,
+            },
+            should_charge: true,
+            is_overridden: false,
+            is_action_pending: false,
+        }
+    }
+
+    /// All facts that a status can depend on.
+    fn all_facts() -> Vec<StatusFacts> {
+        let mut all = Vec::new();
+        let unknown = [None, Some(false), Some(true)];
+        for bits in 0..32_u32 {
+            let bit = |n: u32| bits >> n & 1 == 1;
+            for is_plugged_in in unknown {
+                for is_charging in unknown {
+                    for is_fully_charged in unknown {
+                        for location_id in [None, Some("home".into()), Some("work".into())] {
+                            for soc in [None, Some(percent(79.0)), Some(percent(80.0))] {
+                                let mut facts = facts();
+                                facts.is_enabled = bit(0);
+                                facts.is_overridden = bit(1);
+                                facts.should_charge = bit(2);
+                                facts.is_action_pending = bit(3);
+                                facts.target.is_capable = bit(4);
+                                facts.target = TargetReading {
+                                    is_plugged_in,
+                                    is_charging,
+                                    is_fully_charged,
+                                    soc,
+                                    location_id: location_id.clone(),
+                                    ..facts.target
+                                };
+                                all.push(facts);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// The seven states in words of the specification, asked one by one.
+    fn holds(state: ScheduleState, facts: &StatusFacts, status: Status) -> bool {
+        let off = !facts.is_enabled;
+        let away = facts.target.location_id.as_deref() != Some("home");
+        let active = !off && !facts.is_overridden && !away && facts.target.is_capable;
+        let differs = status.is_charging != status.is_charging_expected;
+        match state {
+            ScheduleState::Disabled => off,
+            ScheduleState::Overridden => !off && facts.is_overridden,
+            ScheduleState::Away => !off && !facts.is_overridden && away,
+            ScheduleState::Incapable => {
+                !off && !facts.is_overridden && !away && !facts.target.is_capable
+            }
+            ScheduleState::Aligned => active && !differs,
+            ScheduleState::Pending => active && differs && facts.is_action_pending,
+            ScheduleState::Misaligned => active && differs && !facts.is_action_pending,
+        }
+    }
+
+    #[test]
+    fn ep06_sch_45_exactly_one_state_for_all_facts() {
+        for facts in all_facts() {
+            let status = Status::of(&facts);
+            let true_ones: Vec<_> =
+                ScheduleState::ALL.into_iter().filter(|&s| holds(s, &facts, status)).collect();
+            assert_eq!(true_ones, [status.state], "{facts:?}");
+            assert_eq!(status.is_charging_expected, status.parts.all());
+            assert_eq!(status.parts.should_charge, facts.should_charge);
+            assert_eq!(status.is_charging, facts.target.is_charging == Some(true));
+            assert_eq!(status.state.is_active(), status.state.as_str().find('_').is_none());
+        }
+    }
+
+    #[test]
+    fn sch_25_sch_26_a_command_only_where_it_brings_the_target_into_line() {
+        for facts in all_facts() {
+            let status = Status::of(&facts);
+            let Some(switch) = status.switch() else { continue };
+            assert_eq!(status.state, ScheduleState::Misaligned);
+            assert_eq!(switch == Switch::Start, facts.should_charge);
+            assert_ne!(switch == Switch::Start, status.is_charging);
+        }
+    }
+
+    #[test]
+    fn sch_33_expected_is_the_and_of_its_parts() {
+        for bits in 0..8 {
+            let parts = ExpectedParts {
+                needs_charge: bits & 1 > 0,
+                is_plugged_in: bits & 2 > 0,
+                should_charge: bits & 4 > 0,
+            };
+            assert_eq!(parts.all(), bits == 7);
+        }
+    }
+
+    #[test]
+    fn amb_18_veh_15_what_needs_charge() {
+        let check = |change: fn(&mut TargetReading), expected| {
+            let mut target = facts().target;
+            change(&mut target);
+            assert_eq!(target.needs_charge(), expected, "{target:?}");
+        };
+        check(|_| (), true);
+        check(|t| t.is_fully_charged = Some(true), false);
+        check(|t| t.is_fully_charged = None, true);
+        check(|t| t.soc = Some(percent(80.0)), false);
+        check(|t| (t.soc, t.charge_limit) = (Some(percent(99.0)), None), true);
+        check(|t| (t.soc, t.charge_limit) = (Some(percent(100.0)), None), false);
+        check(|t| (t.soc, t.is_fully_charged) = (None, None), true);
+        check(|t| (t.soc, t.is_fully_charged) = (None, Some(true)), false);
+    }
+
+    #[test]
+    fn a_target_that_draws_at_its_limit_is_left_to_itself() {
+        let mut facts = facts();
+        facts.target.soc = Some(percent(80.0));
+        facts.target.is_charging = Some(true);
+        let status = Status::of(&facts);
+        assert_eq!((status.state, status.switch()), (ScheduleState::Misaligned, None));
+    }
+
+    #[test]
+    fn sch_31_changed_at_moves_only_with_a_value() {
+        let (then, now) = ("2026-01-05T18:00:00Z", "2026-01-05T19:00:00Z");
+        let (then, now): (DateTime<Utc>, DateTime<Utc>) =
+            (then.parse().unwrap(), now.parse().unwrap());
+        let status = Status::of(&facts());
+        let first = Snapshot { status, upcoming: vec![], override_created_at: None };
+        assert_eq!(first.changed_at(None, then), then);
+        assert_eq!(first.changed_at(Some((&first, then)), now), then);
+        let transition = Transition { at: now, should_charge: true };
+        let later = Snapshot { upcoming: vec![transition], ..first.clone() };
+        assert_eq!(later.changed_at(Some((&first, then)), now), now);
+        let other = Snapshot { override_created_at: Some(then), ..first.clone() };
+        assert_eq!(other.changed_at(Some((&first, then)), now), now);
+    }
+}

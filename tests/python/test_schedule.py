@@ -1,0 +1,165 @@
+"""Schedules through the public API: refusals, clocks, and whatever hypothesis thinks of."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slackwater as sw
+from slackwater.schedule import Candidate, Rule, TargetReading
+
+MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+zones = st.sampled_from(["UTC", "Europe/Oslo", "Pacific/Apia", "Asia/Kathmandu", "Mars/Base", ""])
+times = st.one_of(
+    st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-11))])),
+    st.datetimes(),
+)
+clocks = st.one_of(
+    st.tuples(st.integers(0, 23), st.integers(0, 59)).map(lambda t: f"{t[0]:02d}:{t[1]:02d}"),
+    st.text(max_size=6),
+)
+rules = st.lists(
+    st.builds(
+        Rule,
+        st.booleans(),
+        hour_minute=st.none() | st.tuples(clocks, clocks),
+        from_timestamp=st.none() | times,
+        to_timestamp=st.none() | times,
+        weekdays=st.none() | st.lists(st.integers(-1, 7) | st.integers(), max_size=4),
+    ),
+    max_size=3,
+)
+
+
+def test_all_that_is_wrong_is_named() -> None:
+    bad = Rule(True, hour_minute=("7:00", "24:00"), weekdays=[1, 7])
+    with pytest.raises(sw.InputError) as caught:
+        sw.schedule.should_charge([Rule(True), bad], at=MONDAY)
+    for part in ("rules[1].hour_minute.from: ", '.to: "24:00"', ".weekdays: 7 at position 1"):
+        assert part in str(caught.value)
+
+
+def test_unknown_words_and_naive_times_are_refused() -> None:
+    with pytest.raises(sw.InputError, match="time_zone"):
+        sw.schedule.upcoming_transitions([], now=MONDAY, time_zone="Mars/Base")
+    with pytest.raises(TypeError, match="no time zone"):
+        sw.schedule.upcoming_transitions([], now=datetime(2026, 1, 5))  # noqa: DTZ001
+    with pytest.raises(sw.InputError, match="target_type"):
+        sw.schedule.status(
+            TargetReading(),
+            should_charge=True,
+            target_type="hvac",  # type: ignore[arg-type]
+            location_id=None,
+        )
+    with pytest.raises(sw.InputError, match=r"target\.soc_percent: 101 %"):
+        sw.schedule.status(
+            TargetReading(soc_percent=101),
+            should_charge=True,
+            target_type="vehicle",
+            location_id=None,
+        )
+
+
+def test_python_agrees_about_the_wall_clock() -> None:
+    """A year of Oslo in steps of 37 minutes, against ``zoneinfo``."""
+    oslo = ZoneInfo("Europe/Oslo")
+    nights = [Rule(True, hour_minute=("22:15", "06:30"), weekdays=[0, 2, 6])]
+    instants = [MONDAY + 37 * MINUTE * step for step in range(14_000)]
+    verdicts = sw.schedule.should_charge_each(nights, at=instants, time_zone="Europe/Oslo")
+    for at, verdict in zip(instants, verdicts, strict=True):
+        local = at.astimezone(oslo)
+        minute = local.hour * 60 + local.minute
+        night = minute >= 22 * 60 + 15 or minute < 6 * 60 + 30
+        assert verdict == (night and local.weekday() in {0, 2, 6}), local
+
+
+def test_the_end_of_pythons_calendar() -> None:
+    """What lies beyond the year 9999 is not shown."""
+    last = datetime.max.replace(tzinfo=UTC)
+    hourly = [Rule(True, hour_minute=("01:00", "02:00"))]
+    assert sw.schedule.upcoming_transitions(hourly, now=last) == []
+    first = datetime.min.replace(tzinfo=UTC)
+    daily = sw.schedule.upcoming_transitions(hourly, now=first, time_zone="America/New_York")
+    assert len(daily) == 2
+
+
+def test_who_controls() -> None:
+    schedules = [Candidate("a", MONDAY), Candidate("b", MONDAY, is_enabled=False)]
+    who = sw.schedule.controller(schedules, target_type="charger", location_id=None)
+    assert (who.kind, who.schedule_id, who.refuses_commands) == ("schedule", "a", True)
+    away = sw.schedule.controller(
+        schedules, target_type="vehicle", location_id=None, is_smart_charging_enabled=True
+    )
+    assert away.kind == "smart_charging"
+    override = sw.schedule.controller(
+        schedules, target_type="vehicle", location_id="home", is_overridden=True
+    )
+    assert (override.kind, override.refuses_commands) == ("override", False)
+
+
+@settings(max_examples=300, deadline=None)
+@given(rules=rules, now=times, zone=zones, default=st.booleans())
+def test_any_rules_have_transitions_or_one_error(
+    *, rules: list[Rule], now: datetime, zone: str, default: bool
+) -> None:
+    try:
+        found = sw.schedule.upcoming_transitions(
+            rules, now=now, default_should_charge=default, time_zone=zone
+        )
+    except (sw.InputError, TypeError):
+        return
+    assert len(found) <= 2
+    value = sw.schedule.should_charge(rules, at=now, default_should_charge=default, time_zone=zone)
+    for transition in found:
+        assert transition.at > now
+        assert transition.should_charge != value
+        value = transition.should_charge
+        assert value == sw.schedule.should_charge(
+            rules, at=transition.at, default_should_charge=default, time_zone=zone
+        )
+
+
+maybe = st.none() | st.booleans()
+numbers = st.none() | st.floats() | st.floats(0, 100)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    target=st.builds(
+        TargetReading,
+        maybe,
+        maybe,
+        numbers,
+        numbers,
+        maybe,
+        st.none() | st.sampled_from(["home", "work"]),
+        st.booleans(),
+    ),
+    flags=st.lists(st.booleans(), min_size=4, max_size=4),
+    kind=st.sampled_from(["vehicle", "charger"]),
+    place=st.none() | st.just("home"),
+)
+def test_any_reading_has_one_state_or_one_error(
+    target: TargetReading, flags: list[bool], kind: sw.schedule.TargetType, place: str | None
+) -> None:
+    try:
+        status = sw.schedule.status(
+            target,
+            should_charge=flags[0],
+            target_type=kind,
+            location_id=place,
+            is_enabled=flags[1],
+            is_overridden=flags[2],
+            is_action_pending=flags[3],
+        )
+    except sw.InputError:
+        return
+    assert status.is_charging_expected == all(status.parts)
+    assert (status.state == "inactive_disabled") == (not flags[1])
+    assert status.command is None or status.state == "misaligned"
