@@ -7,6 +7,8 @@
 //! programme gives the same bytes on every run.
 use highs::{HighsModelStatus, HighsSolutionStatus, Model, RowProblem, Sense, SolvedModel};
 
+pub mod warm;
+
 /// A variable: its cost per unit and its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Column {

@@ -133,6 +133,28 @@ impl Curves<'_> {
             Self::PerVehicle(table) => table.horizon(),
         }
     }
+
+    /// Lowest and highest price, and whether all pay the same.
+    #[cfg(feature = "lp")]
+    pub(crate) fn spread(&self) -> (f64, f64, bool) {
+        let (prices, is_shared) = match self {
+            Self::Shared(curve) => (curve.prices(), true),
+            Self::PerVehicle(table) => (table.prices(), false),
+        };
+        let known = || prices.iter().copied().filter(|price| !price.is_nan());
+        let low = known().fold(f64::INFINITY, f64::min);
+        let high = known().fold(f64::NEG_INFINITY, f64::max);
+        if low <= high { (low, high, is_shared) } else { (0.0, 0.0, is_shared) }
+    }
+
+    /// Prices of one curve; NaN is a gap.
+    #[cfg(feature = "lp")]
+    pub(crate) fn prices(&self, row: usize) -> &[f64] {
+        match self {
+            Self::Shared(curve) => curve.prices(),
+            Self::PerVehicle(table) => table.row(row),
+        }
+    }
 }
 
 /// One vehicle whose numbers have been checked.
@@ -202,6 +224,24 @@ impl Fleet<'_> {
         };
         let at_plug = |wanted| energy_at_plug(capacity, efficiency, soc, wanted);
         Ok((at_plug(target)?, at_plug(reserve)?))
+    }
+
+    /// Power of all vehicles together, in kW.
+    #[cfg(feature = "lp")]
+    pub(crate) fn power_most_kw(&self) -> f64 {
+        self.power_max_kw.iter().filter(|power| power.is_finite()).map(|power| power.max(0.0)).sum()
+    }
+
+    /// No less than what all vehicles can charge on a horizon, in kWh.
+    #[cfg(feature = "lp")]
+    pub(crate) fn energy_most_kwh(&self, horizon: &Horizon) -> f64 {
+        let hours: f64 = horizon.lengths().iter().sum::<f64>() / crate::units::MICROS_PER_HOUR;
+        let most = |row| {
+            let vehicle: Vehicle = self.vehicle(row).ok()?;
+            let wanted = vehicle.energy.max(vehicle.reserve).as_kwh();
+            Some(wanted.min(vehicle.power_max.as_kw() * hours))
+        };
+        (0..self.len()).filter_map(most).sum()
     }
 
     /// Targets of a row, departure included.

@@ -1,5 +1,36 @@
 //! Many vehicles at once.
 pub mod answers;
 pub mod batch;
+#[cfg(feature = "lp")]
+pub mod coordinate;
 pub mod fleet;
 pub mod storage;
+#[cfg(feature = "lp")]
+pub mod limits;
+#[cfg(feature = "lp")]
+pub mod outcome;
+#[cfg(feature = "lp")]
+pub mod problem;
+
+#[cfg(feature = "lp")]
+mod answer;
+#[cfg(feature = "lp")]
+mod grains;
+#[cfg(feature = "lp")]
+mod master;
+#[cfg(feature = "lp")]
+mod repair;
+#[cfg(feature = "lp")]
+mod rounds;
+#[cfg(feature = "lp")]
+pub mod rows;
+#[cfg(feature = "lp")]
+mod settle;
+#[cfg(feature = "lp")]
+mod share;
+#[cfg(feature = "lp")]
+mod signal;
+#[cfg(feature = "lp")]
+mod stays;
+#[cfg(feature = "lp")]
+mod terms;

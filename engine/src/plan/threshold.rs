@@ -210,9 +210,9 @@ fn pass<S: Simd>(simd: S, prices: &[f64], micros: &[f64], guess: f64) -> Pass {
 
 /// Where the need ends.
 #[derive(Clone, Copy)]
-struct Threshold {
+pub(crate) struct Threshold {
     /// Price of the slot in which it ends.
-    price: f64,
+    pub(crate) price: f64,
     /// Time at lower prices.
     micros_below: f64,
 }
@@ -220,7 +220,12 @@ struct Threshold {
 /// Price of the slot in which `limit` microseconds of the cheapest time end,
 /// or `None` if all usable time together does not exceed them.
 #[inline(always)]
-fn threshold<S: Simd>(simd: S, prices: &[f64], micros: &[f64], limit: f64) -> Option<Threshold> {
+pub(crate) fn threshold<S: Simd>(
+    simd: S,
+    prices: &[f64],
+    micros: &[f64],
+    limit: f64,
+) -> Option<Threshold> {
     // Gaps and padding are infinite, so they are never below a guess.
     let all = pass(simd, prices, micros, f64::INFINITY);
     if all.micros_below <= limit {

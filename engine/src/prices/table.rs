@@ -61,6 +61,12 @@ impl PriceTable {
         self.len() == 0
     }
 
+    /// All prices, row after row.
+    #[cfg(feature = "lp")]
+    pub(crate) fn prices(&self) -> &[f64] {
+        &self.prices
+    }
+
     /// The prices of one curve, NaN where it has none.
     pub(crate) fn row(&self, row: usize) -> &[f64] {
         let slots = self.horizon.len();

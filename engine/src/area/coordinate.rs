@@ -1,0 +1,296 @@
+//! Plans for all vehicles of an area, within what they share.
+//!
+//! The rounds find a mix of answers and a bound (`rounds`), the mix becomes a
+//! plan for each vehicle (`settle`, `repair`), and the gap that is reported is
+//! that of the finished plans. Where limits leave less than all needs, the
+//! shortage is shared first (`share`), and then the least cost is found for what
+//! is left.
+use serde::{Deserialize, Serialize};
+
+use crate::area::answer::Asked;
+use crate::area::outcome::{AreaPlan, Status};
+use crate::area::problem::AreaProblem;
+pub use crate::area::rounds::Progress;
+use crate::area::rounds::{Ended, Rounds, Until, relative_gap};
+use crate::area::settle::{Plans, Settled, Signals, Total, add_up};
+use crate::area::signal::Worth;
+use crate::area::stays::{Stays, shares_curves};
+use crate::area::terms::{Kind, Terms};
+use crate::area::{outcome, repair, share};
+
+/// Groups up to which each vehicle is one of its own.
+const ALONE_MAX: usize = 192;
+
+/// Groups of a larger fleet.
+const GROUPS: usize = 8;
+
+/// Vehicles of the sample on which prices of a large fleet are found first.
+const SAMPLE: usize = 8_192;
+
+/// Unmet energy that does not make one plan worse than another: 1e-6 kWh.
+const GRAINS_IGNORED: i64 = 1_000;
+
+/// How hard to try.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AreaOptions {
+    /// Gap at which to end, in proportion to the cost; 1e-3 is 0.1 %.
+    pub gap: f64,
+    /// Rounds after which to end in any case.
+    pub max_rounds: usize,
+    /// Prices to begin with, those of an earlier plan of the same area.
+    pub start: Option<AreaState>,
+}
+
+impl Default for AreaOptions {
+    fn default() -> Self {
+        Self { gap: 1e-3, max_rounds: 500, start: None }
+    }
+}
+
+/// What one plan of an area hands on to the next: the price that each limit
+/// puts on each slot. It serialises, so that it can be kept.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AreaState {
+    /// Prices per kWh, limit by limit and slot by slot.
+    pub duals_per_kwh: Vec<f64>,
+    /// Further prices whose answers are worth asking for at once.
+    pub rounds_per_kwh: Vec<Vec<f64>>,
+}
+
+/// What coordination came to.
+pub(crate) struct Coordinated {
+    pub(crate) settled: Settled,
+    pub(crate) prices: Vec<Vec<f64>>,
+    pub(crate) total: Total,
+    pub(crate) bound: f64,
+    pub(crate) duals: Vec<f64>,
+    pub(crate) ended: Ended,
+    pub(crate) rounds: usize,
+    pub(crate) state: AreaState,
+}
+
+/// What to coordinate, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a> {
+    pub(crate) problem: &'a AreaProblem<'a>,
+    pub(crate) terms: &'a Terms,
+    pub(crate) worth: Worth,
+    pub(crate) is_free: bool,
+    pub(crate) until: Until,
+    /// Money of the right size, to scale by.
+    pub(crate) money: f64,
+}
+
+/// Plans an area.
+///
+/// Every need is met unless limits forbid it, every hard limit holds, and the
+/// cost is within `gap` of a bound that no plan can undercut, unless the rounds
+/// end before. `stop` is called once in every round and ends the work when it
+/// says so; the plan is then the best so far. Same input, same bytes out, on
+/// any number of threads, unless `stop` cut it short.
+///
+/// Where limits leave less than the needs together, as little as possible goes
+/// unmet, and vehicles of one node and departure bear it in equal shares of
+/// their needs, divided by their priorities.
+///
+/// A round is linear in vehicles and slots; rounds are some tens.
+#[must_use]
+pub fn plan_area(
+    problem: &AreaProblem<'_>,
+    options: &AreaOptions,
+    stop: &mut dyn FnMut(&Progress) -> bool,
+) -> AreaPlan {
+    let count = problem.vehicles.fleet.len();
+    let groups = if count <= ALONE_MAX { count.max(1) } else { GROUPS };
+    let stays = Stays::new(problem, groups);
+    let terms = Terms::new(problem);
+    let unmanaged = outcome::unmanaged(problem, &stays, &terms);
+    let worth = Worth { base: terms.worth, step: 0.0, tiers: 1 };
+    let until = Until { gap: options.gap, rounds: options.max_rounds, scale: unmanaged.cost };
+    let money = unmanaged.cost.abs().max(stays.need_kwh() * terms.worth * 1e-2).max(1e-9);
+    let task = Task { problem, terms: &terms, worth, is_free: false, until, money };
+    let start = options.start.clone().unwrap_or_default();
+    let first = coordinate(&task, &stays, &start, stop);
+    let is_short = as_share(first.total.shed, stays.need_kwh()) > 1e-6;
+    if !is_short || first.ended == Ended::Caller {
+        return outcome::finish(&task, stays, None, first, unmanaged);
+    }
+    let (shared, done) = share::share(&task, &stays, first, stop);
+    outcome::finish(&task, shared, Some(&stays), done, unmanaged)
+}
+
+fn as_share(grains: i64, need_kwh: f64) -> f64 {
+    crate::area::grains::as_kwh(grains) / need_kwh.max(1e-9)
+}
+
+/// Rounds, and plans from them, until the gap of the plans is small enough.
+pub(crate) fn coordinate(
+    task: &Task<'_>,
+    stays: &Stays,
+    start: &AreaState,
+    stop: &mut dyn FnMut(&Progress) -> bool,
+) -> Coordinated {
+    let sampled = sampled(task, stays, start, stop);
+    let (start, is_stopped) =
+        sampled.as_ref().map_or((start, false), |(state, ended)| (state, *ended == Ended::Caller));
+    let asked =
+        Asked { curves: task.problem.curves, stays, worth: task.worth, is_free: task.is_free };
+    let mut rounds = Rounds::new(asked, task.terms, (task.money, margin(task, stays)));
+    let mut ended = rounds.begin(start);
+    if is_stopped {
+        ended = Ended::Caller;
+    }
+    let mut best: Option<(Settled, Total, f64)> = None;
+    for part in [0.5, 0.1, 0.01, 0.0] {
+        if ended == Ended::Gap {
+            let until = Until { gap: task.until.gap * part, ..task.until };
+            ended = rounds.run(until, stop);
+        }
+        let settled = settle(task, &rounds, asked);
+        if best.as_ref().is_none_or(|best| order(&settled) < order(best)) {
+            best = Some(settled);
+        }
+        let is_good = best.as_ref().is_some_and(|best| is_good(task, &rounds, stays, best));
+        if is_good || ended != Ended::Gap {
+            break;
+        }
+    }
+    let (settled, total, _) = best.unwrap_or_default();
+    let state = rounds.state();
+    let (bound, duals, count) = (rounds.bound, rounds.duals().to_vec(), rounds.prices.len());
+    let prices = rounds.prices;
+    Coordinated { settled, prices, total, bound, duals, ended, rounds: count, state }
+}
+
+/// The part of hard limits that the mix leaves alone: whole answers of many
+/// vehicles do not add up to it exactly, and need room to be put right.
+fn margin(task: &Task<'_>, stays: &Stays) -> f64 {
+    if stays.each.len() <= ALONE_MAX { 0.0 } else { (0.1 * task.until.gap).min(1e-4) }
+}
+
+/// Prices found on a sample of a large fleet, to begin with.
+fn sampled(
+    task: &Task<'_>,
+    stays: &Stays,
+    start: &AreaState,
+    stop: &mut dyn FnMut(&Progress) -> bool,
+) -> Option<(AreaState, Ended)> {
+    let count = stays.each.len();
+    if count < 4 * SAMPLE || !start.duals_per_kwh.is_empty() {
+        return None;
+    }
+    let by_curve = shares_curves(task.problem, count);
+    let sample = stays.sample(SAMPLE, stays.groups, by_curve);
+    let part = sample.need_kwh() / stays.need_kwh().max(1e-9);
+    let terms = task.terms.scaled(part);
+    let asked = Asked {
+        curves: task.problem.curves,
+        stays: &sample,
+        worth: task.worth,
+        is_free: task.is_free,
+    };
+    let mut rounds = Rounds::new(asked, &terms, (task.money * part, margin(task, stays)));
+    rounds.begin(start);
+    let scale = task.until.scale * part;
+    let ended = rounds.run(Until { gap: task.until.gap * 0.1, scale, ..task.until }, stop);
+    let mut state = rounds.state();
+    if ended == Ended::Caller {
+        // Who is in a hurry does not want all vehicles asked many times.
+        state.rounds_per_kwh.clear();
+    }
+    Some((state, ended))
+}
+
+/// Plans from the mix, first of whole answers, then of the mix itself.
+fn settle(task: &Task<'_>, rounds: &Rounds<'_>, asked: Asked<'_>) -> (Settled, Total, f64) {
+    let mut best: Option<(Settled, Total, f64)> = None;
+    for whole_only in [true, false] {
+        let found = settle_once(task, rounds, asked, whole_only);
+        let is_better = best.as_ref().is_none_or(|best| order(&found) < order(best));
+        let is_mixed = found.0.is_mixed.contains(&true);
+        if is_better {
+            best = Some(found);
+        }
+        let is_good = best.as_ref().is_some_and(|best| is_good(task, rounds, asked.stays, best));
+        if is_good || (!whole_only && !is_mixed) {
+            break;
+        }
+    }
+    best.unwrap_or_default()
+}
+
+/// Needs come before money: less unmet is better, then less cost.
+fn order(settled: &(Settled, Total, f64)) -> (i64, i64) {
+    // Finite numbers as whole ones keep their order well enough here.
+    (settled.1.shed / GRAINS_IGNORED, (settled.2 * 1e6) as i64)
+}
+
+/// Whether plans are within the gap, and nobody is short for want of rounding.
+fn is_good(
+    task: &Task<'_>,
+    rounds: &Rounds<'_>,
+    stays: &Stays,
+    settled: &(Settled, Total, f64),
+) -> bool {
+    let is_served = as_share(settled.1.shed, stays.need_kwh()) <= 1e-9;
+    let is_forced = settled.1.shed_worth > 0.0 && rounds.sheds();
+    rounds.gap(settled.2, task.until.scale) <= task.until.gap && (is_served || is_forced)
+}
+
+fn settle_once(
+    task: &Task<'_>,
+    rounds: &Rounds<'_>,
+    asked: Asked<'_>,
+    whole_only: bool,
+) -> (Settled, Total, f64) {
+    let terms = task.terms;
+    let mut settled = Settled::new(&asked, rounds.replies(), &rounds.mix, whole_only);
+    let signals = Signals::new(&asked, terms, &settled, &rounds.prices);
+    let sum = |settled: &Settled| {
+        let plans = Plans { asked: &asked, settled, signals: &signals };
+        let total = add_up(&plans, terms);
+        let value = total.cost + cost_of_limits(terms, &total) + total.shed_worth;
+        (total, value)
+    };
+    let (total, _) = sum(&settled);
+    let forced = (rounds.duals(), rounds.sheds());
+    repair::repair(&asked, terms, &mut settled, &signals, &total, forced);
+    let (mut total, mut value) = sum(&settled);
+    for _ in 0..3 {
+        if rounds.gap(value, task.until.scale) <= task.until.gap {
+            break;
+        }
+        repair::improve(&asked, terms, &mut settled, &signals, &total, rounds.duals());
+        let (next, better) = sum(&settled);
+        let gain = value - better;
+        (total, value) = (next, better);
+        if gain <= relative_gap(value, 0.0, task.until.scale) * 1e-6 {
+            break;
+        }
+    }
+    (settled, total, value)
+}
+
+/// What soft limits cost at a total.
+pub(crate) fn cost_of_limits(terms: &Terms, total: &Total) -> f64 {
+    let soft = terms.each.iter().filter(|term| term.kind != Kind::Hard);
+    soft.map(|term| {
+        let load: Vec<f64> =
+            total.loads[term.node].iter().map(|&load| crate::area::grains::as_kwh(load)).collect();
+        terms.cost(term, &load)
+    })
+    .sum()
+}
+
+impl From<Ended> for Status {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Gap => Self::Gap,
+            Ended::Rounds => Self::Rounds,
+            Ended::Caller => Self::Stopped,
+            Ended::Stalled => Self::Stalled,
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! What an area plan is: what it costs, what it proves, what it leaves unmet,
+//! and the plan of each vehicle.
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::area::answer::{Asked, Scratch};
+use crate::area::coordinate::{AreaState, Coordinated, Task, cost_of_limits};
+use crate::area::fleet::RowError;
+use crate::area::grains::as_kwh;
+use crate::area::problem::AreaProblem;
+use crate::area::rounds::relative_gap;
+use crate::area::rows::{AreaRows, write_run};
+use crate::area::settle::{Plans, Settled, Signals, Taken, Total};
+use crate::area::stays::{Stay, Stays};
+use crate::area::terms::{Kind, Terms};
+use crate::units::Power;
+
+/// Why the rounds ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// The gap asked for is proved.
+    #[serde(rename = "gap")]
+    Gap,
+    /// There were as many rounds as allowed.
+    #[serde(rename = "rounds")]
+    Rounds,
+    /// The caller said so. Another run may end elsewhere.
+    #[serde(rename = "stopped")]
+    Stopped,
+    /// No prices improve the mix: what gap is left comes from whole answers.
+    #[serde(rename = "stalled")]
+    Stalled,
+}
+
+/// A load and what it costs.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LoadAndCost {
+    /// Mean power of all vehicles in each slot, in kW.
+    pub load_kw: Vec<f64>,
+    /// Cost of energy and soft limits.
+    pub cost: f64,
+}
+
+/// What becomes of one node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeOutcome {
+    /// Its name.
+    pub name: String,
+    /// Mean power in each slot in kW, base load included; positive is import.
+    pub load_kw: Vec<f64>,
+    /// Most by which the load is beyond a hard limit in any slot, in kW. Only
+    /// base load and limits on export can lead there.
+    pub breach_kw: f64,
+    /// What the limits of the node and of those above it add to the price of a
+    /// kWh in each slot.
+    pub added_per_kwh: Vec<f64>,
+}
+
+/// The price of one limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShadowPrice {
+    /// Position of its node.
+    pub node: usize,
+    /// What cost would fall by if one more kWh were allowed, slot by slot.
+    pub per_kwh: Vec<f64>,
+}
+
+/// Need that a vehicle goes without.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unmet {
+    /// Row of the vehicle.
+    pub row: usize,
+    /// Energy missing, in kWh.
+    pub energy_kwh: f64,
+    /// The node whose limit is in the way; `None` where the stay itself is too
+    /// short or the charger too weak.
+    pub node: Option<usize>,
+}
+
+/// Plans for the vehicles of an area.
+#[derive(Debug, Clone)]
+pub struct AreaPlan {
+    /// Cost of the energy and of soft limits.
+    pub cost: f64,
+    /// No plan that serves the same needs costs less.
+    pub bound: f64,
+    /// Cost minus bound, divided by the larger of bound and unmanaged cost.
+    pub gap: f64,
+    /// How often all vehicles were asked.
+    pub rounds: usize,
+    /// Why the rounds ended.
+    pub status: Status,
+    /// Whether another run gives the same bytes.
+    pub reproducible: bool,
+    /// Energy bought, in kWh.
+    pub energy_kwh: f64,
+    /// Need that is not met, in kWh.
+    pub unmet_kwh: f64,
+    /// The vehicles it belongs to, by row.
+    pub unmet: Vec<Unmet>,
+    /// Load and prices of each node.
+    pub nodes: Vec<NodeOutcome>,
+    /// Price of each limit, in the order of nodes and limits.
+    pub shadow_prices: Vec<ShadowPrice>,
+    /// All vehicles together.
+    pub load_kw: Vec<f64>,
+    /// Full power from arrival, limits or not.
+    pub unmanaged: LoadAndCost,
+    /// Each vehicle at its own cheapest, limits or not.
+    pub price_only: LoadAndCost,
+    /// Rows that make no sense.
+    pub errors: Vec<(usize, RowError)>,
+    /// Where to begin when the area is planned again.
+    pub state: AreaState,
+    stays: Stays,
+    settled: Settled,
+    prices: Vec<Vec<f64>>,
+    duals: Vec<f64>,
+    worth: crate::area::signal::Worth,
+}
+
+/// Energy of a stay at full power from its start, slot by slot.
+pub(crate) fn at_once(asked: &Asked<'_>, stay: &Stay, most: i64, mut buy: impl FnMut(usize, i64)) {
+    let prices = asked.curves.prices(stay.curve as usize);
+    let mut left = most;
+    let window = stay.first as usize..stay.last as usize;
+    for slot in window.filter(|&slot| !prices[slot].is_nan()) {
+        if left <= 0 {
+            break;
+        }
+        let part = stay.cap(asked.horizon(), slot).min(left);
+        buy(slot, part);
+        left -= part;
+    }
+}
+
+/// The area without any management.
+pub(crate) fn unmanaged(problem: &AreaProblem<'_>, stays: &Stays, terms: &Terms) -> LoadAndCost {
+    let worth = crate::area::signal::Worth { base: terms.worth, step: 0.0, tiers: 1 };
+    let asked = Asked { curves: problem.curves, stays, worth, is_free: false };
+    let sums: Vec<(Vec<i64>, f64)> = stays
+        .blocks
+        .par_iter()
+        .map(|block| {
+            let mut load = vec![0i64; terms.slots()];
+            let mut cost = 0.0;
+            for stay in &stays.each[block.stays.clone()] {
+                at_once(&asked, stay, stay.need, |slot, energy| {
+                    load[slot] += energy;
+                    cost += asked.own_price(stay.curve, slot) * as_kwh(energy);
+                });
+            }
+            (load, cost)
+        })
+        .collect();
+    load_and_cost(stays, terms, sums)
+}
+
+/// Each vehicle at its own cheapest, as if there were no limits.
+fn price_only(asked: &Asked<'_>, terms: &Terms) -> LoadAndCost {
+    let free = vec![0.0; terms.slots()];
+    let answer = |block| {
+        let answer = asked.answer(block, &free);
+        (answer.load, answer.cost)
+    };
+    let sums = asked.stays.blocks.par_iter().map(answer).collect();
+    load_and_cost(asked.stays, terms, sums)
+}
+
+fn load_and_cost(stays: &Stays, terms: &Terms, sums: Vec<(Vec<i64>, f64)>) -> LoadAndCost {
+    let slots = terms.slots();
+    let limited = |terms: &Vec<usize>| if terms.is_empty() { Vec::new() } else { vec![0; slots] };
+    let mut total = Total {
+        loads: terms.by_node.iter().map(limited).collect(),
+        load: vec![0; slots],
+        ..Total::default()
+    };
+    for (block, (load, cost)) in stays.blocks.iter().zip(sums) {
+        total.cost += cost;
+        total.load.iter_mut().zip(&load).for_each(|(sum, load)| *sum += load);
+        for &node in &terms.paths[block.node as usize] {
+            let sums = total.loads[node as usize].iter_mut();
+            sums.zip(&load).for_each(|(sum, load)| *sum += load);
+        }
+    }
+    let cost = total.cost + cost_of_limits(terms, &total);
+    LoadAndCost { load_kw: powers(terms, &total.load), cost }
+}
+
+fn powers(terms: &Terms, load: &[i64]) -> Vec<f64> {
+    load.iter().zip(&terms.hours).map(|(&energy, hours)| as_kwh(energy) / hours).collect()
+}
+
+/// Puts the result together. `asked_for` are the stays before a shortage was
+/// shared.
+pub(crate) fn finish(
+    task: &Task<'_>,
+    stays: Stays,
+    asked_for: Option<&Stays>,
+    done: Coordinated,
+    unmanaged: LoadAndCost,
+) -> AreaPlan {
+    let terms = task.terms;
+    let asked =
+        Asked { curves: task.problem.curves, stays: &stays, worth: task.worth, is_free: false };
+    let total = &done.total;
+    let unmet = unmet(task, &stays, asked_for, &done);
+    let cost = total.cost + cost_of_limits(terms, total);
+    // The bound is on cost and worth of what is shed; plans that serve the same
+    // shed the same, so that the rest is a bound on their cost.
+    let bound = done.bound - total.shed_worth;
+    let nodes = nodes(task.problem, terms, total, &done.duals);
+    let shadow_prices = terms.each.iter().zip(done.duals.chunks(terms.slots().max(1)));
+    let shadow_prices = shadow_prices
+        .map(|(term, duals)| ShadowPrice { node: term.node, per_kwh: duals.to_vec() })
+        .collect();
+    let gap = relative_gap(cost, bound, task.until.scale);
+    // What a gap is reached in rounds counts only if the finished plans keep it.
+    let status = match Status::from(done.ended) {
+        Status::Gap if gap > task.until.gap => Status::Stalled,
+        Status::Stalled | Status::Rounds if gap <= task.until.gap => Status::Gap,
+        status => status,
+    };
+    let price_only = price_only(&asked, terms);
+    let energy = total.load.iter().sum();
+    AreaPlan {
+        cost,
+        bound: bound.min(cost),
+        gap,
+        rounds: done.rounds,
+        status,
+        reproducible: status != Status::Stopped,
+        energy_kwh: as_kwh(energy),
+        unmet_kwh: unmet.iter().map(|unmet| unmet.energy_kwh).sum(),
+        unmet,
+        nodes,
+        shadow_prices,
+        load_kw: powers(terms, &total.load),
+        unmanaged,
+        price_only,
+        errors: stays.errors.clone(),
+        state: done.state,
+        settled: done.settled,
+        prices: done.prices,
+        duals: done.duals,
+        worth: task.worth,
+        stays,
+    }
+}
+
+fn nodes(
+    problem: &AreaProblem<'_>,
+    terms: &Terms,
+    total: &Total,
+    duals: &[f64],
+) -> Vec<NodeOutcome> {
+    let outcome = |(at, node): (usize, &crate::area::limits::Node)| {
+        let base = |slot| node.base.as_ref().and_then(|base| base.at(slot));
+        let load = &total.loads[at];
+        let load_kw: Vec<f64> = (0..load.len())
+            .map(|slot| {
+                as_kwh(load[slot]) / terms.hours[slot] + base(slot).map_or(0.0, Power::as_kw)
+            })
+            .collect();
+        let mut breach_kw = 0.0f64;
+        for limit in &node.limits {
+            let (most, sign) = match limit {
+                crate::area::limits::Limit::Import { power_max, price: None } => (power_max, 1.0),
+                crate::area::limits::Limit::Export { power_max, price: None } => (power_max, -1.0),
+                _ => continue,
+            };
+            for (slot, load) in load_kw.iter().enumerate() {
+                let beyond = most.at(slot).map_or(0.0, |most| sign * load - most.as_kw());
+                breach_kw = breach_kw.max(if beyond > 1e-6 { beyond } else { 0.0 });
+            }
+        }
+        let added_per_kwh = terms.added(at as u32, duals);
+        NodeOutcome { name: node.name.clone(), load_kw, breach_kw, added_per_kwh }
+    };
+    problem.nodes.iter().enumerate().map(outcome).collect()
+}
+
+/// What is not met, by row, and the limit in the way.
+fn unmet(
+    task: &Task<'_>,
+    stays: &Stays,
+    asked_for: Option<&Stays>,
+    done: &Coordinated,
+) -> Vec<Unmet> {
+    let asked = Asked { curves: task.problem.curves, stays, worth: task.worth, is_free: false };
+    let mut found: Vec<Unmet> = stays
+        .beyond_kwh
+        .iter()
+        .map(|&(row, energy_kwh)| Unmet { row: row as usize, energy_kwh, node: None })
+        .collect();
+    let mut add = |stay: &Stay, energy: i64| {
+        let node = in_the_way(task.terms, &done.total, stay);
+        found.push(Unmet { row: stay.row as usize, energy_kwh: as_kwh(energy), node });
+    };
+    let signals = Signals::new(&asked, task.terms, &done.settled, &done.prices);
+    let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
+    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
+    if let Some(before) = asked_for {
+        for (before, after) in before.each.iter().zip(&stays.each) {
+            if before.need > after.need {
+                add(before, before.need - after.need);
+            }
+        }
+    }
+    for &position in &done.total.short {
+        let at = position as usize;
+        let block = &stays.blocks[stays.blocks.partition_point(|block| block.stays.end <= at)];
+        plans.plan(block.group, at, &mut scratch, &mut taken);
+        let bought: i64 = taken.iter().map(|(_, energy)| energy).sum();
+        add(&stays.each[at], stays.each[at].need - bought);
+    }
+    found.sort_by_key(|unmet| (unmet.row, unmet.node));
+    found.dedup_by(|next, kept| {
+        let is_same = next.row == kept.row && next.node == kept.node;
+        if is_same {
+            kept.energy_kwh += next.energy_kwh;
+        }
+        is_same
+    });
+    found
+}
+
+/// The node with the most full slots of a stay, the nearest of equals.
+fn in_the_way(terms: &Terms, total: &Total, stay: &Stay) -> Option<usize> {
+    let full = |node: u32| {
+        let of_node = terms.by_node[node as usize].iter().map(|&term| &terms.each[term]);
+        let hard = of_node.filter(|term| term.kind == Kind::Hard && term.sign > 0.0);
+        let is_full = |term: &crate::area::terms::Term, slot: usize| {
+            as_kwh(total.loads[term.node][slot]) >= term.bounds[slot] - 1e-6
+        };
+        let slots = stay.first as usize..stay.last as usize;
+        hard.map(|term| slots.clone().filter(|&slot| is_full(term, slot)).count()).max()
+    };
+    let path = &terms.paths[stay.node as usize];
+    let counts = path.iter().map(|&node| (full(node).unwrap_or(0), node));
+    let most = counts.rev().max_by_key(|&(count, _)| count)?;
+    (most.0 > 0).then_some(most.1 as usize)
+}
+
+impl AreaPlan {
+    /// Hands the plan of every vehicle to `sink`, in runs of at most `run` rows
+    /// in the order of the fleet. `problem` is the one that was planned.
+    ///
+    /// A vehicle charges at constant power in each slot, so that what holds for
+    /// the mean of a slot holds at every instant, but for slots in which it
+    /// comes or leaves. One with a least power runs at full power for part of
+    /// the slot instead.
+    pub fn rows(&self, problem: &AreaProblem<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
+        let count = problem.vehicles.fleet.len();
+        let mut position = vec![u32::MAX; count];
+        for (at, stay) in self.stays.each.iter().enumerate() {
+            position[stay.row as usize] = at as u32;
+        }
+        let mut unmet_kwh = vec![0.0; count];
+        for unmet in &self.unmet {
+            unmet_kwh[unmet.row] += unmet.energy_kwh;
+        }
+        let terms = Terms::new(problem);
+        let asked =
+            Asked { curves: problem.curves, stays: &self.stays, worth: self.worth, is_free: false };
+        let signals = Signals::new(&asked, &terms, &self.settled, &self.prices);
+        let plans = Plans { asked: &asked, settled: &self.settled, signals: &signals };
+        let runs: Vec<std::ops::Range<usize>> = (0..count)
+            .step_by(run.max(1))
+            .map(|start| start..(start + run.max(1)).min(count))
+            .collect();
+        let threads = rayon::current_num_threads().max(1);
+        for runs in runs.chunks(threads) {
+            let made: Vec<AreaRows> = runs
+                .par_iter()
+                .map(|rows| write_run(problem, &plans, &position, &unmet_kwh, rows.clone()))
+                .collect();
+            made.into_iter().for_each(&mut *sink);
+        }
+    }
+
+    /// The prices that proved the bound, limit by limit and slot by slot.
+    #[must_use]
+    pub fn duals_per_kwh(&self) -> &[f64] {
+        &self.duals
+    }
+
+    /// Number of vehicles planned, rows in error apart.
+    #[must_use]
+    pub fn vehicles(&self) -> usize {
+        self.stays.each.len()
+    }
+}

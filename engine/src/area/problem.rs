@@ -1,0 +1,214 @@
+//! An area and its vehicles, checked.
+use crate::area::fleet::{Curves, Fleet};
+use crate::area::limits::{Limit, Node, Profile};
+use crate::time::horizon::Horizon;
+use crate::units::{Power, Price};
+
+/// Why an area makes no sense.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum AreaError {
+    /// There is no node at all.
+    #[error("an area needs at least one node")]
+    NoNodes,
+    /// A node hangs from one that is not there, or from itself in a circle.
+    #[error("node {node:?} hangs from no node, or from itself")]
+    BadParent {
+        /// Name of the node.
+        node: String,
+    },
+    /// A profile has another length than the horizon.
+    #[error("node {node:?} has a profile of {found} slots; the prices have {expected}")]
+    BadProfile {
+        /// Name of the node.
+        node: String,
+        /// Slots of the profile.
+        found: usize,
+        /// Slots of the prices.
+        expected: usize,
+    },
+    /// A number that limits may not have.
+    #[error("{field} of node {node:?} is {value}; it is {wanted}")]
+    BadNumber {
+        /// Name of the node.
+        node: String,
+        /// What the number is.
+        field: &'static str,
+        /// The number.
+        value: f64,
+        /// What it is to be.
+        wanted: &'static str,
+    },
+    /// A column has another length than the fleet.
+    #[error("column {column} has {found} rows; the fleet has {expected}")]
+    BadColumn {
+        /// Name of the column.
+        column: &'static str,
+        /// Its rows.
+        found: usize,
+        /// Rows of the fleet.
+        expected: usize,
+    },
+    /// A vehicle names a node that is not there.
+    #[error("node of row {row} names no node")]
+    UnknownNode {
+        /// Row of the vehicle.
+        row: usize,
+    },
+    /// More energy than whole numbers can hold.
+    #[error("the vehicles need {energy_kwh:e} kWh together; an area holds 4e9 kWh")]
+    TooMuchEnergy {
+        /// Their needs.
+        energy_kwh: f64,
+    },
+}
+
+/// The vehicles of an area and what each has to do with the others.
+#[derive(Debug, Clone, Copy)]
+pub struct AreaVehicles<'a> {
+    /// Stays, needs and powers.
+    pub fleet: Fleet<'a>,
+    /// Position of the node of each vehicle; the first node where absent.
+    pub node: Option<&'a [u32]>,
+    /// Weight of each vehicle where energy is short, above 0; 1 where absent or
+    /// NaN. A vehicle of twice the priority bears half the share.
+    pub priority: Option<&'a [f64]>,
+    /// Least power of each vehicle while it charges, in kW. A vehicle with one
+    /// only ever gets a whole answer.
+    pub power_min_kw: Option<&'a [f64]>,
+}
+
+/// An area to plan. Planning it cannot fail.
+#[derive(Debug, Clone)]
+pub struct AreaProblem<'a> {
+    pub(crate) vehicles: AreaVehicles<'a>,
+    pub(crate) curves: Curves<'a>,
+    pub(crate) nodes: Vec<Node>,
+}
+
+impl<'a> AreaProblem<'a> {
+    /// Checks an area.
+    ///
+    /// A row of the fleet that makes no sense is no error here; it is one in
+    /// the result, and stops nobody else.
+    ///
+    /// # Errors
+    /// Nodes or their limits make no sense, a column has a wrong length, or a
+    /// vehicle names a node that is not there.
+    pub fn new(
+        vehicles: AreaVehicles<'a>,
+        curves: Curves<'a>,
+        nodes: Vec<Node>,
+    ) -> Result<Self, AreaError> {
+        let rows = vehicles.fleet.len();
+        let columns = [
+            ("node", vehicles.node.map(<[u32]>::len)),
+            ("priority", vehicles.priority.map(<[f64]>::len)),
+            ("power_min_kw", vehicles.power_min_kw.map(<[f64]>::len)),
+        ];
+        for (column, found) in columns {
+            if let Some(found) = found
+                && found != rows
+            {
+                return Err(AreaError::BadColumn { column, found, expected: rows });
+            }
+        }
+        if nodes.is_empty() {
+            return Err(AreaError::NoNodes);
+        }
+        if let Some(column) = vehicles.node
+            && let Some(row) = column.iter().position(|&node| node as usize >= nodes.len())
+        {
+            return Err(AreaError::UnknownNode { row });
+        }
+        check_tree(&nodes)?;
+        for node in &nodes {
+            check_node(node, curves.horizon().len())?;
+        }
+        let most = vehicles.fleet.energy_most_kwh(curves.horizon());
+        if most * crate::area::grains::GRAINS_PER_KWH > crate::area::grains::GRAINS_MAX {
+            return Err(AreaError::TooMuchEnergy { energy_kwh: most });
+        }
+        Ok(Self { vehicles, curves, nodes })
+    }
+
+    /// The slots of its prices.
+    #[must_use]
+    pub fn horizon(&self) -> &Horizon {
+        self.curves.horizon()
+    }
+
+    /// The nodes of the area.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+}
+
+/// Every node leads to the top.
+fn check_tree(nodes: &[Node]) -> Result<(), AreaError> {
+    for node in nodes {
+        let mut steps = 0;
+        let mut at = node.parent;
+        while let Some(parent) = at {
+            steps += 1;
+            if parent >= nodes.len() || steps > nodes.len() {
+                return Err(AreaError::BadParent { node: node.name.clone() });
+            }
+            at = nodes[parent].parent;
+        }
+    }
+    Ok(())
+}
+
+fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
+    let length = |profile: &Profile| match profile {
+        Profile::PerSlot(powers) if powers.len() != slots => Err(AreaError::BadProfile {
+            node: node.name.clone(),
+            found: powers.len(),
+            expected: slots,
+        }),
+        _ => Ok(()),
+    };
+    let number = |field, value: f64, wanted, is_good: bool| {
+        let bad = AreaError::BadNumber { node: node.name.clone(), field, value, wanted };
+        if is_good { Ok(()) } else { Err(bad) }
+    };
+    let above_zero = |field, value: f64| {
+        number(field, value, "a number from 0 to 1e12", (0.0..=1e12).contains(&value))
+    };
+    node.base.as_ref().map_or(Ok(()), length)?;
+    for limit in &node.limits {
+        match limit {
+            Limit::Import { power_max, price } | Limit::Export { power_max, price } => {
+                length(power_max)?;
+                above_zero("price_per_kwh", price.map_or(0.0, Price::as_per_kwh))?;
+                for power in (0..slots).filter_map(|slot| power_max.at(slot)) {
+                    above_zero("power_max_kw", power.as_kw())?;
+                }
+            }
+            Limit::Peak { price_per_kw, incurred } => {
+                above_zero("price_per_kw", *price_per_kw)?;
+                above_zero("incurred_kw", incurred.as_kw())?;
+            }
+            Limit::Blocks(blocks) => {
+                let mut last = (Power::ZERO, Price::ZERO);
+                for block in blocks {
+                    let rises = block.above >= last.0 && block.price >= last.1;
+                    let price = block.price.as_per_kwh();
+                    number("price_per_kwh", price, "no less than in the block below", rises)?;
+                    last = (block.above, block.price);
+                }
+            }
+            Limit::Follow { power, price } => {
+                length(power)?;
+                above_zero("price_per_kwh", price.as_per_kwh())?;
+            }
+            Limit::FollowSquares { power, weight } => {
+                length(power)?;
+                let is_good = *weight > 0.0 && *weight <= 1e12;
+                number("weight", *weight, "above 0 and at most 1e12", is_good)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! Brings plans within hard limits, and uses the room that is left.
+//!
+//! Vehicles are taken one after the other, evenly spread over the area. Each
+//! gives back what it uses and is planned anew within the room that all others
+//! leave, at the shadow prices of the mix. That never makes a limit worse, so
+//! in the end no limit is exceeded.
+use std::collections::BTreeSet;
+
+use crate::area::answer::{Asked, Scratch, within};
+use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
+use crate::area::rounds::added_by_node;
+use crate::area::settle::{Plans, Settled, Signals, Taken, Total, merge};
+use crate::area::stays::{NO_WISHES, Stay};
+use crate::area::terms::{Kind, Terms};
+
+/// Vehicles looked at when room is to be used, at most.
+const VISITS_MAX: usize = 200_000;
+
+/// Short vehicles for which others are moved, at most.
+const SHORT_MAX: usize = 512;
+
+/// Vehicles that may be moved for one of them, at most.
+const MOVED_MAX: usize = 20_000;
+
+/// Room under hard limits, slot by slot.
+pub(crate) struct Room {
+    slots: usize,
+    /// For each node the least room of its hard limits; empty without one.
+    left: Vec<Vec<i64>>,
+}
+
+impl Room {
+    fn new(terms: &Terms, total: &Total) -> Self {
+        let slots = terms.slots();
+        let mut left = vec![Vec::new(); terms.by_node.len()];
+        for term in terms.each.iter().filter(|term| term.kind == Kind::Hard && term.sign > 0.0) {
+            let left: &mut Vec<i64> = &mut left[term.node];
+            left.resize(slots, i64::MAX);
+            for (slot, left) in left.iter_mut().enumerate() {
+                let most = (term.bounds[slot] * GRAINS_PER_KWH).floor().min(4e18) as i64;
+                *left = (*left).min(most - total.loads[term.node][slot]);
+            }
+        }
+        Self { slots, left }
+    }
+
+    fn is_exceeded(&self) -> bool {
+        self.left.iter().flatten().any(|&left| left < 0)
+    }
+
+    /// The least room on the way to the top, for each slot of a stay.
+    fn on_path(&self, terms: &Terms, stay: &Stay) -> Vec<i64> {
+        let mut room = vec![i64::MAX; self.slots];
+        for &node in &terms.paths[stay.node as usize] {
+            let left = &self.left[node as usize];
+            room.iter_mut().zip(left).for_each(|(room, &left)| *room = (*room).min(left));
+        }
+        room
+    }
+
+    fn take(&mut self, terms: &Terms, stay: &Stay, taken: &Taken, sign: i64) {
+        for &node in &terms.paths[stay.node as usize] {
+            let left = &mut self.left[node as usize];
+            if !left.is_empty() {
+                for &(slot, energy) in taken {
+                    left[slot as usize] -= sign * energy;
+                }
+            }
+        }
+    }
+}
+
+/// What a vehicle is planned anew for.
+#[derive(Clone, Copy, PartialEq)]
+enum Why {
+    /// It uses a slot beyond a limit.
+    Beyond,
+    /// The same, but only if it does not go short itself.
+    MakeRoom,
+    /// There may be something better in the room that is left.
+    Better,
+}
+
+/// A walk over vehicles that are planned anew, one after the other.
+struct Walk<'a> {
+    asked: &'a Asked<'a>,
+    terms: &'a Terms,
+    signals: &'a Signals,
+    settled: &'a mut Settled,
+    room: Room,
+    /// What limits add to the prices, by node.
+    added: Vec<Vec<f64>>,
+    /// Vehicles whose need is not met.
+    short: BTreeSet<usize>,
+    /// Changes since the walk was last sure of them: old plans and new.
+    undo: Vec<(usize, Taken, Taken)>,
+}
+
+/// Plans anew until no hard limit is exceeded, and finds room for vehicles
+/// that are short, by moving others if it must; not where the mix itself
+/// `is_forced` to leave need unmet. `duals` are its shadow prices.
+pub(crate) fn repair(
+    asked: &Asked<'_>,
+    terms: &Terms,
+    settled: &mut Settled,
+    signals: &Signals,
+    total: &Total,
+    (duals, is_forced): (&[f64], bool),
+) {
+    let added = added_by_node(asked, terms, duals);
+    let short = total.short.iter().map(|&position| position as usize).collect();
+    let room = Room::new(terms, total);
+    let mut walk = Walk { asked, terms, signals, settled, room, added, short, undo: Vec::new() };
+    let count = asked.stays.each.len();
+    if walk.room.is_exceeded() {
+        walk.visit(spread(count), Why::Beyond);
+    }
+    let short: Vec<usize> = walk.short.iter().copied().collect();
+    walk.visit(short.into_iter(), Why::Better);
+    if !is_forced {
+        let short: Vec<usize> = walk.short.iter().copied().take(SHORT_MAX).collect();
+        for position in short {
+            walk.make_room(position);
+        }
+    }
+}
+
+/// Lets vehicles use room that is left where it is cheaper. Soft limits count
+/// by their shadow prices, hard ones by their room.
+pub(crate) fn improve(
+    asked: &Asked<'_>,
+    terms: &Terms,
+    settled: &mut Settled,
+    signals: &Signals,
+    total: &Total,
+    duals: &[f64],
+) {
+    let mut soft = duals.to_vec();
+    for (term, duals) in terms.each.iter().zip(soft.chunks_mut(terms.slots().max(1))) {
+        if term.kind == Kind::Hard {
+            duals.fill(0.0);
+        }
+    }
+    let added = added_by_node(asked, terms, &soft);
+    let room = Room::new(terms, total);
+    let short = BTreeSet::new();
+    let mut walk = Walk { asked, terms, signals, settled, room, added, short, undo: Vec::new() };
+    let order = spread(asked.stays.each.len()).take(VISITS_MAX);
+    walk.visit(order, Why::Better);
+}
+
+/// Every position once, neighbours far apart.
+fn spread(count: usize) -> impl Iterator<Item = usize> {
+    let near = (count as f64 * 0.618) as usize;
+    let step = (near..=count).find(|&step| gcd(step, count) == 1).unwrap_or(1).max(1);
+    (0..count).map(move |at| (at as u128 * step as u128 % count.max(1) as u128) as usize)
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, order: impl Iterator<Item = usize>, why: Why) {
+        let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
+        for position in order {
+            if why != Why::Better && !self.room.is_exceeded() {
+                break;
+            }
+            self.plan_anew(position, why, &mut scratch, &mut taken);
+        }
+        self.undo.clear();
+    }
+
+    /// Plans one vehicle within the room that all others leave.
+    fn plan_anew(&mut self, position: usize, why: Why, scratch: &mut Scratch, taken: &mut Taken) {
+        let (asked, terms) = (self.asked, self.terms);
+        let stay = &asked.stays.each[position];
+        let group = self.plan(position, scratch, taken);
+        let mut free = self.room.on_path(terms, stay);
+        if why != Why::Better && taken.iter().all(|&(slot, _)| free[slot as usize] >= 0) {
+            return;
+        }
+        for &(slot, energy) in taken.iter() {
+            let free = &mut free[slot as usize];
+            *free = free.saturating_add(energy);
+        }
+        for free in &mut free {
+            *free = (*free).max(0);
+        }
+        let prices = asked.signal_of(stay, &self.added[stay.node as usize]).prices;
+        let mut anew = Taken::new();
+        let has_mix = why != Why::Better && self.settled.is_mixed[group];
+        if has_mix && stay.wishes == NO_WISHES && !stay.whole {
+            // A mix is worth keeping: only what is beyond moves elsewhere.
+            trim(asked, stay, taken, &mut free, &mut anew);
+        }
+        let rest = Stay { need: stay.need - energy_of(&anew), ..*stay };
+        within(asked, &rest, &prices, &free, scratch, |slot, energy| {
+            anew.push((slot as u32, energy));
+        });
+        merge(&mut anew);
+        let is_refused = match why {
+            Why::Beyond => false,
+            Why::MakeRoom => energy_of(&anew) < energy_of(taken),
+            Why::Better => !is_better(asked, stay, &prices, taken, &anew),
+        };
+        if !is_refused {
+            self.replace(position, taken.clone(), anew);
+        }
+    }
+
+    /// The plan that a vehicle has, and its group.
+    fn plan(&self, position: usize, scratch: &mut Scratch, taken: &mut Taken) -> usize {
+        let blocks = &self.asked.stays.blocks;
+        let group = blocks[blocks.partition_point(|block| block.stays.end <= position)].group;
+        let plans = Plans { asked: self.asked, settled: self.settled, signals: self.signals };
+        plans.plan(group, position, scratch, taken);
+        group
+    }
+
+    fn replace(&mut self, position: usize, old: Taken, new: Taken) {
+        let stay = &self.asked.stays.each[position];
+        self.room.take(self.terms, stay, &old, -1);
+        self.room.take(self.terms, stay, &new, 1);
+        if energy_of(&new) < stay.need {
+            self.short.insert(position);
+        } else {
+            self.short.remove(&position);
+        }
+        self.settled.anew.insert(position as u32, new.clone());
+        self.undo.push((position, old, new));
+    }
+
+    /// Gives a vehicle its need whether there is room or not, and moves others
+    /// that can be moved; if they cannot, all is left as it was.
+    fn make_room(&mut self, position: usize) {
+        let stay = self.asked.stays.each[position];
+        if stay.wishes != NO_WISHES || stay.whole {
+            return;
+        }
+        let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
+        self.plan(position, &mut scratch, &mut taken);
+        let mut free = vec![i64::MAX; self.terms.slots()];
+        let mut anew = Taken::new();
+        trim(self.asked, &stay, &taken, &mut free, &mut anew);
+        let prices = self.asked.signal_of(&stay, &self.added[stay.node as usize]).prices;
+        let rest = Stay { need: stay.need - energy_of(&anew), ..stay };
+        within(self.asked, &rest, &prices, &free, &mut scratch, |slot, energy| {
+            anew.push((slot as u32, energy));
+        });
+        merge(&mut anew);
+        self.replace(position, taken.clone(), anew);
+        let others = spread(self.asked.stays.each.len()).filter(|&other| other != position);
+        for other in others.take(MOVED_MAX) {
+            if !self.room.is_exceeded() {
+                break;
+            }
+            self.plan_anew(other, Why::MakeRoom, &mut scratch, &mut taken);
+        }
+        let changes = std::mem::take(&mut self.undo);
+        if self.room.is_exceeded() {
+            for (position, old, new) in changes.into_iter().rev() {
+                self.replace(position, new, old);
+            }
+            self.undo.clear();
+        }
+    }
+}
+
+fn energy_of(taken: &Taken) -> i64 {
+    taken.iter().map(|(_, energy)| energy).sum()
+}
+
+/// Keeps of a plan what there is room for, and leaves in `free` what is left
+/// of the room that the vehicle can use.
+fn trim(asked: &Asked<'_>, stay: &Stay, taken: &Taken, free: &mut [i64], kept: &mut Taken) {
+    for &(slot, energy) in taken {
+        let room = &mut free[slot as usize];
+        let part = energy.min(*room);
+        *room = (*room - part).min(stay.cap(asked.horizon(), slot as usize) - part);
+        if part > 0 {
+            kept.push((slot, part));
+        }
+    }
+}
+
+/// Whether a new plan is worth more than the old one.
+fn is_better(asked: &Asked<'_>, stay: &Stay, prices: &[f64], old: &Taken, new: &Taken) -> bool {
+    let value = |taken: &Taken| {
+        let bought: i64 = taken.iter().map(|(_, energy)| energy).sum();
+        let cost = taken.iter().map(|&(slot, energy)| prices[slot as usize] * as_kwh(energy));
+        let shed = asked.worth.total_kwh(stay.need - bought, stay.need, stay.priority);
+        cost.sum::<f64>() + shed
+    };
+    value(new) < value(old) - 1e-9
+}

@@ -1,0 +1,133 @@
+//! Plans of the vehicles of an area as columns.
+use crate::area::answer::Scratch;
+use crate::area::grains::as_kwh;
+use crate::area::outcome::at_once;
+use crate::area::problem::AreaProblem;
+use crate::area::settle::{Plans, Taken};
+use crate::area::stays::Stay;
+use crate::units::MICROS_PER_HOUR;
+
+/// Plans of a run of vehicles as columns, in the order of the rows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AreaRows {
+    /// Cost of the energy; NaN for a row that makes no sense.
+    pub cost: Vec<f64>,
+    /// Energy bought, in kWh.
+    pub energy_kwh: Vec<f64>,
+    /// Need that is not met, in kWh.
+    pub unmet_kwh: Vec<f64>,
+    /// Cost of the same energy at full power from arrival.
+    pub baseline_cost: Vec<f64>,
+    /// Baseline cost minus cost.
+    pub savings: Vec<f64>,
+    /// Row i has the intervals at `offsets[i]..offsets[i + 1]`.
+    pub offsets: Vec<i32>,
+    /// Starts of charging, in microseconds since 1970.
+    pub interval_start: Vec<i64>,
+    /// Ends of charging, in microseconds since 1970.
+    pub interval_end: Vec<i64>,
+    /// Power of charging, in kW.
+    pub interval_power_kw: Vec<f64>,
+}
+
+/// The rows of a run.
+pub(crate) fn write_run(
+    problem: &AreaProblem<'_>,
+    plans: &Plans<'_>,
+    position: &[u32],
+    unmet_kwh: &[f64],
+    rows: std::ops::Range<usize>,
+) -> AreaRows {
+    let mut made = AreaRows { offsets: vec![0], ..AreaRows::default() };
+    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
+    let stays = plans.asked.stays;
+    for row in rows {
+        if position[row] == u32::MAX {
+            made.push(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
+            continue;
+        }
+        let at = position[row] as usize;
+        let stay = &stays.each[at];
+        let block = &stays.blocks[stays.blocks.partition_point(|block| block.stays.end <= at)];
+        plans.plan(block.group, at, &mut scratch, &mut taken);
+        let mut bought = 0;
+        let mut cost = 0.0;
+        for &(slot, energy) in &taken {
+            bought += energy;
+            cost += plans.asked.own_price(stay.curve, slot as usize) * as_kwh(energy);
+        }
+        let mut baseline = 0.0;
+        at_once(plans.asked, stay, bought, |slot, energy| {
+            baseline += plans.asked.own_price(stay.curve, slot) * as_kwh(energy);
+        });
+        made.add_intervals(problem, stay, row, &taken, plans);
+        made.push(cost, as_kwh(bought), unmet_kwh[row], baseline);
+    }
+    made
+}
+
+impl AreaRows {
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.cost.len()
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cost.is_empty()
+    }
+
+    fn push(&mut self, cost: f64, energy_kwh: f64, unmet_kwh: f64, baseline_cost: f64) {
+        self.cost.push(cost);
+        self.energy_kwh.push(energy_kwh);
+        self.unmet_kwh.push(unmet_kwh);
+        self.baseline_cost.push(baseline_cost);
+        self.savings.push(baseline_cost - cost);
+        self.offsets.push(self.interval_start.len() as i32);
+    }
+
+    fn add_intervals(
+        &mut self,
+        problem: &AreaProblem<'_>,
+        stay: &Stay,
+        row: usize,
+        taken: &Taken,
+        plans: &Plans<'_>,
+    ) {
+        let horizon = plans.asked.horizon();
+        let fleet = &problem.vehicles.fleet;
+        let (arrival, departure) = (fleet.arrival[row], fleet.departure[row]);
+        let power_max = fleet.power_max_kw[row];
+        let first = self.interval_start.len();
+        for &(slot, energy) in taken {
+            let slot = slot as usize;
+            let start = horizon.starts()[slot].max(arrival);
+            let full_end = horizon.ends()[slot].min(departure);
+            let is_full = energy >= stay.cap(horizon, slot);
+            let micros = as_kwh(energy) / power_max * MICROS_PER_HOUR;
+            let (end, power) = if is_full {
+                (full_end, power_max)
+            } else if stay.whole {
+                ((start + micros.round() as i64).min(full_end), power_max)
+            } else {
+                (full_end, as_kwh(energy) * MICROS_PER_HOUR / (full_end - start) as f64)
+            };
+            if end <= start {
+                continue;
+            }
+            let last = self.interval_start.len();
+            let touches = last > first
+                && self.interval_end[last - 1] == start
+                && self.interval_power_kw[last - 1].total_cmp(&power).is_eq();
+            if touches {
+                self.interval_end[last - 1] = end;
+            } else {
+                self.interval_start.push(start);
+                self.interval_end.push(end);
+                self.interval_power_kw.push(power);
+            }
+        }
+    }
+}

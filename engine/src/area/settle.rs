@@ -1,0 +1,310 @@
+//! From a mix of answers to one plan for every vehicle.
+//!
+//! A mix of ten answers would be a chopped plan. So each vehicle of a group
+//! gets one of the answers of its group, in proportion to the mix and spread
+//! evenly over like vehicles; what that leaves beyond a limit is planned anew
+//! within the room that is left. A group of one vehicle has the mix itself,
+//! unless the vehicle only takes whole answers.
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use crate::area::answer::{Asked, Scratch, answer_one};
+use crate::area::grains::as_kwh;
+use crate::area::master::{Mix, Reply};
+use crate::area::rounds::added_by_node;
+use crate::area::signal::Signal;
+use crate::area::stays::{Block, Stay};
+use crate::area::terms::Terms;
+
+/// Weights below this are rounding of the solver.
+const WEIGHT_MIN: f64 = 1e-9;
+
+/// Step of the spread: consecutive multiples fall evenly into the unit interval.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// Energy bought by slot, in time order.
+pub(crate) type Taken = Vec<(u32, i64)>;
+
+/// Rounds that a group draws from, with weights that add up to 1.
+pub(crate) type Shares = Vec<(usize, f64)>;
+
+/// Which plan each vehicle has.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settled {
+    /// Rounds and weights of each group.
+    pub(crate) shares: Vec<Shares>,
+    /// Whether a group has the mix itself.
+    pub(crate) is_mixed: Vec<bool>,
+    /// Vehicles planned anew, by their position in the order of the stays.
+    pub(crate) anew: BTreeMap<u32, Taken>,
+}
+
+/// Signals of every class of vehicles and round that plans are made from.
+pub(crate) struct Signals {
+    keys: Vec<(u32, u32, usize)>,
+    made: Vec<Signal>,
+    /// For each round what limits add, by node.
+    pub(crate) added: BTreeMap<usize, Vec<Vec<f64>>>,
+}
+
+impl Signals {
+    pub(crate) fn new(
+        asked: &Asked<'_>,
+        terms: &Terms,
+        settled: &Settled,
+        prices: &[Vec<f64>],
+    ) -> Self {
+        let mut rounds: Vec<usize> =
+            settled.shares.iter().flatten().map(|&(round, _)| round).collect();
+        rounds.sort_unstable();
+        rounds.dedup();
+        let added: BTreeMap<usize, Vec<Vec<f64>>> = rounds
+            .iter()
+            .map(|&round| (round, added_by_node(asked, terms, &prices[round])))
+            .collect();
+        let mut wanted: Vec<((u32, u32, usize), &Block)> = Vec::new();
+        for block in &asked.stays.blocks {
+            let Some(curve) = block.curve else { continue };
+            for &(round, _) in &settled.shares[block.group] {
+                wanted.push(((block.node, curve, round), block));
+            }
+        }
+        wanted.sort_by_key(|(key, block)| (*key, std::cmp::Reverse(block.stays.len())));
+        wanted.dedup_by_key(|(key, _)| *key);
+        let build = |((node, _, round), block): &((u32, u32, usize), &Block)| {
+            asked.signal(block, &added[round][*node as usize])
+        };
+        let made = wanted.par_iter().map(build).collect();
+        let keys = wanted.into_iter().map(|(key, _)| key).collect();
+        Self { keys, made, added }
+    }
+
+    /// The signal of a vehicle in a round.
+    fn get(&self, asked: &Asked<'_>, stay: &Stay, round: usize) -> Cow<'_, Signal> {
+        if let Ok(at) = self.keys.binary_search(&(stay.node, stay.curve, round)) {
+            return Cow::Borrowed(&self.made[at]);
+        }
+        Cow::Owned(asked.signal_of(stay, &self.added[&round][stay.node as usize]))
+    }
+}
+
+impl Settled {
+    /// Gives every vehicle its part of a mix.
+    pub(crate) fn new(asked: &Asked<'_>, replies: &[Reply], mix: &Mix, whole_only: bool) -> Self {
+        let groups = asked.stays.groups;
+        let mut shares: Vec<Shares> = vec![Vec::new(); groups];
+        for (reply, &weight) in replies.iter().zip(&mix.weights) {
+            if weight > WEIGHT_MIN {
+                shares[reply.group].push((reply.round, weight));
+            }
+        }
+        for shares in &mut shares {
+            let sum: f64 = shares.iter().map(|(_, weight)| weight).sum();
+            for (_, weight) in shares {
+                *weight /= sum;
+            }
+        }
+        let mut vehicles = vec![0; groups];
+        for block in &asked.stays.blocks {
+            vehicles[block.group] += block.stays.len();
+        }
+        let is_mixed = vehicles.iter().zip(&shares);
+        let is_mixed =
+            is_mixed.map(|(&count, shares)| shares.len() > 1 && (count == 1 || !whole_only));
+        let is_mixed = is_mixed.collect();
+        Self { shares, is_mixed, anew: BTreeMap::new() }
+    }
+
+    /// The round whose answer a vehicle has.
+    fn round_of(&self, group: usize, position: usize) -> usize {
+        let shares = &self.shares[group];
+        let mut rest = ((position as f64 + 0.5) * GOLDEN).fract();
+        for &(round, weight) in shares {
+            if rest < weight {
+                return round;
+            }
+            rest -= weight;
+        }
+        shares.last().map_or(0, |&(round, _)| round)
+    }
+}
+
+/// Makes plans of vehicles again from the rounds they are drawn from.
+pub(crate) struct Plans<'a> {
+    pub(crate) asked: &'a Asked<'a>,
+    pub(crate) settled: &'a Settled,
+    pub(crate) signals: &'a Signals,
+}
+
+struct OnePlan<'a> {
+    plans: &'a Plans<'a>,
+    stay: &'a Stay,
+    round: usize,
+    scratch: &'a mut Scratch,
+    taken: &'a mut Taken,
+}
+
+impl WithSimd for OnePlan<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { plans, stay, round, scratch, taken } = self;
+        let signal = plans.signals.get(plans.asked, stay, round);
+        answer_one(simd, plans.asked, stay, &signal, scratch, |slot, energy| {
+            if energy > 0 {
+                taken.push((slot as u32, energy));
+            }
+        });
+    }
+}
+
+impl Plans<'_> {
+    /// The plan of the vehicle at a position of a group, by slot.
+    pub(crate) fn plan(
+        &self,
+        group: usize,
+        position: usize,
+        scratch: &mut Scratch,
+        taken: &mut Taken,
+    ) {
+        taken.clear();
+        if let Some(anew) = self.settled.anew.get(&(position as u32)) {
+            taken.extend_from_slice(anew);
+            return;
+        }
+        let stay = &self.asked.stays.each[position];
+        if self.settled.is_mixed[group] && !stay.whole {
+            self.mixed(group, stay, scratch, taken);
+            return;
+        }
+        let round = self.settled.round_of(group, position);
+        self.answer(stay, round, scratch, taken);
+    }
+
+    fn answer(&self, stay: &Stay, round: usize, scratch: &mut Scratch, taken: &mut Taken) {
+        Arch::new().dispatch(OnePlan { plans: self, stay, round, scratch, taken });
+        merge(taken);
+    }
+
+    /// The mean of several answers, in whole grains that add up.
+    fn mixed(&self, group: usize, stay: &Stay, scratch: &mut Scratch, taken: &mut Taken) {
+        let count = (stay.last - stay.first) as usize;
+        let mut mean = vec![0.0; count];
+        let mut most = vec![0i64; count];
+        let mut wanted = 0.0;
+        for &(round, weight) in &self.settled.shares[group] {
+            taken.clear();
+            self.answer(stay, round, scratch, taken);
+            for &(slot, energy) in taken.iter() {
+                let at = (slot - stay.first) as usize;
+                mean[at] += weight * energy as f64;
+                most[at] = most[at].max(energy);
+                wanted += weight * energy as f64;
+            }
+        }
+        let mut energies: Vec<i64> = mean.iter().map(|&energy| energy.floor() as i64).collect();
+        let mut left = (wanted.round() as i64).min(stay.need) - energies.iter().sum::<i64>();
+        while left > 0 {
+            let before = left;
+            for (energy, &most) in energies.iter_mut().zip(&most) {
+                if left > 0 && *energy < most {
+                    *energy += 1;
+                    left -= 1;
+                }
+            }
+            if left == before {
+                break;
+            }
+        }
+        taken.clear();
+        let slots = energies.iter().zip(stay.first..).filter(|(energy, _)| **energy > 0);
+        taken.extend(slots.map(|(&energy, slot)| (slot, energy)));
+    }
+}
+
+/// Puts energies in time order, one per slot.
+pub(crate) fn merge(taken: &mut Taken) {
+    taken.sort_unstable();
+    taken.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        if is_same {
+            kept.1 += next.1;
+        }
+        is_same
+    });
+}
+
+/// What all plans add up to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Total {
+    /// Load of each limited node by slot, in grains; empty for other nodes.
+    pub(crate) loads: Vec<Vec<i64>>,
+    /// Load of all vehicles.
+    pub(crate) load: Vec<i64>,
+    /// Cost of the energy at the vehicles' own prices.
+    pub(crate) cost: f64,
+    /// Need that is not met.
+    pub(crate) shed: i64,
+    /// What that need is worth.
+    pub(crate) shed_worth: f64,
+    /// Vehicles whose need is not met.
+    pub(crate) short: Vec<u32>,
+}
+
+/// Adds up all plans.
+pub(crate) fn add_up(plans: &Plans<'_>, terms: &Terms) -> Total {
+    let blocks = &plans.asked.stays.blocks;
+    let sums: Vec<_> = blocks.par_iter().map(|block| add_block(plans, block)).collect();
+    let slots = terms.slots();
+    let limited = |terms: &Vec<usize>| if terms.is_empty() { Vec::new() } else { vec![0; slots] };
+    let mut total = Total {
+        loads: terms.by_node.iter().map(limited).collect(),
+        load: vec![0; slots],
+        ..Total::default()
+    };
+    for (block, sum) in blocks.iter().zip(sums) {
+        let load = sum.load;
+        total.cost += sum.cost;
+        total.shed += sum.shed;
+        total.shed_worth += sum.shed_worth;
+        total.short.extend(sum.short);
+        total.load.iter_mut().zip(&load).for_each(|(sum, load)| *sum += load);
+        for &node in &terms.paths[block.node as usize] {
+            let sums = total.loads[node as usize].iter_mut();
+            sums.zip(&load).for_each(|(sum, load)| *sum += load);
+        }
+    }
+    total
+}
+
+fn add_block(plans: &Plans<'_>, block: &Block) -> Total {
+    let mut sum = Total { load: vec![0i64; plans.asked.horizon().len()], ..Total::default() };
+    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
+    for position in block.stays.clone() {
+        plans.plan(block.group, position, &mut scratch, &mut taken);
+        let stay = &plans.asked.stays.each[position];
+        let mut bought = 0;
+        for &(slot, energy) in &taken {
+            sum.load[slot as usize] += energy;
+            bought += energy;
+            if block.curve.is_none() {
+                sum.cost += plans.asked.own_price(stay.curve, slot as usize) * as_kwh(energy);
+            }
+        }
+        if bought < stay.need {
+            let shed = stay.need - bought;
+            sum.shed += shed;
+            sum.shed_worth += plans.asked.worth.total_kwh(shed, stay.need, stay.priority);
+            sum.short.push(position as u32);
+        }
+    }
+    if let Some(curve) = block.curve {
+        let used = sum.load.iter().enumerate().filter(|(_, energy)| **energy != 0);
+        sum.cost = used.map(|(slot, &e)| plans.asked.own_price(curve, slot) * as_kwh(e)).sum();
+    }
+    sum
+}

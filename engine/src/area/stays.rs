@@ -1,0 +1,382 @@
+//! The vehicles of an area, made ready to be asked many times.
+//!
+//! Energy becomes whole grains, stays become runs of slots, and like vehicles
+//! come to stand side by side: by node, by departure, by arrival. The order
+//! depends on the vehicles alone, so everything after it does too.
+use rayon::prelude::*;
+
+use crate::area::fleet::{Curves, RowError, Vehicle};
+use crate::area::grains::{GRAINS_PER_KWH, as_kwh, grains};
+use crate::area::problem::AreaProblem;
+use crate::plan::choice::Window;
+use crate::time::horizon::Horizon;
+use crate::units::MICROS_PER_HOUR;
+
+/// Vehicles answered in one piece of work.
+pub(crate) const BLOCK: usize = 4_096;
+
+/// Nodes that are groups of their own, at most.
+const NODES_MAX: usize = 192;
+
+/// Stands for a vehicle without targets before its departure.
+pub(crate) const NO_WISHES: u32 = u32::MAX;
+
+/// One vehicle, ready to be asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stay {
+    /// First slot of the stay.
+    pub(crate) first: u32,
+    /// First slot after it.
+    pub(crate) last: u32,
+    /// Row of the fleet.
+    pub(crate) row: u32,
+    /// Its node.
+    pub(crate) node: u32,
+    /// Row of the price table.
+    pub(crate) curve: u32,
+    /// Position among the wishes, or [`NO_WISHES`].
+    pub(crate) wishes: u32,
+    /// Energy that can be bought within the stay if no limit binds.
+    pub(crate) need: i64,
+    /// Energy of the first slot at full power.
+    pub(crate) first_cap: i64,
+    /// Energy of the last slot at full power.
+    pub(crate) last_cap: i64,
+    /// Energy of a whole slot, where all slots have one length.
+    pub(crate) cap: i64,
+    /// Grains in a microsecond.
+    pub(crate) rate: f64,
+    /// What its share of a shortage is weighed with; the largest is 1.
+    pub(crate) priority: f32,
+    /// Whether it only ever gets a whole answer.
+    pub(crate) whole: bool,
+}
+
+impl Stay {
+    /// Energy that a slot of the stay holds at full power.
+    #[inline(always)]
+    pub(crate) fn cap(&self, horizon: &Horizon, slot: usize) -> i64 {
+        if slot == self.first as usize {
+            self.first_cap
+        } else if slot + 1 == self.last as usize {
+            self.last_cap
+        } else if horizon.step().is_some() {
+            self.cap
+        } else {
+            (self.rate * horizon.lengths()[slot]).round() as i64
+        }
+    }
+}
+
+/// A part of a slot before or after a deadline inside it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    pub(crate) slot: u32,
+    /// The first deadline that it is in time for.
+    pub(crate) stage: u32,
+    pub(crate) cap: i64,
+}
+
+/// Wishes of a vehicle before its departure, reserve included.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wishes {
+    /// Energy by each deadline, counted from arrival, in order; the last is the need.
+    pub(crate) needs: Vec<i64>,
+    /// The stay cut at the deadlines, in time order.
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A run of vehicles that share a node.
+#[derive(Debug, Clone)]
+pub(crate) struct Block {
+    /// Positions in the order of the stays.
+    pub(crate) stays: std::ops::Range<usize>,
+    pub(crate) node: u32,
+    /// The price curve of all of them, if it is one.
+    pub(crate) curve: Option<u32>,
+    /// The group that the block belongs to.
+    pub(crate) group: usize,
+}
+
+/// All vehicles of an area that can be planned.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stays {
+    pub(crate) each: Vec<Stay>,
+    pub(crate) wishes: Vec<Wishes>,
+    pub(crate) blocks: Vec<Block>,
+    /// Number of groups; a group is a run of blocks.
+    pub(crate) groups: usize,
+    /// Rows that make no sense.
+    pub(crate) errors: Vec<(usize, RowError)>,
+    /// Energy that a stay is too short for, by row, in kWh.
+    pub(crate) beyond_kwh: Vec<(u32, f64)>,
+}
+
+/// What becomes of one row.
+enum Made {
+    Stay(Stay, Option<Wishes>, f64),
+    Error(RowError),
+}
+
+impl Stays {
+    /// Prepares the vehicles of an area, split in at most `groups_max` groups.
+    pub(crate) fn new(problem: &AreaProblem<'_>, groups_max: usize) -> Self {
+        let rows = problem.vehicles.fleet.len();
+        let made: Vec<Made> =
+            (0..rows).into_par_iter().with_min_len(1024).map(|row| make(problem, row)).collect();
+        let mut all = Self::default();
+        for (row, made) in made.into_iter().enumerate() {
+            match made {
+                Made::Error(error) => all.errors.push((row, error)),
+                Made::Stay(mut stay, wishes, beyond) => {
+                    if let Some(wishes) = wishes {
+                        stay.wishes = all.wishes.len() as u32;
+                        all.wishes.push(wishes);
+                    }
+                    if beyond > 0.0 {
+                        all.beyond_kwh.push((row as u32, beyond));
+                    }
+                    all.each.push(stay);
+                }
+            }
+        }
+        let most = all.each.iter().map(|stay| stay.priority).fold(f32::MIN_POSITIVE, f32::max);
+        all.each.iter_mut().for_each(|stay| stay.priority /= most);
+        let by_curve = shares_curves(problem, rows);
+        all.each.par_sort_unstable_by_key(|stay| {
+            let curve = if by_curve { stay.curve } else { 0 };
+            let when = (stay.last, stay.first, stay.cap, stay.need);
+            (stay.node, curve, stay.whole, when, stay.row)
+        });
+        all.cut(by_curve, groups_max);
+        all
+    }
+
+    /// Cuts the order into groups, and these into blocks.
+    fn cut(&mut self, by_curve: bool, groups_max: usize) {
+        let ends = self.group_ends(groups_max);
+        self.groups = ends.len();
+        let mut start = 0;
+        for (group, end) in ends.into_iter().enumerate() {
+            while start < end {
+                let first = &self.each[start];
+                let like = |stay: &Stay| {
+                    stay.node == first.node && (!by_curve || stay.curve == first.curve)
+                };
+                let most = (start + BLOCK).min(end);
+                let same = self.each[start..most].iter().take_while(|stay| like(stay)).count();
+                let curve = by_curve.then_some(first.curve);
+                let stays = start..start + same;
+                self.blocks.push(Block { stays, node: first.node, curve, group });
+                start += same;
+            }
+        }
+    }
+
+    /// Where groups end. Limits of a node are best met by a mix of its own, so
+    /// each node is a group or several, unless there are very many.
+    fn group_ends(&self, groups_max: usize) -> Vec<usize> {
+        let count = self.each.len();
+        let even = |from: usize, to: usize, parts: usize| {
+            (1..=parts).map(move |part| from + part * (to - from) / parts)
+        };
+        if count == 0 {
+            return vec![0];
+        }
+        let nodes: Vec<usize> =
+            self.each.chunk_by(|a, b| a.node == b.node).map(<[Stay]>::len).collect();
+        if nodes.len() > NODES_MAX || count <= groups_max {
+            return even(0, count, groups_max.max(NODES_MAX).min(count)).collect();
+        }
+        let mut ends = Vec::new();
+        let mut start = 0;
+        for length in nodes {
+            let parts = (groups_max * length / count).clamp(1, length);
+            ends.extend(even(start, start + length, parts));
+            start += length;
+        }
+        ends
+    }
+
+    /// Some of the stays, spread evenly, in the same order.
+    pub(crate) fn sample(&self, count: usize, groups_max: usize, by_curve: bool) -> Self {
+        let all = self.each.len();
+        let stays = (0..count).map(|at| self.each[at * all / count]).collect();
+        let mut sample = Self { each: stays, wishes: self.wishes.clone(), ..Self::default() };
+        sample.cut(by_curve, groups_max);
+        sample
+    }
+
+    /// The same vehicles with other needs, in the order of the stays.
+    pub(crate) fn with_needs(&self, needs: &[i64]) -> Self {
+        let mut stays = self.clone();
+        for (stay, &need) in stays.each.iter_mut().zip(needs) {
+            stay.need = need;
+            if let Some(wishes) = stays.wishes.get_mut(stay.wishes as usize) {
+                wishes.needs.iter_mut().for_each(|wish| *wish = (*wish).min(need));
+            }
+        }
+        stays
+    }
+
+    /// Energy needed by all, in kWh.
+    pub(crate) fn need_kwh(&self) -> f64 {
+        as_kwh(self.each.iter().map(|stay| stay.need).sum())
+    }
+}
+
+/// Whether vehicles are many on each curve, so that its price order pays.
+pub(crate) fn shares_curves(problem: &AreaProblem<'_>, rows: usize) -> bool {
+    match problem.curves {
+        Curves::Shared(_) => true,
+        Curves::PerVehicle(table) => table.len() * 64 <= rows,
+    }
+}
+
+fn make(problem: &AreaProblem<'_>, row: usize) -> Made {
+    let fleet = &problem.vehicles.fleet;
+    let vehicle = match fleet.vehicle(row) {
+        Ok(vehicle) => vehicle,
+        Err(error) => return Made::Error(error),
+    };
+    let curve = match problem.curves {
+        Curves::Shared(_) => 0,
+        Curves::PerVehicle(table) => {
+            let curve = fleet.curve.map_or(row, |curve| curve[row] as usize);
+            if curve >= table.len() {
+                return Made::Error(RowError::UnknownPrice);
+            }
+            curve
+        }
+    };
+    let horizon = problem.curves.horizon();
+    let window = Window::new(horizon, vehicle.arrival, vehicle.departure);
+    let number = |column: Option<&[f64]>, none: f64| {
+        column.map(|column| column[row]).filter(|value| value.is_finite()).unwrap_or(none)
+    };
+    let rate = vehicle.power_max.as_kw() * GRAINS_PER_KWH / MICROS_PER_HOUR;
+    let priority = number(problem.vehicles.priority, 1.0);
+    let mut stay = Stay {
+        first: window.first as u32,
+        last: window.last as u32,
+        row: row as u32,
+        node: problem.vehicles.node.map_or(0, |node| node[row]),
+        curve: curve as u32,
+        wishes: NO_WISHES,
+        need: 0,
+        first_cap: 0,
+        last_cap: 0,
+        cap: horizon.step().map_or(0, |step| (rate * step as f64).round() as i64),
+        rate,
+        priority: if priority > 0.0 { priority as f32 } else { 1.0 },
+        whole: number(problem.vehicles.power_min_kw, 0.0) > 0.0,
+    };
+    let usable = |slot: usize| (rate * window.usable(horizon, slot) as f64).round() as i64;
+    if window.len() > 0 {
+        stay.first_cap = usable(window.first);
+        stay.last_cap = usable(window.last - 1);
+    }
+    let prices = problem.curves.prices(curve);
+    let caps = (window.first..window.last).filter(|&slot| !prices[slot].is_nan());
+    let capacity: i64 = caps.map(|slot| stay.cap(horizon, slot)).sum();
+    let mut wanted = vehicle.energy.max(vehicle.reserve).as_kwh();
+    if fleet.has_targets(row) {
+        match fleet.targets(row, &vehicle) {
+            Ok(targets) => {
+                wanted = targets.iter().fold(wanted, |most, t| most.max(t.energy.as_kwh()));
+            }
+            Err(error) => return Made::Error(error),
+        }
+    }
+    stay.need = grains(wanted.min(as_kwh(capacity) + 1.0)).min(capacity);
+    let beyond = (wanted - as_kwh(stay.need)).max(0.0);
+    let beyond = if beyond * GRAINS_PER_KWH > 1.0 { beyond } else { 0.0 };
+    match wishes(problem, row, &vehicle, &stay, window) {
+        Ok(wishes) => {
+            if let Some(&need) = wishes.as_ref().and_then(|wishes| wishes.needs.last()) {
+                stay.need = need;
+            }
+            Made::Stay(stay, wishes, beyond)
+        }
+        Err(error) => Made::Error(error),
+    }
+}
+
+/// The wishes of a row before departure, if it has any.
+fn wishes(
+    problem: &AreaProblem<'_>,
+    row: usize,
+    vehicle: &Vehicle,
+    stay: &Stay,
+    window: Window,
+) -> Result<Option<Wishes>, RowError> {
+    let fleet = &problem.vehicles.fleet;
+    let reserve = grains(vehicle.reserve.as_kwh().min(as_kwh(stay.need))).min(stay.need);
+    if !fleet.has_targets(row) && reserve <= 0 {
+        return Ok(None);
+    }
+    let horizon = problem.curves.horizon();
+    let prices = problem.curves.prices(stay.curve as usize);
+    let mut wanted: Vec<(i64, i64)> = Vec::new();
+    for target in fleet.targets(row, vehicle)? {
+        let by = target.by.map_or(vehicle.departure, |by| by.timestamp_micros());
+        let by = by.clamp(vehicle.arrival, vehicle.departure);
+        wanted.push((by, grains(target.energy.as_kwh().min(as_kwh(stay.need) + 1.0))));
+    }
+    if reserve > 0 {
+        // At once means: by the time at which full power from arrival is there.
+        let mut left = reserve;
+        let mut by = vehicle.arrival;
+        for slot in (window.first..window.last).filter(|&slot| !prices[slot].is_nan()) {
+            if left <= 0 {
+                break;
+            }
+            let start = horizon.starts()[slot].max(window.from);
+            let end = horizon.ends()[slot].min(window.to);
+            by = (start + (left as f64 / stay.rate).ceil() as i64).min(end);
+            left -= stay.cap(horizon, slot);
+        }
+        wanted.push((by, reserve));
+    }
+    wanted.sort_unstable();
+    Ok(Some(cut_at(horizon, prices, stay, window, &wanted)))
+}
+
+/// Cuts a stay at its deadlines; what cannot be had by one is not wished for.
+fn cut_at(
+    horizon: &Horizon,
+    prices: &[f64],
+    stay: &Stay,
+    window: Window,
+    wanted: &[(i64, i64)],
+) -> Wishes {
+    let mut made = Wishes::default();
+    let mut room = 0;
+    let mut slot = window.first;
+    let mut from = window.from;
+    for (stage, &(by, energy)) in wanted.iter().enumerate() {
+        while slot < window.last && from < by {
+            let start = horizon.starts()[slot].max(from);
+            let end = horizon.ends()[slot].min(window.to);
+            let until = end.min(by);
+            if !prices[slot].is_nan() && until > start {
+                let whole = window.usable(horizon, slot) == until - start;
+                let part = (stay.rate * (until - start) as f64).round() as i64;
+                let cap = if whole { stay.cap(horizon, slot) } else { part };
+                made.pieces.push(Piece { slot: slot as u32, stage: stage as u32, cap });
+                room += cap;
+            }
+            from = until.max(start);
+            if until == end {
+                slot += 1;
+            } else {
+                break;
+            }
+        }
+        let least = made.needs.last().copied().unwrap_or(0);
+        made.needs.push(energy.min(room).min(stay.need).max(least));
+    }
+    let last = wanted.len() as u32 - 1;
+    debug_assert!(made.pieces.iter().all(|piece| piece.stage <= last), "stages are deadlines");
+    made
+}

@@ -1,0 +1,118 @@
+//! A linear programme that grows while it is solved again and again.
+//!
+//! Column generation solves a programme, adds variables and constraints to
+//! it, and solves it once more, many times over. Here the solver is kept
+//! between solutions, and each starts from the basis of the one before.
+use std::ops::RangeInclusive;
+
+use highs::{Col, HighsModelStatus, Model, RowProblem, Sense};
+
+use crate::lp::{Column, LpError, Solution};
+
+/// A programme to minimise that keeps its last basis. Same steps, same bytes.
+#[derive(Debug)]
+pub struct WarmProgram {
+    /// Absent only after the solver refused a step.
+    model: Option<Model>,
+    columns: Vec<Col>,
+    rows: Vec<highs::Row>,
+}
+
+impl WarmProgram {
+    /// A programme without variables or constraints.
+    ///
+    /// # Errors
+    /// The solver cannot be started.
+    pub fn new() -> Result<Self, LpError> {
+        let mut model =
+            RowProblem::default().try_optimise(Sense::Minimise).map_err(|_| LpError::Stopped)?;
+        model.make_quiet();
+        model.set_option("threads", 1);
+        model.set_option("parallel", "off");
+        model.set_option("random_seed", 0);
+        // Presolve would throw the basis away.
+        model.set_option("presolve", "off");
+        Ok(Self { model: Some(model), columns: Vec::new(), rows: Vec::new() })
+    }
+
+    /// Adds a constraint over the variables that are there, and tells its position.
+    ///
+    /// # Errors
+    /// The solver refuses a number.
+    pub fn add_row(
+        &mut self,
+        bounds: RangeInclusive<f64>,
+        terms: impl IntoIterator<Item = (usize, f64)>,
+    ) -> Result<usize, LpError> {
+        let model = self.model.as_mut().ok_or(LpError::Stopped)?;
+        let columns = &self.columns;
+        let terms = terms.into_iter().map(|(column, weight)| (columns[column], weight));
+        let bad = LpError::BadRow { row: self.rows.len() };
+        self.rows.push(model.try_add_row(bounds, terms).map_err(|_| bad)?);
+        Ok(self.rows.len() - 1)
+    }
+
+    /// Adds a variable with its weights in the constraints that are there.
+    ///
+    /// # Errors
+    /// The solver refuses a number.
+    pub fn add_column(
+        &mut self,
+        column: Column,
+        terms: impl IntoIterator<Item = (usize, f64)>,
+    ) -> Result<usize, LpError> {
+        let model = self.model.as_mut().ok_or(LpError::Stopped)?;
+        let rows = &self.rows;
+        let terms = terms.into_iter().map(|(row, weight)| (rows[row], weight));
+        let bounds = column.lower..=column.upper;
+        let bad = LpError::BadColumn { column: self.columns.len() };
+        self.columns.push(model.try_add_column(column.cost, bounds, terms).map_err(|_| bad)?);
+        Ok(self.columns.len() - 1)
+    }
+
+    /// Changes the cost of a variable.
+    pub fn change_cost(&mut self, column: usize, cost: f64) {
+        if let Some(model) = self.model.as_mut() {
+            model.change_column_cost(self.columns[column], cost);
+        }
+    }
+
+    /// Solves the programme from where the last solution ended.
+    ///
+    /// # Errors
+    /// It has no solution or no least cost, or the solver gave up.
+    ///
+    /// # Example
+    ///
+    /// 6 kWh at 5 each; then a cheaper way at 3 for at most 4 kWh turns up.
+    ///
+    /// ```
+    /// use slackwater_engine::lp::{Column, warm::WarmProgram};
+    /// let mut programme = WarmProgram::new()?;
+    /// let wanted = programme.add_row(6.0..=f64::INFINITY, [])?;
+    /// let dear = Column { cost: 5.0, lower: 0.0, upper: f64::INFINITY };
+    /// programme.add_column(dear, [(wanted, 1.0)])?;
+    /// assert_eq!(programme.minimise()?.cost, 30.0);
+    /// let cheap = Column { cost: 3.0, lower: 0.0, upper: 4.0 };
+    /// programme.add_column(cheap, [(wanted, 1.0)])?;
+    /// let solution = programme.minimise()?;
+    /// assert_eq!((solution.cost, solution.values), (22.0, vec![2.0, 4.0]));
+    /// # Ok::<(), slackwater_engine::lp::LpError>(())
+    /// ```
+    pub fn minimise(&mut self) -> Result<Solution, LpError> {
+        let model = self.model.take().ok_or(LpError::Stopped)?;
+        let solved = model.try_solve().map_err(|_| LpError::Stopped)?;
+        let outcome = match solved.status() {
+            HighsModelStatus::Optimal | HighsModelStatus::ModelEmpty => Ok(()),
+            HighsModelStatus::Infeasible => Err(LpError::Infeasible),
+            HighsModelStatus::Unbounded => Err(LpError::Unbounded),
+            _ => Err(LpError::Stopped),
+        };
+        let solution = solved.get_solution();
+        let cost = solved.objective_value();
+        self.model = Some(solved.into());
+        outcome?;
+        let (values, duals) = (solution.columns().to_vec(), solution.dual_rows().to_vec());
+        Ok(Solution { cost, values, duals })
+    }
+}
