@@ -96,8 +96,8 @@ enum NeedColumns {
 }
 
 /// The columns of one batch of vehicles.
-struct Vehicles {
-    id: ArrayRef,
+pub(crate) struct Vehicles {
+    pub(crate) id: ArrayRef,
     arrival: Times,
     departure: Times,
     needs: NeedColumns,
@@ -110,10 +110,15 @@ struct Vehicles {
 }
 
 impl Vehicles {
-    fn new(batch: &RecordBatch, curves: Option<&PriceCurves>) -> Result<Self, Refused> {
+    pub(crate) fn new(
+        batch: &RecordBatch,
+        curves: Option<&PriceCurves>,
+        (function, honoured): (&str, &[&str]),
+    ) -> Result<Self, Refused> {
         let columns = Columns::new(batch);
-        if let Some(name) = NOT_HERE.iter().find(|name| columns.find(name).is_some()) {
-            let text = format!("column {name:?} is not something plan_batch can honour; drop it");
+        let not_here = NOT_HERE.iter().filter(|name| !honoured.contains(name));
+        if let Some(name) = not_here.into_iter().find(|name| columns.find(name).is_some()) {
+            let text = format!("column {name:?} is not something {function} can honour; drop it");
             return Err(Refused::Input(text));
         }
         let needs = if columns.find("energy_kwh").is_some() {
@@ -147,7 +152,7 @@ impl Vehicles {
         })
     }
 
-    fn fleet(&self) -> Fleet<'_> {
+    pub(crate) fn fleet(&self) -> Fleet<'_> {
         let needs = match &self.needs {
             NeedColumns::Energy(energy) => Needs::Energy { energy_kwh: energy.values() },
             NeedColumns::Soc { soc, target, capacity } => Needs::Soc {
@@ -317,7 +322,7 @@ fn plan_all(
     let mut answered = Vec::new();
     let mut schema = answer_schema(&DataType::Utf8, currency);
     for batch in vehicles {
-        let columns = Vehicles::new(&batch, named)?;
+        let columns = Vehicles::new(&batch, named, ("plan_batch", &[]))?;
         drop(batch);
         schema = answer_schema(columns.id.data_type(), currency);
         let mut first = 0;

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use slackwater_engine::device::action_log::LogError;
 use slackwater_engine::device::hvac::ModeError;
 use slackwater_engine::device::override_log::OverrideLogError;
+use slackwater_engine::area::problem::AreaError;
 use slackwater_engine::import::civil_series::CivilSeriesError;
 use slackwater_engine::import::driving_error::DrivingError;
 use slackwater_engine::import::period_series::PeriodSeriesError;
@@ -81,6 +82,7 @@ macro_rules! refuse {
 }
 
 refuse!(
+    AreaError,
     UnitError,
     HorizonError,
     CurveError,

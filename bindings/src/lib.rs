@@ -6,6 +6,7 @@
 mod repr;
 
 mod action;
+mod area;
 mod arrow;
 mod batch;
 mod device;
@@ -35,6 +36,7 @@ mod time;
 mod _engine {
     #[pymodule_export]
     use crate::action::{action_next_step, replay_actions, replay_overrides};
+    use crate::area::{AreaPlan, plan_area};
     #[pymodule_export]
     use crate::arrow::Table;
     #[pymodule_export]

@@ -62,6 +62,7 @@ from slackwater._engine import (
     __version__,
 )
 from slackwater.area import PlanTable, plan_batch
+from slackwater.coordinate import AreaPlan, AreaProgress, Node, NodeLoad, UnmetNeed, plan_area
 from slackwater.plan import (
     Battery,
     Plan,
@@ -99,6 +100,8 @@ from slackwater.switching import SwitchingPlan, plan_switching
 from slackwater.time import next_deadline
 
 __all__ = [
+    "AreaPlan",
+    "AreaProgress",
     "Battery",
     "Carbon",
     "Certificate",
@@ -116,6 +119,8 @@ __all__ = [
     "InsurancePoint",
     "Interval",
     "Load",
+    "Node",
+    "NodeLoad",
     "Plan",
     "PlanChange",
     "PlanTable",
@@ -159,6 +164,7 @@ __all__ = [
     "UnmetSwitchingWish",
     "Vehicle",
     "WhatIf",
+    "UnmetNeed",
     "__version__",
     "actions",
     "devices",
@@ -167,6 +173,7 @@ __all__ = [
     "load_plan",
     "next_deadline",
     "paging",
+    "plan_area",
     "plan_batch",
     "plan_charge",
     "plan_duration",

@@ -1,10 +1,12 @@
 from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, time, timedelta
 from typing import Literal, TypeAlias, final
 
 from slackwater.typing import ArrowTable
 
 __all__ = [
+    "AreaPlan",
     "Certificate",
     "DepartureOutcome",
     "DevicePlan",
@@ -73,6 +75,7 @@ __all__ = [
     "insurance_frontier",
     "list_page",
     "next_deadline",
+    "plan_area",
     "plan_batch",
     "plan_batch_own",
     "plan_charge",
@@ -310,6 +313,60 @@ class Table:
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+@final
+class AreaPlan:
+    @property
+    def cost(self) -> float: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def reproducible(self) -> bool: ...
+    @property
+    def energy_kwh(self) -> float: ...
+    @property
+    def unmet_kwh(self) -> float: ...
+    @property
+    def vehicles(self) -> int: ...
+    @property
+    def errors(self) -> int: ...
+    @property
+    def currency(self) -> str: ...
+    @property
+    def periods(self) -> list[tuple[datetime, datetime]]: ...
+    @property
+    def load_kw(self) -> list[float]: ...
+    @property
+    def unmanaged(self) -> tuple[list[float], float]: ...
+    @property
+    def price_only(self) -> tuple[list[float], float]: ...
+    @property
+    def nodes(self) -> list[tuple[str, list[float], float, list[float]]]: ...
+    @property
+    def shadow_prices(self) -> list[tuple[str, list[float]]]: ...
+    @property
+    def unmet(self) -> list[tuple[int, float, str | None]]: ...
+    @property
+    def state(self) -> tuple[list[float], list[list[float]]]: ...
+    @property
+    def plans(self) -> Table: ...
+
+def plan_area(
+    vehicles: ArrowTable,
+    prices: Prices | None,
+    *,
+    curves: PriceCurves | None,
+    nodes: Sequence[object],
+    gap: float,
+    max_rounds: int,
+    progress: Callable[[int, float, float, float], object] | None,
+    start: tuple[list[float], list[list[float]]] | None,
+) -> AreaPlan: ...
 def next_deadline(time: time, *, time_zone: str, now: datetime) -> datetime: ...
 def plan_charge(
     prices: Prices,

@@ -1,0 +1,375 @@
+"""Plans of many vehicles that share limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from slackwater import _engine
+from slackwater._engine import InputError
+from slackwater.area import PlanTable
+from slackwater.prices import Prices
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from slackwater.typing import ArrowTable
+
+Profile = float | Sequence[float | None]
+"""A power for all slots, or one per slot with ``None`` where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A point of the grid whose load is limited: an area, a feeder, a site.
+
+    A load is the mean power of a slot; positive is import. Profiles are one
+    number, or one per slot of the prices.
+
+    Attributes:
+        name: Its name; the ``node`` column of the vehicles has these.
+        parent: Name of the node that it hangs from; ``None`` at the top.
+        base_kw: Load that is there anyway, negative where it feeds in.
+        limit_kw: Highest import, base load included.
+        limit_price_per_kwh: Price of each kWh above ``limit_kw``; without one
+            the limit is hard.
+        export_limit_kw: Highest export, as a positive number.
+        export_limit_price_per_kwh: Price of each kWh of export above it.
+        peak_price_per_kw: Price of each kW by which the highest import of all
+            slots exceeds ``peak_incurred_kw``.
+        peak_incurred_kw: The peak that is paid for already.
+        blocks: ``(above_kw, price_per_kwh)`` pairs, lowest first: what a kWh
+            above that power costs on top of the vehicles' prices.
+        target_kw: A load wanted.
+        target_price_per_kwh: Price of each kWh above or below ``target_kw``.
+        target_square_price: Price of the square of the distance to
+            ``target_kw``, in kW² for an hour: fills valleys.
+
+    Example:
+        >>> Node(name="street", parent="town", limit_kw=400.0).parent
+        'town'
+    """
+
+    name: str
+    parent: str | None = None
+    base_kw: Profile | None = None
+    limit_kw: Profile | None = None
+    limit_price_per_kwh: float | None = None
+    export_limit_kw: Profile | None = None
+    export_limit_price_per_kwh: float | None = None
+    peak_price_per_kw: float | None = None
+    peak_incurred_kw: float = 0.0
+    blocks: Sequence[tuple[float, float]] = ()
+    target_kw: Profile | None = None
+    target_price_per_kwh: float | None = None
+    target_square_price: float | None = None
+
+
+class AreaProgress(NamedTuple):
+    """Where the rounds are.
+
+    Attributes:
+        rounds: How often all vehicles have been asked.
+        cost: Cost of the best mix of answers; infinite before there is one.
+        bound: No plan costs less.
+        gap: Their distance in proportion to the cost.
+    """
+
+    rounds: int
+    cost: float
+    bound: float
+    gap: float
+
+
+class UnmetNeed(NamedTuple):
+    """Need that a vehicle goes without.
+
+    Attributes:
+        row: Row of the vehicle.
+        energy_kwh: Energy missing.
+        node: Node whose limit is in the way; ``None`` where the stay itself is
+            too short or the charger too weak.
+    """
+
+    row: int
+    energy_kwh: float
+    node: str | None
+
+
+class NodeLoad(NamedTuple):
+    """Load and prices of a node, slot by slot.
+
+    Attributes:
+        name: Its name.
+        load_kw: Mean power, base load included.
+        breach_kw: Most by which a hard limit is exceeded; only base load and
+            limits on export can lead there.
+        added_per_kwh: What limits of the node and of those above it add to the
+            price of a kWh.
+    """
+
+    name: str
+    load_kw: list[float]
+    breach_kw: float
+    added_per_kwh: list[float]
+
+
+class AreaPlan:
+    """Plans for the vehicles of an area, and the proof of how good they are."""
+
+    __slots__ = ("_native", "_nodes", "_prices")
+
+    def __init__(
+        self,
+        native: _engine.AreaPlan,
+        nodes: Sequence[Node],
+        prices: Prices | Mapping[str, Prices],
+    ) -> None:
+        """Wrap a plan of the engine."""
+        self._native = native
+        self._nodes = tuple(nodes)
+        self._prices = prices
+
+    @property
+    def cost(self) -> float:
+        """Cost of the energy and of soft limits."""
+        return self._native.cost
+
+    @property
+    def bound(self) -> float:
+        """No plan that serves the same needs costs less."""
+        return self._native.bound
+
+    @property
+    def gap(self) -> float:
+        """Cost minus bound, divided by the larger of bound and unmanaged cost."""
+        return self._native.gap
+
+    @property
+    def rounds(self) -> int:
+        """How often all vehicles were asked."""
+        return self._native.rounds
+
+    @property
+    def status(self) -> str:
+        """Why the rounds ended.
+
+        ``gap`` (the gap asked for is proved), ``rounds`` (as many as allowed),
+        ``stopped`` (the caller or Ctrl-C) or ``stalled`` (what is left of the
+        gap comes from whole answers).
+        """
+        return self._native.status
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether the same call gives the same bytes; not if it was stopped."""
+        return self._native.reproducible
+
+    @property
+    def energy_kwh(self) -> float:
+        """Energy bought."""
+        return self._native.energy_kwh
+
+    @property
+    def unmet_kwh(self) -> float:
+        """Need that is not met."""
+        return self._native.unmet_kwh
+
+    @property
+    def unmet(self) -> list[UnmetNeed]:
+        """The vehicles that go without something, by row."""
+        return [UnmetNeed(*unmet) for unmet in self._native.unmet]
+
+    @property
+    def currency(self) -> str:
+        """Currency of all costs and prices."""
+        return self._native.currency
+
+    @property
+    def periods(self) -> list[tuple[datetime, datetime]]:
+        """Start and end of each slot."""
+        return self._native.periods
+
+    @property
+    def load_kw(self) -> list[float]:
+        """Mean power of all vehicles in each slot."""
+        return self._native.load_kw
+
+    @property
+    def unmanaged_load_kw(self) -> list[float]:
+        """The same if all charged at full power from arrival."""
+        return self._native.unmanaged[0]
+
+    @property
+    def unmanaged_cost(self) -> float:
+        """What that costs, soft limits included."""
+        return self._native.unmanaged[1]
+
+    @property
+    def price_only_load_kw(self) -> list[float]:
+        """The same if each vehicle took its own cheapest slots."""
+        return self._native.price_only[0]
+
+    @property
+    def price_only_cost(self) -> float:
+        """What that costs, soft limits included."""
+        return self._native.price_only[1]
+
+    @property
+    def nodes(self) -> list[NodeLoad]:
+        """Load and prices of each node."""
+        return [NodeLoad(*node) for node in self._native.nodes]
+
+    @property
+    def shadow_prices(self) -> list[tuple[str, list[float]]]:
+        """Node and price of one more kWh in each slot, a row for each limit."""
+        return self._native.shadow_prices
+
+    @property
+    def plans(self) -> PlanTable:
+        """One plan a row, in the order of the vehicles.
+
+        Columns are ``id``, ``cost``, ``energy_kwh``, ``shortfall_kwh``,
+        ``baseline_cost``, ``savings``, ``intervals`` (list of
+        ``{start, end, power_kw}``) and ``error``.
+        """
+        return PlanTable(self._native.plans)
+
+    def to_arrow(self) -> PlanTable:
+        """Give the plans of the vehicles to any Arrow library."""
+        return self.plans
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the plans of the vehicles to an Arrow library."""
+        return self.plans.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Tell cost, gap and what is not met."""
+        text = (
+            f"AreaPlan({self._native.vehicles} vehicles, cost={self.cost:.2f} {self.currency}, "
+            f"gap={self.gap:.1e}, rounds={self.rounds}, status={self.status!r}"
+        )
+        return f"{text}, unmet_kwh={self.unmet_kwh:.3f})" if self.unmet else f"{text})"
+
+    def plot(self, *, time_zone: str = "UTC", node: str | None = None) -> Figure:
+        """Draw loads against the limit, and below them the shadow prices.
+
+        Three loads are drawn: unmanaged, each vehicle at its own cheapest, and
+        coordinated.
+
+        Args:
+            time_zone: IANA name of the zone of the time axis.
+            node: The node whose limit is drawn; the first one without it. With
+                another node than the first, only its coordinated load is drawn.
+
+        Returns:
+            The figure. ``figure.savefig("area.png")`` writes it to a file.
+
+        Raises:
+            InputError: There is no such node.
+        """
+        from slackwater.plot_area import plot_area  # noqa: PLC0415 - needs matplotlib
+
+        names = [other.name for other in self._nodes]
+        if node is not None and node not in names:
+            message = f"node is {node!r}; the area has {', '.join(names)}"
+            raise InputError(message)
+        return plot_area(self, self._nodes[0 if node is None else names.index(node)], time_zone)
+
+
+def plan_area(
+    vehicles: ArrowTable,
+    prices: Prices | Mapping[str, Prices],
+    *,
+    limit_kw: Profile | None = None,
+    nodes: Sequence[Node] | None = None,
+    gap: float = 1e-3,
+    max_rounds: int = 500,
+    progress: Callable[[AreaProgress], object] | None = None,
+    previous: AreaPlan | None = None,
+) -> AreaPlan:
+    """Plan vehicles that share limits, at a cost proved to be near the least.
+
+    Every hard limit holds in the mean of every slot. Every need is met unless
+    limits forbid it; then as little as possible goes unmet, and vehicles of
+    one node and departure bear it in equal shares of their needs, divided by
+    their priorities. The gap is that of the finished plans.
+
+    Ctrl-C ends the rounds, and the plan so far is returned with the status
+    ``stopped``.
+
+    Args:
+        vehicles: One row a vehicle, with the columns of
+            :func:`slackwater.plan_batch` and besides, all optional:
+
+            ================= =================================================
+            column            meaning
+            ================= =================================================
+            ``node``          name of a node; the first node without it
+            ``priority``      weight where energy is short; 2 bears half of 1
+            ``power_min_kw``  least power while charging; such a vehicle is on
+                              at full power or off
+            ================= =================================================
+
+        prices: One curve for all, or curves by their ``price_id``.
+        limit_kw: Highest load of all vehicles together: one number, or one
+            per slot of the prices. A short form of ``nodes`` with one node.
+        nodes: Nodes with their limits; give these or ``limit_kw``.
+        gap: Gap at which to end, in proportion to the cost.
+        max_rounds: Rounds after which to end in any case.
+        progress: Called once a round with an :class:`AreaProgress`; a true
+            answer ends the rounds.
+        previous: An earlier plan of the same limits and slots, to begin with
+            its shadow prices: saves most of the rounds after a small change.
+
+    Returns:
+        The plan. It is an Arrow table of the vehicles' plans as well.
+
+    Raises:
+        InputError: Nodes, limits or columns make no sense.
+
+    Example:
+        Two vehicles want the cheap hour, which has room for one and a half:
+
+        >>> import pyarrow as pa
+        >>> from datetime import UTC, datetime, timedelta
+        >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+        >>> prices = Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
+        >>> vehicles = pa.table(
+        ...     {
+        ...         "id": ["van", "bus"],
+        ...         "arrival": [six, six],
+        ...         "departure": [six + timedelta(hours=3)] * 2,
+        ...         "energy_kwh": [10.0, 10.0],
+        ...         "power_max_kw": [10.0, 10.0],
+        ...     }
+        ... )
+        >>> area = plan_area(vehicles, prices, limit_kw=15)
+        >>> area.load_kw, round(area.cost, 6), area.gap < 1e-3
+        ([0.0, 15.0, 5.0], 2.5, True)
+        >>> [round(price, 6) for price in area.nodes[0].added_per_kwh]
+        [0.0, 0.1, 0.0]
+    """
+    if (limit_kw is None) == (nodes is None):
+        message = "give either limit_kw or nodes"
+        raise InputError(message)
+    nodes = [Node(name="area", limit_kw=limit_kw)] if nodes is None else list(nodes)
+    curves = None
+    if isinstance(prices, Mapping):
+        curves = _engine.PriceCurves.from_prices(
+            [curve._native for curve in prices.values()], ids=list(prices)
+        )
+    watch = None if progress is None else lambda *numbers: progress(AreaProgress(*numbers))
+    native = _engine.plan_area(
+        vehicles,
+        None if isinstance(prices, Mapping) else prices._native,
+        curves=curves,
+        nodes=nodes,
+        gap=gap,
+        max_rounds=max_rounds,
+        progress=watch,
+        start=None if previous is None else previous._native.state,
+    )
+    return AreaPlan(native, nodes, prices)

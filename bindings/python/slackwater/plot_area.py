@@ -1,0 +1,130 @@
+"""Pictures of areas, with matplotlib (``slackwater[plot]``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from slackwater._clock import LocalClock, LocalClockFormatter, number_of
+from slackwater._engine import InputError
+from slackwater.plot import DPI, FAINT_INK, GRID, INK, SIZE_INCHES, PlanFigure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from slackwater.coordinate import AreaPlan, Node
+
+UNMANAGED = "#b8860b"
+PRICE_ONLY = "#8c6bb1"
+COORDINATED = "#1b7f79"
+LIMIT = "#b3261e"
+
+
+def plot_area(plan: AreaPlan, node: Node, time_zone: str) -> Figure:
+    """Draw loads of an area against a limit, and shadow prices below.
+
+    Args:
+        plan: The plan.
+        node: The node to draw.
+        time_zone: IANA name of the zone of the time axis.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InputError: The time zone is unknown.
+    """
+    try:
+        zone = ZoneInfo(time_zone)
+    except (ValueError, ZoneInfoNotFoundError):
+        message = f"time_zone: {time_zone!r} is no IANA time zone"
+        raise InputError(message) from None
+    engine = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
+    figure = PlanFigure(figsize=SIZE_INCHES, dpi=DPI, layout=engine, facecolor="white")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.4])
+    for axes in (above, below):
+        _dress(axes)
+    edges = _edges(plan)
+    if edges:
+        _loads(above, plan, node, edges)
+        _prices(below, plan, node, edges)
+        for axes in (above, below):
+            axes.xaxis_date(tz=zone)
+            axes.set_xlim(edges[0], edges[-1])
+            axes.xaxis.set_major_locator(LocalClock(zone))
+            axes.xaxis.set_major_formatter(LocalClockFormatter(zone))
+        above.tick_params(labelbottom=False)
+    above.set_ylabel("Load (kW)")
+    below.set_ylabel(f"Shadow price\n({plan.currency}/kWh)".replace("$", r"\$"))
+    below.set_xlabel(f"Time in {time_zone}")
+    above.set_title(_title(plan, node), loc="left", fontsize=10, color=INK)
+    return figure
+
+
+def _title(plan: AreaPlan, node: Node) -> str:
+    text = f"{node.name}: {plan.cost:,.2f} {plan.currency}, gap {plan.gap:.1e}"
+    if plan.unmet_kwh > 0:
+        text += f", {plan.unmet_kwh:,.1f} kWh unmet"
+    return text.replace("$", r"\$")
+
+
+def _dress(axes: Axes) -> None:
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(FAINT_INK)
+    axes.tick_params(colors=FAINT_INK, labelcolor=INK, labelsize=9)
+    axes.grid(visible=True, axis="y", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _edges(plan: AreaPlan) -> list[float]:
+    """Boundaries of the slots; a gap in the prices joins the slot before it."""
+    periods = plan.periods
+    starts = [number_of(start) for start, _ in periods]
+    return [*starts, number_of(periods[-1][1])] if periods else []
+
+
+def _loads(axes: Axes, plan: AreaPlan, node: Node, edges: list[float]) -> None:
+    at = next(load for load in plan.nodes if load.name == node.name)
+    is_first = plan.nodes[0].name == node.name
+    if is_first:
+        axes.stairs(
+            plan.unmanaged_load_kw, edges, color=UNMANAGED, linewidth=1.2, label="unmanaged"
+        )
+        axes.stairs(
+            plan.price_only_load_kw, edges, color=PRICE_ONLY, linewidth=1.2, label="price only"
+        )
+    load = at.load_kw or plan.load_kw
+    axes.stairs(
+        load, edges, fill=True, color=COORDINATED, alpha=0.3, linewidth=0, label="coordinated"
+    )
+    axes.stairs(load, edges, color=COORDINATED, linewidth=1.4)
+    if node.limit_kw is not None:
+        count = len(load)
+        limits = (
+            [node.limit_kw] * count if isinstance(node.limit_kw, int | float) else node.limit_kw
+        )
+        values = [float("nan") if limit is None else float(limit) for limit in limits]
+        axes.stairs(
+            values,
+            edges,
+            baseline=None,
+            color=LIMIT,
+            linewidth=1.4,
+            linestyle=(0, (5, 3)),
+            label="limit",
+        )
+    # Room for the legend above the lines.
+    axes.set_ylim(bottom=min(0.0, *load), top=axes.get_ylim()[1] * 1.12)
+    axes.legend(frameon=False, fontsize=8.5, ncols=4, loc="upper right")
+
+
+def _prices(axes: Axes, plan: AreaPlan, node: Node, edges: list[float]) -> None:
+    at = next(load for load in plan.nodes if load.name == node.name)
+    axes.stairs(at.added_per_kwh, edges, fill=True, color=LIMIT, alpha=0.35, linewidth=0)
+    axes.stairs(at.added_per_kwh, edges, color=LIMIT, linewidth=1.2)
+    axes.set_ylim(bottom=min(0.0, *at.added_per_kwh))

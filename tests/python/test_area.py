@@ -1,0 +1,239 @@
+"""Areas as users see them: limits hold, gaps are proved, wishes are named."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slackwater as sw
+
+SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+PRICES = sw.Prices.from_values(SIX, [0.30, 0.10, 0.20, 0.40], currency="EUR")
+
+
+def fleet(count: int, **columns: list[Any]) -> pa.Table:
+    """Make vehicles that stay four hours and want 10 kWh at 10 kW."""
+    return pa.table(
+        {
+            "id": list(range(count)),
+            "arrival": [SIX] * count,
+            "departure": [SIX + 4 * HOUR] * count,
+            "energy_kwh": [10.0] * count,
+            "power_max_kw": [10.0] * count,
+            **columns,
+        }
+    )
+
+
+def energies(plan: sw.AreaPlan) -> list[float]:
+    """Read what each vehicle gets."""
+    return [float(energy) for energy in pa.table(plan)["energy_kwh"].to_pylist()]
+
+
+def test_a_limit_moves_load_to_the_next_cheapest_hour() -> None:
+    plan = sw.plan_area(fleet(3), PRICES, limit_kw=12)
+    # 12 kWh at 0.10, 12 at 0.20 and the last 6 at 0.30.
+    assert plan.cost == pytest.approx(12 * 0.1 + 12 * 0.2 + 6 * 0.3, rel=1e-3)
+    assert max(plan.load_kw) <= 12 + 1e-9
+    assert plan.bound <= plan.cost
+    assert plan.gap <= 1e-3
+    assert (plan.status, plan.reproducible, plan.unmet) == ("gap", True, [])
+    # Half of the fleet's third vehicle pays 0.30, so the 0.10 hour is worth 0.20 more.
+    assert plan.nodes[0].added_per_kwh == pytest.approx([0, 0.2, 0.1, 0], abs=1e-6)
+
+
+def test_without_a_binding_limit_an_area_is_a_batch() -> None:
+    vehicles = fleet(5, energy_kwh=[3.0, 7.5, 0.0, 12.0, 39.0])
+    area = pa.table(sw.plan_area(vehicles, PRICES, limit_kw=1000))
+    batch = pa.table(sw.plan_batch(vehicles, PRICES))
+    for name in ("cost", "energy_kwh", "baseline_cost", "savings"):
+        assert area[name].to_pylist() == pytest.approx(batch[name].to_pylist(), abs=1e-8)
+
+
+def test_a_shortage_is_shared_and_named() -> None:
+    plan = sw.plan_area(fleet(2), PRICES, limit_kw=2)
+    assert energies(plan) == pytest.approx([4, 4], abs=1e-3)
+    assert plan.unmet_kwh == pytest.approx(12, abs=2e-3)
+    assert {unmet.node for unmet in plan.unmet} == {"area"}
+    weighed = sw.plan_area(fleet(2, priority=[2.0, 1.0]), PRICES, limit_kw=2)
+    assert energies(weighed) == pytest.approx([6, 2], abs=1e-3)
+
+
+def test_a_stay_that_is_too_short_blames_no_limit() -> None:
+    plan = sw.plan_area(fleet(1, energy_kwh=[100.0]), PRICES, limit_kw=50)
+    assert [(unmet.row, unmet.node) for unmet in plan.unmet] == [(0, None)]
+    assert plan.unmet_kwh == pytest.approx(60)
+
+
+def test_nested_nodes_hold_together() -> None:
+    nodes = [
+        sw.Node(name="town", limit_kw=25),
+        sw.Node(name="street", parent="town", limit_kw=[8.0, 8.0, None, 8.0]),
+    ]
+    plan = sw.plan_area(fleet(3, node=["street", "street", "town"]), PRICES, nodes=nodes)
+    town, street = plan.nodes
+    assert max(town.load_kw) <= 25 + 1e-9
+    assert street.load_kw[1] <= 8 + 1e-9
+    assert plan.unmet == []
+    # The town's vehicle pays 0.10; of the street 8 kWh do, and 12 pay 0.20.
+    assert plan.cost == pytest.approx(1.8 + 12 * 0.2, rel=1e-3)
+
+
+def test_soft_limits_peaks_blocks_and_targets_cost_what_they_say() -> None:
+    def cost(**node: Any) -> float:
+        return sw.plan_area(fleet(1), PRICES, nodes=[sw.Node(name="n", **node)], gap=1e-6).cost
+
+    # Half of the need moves to the hour at 0.20 or pays 0.05 above 5 kW.
+    assert cost(limit_kw=5, limit_price_per_kwh=0.05) == pytest.approx(1.25, rel=1e-4)
+    # Each kW less of peak saves 0.08 + nothing: below 0.10 it does not pay to move.
+    assert cost(peak_price_per_kw=0.08) == pytest.approx(1.8, rel=1e-4)
+    assert cost(peak_price_per_kw=0.08, peak_incurred_kw=10) == pytest.approx(1.0, rel=1e-4)
+    assert cost(blocks=[(4, 0.02), (8, 0.2)]) == pytest.approx(
+        4 * 0.1 + 4 * 0.12 + 2 * 0.2, rel=1e-4
+    )
+    assert cost(target_kw=0, target_price_per_kwh=0.01) == pytest.approx(1.1, rel=1e-4)
+
+
+def test_squares_fill_the_valley() -> None:
+    flat = sw.Prices.from_values(SIX, [0.0] * 4, currency="EUR")
+    node = sw.Node(name="n", base_kw=[6.0, 0, 2, 10], target_kw=0, target_square_price=1.0)
+    plan = sw.plan_area(fleet(2), flat, nodes=[node], gap=1e-5)
+    # 20 kWh fill 6, 0 and 2 kW up to 28/3.
+    assert plan.nodes[0].load_kw == pytest.approx([28 / 3] * 3 + [10], abs=0.1)
+    assert plan.cost == pytest.approx(3 * (28 / 3) ** 2 + 100, rel=1e-4)
+
+
+def test_an_on_off_vehicle_is_never_chopped() -> None:
+    vehicles = fleet(3, power_min_kw=[9.0] * 3)
+    table = pa.table(sw.plan_area(vehicles, PRICES, limit_kw=15))
+    for intervals in table["intervals"].to_pylist():
+        assert all(interval["power_kw"] == 10 for interval in intervals)
+    assert energies(sw.plan_area(vehicles, PRICES, limit_kw=15)) == pytest.approx([10] * 3)
+
+
+def test_previous_prices_save_rounds() -> None:
+    vehicles = fleet(300, energy_kwh=[3.0 + 20 * (i * 37 % 100) / 100 for i in range(300)])
+    first = sw.plan_area(vehicles, PRICES, limit_kw=1200, gap=1e-4)
+    again = sw.plan_area(vehicles.slice(5), PRICES, limit_kw=1200, gap=1e-4, previous=first)
+    assert again.gap <= 1e-3
+    assert again.bound <= again.cost
+
+
+def test_progress_is_told_and_can_stop() -> None:
+    seen: list[sw.AreaProgress] = []
+    vehicles = fleet(50, energy_kwh=[1.0 + i % 17 for i in range(50)])
+    plan = sw.plan_area(vehicles, PRICES, limit_kw=120, gap=0, progress=seen.append)
+    assert seen
+    assert all(at.bound <= plan.cost + 1e-9 for at in seen)
+    stopped = sw.plan_area(vehicles, PRICES, limit_kw=120, gap=0, progress=lambda _: True)
+    assert (stopped.status, stopped.reproducible) == ("stopped", False)
+    assert max(stopped.load_kw) <= 120 + 1e-9
+
+
+def test_an_error_of_the_callback_comes_through() -> None:
+    def broken(_: sw.AreaProgress) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        sw.plan_area(fleet(9), PRICES, limit_kw=20, progress=broken)
+
+
+def test_ctrl_c_returns_the_plan_so_far() -> None:
+    vehicles = fleet(2_000, energy_kwh=[1.0 + i % 39 for i in range(2_000)])
+
+    def slowly(at: sw.AreaProgress) -> None:
+        if at.rounds == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    assert threading.current_thread() is threading.main_thread()
+    start = time.monotonic()
+    plan = sw.plan_area(vehicles, PRICES, limit_kw=11_000, gap=0, progress=slowly)
+    assert time.monotonic() - start < 5
+    assert plan.status == "stopped"
+    assert max(plan.load_kw) <= 11_000 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({}, "give either limit_kw or nodes"),
+        ({"limit_kw": 1, "nodes": []}, "give either limit_kw or nodes"),
+        ({"nodes": []}, "an area needs at least one node"),
+        ({"limit_kw": [1.0, 2.0]}, "profile of 2 slots; the prices have 4"),
+        ({"limit_kw": -1.0}, 'power_max_kw of node "area" is -1'),
+        ({"limit_kw": math.nan}, "limit_kw: NaN kW is not a finite number"),
+        ({"limit_kw": 5, "gap": -1}, "gap is -1"),
+        ({"nodes": [sw.Node(name="a", parent="b")]}, "parent of node"),
+        ({"nodes": [sw.Node(name="a", parent="a")]}, "hangs from no node, or from itself"),
+        ({"nodes": [sw.Node(name="a"), sw.Node(name="a")]}, "two nodes"),
+        ({"nodes": [sw.Node(name="a", blocks=[(5, 0.2), (2, 0.3)])]}, "no less than"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], text: str) -> None:
+    with pytest.raises(sw.InputError, match=text):
+        sw.plan_area(fleet(2), PRICES, **arguments)
+
+
+def test_a_vehicle_at_an_unknown_node_is_refused() -> None:
+    with pytest.raises(sw.InputError, match='node of row 1 is "moon"'):
+        sw.plan_area(fleet(2, node=["a", "moon"]), PRICES, nodes=[sw.Node(name="a", limit_kw=9)])
+
+
+def test_a_bad_row_stops_nobody_else() -> None:
+    table = pa.table(sw.plan_area(fleet(2, energy_kwh=[10.0, -1.0]), PRICES, limit_kw=20))
+    assert table["error"].to_pylist() == [None, "energy_kwh is -1 kWh; it is 0 kWh or more"]
+
+
+def test_plot_draws_loads_and_prices() -> None:
+    plan = sw.plan_area(fleet(3), PRICES, limit_kw=12)
+    figure = plan.plot(time_zone="Europe/Oslo")
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["unmanaged", "price only", "coordinated", "limit"]
+    with pytest.raises(sw.InputError, match="node is 'moon'"):
+        plan.plot(node="moon")
+    with pytest.raises(sw.InputError, match="time_zone"):
+        plan.plot(time_zone="Mars/Olympus")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    prices=st.lists(st.integers(-20, 60), min_size=1, max_size=12),
+    rows=st.lists(
+        st.tuples(st.integers(-2, 8), st.integers(0, 12), st.floats(0, 80), st.floats(0, 22)),
+        max_size=12,
+    ),
+    limit=st.floats(0, 60),
+)
+def test_limits_hold_and_needs_are_met_or_named(
+    prices: list[int], rows: list[tuple[int, int, float, float]], limit: float
+) -> None:
+    curve = sw.Prices.from_values(SIX, [cents / 100 for cents in prices], currency="EUR")
+    vehicles = pa.table(
+        {
+            "id": pa.array(range(len(rows)), pa.int64()),
+            "arrival": pa.array([SIX + a * HOUR for a, *_ in rows], pa.timestamp("us", "UTC")),
+            "departure": pa.array(
+                [SIX + (a + s) * HOUR for a, s, *_ in rows], pa.timestamp("us", "UTC")
+            ),
+            "energy_kwh": pa.array([energy for *_, energy, _ in rows], pa.float64()),
+            "power_max_kw": pa.array([power for *_, power in rows], pa.float64()),
+        }
+    )
+    plan = sw.plan_area(vehicles, curve, limit_kw=limit)
+    assert all(load <= limit + 1e-8 for load in plan.load_kw)
+    wanted = sum(energy for *_, energy, _ in rows)
+    assert plan.energy_kwh + plan.unmet_kwh == pytest.approx(wanted, abs=1e-6)
+    assert plan.bound <= plan.cost + 1e-9
+    assert sum(energies(plan)) == pytest.approx(plan.energy_kwh, abs=1e-6)
