@@ -231,7 +231,8 @@ pub(crate) fn finish(
         status,
         reproducible: status != Status::Stopped,
         energy_kwh: as_kwh(energy),
-        unmet_kwh: unmet.iter().map(|unmet| unmet.energy_kwh).sum(),
+        // The sum of nothing is -0.0; adding zero makes it 0.0.
+        unmet_kwh: unmet.iter().map(|unmet| unmet.energy_kwh).sum::<f64>() + 0.0,
         unmet,
         nodes,
         shadow_prices,
