@@ -2,10 +2,10 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use slackwater_engine::area::problem::AreaError;
 use slackwater_engine::device::action_log::LogError;
 use slackwater_engine::device::hvac::ModeError;
 use slackwater_engine::device::override_log::OverrideLogError;
-use slackwater_engine::area::problem::AreaError;
 use slackwater_engine::import::civil_series::CivilSeriesError;
 use slackwater_engine::import::driving_error::DrivingError;
 use slackwater_engine::import::period_series::PeriodSeriesError;

@@ -36,6 +36,7 @@ mod time;
 mod _engine {
     #[pymodule_export]
     use crate::action::{action_next_step, replay_actions, replay_overrides};
+    #[pymodule_export]
     use crate::area::{AreaPlan, plan_area};
     #[pymodule_export]
     use crate::arrow::Table;

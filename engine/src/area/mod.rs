@@ -1,16 +1,19 @@
 //! Many vehicles at once.
 pub mod answers;
 pub mod batch;
-#[cfg(feature = "lp")]
-pub mod coordinate;
 pub mod fleet;
 pub mod storage;
+
+#[cfg(feature = "lp")]
+pub mod coordinate;
 #[cfg(feature = "lp")]
 pub mod limits;
 #[cfg(feature = "lp")]
 pub mod outcome;
 #[cfg(feature = "lp")]
 pub mod problem;
+#[cfg(feature = "lp")]
+pub mod rows;
 
 #[cfg(feature = "lp")]
 mod answer;
@@ -22,8 +25,6 @@ mod master;
 mod repair;
 #[cfg(feature = "lp")]
 mod rounds;
-#[cfg(feature = "lp")]
-pub mod rows;
 #[cfg(feature = "lp")]
 mod settle;
 #[cfg(feature = "lp")]
