@@ -113,6 +113,7 @@ impl WarmProgram {
         self.model = Some(solved.into());
         outcome?;
         let (values, duals) = (solution.columns().to_vec(), solution.dual_rows().to_vec());
-        Ok(Solution { cost, values, duals })
+        let reduced_costs = solution.dual_columns().to_vec();
+        Ok(Solution { cost, values, duals, reduced_costs })
     }
 }
