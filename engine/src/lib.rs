@@ -50,6 +50,7 @@ pub mod plan;
 pub mod policy;
 pub mod prices;
 pub mod schedule;
+pub mod statistics;
 pub mod time;
 pub mod units;
 pub mod version;

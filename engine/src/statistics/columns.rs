@@ -1,0 +1,385 @@
+//! Many devices at once, as columns.
+//!
+//! Rows may come in any order and in any number of pieces: an [`Aggregator`]
+//! keeps sums only, so that data larger than memory go through it piece by
+//! piece. Pieces are cut into runs of a fixed number of rows, runs are summed
+//! up on all cores and put together in their order, so the last bit does not
+//! depend on the number of threads.
+use std::ops::Range as Rows;
+
+use rayon::prelude::*;
+
+use crate::statistics::charging::{Item, Tallies};
+use crate::statistics::range::Range;
+use crate::statistics::resolution::Buckets;
+use crate::statistics::sample::Row;
+use crate::time::instant::instant_at;
+use crate::units::{MICROS_PER_HOUR, Power, Price, UnitError};
+
+/// Rows that one core sums up at a time.
+const RUN: usize = 1 << 17;
+
+/// How long each sample lasts.
+#[derive(Debug, Clone, Copy)]
+pub enum Lengths<'a> {
+    /// All as long as each other, in microseconds.
+    Even(i64),
+    /// First microsecond after each.
+    Ends(&'a [i64]),
+}
+
+/// What flowed in each sample; NaN where nothing was measured.
+#[derive(Debug, Clone, Copy)]
+pub enum Flows<'a> {
+    /// Mean power, in kW.
+    PowerKw(&'a [f64]),
+    /// Energy, in kWh.
+    EnergyKwh(&'a [f64]),
+}
+
+/// Samples as columns of equal length; times in microseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub struct Samples<'a> {
+    /// Series that each row belongs to, below the number of groups; one for
+    /// all rows if there is no such column.
+    pub group: Option<&'a [u32]>,
+    /// First microsecond of each.
+    pub start: &'a [i64],
+    /// How long each lasts.
+    pub lengths: Lengths<'a>,
+    /// What flowed.
+    pub flows: Flows<'a>,
+    /// Price of a kWh; NaN where none is known.
+    pub price_per_kwh: Option<&'a [f64]>,
+    /// What would have flowed without smart charging, in the same unit; NaN
+    /// where smart charging had no part in it.
+    pub non_smart: Option<Flows<'a>>,
+}
+
+/// Why a row cannot be summed up.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum ColumnError {
+    /// The row has no length.
+    #[error("row {row} ends at {end}, not after its start at {start}", start = instant_at(*start), end = instant_at(*end))]
+    NoLength {
+        /// Position in the piece.
+        row: usize,
+        /// First microsecond.
+        start: i64,
+        /// First microsecond after it.
+        end: i64,
+    },
+    /// A time beyond the years that can be told.
+    #[error("row {row} lies outside the years 1 to 9999")]
+    OutOfRange {
+        /// Position in the piece.
+        row: usize,
+    },
+    /// A number is no quantity.
+    #[error("{column} of row {row}: {source}")]
+    NotAQuantity {
+        /// Position in the piece.
+        row: usize,
+        /// Name of the column.
+        column: &'static str,
+        /// What is wrong with the number.
+        source: UnitError,
+    },
+}
+
+/// Times that a sample may have, in microseconds.
+const YEARS: Rows<i64> = -62_135_596_800_000_000..253_402_300_800_000_000;
+
+/// Sums over samples that come in piece by piece.
+#[derive(Debug, Clone)]
+pub struct Aggregator {
+    buckets: Buckets,
+    range: Range,
+    groups: Vec<Option<Tallies>>,
+    rows: usize,
+}
+
+impl Aggregator {
+    /// Nothing summed up yet.
+    #[must_use]
+    pub fn new(buckets: Buckets, range: Range) -> Self {
+        Self { buckets, range, groups: Vec::new(), rows: 0 }
+    }
+
+    /// Rows that have come in.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds a piece of samples, whose groups are all below `groups`.
+    ///
+    /// # Errors
+    /// A row has no length or holds a number that is no quantity. Nothing of
+    /// the piece has been added then.
+    ///
+    /// # Panics
+    /// The columns differ in length, or a group is not below `groups`.
+    pub fn add(&mut self, samples: &Samples<'_>, groups: usize) -> Result<(), ColumnError> {
+        samples.check_lengths();
+        let count = samples.start.len();
+        let runs = count.div_ceil(RUN);
+        let empty = Self::new(self.buckets, self.range);
+        let run =
+            |index: usize| empty.run(samples, groups, index * RUN..count.min((index + 1) * RUN));
+        let sums: Result<Vec<Vec<(u32, Tallies)>>, ColumnError> =
+            (0..runs).into_par_iter().map(run).collect();
+        let sums = sums?;
+        if self.groups.len() < groups {
+            self.groups.resize_with(groups, || None);
+        }
+        for (group, tallies) in sums.into_iter().flatten() {
+            match &mut self.groups[group as usize] {
+                Some(sum) => sum.merge(&tallies),
+                none => *none = Some(tallies),
+            }
+        }
+        self.rows += count;
+        Ok(())
+    }
+
+    /// The series of each group that has one, by group and then by time.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<(u32, Vec<Item>)> {
+        let series = self.groups.par_iter_mut().enumerate();
+        series
+            .filter_map(|(group, tallies)| tallies.as_mut().map(|t| (group as u32, t.items())))
+            .filter(|(_, items)| !items.is_empty())
+            .collect()
+    }
+
+    /// Sums of some rows, by group in the order of their first row.
+    fn run(
+        &self,
+        samples: &Samples<'_>,
+        groups: usize,
+        rows: Rows<usize>,
+    ) -> Result<Vec<(u32, Tallies)>, ColumnError> {
+        const NONE: u32 = u32::MAX;
+        let mut places = vec![NONE; groups];
+        let mut sums: Vec<(u32, Tallies)> = Vec::new();
+        for index in rows {
+            let row = samples.row(index)?;
+            let group = samples.group.map_or(0, |group| group[index]);
+            let place = &mut places[group as usize];
+            if *place == NONE {
+                *place = sums.len() as u32;
+                sums.push((group, Tallies::new(self.buckets, self.range)));
+            }
+            sums[*place as usize].1.add(&row);
+        }
+        Ok(sums)
+    }
+}
+
+impl Samples<'_> {
+    fn check_lengths(&self) {
+        let count = self.start.len();
+        let is_even = |length: usize| assert_eq!(length, count, "columns have one length");
+        self.group.iter().for_each(|group| is_even(group.len()));
+        if let Lengths::Ends(ends) = self.lengths {
+            is_even(ends.len());
+        }
+        is_even(self.flows.column().1.len());
+        self.price_per_kwh.iter().for_each(|price| is_even(price.len()));
+        self.non_smart.iter().for_each(|flows| is_even(flows.column().1.len()));
+    }
+
+    #[inline(always)]
+    fn row(&self, index: usize) -> Result<Row, ColumnError> {
+        let start = self.start[index];
+        let end = match self.lengths {
+            Lengths::Even(length) => start.saturating_add(length),
+            Lengths::Ends(ends) => ends[index],
+        };
+        if !YEARS.contains(&start) || !YEARS.contains(&end) {
+            return Err(ColumnError::OutOfRange { row: index });
+        }
+        if end <= start {
+            return Err(ColumnError::NoLength { row: index, start, end });
+        }
+        let hours = (end - start) as f64 / MICROS_PER_HOUR;
+        let price = self.price_per_kwh.map_or(f64::NAN, |price| price[index]);
+        if !price.is_nan() {
+            let source = Price::from_per_kwh(price).err();
+            refuse(index, "price_per_kwh", source)?;
+        }
+        let non_smart = self.non_smart.map(|flows| flows.power(index, hours, true));
+        Ok(Row {
+            start,
+            end,
+            power_kw: self.flows.power(index, hours, false)?,
+            price,
+            non_smart_kw: non_smart.unwrap_or(Ok(f64::NAN))?,
+        })
+    }
+}
+
+impl<'a> Flows<'a> {
+    fn column(&self) -> (&'static str, &'a [f64]) {
+        match *self {
+            Self::PowerKw(column) => ("power_kw", column),
+            Self::EnergyKwh(column) => ("energy_kwh", column),
+        }
+    }
+
+    #[inline(always)]
+    fn power(&self, row: usize, hours: f64, is_non_smart: bool) -> Result<f64, ColumnError> {
+        let power = match self {
+            Self::PowerKw(column) => column[row],
+            Self::EnergyKwh(column) => column[row] / hours,
+        };
+        if power.is_nan() || Power::from_kw(power).is_ok() {
+            return Ok(power);
+        }
+        let column = match (self, is_non_smart) {
+            (Self::PowerKw(_), false) => "power_kw",
+            (Self::EnergyKwh(_), false) => "energy_kwh",
+            (Self::PowerKw(_), true) => "non_smart_kw",
+            (Self::EnergyKwh(_), true) => "non_smart_kwh",
+        };
+        refuse(row, column, Power::from_kw(power).err()).map(|()| power)
+    }
+}
+
+#[cold]
+fn refuse(row: usize, column: &'static str, source: Option<UnitError>) -> Result<(), ColumnError> {
+    source.map_or(Ok(()), |source| Err(ColumnError::NotAQuantity { row, column, source }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::charging::series;
+    use crate::statistics::charging::tests::random_samples;
+    use crate::statistics::resolution::{Resolution, UtcOffset};
+    use crate::statistics::sample::Sample;
+    use proptest::prelude::*;
+
+    struct Columns {
+        group: Vec<u32>,
+        start: Vec<i64>,
+        ends: Vec<i64>,
+        power: Vec<f64>,
+        price: Vec<f64>,
+        non_smart: Vec<f64>,
+    }
+
+    fn columns(samples: &[Sample], groups: u32) -> Columns {
+        let rows: Vec<Row> = samples.iter().map(Row::from).collect();
+        let of = |number: fn(&Row) -> f64| rows.iter().map(number).collect();
+        Columns {
+            group: (0..rows.len()).map(|row| (row as u32 * 7) % groups).collect(),
+            start: rows.iter().map(|row| row.start).collect(),
+            ends: rows.iter().map(|row| row.end).collect(),
+            power: of(|row| row.power_kw),
+            price: of(|row| row.price),
+            non_smart: of(|row| row.non_smart_kw),
+        }
+    }
+
+    impl Columns {
+        fn samples(&self, rows: Rows<usize>) -> Samples<'_> {
+            Samples {
+                group: Some(&self.group[rows.clone()]),
+                start: &self.start[rows.clone()],
+                lengths: Lengths::Ends(&self.ends[rows.clone()]),
+                flows: Flows::PowerKw(&self.power[rows.clone()]),
+                price_per_kwh: Some(&self.price[rows.clone()]),
+                non_smart: Some(Flows::PowerKw(&self.non_smart[rows])),
+            }
+        }
+    }
+
+    proptest! {
+        /// In one piece or in several, each group is the series of its samples.
+        #[test]
+        fn groups_are_series_of_their_own(
+            samples in random_samples(),
+            resolution in prop::sample::select(Resolution::ALL.to_vec()),
+            groups in 1..4_u32,
+            cut in 0..60_usize,
+        ) {
+            let buckets = Buckets::new(resolution, UtcOffset::default());
+            let columns = columns(&samples, groups);
+            let cut = cut.min(samples.len());
+            let mut pieces = Aggregator::new(buckets, Range::all());
+            pieces.add(&columns.samples(0..cut), groups as usize).unwrap();
+            pieces.add(&columns.samples(cut..samples.len()), groups as usize).unwrap();
+            prop_assert_eq!(pieces.rows(), samples.len());
+            for (group, items) in pieces.finish() {
+                let own = samples.iter().zip(&columns.group).filter(|(_, of)| **of == group);
+                let own: Vec<Sample> = own.map(|(sample, _)| *sample).collect();
+                let expected = series(&own, buckets, Range::all()).unwrap();
+                prop_assert_eq!(items.len(), expected.len());
+                for (one, two) in items.iter().zip(&expected) {
+                    prop_assert_eq!(one.label, two.label);
+                    prop_assert_eq!(one.totals.cost, two.totals.cost);
+                    let savings = |item: &Item| item.totals.non_smart.map(|n| n.savings);
+                    prop_assert_eq!(savings(one), savings(two));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_bit_does_not_depend_on_the_threads() {
+        let rows = 3 * RUN + 11;
+        let start: Vec<i64> = (0..rows as i64).map(|row| row * 900_000_000).collect();
+        let power: Vec<f64> = (0..rows).map(|row| (row * 37 % 101) as f64 / 9.0).collect();
+        let price: Vec<f64> = (0..rows).map(|row| (row * 53 % 97) as f64 / 300.0).collect();
+        let samples = Samples {
+            group: None,
+            start: &start,
+            lengths: Lengths::Even(900_000_000),
+            flows: Flows::PowerKw(&power),
+            price_per_kwh: Some(&price),
+            non_smart: None,
+        };
+        let sums = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let buckets = Buckets::new(Resolution::Month, UtcOffset::default());
+                let mut sums = Aggregator::new(buckets, Range::all());
+                sums.add(&samples, 1).unwrap();
+                sums.finish()
+            })
+        };
+        let one = sums(1);
+        assert_eq!(sums(2), one);
+        assert_eq!(sums(8), one);
+    }
+
+    #[test]
+    fn a_bad_row_is_named_and_nothing_is_added() {
+        let mut sums =
+            Aggregator::new(Buckets::new(Resolution::Day, UtcOffset::default()), Range::all());
+        let check = |sums: &mut Aggregator, power: [f64; 2], ends: [i64; 2]| {
+            let samples = Samples {
+                group: None,
+                start: &[0, 0],
+                lengths: Lengths::Ends(&ends),
+                flows: Flows::PowerKw(&power),
+                price_per_kwh: None,
+                non_smart: None,
+            };
+            sums.add(&samples, 1).map_err(|error| error.to_string())
+        };
+        let refused = check(&mut sums, [1.0, f64::INFINITY], [1, 1]).unwrap_err();
+        assert_eq!(refused, "power_kw of row 1: inf kW is not a finite number");
+        let refused = check(&mut sums, [1.0, 1.0], [1, i64::MAX]).unwrap_err();
+        assert_eq!(refused, "row 1 lies outside the years 1 to 9999");
+        let refused = check(&mut sums, [1.0, 1.0], [1, 0]).unwrap_err();
+        let text =
+            "row 1 ends at 1970-01-01 00:00:00 UTC, not after its start at 1970-01-01 00:00:00 UTC";
+        assert_eq!(refused, text);
+        assert_eq!(sums.rows(), 0);
+        check(&mut sums, [1.0, f64::NAN], [1, 1]).unwrap();
+        assert_eq!(sums.finish().len(), 1);
+    }
+}

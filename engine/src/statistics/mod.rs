@@ -1,0 +1,12 @@
+//! Time series of energy and money: buckets, sessions, savings that add up.
+pub mod charging;
+pub mod columns;
+pub mod fixed;
+pub mod hem;
+pub mod measurements;
+pub mod range;
+pub mod resolution;
+pub mod sample;
+pub mod savings;
+pub mod sessions;
+mod tally;

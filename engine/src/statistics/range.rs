@@ -1,0 +1,111 @@
+//! The time that a statistics request may ask about.
+use chrono::{DateTime, Utc};
+
+use crate::statistics::resolution::years_before;
+
+/// Years after which data are no longer available.
+const HISTORY_YEARS: u32 = 4;
+
+/// Why a range is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RangeError {
+    /// The range ends before it starts.
+    #[error("start is {start}, after the end at {end}")]
+    Reversed {
+        /// First instant as given.
+        start: DateTime<Utc>,
+        /// End as given, or the present.
+        end: DateTime<Utc>,
+    },
+}
+
+/// A half-open range `[start, end)`, with what is too old cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    /// First instant.
+    pub start: DateTime<Utc>,
+    /// First instant after the range.
+    pub end: DateTime<Utc>,
+}
+
+impl Range {
+    /// The part of `[start, end)` that is available at `now`.
+    ///
+    /// Without a start it is all that is available, without an end it ends
+    /// now. An empty range is allowed. What is older than four years of the
+    /// calendar is left out; a range that is older altogether is empty.
+    ///
+    /// # Errors
+    /// `start` is after `end`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use slackwater_engine::statistics::range::Range;
+    /// let now = "2024-06-15T00:00:00Z".parse().unwrap();
+    /// let all = Range::available(None, None, now)?;
+    /// assert_eq!(all.start.to_rfc3339(), "2020-06-15T00:00:00+00:00");
+    /// # Ok::<(), slackwater_engine::statistics::range::RangeError>(())
+    /// ```
+    pub fn available(
+        start: Option<DateTime<Utc>>,
+        end: Option<DateTime<Utc>>,
+        now: DateTime<Utc>,
+    ) -> Result<Self, RangeError> {
+        let oldest = years_before(now, HISTORY_YEARS);
+        let end = end.unwrap_or(now);
+        match start {
+            Some(start) if start > end => Err(RangeError::Reversed { start, end }),
+            _ => {
+                let start = start.map_or(oldest, |start| start.max(oldest));
+                Ok(Self { start, end: end.max(start) })
+            }
+        }
+    }
+
+    /// All of time, for data that were chosen before.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { start: DateTime::<Utc>::MIN_UTC, end: DateTime::<Utc>::MAX_UTC }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn sta_06_the_start_must_not_exceed_the_end() {
+        let now = at("2024-06-01T00:00:00Z");
+        let same = at("2024-01-01T00:00:00Z");
+        assert!(Range::available(Some(same), Some(same), now).is_ok());
+        let later = at("2024-01-01T00:00:01Z");
+        let error = Range::available(Some(later), Some(same), now).unwrap_err();
+        let text = "start is 2024-01-01 00:00:01 UTC, after the end at 2024-01-01 00:00:00 UTC";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn sta_07_the_end_is_now_unless_given() {
+        let now = at("2024-06-01T00:00:00Z");
+        assert_eq!(Range::available(Some(now), None, now).unwrap().end, now);
+        assert!(Range::available(Some(at("2024-06-01T00:00:01Z")), None, now).is_err());
+    }
+
+    #[test]
+    fn sta_35_data_older_than_four_years_are_left_out() {
+        let old = Range::available(
+            Some(at("2001-01-01T00:00:00Z")),
+            Some(at("2002-01-01T00:00:00Z")),
+            at("2024-02-29T12:00:00Z"),
+        );
+        let cut = at("2020-02-29T12:00:00Z");
+        assert_eq!(old, Ok(Range { start: cut, end: cut }));
+        let all = Range::available(None, None, at("2027-02-28T00:00:00Z")).unwrap();
+        assert_eq!(all.start, at("2023-02-28T00:00:00Z"));
+    }
+}

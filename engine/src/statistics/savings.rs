@@ -1,0 +1,284 @@
+//! The ledger: what smart charging saved, fixed when a session ends.
+//!
+//! Comparing last month's energy with today's price makes a total that moves
+//! while nothing happens. Here a session is frozen once: its samples get the
+//! prices that held, and beside them stands what would have happened without
+//! smart charging, at the prices that held then. Whatever is summed up later
+//! is summed up from these rows, in whole parts ([`crate::statistics::fixed`]),
+//! so slots, sessions, days and months agree to the last digit.
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::prices::curve::PriceCurve;
+use crate::statistics::fixed::Amount;
+use crate::statistics::sample::{Sample, SampleError, check};
+use crate::time::instant::{instant_at, micros_of};
+use crate::units::{Energy, MICROS_PER_HOUR, Power};
+
+/// A charging session that has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    /// When the vehicle was plugged in; charging unmanaged starts then.
+    pub plugged_in: DateTime<Utc>,
+    /// Power at which it would have charged unmanaged.
+    #[serde(rename = "power_max_kw")]
+    pub power_max: Power,
+    /// Whether smart charging controlled it.
+    pub is_smart: bool,
+    /// What was measured. A sample that brings its price keeps it.
+    pub samples: Vec<Sample>,
+}
+
+/// Why a session cannot be frozen.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum SessionError {
+    /// A sample has no length.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
+    /// Energy flowed, but none could have flowed unmanaged.
+    #[error("power_max_kw is {} kW; a session with energy needs more than 0 kW", power.as_kw())]
+    NoPower {
+        /// The power as given.
+        power: Power,
+    },
+}
+
+/// A session as it is kept: nothing in it depends on later prices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrozenSession {
+    /// Measured rows and, beside them, those of the course without smart
+    /// charging; to be summed up by [`crate::statistics::charging::series`].
+    pub samples: Vec<Sample>,
+    /// What the session saved, in parts of 1e-12 units of the currency; `None`
+    /// if smart charging had no part in it, or a price is not known.
+    pub savings_parts: Option<i128>,
+}
+
+impl FrozenSession {
+    /// What the session saved; negative where smart charging cost more.
+    #[must_use]
+    pub fn savings(&self) -> Option<Amount> {
+        self.savings_parts.map(Amount::from_parts)
+    }
+}
+
+/// Freezes prices and baseline of a session.
+///
+/// The baseline is the same energy at `power_max` from plug-in on, so the
+/// battery ends in the same state. Energy that flowed back is counted with its
+/// sign. Where a price of either course is not known there are no savings:
+/// the difference of a known and an unknown cost is unknown, not zero.
+///
+/// # Errors
+/// A sample has no length; energy flowed and `power_max` is not positive.
+///
+/// # Example
+///
+/// 8 kWh at 0.10 in the night instead of at 0.35 on plug-in saves 2.00.
+///
+/// ```
+/// use slackwater_engine::prices::curve::{PriceCurve, Slot};
+/// use slackwater_engine::statistics::sample::Sample;
+/// use slackwater_engine::statistics::savings::{Session, freeze};
+/// use slackwater_engine::units::{kw, per_kwh};
+/// let at = |text: &str| text.parse().unwrap();
+/// let curve = PriceCurve::new(&[
+///     Slot { start: at("2024-01-01T18:00:00Z"), end: at("2024-01-01T22:00:00Z"), price: per_kwh(0.35) },
+///     Slot { start: at("2024-01-01T22:00:00Z"), end: at("2024-01-02T06:00:00Z"), price: per_kwh(0.10) },
+/// ])?;
+/// let session = Session {
+///     plugged_in: at("2024-01-01T18:00:00Z"),
+///     power_max: kw(8.0),
+///     is_smart: true,
+///     samples: vec![Sample {
+///         start: at("2024-01-02T02:00:00Z"),
+///         end: at("2024-01-02T03:00:00Z"),
+///         power: Some(kw(8.0)),
+///         price: None,
+///         non_smart: None,
+///     }],
+/// };
+/// let frozen = freeze(&session, &curve)?;
+/// assert_eq!(frozen.savings().unwrap().to_string(), "2.000000000000");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn freeze(session: &Session, prices: &PriceCurve) -> Result<FrozenSession, SessionError> {
+    check(&session.samples)?;
+    let mut samples: Vec<Sample> =
+        session.samples.iter().flat_map(|sample| priced(sample, prices)).collect();
+    let instead = if session.is_smart { baseline(session, prices)? } else { Vec::new() };
+    let is_priced = |sample: &Sample| {
+        let power = sample.power.or(sample.non_smart);
+        sample.price.is_some() || power.is_none_or(|power| power == Power::ZERO)
+    };
+    let is_known = samples.iter().chain(&instead).all(is_priced);
+    if !session.is_smart || !is_known {
+        for sample in &mut samples {
+            sample.non_smart = None;
+        }
+        return Ok(FrozenSession { samples, savings_parts: None });
+    }
+    for sample in &mut samples {
+        sample.non_smart = Some(Power::ZERO);
+    }
+    let cost = |rows: &[Sample], power: fn(&Sample) -> Option<Power>| -> Amount {
+        rows.iter().map(|row| cost_of(row, power(row))).sum()
+    };
+    let savings = cost(&instead, |row| row.non_smart) - cost(&samples, |row| row.power);
+    samples.extend(instead);
+    Ok(FrozenSession { samples, savings_parts: Some(savings.as_parts()) })
+}
+
+/// Cost of a row, rounded once, as the series rounds it.
+fn cost_of(row: &Sample, power: Option<Power>) -> Amount {
+    let hours = (micros_of(row.end) - micros_of(row.start)) as f64 / MICROS_PER_HOUR;
+    power.zip(row.price).map_or(Amount::ZERO, |(power, price)| {
+        Amount::from_units(power.as_kw() * hours * price.as_per_kwh())
+    })
+}
+
+/// A sample cut where prices change; one that brings its price stays whole.
+fn priced(sample: &Sample, prices: &PriceCurve) -> Vec<Sample> {
+    if sample.price.is_some() {
+        return vec![*sample];
+    }
+    let mut pieces = Vec::new();
+    let mut push = |start: DateTime<Utc>, end: DateTime<Utc>, price| {
+        if start < end {
+            pieces.push(Sample { start, end, price, ..*sample });
+        }
+    };
+    let mut at = sample.start;
+    for slot in prices.between(sample.start, sample.end).slots() {
+        push(at, slot.start, None);
+        push(slot.start, slot.end, Some(slot.price));
+        at = slot.end;
+    }
+    push(at, sample.end, None);
+    pieces
+}
+
+/// The session's energy at full power from plug-in on.
+fn baseline(session: &Session, prices: &PriceCurve) -> Result<Vec<Sample>, SessionError> {
+    let energy = session.samples.iter().fold(Energy::ZERO, |sum, sample| {
+        sum + sample.power.unwrap_or(Power::ZERO).over(sample.end - sample.start)
+    });
+    if energy <= Energy::ZERO {
+        return Ok(Vec::new());
+    }
+    if session.power_max <= Power::ZERO {
+        return Err(SessionError::NoPower { power: session.power_max });
+    }
+    // Rounded up to a whole microsecond, at the power that gives the energy.
+    let micros = session.power_max.micros_for(energy).ceil().max(1.0);
+    let power = Power::from_kw(energy.as_kwh() * MICROS_PER_HOUR / micros);
+    let start = micros_of(session.plugged_in);
+    let whole = Sample {
+        start: session.plugged_in,
+        end: instant_at(
+            start.saturating_add(micros as i64).min(micros_of(DateTime::<Utc>::MAX_UTC)),
+        ),
+        power: None,
+        price: None,
+        non_smart: Some(power.unwrap_or(session.power_max)),
+    };
+    Ok(priced(&whole, prices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prices::curve::tests::curve_of;
+    use crate::statistics::charging::series;
+    use crate::statistics::range::Range;
+    use crate::statistics::resolution::{Buckets, Resolution, UtcOffset};
+    use crate::units::kw;
+    use chrono::TimeDelta;
+    use proptest::prelude::*;
+
+    fn session(minutes: &[(i64, i64, f64)], power_max: f64, is_smart: bool) -> Session {
+        let plugged_in = curve_of(60, &[1]).horizon().period(0).0;
+        let sample = |&(from, to, power): &(i64, i64, f64)| Sample {
+            start: plugged_in + TimeDelta::minutes(from),
+            end: plugged_in + TimeDelta::minutes(to),
+            power: Some(kw(power)),
+            price: None,
+            non_smart: None,
+        };
+        let samples = minutes.iter().map(sample).collect();
+        Session { plugged_in, power_max: kw(power_max), is_smart, samples }
+    }
+
+    #[test]
+    fn sta_44_savings_are_signed() {
+        let late = session(&[(60, 120, 10.0)], 10.0, true);
+        let saved = |cents: &[i32]| freeze(&late, &curve_of(60, cents)).unwrap().savings().unwrap();
+        assert_eq!(saved(&[30, 10]).to_string(), "2.000000000000");
+        assert_eq!(saved(&[10, 30]).to_string(), "-2.000000000000");
+        assert_eq!(saved(&[10, 10]), Amount::ZERO);
+    }
+
+    #[test]
+    fn without_smart_charging_there_are_no_savings() {
+        let plain = session(&[(60, 120, 10.0)], 10.0, false);
+        let frozen = freeze(&plain, &curve_of(60, &[30, 10])).unwrap();
+        assert_eq!((frozen.savings(), frozen.samples.len()), (None, 1));
+    }
+
+    #[test]
+    fn an_unknown_price_makes_savings_unknown_not_zero() {
+        let late = session(&[(60, 180, 10.0)], 10.0, true);
+        let frozen = freeze(&late, &curve_of(60, &[30, 10])).unwrap();
+        assert_eq!(frozen.savings(), None);
+        assert!(frozen.samples.iter().all(|sample| sample.non_smart.is_none()));
+        // The third hour has no price and stays without one.
+        assert_eq!(frozen.samples.iter().filter(|sample| sample.price.is_none()).count(), 1);
+    }
+
+    #[test]
+    fn energy_without_power_is_refused() {
+        let odd = session(&[(0, 60, 10.0)], 0.0, true);
+        let text = freeze(&odd, &curve_of(60, &[30])).unwrap_err().to_string();
+        assert_eq!(text, "power_max_kw is 0 kW; a session with energy needs more than 0 kW");
+    }
+
+    proptest! {
+        /// Savings of buckets add up to those of sessions, to the last digit,
+        /// at every resolution and offset; and both courses move the same energy.
+        #[test]
+        fn savings_add_up_at_all_resolutions(
+            sessions in prop::collection::vec(
+                (prop::collection::vec((0..1200_i64, 1..240_i64, 0..11_000_i32), 1..6), 1000..11_000_i32),
+                1..5,
+            ),
+            cents in prop::collection::vec(-50..100_i32, 60..61),
+            resolution in prop::sample::select(Resolution::ALL.to_vec()),
+            minutes in -840..=840_i32,
+        ) {
+            let curve = curve_of(60, &cents);
+            let (mut rows, mut sum) = (Vec::new(), Amount::ZERO);
+            for (parts, watts) in &sessions {
+                let parts: Vec<(i64, i64, f64)> = parts
+                    .iter()
+                    .map(|&(from, length, watts)| (from, from + length, f64::from(watts) / 1000.0))
+                    .collect();
+                let smart = session(&parts, f64::from(*watts) / 1000.0, true);
+                let frozen = freeze(&smart, &curve).unwrap();
+                let Some(savings) = frozen.savings() else { continue };
+                sum += savings;
+                let energy = |power: fn(&Sample) -> Option<Power>| {
+                    let flow = |row: &Sample| power(row).unwrap_or(Power::ZERO).over(row.end - row.start);
+                    frozen.samples.iter().map(|row| flow(row).as_kwh()).sum::<f64>()
+                };
+                let (actual, instead) = (energy(|row| row.power), energy(|row| row.non_smart));
+                prop_assert!((actual - instead).abs() < 1e-9 * actual.max(1.0));
+                rows.extend(frozen.samples);
+            }
+            let offset = UtcOffset::from_hours(f64::from(minutes) / 60.0).unwrap();
+            let items = series(&rows, Buckets::new(resolution, offset), Range::all()).unwrap();
+            let saved = items.iter().filter_map(|item| item.totals.non_smart).map(|n| n.savings);
+            prop_assert_eq!(saved.sum::<Amount>(), sum);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Running sums of one bucket.
+use crate::statistics::charging::{NonSmart, Spread, Totals};
+use crate::statistics::fixed::Amount;
+use crate::statistics::sample::Row;
+use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
+
+/// Least, largest, and what the mean is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Range {
+    min: f64,
+    max: f64,
+    sum: f64,
+    count: u64,
+}
+
+impl Range {
+    const EMPTY: Self = Self { min: f64::INFINITY, max: f64::NEG_INFINITY, sum: 0.0, count: 0 };
+
+    #[inline(always)]
+    fn add(&mut self, value: f64) {
+        self.min = if value < self.min { value } else { self.min };
+        self.max = if value > self.max { value } else { self.max };
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.count += other.count;
+    }
+
+    /// With a mean weighted by `total` over `weight`, or by nothing where the
+    /// weight is zero; the mean of equal values is that value.
+    fn spread(&self, total: f64, weight: f64) -> Option<(f64, f64, f64)> {
+        if self.count == 0 {
+            return None;
+        }
+        let even = self.sum / self.count as f64;
+        let weighted = total / weight;
+        let mean = if weight != 0.0 && weighted.is_finite() { weighted } else { even };
+        // A flow in both directions can weigh a mean out of its range; with one
+        // direction only rounding does.
+        let slack = 1e-12 * self.min.abs().max(self.max.abs());
+        let is_rounding = mean > self.min - slack && mean < self.max + slack;
+        Some((self.min, self.max, if is_rounding { mean.clamp(self.min, self.max) } else { mean }))
+    }
+}
+
+/// Energy and money of one course of events.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Flow {
+    energy: f64,
+    priced_energy: f64,
+    cost: Amount,
+    /// The cost once more, not rounded to whole parts: what the mean is made of.
+    priced: f64,
+    price: Range,
+}
+
+impl Flow {
+    const EMPTY: Self = Self {
+        energy: 0.0,
+        priced_energy: 0.0,
+        cost: Amount::ZERO,
+        priced: 0.0,
+        price: Range::EMPTY,
+    };
+
+    #[inline(always)]
+    fn add(&mut self, energy: f64, price: f64, cost: Amount) {
+        self.energy += energy;
+        if price.is_nan() {
+            return;
+        }
+        self.priced_energy += energy;
+        self.priced += energy * price;
+        self.cost += cost;
+        self.price.add(price);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.energy += other.energy;
+        self.priced_energy += other.priced_energy;
+        self.priced += other.priced;
+        self.cost += other.cost;
+        self.price.merge(&other.price);
+    }
+
+    fn price(&self) -> Option<Spread<Price>> {
+        let (min, max, mean) = self.price.spread(self.priced, self.priced_energy)?;
+        let price = |value| Price::from_per_kwh(value).unwrap_or(Price::ZERO);
+        Some(Spread { min: price(min), max: price(max), mean: price(mean) })
+    }
+}
+
+/// Running sums of one bucket.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Tally {
+    micros: i64,
+    power: Range,
+    actual: Flow,
+    non_smart: Flow,
+    savings: Amount,
+    is_affected: bool,
+}
+
+impl Tally {
+    pub(crate) const EMPTY: Self = Self {
+        micros: 0,
+        power: Range::EMPTY,
+        actual: Flow::EMPTY,
+        non_smart: Flow::EMPTY,
+        savings: Amount::ZERO,
+        is_affected: false,
+    };
+
+    /// Adds the part of a sample that lies in `[start, end)`.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, row: &Row, start: i64, end: i64) {
+        let micros = end - start;
+        let hours = micros as f64 / MICROS_PER_HOUR;
+        let (from, to, length) = (start - row.start, end - row.start, row.end - row.start);
+        let money = |power: f64| {
+            let all = Amount::from_units(power * (length as f64 / MICROS_PER_HOUR) * row.price);
+            all.between(from, to, length)
+        };
+        let mut cost = Amount::ZERO;
+        if !row.power_kw.is_nan() {
+            cost = money(row.power_kw);
+            self.micros += micros;
+            self.power.add(row.power_kw);
+            self.actual.add(row.power_kw * hours, row.price, cost);
+        }
+        if !row.non_smart_kw.is_nan() {
+            self.is_affected = true;
+            let instead = money(row.non_smart_kw);
+            if row.non_smart_kw != 0.0 {
+                self.non_smart.add(row.non_smart_kw * hours, row.price, instead);
+            }
+            self.savings += instead - cost;
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.micros += other.micros;
+        self.power.merge(&other.power);
+        self.actual.merge(&other.actual);
+        self.non_smart.merge(&other.non_smart);
+        self.savings += other.savings;
+        self.is_affected |= other.is_affected;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.micros == 0 && !self.is_affected
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        let hours = self.micros as f64 / MICROS_PER_HOUR;
+        let (min, max, mean) = self.power.spread(self.actual.energy, hours).unwrap_or_default();
+        let power = |value| Power::from_kw(value).unwrap_or(Power::ZERO);
+        let energy = |value| Energy::from_kwh(value).unwrap_or(Energy::ZERO);
+        Totals {
+            power: Spread { min: power(min), max: power(max), mean: power(mean) },
+            hours,
+            energy: energy(self.actual.energy),
+            priced_energy: energy(self.actual.priced_energy),
+            price: self.actual.price(),
+            cost: self.actual.cost,
+            non_smart: self.is_affected.then(|| NonSmart {
+                energy: energy(self.non_smart.energy),
+                price: self.non_smart.price(),
+                cost: self.non_smart.cost,
+                savings: self.savings,
+            }),
+        }
+    }
+}
