@@ -29,6 +29,13 @@ use slackwater_engine::prices::layers::LayerError;
 use slackwater_engine::prices::signal::{SignalError, ZoneError};
 use slackwater_engine::prices::tariff::{SpanError, TariffError};
 use slackwater_engine::schedule::rule::RulesError;
+use slackwater_engine::statistics::columns::ColumnError;
+use slackwater_engine::statistics::hem::PeriodError;
+use slackwater_engine::statistics::measurements::MeasurementError;
+use slackwater_engine::statistics::range::RangeError;
+use slackwater_engine::statistics::resolution::BucketError;
+use slackwater_engine::statistics::sample::SampleError;
+use slackwater_engine::statistics::savings::SessionError;
 use slackwater_engine::time::horizon::HorizonError;
 use slackwater_engine::units::UnitError;
 use slackwater_engine::version::lifecycle::ReleasesError;
@@ -114,6 +121,13 @@ refuse!(
     ModeError,
     PageError,
     ReleasesError
+    BucketError,
+    ColumnError,
+    MeasurementError,
+    PeriodError,
+    RangeError,
+    SampleError,
+    SessionError
 );
 
 /// Names the argument in an engine error: `energy(value).named("energy_kwh")?`.

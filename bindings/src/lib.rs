@@ -4,6 +4,7 @@
 
 #[macro_use]
 mod repr;
+mod plan;
 
 mod action;
 mod area;
@@ -16,6 +17,8 @@ mod import;
 mod page;
 mod plan;
 mod policies;
+mod keys;
+mod measurements;
 mod prices;
 mod provenance;
 mod questions;
@@ -29,6 +32,8 @@ mod storage;
 mod storage_batch;
 mod switching;
 mod tariffs;
+mod statistics;
+mod statistics_columns;
 mod time;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -60,6 +65,7 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::page::{list_page, version_dates, version_fields, version_stage};
+    use crate::measurements::{samples_from_meter, samples_from_power, samples_from_sessions};
     #[pymodule_export]
     use crate::plan::{
         Certificate, Interval, Plan, PlannedSlot, Reason, Requirement, TargetOutcome, plan_charge,
@@ -105,6 +111,12 @@ mod _engine {
         Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, SwitchingReason,
         UnmetSwitchingWish, plan_switching,
     };
+    use crate::statistics::{
+        available_range, bucket_label, freeze_session, hem_battery_level, hem_flow,
+        statistics_series, statistics_session, utc_offset_minutes,
+    };
+    #[pymodule_export]
+    use crate::statistics_columns::statistics_aggregate;
     #[pymodule_export]
     use crate::tariffs::{
         check_intervals, check_rates, resolve_price, resolve_prices, tariff_prices,

@@ -23,6 +23,7 @@ from slackwater import (
     tariffs,
     versions,
 )
+from slackwater import statistics
 from slackwater._engine import (
     Certificate,
     DepartureOutcome,
@@ -188,4 +189,5 @@ __all__ = [
     "signals",
     "tariffs",
     "versions",
+    "statistics",
 ]

@@ -73,6 +73,11 @@ __all__ = [
     "flex_state",
     "insurance_frontier",
     "list_page",
+    "available_range",
+    "bucket_label",
+    "freeze_session",
+    "hem_battery_level",
+    "hem_flow",
     "next_deadline",
     "plan_area",
     "plan_batch",
@@ -99,6 +104,9 @@ __all__ = [
     "replay_overrides",
     "resolve_price",
     "resolve_prices",
+    "samples_from_meter",
+    "samples_from_power",
+    "samples_from_sessions",
     "saved_differences",
     "schedule_controller",
     "schedule_should_charge",
@@ -115,6 +123,12 @@ __all__ = [
     "version_fields",
     "version_stage",
     "what_if",
+    "statistics_aggregate",
+    "statistics_series",
+    "statistics_session",
+    "stays_from_events",
+    "stays_to_table",
+    "utc_offset_minutes",
 ]
 
 __version__: str
@@ -1457,3 +1471,70 @@ def plan_area(
     progress: Callable[[int, float, float, float], object] | None,
     start: tuple[list[float], list[list[float]]] | None,
 ) -> AreaPlan: ...
+_SpreadTuple = tuple[float, float, float]
+_TotalsTuple = tuple[_SpreadTuple, float, float, float, _SpreadTuple | None, str]
+_NonSmartTuple = tuple[float, _SpreadTuple | None, str, str]
+_Sample = tuple[datetime, datetime, float | None, float | None, float | None]
+_Findings = tuple[int, int, int, int, int, int, float, int, int]
+_Series = tuple[str | None, list[tuple[datetime, float | None]], str | None]
+
+def statistics_series(
+    samples: Sequence[_Sample],
+    *,
+    resolution: str,
+    utc_offset_hours: float,
+    start: datetime | None,
+    end: datetime | None,
+    now: datetime | None,
+) -> list[tuple[datetime, _TotalsTuple, _NonSmartTuple | None]]: ...
+def statistics_session(
+    samples: Sequence[_Sample],
+) -> tuple[datetime, datetime, _TotalsTuple, _NonSmartTuple | None] | None: ...
+def statistics_aggregate(
+    samples: ArrowTable,
+    *,
+    by: Sequence[str],
+    resolution: str,
+    utc_offset_hours: float,
+    start: datetime | None,
+    end: datetime | None,
+    sample_length: timedelta | None,
+) -> Table: ...
+def bucket_label(at: datetime, *, resolution: str, utc_offset_hours: float) -> datetime: ...
+def utc_offset_minutes(hours: float) -> int: ...
+def available_range(
+    *, start: datetime | None, end: datetime | None, now: datetime
+) -> tuple[datetime, datetime]: ...
+def freeze_session(
+    samples: Sequence[_Sample],
+    prices: Prices,
+    *,
+    plugged_in: datetime,
+    power_max_kw: float,
+    is_smart: bool,
+) -> tuple[list[_Sample], str | None]: ...
+def samples_from_meter(
+    readings: ArrowTable, *, by: Sequence[str], gap_max: timedelta
+) -> tuple[Table, _Findings]: ...
+def samples_from_power(
+    readings: ArrowTable, *, by: Sequence[str], hold_max: timedelta
+) -> tuple[Table, _Findings]: ...
+def samples_from_sessions(
+    sessions: ArrowTable, *, by: Sequence[str]
+) -> tuple[Table, _Findings]: ...
+def hem_flow(
+    samples: Sequence[_Sample],
+    *,
+    period: str,
+    value: str,
+    time_zone: str,
+    bucket_minutes: int,
+) -> _Series: ...
+def hem_battery_level(
+    readings: Sequence[tuple[datetime, float]] | None,
+    *,
+    period: str,
+    value: str,
+    time_zone: str,
+    bucket_minutes: int,
+) -> _Series: ...

@@ -62,7 +62,7 @@ pub enum ColumnError {
     /// The row has no length.
     #[error("row {row} ends at {end}, not after its start at {start}", start = instant_at(*start), end = instant_at(*end))]
     NoLength {
-        /// Position in the piece.
+        /// Position among all rows so far.
         row: usize,
         /// First microsecond.
         start: i64,
@@ -72,19 +72,32 @@ pub enum ColumnError {
     /// A time beyond the years that can be told.
     #[error("row {row} lies outside the years 1 to 9999")]
     OutOfRange {
-        /// Position in the piece.
+        /// Position among all rows so far.
         row: usize,
     },
     /// A number is no quantity.
     #[error("{column} of row {row}: {source}")]
     NotAQuantity {
-        /// Position in the piece.
+        /// Position among all rows so far.
         row: usize,
         /// Name of the column.
         column: &'static str,
         /// What is wrong with the number.
         source: UnitError,
     },
+}
+
+impl ColumnError {
+    /// The same of a row so many rows later.
+    fn later(self, rows: usize) -> Self {
+        match self {
+            Self::NoLength { row, start, end } => Self::NoLength { row: row + rows, start, end },
+            Self::OutOfRange { row } => Self::OutOfRange { row: row + rows },
+            Self::NotAQuantity { row, column, source } => {
+                Self::NotAQuantity { row: row + rows, column, source }
+            }
+        }
+    }
 }
 
 /// Times that a sample may have, in microseconds.
@@ -124,7 +137,7 @@ impl Aggregator {
         samples.check_lengths();
         let count = samples.start.len();
         let runs = count.div_ceil(RUN);
-        let empty = Self::new(self.buckets, self.range);
+        let empty = Self { groups: Vec::new(), ..*self };
         let run =
             |index: usize| empty.run(samples, groups, index * RUN..count.min((index + 1) * RUN));
         let sums: Result<Vec<Vec<(u32, Tallies)>>, ColumnError> =
@@ -164,7 +177,7 @@ impl Aggregator {
         let mut places = vec![NONE; groups];
         let mut sums: Vec<(u32, Tallies)> = Vec::new();
         for index in rows {
-            let row = samples.row(index)?;
+            let row = samples.row(index).map_err(|error| error.later(self.rows))?;
             let group = samples.group.map_or(0, |group| group[index]);
             let place = &mut places[group as usize];
             if *place == NONE {

@@ -33,7 +33,9 @@ impl Amount {
     #[inline]
     #[must_use]
     pub fn from_units(units: f64) -> Self {
-        Self((units * UNIT).round_ties_even() as i128)
+        let parts = (units * UNIT).round_ties_even();
+        // Most amounts fit into 64 bits, and that conversion is one instruction.
+        Self(if parts.abs() < 9e18 { i128::from(parts as i64) } else { parts as i128 })
     }
 
     /// The amount as a count of its smallest part.

@@ -14,6 +14,7 @@
 //! energy is certain, its time is not. A long pause after a power reading has
 //! no energy: nobody saw any. [`Findings`] counts all of it.
 use chrono::{DateTime, TimeDelta, Utc};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::sample::Sample;
@@ -191,7 +192,47 @@ pub fn from_sessions(sessions: &[SessionEnergy]) -> Measured {
     Measured { samples, findings }
 }
 
+/// Rows of many devices, each made into samples on its own.
+///
+/// `group` has the device of each row, below `groups`; the answer has one
+/// entry for each device, in their order.
+///
+/// # Errors
+/// As `make`.
+///
+/// # Panics
+/// There are not as many groups as rows, or one is not below `groups`.
+pub fn of_each<T: Copy + Send + Sync, E: Send>(
+    group: &[u32],
+    groups: usize,
+    rows: &[T],
+    make: impl Fn(&[T]) -> Result<Measured, E> + Sync,
+) -> Result<Vec<Measured>, E> {
+    assert_eq!(group.len(), rows.len(), "one group per row");
+    let mut own = vec![Vec::new(); groups];
+    for (&group, &row) in group.iter().zip(rows) {
+        own[group as usize].push(row);
+    }
+    own.par_iter().map(|rows| make(rows)).collect()
+}
+
 impl Findings {
+    /// The same over several devices.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            rows: self.rows + other.rows,
+            out_of_order: self.out_of_order + other.out_of_order,
+            repeated: self.repeated + other.repeated,
+            replaced: self.replaced + other.replaced,
+            resets: self.resets + other.resets,
+            gaps: self.gaps + other.gaps,
+            gap_hours: self.gap_hours + other.gap_hours,
+            without_length: self.without_length + other.without_length,
+            implausible: self.implausible + other.implausible,
+        }
+    }
+
     /// An even flow; counted instead where it is beyond any machine.
     fn even(&mut self, start: DateTime<Utc>, end: DateTime<Utc>, energy: Energy) -> Option<Sample> {
         let power = Power::from_kw(energy.as_kwh() * MICROS_PER_HOUR / micros(end - start));
@@ -291,6 +332,18 @@ mod tests {
         assert_eq!((measured.findings.gaps, measured.findings.gap_hours), (1, 1.25));
         let text = from_power(&readings, TimeDelta::minutes(-5)).unwrap_err().to_string();
         assert_eq!(text, "hold_max is -5 min; it is 0 min or more");
+    }
+
+    #[test]
+    fn devices_are_made_into_samples_on_their_own() {
+        let reading = |minute, total| MeterReading { at: at(minute), total: kwh(total) };
+        let rows = [reading(0, 1.0), reading(0, 50.0), reading(60, 4.0), reading(30, 51.0)];
+        let measured =
+            of_each(&[0, 1, 0, 1], 3, &rows, |rows| from_meter(rows, TimeDelta::hours(1))).unwrap();
+        let found: Vec<Vec<f64>> = measured.iter().map(energies).collect();
+        assert_eq!(found, [vec![3.0], vec![1.0], vec![]]);
+        let sum = measured.iter().fold(Findings::default(), |sum, own| sum.plus(own.findings));
+        assert_eq!((sum.rows, sum.out_of_order), (4, 0));
     }
 
     #[test]

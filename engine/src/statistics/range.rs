@@ -63,6 +63,19 @@ impl Range {
         }
     }
 
+    /// The range `[start, end)`, however old; all of time where an end is open.
+    ///
+    /// # Errors
+    /// `start` is after `end`.
+    pub fn between(
+        start: Option<DateTime<Utc>>,
+        end: Option<DateTime<Utc>>,
+    ) -> Result<Self, RangeError> {
+        let all = Self::all();
+        let (start, end) = (start.unwrap_or(all.start), end.unwrap_or(all.end));
+        if start > end { Err(RangeError::Reversed { start, end }) } else { Ok(Self { start, end }) }
+    }
+
     /// All of time, for data that were chosen before.
     #[must_use]
     pub fn all() -> Self {

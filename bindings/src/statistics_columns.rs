@@ -1,0 +1,214 @@
+//! Statistics of many devices, Arrow to Arrow.
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, Decimal128Array, Float64Array, RecordBatch, TimestampMicrosecondArray, UInt32Array,
+};
+use chrono::TimeDelta;
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::statistics::charging::{Item, Spread};
+use slackwater_engine::statistics::columns::{Aggregator, Flows, Lengths, Samples};
+use slackwater_engine::statistics::fixed::{Amount, DECIMALS};
+use slackwater_engine::units::{Power, Price};
+
+use crate::arrow::{Columns, Table, refused, to_numbers, utc};
+use crate::batch::Numbers;
+use crate::error::Refused;
+use crate::keys::Keys;
+use crate::statistics::{buckets, range};
+use crate::time::Instant;
+
+/// Rows converted at a time: what a conversion copies stays small beside the table.
+const PIECE: usize = 1 << 20;
+
+/// Digits of a decimal of 128 bits.
+const DIGITS: u8 = 38;
+
+/// Power or energy by the name of its column.
+struct FlowColumn {
+    is_energy: bool,
+    numbers: Numbers,
+}
+
+impl FlowColumn {
+    fn find(columns: &Columns<'_>, stem: &str) -> Result<Option<Self>, Refused> {
+        let names = match stem {
+            "non_smart" => ["non_smart_kw", "non_smart_kwh"],
+            _ => ["power_kw", "energy_kwh"],
+        };
+        if names.iter().all(|name| columns.find(name).is_some()) {
+            let text =
+                format!("there are both {:?} and {:?}; give one of them", names[0], names[1]);
+            return Err(Refused::Input(text));
+        }
+        for (name, is_energy) in names.into_iter().zip([false, true]) {
+            if let Some(column) = columns.find(name) {
+                return Ok(Some(Self {
+                    is_energy,
+                    numbers: Numbers::new(to_numbers(name, column)?),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn flows(&self) -> Flows<'_> {
+        let values = self.numbers.values();
+        if self.is_energy { Flows::EnergyKwh(values) } else { Flows::PowerKw(values) }
+    }
+}
+
+/// The columns of one piece of samples.
+struct SampleColumns {
+    start: TimestampMicrosecondArray,
+    end: Option<TimestampMicrosecondArray>,
+    flow: FlowColumn,
+    price: Option<Numbers>,
+    non_smart: Option<FlowColumn>,
+}
+
+impl SampleColumns {
+    fn new(batch: &RecordBatch, first: usize, has_length: bool) -> Result<Self, Refused> {
+        let columns = Columns::new(batch);
+        let times = |name: &str| {
+            let times = columns.times(name)?;
+            Columns::refuse_nulls(name, &times, first)?;
+            Ok::<_, Refused>(times)
+        };
+        if has_length && columns.find("end").is_some() {
+            let text = "there is a column \"end\"; sample_minutes goes with tables that have none";
+            return Err(Refused::Input(text.into()));
+        }
+        let Some(flow) = FlowColumn::find(&columns, "power")? else {
+            // Says what was found instead.
+            columns.column("power_kw")?;
+            return Err(Refused::Input("power_kw is missing".into()));
+        };
+        let price = columns.find("price_per_kwh");
+        Ok(Self {
+            start: times("start")?,
+            end: if has_length { None } else { Some(times("end")?) },
+            flow,
+            price: price
+                .map(|column| to_numbers("price_per_kwh", column).map(Numbers::new))
+                .transpose()?,
+            non_smart: FlowColumn::find(&columns, "non_smart")?,
+        })
+    }
+
+    fn samples<'a>(&'a self, group: Option<&'a [u32]>, length: i64) -> Samples<'a> {
+        Samples {
+            group,
+            start: self.start.values(),
+            lengths: match &self.end {
+                Some(end) => Lengths::Ends(end.values()),
+                None => Lengths::Even(length),
+            },
+            flows: self.flow.flows(),
+            price_per_kwh: self.price.as_ref().map(Numbers::values),
+            non_smart: self.non_smart.as_ref().map(FlowColumn::flows),
+        }
+    }
+}
+
+/// See `slackwater.statistics.aggregate`.
+#[pyfunction]
+#[pyo3(signature = (samples, *, by, resolution, utc_offset_hours, start, end, sample_length))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub(crate) fn statistics_aggregate(
+    py: Python<'_>,
+    samples: AnyRecordBatch,
+    by: Vec<String>,
+    resolution: &str,
+    utc_offset_hours: f64,
+    start: Option<Instant>,
+    end: Option<Instant>,
+    sample_length: Option<TimeDelta>,
+) -> Result<Table, Refused> {
+    let mut sums =
+        Aggregator::new(buckets(resolution, utc_offset_hours)?, range(start, end, None)?);
+    let mut keys = Keys::new(&by);
+    let length = sample_length.map(|length| length.num_microseconds().unwrap_or(i64::MAX));
+    let reader = samples.into_reader()?;
+    let schema = reader.schema();
+    // One batch at a time: a stream may hold more than memory does.
+    py.detach(|| {
+        let mut is_empty = true;
+        for batch in reader {
+            is_empty = false;
+            add(&mut sums, &mut keys, &batch.map_err(refused)?, length)?;
+        }
+        if is_empty {
+            // The columns of an empty table are looked at as well.
+            add(&mut sums, &mut keys, &RecordBatch::new_empty(schema), length)?;
+        }
+        table(&keys, sums.finish())
+    })
+}
+
+fn add(
+    sums: &mut Aggregator,
+    keys: &mut Keys,
+    batch: &RecordBatch,
+    length: Option<i64>,
+) -> Result<(), Refused> {
+    let mut first = 0;
+    loop {
+        let piece = batch.slice(first, PIECE.min(batch.num_rows() - first));
+        let columns = SampleColumns::new(&piece, sums.rows(), length.is_some())?;
+        let groups = keys.encode(&piece)?;
+        let samples = columns.samples(groups.as_deref(), length.unwrap_or_default());
+        sums.add(&samples, keys.len())?;
+        first += piece.num_rows();
+        if first >= batch.num_rows() {
+            return Ok(());
+        }
+    }
+}
+
+/// One row a bucket, by group and then by time.
+fn table(keys: &Keys, series: Vec<(u32, Vec<Item>)>) -> Result<Table, Refused> {
+    let groups = series.iter().flat_map(|(group, items)| items.iter().map(move |_| *group));
+    let groups: UInt32Array = groups.collect();
+    let items: Vec<&Item> = series.iter().flat_map(|(_, items)| items).collect();
+    let number = |of: &dyn Fn(&Item) -> Option<f64>| -> ArrayRef {
+        Arc::new(items.iter().map(|item| of(item)).collect::<Float64Array>())
+    };
+    let money = |of: &dyn Fn(&Item) -> Option<Amount>| -> Result<ArrayRef, Refused> {
+        let parts: Decimal128Array =
+            items.iter().map(|item| of(item).map(Amount::as_parts)).collect();
+        Ok(Arc::new(parts.with_precision_and_scale(DIGITS, DECIMALS as i8).map_err(refused)?))
+    };
+    let labels = items.iter().map(|item| item.label.timestamp_micros());
+    let labels = TimestampMicrosecondArray::from_iter_values(labels);
+    let mut columns = keys.columns(&groups);
+    let mut push = |name: &str, column: ArrayRef| columns.push((name.to_owned(), column));
+    let power =
+        |of: fn(&Spread<Power>) -> Power| number(&|item| Some(of(&item.totals.power).as_kw()));
+    let price = |of: fn(&Spread<Price>) -> Price| {
+        number(&|item| item.totals.price.as_ref().map(of).map(Price::as_per_kwh))
+    };
+    let instead = |of: fn(&Spread<Price>) -> Price| {
+        number(&|item| item.totals.non_smart?.price.as_ref().map(of).map(Price::as_per_kwh))
+    };
+    push("date", Arc::new(utc(labels)));
+    push("kw_min", power(|power| power.min));
+    push("kw_max", power(|power| power.max));
+    push("kw_mean", power(|power| power.mean));
+    push("hours", number(&|item| Some(item.totals.hours)));
+    push("energy_kwh", number(&|item| Some(item.totals.energy.as_kwh())));
+    push("priced_kwh", number(&|item| Some(item.totals.priced_energy.as_kwh())));
+    push("price_min_per_kwh", price(|price| price.min));
+    push("price_max_per_kwh", price(|price| price.max));
+    push("price_mean_per_kwh", price(|price| price.mean));
+    push("cost", money(&|item| Some(item.totals.cost))?);
+    push("non_smart_kwh", number(&|item| Some(item.totals.non_smart?.energy.as_kwh())));
+    push("non_smart_price_min_per_kwh", instead(|price| price.min));
+    push("non_smart_price_max_per_kwh", instead(|price| price.max));
+    push("non_smart_price_mean_per_kwh", instead(|price| price.mean));
+    push("non_smart_cost", money(&|item| Some(item.totals.non_smart?.cost))?);
+    push("savings", money(&|item| Some(item.totals.non_smart?.savings))?);
+    // Without a row the columns to group by have no type yet.
+    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+}
