@@ -133,3 +133,39 @@ pub fn slots_used(fleet: &Fleet<'_>, curves: Curves<'_>) -> f64 {
         .sum();
     slots as f64 / fleet.len().max(1) as f64
 }
+
+/// Length of a sample, in microseconds.
+pub const QUARTER_MICROS: i64 = 900_000_000;
+
+/// Quarter hours of several devices, one device after the other.
+pub struct SampleColumns {
+    /// Number of the device.
+    pub device: Vec<u32>,
+    /// First microsecond.
+    pub start: Vec<i64>,
+    /// Mean power; most quarters have none.
+    pub power_kw: Vec<f64>,
+    /// Price that held.
+    pub price_per_kwh: Vec<f64>,
+}
+
+impl SampleColumns {
+    /// So many quarters of each device, from 2021 on.
+    #[must_use]
+    pub fn new(devices: usize, quarters: usize) -> Self {
+        const FIRST: i64 = 1_609_459_200_000_000;
+        let mut random = Random::new(5);
+        let price = day_ahead(&mut random, quarters);
+        let rows = devices * quarters;
+        let power = |random: &mut Random| match random.bits() % 4 {
+            0 => random.between(1.4, 11.0),
+            _ => 0.0,
+        };
+        Self {
+            device: (0..rows).map(|row| (row / quarters) as u32).collect(),
+            start: (0..rows).map(|row| FIRST + (row % quarters) as i64 * QUARTER_MICROS).collect(),
+            power_kw: (0..rows).map(|_| power(&mut random)).collect(),
+            price_per_kwh: (0..rows).map(|row| price[row % quarters]).collect(),
+        }
+    }
+}

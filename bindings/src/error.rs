@@ -36,6 +36,7 @@ use slackwater_engine::statistics::range::RangeError;
 use slackwater_engine::statistics::resolution::BucketError;
 use slackwater_engine::statistics::sample::SampleError;
 use slackwater_engine::statistics::savings::SessionError;
+use slackwater_engine::statistics::shape::ShapeError;
 use slackwater_engine::time::horizon::HorizonError;
 use slackwater_engine::units::UnitError;
 use slackwater_engine::version::lifecycle::ReleasesError;
@@ -127,7 +128,8 @@ refuse!(
     PeriodError,
     RangeError,
     SampleError,
-    SessionError
+    SessionError,
+    ShapeError
 );
 
 /// Names the argument in an engine error: `energy(value).named("energy_kwh")?`.

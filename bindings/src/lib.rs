@@ -18,6 +18,7 @@ mod page;
 mod plan;
 mod policies;
 mod keys;
+mod ledger;
 mod measurements;
 mod prices;
 mod provenance;
@@ -65,6 +66,8 @@ mod _engine {
     };
     #[pymodule_export]
     use crate::page::{list_page, version_dates, version_fields, version_stage};
+    use crate::ledger::freeze_sessions;
+    #[pymodule_export]
     use crate::measurements::{samples_from_meter, samples_from_power, samples_from_sessions};
     #[pymodule_export]
     use crate::plan::{
@@ -113,10 +116,10 @@ mod _engine {
     };
     use crate::statistics::{
         available_range, bucket_label, freeze_session, hem_battery_level, hem_flow,
-        statistics_series, statistics_session, utc_offset_minutes,
+        statistics_members, statistics_series, statistics_session, utc_offset_minutes,
     };
     #[pymodule_export]
-    use crate::statistics_columns::statistics_aggregate;
+    use crate::statistics_columns::{statistics_aggregate, statistics_week};
     #[pymodule_export]
     use crate::tariffs::{
         check_intervals, check_rates, resolve_price, resolve_prices, tariff_prices,

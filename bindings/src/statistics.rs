@@ -9,6 +9,7 @@ use slackwater_engine::statistics::resolution::{Buckets, Resolution, UtcOffset};
 use slackwater_engine::statistics::sample;
 use slackwater_engine::statistics::savings;
 use slackwater_engine::statistics::sessions;
+use slackwater_engine::statistics::shape::{Record, Shape};
 use slackwater_engine::units::{Percent, Power, Price};
 
 use crate::error::{Named, Refused};
@@ -133,6 +134,15 @@ pub(crate) fn statistics_session(
         let instead = item.totals.non_smart.as_ref().map(non_smart);
         (item.from, item.to, totals(&item.totals), instead)
     }))
+}
+
+#[pyfunction]
+#[pyo3(signature = (record, *, version))]
+pub(crate) fn statistics_members(
+    record: &str,
+    version: Option<&str>,
+) -> Result<Vec<&'static str>, Refused> {
+    Ok(Shape::of_version(version)?.members(Record::from_name(record)?).to_vec())
 }
 
 #[pyfunction]

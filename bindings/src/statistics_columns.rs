@@ -10,7 +10,8 @@ use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::statistics::charging::{Item, Spread};
 use slackwater_engine::statistics::columns::{Aggregator, Flows, Lengths, Samples};
 use slackwater_engine::statistics::fixed::{Amount, DECIMALS};
-use slackwater_engine::units::{Power, Price};
+use slackwater_engine::statistics::week::hours_of_week;
+use slackwater_engine::units::{Energy, Power, Price};
 
 use crate::arrow::{Columns, Table, refused, to_numbers, utc};
 use crate::batch::Numbers;
@@ -130,21 +131,52 @@ pub(crate) fn statistics_aggregate(
         Aggregator::new(buckets(resolution, utc_offset_hours)?, range(start, end, None)?);
     let mut keys = Keys::new(&by);
     let length = sample_length.map(|length| length.num_microseconds().unwrap_or(i64::MAX));
-    let reader = samples.into_reader()?;
-    let schema = reader.schema();
-    // One batch at a time: a stream may hold more than memory does.
     py.detach(|| {
-        let mut is_empty = true;
-        for batch in reader {
-            is_empty = false;
-            add(&mut sums, &mut keys, &batch.map_err(refused)?, length)?;
-        }
-        if is_empty {
-            // The columns of an empty table are looked at as well.
-            add(&mut sums, &mut keys, &RecordBatch::new_empty(schema), length)?;
-        }
+        add_all(&mut sums, &mut keys, samples, length)?;
         table(&keys, sums.finish())
     })
+}
+
+/// See `slackwater.statistics.hours_of_week`.
+#[pyfunction]
+#[pyo3(signature = (samples, *, time_zone, sample_length))]
+pub(crate) fn statistics_week(
+    py: Python<'_>,
+    samples: AnyRecordBatch,
+    time_zone: &str,
+    sample_length: Option<TimeDelta>,
+) -> Result<Vec<Vec<f64>>, Refused> {
+    let zone = crate::time::time_zone(time_zone)?;
+    let mut sums = Aggregator::new(buckets("quarter_hour", 0.0)?, range(None, None, None)?);
+    let mut keys = Keys::new(&[]);
+    let length = sample_length.map(|length| length.num_microseconds().unwrap_or(i64::MAX));
+    py.detach(|| {
+        add_all(&mut sums, &mut keys, samples, length)?;
+        let items: Vec<Item> = sums.finish().into_iter().flat_map(|(_, items)| items).collect();
+        let week = hours_of_week(&items, zone);
+        Ok(week.map(|day| day.map(Energy::as_kwh).to_vec()).to_vec())
+    })
+}
+
+/// Adds one batch at a time: a stream may hold more than memory does.
+fn add_all(
+    sums: &mut Aggregator,
+    keys: &mut Keys,
+    samples: AnyRecordBatch,
+    length: Option<i64>,
+) -> Result<(), Refused> {
+    let reader = samples.into_reader()?;
+    let schema = reader.schema();
+    let mut is_empty = true;
+    for batch in reader {
+        is_empty = false;
+        add(sums, keys, &batch.map_err(refused)?, length)?;
+    }
+    if is_empty {
+        // The columns of an empty table are looked at as well.
+        add(sums, keys, &RecordBatch::new_empty(schema), length)?;
+    }
+    Ok(())
 }
 
 fn add(
@@ -167,6 +199,12 @@ fn add(
     }
 }
 
+/// A column of exact amounts.
+pub(crate) fn money(amounts: impl Iterator<Item = Option<Amount>>) -> Result<ArrayRef, Refused> {
+    let parts: Decimal128Array = amounts.map(|amount| amount.map(Amount::as_parts)).collect();
+    Ok(Arc::new(parts.with_precision_and_scale(DIGITS, DECIMALS as i8).map_err(refused)?))
+}
+
 /// One row a bucket, by group and then by time.
 fn table(keys: &Keys, series: Vec<(u32, Vec<Item>)>) -> Result<Table, Refused> {
     let groups = series.iter().flat_map(|(group, items)| items.iter().map(move |_| *group));
@@ -175,11 +213,7 @@ fn table(keys: &Keys, series: Vec<(u32, Vec<Item>)>) -> Result<Table, Refused> {
     let number = |of: &dyn Fn(&Item) -> Option<f64>| -> ArrayRef {
         Arc::new(items.iter().map(|item| of(item)).collect::<Float64Array>())
     };
-    let money = |of: &dyn Fn(&Item) -> Option<Amount>| -> Result<ArrayRef, Refused> {
-        let parts: Decimal128Array =
-            items.iter().map(|item| of(item).map(Amount::as_parts)).collect();
-        Ok(Arc::new(parts.with_precision_and_scale(DIGITS, DECIMALS as i8).map_err(refused)?))
-    };
+    let money = |of: &dyn Fn(&Item) -> Option<Amount>| money(items.iter().map(|item| of(item)));
     let labels = items.iter().map(|item| item.label.timestamp_micros());
     let labels = TimestampMicrosecondArray::from_iter_values(labels);
     let mut columns = keys.columns(&groups);

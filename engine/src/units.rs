@@ -15,10 +15,10 @@ pub(crate) const MICROS_PER_HOUR: f64 = 3.6e9;
 
 /// Largest power, in kW: a hundred times a power station. Beyond it a
 /// nanosecond of charging would no longer be next to nothing.
-const POWER_MAX: f64 = 1e7;
+pub(crate) const POWER_MAX: f64 = 1e7;
 
 /// Largest energy or price. It keeps every product finite.
-const MAGNITUDE_MAX: f64 = 1e12;
+pub(crate) const MAGNITUDE_MAX: f64 = 1e12;
 
 /// Why a number is not a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]

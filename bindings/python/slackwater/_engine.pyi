@@ -76,6 +76,7 @@ __all__ = [
     "available_range",
     "bucket_label",
     "freeze_session",
+    "freeze_sessions",
     "hem_battery_level",
     "hem_flow",
     "next_deadline",
@@ -124,8 +125,10 @@ __all__ = [
     "version_stage",
     "what_if",
     "statistics_aggregate",
+    "statistics_members",
     "statistics_series",
     "statistics_session",
+    "statistics_week",
     "stays_from_events",
     "stays_to_table",
     "utc_offset_minutes",
@@ -1500,6 +1503,9 @@ def statistics_aggregate(
     end: datetime | None,
     sample_length: timedelta | None,
 ) -> Table: ...
+def statistics_week(
+    samples: ArrowTable, *, time_zone: str, sample_length: timedelta | None
+) -> list[list[float]]: ...
 def bucket_label(at: datetime, *, resolution: str, utc_offset_hours: float) -> datetime: ...
 def utc_offset_minutes(hours: float) -> int: ...
 def available_range(
@@ -1513,6 +1519,15 @@ def freeze_session(
     power_max_kw: float,
     is_smart: bool,
 ) -> tuple[list[_Sample], str | None]: ...
+def freeze_sessions(
+    sessions: ArrowTable,
+    samples: ArrowTable,
+    prices: Sequence[Prices],
+    *,
+    by: str,
+    price_ids: Sequence[str] | None,
+) -> tuple[Table, Table]: ...
+def statistics_members(record: str, *, version: str | None) -> list[str]: ...
 def samples_from_meter(
     readings: ArrowTable, *, by: Sequence[str], gap_max: timedelta
 ) -> tuple[Table, _Findings]: ...

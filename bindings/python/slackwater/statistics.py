@@ -8,11 +8,13 @@ of 1e-12, so slots, sessions, days and months agree to the last digit.
 :func:`series` and :func:`session` take lists and suit a handful of samples.
 :func:`aggregate` takes Arrow tables and suits hundreds of millions.
 :func:`freeze_session` writes a session into the ledger: its prices, and what
-would have happened without smart charging, fixed for good.
+would have happened without smart charging, fixed for good;
+:func:`freeze_sessions` does so for a table of sessions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +23,8 @@ from slackwater import _engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from matplotlib.figure import Figure
 
     from slackwater.prices import Prices
     from slackwater.typing import ArrowTable
@@ -144,6 +148,23 @@ class FrozenSession(NamedTuple):
 
     samples: list[Sample]
     savings: Decimal | None
+
+
+class Ledger(NamedTuple):
+    """Many sessions as the ledger keeps them.
+
+    Attributes:
+        rows: The column that tells sessions apart, ``start``, ``end``,
+            ``power_kw``, ``price_per_kwh`` and ``non_smart_kw``: what
+            :func:`aggregate` takes.
+        sessions: A row a session, in their order: ``start`` and ``end`` of
+            what was measured, ``energy_kwh``, ``priced_kwh``, ``cost``,
+            ``non_smart_cost`` and ``savings``. Money is in exact decimals,
+            null where it is not known.
+    """
+
+    rows: _engine.Table
+    sessions: _engine.Table
 
 
 class Findings(NamedTuple):
@@ -386,6 +407,162 @@ def freeze_session(
     )
     kept = [Sample(*row) for row in rows]
     return FrozenSession(kept, None if savings is None else Decimal(savings))
+
+
+def freeze_sessions(
+    sessions: ArrowTable,
+    samples: ArrowTable,
+    prices: Prices | Mapping[str, Prices],
+    *,
+    by: str = "session",
+) -> Ledger:
+    """Write many sessions into the ledger, Arrow to Arrow, on all cores.
+
+    Each session is frozen as :func:`freeze_session` freezes it. Savings of
+    sessions, and of any buckets that their rows are summed up in, are equal to
+    the last digit. If one session is refused, none is frozen.
+
+    Args:
+        sessions: A row a session:
+
+            ================ ======================================== ========
+            column           meaning                                  required
+            ================ ======================================== ========
+            ``session``      words or whole numbers, each once        yes
+            ``plugged_in``   timestamp with a zone                    yes
+            ``power_max_kw`` power at which it would have charged     yes
+            ``is_smart``     whether smart charging controlled it;    no
+                             all without such a column
+            ``price_id``     name of its prices                       with a mapping
+            ================ ======================================== ========
+        samples: Columns ``session``, ``start``, ``end``, ``power_kw`` and, for
+            samples that bring their price, ``price_per_kwh``; in any order.
+        prices: The prices that held: one list for all, or several by name.
+        by: Name of the column that tells sessions apart, in both tables.
+
+    Returns:
+        Rows for good, and what each session saved.
+
+    Raises:
+        InputError: A column is missing, of a wrong type or holds a null; two
+            sessions have one name; a sample belongs to no session; a session
+            that :func:`freeze_session` would refuse.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from datetime import UTC, datetime, timedelta
+        >>> from slackwater import Prices
+        >>> six, hour = datetime(2024, 1, 1, 18, tzinfo=UTC), timedelta(hours=1)
+        >>> prices = Prices.from_values(six, [0.35, 0.10], currency="EUR")
+        >>> sessions = pa.table({"session": [7], "plugged_in": [six], "power_max_kw": [8.0]})
+        >>> late = {"session": [7], "start": [six + hour], "end": [six + 2 * hour]}
+        >>> ledger = freeze_sessions(sessions, pa.table(late | {"power_kw": [8.0]}), prices)
+        >>> pa.table(ledger.sessions).column("savings").to_pylist()
+        [Decimal('2.000000000000')]
+    """
+    is_mapping = isinstance(prices, Mapping)
+    curves = list(prices.values()) if isinstance(prices, Mapping) else [prices]
+    rows, frozen = _engine.freeze_sessions(
+        sessions,
+        samples,
+        [curve._native for curve in curves],
+        by=by,
+        price_ids=list(prices) if is_mapping else None,
+    )
+    return Ledger(rows, frozen)
+
+
+def members(record: str, *, version: str | None = None) -> tuple[str, ...]:
+    """Name the members that a record of statistics has in a dated version.
+
+    Args:
+        record: ``charging``, ``production``, ``session`` or ``smart_stats``,
+            which is what a session of 2023-05-01 holds in ``smartStats``.
+        version: Its date; ``None`` is the latest.
+
+    Raises:
+        InputError: There is no such record or no such version.
+
+    Example:
+        >>> old, new = members("charging", version="2023-05-01"), members("charging")
+        >>> set(old) - set(new), set(new) - set(old)
+        ({'nonSmartCostSum'}, {'estimatedSavings'})
+    """
+    return tuple(_engine.statistics_members(record, version=version))
+
+
+def hours_of_week(
+    samples: ArrowTable, *, time_zone: str, sample_length: timedelta | None = None
+) -> list[list[float]]:
+    """Sum up energy by weekday and hour, on the clock of a place.
+
+    The hour that comes twice when clocks go back is summed up into one; the
+    hour that is skipped has what other weeks have in it.
+
+    Args:
+        samples: As for :func:`aggregate`.
+        time_zone: IANA name of the zone.
+        sample_length: As for :func:`aggregate`.
+
+    Returns:
+        Seven days from Monday on, each with 24 energies in kWh.
+
+    Raises:
+        InputError: As :func:`aggregate`, or the time zone is unknown.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from datetime import UTC, datetime, timedelta
+        >>> late = datetime(2024, 1, 1, 23, 30, tzinfo=UTC)
+        >>> monday = pa.table({"start": [late], "power_kw": [8.0]})
+        >>> week = hours_of_week(
+        ...     monday, time_zone="Europe/Berlin", sample_length=timedelta(minutes=15)
+        ... )
+        >>> week[1][0]
+        2.0
+    """
+    return _engine.statistics_week(samples, time_zone=time_zone, sample_length=sample_length)
+
+
+def plot_year(
+    samples: ArrowTable,
+    *,
+    currency: str,
+    time_zone: str = "UTC",
+    utc_offset_hours: float = 0.0,
+    sample_length: timedelta | None = None,
+) -> Figure:
+    """Draw cost and savings by month, and energy by hour and weekday.
+
+    Above, a bar a month: what was paid, and behind it what would have been
+    paid without smart charging, with the savings in figures. Below, the energy
+    of each hour of the week, the darker the more.
+
+    Args:
+        samples: As for :func:`aggregate`, such as the ``rows`` of a ledger. Any
+            length of time is drawn, a year reads best. Read twice, so a stream
+            that can be read only once is refused.
+        currency: Name of the currency, for the axis.
+        time_zone: IANA name of the zone of hours and weekdays.
+        utc_offset_hours: Fixed offset of the months, as in :func:`series`.
+        sample_length: As for :func:`aggregate`.
+
+    Returns:
+        The figure. ``figure.savefig("year.png")`` writes it to a file.
+
+    Raises:
+        InputError: As :func:`aggregate`, or the time zone is unknown.
+        ModuleNotFoundError: matplotlib is missing: ``pip install slackwater[plot]``.
+    """
+    from slackwater import plot_statistics  # noqa: PLC0415  matplotlib is optional and slow
+
+    return plot_statistics.plot_year(
+        samples,
+        currency=currency,
+        time_zone=time_zone,
+        utc_offset_hours=utc_offset_hours,
+        sample_length=sample_length,
+    )
 
 
 def aggregate(

@@ -1,4 +1,6 @@
 //! Energy and money by bucket.
+use std::ops::Range as Rows;
+
 use chrono::{DateTime, Utc};
 
 use crate::statistics::fixed::Amount;
@@ -147,7 +149,7 @@ pub(crate) struct Tallies {
     last: usize,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Open {
     start: i64,
     end: i64,
@@ -182,6 +184,24 @@ impl Tallies {
             open.tally.add(row, start, until);
             start = until;
         }
+    }
+
+    /// The bucket that holds an instant inside the range: its position, and
+    /// its edges inside the range.
+    #[inline(always)]
+    pub(crate) fn open_at(&mut self, at: i64) -> Option<(usize, Rows<i64>)> {
+        if at < self.from || at >= self.to {
+            return None;
+        }
+        let index = self.find(at);
+        let open = &self.open[index];
+        Some((index, open.start.max(self.from)..open.end.min(self.to)))
+    }
+
+    /// Adds sums to the bucket that [`Self::open_at`] has just found.
+    #[inline(always)]
+    pub(crate) fn add_at(&mut self, index: usize, sums: &Tally) {
+        self.open[index].tally.merge(sums);
     }
 
     /// Position of the bucket that holds an instant.

@@ -13,6 +13,7 @@ use crate::statistics::charging::{Item, Tallies};
 use crate::statistics::range::Range;
 use crate::statistics::resolution::Buckets;
 use crate::statistics::sample::Row;
+use crate::statistics::span;
 use crate::time::instant::instant_at;
 use crate::units::{MICROS_PER_HOUR, Power, Price, UnitError};
 
@@ -140,9 +141,10 @@ impl Aggregator {
         let empty = Self { groups: Vec::new(), ..*self };
         let run =
             |index: usize| empty.run(samples, groups, index * RUN..count.min((index + 1) * RUN));
-        let sums: Result<Vec<Vec<(u32, Tallies)>>, ColumnError> =
+        let sums: Vec<Result<Vec<(u32, Tallies)>, ColumnError>> =
             (0..runs).into_par_iter().map(run).collect();
-        let sums = sums?;
+        // In order, so that the row named is the first bad one on any day.
+        let sums = sums.into_iter().collect::<Result<Vec<_>, _>>()?;
         if self.groups.len() < groups {
             self.groups.resize_with(groups, || None);
         }
@@ -159,9 +161,10 @@ impl Aggregator {
     /// The series of each group that has one, by group and then by time.
     #[must_use]
     pub fn finish(mut self) -> Vec<(u32, Vec<Item>)> {
-        let series = self.groups.par_iter_mut().enumerate();
+        // Each is let go of when its items are made: both at once may be large.
+        let series = std::mem::take(&mut self.groups).into_par_iter().enumerate();
         series
-            .filter_map(|(group, tallies)| tallies.as_mut().map(|t| (group as u32, t.items())))
+            .filter_map(|(group, tallies)| tallies.map(|mut own| (group as u32, own.items())))
             .filter(|(_, items)| !items.is_empty())
             .collect()
     }
@@ -176,15 +179,17 @@ impl Aggregator {
         const NONE: u32 = u32::MAX;
         let mut places = vec![NONE; groups];
         let mut sums: Vec<(u32, Tallies)> = Vec::new();
-        for index in rows {
-            let row = samples.row(index).map_err(|error| error.later(self.rows))?;
-            let group = samples.group.map_or(0, |group| group[index]);
+        let mut next = rows.start;
+        while next < rows.end {
+            let group = samples.group.map_or(0, |group| group[next]);
             let place = &mut places[group as usize];
             if *place == NONE {
                 *place = sums.len() as u32;
                 sums.push((group, Tallies::new(self.buckets, self.range)));
             }
-            sums[*place as usize].1.add(&row);
+            let own = &mut sums[*place as usize].1;
+            let added = samples.add_leading(next..rows.end, own);
+            next += added.map_err(|error| error.later(self.rows))?;
         }
         Ok(sums)
     }
@@ -198,18 +203,45 @@ impl Samples<'_> {
         if let Lengths::Ends(ends) = self.lengths {
             is_even(ends.len());
         }
-        is_even(self.flows.column().1.len());
+        is_even(self.flows.numbers().len());
         self.price_per_kwh.iter().for_each(|price| is_even(price.len()));
-        self.non_smart.iter().for_each(|flows| is_even(flows.column().1.len()));
+        self.non_smart.iter().for_each(|flows| is_even(flows.numbers().len()));
+    }
+
+    /// Adds the first of some rows, or more of them if they are one span.
+    #[inline(always)]
+    fn add_leading(&self, rows: Rows<usize>, own: &mut Tallies) -> Result<usize, ColumnError> {
+        let first = rows.start;
+        let row = self.row(first)?;
+        let Some((bucket, edges)) = own.open_at(row.start) else {
+            own.add(&row);
+            return Ok(1);
+        };
+        let lead = span::leading(self, rows, edges.start..edges.end.min(YEARS.end - 1));
+        if let Some(sums) = &lead.sums {
+            own.add_at(bucket, sums);
+            return Ok(lead.rows);
+        }
+        own.add(&row);
+        for index in first + 1..first + lead.rows {
+            own.add(&self.row(index)?);
+        }
+        Ok(lead.rows)
+    }
+
+    /// First microsecond of a row, and the first after it.
+    #[inline(always)]
+    pub(crate) fn times(&self, index: usize) -> (i64, i64) {
+        let start = self.start[index];
+        match self.lengths {
+            Lengths::Even(length) => (start, start.saturating_add(length)),
+            Lengths::Ends(ends) => (start, ends[index]),
+        }
     }
 
     #[inline(always)]
     fn row(&self, index: usize) -> Result<Row, ColumnError> {
-        let start = self.start[index];
-        let end = match self.lengths {
-            Lengths::Even(length) => start.saturating_add(length),
-            Lengths::Ends(ends) => ends[index],
-        };
+        let (start, end) = self.times(index);
         if !YEARS.contains(&start) || !YEARS.contains(&end) {
             return Err(ColumnError::OutOfRange { row: index });
         }
@@ -234,10 +266,9 @@ impl Samples<'_> {
 }
 
 impl<'a> Flows<'a> {
-    fn column(&self) -> (&'static str, &'a [f64]) {
+    pub(crate) fn numbers(&self) -> &'a [f64] {
         match *self {
-            Self::PowerKw(column) => ("power_kw", column),
-            Self::EnergyKwh(column) => ("energy_kwh", column),
+            Self::PowerKw(numbers) | Self::EnergyKwh(numbers) => numbers,
         }
     }
 
@@ -340,6 +371,112 @@ mod tests {
         }
     }
 
+    /// Rows of some devices one after the other, a quarter of an hour each,
+    /// some with nothing measured, no price, a large price, a bad neighbour.
+    fn orderly_rows() -> impl Strategy<Value = Vec<(Row, u32)>> {
+        let device = (0..20_000_i64, 1..700_i64, 0..5_u32, 1..40_u64);
+        prop::collection::vec(device, 1..4).prop_map(|devices| {
+            let mut rows = Vec::new();
+            for (first, count, kind, seed) in devices {
+                for index in 0..count {
+                    let odd = |modulus: u64| (index as u64 * seed).is_multiple_of(modulus);
+                    let start = (first + index) * 900_000_000 + i64::from(kind == 4) * index % 7;
+                    let price = (index * 7 % 50) as f64 / 100.0 - 0.1;
+                    let (is_unpriced, is_dear) = (kind == 1 && odd(5), kind == 3 && odd(97));
+                    let row = Row {
+                        start,
+                        end: start + if kind == 2 && odd(61) { 60_000_000 } else { 900_000_000 },
+                        power_kw: if odd(11) { f64::NAN } else { (index * 37 % 113) as f64 / 9.0 },
+                        price: match (is_unpriced, is_dear) {
+                            (true, _) => f64::NAN,
+                            (_, true) => 1e6,
+                            _ => price,
+                        },
+                        non_smart_kw: if kind == 0 && odd(71) { 2.0 } else { f64::NAN },
+                    };
+                    rows.push((row, kind % 3));
+                }
+            }
+            rows
+        })
+    }
+
+    fn near(one: f64, two: f64) -> bool {
+        (one - two).abs() <= 1e-9 * one.abs().max(two.abs()).max(1e-3)
+    }
+
+    proptest! {
+        /// Spans sum up to what their rows do one by one: money to the last
+        /// digit, least and largest exactly, the rest but for rounding.
+        #[test]
+        fn spans_are_their_rows(
+            rows in orderly_rows(),
+            resolution in prop::sample::select(Resolution::ALL.to_vec()),
+            hours in -14..=14_i32,
+            is_energy: bool,
+            from in 0..21_000_i64,
+            length in 0..21_000_i64,
+        ) {
+            let offset = UtcOffset::from_hours(f64::from(hours) / 1.25).unwrap_or_default();
+            let buckets = Buckets::new(resolution, offset);
+            let at = |quarter: i64| instant_at(quarter * 900_000_000 + 1);
+            let range = Range::between(Some(at(from)), Some(at(from + length))).unwrap();
+            let of = |number: fn(&Row) -> f64| -> Vec<f64> {
+                rows.iter().map(|(row, _)| number(row)).collect()
+            };
+            let energy = |row: &Row, power: f64| power * ((row.end - row.start) as f64 / MICROS_PER_HOUR);
+            let kwh: Vec<f64> = rows.iter().map(|(row, _)| energy(row, row.power_kw)).collect();
+            let (power, price, non_smart) =
+                (of(|row| row.power_kw), of(|row| row.price), of(|row| row.non_smart_kw));
+            let group: Vec<u32> = rows.iter().map(|(_, group)| *group).collect();
+            let start: Vec<i64> = rows.iter().map(|(row, _)| row.start).collect();
+            let ends: Vec<i64> = rows.iter().map(|(row, _)| row.end).collect();
+            let samples = Samples {
+                group: Some(&group),
+                start: &start,
+                lengths: Lengths::Ends(&ends),
+                flows: if is_energy { Flows::EnergyKwh(&kwh) } else { Flows::PowerKw(&power) },
+                price_per_kwh: Some(&price),
+                non_smart: Some(Flows::PowerKw(&non_smart)),
+            };
+            let mut sums = Aggregator::new(buckets, range);
+            sums.add(&samples, 3).unwrap();
+            let found = sums.finish();
+            let mut expected = Vec::new();
+            for own in 0..3_u32 {
+                let mut tallies = Tallies::new(buckets, range);
+                for (index, _) in rows.iter().enumerate().filter(|(_, (_, group))| *group == own) {
+                    tallies.add(&samples.row(index).unwrap());
+                }
+                expected.push((own, tallies.items()));
+            }
+            expected.retain(|(_, items)| !items.is_empty());
+            prop_assert_eq!(found.len(), expected.len());
+            for ((one, items), (two, own)) in found.iter().zip(&expected) {
+                prop_assert_eq!((one, items.len()), (two, own.len()));
+                for (Item { label, totals }, other) in items.iter().zip(own) {
+                    prop_assert_eq!(*label, other.label);
+                    prop_assert_eq!(totals.cost, other.totals.cost);
+                    let (one, two) = (totals.non_smart, other.totals.non_smart);
+                    prop_assert_eq!(one.map(|n| n.savings), two.map(|n| n.savings));
+                    let spread = |own: &Item| (own.totals.power.min, own.totals.power.max);
+                    prop_assert_eq!((totals.power.min, totals.power.max), spread(other));
+                    prop_assert_eq!(totals.hours.to_bits(), other.totals.hours.to_bits());
+                    let price = |own: &crate::statistics::charging::Totals| own.price.map(|p| (p.min, p.max));
+                    prop_assert_eq!(price(totals), price(&other.totals));
+                    let numbers = |own: &crate::statistics::charging::Totals| {
+                        let price = own.price.map_or(0.0, |price| price.mean.as_per_kwh());
+                        [own.energy.as_kwh(), own.priced_energy.as_kwh(), own.power.mean.as_kw(), price]
+                    };
+                    let pairs = numbers(totals).into_iter().zip(numbers(&other.totals));
+                    for (one, two) in pairs {
+                        prop_assert!(near(one, two), "{one} {two}");
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_last_bit_does_not_depend_on_the_threads() {
         let rows = 3 * RUN + 11;
@@ -394,5 +531,38 @@ mod tests {
         assert_eq!(sums.rows(), 0);
         check(&mut sums, [1.0, f64::NAN], [1, 1]).unwrap();
         assert_eq!(sums.finish().len(), 1);
+    }
+
+    #[test]
+    fn a_bad_row_inside_a_span_is_named() {
+        let start: Vec<i64> = (0..400_000).map(|row| row * 60_000_000).collect();
+        let refused = |power: &[f64], price: &[f64]| {
+            let samples = Samples {
+                group: None,
+                start: &start,
+                lengths: Lengths::Even(60_000_000),
+                flows: Flows::PowerKw(power),
+                price_per_kwh: Some(price),
+                non_smart: None,
+            };
+            let buckets = Buckets::new(Resolution::Month, UtcOffset::default());
+            let mut sums = Aggregator::new(buckets, Range::all());
+            sums.add(&samples, 1).map_err(|error| error.to_string()).unwrap_err()
+        };
+        let even = vec![1.0; start.len()];
+        for row in [1, 77, 5000, 399_999] {
+            let mut odd = even.clone();
+            odd[row] = f64::NEG_INFINITY;
+            odd[399_999] = f64::INFINITY; // The first one is named.
+            let sign = if row == 399_999 { "" } else { "-" };
+            let text = |column, unit| {
+                format!("{column} of row {row}: {sign}inf {unit} is not a finite number")
+            };
+            assert_eq!(refused(&odd, &even), text("power_kw", "kW"));
+            assert_eq!(refused(&even, &odd), text("price_per_kwh", "per kWh"));
+            odd[row] = 1.1e12;
+            let text = refused(&even, &odd);
+            assert_eq!(text, format!("price_per_kwh of row {row}: 1.1e12 per kWh is beyond 1e12"));
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::units::Money;
 pub const DECIMALS: u32 = 12;
 
 /// Parts of a unit of currency.
-const UNIT: f64 = 1e12;
+pub(crate) const UNIT: f64 = 1e12;
 const UNIT_WHOLE: u128 = 1_000_000_000_000;
 
 /// An amount of money in whole multiples of 1e-12 units of the currency.

@@ -7,6 +7,7 @@
 //! is summed up from these rows, in whole parts ([`crate::statistics::fixed`]),
 //! so slots, sessions, days and months agree to the last digit.
 use chrono::{DateTime, Utc};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::prices::curve::PriceCurve;
@@ -130,6 +131,26 @@ pub fn freeze(session: &Session, prices: &PriceCurve) -> Result<FrozenSession, S
     Ok(FrozenSession { samples, savings_parts: Some(savings.as_parts()) })
 }
 
+/// Freezes many sessions on all cores, in their order.
+///
+/// `prices_of` tells the prices that held for a session.
+///
+/// # Errors
+/// The first session that cannot be frozen, by its position. None is frozen
+/// then: a ledger has all of its sessions or says which one it refuses.
+pub fn freeze_each<'a>(
+    sessions: &[Session],
+    prices_of: impl Fn(usize) -> &'a PriceCurve + Sync,
+) -> Result<Vec<FrozenSession>, (usize, SessionError)> {
+    let frozen: Vec<Result<FrozenSession, SessionError>> = sessions
+        .par_iter()
+        .enumerate()
+        .map(|(index, session)| freeze(session, prices_of(index)))
+        .collect();
+    let named = |(index, frozen): (usize, _)| Result::map_err(frozen, |error| (index, error));
+    frozen.into_iter().enumerate().map(named).collect()
+}
+
 /// Cost of a row, rounded once, as the series rounds it.
 fn cost_of(row: &Sample, power: Option<Power>) -> Amount {
     let hours = (micros_of(row.end) - micros_of(row.start)) as f64 / MICROS_PER_HOUR;
@@ -241,6 +262,20 @@ mod tests {
         let odd = session(&[(0, 60, 10.0)], 0.0, true);
         let text = freeze(&odd, &curve_of(60, &[30])).unwrap_err().to_string();
         assert_eq!(text, "power_max_kw is 0 kW; a session with energy needs more than 0 kW");
+    }
+
+    #[test]
+    fn many_sessions_are_frozen_in_their_order() {
+        let (dear, cheap) = (curve_of(60, &[30, 10]), curve_of(60, &[20, 10]));
+        let curves = [&dear, &cheap];
+        let mut sessions = vec![session(&[(60, 120, 10.0)], 10.0, true); 2];
+        let frozen = freeze_each(&sessions, |index| curves[index]).unwrap();
+        let alone = curves.map(|curve| freeze(&sessions[0], curve).unwrap());
+        assert_eq!(frozen, alone);
+        sessions.push(session(&[(0, 60, 10.0)], 0.0, true));
+        sessions.push(session(&[(60, 0, 10.0)], 1.0, true));
+        let refused = freeze_each(&sessions, |_| &dear).unwrap_err();
+        assert_eq!(refused, (2, SessionError::NoPower { power: kw(0.0) }));
     }
 
     proptest! {

@@ -6,14 +6,14 @@ use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
 /// Least, largest, and what the mean is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Range {
-    min: f64,
-    max: f64,
-    sum: f64,
-    count: u64,
+pub(crate) struct Values {
+    pub(crate) min: f64,
+    pub(crate) max: f64,
+    pub(crate) sum: f64,
+    pub(crate) count: u64,
 }
 
-impl Range {
+impl Values {
     const EMPTY: Self = Self { min: f64::INFINITY, max: f64::NEG_INFINITY, sum: 0.0, count: 0 };
 
     #[inline(always)]
@@ -56,7 +56,7 @@ struct Flow {
     cost: Amount,
     /// The cost once more, not rounded to whole parts: what the mean is made of.
     priced: f64,
-    price: Range,
+    price: Values,
 }
 
 impl Flow {
@@ -65,7 +65,7 @@ impl Flow {
         priced_energy: 0.0,
         cost: Amount::ZERO,
         priced: 0.0,
-        price: Range::EMPTY,
+        price: Values::EMPTY,
     };
 
     #[inline(always)]
@@ -96,25 +96,44 @@ impl Flow {
 }
 
 /// Running sums of one bucket.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tally {
     micros: i64,
-    power: Range,
+    power: Values,
     actual: Flow,
-    non_smart: Flow,
+    /// Apart, because most buckets of a large table have none.
+    instead: Option<Box<Instead>>,
+}
+
+/// What would have been without smart charging.
+#[derive(Debug, Clone, PartialEq)]
+struct Instead {
+    flow: Flow,
     savings: Amount,
-    is_affected: bool,
+}
+
+impl Instead {
+    const EMPTY: Self = Self { flow: Flow::EMPTY, savings: Amount::ZERO };
 }
 
 impl Tally {
-    pub(crate) const EMPTY: Self = Self {
-        micros: 0,
-        power: Range::EMPTY,
-        actual: Flow::EMPTY,
-        non_smart: Flow::EMPTY,
-        savings: Amount::ZERO,
-        is_affected: false,
-    };
+    pub(crate) const EMPTY: Self =
+        Self { micros: 0, power: Values::EMPTY, actual: Flow::EMPTY, instead: None };
+
+    /// Sums of samples of one length, given their powers, the powers and the
+    /// prices of those with a price, and their cost, rounded and not.
+    pub(crate) fn of_span(
+        length: i64,
+        power: Values,
+        price: Values,
+        priced_power: f64,
+        (cost, priced): (Amount, f64),
+    ) -> Self {
+        let hours = length as f64 / MICROS_PER_HOUR;
+        let (energy, priced_energy) = (power.sum * hours, priced_power * hours);
+        let actual = Flow { energy, priced_energy, cost, priced, price };
+        Self { micros: length * power.count as i64, power, actual, instead: None }
+    }
 
     /// Adds the part of a sample that lies in `[start, end)`.
     #[inline(always)]
@@ -134,12 +153,12 @@ impl Tally {
             self.actual.add(row.power_kw * hours, row.price, cost);
         }
         if !row.non_smart_kw.is_nan() {
-            self.is_affected = true;
-            let instead = money(row.non_smart_kw);
+            let instead = self.instead.get_or_insert_with(|| Box::new(Instead::EMPTY));
+            let would_cost = money(row.non_smart_kw);
             if row.non_smart_kw != 0.0 {
-                self.non_smart.add(row.non_smart_kw * hours, row.price, instead);
+                instead.flow.add(row.non_smart_kw * hours, row.price, would_cost);
             }
-            self.savings += instead - cost;
+            instead.savings += would_cost - cost;
         }
     }
 
@@ -147,13 +166,15 @@ impl Tally {
         self.micros += other.micros;
         self.power.merge(&other.power);
         self.actual.merge(&other.actual);
-        self.non_smart.merge(&other.non_smart);
-        self.savings += other.savings;
-        self.is_affected |= other.is_affected;
+        if let Some(other) = &other.instead {
+            let instead = self.instead.get_or_insert_with(|| Box::new(Instead::EMPTY));
+            instead.flow.merge(&other.flow);
+            instead.savings += other.savings;
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.micros == 0 && !self.is_affected
+        self.micros == 0 && self.instead.is_none()
     }
 
     pub(crate) fn totals(&self) -> Totals {
@@ -168,11 +189,11 @@ impl Tally {
             priced_energy: energy(self.actual.priced_energy),
             price: self.actual.price(),
             cost: self.actual.cost,
-            non_smart: self.is_affected.then(|| NonSmart {
-                energy: energy(self.non_smart.energy),
-                price: self.non_smart.price(),
-                cost: self.non_smart.cost,
-                savings: self.savings,
+            non_smart: self.instead.as_ref().map(|instead| NonSmart {
+                energy: energy(instead.flow.energy),
+                price: instead.flow.price(),
+                cost: instead.flow.cost,
+                savings: instead.savings,
             }),
         }
     }

@@ -1,7 +1,7 @@
-"""The command line: ``slackwater plan``, ``explain``, ``replay``, ``diff``, ``batch``, ``stays``.
+"""The command line: ``slackwater plan``, ``batch``, ``stats`` and more.
 
-Exit codes: 0 done, 1 done but ``--strict`` found rows in error, or nobody read
-the answer to its end, 2 bad input with one line on stderr, 3 done but
+Exit codes: 0 done, 1 done but ``--strict`` found rows in error or odd readings, or
+nobody read the answer to its end, 2 bad input with one line on stderr, 3 done but
 ``replay`` or ``diff`` found a difference, 130 interrupted.
 """
 

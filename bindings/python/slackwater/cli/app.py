@@ -12,6 +12,7 @@ from slackwater._engine import InputError, __version__
 from slackwater.cli.batch import batch
 from slackwater.cli.plan import plan
 from slackwater.cli.saved import diff, explain, replay
+from slackwater.cli.stats import stats
 from slackwater.cli.stays import stays
 
 REFUSED, INTERRUPTED = 2, 130
@@ -29,6 +30,7 @@ app.command()(replay)
 app.command()(diff)
 app.command()(batch)
 app.command()(stays)
+app.command()(stats)
 
 
 @app.callback(invoke_without_command=True)

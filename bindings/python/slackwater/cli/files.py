@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,7 +22,7 @@ from slackwater.cli.clock import Clock
 Json: TypeAlias = Any
 
 ENDINGS = (".csv", ".json", ".parquet")
-TIMES = ("arrival", "departure")
+TIMES = ("arrival", "departure", "start", "end", "at")
 INSTANT = pa.timestamp("us", "UTC")
 
 
@@ -52,7 +53,14 @@ def rows_of(table: pa.Table, clock: Clock) -> list[dict[str, Json]]:
 
 def to_json(value: Json) -> str:
     """JSON for people and programs."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_number) + "\n"
+
+
+def _number(value: object) -> float:
+    """The nearest number that JSON has, of an exact amount of money."""
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(f"{value!r} is nothing that JSON has")
 
 
 def to_csv(table: pa.Table, clock: Clock) -> str:
@@ -88,20 +96,44 @@ def read_vehicles(path: Path) -> pa.Table:
         InputError: The file is not what its ending says, or a time is none.
         OSError: The file cannot be read.
     """
+    if path.suffix.lower() == ".parquet":
+        return _parquet(path).read()
+    return _read_text(path, of="vehicle")
+
+
+def read_samples(path: Path) -> pa.Table | pa.RecordBatchReader:
+    """Read the rows for :func:`slackwater.statistics.aggregate`, Parquet piece by piece.
+
+    Raises:
+        InputError: As :func:`read_vehicles`.
+        OSError: The file cannot be read.
+    """
+    if path.suffix.lower() == ".parquet":
+        file = _parquet(path)
+        return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
+    return _read_text(path, of="row")
+
+
+def _parquet(path: Path) -> pq.ParquetFile:
+    path.open("rb").close()  # says which file, where Arrow would not
+    try:
+        return pq.ParquetFile(path)
+    except pa.ArrowException as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _read_text(path: Path, *, of: str) -> pa.Table:
     try:
         match path.suffix.lower():
-            case ".parquet":
-                path.open("rb").close()  # says which file, where Arrow would not
-                return pq.read_table(path)
             case ".csv":
                 # Ctrl-C ends a read of ours, but not one in a thread of Arrow.
                 text = pa.BufferReader(path.read_bytes())
                 return _times_parsed(path, pacsv.read_csv(text))
             case ".json" | ".jsonl" | ".ndjson":
-                return _table_of(path, _json_rows(path))
+                return _table_of(path, _json_rows(path), of=of)
     except (pa.ArrowException, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InputError(f"{path}: {error}") from error
-    raise InputError(f"{path}: the name of a table of vehicles ends in {', '.join(ENDINGS)}")
+    raise InputError(f"{path}: the name of a table of {of}s ends in {', '.join(ENDINGS)}")
 
 
 def _json_rows(path: Path) -> Sequence[Json]:
@@ -112,7 +144,7 @@ def _json_rows(path: Path) -> Sequence[Json]:
     return rows
 
 
-def _table_of(path: Path, rows: Sequence[Json]) -> pa.Table:
+def _table_of(path: Path, rows: Sequence[Json], *, of: str) -> pa.Table:
     parsed = []
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
@@ -124,7 +156,7 @@ def _table_of(path: Path, rows: Sequence[Json]) -> pa.Table:
             times["targets"] = [_target(path, number, target) for target in row["targets"]]
         parsed.append(row | times)
     if not parsed:
-        raise InputError(f"{path}: there is no vehicle")
+        raise InputError(f"{path}: there is no {of}")
     names = list(dict.fromkeys(name for row in parsed for name in row))
     return pa.table({name: [row.get(name) for row in parsed] for name in names})
 
