@@ -36,7 +36,7 @@ step = @printf '\n== %s\n' '$(1)'
 
 .PHONY: help
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---------------------------------------------------------------- preparing
 
@@ -218,7 +218,13 @@ bench: build $(VENV)/.peers-installed ## Time the engine, then other libraries o
 	cargo bench --workspace --bench '*'
 	@mkdir -p out
 	$(PYTHON) benches/peers/run.py --json out/peers.json
-	$(PYTHON) benches/peers/report.py --peers out/peers.json
+	$(PYTHON) benches/peers/report.py --peers out/peers.json \
+		$(if $(wildcard out/statistics.json),--statistics out/statistics.json)
+
+# 140 million samples: some 10 GB of memory and some minutes.
+.PHONY: bench-stats
+bench-stats: build $(VENV)/.peers-installed ## Sum up a large table, then with polars and DuckDB
+	$(PYTHON) benches/peers/statistics_run.py --json out/statistics.json
 
 .PHONY: docs
 docs: build ## Write the Rust and Python reference into target/doc

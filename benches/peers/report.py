@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -47,12 +48,17 @@ class Bench:
         return self.elements / self.median_s if self.elements else None
 
 
+Sums: TypeAlias = Sequence[dict[str, Any]]
+"""What ``statistics_run.py`` wrote: one entry for each engine and resolution."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Everything that goals are judged by."""
 
     run: Run
     benches: dict[str, Bench]
+    sums: Sums = ()
 
 
 class Measured(NamedTuple):
@@ -145,6 +151,86 @@ def _ratio(bench_id: str, peer_id: str) -> Callable[[Evidence], Measured | None]
 
     return measure
 
+
+STATISTICS_COMMAND: Final = "make bench-stats"
+
+
+def _sums_of(evidence: Evidence, engine: str, resolution: str) -> dict[str, Any] | None:
+    found = (sums for sums in evidence.sums if sums["engine"] == engine)
+    return next((sums for sums in found if sums["resolution"] == resolution), None)
+
+
+def _sums_ratio(peer: str, resolution: str) -> Callable[[Evidence], Measured | None]:
+    """How many times slackwater sums up the table while the peer does once."""
+
+    def measure(evidence: Evidence) -> Measured | None:
+        ours = _sums_of(evidence, "slackwater", resolution)
+        theirs = _sums_of(evidence, peer, resolution)
+        if ours is None or theirs is None:
+            return None
+        ratio = statistics.median(theirs["seconds"]) / statistics.median(ours["seconds"])
+        text = f"{ratio_text(ratio)} over {ours['rows'] / MILLION:,.0f} M rows"
+        return Measured(ratio, text, STATISTICS_COMMAND)
+
+    return measure
+
+
+def _sums_memory(resolution: str) -> Callable[[Evidence], Measured | None]:
+    """Peak above the input and the answer."""
+
+    def measure(evidence: Evidence) -> Measured | None:
+        ours = _sums_of(evidence, "slackwater", resolution)
+        if ours is None:
+            return None
+        extra = ours["extra_bytes"] - ours["output_bytes"]
+        return Measured(extra, f"{extra / MILLION:,.0f} MB", STATISTICS_COMMAND)
+
+    return measure
+
+
+def _bench_time(name: str) -> Callable[[Evidence], Measured | None]:
+    def measure(evidence: Evidence) -> Measured | None:
+        bench = evidence.benches.get(name)
+        if bench is None:
+            return None
+        text = time_text(bench.median_s)
+        return Measured(bench.median_s, text, CRITERION_COMMAND.format(id=name))
+
+    return measure
+
+
+FOUR_YEARS: Final = "statistics/one-device-four-years-quarter-hour"
+
+STATISTICS_GOALS: Final = (
+    *(
+        Goal(
+            f"statistics, samples to {resolution}s, against {peer}",
+            ">= 1 x",
+            1.0,
+            at_least=True,
+            measure=_sums_ratio(peer, resolution),
+        )
+        for resolution in ("month", "day")
+        for peer in ("polars", "duckdb")
+    ),
+    *(
+        Goal(
+            f"their peak memory above input and answer, {resolution}s",
+            "<= 200 MB",
+            200 * MILLION,
+            at_least=False,
+            measure=_sums_memory(resolution),
+        )
+        for resolution in ("month", "day")
+    ),
+    Goal(
+        "four years of quarter hours of one device, from memory",
+        "<= 20 ms",
+        20_000 * MICROSECOND,
+        at_least=False,
+        measure=_bench_time(FOUR_YEARS),
+    ),
+)
 
 ONE_CORE_COMPACT: Final = "batch/one-core-compact/1000000"
 ONE_CORE_DENSE: Final = "batch/one-core-dense/1000000"
@@ -278,6 +364,7 @@ GOALS: Final = (
         at_least=True,
         measure=_storage_ratio,
     ),
+    *STATISTICS_GOALS,
 )
 
 
@@ -286,10 +373,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--peers", type=Path, required=True, help="JSON written by run.py")
     parser.add_argument("--criterion", type=Path, default=machine.ROOT / "target" / "criterion")
+    parser.add_argument("--statistics", type=Path, help="JSON written by statistics_run.py")
     parser.add_argument("--date", help="day of the measurement; else that of the commit")
     parser.add_argument("--out", type=Path, default=machine.ROOT / "benches" / "RESULTS.md")
     arguments = parser.parse_args()
-    evidence = Evidence(Run.read(arguments.peers), read_criterion(arguments.criterion))
+    sums: Sums = json.loads(arguments.statistics.read_text()) if arguments.statistics else ()
+    evidence = Evidence(Run.read(arguments.peers), read_criterion(arguments.criterion), sums)
     arguments.out.write_text(page(evidence, arguments.date or machine.commit_date()))
     sys.stdout.write(f"{arguments.out} written\n")
 

@@ -78,7 +78,7 @@ impl SampleColumns {
             Ok::<_, Refused>(times)
         };
         if has_length && columns.find("end").is_some() {
-            let text = "there is a column \"end\"; sample_minutes goes with tables that have none";
+            let text = "there is a column \"end\"; sample_length goes with tables that have none";
             return Err(Refused::Input(text.into()));
         }
         let Some(flow) = FlowColumn::find(&columns, "power")? else {

@@ -1,0 +1,58 @@
+"""Polars and DuckDB sum up the table of the benchmark to the same figures."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from peers import report, statistics_run
+from peers.machine import Machine
+from peers.results import Run
+
+ROWS = 10_000_000
+
+
+def test_engines_agree_on_ten_million_samples() -> None:
+    answers = [statistics_run.child(engine, "month", ROWS, 1) for engine in statistics_run.ENGINES]
+    statistics_run.compare(answers)
+    assert answers[0]["digest"]["rows"] == 48 * 71 + 15
+    wrong = copy.deepcopy(answers[1])
+    wrong["digest"]["cost"] *= 1 + 1e-8
+    with pytest.raises(statistics_run.DisagreementError, match="cost: slackwater"):
+        statistics_run.compare([answers[0], wrong])
+    lines = [statistics_run.line(answer) for answer in answers]
+    assert all("M rows/s" in line for line in lines)
+
+
+def test_engines_agree_on_days() -> None:
+    rows = 300_000
+    answers = [statistics_run.child(engine, "day", rows, 1) for engine in statistics_run.ENGINES]
+    statistics_run.compare(answers)
+    assert answers[0]["digest"]["rows"] == -(-rows // 96)
+
+
+def test_figures_become_goals() -> None:
+    def sums(engine: str, resolution: str, seconds: float) -> dict[str, object]:
+        return {
+            "engine": engine,
+            "resolution": resolution,
+            "rows": 140_256_000,
+            "seconds": [seconds] * 3,
+            "extra_bytes": 300e6,
+            "output_bytes": 150e6,
+        }
+
+    machine = Machine("cpu", 2, 1.0, "system", "python", "rustc", "commit")
+    run = Run(machine, "command", 1, 1, [], {}, [])
+    evidence = report.Evidence(
+        run, {}, [sums("slackwater", "month", 2.0), sums("polars", "month", 3.0)]
+    )
+    found = {goal.work: goal.measure(evidence) for goal in report.STATISTICS_GOALS}
+    ratio = found["statistics, samples to months, against polars"]
+    assert ratio is not None
+    assert ratio.value == 1.5
+    memory = found["their peak memory above input and answer, months"]
+    assert memory is not None
+    assert memory.value == 150e6
+    assert found["statistics, samples to days, against duckdb"] is None
