@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import slackwater as sw
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 
 Json: TypeAlias = Any
 
-# Longer than any period of a home, for a flow that never changes.
-EVER = (datetime(1990, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC))
+# Years of a flow that never changes.
+YEARS = [datetime(year, 1, 1, tzinfo=UTC) for year in range(1970, 2100)]
 
 
 def _at(text: str | None) -> datetime | None:
@@ -149,7 +150,7 @@ def available(given: Json) -> Json:
 def home(given: Json) -> Json:
     """Call ``home_flow`` with a power that never changes."""
     found = statistics.home_flow(
-        [statistics.Sample(*EVER, given["constantKw"])],
+        [statistics.Sample(*year, given["constantKw"]) for year in pairwise(YEARS)],
         period=given["period"],
         value=given["value"],
         time_zone=given["tz"] or "UTC",

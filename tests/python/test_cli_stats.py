@@ -105,8 +105,8 @@ def test_readings_are_made_into_samples(tmp_path: Path) -> None:
     assert run("stats", path, *words, "--strict").code == 1
     assert "too long" not in run("stats", path, *words, "--gap-minutes", "240").err
     path.write_text(METER.replace("total_kwh", "power_kw"))
-    words = ("--kind", "power", "--by", "device", "--resolution", "year", "--format", "json")
-    [row] = json.loads(run("stats", path, *words).out)
+    powers = ("--kind", "power", "--by", "device", "--resolution", "year", "--format", "json")
+    [row] = json.loads(run("stats", path, *powers).out)
     assert (row["hours"], row["energy_kwh"]) == (0.5, 203 / 4)
     path.write_text("start,end,energy_kwh\n2026-01-05T18:00Z,2026-01-05T20:00Z,8\n")
     [row] = json.loads(run("stats", path, "--kind", "sessions", "--format", "json").out)

@@ -140,4 +140,4 @@ def _draw_week(axes: Axes, week: Sequence[Sequence[float]], time_zone: str) -> N
     bar = axes.figure.colorbar(image, ax=axes, pad=0.02, fraction=0.05)
     bar.set_label("kWh", color=INK, fontsize=9)
     bar.ax.tick_params(colors=FAINT_INK, labelcolor=INK, labelsize=8, length=2)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)

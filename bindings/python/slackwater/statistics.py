@@ -460,14 +460,12 @@ def freeze_sessions(
         >>> pa.table(ledger.sessions).column("savings").to_pylist()
         [Decimal('2.000000000000')]
     """
-    is_mapping = isinstance(prices, Mapping)
-    curves = list(prices.values()) if isinstance(prices, Mapping) else [prices]
+    if isinstance(prices, Mapping):
+        curves, price_ids = list(prices.values()), list(prices)
+    else:
+        curves, price_ids = [prices], None
     rows, frozen = _engine.freeze_sessions(
-        sessions,
-        samples,
-        [curve._native for curve in curves],
-        by=by,
-        price_ids=list(prices) if is_mapping else None,
+        sessions, samples, [curve._native for curve in curves], by=by, price_ids=price_ids
     )
     return Ledger(rows, frozen)
 

@@ -400,6 +400,9 @@ pub(crate) mod tests {
         );
         let text = "sample 1 ends at 2024-01-01 00:30:00 UTC, not after its start at 2024-01-01 00:30:00 UTC";
         assert_eq!(error.unwrap_err().to_string(), text);
+        let decades = sample(0, 20 * 365 * 24 * 60, 1.0, 1.0);
+        let text = total(&[decades], Range::all()).unwrap_err().to_string();
+        assert_eq!(text, "sample 0 lasts 7300 days; it is at most 3660 days");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::statistics::charging::{Item, Tallies};
 use crate::statistics::range::Range;
 use crate::statistics::resolution::Buckets;
-use crate::statistics::sample::Row;
+use crate::statistics::sample::{DAYS_MAX, LENGTH_MAX, Row};
 use crate::statistics::span;
 use crate::time::instant::instant_at;
 use crate::units::{MICROS_PER_HOUR, Power, Price, UnitError};
@@ -70,6 +70,14 @@ pub enum ColumnError {
         /// First microsecond after it.
         end: i64,
     },
+    /// The row is longer than any measurement.
+    #[error("row {row} lasts {days} days; it is at most {DAYS_MAX} days")]
+    TooLong {
+        /// Position among all rows so far.
+        row: usize,
+        /// Its length in whole days.
+        days: i64,
+    },
     /// A time beyond the years that can be told.
     #[error("row {row} lies outside the years 1 to 9999")]
     OutOfRange {
@@ -93,6 +101,7 @@ impl ColumnError {
     fn later(self, rows: usize) -> Self {
         match self {
             Self::NoLength { row, start, end } => Self::NoLength { row: row + rows, start, end },
+            Self::TooLong { row, days } => Self::TooLong { row: row + rows, days },
             Self::OutOfRange { row } => Self::OutOfRange { row: row + rows },
             Self::NotAQuantity { row, column, source } => {
                 Self::NotAQuantity { row: row + rows, column, source }
@@ -247,6 +256,10 @@ impl Samples<'_> {
         }
         if end <= start {
             return Err(ColumnError::NoLength { row: index, start, end });
+        }
+        if end - start > LENGTH_MAX {
+            let days = (end - start) / (LENGTH_MAX / DAYS_MAX);
+            return Err(ColumnError::TooLong { row: index, days });
         }
         let hours = (end - start) as f64 / MICROS_PER_HOUR;
         let price = self.price_per_kwh.map_or(f64::NAN, |price| price[index]);
@@ -524,6 +537,10 @@ mod tests {
         assert_eq!(refused, "power_kw of row 1: inf kW is not a finite number");
         let refused = check(&mut sums, [1.0, 1.0], [1, i64::MAX]).unwrap_err();
         assert_eq!(refused, "row 1 lies outside the years 1 to 9999");
+        let refused = check(&mut sums, [1.0, 1.0], [1, LENGTH_MAX + 1]).unwrap_err();
+        assert_eq!(refused, "row 1 lasts 3660 days; it is at most 3660 days");
+        let refused = check(&mut sums, [1.0, 1.0], [1, 2 * LENGTH_MAX]).unwrap_err();
+        assert_eq!(refused, "row 1 lasts 7320 days; it is at most 3660 days");
         let refused = check(&mut sums, [1.0, 1.0], [1, 0]).unwrap_err();
         let text =
             "row 1 ends at 1970-01-01 00:00:00 UTC, not after its start at 1970-01-01 00:00:00 UTC";

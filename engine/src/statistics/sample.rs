@@ -28,6 +28,13 @@ pub struct Sample {
     pub non_smart: Option<Power>,
 }
 
+/// Longest sample, in days: nobody measures a constant power for ten years,
+/// and cut into quarters of an hour a longer one fills the memory.
+pub(crate) const DAYS_MAX: i64 = 3660;
+
+/// The same in microseconds.
+pub(crate) const LENGTH_MAX: i64 = DAYS_MAX * 24 * 3_600_000_000;
+
 /// Why a sample makes no sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
@@ -41,23 +48,33 @@ pub enum SampleError {
         /// End as given.
         end: DateTime<Utc>,
     },
+    /// The sample is longer than any measurement.
+    #[error("sample {index} lasts {days} days; it is at most {DAYS_MAX} days")]
+    TooLong {
+        /// Position in the input.
+        index: usize,
+        /// Its length in whole days.
+        days: i64,
+    },
 }
 
-/// Checks that every sample has a length.
+/// Checks that every sample has a length, and one below 3660 days.
 ///
 /// Samples may be in any order and may overlap: two devices charge at once.
 ///
 /// # Errors
-/// A sample ends when it starts, or before.
+/// A sample ends when it starts, or before, or is longer than any measurement.
 pub fn check(samples: &[Sample]) -> Result<(), SampleError> {
-    let bad = samples.iter().position(|sample| micros_of(sample.end) <= micros_of(sample.start));
-    match bad {
-        None => Ok(()),
-        Some(index) => {
-            let Sample { start, end, .. } = samples[index];
-            Err(SampleError::NoLength { index, start, end })
+    for (index, &Sample { start, end, .. }) in samples.iter().enumerate() {
+        let length = micros_of(end) - micros_of(start);
+        if length <= 0 {
+            return Err(SampleError::NoLength { index, start, end });
+        }
+        if length > LENGTH_MAX {
+            return Err(SampleError::TooLong { index, days: (end - start).num_days() });
         }
     }
+    Ok(())
 }
 
 /// A sample as bare numbers; NaN is a missing one.

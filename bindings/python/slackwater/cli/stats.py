@@ -206,7 +206,7 @@ def _as_samples(
             found = statistics.samples_from_power(rows, by=by, hold_max=hold)
         case Kind.SESSIONS:
             found = statistics.samples_from_sessions(rows, by=by)
-        case Kind.SAMPLES:
+        case _:
             return rows, None
     return found.samples, found.findings
 
