@@ -434,7 +434,62 @@ pub(crate) mod tests {
         (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0)
     }
 
+    #[test]
+    fn sums_are_the_same_at_every_minute_of_offset() {
+        let samples: Vec<Sample> = (0..40)
+            .map(|n| sample(n * 977, 333, 1.0 + n as f64 / 7.0, (n * 13 % 40) as f64))
+            .collect();
+        let whole = total(&samples, Range::all()).unwrap();
+        for minutes in -840..=840 {
+            let offset = UtcOffset::from_hours(f64::from(minutes) / 60.0).unwrap();
+            assert_eq!(offset.as_minutes(), i64::from(minutes));
+            for resolution in [Resolution::Hour, Resolution::Day, Resolution::Month] {
+                let items =
+                    series(&samples, Buckets::new(resolution, offset), Range::all()).unwrap();
+                assert_eq!(items.iter().map(|item| item.totals.cost).sum::<Amount>(), whole.cost);
+                let energy: f64 = items.iter().map(|item| item.totals.energy.as_kwh()).sum();
+                assert!(near(energy, whole.energy.as_kwh()), "{minutes} min");
+            }
+        }
+    }
+
     proptest! {
+        /// Buckets of buckets are the larger buckets, but for weeks in months.
+        #[test]
+        fn buckets_of_buckets_are_larger_buckets(
+            samples in random_samples(),
+            minutes in -840..=840_i32,
+            fine in 0..4_usize,
+            coarse in prop::sample::select(vec![
+                Resolution::Day, Resolution::Week, Resolution::Month, Resolution::Year,
+            ]),
+        ) {
+            let offset = UtcOffset::from_hours(f64::from(minutes) / 60.0).unwrap();
+            let fine = Buckets::new(Resolution::ALL[fine], offset);
+            let coarse = Buckets::new(coarse, offset);
+            let parts = series(&samples, fine, Range::all()).unwrap();
+            // Labels are on the shifted clock already.
+            let of_label = Buckets::new(coarse.resolution(), UtcOffset::default());
+            for Item { label, totals } in series(&samples, coarse, Range::all()).unwrap() {
+                let own: Vec<&Totals> = parts
+                    .iter()
+                    .filter(|part| of_label.label(part.label) == label)
+                    .map(|part| &part.totals)
+                    .collect();
+                prop_assert_eq!(own.iter().map(|part| part.cost).sum::<Amount>(), totals.cost);
+                let hours: f64 = own.iter().map(|part| part.hours).sum();
+                prop_assert!(near(hours, totals.hours));
+                let energy: f64 = own.iter().map(|part| part.energy.as_kwh()).sum();
+                prop_assert!(near(energy, totals.energy.as_kwh()));
+                let measured = || own.iter().filter(|part| part.hours > 0.0).map(|part| part.power);
+                let most = measured().map(|power| power.max.as_kw()).fold(f64::NEG_INFINITY, f64::max);
+                let least = measured().map(|power| power.min.as_kw()).fold(f64::INFINITY, f64::min);
+                if totals.hours > 0.0 {
+                    prop_assert_eq!((least, most), (totals.power.min.as_kw(), totals.power.max.as_kw()));
+                }
+            }
+        }
+
         /// STA-39, EP-20: whatever the resolution and the offset, energy is
         /// conserved, and money to the last digit.
         #[test]
