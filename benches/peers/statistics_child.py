@@ -101,8 +101,9 @@ def duckdb(samples: pa.Table, resolution: str) -> pa.Table:
     import duckdb as db  # noqa: PLC0415
 
     connection = db.connect()
-    connection.register("samples", samples)
-    connection.execute("SET TimeZone = 'UTC'")
+    # Buckets of times with a zone go through a calendar that is ten times slower.
+    start = samples.column("start").cast(pa.timestamp("us"))
+    connection.register("samples", samples.set_column(1, "start", start))
     connection.execute("SET preserve_insertion_order = false")
     found = connection.sql(
         f"""

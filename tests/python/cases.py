@@ -17,13 +17,13 @@ from datetime import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import cases_statistics
 import slackwater as sw
 
 import cases_devices
 import cases_plans
 import cases_rules
 from cases_rules import instant, wire
+import cases_statistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

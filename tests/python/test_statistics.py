@@ -1,26 +1,21 @@
-"""Statistics: laws, an oracle written with polars, the ledger, and what is refused."""
+"""Statistics: laws, an oracle written with polars, and what is refused."""
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-from datetime import UTC, datetime, timedelta, timezone
-from decimal import Decimal
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import slackwater as sw
 from slackwater import statistics
 from slackwater.statistics import Sample
 
-MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
-HOUR, QUARTER = timedelta(hours=1), timedelta(minutes=15)
+from sample_tables import HOUR, MONDAY, QUARTER, aggregate, quarters
+
 EVERY = {
     "quarter_hour": "15m",
     "half_hour": "30m",
@@ -30,37 +25,6 @@ EVERY = {
     "month": "1mo",
     "year": "1y",
 }
-
-
-def quarters(rows: int, *, seed: int = 0, devices: int = 3) -> pa.Table:
-    """Quarter hours over both clock changes of 2024: gaps, no price, no power, smart or not."""
-    source = random.Random(seed)
-    start = datetime(2024, 3, 29, tzinfo=UTC)
-    built = []
-    for row in range(rows):
-        begins = start + (row // devices) * QUARTER * source.choice((1, 1, 1, 7))
-        kind = source.random()
-        built.append(
-            {
-                "device": f"d{row % devices}",
-                "start": begins,
-                "end": begins + QUARTER,
-                "power_kw": None if kind < 0.1 else round(source.uniform(-2, 11), 3),
-                "price_per_kwh": None if 0.1 < kind < 0.2 else round(source.uniform(-0.1, 0.6), 4),
-                "non_smart_kw": round(source.uniform(0, 11), 3) if kind > 0.7 else None,
-            }
-        )
-    types = pa.schema(
-        [
-            ("device", pa.string()),
-            ("start", pa.timestamp("us", "UTC")),
-            ("end", pa.timestamp("us", "UTC")),
-            ("power_kw", pa.float64()),
-            ("price_per_kwh", pa.float64()),
-            ("non_smart_kw", pa.float64()),
-        ]
-    )
-    return pa.Table.from_pylist(built, schema=types)
 
 
 def oracle(table: pa.Table, resolution: str, offset_minutes: int) -> pl.DataFrame:
@@ -95,10 +59,6 @@ def oracle(table: pa.Table, resolution: str, offset_minutes: int) -> pl.DataFram
         .drop("seen")
         .sort("device", "date")
     )
-
-
-def aggregate(samples: Any, **choices: Any) -> pl.DataFrame:
-    return pl.DataFrame(statistics.aggregate(samples, **choices))
 
 
 def assert_same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
@@ -318,317 +278,3 @@ def test_a_length_for_all_goes_with_tables_without_end() -> None:
     bare = table.drop_columns(["end"])
     with pytest.raises(sw.InputError, match="ends at"):
         statistics.aggregate(bare, resolution="day", sample_length=timedelta(0))
-
-
-# -------------------------------------------------------------------- ledger
-
-
-def prices_of(values: list[float]) -> sw.Prices:
-    return sw.Prices.from_values(MONDAY, values, currency="EUR")
-
-
-def ledger_tables(sessions: int, seed: int = 0) -> tuple[pa.Table, pa.Table]:
-    source = random.Random(seed)
-    heads, rows = [], []
-    for session in range(sessions):
-        plugged_in = MONDAY + source.randrange(0, 60) * QUARTER
-        smart = source.random() < 0.8
-        power = source.choice((3.7, 11.0))
-        heads.append((f"s{session}", plugged_in, power, smart))
-        at = plugged_in + source.randrange(0, 20) * QUARTER
-        for _ in range(source.randrange(0, 9)):
-            kw = round(source.uniform(0, power), 3)
-            rows.append((f"s{session}", at, at + QUARTER, kw))
-            at += QUARTER * source.choice((1, 1, 3))
-    source.shuffle(rows)
-    names = ["session", "plugged_in", "power_max_kw", "is_smart"]
-    heads_table = pa.table(dict(zip(names, map(list, zip(*heads, strict=True)), strict=True)))
-    columns = zip(["session", "start", "end", "power_kw"], zip(*rows, strict=True), strict=True)
-    return heads_table, pa.table({name: list(values) for name, values in columns})
-
-
-def test_many_sessions_are_frozen_as_each_alone() -> None:
-    prices = prices_of([round(0.1 + (n * 7 % 11) / 50, 3) for n in range(72)])
-    heads, rows = ledger_tables(60)
-    ledger = statistics.freeze_sessions(heads, rows, prices)
-    summary = pa.table(ledger.sessions).to_pylist()
-    kept = Counter(pa.table(ledger.rows).column("session").to_pylist())
-    for head, found in zip(heads.to_pylist(), summary, strict=True):
-        own = [row for row in rows.to_pylist() if row["session"] == head["session"]]
-        alone = statistics.freeze_session(
-            [Sample(row["start"], row["end"], row["power_kw"]) for row in own],
-            prices,
-            plugged_in=head["plugged_in"],
-            power_max_kw=head["power_max_kw"],
-            is_smart=head["is_smart"],
-        )
-        assert found["savings"] == alone.savings
-        assert found["session"] == head["session"]
-        assert kept[head["session"]] == len(alone.samples)
-        item = statistics.session(alone.samples)
-        assert found["cost"] == (item.totals.cost if item else None)
-
-
-@pytest.mark.parametrize("resolution", statistics.RESOLUTIONS)
-@pytest.mark.parametrize("offset", [0, -13.75, 2])
-def test_savings_of_buckets_are_those_of_sessions_to_the_last_digit(
-    resolution: str, offset: float
-) -> None:
-    prices = prices_of([0.1 + (n * 13 % 17) / 30 for n in range(96)])
-    ledger = statistics.freeze_sessions(*ledger_tables(80, seed=3), prices)
-    sessions = pl.DataFrame(ledger.sessions)
-    buckets = aggregate(ledger.rows, resolution=resolution, utc_offset_hours=offset)
-    assert sessions["savings"].sum() != 0
-    assert buckets["savings"].sum() == sessions["savings"].sum()
-    assert buckets["cost"].sum() == sessions["cost"].sum()
-    by_session = aggregate(ledger.rows, by="session", resolution="year")
-    assert by_session["savings"].sum() == sessions["savings"].sum()
-
-
-def test_sessions_may_have_prices_of_their_own() -> None:
-    heads = pa.table(
-        {
-            "session": [1, 2],
-            "plugged_in": [MONDAY] * 2,
-            "power_max_kw": [10.0] * 2,
-            "price_id": ["a", "b"],
-        }
-    )
-    late = MONDAY + HOUR
-    rows = pa.table(
-        {"session": [2, 1], "start": [late] * 2, "end": [late + HOUR] * 2, "power_kw": [10.0] * 2}
-    )
-    prices = {"a": prices_of([0.3, 0.1]), "b": prices_of([0.2, 0.3])}
-    ledger = statistics.freeze_sessions(heads, rows, prices)
-    assert pa.table(ledger.sessions).column("savings").to_pylist() == [Decimal(2), Decimal(-1)]
-    with pytest.raises(sw.InputError, match='there are no prices "b"'):
-        statistics.freeze_sessions(heads, rows, {"a": prices["a"]})
-
-
-def test_a_ledger_has_all_sessions_or_says_which_it_refuses() -> None:
-    prices = prices_of([0.3, 0.1])
-    heads = pa.table(
-        {"session": ["a", "b"], "plugged_in": [MONDAY] * 2, "power_max_kw": [1.0, 0.0]}
-    )
-    row = {"start": [MONDAY], "end": [MONDAY + HOUR], "power_kw": [1.0]}
-
-    def refused(heads: pa.Table, rows: pa.Table) -> str:
-        with pytest.raises(sw.InputError) as caught:
-            statistics.freeze_sessions(heads, rows, prices)
-        return str(caught.value)
-
-    known = pa.table({"session": ["b"]} | row)
-    assert refused(heads, known).startswith("session in row 1: power_max_kw is 0 kW")
-    unknown = pa.table({"session": ["c"]} | row)
-    assert refused(heads, unknown) == "session of row 0 of the samples is no session"
-    twice = pa.concat_tables([heads, heads])
-    assert refused(twice, known) == "session of row 2 is there already"
-    flags = heads.append_column("is_smart", pa.array([1, 0]))
-    assert "not true or false" in refused(flags, known)
-    assert 'no column "plugged_in"' in refused(heads.drop_columns(["plugged_in"]), known)
-    empty = statistics.freeze_sessions(heads.slice(0, 0), known.slice(0, 0), prices)
-    assert (len(empty.rows), len(empty.sessions)) == (0, 0)
-
-
-def test_no_later_price_changes_the_ledger() -> None:
-    heads, rows = ledger_tables(20, seed=8)
-    ledger = statistics.freeze_sessions(heads, rows, prices_of([0.1, 0.4] * 48))
-    savings = pl.DataFrame(ledger.sessions)["savings"].to_list()
-    again = pa.table(ledger.rows)
-    for session, expected in zip(heads.column("session").to_pylist(), savings, strict=True):
-        own = again.filter(pa.compute.equal(again.column("session"), session))
-        kept = [Sample(*row.values()) for row in own.drop_columns(["session"]).to_pylist()]
-        item = statistics.session(kept)
-        found = item.totals.non_smart.savings if item and item.totals.non_smart else None
-        assert found == (None if item is None else expected)
-
-
-# ----------------------------------------------------- whatever may come in
-
-ANY_NUMBER = st.one_of(
-    st.floats(allow_nan=True, allow_infinity=True), st.just(0.0), st.floats(-20, 20), st.none()
-)
-ANY_TIME = st.datetimes(
-    timezones=st.sampled_from([UTC, ZoneInfo("Europe/Berlin"), timezone(timedelta(hours=-5))])
-)
-ANY_SAMPLE = st.builds(Sample, ANY_TIME, ANY_TIME, ANY_NUMBER, ANY_NUMBER, ANY_NUMBER)
-NEAR_SAMPLE = st.builds(
-    lambda minute, minutes, kw, price, own: Sample(
-        MONDAY + minute * timedelta(minutes=1),
-        MONDAY + (minute + minutes) * timedelta(minutes=1),
-        kw,
-        price,
-        own,
-    ),
-    st.integers(0, 5000),
-    st.integers(1, 500),
-    st.none() | st.floats(-20, 20),
-    st.none() | st.floats(-1, 1),
-    st.none() | st.floats(-20, 20),
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(ANY_SAMPLE, max_size=4), st.sampled_from(statistics.RESOLUTIONS), ANY_NUMBER)
-def test_any_samples_are_summed_up_or_refused(
-    samples: list[Sample], resolution: str, offset: float | None
-) -> None:
-    try:
-        items = statistics.series(samples, resolution=resolution, utc_offset_hours=offset or 0.0)
-    except sw.InputError:
-        return
-    for item in items:
-        assert item.totals.power_kw.min <= item.totals.power_kw.max
-        assert item.totals.hours >= 0
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(NEAR_SAMPLE, max_size=8),
-    st.lists(NEAR_SAMPLE, max_size=8),
-    st.sampled_from(statistics.RESOLUTIONS),
-    st.integers(-840, 840),
-)
-def test_adding_up_two_lists_is_adding_up_their_items(
-    one: list[Sample], two: list[Sample], resolution: str, minutes: int
-) -> None:
-    sums: dict[datetime, list[Decimal]] = {}
-    for part in (one, two):
-        for item in statistics.series(part, resolution=resolution, utc_offset_hours=minutes / 60):
-            sums.setdefault(item.date, []).append(item.totals.cost)
-    whole = statistics.series(one + two, resolution=resolution, utc_offset_hours=minutes / 60)
-    assert [(item.date, item.totals.cost) for item in whole] == sorted(
-        (date, sum(costs, Decimal(0))) for date, costs in sums.items()
-    )
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(NEAR_SAMPLE, max_size=6), ANY_NUMBER, ANY_TIME, st.booleans())
-def test_any_session_is_frozen_or_refused(
-    samples: list[Sample],
-    power: float | None,
-    plugged_in: datetime,
-    is_smart: bool,  # noqa: FBT001
-) -> None:
-    bare = [sample._replace(non_smart_kw=None) for sample in samples]
-    prices = prices_of([0.2] * 120)
-    try:
-        frozen = statistics.freeze_session(
-            bare, prices, plugged_in=plugged_in, power_max_kw=power or 0.0, is_smart=is_smart
-        )
-    except sw.InputError:
-        return
-    item = statistics.session(frozen.samples)
-    if item is not None and item.totals.non_smart is not None:
-        assert item.totals.non_smart.savings == frozen.savings
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(ANY_TIME, ANY_NUMBER), max_size=6), st.floats(-1, 1e6), st.integers(0, 2))
-def test_any_readings_are_made_into_samples_or_refused(
-    rows: list[tuple[datetime, float | None]], minutes: float, kind: int
-) -> None:
-    make: Any = (statistics.samples_from_meter, statistics.samples_from_power)[kind % 2]
-    number = ("total_kwh", "power_kw")[kind % 2]
-    limit = ("gap_max", "hold_max")[kind % 2]
-    try:
-        table = pa.table(
-            {
-                "at": pa.array([at for at, _ in rows], pa.timestamp("us", "UTC")),
-                number: pa.array([value for _, value in rows], pa.float64()),
-            }
-        )
-    except (OverflowError, ValueError):
-        return
-    try:
-        found = make(table, **{limit: timedelta(minutes=minutes)})
-    except sw.InputError:
-        return
-    assert found.findings.rows == len(rows)
-    assert len(found.samples) < max(len(rows), 1)
-    aggregate(found.samples, resolution="year")
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(NEAR_SAMPLE, max_size=4),
-    st.sampled_from(["DAY", "MONTH", "YEAR", "WEEK"]),
-    st.sampled_from(["2024-01-01", "2024-01", "2024", "0000", "9999-12-31", "9999", "", "x"]),
-    st.sampled_from(["UTC", "Europe/Berlin", "Pacific/Apia", "no/where"]),
-    st.integers(-5, 3000),
-)
-def test_any_period_of_a_home_is_summed_up_or_refused(
-    samples: list[Sample], period: str, value: str, zone: str, minutes: int
-) -> None:
-    choices: Any = {
-        "period": period,
-        "value": value,
-        "time_zone": zone,
-        "bucket_minutes": minutes,
-    }
-    calls: list[tuple[Any, Any]] = [
-        (statistics.home_flow, samples),
-        (statistics.home_battery_level, [(MONDAY, 50.0)]),
-    ]
-    for call, data in calls:
-        try:
-            found = call(data, **choices)
-        except sw.InputError:
-            continue
-        assert found.is_available == (found.reason is None)
-        assert found.is_available == bool(found.data)
-
-
-@given(st.text(max_size=12), st.none() | st.text(max_size=12))
-def test_members_of_unknown_records_are_refused(record: str, version: str | None) -> None:
-    with pytest.raises(sw.InputError):
-        statistics.members(record, version=version or "2023-01-01")
-
-
-def test_times_without_a_zone_are_refused_everywhere() -> None:
-    naive = datetime(2024, 1, 1)  # noqa: DTZ001
-    calls: list[Any] = [
-        lambda: statistics.series([(naive, MONDAY + HOUR, 1.0)], resolution="day"),
-        lambda: statistics.series([], resolution="day", start=naive),
-        lambda: statistics.session([(naive, MONDAY + HOUR, 1.0)]),
-        lambda: statistics.bucket_label(naive, resolution="day"),
-        lambda: statistics.available_range(start=naive, now=MONDAY),
-        lambda: statistics.aggregate(quarters(1), resolution="day", end=naive),
-        lambda: statistics.freeze_session([], prices_of([1]), plugged_in=naive, power_max_kw=1),
-        lambda: statistics.home_battery_level(
-            [(naive, 1.0)], period="DAY", value="2024-01-01", time_zone="UTC"
-        ),
-    ]
-    for call in calls:
-        with pytest.raises(TypeError, match="time zone"):
-            call()
-
-
-# ----------------------------------------------------------------- pictures
-
-
-def test_a_year_is_drawn() -> None:
-    prices = prices_of([0.1 + (n * 13 % 17) / 30 for n in range(96)])
-    ledger = statistics.freeze_sessions(*ledger_tables(40), prices)
-    figure = statistics.plot_year(ledger.rows, currency="EUR", time_zone="Europe/Berlin")
-    above, below, _ = figure.axes
-    assert above.get_ylabel() == "Cost (EUR)"
-    assert "than without smart charging" in above.get_title(loc="left")
-    assert below.get_xlabel() == "Hour in Europe/Berlin"
-    week = statistics.hours_of_week(ledger.rows, time_zone="Europe/Berlin")
-    drawn: Any = below.images[0].get_array()
-    assert [list(row) for row in drawn] == week
-    figure.canvas.draw()
-
-
-def test_pictures_of_nothing_and_of_no_smart_charging_are_drawn() -> None:
-    plain = quarters(40).drop_columns(["non_smart_kw"])
-    figure = statistics.plot_year(plain, currency="$US$")
-    assert figure.axes[0].get_title(loc="left") == "Cost by month"
-    figure.canvas.draw()
-    nothing = statistics.plot_year(plain.slice(0, 0), currency="EUR")
-    assert nothing.axes[0].texts[0].get_text() == "nothing was measured"
-    with pytest.raises(sw.InputError, match="only once"):
-        statistics.plot_year(plain.to_reader(), currency="EUR")
-    with pytest.raises(sw.InputError, match="no/where"):
-        statistics.plot_year(plain, currency="EUR", time_zone="no/where")

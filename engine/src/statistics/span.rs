@@ -112,6 +112,7 @@ impl Leading<'_> {
     }
 
     /// Whether rows all belong to the span.
+    #[expect(clippy::needless_bitwise_bool, reason = "a branch would take rows one by one")]
     #[inline(always)]
     fn holds(&self, rows: Rows<usize>) -> bool {
         let (from, to) = (self.edges.start, self.edges.end - self.length);
