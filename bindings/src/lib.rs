@@ -28,6 +28,8 @@ mod schedule;
 mod signals;
 mod site;
 mod site_request;
+mod statistics;
+mod statistics_columns;
 mod steady;
 mod storage;
 mod storage_batch;
@@ -102,6 +104,13 @@ mod _engine {
         SitePlan, SiteReason, SiteSlot, SiteWish, plan_site,
     };
     #[pymodule_export]
+    use crate::statistics::{
+        available_range, bucket_label, freeze_session, hem_battery_level, hem_flow,
+        statistics_members, statistics_series, statistics_session, utc_offset_minutes,
+    };
+    #[pymodule_export]
+    use crate::statistics_columns::{statistics_aggregate, statistics_week};
+    #[pymodule_export]
     use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
     #[pymodule_export]
     use crate::storage::{
@@ -114,12 +123,6 @@ mod _engine {
         Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, SwitchingReason,
         UnmetSwitchingWish, plan_switching,
     };
-    use crate::statistics::{
-        available_range, bucket_label, freeze_session, hem_battery_level, hem_flow,
-        statistics_members, statistics_series, statistics_session, utc_offset_minutes,
-    };
-    #[pymodule_export]
-    use crate::statistics_columns::{statistics_aggregate, statistics_week};
     #[pymodule_export]
     use crate::tariffs::{
         check_intervals, check_rates, resolve_price, resolve_prices, tariff_prices,

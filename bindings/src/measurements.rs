@@ -28,7 +28,7 @@ struct Read<T> {
 
 impl<T> Read<T> {
     /// Reads all batches: two columns of times, or one twice, and a number.
-    fn read(
+    fn all(
         data: AnyRecordBatch,
         by: &[String],
         (start, end, number): (&str, &str, &str),
@@ -106,7 +106,7 @@ pub(crate) fn samples_from_meter(
 ) -> Result<(Table, FindingsTuple), Refused> {
     py.detach(|| {
         let row = |at, _, total| Ok(MeterReading { at, total: Energy::from_kwh(total)? });
-        let rows = Read::read(readings, &by, ("at", "at", "total_kwh"), row)?;
+        let rows = Read::all(readings, &by, ("at", "at", "total_kwh"), row)?;
         rows.samples(|rows| from_meter(rows, gap_max))
     })
 }
@@ -121,7 +121,7 @@ pub(crate) fn samples_from_power(
 ) -> Result<(Table, FindingsTuple), Refused> {
     py.detach(|| {
         let row = |at, _, power| Ok(PowerReading { at, power: Power::from_kw(power)? });
-        let rows = Read::read(readings, &by, ("at", "at", "power_kw"), row)?;
+        let rows = Read::all(readings, &by, ("at", "at", "power_kw"), row)?;
         rows.samples(|rows| from_power(rows, hold_max))
     })
 }
@@ -137,7 +137,7 @@ pub(crate) fn samples_from_sessions(
         let row = |start, end, energy| {
             Ok(SessionEnergy { start, end, energy: Energy::from_kwh(energy)? })
         };
-        let rows = Read::read(sessions, &by, ("start", "end", "energy_kwh"), row)?;
+        let rows = Read::all(sessions, &by, ("start", "end", "energy_kwh"), row)?;
         rows.samples(|rows| Ok(from_sessions(rows)))
     })
 }

@@ -56,6 +56,8 @@ __all__ = [
     "check_intervals",
     "check_rates",
     "check_signal",
+    "available_range",
+    "bucket_label",
     "close_to",
     "costs",
     "device_are_paired",
@@ -79,6 +81,7 @@ __all__ = [
     "freeze_sessions",
     "hem_battery_level",
     "hem_flow",
+    "insurance_frontier",
     "next_deadline",
     "plan_area",
     "plan_batch",
@@ -132,6 +135,7 @@ __all__ = [
     "stays_from_events",
     "stays_to_table",
     "utc_offset_minutes",
+    "what_if",
 ]
 
 __version__: str
