@@ -188,17 +188,6 @@ def _sums_memory(resolution: str) -> Callable[[Evidence], Measured | None]:
     return measure
 
 
-def _bench_time(name: str) -> Callable[[Evidence], Measured | None]:
-    def measure(evidence: Evidence) -> Measured | None:
-        bench = evidence.benches.get(name)
-        if bench is None:
-            return None
-        text = time_text(bench.median_s)
-        return Measured(bench.median_s, text, CRITERION_COMMAND.format(id=name))
-
-    return measure
-
-
 FOUR_YEARS: Final = "statistics/one-device-four-years-quarter-hour"
 
 STATISTICS_GOALS: Final = (
