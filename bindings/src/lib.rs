@@ -4,7 +4,6 @@
 
 #[macro_use]
 mod repr;
-mod plan;
 
 mod action;
 mod area;
@@ -14,12 +13,12 @@ mod device;
 mod error;
 mod flex;
 mod import;
-mod page;
-mod plan;
-mod policies;
 mod keys;
 mod ledger;
 mod measurements;
+mod page;
+mod plan;
+mod policies;
 mod prices;
 mod provenance;
 mod questions;
@@ -35,8 +34,6 @@ mod storage;
 mod storage_batch;
 mod switching;
 mod tariffs;
-mod statistics;
-mod statistics_columns;
 mod time;
 
 /// Native part of `slackwater`; use the package, not this module.
@@ -67,10 +64,11 @@ mod _engine {
         stays_from_events, stays_to_table,
     };
     #[pymodule_export]
-    use crate::page::{list_page, version_dates, version_fields, version_stage};
     use crate::ledger::freeze_sessions;
     #[pymodule_export]
     use crate::measurements::{samples_from_meter, samples_from_power, samples_from_sessions};
+    #[pymodule_export]
+    use crate::page::{list_page, version_dates, version_fields, version_stage};
     #[pymodule_export]
     use crate::plan::{
         Certificate, Interval, Plan, PlannedSlot, Reason, Requirement, TargetOutcome, plan_charge,

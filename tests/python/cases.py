@@ -22,8 +22,8 @@ import slackwater as sw
 import cases_devices
 import cases_plans
 import cases_rules
-from cases_rules import instant, wire
 import cases_statistics
+from cases_rules import instant, wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -49,17 +49,6 @@ CALLS: dict[str, Call] = {
     **cases_plans.CALLS,
     **cases_rules.CALLS,
     **cases_devices.CALLS,
-    "deadline.next": deadline_next,
-    "plan.closeTo": plan_close_to,
-    "plan.decideBy": plan_decide_by,
-    "plan.frontier": plan_frontier,
-    "plan.risk": plan_risk,
-    "plan.whatIf": plan_what_if,
-    "plan.charger": plan_charger,
-    "plan.vehicle": plan_vehicle,
-    "plan.switching": plan_switching,
-    "site.plan": plan_site,
-    "plan.storage": plan_storage,
     **cases_statistics.CALLS,
 }
 
@@ -94,6 +83,8 @@ def same(expected: Json, got: Json) -> bool:
 def same_set(expected: Json, got: Json) -> bool:
     """Compare two lists whose order means nothing."""
     return len(expected) == len(got) and set(expected) == set(got)
+
+
 def is_empty(item: Json) -> bool:
     """Whether it is an item of a series in which no energy flowed."""
     return isinstance(item, dict) and item.get("kwhSum") == 0

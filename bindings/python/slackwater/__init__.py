@@ -20,10 +20,10 @@ from slackwater import (
     policies,
     schedule,
     signals,
+    statistics,
     tariffs,
     versions,
 )
-from slackwater import statistics
 from slackwater._engine import (
     Certificate,
     DepartureOutcome,
@@ -187,7 +187,7 @@ __all__ = [
     "replay",
     "schedule",
     "signals",
+    "statistics",
     "tariffs",
     "versions",
-    "statistics",
 ]

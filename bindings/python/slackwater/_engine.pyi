@@ -51,13 +51,13 @@ __all__ = [
     "UnmetSwitchingWish",
     "__version__",
     "action_next_step",
+    "available_range",
+    "bucket_label",
     "charger_deadline",
     "charger_status",
     "check_intervals",
     "check_rates",
     "check_signal",
-    "available_range",
-    "bucket_label",
     "close_to",
     "costs",
     "device_are_paired",
@@ -73,15 +73,12 @@ __all__ = [
     "flex_patch",
     "flex_plan",
     "flex_state",
-    "insurance_frontier",
-    "list_page",
-    "available_range",
-    "bucket_label",
     "freeze_session",
     "freeze_sessions",
     "hem_battery_level",
     "hem_flow",
     "insurance_frontier",
+    "list_page",
     "next_deadline",
     "plan_area",
     "plan_batch",
@@ -118,15 +115,6 @@ __all__ = [
     "schedule_transitions",
     "soc_by_time",
     "stability_of",
-    "stays_from_events",
-    "stays_to_table",
-    "tariff_prices",
-    "vehicle_policy_check",
-    "vehicle_policy_deadline",
-    "version_dates",
-    "version_fields",
-    "version_stage",
-    "what_if",
     "statistics_aggregate",
     "statistics_members",
     "statistics_series",
@@ -134,7 +122,13 @@ __all__ = [
     "statistics_week",
     "stays_from_events",
     "stays_to_table",
+    "tariff_prices",
     "utc_offset_minutes",
+    "vehicle_policy_check",
+    "vehicle_policy_deadline",
+    "version_dates",
+    "version_fields",
+    "version_stage",
     "what_if",
 ]
 
@@ -1478,11 +1472,17 @@ def plan_area(
     progress: Callable[[int, float, float, float], object] | None,
     start: tuple[list[float], list[list[float]]] | None,
 ) -> AreaPlan: ...
+
 _SpreadTuple = tuple[float, float, float]
+
 _TotalsTuple = tuple[_SpreadTuple, float, float, float, _SpreadTuple | None, str]
+
 _NonSmartTuple = tuple[float, _SpreadTuple | None, str, str]
+
 _Sample = tuple[datetime, datetime, float | None, float | None, float | None]
+
 _Findings = tuple[int, int, int, int, int, int, float, int, int]
+
 _Series = tuple[str | None, list[tuple[datetime, float | None]], str | None]
 
 def statistics_series(
