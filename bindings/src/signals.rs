@@ -44,10 +44,10 @@ pub(crate) fn replace_signal(
 ) -> Result<Prices, Refused> {
     let signal = self::signal(signal)?;
     let Some(before) = before else {
-        return Ok(Prices::new(signal.alone(), signal.currency().code().into()));
+        return Ok(Prices::new(signal.alone(), signal.currency().code()));
     };
     let currency = Currency::parse(before.currency()).named("before.currency")?;
     signal.check_zone(Zone { is_activated: true, currency })?;
     let curve = py.detach(|| signal.replacing(&before.curve));
-    Ok(Prices::new(curve, currency.code().into()))
+    Ok(Prices::new(curve, currency.code()))
 }

@@ -127,9 +127,9 @@ pub(crate) fn resolve_prices(
         let written_out = tariff.map(|(tariff, zone, _)| tariff.curve(zone, start.0, end.0));
         let tariff: Option<PriceCurve> = written_out.transpose()?;
         let sources = Sources {
-            price_signal: price_signal.map(|prices| &prices.curve),
+            price_signal: price_signal.map(|prices| &*prices.curve),
             tariff: tariff.as_ref(),
-            market: market.map(|prices| &prices.curve),
+            market: market.map(|prices| &*prices.curve),
         };
         Ok::<_, Refused>(resolve(sources, start.0, end.0))
     })?;
@@ -149,9 +149,9 @@ pub(crate) fn resolve_price(
     currency_of(price_signal, tariff.as_ref(), market)?;
     let moment = tariff.map(|(tariff, zone, _)| tariff.moment(zone, at.0)).transpose()?;
     let sources = Sources {
-        price_signal: price_signal.map(|prices| &prices.curve),
+        price_signal: price_signal.map(|prices| &*prices.curve),
         tariff: moment.as_ref(),
-        market: market.map(|prices| &prices.curve),
+        market: market.map(|prices| &*prices.curve),
     };
     let found = resolve_at(sources, at.0);
     Ok(found.map(|(price, source)| (Price::as_per_kwh(price), source.as_str())))
