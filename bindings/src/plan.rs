@@ -21,7 +21,7 @@ use slackwater_engine::units::{Energy, Percent, Power, Price};
 use crate::arrow::{Table, refused, utc};
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
-use crate::saved;
+use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
 
 pub(crate) type LimitTuple = (Instant, Instant, f64);
@@ -182,16 +182,16 @@ impl Charged {
 #[derive(Debug)]
 pub(crate) struct Plan {
     charged: Charged,
-    currency: Arc<str>,
+    terms: Terms,
     /// The battery, where the plan was made from one that knew it.
     vehicle: Option<VehicleRequest>,
 }
 
 impl Plan {
-    /// A plan in a currency.
-    pub(crate) fn new(charged: Charged, currency: Arc<str>) -> Self {
+    /// A plan on the terms of its prices.
+    pub(crate) fn new(charged: Charged, terms: Terms) -> Self {
         let vehicle = charged.vehicle().cloned();
-        Self { charged, currency, vehicle }
+        Self { charged, terms, vehicle }
     }
 
     /// What the engine planned.
@@ -228,7 +228,7 @@ impl Plan {
         let run = Run::new(prices.curve.clone(), KeptRequest { wish, previous, budget })?;
         Ok(Self {
             charged: Charged::Kept(run),
-            currency: prices.currency.clone(),
+            terms: Terms::new(prices, None),
             vehicle: self.vehicle.clone(),
         })
     }
@@ -240,8 +240,7 @@ impl Plan {
         request: Request,
     ) -> Result<Self, RefusedRequest> {
         let charged = Charged::Charge(Run::new(prices.curve.clone(), request)?);
-        let (currency, vehicle) = (prices.currency.clone(), self.vehicle.clone());
-        Ok(Self { charged, currency, vehicle })
+        Ok(Self { charged, terms: Terms::new(prices, None), vehicle: self.vehicle.clone() })
     }
 }
 
@@ -276,11 +275,11 @@ impl Plan {
 
     #[getter]
     fn prices(&self) -> Prices {
-        Prices::new(self.charged.prices().clone(), self.currency.clone())
+        self.terms.import(self.charged.prices().clone())
     }
 
     fn to_json(&self, py: Python<'_>) -> String {
-        py.detach(|| saved::to_json(self.charged.recorded(), &self.currency))
+        py.detach(|| self.terms.to_json(self.charged.recorded()))
     }
 
     #[getter]
@@ -488,7 +487,7 @@ where
     R: Replayable<Prices = Arc<PriceCurve>, Plan: Send> + Send,
 {
     let run = py.detach(|| Run::new(prices.curve.clone(), request))?;
-    Ok(Plan::new(charged(run), prices.currency.clone()))
+    Ok(Plan::new(charged(run), Terms::new(prices, None)))
 }
 
 /// The battery as Python gives it.

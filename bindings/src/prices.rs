@@ -24,7 +24,7 @@ pub(crate) struct Prices {
     pub(crate) curve: Arc<PriceCurve>,
     pub(crate) currency: Arc<str>,
     /// Where the prices come from, where that was said.
-    layers: Option<LayeredPrices>,
+    pub(crate) layers: Option<Arc<LayeredPrices>>,
 }
 
 /// Source of a layer, whether it is an estimate, its ceiling and its prices.
@@ -44,7 +44,7 @@ impl Prices {
     /// The prices with their sources; without any they are known, of the source `prices`.
     pub(crate) fn layered(&self) -> Result<LayeredPrices, Refused> {
         if let Some(layers) = &self.layers {
-            return Ok(layers.clone());
+            return Ok(LayeredPrices::clone(layers));
         }
         let (source, curve) = ("prices".to_owned(), PriceCurve::clone(&self.curve));
         let standing = Standing::Known;
@@ -61,7 +61,8 @@ impl Prices {
             Some(layered) => {
                 let layered = layers(layered)?;
                 let curve = Arc::new(layered.curve().clone());
-                Ok(Self { curve, currency: self.currency.clone(), layers: Some(layered) })
+                let layers = Some(layered.into());
+                Ok(Self { curve, currency: self.currency.clone(), layers })
             }
             None => Ok(self.in_same_currency(curve(&self.curve)?)),
         }
@@ -142,7 +143,7 @@ impl Prices {
         let layers = layers.iter().enumerate().map(layer).collect::<Result<_, _>>()?;
         let layered = LayeredPrices::new(layers)?;
         let curve = Arc::new(layered.curve().clone());
-        Ok(Self { curve, currency: currency.into(), layers: Some(layered) })
+        Ok(Self { curve, currency: currency.into(), layers: Some(layered.into()) })
     }
 
     fn layers(&self) -> Option<Vec<LayerOut>> {

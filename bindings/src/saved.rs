@@ -8,9 +8,15 @@ use serde::de::DeserializeOwned;
 use serde_json::ser::{Formatter, Serializer};
 use slackwater_engine::plan::document::{self, Document};
 use slackwater_engine::plan::replay::{Bundle, ENGINE_VERSION, Recorded, TIME_ZONE_VERSION};
+use slackwater_engine::plan::sources::Sources;
+use slackwater_engine::prices::curve::PriceCurve;
 
 use crate::error::Refused;
 use crate::plan::{Charged, Plan};
+use crate::prices::Prices;
+use crate::site::SitePlan;
+use crate::storage::StoragePlan;
+use crate::switching::SwitchingPlan;
 
 /// A value in one place of a saved plan.
 #[derive(Debug, Clone, PartialEq, IntoPyObject, IntoPyObjectRef)]
@@ -47,9 +53,39 @@ repr! {
     Replay { same, differences, kind, engine_version, engine_version_now }
 }
 
-/// The text of a saved plan.
-pub(crate) fn to_json(recorded: impl Into<Recorded>, currency: &str) -> String {
-    text_of(&Bundle::new(currency, recorded))
+/// What a plan keeps of its prices beside their curves.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    currency: Arc<str>,
+    layers: Sources,
+}
+
+impl Terms {
+    /// The terms of prices to buy at, and to sell at.
+    pub(crate) fn new(prices: &Prices, export: Option<&Prices>) -> Self {
+        let export = export.and_then(|export| export.layers.clone());
+        let layers = Sources { import: prices.layers.clone(), export };
+        Self { currency: prices.currency.clone(), layers }
+    }
+
+    /// Prices to buy at.
+    pub(crate) fn import(&self, curve: impl Into<Arc<PriceCurve>>) -> Prices {
+        let layers = self.layers.import.clone();
+        Prices { layers, ..Prices::new(curve, self.currency.clone()) }
+    }
+
+    /// Prices to sell at.
+    pub(crate) fn export(&self, curve: impl Into<Arc<PriceCurve>>) -> Prices {
+        let layers = self.layers.export.clone();
+        Prices { layers, ..Prices::new(curve, self.currency.clone()) }
+    }
+
+    /// The text of a saved plan.
+    pub(crate) fn to_json(&self, recorded: impl Into<Recorded>) -> String {
+        let bundle = Bundle::new(&*self.currency, recorded);
+        let layered = bundle.with_layers(self.layers.clone());
+        text_of(&layered.expect("prices are what their layers make"))
+    }
 }
 
 /// Reads the text of a saved plan of any kind.
@@ -58,13 +94,16 @@ pub(crate) fn to_json(recorded: impl Into<Recorded>, currency: &str) -> String {
 #[pyfunction]
 pub(crate) fn plan_from_json(py: Python<'_>, text: &str) -> Result<Py<PyAny>, Refused> {
     let bundle = py.detach(|| bundle_of(text))?;
-    let currency: Arc<str> = bundle.currency.into();
-    let charging = |run: Charged| Ok(Py::new(py, Plan::new(run, currency.clone()))?.into_any());
+    let terms = Terms { currency: bundle.currency.into(), layers: bundle.layers };
+    let charging = |run: Charged| Ok(Py::new(py, Plan::new(run, terms.clone()))?.into_any());
     match bundle.recorded {
         Recorded::Charge(run) => charging(Charged::Charge(run)),
         Recorded::Vehicle(run) => charging(Charged::Vehicle(run)),
         Recorded::Duration(run) => charging(Charged::Duration(run)),
         Recorded::Kept(run) => charging(Charged::Kept(run)),
+        Recorded::Storage(run) => Ok(Py::new(py, StoragePlan::new(run, terms))?.into_any()),
+        Recorded::Switching(run) => Ok(Py::new(py, SwitchingPlan::new(run, terms))?.into_any()),
+        Recorded::Site(run) => Ok(Py::new(py, SitePlan::new(run, terms))?.into_any()),
     }
 }
 

@@ -5,17 +5,18 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, TimestampMic
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use slackwater_engine::plan::replay::Run;
 use slackwater_engine::plan::site::device::Phase;
 use slackwater_engine::plan::site::explain::explain;
 use slackwater_engine::plan::site::plan;
-use slackwater_engine::plan::site::planner;
-use slackwater_engine::plan::site::problem::{SiteProblem, SiteRequest};
+use slackwater_engine::plan::site::problem::SiteRequest;
 use slackwater_engine::units::{Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
 use crate::error::Refused;
 use crate::plan::Interval;
 use crate::prices::Prices;
+use crate::saved::Terms;
 use crate::site_request::{
     CarbonArgument, DemandChargeArgument, DeviceArgument, GroupArgument, LimitArgument,
     TiersArgument, request,
@@ -233,69 +234,94 @@ fn device(device: &plan::DevicePlan) -> DevicePlan {
     }
 }
 
-/// A plan with the problem that it answers.
+/// A plan with the request that it answers.
 #[pyclass(frozen, module = "slackwater._engine")]
 #[derive(Debug)]
 pub(crate) struct SitePlan {
-    problem: SiteProblem,
-    intended: plan::SitePlan,
+    run: Run<SiteRequest>,
+    terms: Terms,
+}
+
+impl SitePlan {
+    /// A plan on the terms of its prices.
+    pub(crate) fn new(run: Run<SiteRequest>, terms: Terms) -> Self {
+        Self { run, terms }
+    }
+
+    fn intended(&self) -> &plan::SitePlan {
+        self.run.plan()
+    }
 }
 
 #[pymethods]
 impl SitePlan {
     #[getter]
     fn now(&self) -> DateTime<Utc> {
-        self.problem.request().now
+        self.run.request().now
+    }
+
+    #[getter]
+    fn prices(&self) -> Prices {
+        self.terms.import(self.run.request().import_prices.clone())
+    }
+
+    #[getter]
+    fn export_prices(&self) -> Option<Prices> {
+        self.run.request().export_prices.clone().map(|curve| self.terms.export(curve))
+    }
+
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.terms.to_json(self.run.clone()))
     }
 
     #[getter]
     fn cost(&self) -> f64 {
-        self.intended.cost.as_amount()
+        self.intended().cost.as_amount()
     }
 
     #[getter]
     fn costs(&self) -> SiteCosts {
-        SiteCosts::new(&self.intended.costs)
+        SiteCosts::new(&self.intended().costs)
     }
 
     #[getter]
     fn stored_value(&self) -> f64 {
-        self.intended.stored_value.as_amount()
+        self.intended().stored_value.as_amount()
     }
 
     #[getter]
     fn shortfall_kwh(&self) -> f64 {
-        self.intended.shortfall.as_kwh()
+        self.intended().shortfall.as_kwh()
     }
 
     #[getter]
     fn peak_kw(&self) -> Option<f64> {
-        self.intended.peak.map(Power::as_kw)
+        self.intended().peak.map(Power::as_kw)
     }
 
     #[getter]
     fn carbon_kg(&self) -> f64 {
-        self.intended.carbon_kg
+        self.intended().carbon_kg
     }
 
     #[getter]
     fn savings(&self) -> f64 {
-        self.intended.savings().as_amount()
+        self.intended().savings().as_amount()
     }
 
     #[getter]
     fn unpriced_hours(&self) -> f64 {
-        self.intended.unpriced_hours
+        self.intended().unpriced_hours
     }
 
     #[getter]
     fn status(&self) -> &'static str {
-        self.intended.status.as_str()
+        self.intended().status.as_str()
     }
 
     #[getter]
     fn is_reproducible(&self) -> bool {
-        self.intended.is_reproducible
+        self.intended().is_reproducible
     }
 
     #[getter]
@@ -309,12 +335,12 @@ impl SitePlan {
             import_kwh: slot.import.as_kwh(),
             export_kwh: slot.export.as_kwh(),
         };
-        self.intended.slots.iter().map(slot).collect()
+        self.intended().slots.iter().map(slot).collect()
     }
 
     #[getter]
     fn devices(&self) -> Vec<DevicePlan> {
-        self.intended.devices.iter().map(device).collect()
+        self.intended().devices.iter().map(device).collect()
     }
 
     #[getter]
@@ -326,17 +352,17 @@ impl SitePlan {
             power_kw: powers(&limit.power),
             shadow_price_per_kwh: limit.shadow_price.iter().map(|p| p.as_per_kwh()).collect(),
         };
-        self.intended.limits.iter().map(limit).collect()
+        self.intended().limits.iter().map(limit).collect()
     }
 
     #[getter]
     fn breaches(&self) -> Vec<SiteBreach> {
-        SiteBreach::all(&self.intended.breaches)
+        SiteBreach::all(&self.intended().breaches)
     }
 
     #[getter]
     fn baseline(&self) -> SiteBaseline {
-        let baseline = &self.intended.baseline;
+        let baseline = &self.intended().baseline;
         SiteBaseline {
             costs: SiteCosts::new(&baseline.costs),
             cost: baseline.cost.as_amount(),
@@ -348,7 +374,7 @@ impl SitePlan {
 
     #[getter]
     fn certificate(&self) -> SiteCertificate {
-        let certificate = &self.intended.certificate;
+        let certificate = &self.intended().certificate;
         SiteCertificate {
             cost: certificate.cost.as_amount(),
             bound: certificate.bound.as_amount(),
@@ -361,7 +387,7 @@ impl SitePlan {
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<SiteReason>, Refused> {
         let zone = self::time_zone(time_zone)?;
-        let reasons = explain(&self.problem, &self.intended).into_iter();
+        let reasons = explain(self.run.request(), self.intended()).into_iter();
         let reason = |reason: slackwater_engine::plan::site::explain::SiteReason| SiteReason {
             start: reason.start,
             end: reason.end,
@@ -380,7 +406,7 @@ impl SitePlan {
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.intended == other.intended
+        self.intended() == other.intended()
     }
 
     /// One row per device and slot.
@@ -390,7 +416,7 @@ impl SitePlan {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> Result<Bound<'py, PyCapsule>, Refused> {
-        let plan = &self.intended;
+        let plan = self.intended();
         let rows =
             || plan.devices.iter().flat_map(|device| plan.slots.iter().map(move |s| (device, s)));
         let times = |of: fn(&plan::SiteSlot) -> DateTime<Utc>| -> ArrayRef {
@@ -446,6 +472,7 @@ pub(crate) fn plan_site(
     nodes_max: u32,
     time_max: Option<TimeDelta>,
 ) -> Result<SitePlan, Refused> {
+    let terms = Terms::new(prices, export_prices.as_deref());
     let request: SiteRequest = request(
         (prices, export_prices.as_deref()),
         (now, until),
@@ -455,7 +482,6 @@ pub(crate) fn plan_site(
         (prefer, preference_budget),
         (nodes_max, time_max),
     )?;
-    let problem = SiteProblem::new(request)?;
-    let intended = py.detach(|| planner::plan_site(&problem));
-    Ok(SitePlan { problem, intended })
+    let run = py.detach(|| Run::new((), request))?;
+    Ok(SitePlan::new(run, terms))
 }

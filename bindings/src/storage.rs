@@ -5,12 +5,11 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use slackwater_engine::plan::replay::Run;
+use slackwater_engine::plan::sources::GridPrices;
 use slackwater_engine::plan::storage::explain;
 use slackwater_engine::plan::storage::plan;
-use slackwater_engine::plan::storage::planner;
-use slackwater_engine::plan::storage::problem::{
-    Consumption, StorageLimit, StorageProblem, StorageRequest,
-};
+use slackwater_engine::plan::storage::problem::{Consumption, StorageLimit, StorageRequest};
 use slackwater_engine::plan::vehicle::SocTarget;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
@@ -18,6 +17,7 @@ use crate::arrow::{Table, refused, utc};
 use crate::error::{Named, Refused};
 use crate::plan::{BatteryTuple, Interval, after_deadline, battery};
 use crate::prices::Prices;
+use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
 
 /// A period of constant prices and limits, used or not.
@@ -97,95 +97,120 @@ repr! {
 #[pyclass(frozen, module = "slackwater._engine")]
 #[derive(Debug)]
 pub(crate) struct StoragePlan {
-    intended: plan::StoragePlan,
-    now: DateTime<Utc>,
+    run: Run<StorageRequest>,
+    terms: Terms,
+}
+
+impl StoragePlan {
+    /// A plan on the terms of its prices.
+    pub(crate) fn new(run: Run<StorageRequest>, terms: Terms) -> Self {
+        Self { run, terms }
+    }
+
+    fn intended(&self) -> &plan::StoragePlan {
+        self.run.plan()
+    }
 }
 
 #[pymethods]
 impl StoragePlan {
     #[getter]
     fn now(&self) -> DateTime<Utc> {
-        self.now
+        self.run.request().now
+    }
+
+    #[getter]
+    fn prices(&self) -> Prices {
+        self.terms.import(self.run.prices().import.clone())
+    }
+
+    #[getter]
+    fn export_prices(&self) -> Option<Prices> {
+        self.run.prices().export.clone().map(|curve| self.terms.export(curve))
+    }
+
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.terms.to_json(self.run.clone()))
     }
 
     #[getter]
     fn cost(&self) -> f64 {
-        self.intended.cost.as_amount()
+        self.intended().cost.as_amount()
     }
 
     #[getter]
     fn import_cost(&self) -> f64 {
-        self.intended.costs.import.as_amount()
+        self.intended().costs.import.as_amount()
     }
 
     #[getter]
     fn export_revenue(&self) -> f64 {
-        self.intended.costs.export.as_amount()
+        self.intended().costs.export.as_amount()
     }
 
     #[getter]
     fn wear_cost(&self) -> f64 {
-        self.intended.costs.wear.as_amount()
+        self.intended().costs.wear.as_amount()
     }
 
     #[getter]
     fn stored_value(&self) -> f64 {
-        self.intended.costs.stored.as_amount()
+        self.intended().costs.stored.as_amount()
     }
 
     #[getter]
     fn charged_kwh(&self) -> f64 {
-        self.intended.charged.as_kwh()
+        self.intended().charged.as_kwh()
     }
 
     #[getter]
     fn discharged_kwh(&self) -> f64 {
-        self.intended.discharged.as_kwh()
+        self.intended().discharged.as_kwh()
     }
 
     #[getter]
     fn capacity_kwh(&self) -> f64 {
-        self.intended.capacity.as_kwh()
+        self.intended().capacity.as_kwh()
     }
 
     #[getter]
     fn shortfall_kwh(&self) -> f64 {
-        self.intended.shortfall.as_kwh()
+        self.intended().shortfall.as_kwh()
     }
 
     #[getter]
     fn floor_shortfall_kwh(&self) -> f64 {
-        self.intended.floor_shortfall.as_kwh()
+        self.intended().floor_shortfall.as_kwh()
     }
 
     #[getter]
     fn unserved_kwh(&self) -> f64 {
-        self.intended.unserved.as_kwh()
+        self.intended().unserved.as_kwh()
     }
 
     #[getter]
     fn baseline_cost(&self) -> f64 {
-        self.intended.baseline_cost.as_amount()
+        self.intended().baseline_cost.as_amount()
     }
 
     #[getter]
     fn savings(&self) -> f64 {
-        self.intended.savings().as_amount()
+        self.intended().savings().as_amount()
     }
 
     #[getter]
     fn unpriced_hours(&self) -> f64 {
-        self.intended.unpriced_hours
+        self.intended().unpriced_hours
     }
 
     #[getter]
     fn intervals(&self) -> Vec<Interval> {
-        self.intended.intervals.iter().map(Interval::new).collect()
+        self.intended().intervals.iter().map(Interval::new).collect()
     }
 
     #[getter]
     fn slots(&self) -> Vec<StorageSlot> {
-        let capacity = self.intended.capacity;
+        let capacity = self.intended().capacity;
         let soc = |stored: Energy| Percent::filled(stored, capacity).as_percent();
         let slot = |slot: &plan::StorageSlot| StorageSlot {
             start: slot.start,
@@ -206,7 +231,7 @@ impl StoragePlan {
             soc_max_percent: soc(slot.stored_max),
             marginal_value_per_kwh: slot.marginal_value.as_per_kwh(),
         };
-        self.intended.slots.iter().map(slot).collect()
+        self.intended().slots.iter().map(slot).collect()
     }
 
     #[getter]
@@ -218,12 +243,12 @@ impl StoragePlan {
             shortfall_kwh: target.shortfall.as_kwh(),
             reached_at: target.reached_at,
         };
-        self.intended.targets.iter().map(outcome).collect()
+        self.intended().targets.iter().map(outcome).collect()
     }
 
     #[getter]
     fn certificate(&self) -> StorageCertificate {
-        let certificate = &self.intended.certificate;
+        let certificate = &self.intended().certificate;
         StorageCertificate {
             cost: certificate.cost.as_amount(),
             bound: certificate.bound.as_amount(),
@@ -251,15 +276,15 @@ impl StoragePlan {
             counterpart_price_per_kwh: reason.counterpart.map(|deal| deal.price.as_per_kwh()),
             sentence: reason.sentence(zone),
         };
-        Ok(explain::explain(&self.intended).iter().map(reason).collect())
+        Ok(explain::explain(self.intended()).iter().map(reason).collect())
     }
 
     fn soc_percent_by(&self, at: Instant) -> f64 {
-        self.intended.soc_at(at.0).as_percent()
+        self.intended().soc_at(at.0).as_percent()
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.intended == other.intended && self.now == other.now
+        self.intended() == other.intended() && self.now() == other.now()
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -268,7 +293,7 @@ impl StoragePlan {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> Result<Bound<'py, PyCapsule>, Refused> {
-        let slots = &self.intended.slots;
+        let slots = &self.intended().slots;
         let times = |of: fn(&plan::StorageSlot) -> DateTime<Utc>| -> ArrayRef {
             let micros: Vec<i64> = slots.iter().map(|slot| of(slot).timestamp_micros()).collect();
             Arc::new(utc(TimestampMicrosecondArray::from(micros)))
@@ -385,8 +410,8 @@ pub(crate) fn plan_storage(
         wear_price: Price::from_per_kwh(wear_price_per_kwh).named("wear_price_per_kwh")?,
         after_deadline: self::after_deadline(after_deadline)?,
     };
-    let problem = StorageProblem::new(request)?;
-    let export = export_prices.map(|export| &*export.curve);
-    let plan = py.detach(|| planner::plan_storage(&prices.curve, export, &problem));
-    Ok(StoragePlan { intended: plan, now: now.0 })
+    let export = export_prices.map(|export| export.curve.clone());
+    let curves = GridPrices { import: prices.curve.clone(), export };
+    let run = py.detach(|| Run::new(curves, request))?;
+    Ok(StoragePlan::new(run, Terms::new(prices, export_prices)))
 }

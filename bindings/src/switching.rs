@@ -1,17 +1,11 @@
 //! Plans of devices that switch.
-use std::sync::Arc;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::plan::problem::Target;
 use slackwater_engine::plan::replay::Run;
 use slackwater_engine::plan::switching::explain;
 use slackwater_engine::plan::switching::plan::{self, UnmetWish};
-use slackwater_engine::plan::switching::planner;
-use slackwater_engine::plan::switching::request::{
-    DeviceState, SwitchingProblem, SwitchingRequest,
-};
-use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::plan::switching::request::{DeviceState, SwitchingRequest};
 use slackwater_engine::units::{Energy, Money, Power, Price};
 
 use crate::error::{Named, Refused};
@@ -20,6 +14,7 @@ use crate::plan::{
     planned_slots,
 };
 use crate::prices::Prices;
+use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
 
 /// A period at one power.
@@ -95,57 +90,77 @@ repr! {
 #[pyclass(frozen, module = "slackwater._engine")]
 #[derive(Debug)]
 pub(crate) struct SwitchingPlan {
-    intended: plan::SwitchingPlan,
-    curve: Arc<PriceCurve>,
-    currency: Arc<str>,
+    run: Run<SwitchingRequest>,
+    terms: Terms,
+}
+
+impl SwitchingPlan {
+    /// A plan on the terms of its prices.
+    pub(crate) fn new(run: Run<SwitchingRequest>, terms: Terms) -> Self {
+        Self { run, terms }
+    }
+
+    fn intended(&self) -> &plan::SwitchingPlan {
+        self.run.plan()
+    }
 }
 
 #[pymethods]
 impl SwitchingPlan {
     #[getter]
     fn now(&self) -> DateTime<Utc> {
-        self.intended.request.now
+        self.run.request().now
+    }
+
+    #[getter]
+    fn prices(&self) -> Prices {
+        self.terms.import(self.run.prices().clone())
+    }
+
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.terms.to_json(self.run.clone()))
     }
 
     #[getter]
     fn cost(&self) -> f64 {
-        self.intended.cost.as_amount()
+        self.intended().cost.as_amount()
     }
 
     #[getter]
     fn energy_cost(&self) -> f64 {
-        self.intended.energy_cost.as_amount()
+        self.intended().energy_cost.as_amount()
     }
 
     #[getter]
     fn start_costs(&self) -> f64 {
-        self.intended.start_costs.as_amount()
+        self.intended().start_costs.as_amount()
     }
 
     #[getter]
     fn energy_kwh(&self) -> f64 {
-        self.intended.energy.as_kwh()
+        self.intended().energy.as_kwh()
     }
 
     #[getter]
     fn shortfall_kwh(&self) -> f64 {
-        self.intended.shortfall.as_kwh()
+        self.intended().shortfall.as_kwh()
     }
 
     #[getter]
     fn smoothness_cost(&self) -> f64 {
-        self.intended.smoothness_cost().as_amount()
+        self.intended().smoothness_cost().as_amount()
     }
 
     #[getter]
     fn free_sessions(&self) -> usize {
-        self.intended.free_sessions()
+        self.intended().free_sessions()
     }
 
     #[getter]
     fn free_plan(&self) -> Result<Plan, Refused> {
-        let run = Run::new(self.curve.clone(), self.intended.free_request.clone())?;
-        Ok(Plan::new(Charged::Charge(run), self.currency.clone()))
+        let request = self.intended().free_request.clone();
+        let run = Run::new(self.run.prices().clone(), request)?;
+        Ok(Plan::new(Charged::Charge(run), self.terms.clone()))
     }
 
     #[getter]
@@ -156,7 +171,7 @@ impl SwitchingPlan {
             power_kw: interval.power.as_kw(),
             is_top_off: interval.is_top_off,
         };
-        self.intended.intervals.iter().map(interval).collect()
+        self.intended().intervals.iter().map(interval).collect()
     }
 
     #[getter]
@@ -167,27 +182,27 @@ impl SwitchingPlan {
             energy_kwh: session.energy.as_kwh(),
             is_carried: session.is_carried,
         };
-        self.intended.sessions.iter().map(session).collect()
+        self.intended().sessions.iter().map(session).collect()
     }
 
     #[getter]
     fn slots(&self) -> Vec<PlannedSlot> {
-        planned_slots(&self.intended.slots)
+        planned_slots(&self.intended().slots)
     }
 
     #[getter]
     fn targets(&self) -> Vec<TargetOutcome> {
-        outcomes(&self.intended.targets)
+        outcomes(&self.intended().targets)
     }
 
     #[getter]
     fn unmet(&self) -> Vec<UnmetSwitchingWish> {
-        self.intended.unmet.iter().map(unmet).collect()
+        self.intended().unmet.iter().map(unmet).collect()
     }
 
     #[getter]
     fn certificate(&self) -> SwitchingCertificate {
-        let certificate = &self.intended.certificate;
+        let certificate = &self.intended().certificate;
         SwitchingCertificate {
             method: certificate.method.as_str(),
             is_complete: certificate.is_complete,
@@ -215,11 +230,11 @@ impl SwitchingPlan {
             runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
             sentence: reason.sentence(zone),
         };
-        Ok(explain::explain(&self.intended).iter().map(reason).collect())
+        Ok(explain::explain(self.intended()).iter().map(reason).collect())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.intended == other.intended
+        self.intended() == other.intended()
     }
 }
 
@@ -312,10 +327,6 @@ pub(crate) fn plan_switching(
         after_deadline: self::after_deadline(after_deadline)?,
         nodes_max: count(nodes_max, "nodes_max")?,
     };
-    let plan = py.detach(|| {
-        let problem = SwitchingProblem::new(request, &prices.curve)?;
-        Ok::<_, Refused>(planner::plan_switching(&problem))
-    })?;
-    let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
-    Ok(SwitchingPlan { intended: plan, curve, currency })
+    let run = py.detach(|| Run::new(prices.curve.clone(), request))?;
+    Ok(SwitchingPlan::new(run, Terms::new(prices, None)))
 }

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from slackwater import _engine, _view
 from slackwater import html as _html
+from slackwater._saved_plan import SavedPlan
 from slackwater.questions import Questions
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ class Battery(NamedTuple):
     soc_fallback_percent: float | None = None
 
 
-class Plan(Questions):
+class Plan(Questions, SavedPlan):
     """The cheapest way to do what was asked. Cannot be changed.
 
     An unmet wish is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
@@ -185,41 +184,6 @@ class Plan(Questions):
     def soc_percent_by(self, at: datetime) -> float | None:
         """Tell the state of charge at an instant; ``None`` if no battery was given."""
         return self._native.soc_percent_by(at)
-
-    def to_json(self) -> str:
-        """Write the plan with its prices and its request as JSON.
-
-        The text has all that is needed to plan again and the versions of what
-        planned: see :func:`slackwater.replay`. The same plan is the same text,
-        byte by byte.
-        """
-        return self._native.to_json()
-
-    @staticmethod
-    def from_json(text: str) -> Plan:
-        """Read a plan from the text that :meth:`to_json` wrote.
-
-        Raises:
-            InputError: As :func:`slackwater.load_plan`.
-        """
-        from slackwater.saved import plan_from_json  # noqa: PLC0415  knows all kinds of plans
-
-        return plan_from_json(text)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the text of :meth:`to_json` to a file.
-
-        Args:
-            path: The file, which is replaced if it exists.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
-        Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Copy by text, so that other processes can have the plan."""
-        return Plan.from_json, (self.to_json(),)
 
     def explain(self, *, time_zone: str = "UTC") -> list[Reason]:
         """Give a reason for each period of charging, in time order.

@@ -12,19 +12,54 @@ from slackwater import _engine
 from slackwater._engine import Difference, InputError, Replay
 from slackwater.plan import Plan
 from slackwater.prices import Prices
+from slackwater.site import SitePlan
+from slackwater.storage import StoragePlan
+from slackwater.switching import SwitchingPlan
 
-__all__ = ["Difference", "Replay", "differences", "load_plan", "plan_from_json", "replay"]
+__all__ = [
+    "AnyPlan",
+    "Difference",
+    "Replay",
+    "differences",
+    "load_plan",
+    "plan_from_json",
+    "replay",
+]
+
+AnyPlan = Plan | StoragePlan | SwitchingPlan | SitePlan
 
 
 def _charging(native: _engine.Plan) -> Plan:
     return Plan(native, Prices._wrap(native.prices))
 
 
-# One line for each kind of plan: its native class, and what makes the public one of it.
-_PUBLIC: Mapping[type, Callable[[Any], Plan]] = MappingProxyType({_engine.Plan: _charging})
+def _storage(native: _engine.StoragePlan) -> StoragePlan:
+    export = native.export_prices
+    return StoragePlan(
+        native, Prices._wrap(native.prices), None if export is None else Prices._wrap(export)
+    )
 
 
-def plan_from_json(text: str) -> Plan:
+def _switching(native: _engine.SwitchingPlan) -> SwitchingPlan:
+    return SwitchingPlan(native, Prices._wrap(native.prices))
+
+
+def _site(native: _engine.SitePlan) -> SitePlan:
+    return SitePlan(native, Prices._wrap(native.prices))
+
+
+# One line for each native class: what makes the public one of it.
+_PUBLIC: Mapping[type, Callable[[Any], AnyPlan]] = MappingProxyType(
+    {
+        _engine.Plan: _charging,
+        _engine.StoragePlan: _storage,
+        _engine.SwitchingPlan: _switching,
+        _engine.SitePlan: _site,
+    }
+)
+
+
+def plan_from_json(text: str) -> AnyPlan:
     """Read a plan from the text that ``to_json`` wrote.
 
     Args:
@@ -41,14 +76,14 @@ def plan_from_json(text: str) -> Plan:
     return _PUBLIC[type(native)](native)
 
 
-def load_plan(path: str | PathLike[str]) -> Plan:
+def load_plan(path: str | PathLike[str]) -> AnyPlan:
     """Read a plan from the file that ``save`` wrote.
 
     Args:
         path: File with a saved plan of any kind.
 
     Returns:
-        The plan as it was saved, with its prices: ``explain``, ``plot`` and
+        The plan as it was saved, of its class, with its prices: ``explain``, ``plot`` and
         all the rest work as on the day it was made.
 
     Raises:
@@ -108,7 +143,7 @@ def replay(plan: str | PathLike[str]) -> Replay:
         return _engine.replay(_text_of(plan))
 
 
-def differences(before: Plan, after: Plan) -> list[Difference]:
+def differences(before: AnyPlan, after: AnyPlan) -> list[Difference]:
     """List what differs between two plans: versions, prices, request, answer.
 
     Entries of a list are named by their start where they have one, so that a

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from slackwater import _engine
 from slackwater import site_html as _html
+from slackwater._saved_plan import SavedPlan
 from slackwater.site_devices import (
     Carbon,
     DemandCharge,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 Preference = Literal["earlier", "smoother", "fairer"]
 
 
-class SitePlan:
+class SitePlan(SavedPlan):
     """The cheapest way to do what a site was asked. Cannot be changed.
 
     An unmet wish and a limit that nobody can hold are in

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from slackwater import _engine
+from slackwater._saved_plan import SavedPlan
 from slackwater.area import PlanTable
 from slackwater.prices import Prices
 
@@ -65,7 +66,7 @@ class Consumption(NamedTuple):
     is_plugged_in: bool = False
 
 
-class StoragePlan:
+class StoragePlan(SavedPlan):
     """The cheapest way to charge and discharge a battery. Cannot be changed.
 
     Unmet wishes are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and

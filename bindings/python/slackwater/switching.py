@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from slackwater import _engine, _view
 from slackwater import html as _html
+from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Plan
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from slackwater.prices import Prices
 
 
-class SwitchingPlan:
+class SwitchingPlan(SavedPlan):
     """The cheapest way to switch. Cannot be changed.
 
     An unmet wish is in :attr:`unmet`, in :attr:`shortfall_kwh` and in

@@ -45,17 +45,17 @@ impl DurationRequest {
 }
 
 /// A duration as whole microseconds, the grain of all times here.
-mod micros {
+pub(crate) mod micros {
     use super::{Deserialize, Deserializer, Serializer, TimeDelta};
 
-    pub(super) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         duration: &TimeDelta,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(duration.num_microseconds().unwrap_or(i64::MAX))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<TimeDelta, D::Error> {
         i64::deserialize(deserializer).map(TimeDelta::microseconds)

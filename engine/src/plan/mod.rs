@@ -11,6 +11,7 @@ pub mod document;
 pub mod duration;
 pub mod estimates;
 pub mod explain;
+pub mod flaw;
 pub mod kept;
 #[expect(clippy::module_inception, reason = "a plan is the central noun of this folder")]
 pub mod plan;
@@ -18,6 +19,7 @@ pub mod problem;
 pub mod replay;
 #[cfg(feature = "lp")]
 pub mod site;
+pub mod sources;
 pub mod stability;
 pub mod storage;
 pub mod switching;

@@ -11,18 +11,22 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use serde::de::{DeserializeOwned, Error};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::plan::charge::plan_charge;
 use crate::plan::duration::{DurationError, DurationRequest};
+use crate::plan::flaw::{PlanFlaw, check_plan};
 use crate::plan::kept::{KeptProblem, KeptRequest};
-use crate::plan::plan::{Plan, Purpose};
+use crate::plan::plan::Plan;
 use crate::plan::problem::{ChargeProblem, Request, RequestError};
+#[cfg(feature = "lp")]
+use crate::plan::site::{error::SiteError, problem::SiteRequest};
+use crate::plan::sources::{Curves, Sources, SourcesFlaw};
 use crate::plan::stability::{SteadyPlan, plan_close_to};
+use crate::plan::storage::problem::{StorageError, StorageRequest};
+use crate::plan::switching::request::{SwitchingError, SwitchingRequest};
 use crate::plan::vehicle::{VehicleError, VehicleRequest};
 use crate::prices::curve::PriceCurve;
-use crate::time::horizon::{Horizon, HorizonError};
-use crate::units::{Energy, Power};
 
 /// Version of this engine.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -35,29 +39,32 @@ pub trait Replayable: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
     /// The prices that the planner takes: one curve, or several.
     type Prices: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
     /// The request, checked.
-    type Problem;
+    type Problem<'a>;
     /// The answer.
     type Plan: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
 
-    /// Checks the request.
+    /// Checks the request, and that it fits the prices.
     ///
     /// # Errors
-    /// It makes no sense.
-    fn problem(&self) -> Result<Self::Problem, RefusedRequest>;
+    /// It makes no sense, or cannot be planned on these prices.
+    fn problem<'a>(&self, prices: &'a Self::Prices) -> Result<Self::Problem<'a>, RefusedRequest>;
 
     /// Plans. Cannot fail.
-    fn plan(prices: &Self::Prices, problem: &Self::Problem) -> Self::Plan;
+    fn plan(prices: &Self::Prices, problem: &Self::Problem<'_>) -> Self::Plan;
 
     /// Checks a plan that comes from a file, so that whoever reads it finds
     /// what it names. Whether it is the right plan is not asked.
     ///
     /// # Errors
     /// Its parts do not fit together.
-    fn check(plan: &Self::Plan) -> Result<(), PlanFlaw>;
+    fn check(&self, plan: &Self::Plan) -> Result<(), PlanFlaw>;
+
+    /// The curves that the planner takes.
+    fn curves<'a>(&'a self, prices: &'a Self::Prices) -> Curves<'a>;
 }
 
 /// Why a request of any kind makes no sense.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RefusedRequest {
     /// A request in kWh.
     #[error(transparent)]
@@ -68,78 +75,67 @@ pub enum RefusedRequest {
     /// A request in hours.
     #[error(transparent)]
     Duration(#[from] DurationError),
+    /// A request of a battery.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// A request of a device that switches.
+    #[error(transparent)]
+    Switching(#[from] SwitchingError),
+    /// A request of a site.
+    #[cfg(feature = "lp")]
+    #[error(transparent)]
+    Site(#[from] SiteError),
     /// The older plan that a plan is to stay close to.
     #[error("previous.{0}")]
     Previous(#[from] PlanFlaw),
 }
 
-/// Why the parts of a plan from a file do not fit together.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum PlanFlaw {
-    /// The slots overlap, have no length or are out of order.
-    #[error("slots: {0}")]
-    Slots(#[from] HorizonError),
-    /// A slot with less than no power or no energy.
-    #[error("slots[{index}] has {} kWh at {} kW; both are 0 or more", energy.as_kwh(), power.as_kw())]
-    NegativeSlot {
-        /// Position of the slot.
-        index: usize,
-        /// Energy as given.
-        energy: Energy,
-        /// Power as given.
-        power: Power,
-    },
-    /// The periods of charging overlap, have no length or are out of order.
-    #[error("intervals: {0}")]
-    Intervals(HorizonError),
-    /// A purchase of less than nothing.
-    #[error("purchases[{index}].energy_kwh is {} kWh; it is 0 kWh or more", energy.as_kwh())]
-    NegativePurchase {
-        /// Position of the purchase.
-        index: usize,
-        /// Energy as given.
-        energy: Energy,
-    },
-    /// A purchase in a slot that the plan does not have.
-    #[error("purchases[{index}].slot is {slot}; the plan has {slots} slots")]
-    NoSuchSlot {
-        /// Position of the purchase.
-        index: usize,
-        /// The slot it names.
-        slot: usize,
-        /// Slots that there are.
-        slots: usize,
-    },
-    /// A purchase for a target that the plan does not have.
-    #[error("purchases[{index}].target is {target}; the plan has {targets} targets")]
-    NoSuchTarget {
-        /// Position of the purchase.
-        index: usize,
-        /// The target it names.
-        target: usize,
-        /// Targets that there are.
-        targets: usize,
-    },
-}
-
 /// What a planner was asked, and what it answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, bound = "")]
+#[serde(try_from = "Parts<R>", bound = "")]
 pub struct Run<R: Replayable> {
     prices: R::Prices,
-    #[serde(deserialize_with = "checked_request")]
     request: R,
-    #[serde(deserialize_with = "checked_plan::<R, _>")]
     plan: R::Plan,
+}
+
+/// A run from a file, not checked yet.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound = "")]
+struct Parts<R: Replayable> {
+    prices: R::Prices,
+    request: R,
+    plan: R::Plan,
+}
+
+/// Why the parts of a run from a file do not fit together.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RunFlaw {
+    /// The request makes no sense, or does not fit the prices.
+    #[error("request: {0}")]
+    Request(#[from] RefusedRequest),
+    /// The plan does not fit together, or does not fit the request.
+    #[error("plan: {0}")]
+    Plan(#[from] PlanFlaw),
+}
+
+impl<R: Replayable> TryFrom<Parts<R>> for Run<R> {
+    type Error = RunFlaw;
+    fn try_from(parts: Parts<R>) -> Result<Self, RunFlaw> {
+        let Parts { prices, request, plan } = parts;
+        request.problem(&prices)?;
+        request.check(&plan)?;
+        Ok(Self { prices, request, plan })
+    }
 }
 
 impl<R: Replayable> Run<R> {
     /// Plans a request and keeps it.
     ///
     /// # Errors
-    /// The request makes no sense.
+    /// The request makes no sense, or cannot be planned on these prices.
     pub fn new(prices: R::Prices, request: R) -> Result<Self, RefusedRequest> {
-        let plan = R::plan(&prices, &request.problem()?);
+        let plan = R::plan(&prices, &request.problem(&prices)?);
         Ok(Self { prices, request, plan })
     }
 
@@ -161,6 +157,12 @@ impl<R: Replayable> Run<R> {
         &self.plan
     }
 
+    /// The curves among prices and request.
+    #[must_use]
+    pub fn curves(&self) -> Curves<'_> {
+        self.request.curves(&self.prices)
+    }
+
     /// The same prices and request with the answer of this engine.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "no request comes in unchecked")]
@@ -170,30 +172,15 @@ impl<R: Replayable> Run<R> {
     }
 }
 
-fn checked_request<'de, R: Replayable, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<R, D::Error> {
-    let request = R::deserialize(deserializer)?;
-    request.problem().map_err(D::Error::custom)?;
-    Ok(request)
-}
-
-fn checked_plan<'de, R: Replayable, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<R::Plan, D::Error> {
-    let plan = R::Plan::deserialize(deserializer)?;
-    R::check(&plan).map_err(D::Error::custom)?;
-    Ok(plan)
-}
-
 /// Writes down [`Recorded`]: one line for each planner.
 macro_rules! recorded {
-    ($($(#[$doc:meta])* $kind:literal: $variant:ident($request:ty),)*) => {
+    ($($(#[$doc:meta])* $kind:literal: $variant:ident($request:ty) $(if $feature:literal)?,)*) => {
         /// A saved plan of any kind.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", content = "run", deny_unknown_fields)]
         pub enum Recorded {$(
             $(#[$doc])*
+            $(#[cfg(feature = $feature)])?
             #[serde(rename = $kind)]
             $variant(Run<$request>),
         )*}
@@ -203,7 +190,7 @@ macro_rules! recorded {
             #[must_use]
             pub fn kind(&self) -> &'static str {
                 match self {
-                    $(Self::$variant(_) => $kind,)*
+                    $($(#[cfg(feature = $feature)])? Self::$variant(_) => $kind,)*
                 }
             }
 
@@ -211,12 +198,23 @@ macro_rules! recorded {
             #[must_use]
             pub fn replan(&self) -> Self {
                 match self {
-                    $(Self::$variant(run) => Self::$variant(run.replan()),)*
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        Self::$variant(run) => Self::$variant(run.replan()),
+                    )*
+                }
+            }
+
+            /// The price curves.
+            #[must_use]
+            pub fn curves(&self) -> Curves<'_> {
+                match self {
+                    $($(#[cfg(feature = $feature)])? Self::$variant(run) => run.curves(),)*
                 }
             }
         }
 
-        $(impl From<Run<$request>> for Recorded {
+        $($(#[cfg(feature = $feature)])? impl From<Run<$request>> for Recorded {
             fn from(run: Run<$request>) -> Self {
                 Self::$variant(run)
             }
@@ -233,14 +231,20 @@ recorded! {
     "duration": Duration(DurationRequest),
     /// A plan that stays close to an older one.
     "kept": Kept(KeptRequest),
+    /// A battery that charges and discharges.
+    "storage": Storage(StorageRequest),
+    /// A device that switches.
+    "switching": Switching(SwitchingRequest),
+    /// Everything behind one meter.
+    "site": Site(SiteRequest) if "lp",
 }
 
 impl Replayable for KeptRequest {
     type Prices = Arc<PriceCurve>;
-    type Problem = KeptProblem;
+    type Problem<'a> = KeptProblem;
     type Plan = SteadyPlan;
 
-    fn problem(&self) -> Result<KeptProblem, RefusedRequest> {
+    fn problem(&self, _: &Arc<PriceCurve>) -> Result<KeptProblem, RefusedRequest> {
         check_plan(&self.previous)?;
         let (previous, budget) = (self.previous.clone(), self.budget);
         Ok(KeptProblem { problem: self.wish.problem()?, previous, budget })
@@ -250,8 +254,12 @@ impl Replayable for KeptRequest {
         plan_close_to(prices, &kept.problem, &kept.previous, kept.budget)
     }
 
-    fn check(steady: &SteadyPlan) -> Result<(), PlanFlaw> {
+    fn check(&self, steady: &SteadyPlan) -> Result<(), PlanFlaw> {
         check_plan(&steady.plan)
+    }
+
+    fn curves<'a>(&'a self, prices: &'a Arc<PriceCurve>) -> Curves<'a> {
+        Curves { import: prices, export: None }
     }
 }
 
@@ -261,10 +269,10 @@ macro_rules! charging {
     ($($request:ty: $in_energy:expr,)*) => {$(
         impl Replayable for $request {
             type Prices = Arc<PriceCurve>;
-            type Problem = ChargeProblem;
+            type Problem<'a> = ChargeProblem;
             type Plan = Plan;
 
-            fn problem(&self) -> Result<ChargeProblem, RefusedRequest> {
+            fn problem(&self, _: &Arc<PriceCurve>) -> Result<ChargeProblem, RefusedRequest> {
                 Ok(ChargeProblem::new($in_energy(self)?)?)
             }
 
@@ -272,8 +280,12 @@ macro_rules! charging {
                 plan_charge(prices, problem)
             }
 
-            fn check(plan: &Plan) -> Result<(), PlanFlaw> {
+            fn check(&self, plan: &Plan) -> Result<(), PlanFlaw> {
                 check_plan(plan)
+            }
+
+            fn curves<'a>(&'a self, prices: &'a Arc<PriceCurve>) -> Curves<'a> {
+                Curves { import: prices, export: None }
             }
         }
     )*};
@@ -283,34 +295,6 @@ charging! {
     Request: |request: &Self| Ok::<_, RefusedRequest>(request.clone()),
     VehicleRequest: Self::in_energy,
     DurationRequest: Self::in_energy,
-}
-
-fn check_plan(plan: &Plan) -> Result<(), PlanFlaw> {
-    Horizon::new(plan.slots.iter().map(|slot| (slot.start, slot.end)))?;
-    Horizon::new(plan.intervals.iter().map(|interval| (interval.start, interval.end)))
-        .map_err(PlanFlaw::Intervals)?;
-    for (index, slot) in plan.slots.iter().enumerate() {
-        if slot.energy < Energy::ZERO || slot.power_max < Power::ZERO {
-            let (energy, power) = (slot.energy, slot.power_max);
-            return Err(PlanFlaw::NegativeSlot { index, energy, power });
-        }
-    }
-    for (index, purchase) in plan.purchases.iter().enumerate() {
-        if purchase.energy < Energy::ZERO {
-            return Err(PlanFlaw::NegativePurchase { index, energy: purchase.energy });
-        }
-        if purchase.slot >= plan.slots.len() {
-            let (slot, slots) = (purchase.slot, plan.slots.len());
-            return Err(PlanFlaw::NoSuchSlot { index, slot, slots });
-        }
-        if let Purpose::Deadline { target } | Purpose::MissedDeadline { target } = purchase.purpose
-            && target >= plan.targets.len()
-        {
-            let targets = plan.targets.len();
-            return Err(PlanFlaw::NoSuchTarget { index, target, targets });
-        }
-    }
-    Ok(())
 }
 
 /// The mark of a file of ours.
@@ -373,6 +357,7 @@ impl From<FormatVersion> for u32 {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(remote = "Self")]
 pub struct Bundle {
     /// The mark of a saved plan. It stands first, so that another file is
     /// refused for what it is.
@@ -385,8 +370,25 @@ pub struct Bundle {
     pub time_zone_version: String,
     /// Currency of all prices and amounts.
     pub currency: String,
+    /// Where the prices come from, as far as that was said.
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub layers: Sources,
     /// Inputs and answer.
     pub recorded: Recorded,
+}
+
+impl Serialize for Bundle {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bundle {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bundle = Self::deserialize(deserializer)?;
+        bundle.layers.check(bundle.recorded.curves()).map_err(D::Error::custom)?;
+        Ok(bundle)
+    }
 }
 
 impl Bundle {
@@ -398,8 +400,18 @@ impl Bundle {
             engine_version: ENGINE_VERSION.to_owned(),
             time_zone_version: TIME_ZONE_VERSION.to_owned(),
             currency: currency.into(),
+            layers: Sources::default(),
             recorded: recorded.into(),
         }
+    }
+
+    /// The same with the layers of its prices.
+    ///
+    /// # Errors
+    /// The layers make other prices than those of the plan.
+    pub fn with_layers(self, layers: Sources) -> Result<Self, SourcesFlaw> {
+        layers.check(self.recorded.curves())?;
+        Ok(Self { layers, ..self })
     }
 
     /// The same bundle with the answer of this engine in place of the saved
@@ -411,12 +423,14 @@ impl Bundle {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::plan::problem::{AfterDeadline, PowerLimit, Target};
     use crate::plan::vehicle::{Battery, SocTarget};
     use crate::prices::curve::tests::curve_of;
-    use crate::units::{kw, kwh, percent};
+    use crate::prices::layers::{Layer, LayeredPrices, Standing};
+    use crate::time::horizon::Horizon;
+    use crate::units::{Energy, kw, kwh, percent};
     use chrono::{DateTime, TimeDelta, Utc};
     use proptest::prelude::*;
 
@@ -459,7 +473,7 @@ mod tests {
         Bundle::new("EUR", Run::new(curve, in_kwh(&[(180, 10.0)], 7.0)).unwrap())
     }
 
-    fn text_of(bundle: &Bundle) -> String {
+    pub(crate) fn text_of(bundle: &Bundle) -> String {
         serde_json::to_string(bundle).unwrap()
     }
 
@@ -482,9 +496,9 @@ mod tests {
             refusal(r#""format_version":1"#, r#""format_version":2"#),
             "2 is not known; this engine reads version 1"
         );
-        assert_eq!(
-            refusal(r#""kind":"charge""#, r#""kind":"dream""#),
-            "unknown variant `dream`, expected one of `charge`, `vehicle`, `duration`, `kept`"
+        assert!(
+            refusal(r#""kind":"charge""#, r#""kind":"dream""#)
+                .starts_with("unknown variant `dream`, expected one of `charge`, `vehicle`,")
         );
         assert!(refusal(r#""currency""#, r#""money""#).starts_with("unknown field `money`"));
     }
@@ -496,7 +510,7 @@ mod tests {
                 r#""power_max_kw":7.0,"power_limits""#,
                 r#""power_max_kw":-7.0,"power_limits""#
             ),
-            "power_max_kw is -7 kW; a vehicle that only charges needs 0 kW or more"
+            "request: power_max_kw is -7 kW; a vehicle that only charges needs 0 kW or more"
         );
     }
 
@@ -504,31 +518,75 @@ mod tests {
     fn a_plan_whose_parts_do_not_fit_is_refused() {
         assert_eq!(
             refusal(r#""slot":1,"#, r#""slot":3,"#),
-            "purchases[0].slot is 3; the plan has 3 slots"
+            "plan: purchases[0].slot is 3; the plan has 3 slots"
         );
         assert_eq!(
             refusal(r#""target":0"#, r#""target":1"#),
-            "purchases[0].target is 1; the plan has 1 targets"
+            "plan: purchases[0].target is 1; the plan has 1 targets"
         );
         assert_eq!(
             refusal(r#""energy_kwh":7.0}"#, r#""energy_kwh":-7.0}"#),
-            "slots[1] has -7 kWh at 7 kW; both are 0 or more"
+            "plan: slots[1] has -7 kWh at 7 kW; both are 0 or more"
         );
         assert_eq!(
             refusal(r#""energy_kwh":7.0,"reason""#, r#""energy_kwh":-7.0,"reason""#),
-            "purchases[0].energy_kwh is -7 kWh; it is 0 kWh or more"
+            "plan: purchases[0].energy_kwh is -7 kWh; it is 0 kWh or more"
         );
         assert!(
             refusal(r#""slots":[{"start":"2026-01-05T18"#, r#""slots":[{"start":"2026-01-05T21"#)
-                .starts_with("slots: slot 0 ends at")
+                .starts_with("plan: slots: slot 0 ends at")
         );
         assert!(
             refusal(
                 r#"intervals":[{"start":"2026-01-05T19"#,
                 r#"intervals":[{"start":"2026-01-05T22"#
             )
-            .starts_with("intervals: slot 0 ends at")
+            .starts_with("plan: intervals: slot 0 ends at")
         );
+    }
+
+    #[test]
+    fn fields_may_come_in_any_order() {
+        let text = text_of(&evening());
+        let tree: serde_json::Value = serde_json::from_str(&text).unwrap();
+        // The fields of a tree are sorted: a plan comes ahead of its prices.
+        assert!(tree.to_string().contains(r#"{"kind":"charge","run":{"plan""#));
+        let read: Bundle = serde_json::from_str(&tree.to_string()).unwrap();
+        assert_eq!(text_of(&read), text);
+    }
+
+    fn layers(cents: &[i32]) -> Sources {
+        let layer = |source: &str, standing, cents: &[i32]| Layer {
+            source: source.to_owned(),
+            standing,
+            ceiling: None,
+            curve: curve_of(60, cents),
+        };
+        let layers = vec![
+            layer("market", Standing::Known, &cents[..1]),
+            layer("guess", Standing::Estimate, cents),
+        ];
+        let import = Some(Arc::new(LayeredPrices::new(layers).unwrap()));
+        Sources { import, export: None }
+    }
+
+    #[test]
+    fn layers_are_kept_and_must_make_the_prices() {
+        let bundle = evening().with_layers(layers(&[30, 10, 20])).unwrap();
+        assert_replays(&bundle).unwrap();
+        let text = text_of(&bundle);
+        let read: Bundle = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.layers, layers(&[30, 10, 20]));
+        let flaw = "layers.import: they make other prices than the plan was made on";
+        let other = layers(&[30, 10, 21]);
+        assert_eq!(evening().with_layers(other.clone()).unwrap_err().to_string(), flaw);
+        let mixed = Bundle { layers: other, ..bundle };
+        let error = serde_json::from_str::<Bundle>(&text_of(&mixed)).unwrap_err();
+        assert!(error.to_string().starts_with(flaw), "{error}");
+        // Nothing is sold on this plan, so nothing makes its prices to sell at.
+        let export = Sources { import: None, export: layers(&[30, 10, 20]).import };
+        assert_eq!(evening().with_layers(export).unwrap_err().name, "export");
+        assert!(!text_of(&evening()).contains("layers"));
     }
 
     #[test]
@@ -551,7 +609,7 @@ mod tests {
     }
 
     /// Saved, read, planned again and saved, the bytes are the same.
-    fn assert_replays(bundle: &Bundle) -> Result<(), TestCaseError> {
+    pub(crate) fn assert_replays(bundle: &Bundle) -> Result<(), TestCaseError> {
         let text = text_of(bundle);
         let read: Bundle = serde_json::from_str(&text)
             .map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;

@@ -19,16 +19,35 @@ from rich.text import Text
 import slackwater as sw
 from slackwater._engine import InputError
 from slackwater.cli.clock import Clock
-from slackwater.cli.plan_output import Answer
+from slackwater.cli.reasons import table_of
 from slackwater.cli.screen import answers
-from slackwater.saved import differences
+from slackwater.saved import AnyPlan, differences
 
 DIFFERENT = 3
 ROWS_SHOWN = 20
-PERIOD = re.compile(r"(?P<list>prices|plan\.slots)\[(?P<start>\d[^]]+)]\.(?P<field>\w+)")
+PERIOD = re.compile(r"(?P<list>[a-z_.]+)\[(?P<start>\d{4}-[^]]+)]\.(?P<field>\w+)")
+# Price curves by where they stand: of one planner, of two curves, of a site.
+CURVES = {
+    "prices": "Prices",
+    "prices.import": "Prices",
+    "request.import_prices": "Prices",
+    "prices.export": "Export prices",
+    "request.export_prices": "Export prices",
+}
+# Energies of the slots of a plan.
+ENERGIES = {
+    "energy_kwh": "Charging",
+    "charged_kwh": "Charging",
+    "discharged_kwh": "Discharging",
+    "import_kwh": "Import",
+    "export_kwh": "Export",
+}
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 # What follows from the slots of a plan, and would say the same again.
-FOLLOWS = re.compile(r"plan\.(intervals|purchases|slots|certificate)\b")
+FOLLOWS = re.compile(
+    r"plan\.(intervals|purchases|slots|certificate|request|sessions|free_request|free_plan|limits"
+    r"|baseline|devices\[[^]]*]\.(power_kw|power_max_kw|soc_percent|intervals))\b"
+)
 
 Saved = Annotated[Path, typer.Argument(help="A plan that --save wrote.", metavar="FILE")]
 Before = Annotated[Path, typer.Argument(help="A plan that --save wrote.", metavar="BEFORE")]
@@ -47,17 +66,16 @@ def explain(file: Saved, *, time_zone: TimeZone = None) -> None:
     clock = Clock(time_zone)
     plan = sw.load_plan(file)
     with _in_the_calendar(file):
-        answer = Answer(plan, clock, plan.now, (), with_reasons=True)
-        answers().print(Group(answer.table(), Text(), *_certificate(plan, clock)))
+        answers().print(Group(table_of(plan, clock), Text(), *_certificate(plan, clock)))
 
 
-def _certificate(plan: sw.Plan, clock: Clock) -> Iterator[Text]:
+def _certificate(plan: AnyPlan, clock: Clock) -> Iterator[Text]:
     proof, money = plan.certificate, plan.currency
     yield Text("Certificate", style="bold")
     yield Text(
         f"  cost {proof.cost:.6g} {money}; no plan costs less than {proof.bound:.6g} {money}"
     )
-    for each in proof.requirements:
+    for each in plan.certificate.requirements if isinstance(plan, sw.Plan) else ():
         by = "the end of the prices" if each.by is None else clock.date(each.by)
         wanted = f"{each.energy_kwh:.2f} kWh before {by}"
         yield Text(f"  {wanted}: one more would cost {each.marginal_price_per_kwh:.4f} {money}")
@@ -111,18 +129,23 @@ def diff(before: Before, after: After, *, time_zone: TimeZone = None) -> int:
 
 
 def _sections(
-    found: Sequence[sw.Difference], plans: tuple[sw.Plan, sw.Plan], clock: Clock
+    found: Sequence[sw.Difference], plans: tuple[AnyPlan, AnyPlan], clock: Clock
 ) -> Iterator[RenderableType]:
     money = plans[1].currency
-    inputs = [each for each in found if not each.path.startswith(("plan.", "prices["))]
-    if inputs:
+    if inputs := [each for each in found if _is_input(each.path)]:
+        # What layers say of prices comes after what was asked.
+        inputs.sort(key=lambda each: each.path.startswith("layers."))
         yield _places(inputs, "before", "after", title="Inputs", clock=clock)
-    if prices := list(_periods(found, "prices", "price_per_kwh")):
-        title = f"Prices, {money}/kWh, {clock.name}"
-        yield _over_time(prices, title, clock, lambda value: f"{value:.4f}")
-    if energies := [each for each in _periods(found, "plan.slots", "energy_kwh") if each.counts]:
-        title = f"Charging, kWh, {clock.name}"
-        yield _over_time(energies, title, clock, lambda value: f"{value:.2f}")
+    for place, name in CURVES.items():
+        if prices := list(_periods(found, place, "price_per_kwh")):
+            title = f"{name}, {money}/kWh, {clock.name}"
+            yield _over_time(prices, title, clock, lambda value: f"{value:.4f}")
+    energies = []
+    for field, name in ENERGIES.items():
+        if rows := [each for each in _periods(found, "plan.slots", field) if each.counts]:
+            energies += rows
+            title = f"{name}, kWh, {clock.name}"
+            yield _over_time(rows, title, clock, lambda value: f"{value:.2f}")
     results = [each for each in found if each.path.startswith("plan.")]
     if rest := [each for each in results if not FOLLOWS.match(each.path)]:
         yield _places(rest, "before", "after", title="Result", clock=clock, within="plan.")
@@ -130,6 +153,11 @@ def _sections(
         yield _places(results, "before", "after", title="Result", clock=clock, within="plan.")
     if not results:
         yield Text("The plan itself is the same.", style="green")
+
+
+def _is_input(path: str) -> bool:
+    period = PERIOD.fullmatch(path)
+    return not path.startswith("plan.") and not (period and period["list"] in CURVES)
 
 
 class _Period(NamedTuple):

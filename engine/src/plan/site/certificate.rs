@@ -11,6 +11,7 @@ use crate::units::Money;
 /// solver calls its optimum does not enter. Only where something is on or off
 /// is it the bound of the solver's search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SiteCertificate {
     /// Cost of the plan, rebuilt from its slots, less the worth of what is
     /// stored at the end.

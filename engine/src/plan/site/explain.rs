@@ -9,7 +9,7 @@ use crate::plan::explain::{rounded, wall_clock};
 use crate::plan::site::device::{Device, Phase};
 use crate::plan::site::limits::is_member;
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot};
-use crate::plan::site::problem::{SiteProblem, SiteRequest};
+use crate::plan::site::problem::SiteRequest;
 use crate::units::{Energy, Power, Price};
 
 /// Powers that differ by less are the same: a tenth of a watt.
@@ -118,8 +118,7 @@ pub struct SiteReason {
 /// One reason for each period in which a device does one thing, device by
 /// device, in time order. Loads that nobody can move need none.
 #[must_use]
-pub fn explain(problem: &SiteProblem, plan: &SitePlan) -> Vec<SiteReason> {
-    let request = problem.request();
+pub fn explain(request: &SiteRequest, plan: &SitePlan) -> Vec<SiteReason> {
     let mut reasons: Vec<SiteReason> = Vec::new();
     for (index, device) in plan.devices.iter().enumerate() {
         let first = reasons.len();

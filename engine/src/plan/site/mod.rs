@@ -66,6 +66,7 @@ mod lexicographic;
 mod limits;
 mod model;
 mod preferences;
+mod saved;
 mod settle;
 mod stages;
 mod storage;

@@ -35,6 +35,7 @@ impl Status {
 
 /// A period in which nothing changes, with what passes the meter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SiteSlot {
     /// First instant.
     pub start: DateTime<Utc>,
@@ -58,7 +59,7 @@ pub struct SiteSlot {
 
 /// Why a wish is not met.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "cause")]
+#[serde(tag = "cause", deny_unknown_fields)]
 pub enum Cause {
     /// The device cannot do it by then, even alone.
     #[serde(rename = "own_limits")]
@@ -78,6 +79,7 @@ pub enum Cause {
 
 /// What becomes of one wish of a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WishOutcome {
     /// The deadline; `None` is the end of the prices or of the stay.
     pub by: Option<DateTime<Utc>>,
@@ -98,6 +100,7 @@ pub struct WishOutcome {
 
 /// What one device is to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DevicePlan {
     /// Name of the device.
     pub name: String,
@@ -131,6 +134,7 @@ pub struct DevicePlan {
 
 /// A limit over time: what it allows, what passes, and what more would save.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LimitOutcome {
     /// `import`, `export`, or the name of the group.
     pub name: String,
@@ -149,6 +153,7 @@ pub struct LimitOutcome {
 
 /// A slot in which a limit is passed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Breach {
     /// `import`, `export`, or the name of the group.
     pub name: String,
@@ -173,6 +178,7 @@ pub struct Breach {
 
 /// The parts of the cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Costs {
     /// Imported energy at the price curve.
     pub energy: Money,
@@ -202,6 +208,7 @@ impl Costs {
 /// The same devices without a plan: each at full power from the start,
 /// whatever the limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SiteBaseline {
     /// Parts of its cost.
     pub costs: Costs,
@@ -218,6 +225,7 @@ pub struct SiteBaseline {
 
 /// The cheapest way to do what a site was asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SitePlan {
     /// The slots, in time order.
     pub slots: Vec<SiteSlot>,

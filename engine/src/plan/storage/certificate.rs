@@ -21,6 +21,7 @@ use crate::units::{Energy, Money, Price};
 
 /// What a search over slots that had to be decided found.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Searched {
     /// Least cost that the search leaves possible.
     pub bound: Money,
@@ -30,6 +31,7 @@ pub struct Searched {
 
 /// What a proof rests on, beside the plan's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// Stored energy at the start.
     #[serde(rename = "stored_start_kwh")]
@@ -51,6 +53,7 @@ pub struct Evidence {
 
 /// Cost of a plan, the bound that no plan can undercut, and what it rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StorageCertificate {
     /// Cost of the plan, summed anew.
     pub cost: Money,

@@ -27,3 +27,5 @@ pub mod problem;
 
 pub(crate) mod layout;
 pub(crate) mod segments;
+
+mod saved;

@@ -113,6 +113,7 @@ impl StorageSlot {
 
 /// What becomes of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StorageOutcome {
     /// The deadline; `None` is the end of the plan.
     pub by: Option<DateTime<Utc>>,
@@ -132,6 +133,7 @@ pub struct StorageOutcome {
 
 /// The parts that a cost is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StorageCosts {
     /// What the bought energy costs.
     #[serde(rename = "import_cost")]
@@ -158,6 +160,7 @@ impl StorageCosts {
 
 /// The cheapest way to do what was asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StoragePlan {
     /// Charging (positive) and discharging (negative) periods in time order;
     /// neighbours of one power are merged.

@@ -52,5 +52,6 @@ mod meeting;
 #[cfg(feature = "lp")]
 mod mixed;
 mod relaxed;
+mod saved;
 mod table;
 mod timeline;

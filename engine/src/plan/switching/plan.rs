@@ -10,6 +10,7 @@ use crate::units::{Energy, Money, Power, Price};
 
 /// A period at one power.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SwitchingInterval {
     /// First instant.
     pub start: DateTime<Utc>,
@@ -24,6 +25,7 @@ pub struct SwitchingInterval {
 
 /// Time without pause in which the device is on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Session {
     /// First instant within the plan.
     pub start: DateTime<Utc>,
@@ -38,7 +40,7 @@ pub struct Session {
 
 /// A wish that could not be kept, by name and by how much.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "wish")]
+#[serde(tag = "wish", deny_unknown_fields)]
 pub enum UnmetWish {
     /// Energy is missing at a deadline.
     #[serde(rename = "target")]
@@ -116,6 +118,7 @@ impl Method {
 /// is `relaxed_bound`: with a kWh worth `relaxed_price`, no path of switching
 /// is shorter. Both are about the energy that the plan buys.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SwitchingCertificate {
     /// How the plan was found.
     pub method: Method,
@@ -158,6 +161,7 @@ impl SwitchingCertificate {
 
 /// The cheapest way to switch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SwitchingPlan {
     /// What was asked.
     pub request: SwitchingRequest,

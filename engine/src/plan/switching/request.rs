@@ -2,6 +2,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::plan::duration::micros;
 use crate::plan::problem::{
     AfterDeadline, ChargeProblem, PowerLimit, Request, RequestError, Target,
 };
@@ -56,10 +57,10 @@ pub struct SwitchingRequest {
     /// Whether there may be one session only.
     pub one_block: bool,
     /// Least time to stay on.
-    #[serde(rename = "on_min_minutes", with = "minutes")]
+    #[serde(rename = "on_min_microseconds", with = "micros")]
     pub on_min: TimeDelta,
     /// Least time to stay off.
-    #[serde(rename = "off_min_minutes", with = "minutes")]
+    #[serde(rename = "off_min_microseconds", with = "micros")]
     pub off_min: TimeDelta,
     /// What the device did before.
     pub state: DeviceState,
@@ -67,7 +68,7 @@ pub struct SwitchingRequest {
     /// least power or more; the energy counts. The slot in which that time
     /// begins is run as a whole. Where this takes more energy than the
     /// targets want, more is taken.
-    #[serde(rename = "run_last_minutes", with = "minutes")]
+    #[serde(rename = "run_last_microseconds", with = "micros")]
     pub run_last: TimeDelta,
     /// What a missed deadline means. Charging goes on only where the device
     /// is on at the deadline.
@@ -280,25 +281,4 @@ fn check_times(request: &SwitchingRequest) -> Result<(), SwitchingError> {
         return Err(SwitchingError::StateInFuture { field, at, now: request.now });
     }
     Ok(())
-}
-
-/// A length of time as a number of minutes.
-mod minutes {
-    use chrono::TimeDelta;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    const MICROS: f64 = 6e7;
-
-    pub(super) fn serialize<S: Serializer>(length: &TimeDelta, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_f64(length.num_microseconds().unwrap_or(i64::MAX) as f64 / MICROS)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<TimeDelta, D::Error> {
-        let minutes = f64::deserialize(from)?;
-        if minutes.is_finite() {
-            Ok(TimeDelta::microseconds((minutes * MICROS).round() as i64))
-        } else {
-            Err(D::Error::custom("a length of time is a finite number of minutes"))
-        }
-    }
 }
