@@ -97,13 +97,13 @@ pub(crate) fn plan_from_json(py: Python<'_>, text: &str) -> Result<Py<PyAny>, Re
     let terms = Terms { currency: bundle.currency.into(), layers: bundle.layers };
     let charging = |run: Charged| Ok(Py::new(py, Plan::new(run, terms.clone()))?.into_any());
     match bundle.recorded {
-        Recorded::Charge(run) => charging(Charged::Charge(run)),
-        Recorded::Vehicle(run) => charging(Charged::Vehicle(run)),
-        Recorded::Duration(run) => charging(Charged::Duration(run)),
-        Recorded::Kept(run) => charging(Charged::Kept(run)),
-        Recorded::Storage(run) => Ok(Py::new(py, StoragePlan::new(run, terms))?.into_any()),
-        Recorded::Switching(run) => Ok(Py::new(py, SwitchingPlan::new(run, terms))?.into_any()),
-        Recorded::Site(run) => Ok(Py::new(py, SitePlan::new(run, terms))?.into_any()),
+        Recorded::Charge(run) => charging(Charged::Charge(*run)),
+        Recorded::Vehicle(run) => charging(Charged::Vehicle(*run)),
+        Recorded::Duration(run) => charging(Charged::Duration(*run)),
+        Recorded::Kept(run) => charging(Charged::Kept(*run)),
+        Recorded::Storage(run) => Ok(Py::new(py, StoragePlan::new(*run, terms))?.into_any()),
+        Recorded::Switching(run) => Ok(Py::new(py, SwitchingPlan::new(*run, terms))?.into_any()),
+        Recorded::Site(run) => Ok(Py::new(py, SitePlan::new(*run, terms))?.into_any()),
     }
 }
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import slackwater as sw
 from command_line import price_file, run
-from slackwater.saved import differences
+from slackwater.saved import differences, plan_from_json
 
 from fleets import NOON, day_ahead
 
@@ -52,7 +52,58 @@ def duration() -> sw.Plan:
     return sw.plan_duration(day_ahead(), now=NOON, duration=2.5 * HOUR, by=None)
 
 
-KINDS = [charge, vehicle, duration]
+def kept() -> sw.Plan:
+    fewer = sw.Prices.from_slots(day_ahead().slots()[2:], currency="EUR")
+    return vehicle().close_to(charge(prices=fewer), budget=0.5)
+
+
+def storage() -> sw.StoragePlan:
+    return sw.plan_storage(
+        day_ahead(),
+        export_prices=day_ahead().times(0.8),
+        now=NOON,
+        battery=sw.Battery(capacity_kwh=52, soc_percent=40, efficiency=0.93),
+        efficiency_discharge=0.95,
+        charge_max_kw=11,
+        discharge_max_kw=7.4,
+        targets=[sw.SocTarget(NOON + 12 * HOUR, 80), sw.SocTarget(None, 50)],
+        reserve_percent=20,
+        consumption=[(NOON + 13 * HOUR, NOON + 14 * HOUR, 6.5)],
+        limits=[sw.StorageLimit(NOON, NOON + 2 * HOUR, charge_max_kw=3.7)],
+        wear_price_per_kwh=0.01,
+    )
+
+
+def switching() -> sw.SwitchingPlan:
+    return sw.plan_switching(
+        day_ahead(),
+        now=NOON,
+        power_max_kw=11,
+        power_min_kw=4.1,
+        targets=[(NOON + 15 * HOUR, 41)],
+        start_cost=0.2,
+        sessions_max=3,
+        on_min=timedelta(minutes=75),
+        running_since=NOON - HOUR,
+    )
+
+
+def site() -> sw.SitePlan:
+    van = sw.Vehicle("van", power_max_kw=11, targets=[sw.Target(NOON + 9 * HOUR, 30)])
+    car = sw.Vehicle("car", power_max_kw=7.4, targets=[sw.Target(NOON + 9 * HOUR, 90)])
+    house = sw.Load("house", power_kw=1.3)
+    return sw.plan_site(
+        day_ahead(),
+        export_prices=day_ahead().times(0.5),
+        now=NOON,
+        until=NOON + 10 * HOUR,
+        devices=[van, car, house],
+        import_limit_kw=11,
+    )
+
+
+CHARGING = [charge, vehicle, duration, kept]
+KINDS = [*CHARGING, storage, switching, site]
 
 
 @pytest.mark.parametrize("make", KINDS)
@@ -62,18 +113,87 @@ def test_a_loaded_plan_is_the_plan(make: Any, tmp_path: Path) -> None:
     plan, path = make(), tmp_path / "plan.json"
     plan.save(path)
     loaded = sw.load_plan(path)
-    assert type(loaded) is sw.Plan
+    assert type(loaded) is type(plan)
     assert loaded == plan
     assert loaded.prices == plan.prices
     assert (loaded.now, loaded.currency) == (plan.now, "EUR")
     assert loaded.explain(time_zone="Europe/Oslo") == plan.explain(time_zone="Europe/Oslo")
-    at = NOON + 8 * HOUR
-    assert loaded.soc_percent_by(at) == plan.soc_percent_by(at)
-    assert loaded.soc_is_assumed == plan.soc_is_assumed
     assert loaded._repr_html_() == plan._repr_html_()
     assert loaded.plot().axes
     assert loaded.to_json() == plan.to_json() == path.read_text()
     assert pickle.loads(pickle.dumps(plan)) == copy.deepcopy(plan) == plan  # noqa: S301  our own bytes
+
+
+@pytest.mark.parametrize("make", CHARGING)
+def test_a_loaded_plan_knows_its_battery(make: Any) -> None:
+    plan, at = make(), NOON + 8 * HOUR
+    loaded = sw.Plan.from_json(plan.to_json())
+    assert loaded.soc_percent_by(at) == plan.soc_percent_by(at)
+    assert loaded.soc_is_assumed == plan.soc_is_assumed
+    assert loaded.stability == plan.stability
+
+
+def test_what_only_one_kind_has_is_loaded_too() -> None:
+    """Prices to sell at, the free choice of hours, a device by name."""
+    battery = sw.StoragePlan.from_json(storage().to_json())
+    assert battery.export_prices == storage().export_prices != battery.prices
+    assert battery.soc_percent_by(NOON + HOUR) == storage().soc_percent_by(NOON + HOUR)
+    device = sw.SwitchingPlan.from_json(switching().to_json())
+    assert device.free_plan == switching().free_plan
+    assert device.smoothness_cost == switching().smoothness_cost
+    loaded = sw.SitePlan.from_json(site().to_json())
+    assert loaded.device("car") == site().device("car")
+    nothing_sold = json.loads(storage().to_json())
+    nothing_sold["recorded"]["run"]["prices"]["export"] = None
+    assert sw.StoragePlan.from_json(json.dumps(nothing_sold)).export_prices is None
+
+
+def test_a_plan_of_another_class_is_refused() -> None:
+    with pytest.raises(sw.InputError, match="this is a saved SitePlan, not a Plan"):
+        sw.Plan.from_json(site().to_json())
+
+
+def layered() -> sw.Prices:
+    known = sw.Prices.from_slots(day_ahead().slots()[:8], currency="EUR")
+    return known.with_estimates(day_ahead(), source="last week", ceiling_per_kwh=2.0)
+
+
+def test_estimates_are_still_estimates_when_loaded() -> None:
+    """Sources, energy on estimates, the latest time to decide."""
+    plan = charge(prices=layered())
+    assert plan.energy_on_estimates_kwh > 0
+    loaded = sw.Plan.from_json(plan.to_json())
+    assert loaded.prices == plan.prices
+    assert loaded.prices.provenance() == layered().provenance()
+    assert loaded.energy_on_estimates_kwh == plan.energy_on_estimates_kwh
+    assert loaded.cost_on_estimates == plan.cost_on_estimates
+    assert loaded.decide_by == plan.decide_by
+    assert loaded.awaiting_prices == plan.awaiting_prices
+    assert sw.replay(plan.to_json()).same
+    assert pickle.loads(pickle.dumps(plan)).prices == plan.prices  # noqa: S301  our own bytes
+    known = charge(prices=sw.Prices.from_slots(layered().slots(), currency="EUR"))
+    places = {each.path.partition("[")[0] for each in differences(known, plan)}
+    assert places == {"layers"}
+    battery = sw.plan_storage(
+        day_ahead(),
+        export_prices=layered(),
+        now=NOON,
+        battery=sw.Battery(52, 40),
+        charge_max_kw=11,
+        discharge_max_kw=11,
+    )
+    again = sw.StoragePlan.from_json(battery.to_json())
+    assert (again.prices, again.export_prices) == (day_ahead(), layered())
+
+
+def test_layers_that_make_other_prices_are_refused() -> None:
+    saved = json.loads(charge(prices=layered()).to_json())
+    saved["layers"]["import"][0]["curve"][2]["price_per_kwh"] += 0.5
+    with pytest.raises(sw.InputError, match=r"^layers\.import: they make other prices"):
+        sw.Plan.from_json(json.dumps(saved))
+    saved["layers"]["import"][0]["ceiling_per_kwh"] = 1.0
+    with pytest.raises(sw.InputError, match=r"layers\.import: .* is known and needs no ceiling"):
+        sw.Plan.from_json(json.dumps(saved))
 
 
 @pytest.mark.parametrize("make", KINDS)
@@ -158,7 +278,7 @@ def test_the_inputs_of_two_plans_are_compared() -> None:
         (["format"], "recipe", "format: unknown variant `recipe`"),
         (["format_version"], 2, "format_version: 2 is not known; this engine reads version 1"),
         (["recorded", "kind"], "dream", "recorded.kind: unknown variant `dream`, expected one of"),
-        (["recorded", "run", "request", "power_max_kw"], -7, "run.request: power_max_kw is -7 kW"),
+        (["recorded", "run", "request", "power_max_kw"], -7, "run: request: power_max_kw is -7 kW"),
         (
             ["recorded", "run", "request", "power_max_kw"],
             None,
@@ -171,7 +291,11 @@ def test_the_inputs_of_two_plans_are_compared() -> None:
             "2026-01-04T00:00:00Z",
             "prices: slot 1 starts",
         ),
-        (["recorded", "run", "plan", "slots", 2, "energy_kwh"], -1, r"run.plan: slots\[2\] has -1"),
+        (
+            ["recorded", "run", "plan", "slots", 2, "energy_kwh"],
+            -1,
+            r"run: plan: slots\[2\] has -1",
+        ),
         (["recorded", "run", "plan", "purchases", 0, "slot"], 999, "slot is 999; the plan has"),
         (["recorded", "run", "plan", "targets", 0, "by"], "2016-12-31T23:59:60Z", "by is 2016-"),
         (["recorded", "run", "plan", "intervals", 0, "end"], "noon", r"intervals\[0\].end: "),
@@ -225,7 +349,10 @@ def test_a_file_that_is_none_of_ours_is_named(tmp_path: Path) -> None:
         sw.Plan.from_json("[" * 100_000)
 
 
-TEXT = charge(20).to_json()
+TEXTS = [
+    make().to_json()
+    for make in (lambda: charge(20), storage, switching, site, lambda: charge(prices=layered()))
+]
 ODD = st.one_of(
     st.none(),
     st.booleans(),
@@ -250,30 +377,37 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [*((*path, key) for key in keys), *inner]
 
 
-PLACES = _places(json.loads(TEXT))
+PLACES = [(text, place) for text in TEXTS for place in _places(json.loads(text))]
 
 
 def _survives(text: str) -> None:
     """The text is refused in words, or it is a plan that can do everything."""
     try:
-        plan = sw.Plan.from_json(text)
+        plan = plan_from_json(text)
     except sw.InputError:
         with pytest.raises(sw.InputError):
             sw.replay(text)
         return
     plan.explain(time_zone="Europe/Oslo")
-    assert sw.Plan.from_json(plan.to_json()) == plan
-    for part in (plan.slots, plan.targets, plan.intervals, plan.certificate.requirements):
-        assert isinstance(part, list)
+    assert plan_from_json(plan.to_json()) == plan
+    for name in ("slots", "targets", "intervals", "sessions", "unmet", "devices", "limits"):
+        assert isinstance(getattr(plan, name, []), list)
+    assert plan.certificate.cost == plan.certificate.cost
     assert "Plan(" in repr(plan)
+    assert plan._repr_html_()
+    if isinstance(plan, sw.SwitchingPlan):
+        assert plan.free_plan.slots is not None
     replayed = sw.replay(text)
     assert replayed.same == (not replayed.differences)
 
 
 @given(st.sampled_from(PLACES), ODD)
-def test_any_value_in_any_place_is_refused_or_fine(place: tuple[Any, ...], value: object) -> None:
+def test_any_value_in_any_place_is_refused_or_fine(
+    at: tuple[str, tuple[Any, ...]], value: object
+) -> None:
     """No panic, and no other error."""
-    saved = json.loads(TEXT)
+    text, place = at
+    saved = json.loads(text)
     inner = saved
     for key in place[:-1]:
         inner = inner[key]
@@ -281,10 +415,13 @@ def test_any_value_in_any_place_is_refused_or_fine(place: tuple[Any, ...], value
     _survives(json.dumps(saved))
 
 
-@given(st.integers(0, len(TEXT) - 1), st.integers(0, 40), st.text(max_size=4))
-def test_any_edit_of_the_text_is_refused_or_fine(at: int, length: int, new: str) -> None:
+@given(st.sampled_from(TEXTS), st.floats(0, 1), st.integers(0, 40), st.text(max_size=4))
+def test_any_edit_of_the_text_is_refused_or_fine(
+    text: str, share: float, length: int, new: str
+) -> None:
     """Cut, overwritten, inserted."""
-    _survives(TEXT[:at] + new + TEXT[at + length :])
+    at = int(share * len(text))
+    _survives(text[:at] + new + text[at + length :])
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)
@@ -298,15 +435,16 @@ def test_golden_plans_come_out_as_they_were(path: Path) -> None:
     replayed = sw.replay(text)
     assert [(each.path, each.before, each.after) for each in replayed.differences] == []
     assert replayed.same
-    now = sw.Plan.from_json(text).to_json()
+    now = plan_from_json(text).to_json()
     versions = ("engine_version", "time_zone_version")
     assert [line for line in now.splitlines() if not any(v in line for v in versions)] == [
         line for line in text.splitlines() if not any(v in line for v in versions)
     ]
 
 
-def test_there_are_golden_plans() -> None:
-    assert len(list(GOLDEN.glob("*.json"))) >= 2
+def test_there_is_a_golden_plan_of_each_kind() -> None:
+    found = {sw.replay(path).kind for path in GOLDEN.glob("*.json")}
+    assert found == {make.__name__ for make in KINDS}
 
 
 # ------------------------------------------------------------------ command line
@@ -397,6 +535,55 @@ def test_bad_files_are_refused_in_one_line(ten: Path, tmp_path: Path) -> None:
     assert "No such file" in run("replay", tmp_path / "none.json").error
     save = run("plan", "--prices", price_file(tmp_path), *NEED, "--save", tmp_path / "a.csv")
     assert "has to end in .json" in save.error
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_every_kind_is_explained_and_replayed(make: Any, tmp_path: Path) -> None:
+    """A row and a sentence for each reason, and the proof."""
+    plan, path = make(), tmp_path / "plan.json"
+    plan.save(path)
+    answer = run("explain", path, "--time-zone", "Europe/Oslo")
+    assert (answer.code, answer.err) == (0, "")
+    out = " ".join(answer.out.split())
+    for reason in plan.explain(time_zone="Europe/Oslo"):
+        assert " ".join(reason.sentence.split()) in out
+        assert reason.code.replace("_", " ") in out
+    assert f"no plan costs less than {plan.certificate.bound:.6g} EUR" in out
+    assert max(len(line) for line in answer.out.splitlines()) <= 100
+    answer = run("replay", path)
+    text = f"The {make.__name__} plan in {path} comes out the same, byte by byte."
+    assert (answer.code, answer.out.strip()) == (0, text)
+
+
+@pytest.mark.parametrize(
+    ("make", "curve", "titles"),
+    [
+        (storage, ["prices", "export"], ["Export prices, EUR/kWh, UTC", "Discharging, kWh, UTC"]),
+        (switching, ["prices"], ["Prices, EUR/kWh, UTC", "Charging, kWh, UTC"]),
+        (site, ["request", "import_prices"], ["Prices, EUR/kWh, UTC", "Import, kWh, UTC"]),
+    ],
+)
+def test_diff_speaks_of_every_kind(
+    make: Any, curve: list[str], titles: list[str], tmp_path: Path
+) -> None:
+    """Prices and energies hour by hour."""
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    make().save(before)
+    saved = json.loads(before.read_text())
+    inner = saved["recorded"]["run"]
+    for key in curve:
+        inner = inner[key]
+    inner[1]["price_per_kwh"] = 0.9
+    for slot in saved["recorded"]["run"]["plan"]["slots"]:
+        for name in ("energy_kwh", "discharged_kwh", "import_kwh"):
+            if name in slot:
+                slot[name] += 0.25
+    after.write_text(json.dumps(saved))
+    answer = run("diff", before, after)
+    assert answer.code == 3
+    for title in titles:
+        assert title in answer.out
+    assert "Inputs" not in answer.out
 
 
 def test_the_end_of_time_is_refused_in_words(ten: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from slackwater import _engine
 from slackwater import site_html as _html
 from slackwater._saved_plan import SavedPlan
+from slackwater.prices import Prices
 from slackwater.site_devices import (
     Carbon,
     DemandCharge,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         SiteReason,
         SiteSlot,
     )
-    from slackwater.prices import Prices
 
 Preference = Literal["earlier", "smoother", "fairer"]
 
@@ -67,6 +67,17 @@ class SitePlan(SavedPlan):
     def currency(self) -> str:
         """Currency of all amounts."""
         return self._prices.currency
+
+    @property
+    def prices(self) -> Prices:
+        """What an imported kWh costs."""
+        return self._prices
+
+    @property
+    def export_prices(self) -> Prices | None:
+        """What an exported kWh earns; ``None`` if nothing."""
+        native = self._native.export_prices
+        return None if native is None else Prices._wrap(native)
 
     @property
     def cost(self) -> float:

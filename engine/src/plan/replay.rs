@@ -182,7 +182,7 @@ macro_rules! recorded {
             $(#[$doc])*
             $(#[cfg(feature = $feature)])?
             #[serde(rename = $kind)]
-            $variant(Run<$request>),
+            $variant(Box<Run<$request>>),
         )*}
 
         impl Recorded {
@@ -200,7 +200,7 @@ macro_rules! recorded {
                 match self {
                     $(
                         $(#[cfg(feature = $feature)])?
-                        Self::$variant(run) => Self::$variant(run.replan()),
+                        Self::$variant(run) => run.replan().into(),
                     )*
                 }
             }
@@ -216,7 +216,7 @@ macro_rules! recorded {
 
         $($(#[cfg(feature = $feature)])? impl From<Run<$request>> for Recorded {
             fn from(run: Run<$request>) -> Self {
-                Self::$variant(run)
+                Self::$variant(run.into())
             }
         })*
     };
