@@ -9,8 +9,9 @@ use slackwater_engine::policy::flex::{
 use slackwater_engine::policy::flex_status::{FlexDeadline, FlexFacts, FlexIntent, flex_state};
 use slackwater_engine::units::{Energy, Percent, Power};
 
+use crate::charged::Charged;
 use crate::error::{Named, Refused};
-use crate::plan::{Charged, Plan, planned};
+use crate::plan::{Plan, planned};
 use crate::prices::Prices;
 use crate::time::{ClockTime, Instant, time_zone};
 

@@ -9,6 +9,7 @@ mod action;
 mod area;
 mod arrow;
 mod batch;
+mod charged;
 mod device;
 mod error;
 mod flex;

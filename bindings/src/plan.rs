@@ -9,16 +9,17 @@ use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::certificate;
 use slackwater_engine::plan::duration::DurationRequest;
 use slackwater_engine::plan::explain;
-use slackwater_engine::plan::kept::{KeptRequest, Wish};
+use slackwater_engine::plan::kept::KeptRequest;
 use slackwater_engine::plan::plan;
 use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
-use slackwater_engine::plan::replay::{Recorded, RefusedRequest, Replayable, Run};
+use slackwater_engine::plan::replay::{RefusedRequest, Replayable, Run};
 use slackwater_engine::plan::stability::Stability;
 use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
+use crate::charged::Charged;
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
 use crate::saved::Terms;
@@ -111,70 +112,6 @@ repr! {
     Requirement { by, energy_kwh, marginal_price_per_kwh }
     Reason { start, end, energy_kwh, cost, code, sentence }
     Certificate { cost, bound, gap, is_proved }
-}
-
-/// A plan for charging, with the request of any kind that it answers.
-#[derive(Debug)]
-pub(crate) enum Charged {
-    Charge(Run<Request>),
-    Vehicle(Run<VehicleRequest>),
-    Duration(Run<DurationRequest>),
-    Kept(Run<KeptRequest>),
-}
-
-impl Charged {
-    fn plan(&self) -> &plan::Plan {
-        match self {
-            Self::Charge(run) => run.plan(),
-            Self::Vehicle(run) => run.plan(),
-            Self::Duration(run) => run.plan(),
-            Self::Kept(run) => &run.plan().plan,
-        }
-    }
-
-    fn prices(&self) -> &Arc<PriceCurve> {
-        match self {
-            Self::Charge(run) => run.prices(),
-            Self::Vehicle(run) => run.prices(),
-            Self::Duration(run) => run.prices(),
-            Self::Kept(run) => run.prices(),
-        }
-    }
-
-    fn now(&self) -> DateTime<Utc> {
-        match self {
-            Self::Charge(run) => run.request().now,
-            Self::Vehicle(run) => run.request().now,
-            Self::Duration(run) => run.request().now,
-            Self::Kept(run) => run.request().wish.now(),
-        }
-    }
-
-    fn wish(&self) -> Wish {
-        match self {
-            Self::Charge(run) => Wish::Charge(run.request().clone()),
-            Self::Vehicle(run) => Wish::Vehicle(run.request().clone()),
-            Self::Duration(run) => Wish::Duration(*run.request()),
-            Self::Kept(run) => run.request().wish.clone(),
-        }
-    }
-
-    fn vehicle(&self) -> Option<&VehicleRequest> {
-        match self {
-            Self::Vehicle(run) => Some(run.request()),
-            Self::Kept(run) => run.request().wish.vehicle(),
-            Self::Charge(_) | Self::Duration(_) => None,
-        }
-    }
-
-    fn recorded(&self) -> Recorded {
-        match self {
-            Self::Charge(run) => run.clone().into(),
-            Self::Vehicle(run) => run.clone().into(),
-            Self::Duration(run) => run.clone().into(),
-            Self::Kept(run) => run.clone().into(),
-        }
-    }
 }
 
 /// A plan with its request, its prices and their currency.

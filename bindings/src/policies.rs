@@ -7,8 +7,9 @@ use slackwater_engine::policy::charger::{
 use slackwater_engine::policy::vehicle::{VehiclePolicy, VehiclePolicyRequest};
 use slackwater_engine::units::{Percent, Power};
 
+use crate::charged::Charged;
 use crate::error::{Named, Refused};
-use crate::plan::{BatteryTuple, Charged, Plan, after_deadline, battery, planned};
+use crate::plan::{BatteryTuple, Plan, after_deadline, battery, planned};
 use crate::prices::Prices;
 use crate::time::{ClockLength, ClockTime, Instant, time_zone};
 

@@ -11,8 +11,9 @@ use slackwater_engine::plan::replay::{Bundle, ENGINE_VERSION, Recorded, TIME_ZON
 use slackwater_engine::plan::sources::Sources;
 use slackwater_engine::prices::curve::PriceCurve;
 
+use crate::charged::Charged;
 use crate::error::Refused;
-use crate::plan::{Charged, Plan};
+use crate::plan::Plan;
 use crate::prices::Prices;
 use crate::site::SitePlan;
 use crate::storage::StoragePlan;

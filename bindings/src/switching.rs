@@ -8,10 +8,10 @@ use slackwater_engine::plan::switching::plan::{self, UnmetWish};
 use slackwater_engine::plan::switching::request::{DeviceState, SwitchingRequest};
 use slackwater_engine::units::{Energy, Money, Power, Price};
 
+use crate::charged::Charged;
 use crate::error::{Named, Refused};
 use crate::plan::{
-    Charged, LimitTuple, Plan, PlannedSlot, TargetOutcome, after_deadline, limits, outcomes,
-    planned_slots,
+    LimitTuple, Plan, PlannedSlot, TargetOutcome, after_deadline, limits, outcomes, planned_slots,
 };
 use crate::prices::Prices;
 use crate::saved::Terms;

@@ -221,12 +221,12 @@ def test_the_page_says_which_goals_are_reached(tmp_path: Path) -> None:
 
     goals = page.partition("## Goals")[2].partition("\n## ")[0]
     verdicts = [row.split(" | ")[3] for row in goals.splitlines() if row.startswith("| ")][2:]
-    compact, dense, own, arrow, peak, call, highspy, lean, numpy, slot_rows, *sites = verdicts
+    compact, dense, own, arrow, peak, call, highspy, lean, numpy, slot_rows, *others = verdicts
     assert (compact, peak, lean, numpy) == ("yes",) * 4, "600 us and 9 us against one"
     assert (dense, own, call, highspy) == ("not measured",) * 4
     assert arrow == "**no**", "1.7 M/s of 3"
     assert slot_rows == "**no**", "5 us against one"
-    assert sites == ["not measured"] * 2
+    assert others and set(others) == {"not measured"}
     assert "10 M/s" in page
     assert "2026-01-31" in page
     assert "FlexMeasures: no network" in page

@@ -1,0 +1,81 @@
+//! Plans for charging, whichever way they were asked for.
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use slackwater_engine::plan::duration::DurationRequest;
+use slackwater_engine::plan::kept::{KeptRequest, Wish};
+use slackwater_engine::plan::plan;
+use slackwater_engine::plan::problem::Request;
+use slackwater_engine::plan::replay::{Recorded, Run};
+use slackwater_engine::plan::vehicle::VehicleRequest;
+use slackwater_engine::prices::curve::PriceCurve;
+
+/// A plan for charging, with the request of any kind that it answers.
+#[derive(Debug)]
+pub(crate) enum Charged {
+    Charge(Run<Request>),
+    Vehicle(Run<VehicleRequest>),
+    Duration(Run<DurationRequest>),
+    Kept(Run<KeptRequest>),
+}
+
+impl Charged {
+    /// What the engine planned.
+    pub(crate) fn plan(&self) -> &plan::Plan {
+        match self {
+            Self::Charge(run) => run.plan(),
+            Self::Vehicle(run) => run.plan(),
+            Self::Duration(run) => run.plan(),
+            Self::Kept(run) => &run.plan().plan,
+        }
+    }
+
+    /// The prices it was planned for.
+    pub(crate) fn prices(&self) -> &Arc<PriceCurve> {
+        match self {
+            Self::Charge(run) => run.prices(),
+            Self::Vehicle(run) => run.prices(),
+            Self::Duration(run) => run.prices(),
+            Self::Kept(run) => run.prices(),
+        }
+    }
+
+    /// The first instant that the plan may use.
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        match self {
+            Self::Charge(run) => run.request().now,
+            Self::Vehicle(run) => run.request().now,
+            Self::Duration(run) => run.request().now,
+            Self::Kept(run) => run.request().wish.now(),
+        }
+    }
+
+    /// What was asked.
+    pub(crate) fn wish(&self) -> Wish {
+        match self {
+            Self::Charge(run) => Wish::Charge(run.request().clone()),
+            Self::Vehicle(run) => Wish::Vehicle(run.request().clone()),
+            Self::Duration(run) => Wish::Duration(*run.request()),
+            Self::Kept(run) => run.request().wish.clone(),
+        }
+    }
+
+    /// The battery and its wishes, where the plan was made for one.
+    pub(crate) fn vehicle(&self) -> Option<&VehicleRequest> {
+        match self {
+            Self::Vehicle(run) => Some(run.request()),
+            Self::Kept(run) => run.request().wish.vehicle(),
+            Self::Charge(_) | Self::Duration(_) => None,
+        }
+    }
+
+    /// The plan as it is saved.
+    pub(crate) fn recorded(&self) -> Recorded {
+        match self {
+            Self::Charge(run) => run.clone().into(),
+            Self::Vehicle(run) => run.clone().into(),
+            Self::Duration(run) => run.clone().into(),
+            Self::Kept(run) => run.clone().into(),
+        }
+    }
+}
