@@ -34,9 +34,19 @@
 //! |---|---|
 //! | [`units`] | quantities with a unit |
 //! | [`time`] | periods; wall clocks to instants |
-//! | [`prices`] | step functions of price, gaps included |
-//! | [`plan`] | one vehicle: plan, proof, baseline, reasons |
-//! | [`area`] | many vehicles at once |
+//! | [`prices`] | step functions of price, gaps included; tariffs, price signals, which of them counts |
+//! | [`plan`] | one vehicle: plan, proof, baseline, reasons, stability, what-ifs |
+//! | [`plan::storage`] | batteries that also discharge |
+//! | [`plan::switching`] | devices with a least power, starts, least times on and off |
+//! | `plan::site` | everything behind one meter (feature `lp`) |
+//! | [`plan::replay`] | a plan with its inputs, made again |
+//! | [`area`] | many vehicles at once; with `lp` also under shared limits, with a proven gap |
+//! | [`statistics`] | samples summed up by bucket; a ledger of savings |
+//! | [`policy`] | standing wishes of users: flex, smart charging of vehicles and chargers |
+//! | [`schedule`] | a user's rules for charging: what they say, when they change, who obeys |
+//! | [`device`] | what a device shows, may do, and is told to do |
+//! | [`page`] | pages of a list that others change meanwhile |
+//! | [`version`] | what each dated version of an interface has |
 //! | [`import`] | what foreign price lists and driving logs mean |
 //! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
 
