@@ -130,7 +130,8 @@ macro_rules! quantity {
 
         impl From<$name> for f64 {
             fn from(quantity: $name) -> f64 {
-                quantity.0
+                // Differences and products can be -0.0, which nobody would read back.
+                quantity.0 + 0.0
             }
         }
 
@@ -268,7 +269,7 @@ impl TryFrom<f64> for Percent {
 
 impl From<Percent> for f64 {
     fn from(percent: Percent) -> f64 {
-        percent.0
+        percent.0 + 0.0
     }
 }
 
@@ -317,6 +318,7 @@ mod tests {
     #[test]
     fn negative_zero_is_zero() {
         assert_eq!(Price::from_per_kwh(-0.0).unwrap().as_per_kwh().to_bits(), 0);
+        assert_eq!(f64::from(per_kwh(-0.2).of(kwh(0.0))).to_bits(), 0);
         assert_eq!((-kwh(0.0)).as_kwh().to_bits(), 0);
     }
 }

@@ -88,7 +88,7 @@ mod tests {
         };
         assert_eq!(
             refusal(r#""wish":"target","target":0"#, r#""wish":"target","target":1"#),
-            "plan: slots[0].target is 1; the plan has 1 targets"
+            "plan: slots[1].target is 1; the plan has 1 targets"
         );
         assert_eq!(
             refusal(r#""discharged_kwh":0.0,"driven"#, r#""discharged_kwh":-1.0,"driven"#),
@@ -98,6 +98,16 @@ mod tests {
             refusal(r#""efficiency_discharge":0.95"#, r#""efficiency_discharge":0.0"#),
             "request: efficiency_discharge is 0; it lies between 0.01 and 1"
         );
+    }
+
+    #[test]
+    fn a_loss_of_nothing_is_written_as_it_is_read() {
+        let mut request = request(0.0);
+        request.end_value = per_kwh(-0.3);
+        request.targets.push(SocTarget { by: Some(at(1)), soc: Some(percent(0.0)) });
+        let bundle = bundle(&[], None, request);
+        assert!(!text_of(&bundle).contains("-0.0"));
+        assert_replays(&bundle).unwrap();
     }
 
     proptest! {
