@@ -16,7 +16,7 @@ import slackwater as sw
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peers import depot, lp, measure, numpy_batch, ours, parts, storage
+from peers import depot, lp, measure, numpy_batch, ours, parts, storage, switching
 from peers.agree import require_costs, require_energies
 from peers.parts import Outcome, Settings, Timing
 from peers.problem import Floats
@@ -108,11 +108,24 @@ def _storage_costs(rows: pa.Table, curves: tuple[sw.Prices, sw.Prices]) -> Float
     return np.asarray(plans.column("cost").to_numpy(), dtype=np.float64)
 
 
+def switching_plans(settings: Settings) -> Outcome:
+    """Devices that switch, one call per plan over all 96 slots."""
+    given = switching.devices(settings.switching_devices, seed=settings.seed)
+    curve = storage.prices(given.prices)
+    calls = [partial(switching.plan_one, curve, energy) for energy in given.energy_kwh.tolist()]
+    solver = switching.HighspySwitching(given)
+    expected = np.array([solver.plan(index) for index in range(len(given))])
+    require_costs("slackwater", np.array([call() for call in calls]), expected)
+    seconds = measure.each(list(calls), settings.repeats * SINGLE_ROUNDS)
+    return Outcome([Timing("switching/slackwater", "slackwater plan_switching", 1, seconds)])
+
+
 PARTS: Final = {
     "single-ours": single,
     "batch-ours": batch,
     "site-ours": site,
     "storage-ours": storage_plans,
+    "switching-ours": switching_plans,
 }
 
 if __name__ == "__main__":

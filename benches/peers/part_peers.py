@@ -12,7 +12,17 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peers import depot, flexmeasures_peer, lp, measure, numpy_batch, parts, problem, storage
+from peers import (
+    depot,
+    flexmeasures_peer,
+    lp,
+    measure,
+    numpy_batch,
+    parts,
+    problem,
+    storage,
+    switching,
+)
 from peers.agree import require_costs, require_energies, require_plan
 from peers.numpy_batch import Columns, OwnKernel, Plans, Precision, SharedKernel
 from peers.parts import Outcome, Settings, Timing
@@ -136,8 +146,21 @@ def storage_solvers(settings: Settings) -> Outcome:
     return Outcome(timings)
 
 
+def switching_solvers(settings: Settings) -> Outcome:
+    """HiGHS on devices that switch, one mixed-integer programme at a time."""
+    given = switching.devices(settings.switching_devices, seed=settings.seed)
+    solver, curve = switching.HighspySwitching(given), storage.prices(given.prices)
+    calls: list[Callable[[], object]] = [partial(solver.plan, i) for i in range(len(given))]
+    costs = np.array([solver.plan(index) for index in range(len(given))])
+    ours = [switching.plan_one(curve, energy) for energy in given.energy_kwh.tolist()]
+    require_costs("highspy", costs, np.array(ours))
+    seconds = measure.each(calls, settings.repeats)
+    return Outcome([Timing("switching/highspy", switching.LABEL, 1, seconds)])
+
+
 PARTS: Final = {
     "storage-solvers": storage_solvers,
+    "switching-solvers": switching_solvers,
     "single-solvers": single_solvers,
     "single-flexmeasures": single_flexmeasures,
     "batch-solvers": batch_solvers,

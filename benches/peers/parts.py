@@ -26,6 +26,7 @@ class Settings:
         solver_vehicles: How many of them the solvers are asked about.
         single_vehicles: Vehicles that are planned one call at a time.
         storage_batteries: Batteries of the batch that also sells.
+        switching_devices: Devices that switch, planned one call at a time.
         repeats: How often each figure is taken.
         seed: Of the generator.
     """
@@ -34,6 +35,7 @@ class Settings:
     solver_vehicles: int = 2_000
     single_vehicles: int = 50
     storage_batteries: int = 100_000
+    switching_devices: int = 10
     repeats: int = 3
     seed: int = 1
 

@@ -15,6 +15,7 @@ OURS_BY_GROUP: Final = {
     "site-10": "site-10/slackwater",
     "site-100": "site-100/slackwater",
     "storage": "storage/slackwater",
+    "switching": "switching/slackwater",
 }
 """What each group's peers are measured against."""
 
@@ -25,6 +26,7 @@ TITLES: Final = {
     "site-10": "A site of 10 vehicles behind one limit, 96 slots",
     "site-100": "A site of 100 vehicles behind one limit, 96 slots",
     "storage": "Storage with losses and export prices, 96 slots",
+    "switching": "A device that switches, 96 slots, least power, 3 sessions",
 }
 MEMORY_FACTOR: Final = 3
 

@@ -27,7 +27,12 @@ from peers.results import Figure, Run
 HERE: Final = Path(__file__).resolve().parent
 PART_LIMIT_S: Final = 3600
 QUICK: Final = Settings(
-    vehicles=20_000, solver_vehicles=200, single_vehicles=10, storage_batteries=2_000, repeats=2
+    vehicles=20_000,
+    solver_vehicles=200,
+    single_vehicles=10,
+    storage_batteries=2_000,
+    switching_devices=3,
+    repeats=2,
 )
 
 
@@ -90,6 +95,8 @@ JOBS: Final = (
     Job(OURS, "storage-ours", threads=1),
     Job(PEERS, "storage-solvers"),
     Job(OURS, "storage-ours", threads=2),
+    Job(OURS, "switching-ours"),
+    Job(PEERS, "switching-solvers"),
 )
 
 

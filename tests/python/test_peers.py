@@ -25,6 +25,7 @@ from peers import (
     report,
     results,
     storage,
+    switching,
 )
 from peers.agree import DisagreementError, require_costs
 from peers.machine import Machine
@@ -256,3 +257,15 @@ def test_batteries_that_also_sell_cost_the_same(setting: str) -> None:
     require_costs("slackwater", alone, expected)
     plans = pa.table(sw.plan_storage_batch(storage.table(given), *curves))
     require_costs("a batch", np.asarray(plans.column("cost").to_numpy()), expected)
+
+
+def test_devices_that_switch_cost_the_same() -> None:
+    """One mixed-integer programme of HiGHS and one plan of ours per device."""
+    given = switching.devices(4, seed=7)
+    curve = storage.prices(given.prices)
+    solver = switching.HighspySwitching(given)
+    expected = np.array([solver.plan(index) for index in range(len(given))])
+    plans = np.array([switching.plan_one(curve, energy) for energy in given.energy_kwh.tolist()])
+    require_costs("slackwater", plans, expected)
+    with pytest.raises(DisagreementError, match="costs"):
+        require_costs("a dearer plan", plans * (1 + 2e-6), expected)
