@@ -1,4 +1,4 @@
-//! Is a plan really the cheapest? Six judges that share no code with the planner.
+//! Is a plan really the cheapest? Eight judges that share no code with the planner.
 //!
 //! | Judge | How it decides |
 //! |---|---|
@@ -9,6 +9,8 @@
 //! | `steady` | the least change of a plan within a budget, as linear programmes |
 //! | `laws` | what must hold between the plans of related problems |
 //! | `storage` | the same five for batteries that also give back |
+//! | `switching` | all ways to switch of a tiny problem, one by one |
+//! | `switching_milp` | a day of switching as a mixed-integer programme on HiGHS |
 //!
 //! `case` states a problem in plain numbers, `random` draws such problems, and
 //! `planner` is the only file that knows the engine. Random problems are
@@ -37,5 +39,6 @@ mod runner;
 mod steady;
 mod storage;
 mod switching;
+mod switching_milp;
 mod tampering;
 mod tiny;

@@ -220,7 +220,7 @@ fn is_better(a: &Best, b: &Best) -> bool {
 }
 
 /// The most energy up to `wanted`, and its least cost; `None` if the least is too much.
-fn spread(bounds: &[(f64, f64, f64)], wanted: f64) -> Option<(f64, f64)> {
+pub(crate) fn spread(bounds: &[(f64, f64, f64)], wanted: f64) -> Option<(f64, f64)> {
     let mut order = bounds.to_vec();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut energy: f64 = order.iter().map(|bound| bound.1).sum();
