@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import hypothesis.strategies as st
 import pytest
@@ -92,6 +93,125 @@ def test_several_deadlines_state_their_gap() -> None:
     assert both.certificate.method == "mixed_integer"
     assert both.cost == pytest.approx(5 * 0.3 + 10 * 0.1)
     assert both.certificate.is_proved
+
+
+@pytest.mark.parametrize(
+    ("start_cost", "sessions", "cost"),
+    [
+        # 4 kWh at 0.3 and 16 at 0.1 are 2.8, and two starts: the pause is at 0.2.
+        (0.2, 2, 2.8 + 2 * 0.2),
+        # Through the pause at 4 kW: 4 at 0.3, 4 at 0.2 and 12 at 0.1 are 3.2, and one start.
+        (0.5, 1, 3.2 + 0.5),
+    ],
+)
+def test_several_deadlines_and_a_start_cost(start_cost: float, sessions: int, cost: float) -> None:
+    """12 kWh in two hours take both of them, the first at no less than 4 kW."""
+    both = sw.plan_switching(
+        hours(0.3, 0.1, 0.2, 0.1),
+        now=SIX,
+        power_max_kw=10,
+        power_min_kw=4,
+        targets=[(SIX + 2 * HOUR, 12), (None, 20)],
+        start_cost=start_cost,
+    )
+    assert both.shortfall_kwh == 0
+    assert len(both.sessions) == sessions
+    assert both.cost == pytest.approx(cost)
+    assert both.certificate.is_proved
+
+
+@pytest.mark.parametrize(
+    ("month", "day", "count", "end_hour"),
+    [(3, 29, 23, 5), (10, 25, 25, 3)],
+    ids=["23 hours", "25 hours"],
+)
+def test_least_times_are_elapsed_time(month: int, day: int, count: int, end_hour: int) -> None:
+    """Three hours from one o'clock on end at five where an hour is left out, at three where one
+    comes twice."""
+    oslo = ZoneInfo("Europe/Oslo")
+    midnight = datetime(2026, month, day, tzinfo=oslo)
+    next_day = datetime(2026, month, day + 1, tzinfo=oslo)
+    values = [0.5, 0.1, 0.2, 0.2] + [0.5] * (count - 4)
+    prices = sw.Prices.from_values(midnight, values, currency="EUR")
+    options: dict[str, Any] = {"now": midnight, "power_max_kw": 2, "power_min_kw": 1}
+    night = sw.plan_switching(prices, targets=[(next_day, 4)], on_min=timedelta(hours=3), **options)
+    only = night.sessions[0]
+    assert only.start == datetime(2026, month, day, 1, tzinfo=oslo).astimezone(UTC)
+    assert only.end == datetime(2026, month, day, end_hour, tzinfo=oslo).astimezone(UTC)
+    assert night.cost == pytest.approx(2 * 0.1 + 1 * 0.2 + 1 * 0.2)
+    full = sw.plan_switching(prices, targets=[(next_day, 60)], **options)
+    assert full.energy_kwh == pytest.approx(2 * count)
+    assert full.shortfall_kwh == pytest.approx(60 - 2 * count)
+
+
+@pytest.mark.parametrize(
+    ("energy_kwh", "after_deadline", "powers_kw", "minutes", "cost"),
+    [
+        (15, "continue", [10, 5], 120, 10 * 0.1 + 5 * 0.2),
+        (13, "continue", [10, 4], 105, 10 * 0.1 + 3 * 0.2),
+        (15, "stop", [10], 60, 10 * 0.1),
+    ],
+    ids=["whole hours", "a top-off", "stop"],
+)
+def test_after_a_missed_deadline(
+    energy_kwh: float,
+    after_deadline: Any,
+    powers_kw: list[float],
+    minutes: int,
+    cost: float,
+) -> None:
+    """An hour holds 10 kWh. The rest comes at once, though a later hour is cheaper."""
+    late = sw.plan_switching(
+        hours(0.1, 0.2, 0.05),
+        now=SIX,
+        power_max_kw=10,
+        power_min_kw=4,
+        targets=[(SIX + HOUR, energy_kwh)],
+        after_deadline=after_deadline,
+    )
+    assert late.shortfall_kwh == pytest.approx(energy_kwh - 10)
+    assert [i.power_kw for i in late.intervals] == powers_kw
+    assert late.intervals[-1].end == SIX + timedelta(minutes=minutes)
+    assert late.intervals[-1].is_top_off == (energy_kwh == 13)
+    assert late.cost == pytest.approx(cost)
+
+
+def test_a_search_that_is_stopped_says_so() -> None:
+    """Many hours of nearly one price: one node is too few, and the gap says what may be lost."""
+    values = [round(0.2 + 0.15 * (6 * hour % 11) / 11, 4) for hour in range(30)]
+
+    def stopped(nodes_max: int) -> sw.SwitchingPlan:
+        return sw.plan_switching(
+            hours(*values),
+            now=SIX,
+            power_max_kw=11,
+            power_min_kw=6.1,
+            targets=[(SIX + 15 * HOUR, 33.9), (None, 71.1)],
+            start_cost=0.3,
+            sessions_max=6,
+            off_min=2 * HOUR,
+            nodes_max=nodes_max,
+        )
+
+    early, whole = stopped(1), stopped(100_000)
+    assert not early.certificate.is_complete
+    assert not early.certificate.is_proved
+    assert early.certificate.gap > 0
+    assert early.shortfall_kwh == 0
+    assert whole.certificate.is_proved
+    assert early.certificate.bound <= whole.cost + 1e-6
+    assert whole.cost <= early.cost + 1e-6
+    nothing = stopped(0)
+    assert not nothing.certificate.is_complete
+    assert [target.shortfall_kwh for target in nothing.targets] == [33.9, 71.1]
+
+
+def test_limits_that_overlap_are_refused() -> None:
+    limits = [(SIX, SIX + 2 * HOUR, 5), (SIX + HOUR, SIX + 3 * HOUR, 6)]
+    with pytest.raises(sw.InputError, match="before the slot ahead of it ends"):
+        plan(hours(0.1, 0.2, 0.3), 5, power_limits=limits)
+    apart = [(SIX, SIX + HOUR, 5), (SIX + HOUR, SIX + 3 * HOUR, 6)]
+    assert plan(hours(0.1, 0.2, 0.3), 5, power_limits=apart).cost == pytest.approx(0.5)
 
 
 def test_it_shows_itself() -> None:
