@@ -27,8 +27,15 @@ fn switching(criterion: &mut Criterion) {
     timed.now = noon() + TimeDelta::minutes(7);
     timed.on_min = TimeDelta::hours(1);
     timed.off_min = TimeDelta::minutes(30);
-    let cases =
-        [("day-96", request(30.0)), ("day-96-much", request(120.0)), ("day-96-least-times", timed)];
+    let mut half = request(130.0);
+    half.now = noon() + TimeDelta::minutes(7);
+    half.on_min = TimeDelta::hours(1);
+    let cases = [
+        ("day-96", request(30.0)),
+        ("day-96-much", request(120.0)),
+        ("day-96-least-times", timed),
+        ("day-96-half", half),
+    ];
     for (name, request) in cases {
         let problem = SwitchingProblem::new(request, &curve).expect("the request makes sense");
         assert!(problem.uneven().is_none(), "{name} is for the exact search");

@@ -29,7 +29,7 @@
 use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::meeting::{Match, Meeting};
 use crate::plan::switching::relaxed::Relaxed;
-use crate::plan::switching::table::{Cell, Grid, Move, Table};
+use crate::plan::switching::table::{Cell, Grid, Move, Spare, Table};
 use crate::plan::switching::timeline::{Rules, Timeline};
 
 /// Energies that keep the rules, and what is known about better ones.
@@ -103,6 +103,7 @@ struct Search<'t> {
     right: Grid,
     before: Vec<Table>,
     after: Vec<Table>,
+    spare: Spare,
     /// No plan above this cost is looked for.
     limit: f64,
 }
@@ -118,6 +119,7 @@ impl<'t> Search<'t> {
         Some(Self {
             before: Vec::new(),
             after: Vec::new(),
+            spare: Spare::default(),
             limit: f64::INFINITY,
             timeline,
             graph,
@@ -174,14 +176,15 @@ impl<'t> Search<'t> {
 
     fn fill_before(&mut self) {
         let steps = self.timeline.len();
-        self.before[Graph::BEGIN] = self.left.table(0);
+        self.before[Graph::BEGIN] = self.left.table(0, &mut self.spare);
         self.before[Graph::BEGIN].begin();
         let mut done = 0;
         for edge in &self.graph.edges {
             // Edges come by their first node, so a node is complete when left.
             while done <= edge.from {
                 let most = self.most_before(done);
-                self.before[done].forget(&self.left, self.relaxed.price, most);
+                let price = self.relaxed.price;
+                self.before[done].forget(&self.left, price, most, &mut self.spare);
                 done += 1;
             }
             // Nothing meets at the end, and nothing comes of an empty table.
@@ -192,7 +195,7 @@ impl<'t> Search<'t> {
             let start_cost = self.start_cost(edge.starts);
             let (earlier, later) = self.before.split_at_mut(edge.to);
             if later[0].is_empty() {
-                later[0] = self.left.table(boundary);
+                later[0] = self.left.table(boundary, &mut self.spare);
             }
             for by in &self.left.moves[edge.run] {
                 later[0].lower(&earlier[edge.from], by, start_cost);
@@ -203,14 +206,15 @@ impl<'t> Search<'t> {
     fn fill_after(&mut self) {
         let steps = self.timeline.len();
         let end = self.graph.end();
-        self.after[end] = self.right.table(0);
+        self.after[end] = self.right.table(0, &mut self.spare);
         self.after[end].begin();
         let mut done = end + 1;
         for edge in self.graph.edges.iter().rev() {
             while done > edge.to.min(end) && done > edge.from + 1 {
                 done -= 1;
                 let most = self.most_after(done);
-                self.after[done].forget(&self.right, self.relaxed.price, most);
+                let price = self.relaxed.price;
+                self.after[done].forget(&self.right, price, most, &mut self.spare);
             }
             if edge.from == Graph::BEGIN
                 || self.after[edge.to].is_empty()
@@ -223,7 +227,7 @@ impl<'t> Search<'t> {
             let to = &later[0];
             let from = &mut earlier[edge.from];
             if from.is_empty() {
-                *from = self.right.table(steps - self.graph.boundary(edge.from));
+                *from = self.right.table(steps - self.graph.boundary(edge.from), &mut self.spare);
             }
             for by in &self.right.moves[edge.run] {
                 from.lower(to, by, start_cost);

@@ -4,6 +4,9 @@
 //! power, are `a` full and `b` least slots. A slot of another length, at the
 //! beginning or at the end, is off, full or least: three planes of such a
 //! table.
+use std::mem;
+use std::ops::Range;
+
 use crate::plan::switching::graph::Graph;
 use crate::plan::switching::timeline::Timeline;
 
@@ -134,10 +137,24 @@ impl Grid {
     }
 
     /// A table of what so many steps can add up to, with nothing reached yet.
-    pub(crate) fn table(&self, steps: usize) -> Table {
+    pub(crate) fn table(&self, steps: usize, spare: &mut Spare) -> Table {
         let (rows, columns) = (self.full_max.min(steps) + 1, self.least_max.min(steps) + 1);
-        let cells = vec![f64::INFINITY; self.planes * rows * columns];
-        Table { first: 0, rows, columns, cells }
+        Table { first: 0, rows, columns, cells: spare.cells(self.planes * rows * columns) }
+    }
+}
+
+/// Memory of tables that are complete. Only few tables are open at a time,
+/// and fresh memory for each would cost more than filling it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Spare(Vec<Vec<f64>>);
+
+impl Spare {
+    /// So many cells, all infinite.
+    fn cells(&mut self, count: usize) -> Vec<f64> {
+        let mut cells = self.0.pop().unwrap_or_default();
+        cells.clear();
+        cells.resize(count, f64::INFINITY);
+        cells
     }
 }
 
@@ -153,12 +170,12 @@ pub(crate) struct Table {
 
 impl Table {
     /// Forgets what costs too much for the energy it buys, at a price on
-    /// energy, and all rows in which nothing is left.
-    pub(crate) fn forget(&mut self, grid: &Grid, price: f64, most: f64) {
+    /// energy, and all rows and last columns in which nothing is left.
+    pub(crate) fn forget(&mut self, grid: &Grid, price: f64, most: f64, spare: &mut Spare) {
         if self.is_empty() {
             return;
         }
-        let (mut first, mut end) = (self.rows, 0);
+        let (mut first, mut end, mut columns) = (self.rows, 0, 0);
         for (index, cells) in self.cells.chunks_mut(self.columns).enumerate() {
             let (plane, row) = (index / self.rows, index % self.rows);
             let least = Cell { plane, full: self.first + row, least: 0 };
@@ -168,16 +185,28 @@ impl Table {
                     *cell = f64::INFINITY;
                 }
             }
-            if cells.iter().any(|cell| cell.is_finite()) {
+            if let Some(last) = cells.iter().rposition(|cell| cell.is_finite()) {
                 (first, end) = (first.min(row), end.max(row + 1));
+                columns = columns.max(last + 1);
             }
         }
-        let kept = first.min(end)..end;
-        let planes = self.cells.chunks(self.rows * self.columns);
-        let rows = planes.map(|plane| &plane[kept.start * self.columns..kept.end * self.columns]);
-        self.cells = rows.collect::<Vec<&[f64]>>().concat();
-        self.first += kept.start;
-        self.rows = kept.len();
+        self.keep(first.min(end)..end, columns, spare);
+    }
+
+    /// Keeps some rows and the first columns, in memory of their size.
+    fn keep(&mut self, rows: Range<usize>, columns: usize, spare: &mut Spare) {
+        let whole = mem::take(&mut self.cells);
+        let planes = whole.chunks(self.rows * self.columns);
+        self.cells.reserve_exact(planes.len() * rows.len() * columns);
+        for plane in planes {
+            for row in rows.clone() {
+                let at = row * self.columns;
+                self.cells.extend_from_slice(&plane[at..at + columns]);
+            }
+        }
+        self.first += rows.start;
+        (self.rows, self.columns) = (rows.len(), columns);
+        spare.0.push(whole);
     }
 
     fn index(&self, cell: Cell) -> Option<usize> {
