@@ -120,6 +120,21 @@ def test_several_deadlines_and_a_start_cost(start_cost: float, sessions: int, co
     assert both.certificate.is_proved
 
 
+def test_of_several_deadlines_the_earliest_misses_least() -> None:
+    """One start: at once for the 5 kWh that are wanted first, so through all four hours."""
+    both = sw.plan_switching(
+        hours(0.3, 0.9, 0.9, 0.1),
+        now=SIX,
+        power_max_kw=10,
+        power_min_kw=4,
+        targets=[(SIX + HOUR, 12), (None, 30)],
+        sessions_max=1,
+    )
+    assert [target.shortfall_kwh for target in both.targets] == [2, 0]
+    # 10 at 0.3 and 10 at 0.1, and 10 in the two hours at 0.9 between.
+    assert both.cost == pytest.approx(3 + 9 + 1)
+
+
 @pytest.mark.parametrize(
     ("month", "day", "count", "end_hour"),
     [(3, 29, 23, 5), (10, 25, 25, 3)],

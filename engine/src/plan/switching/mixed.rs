@@ -13,6 +13,9 @@ use crate::plan::switching::timeline::{Rules, Timeline};
 /// Values of whole numbers are whole to this.
 const WHOLE: f64 = 0.5;
 
+/// The solver keeps bounds to this, so what it found must stay possible.
+const SLACK: f64 = 1e-6;
+
 /// Energies from the solver, and its word on better ones.
 pub(crate) struct Mixed {
     pub(crate) found: Found,
@@ -243,8 +246,7 @@ impl<'t> Model<'t> {
             self.programme.linear.columns[missing].cost = 1.0;
             let solution = self.programme.minimise(limits).ok()?;
             is_complete &= solution.status == MipStatus::Optimal;
-            // The solver keeps bounds to 1e-6, so what it found must stay possible.
-            self.programme.linear.columns[missing].upper = solution.cost.max(0.0) + 1e-6;
+            self.programme.linear.columns[missing].upper = solution.cost.max(0.0) + SLACK;
         }
         for (column, cost) in self.programme.linear.columns.iter_mut().zip(costs) {
             column.cost = cost;
@@ -260,6 +262,11 @@ impl<'t> Model<'t> {
         for &column in &self.programme.integers {
             let value = if is_set(column) { 1.0 } else { 0.0 };
             (linear.columns[column].lower, linear.columns[column].upper) = (value, value);
+        }
+        // Missing a little more would save a little, and be told as missing.
+        for &missing in &self.missing {
+            let upper = &mut linear.columns[missing].upper;
+            *upper = (*upper - SLACK).max(0.0);
         }
         let values =
             linear.minimise().map_or_else(|_| solution.values.clone(), |exact| exact.values);
