@@ -223,7 +223,8 @@ STATISTICS_GOALS: Final = (
 
 ONE_CORE_COMPACT: Final = "batch/one-core-compact/1000000"
 ONE_CORE_DENSE: Final = "batch/one-core-dense/1000000"
-ONE_STORAGE: Final = "storage/day-96"
+ONE_STORAGE: Final = "storage/day-96-on-a-grid"
+"""Prices and memory are kept from plan to plan, as HiGHS keeps its model."""
 
 
 def _storage_ratio(evidence: Evidence) -> Measured | None:

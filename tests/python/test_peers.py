@@ -183,6 +183,7 @@ def a_run() -> Run:
         figure("batch/numpy-vehicle-rows", 9e-6),
         figure("batch/numpy-slot-rows", 5e-6),
         figure("batch/highspy-lean", 600e-6),
+        figure("storage/highspy-defaults", 700e-6),
     ]
     facts = {
         "batch-ours-2/input_bytes": 100.0,
@@ -216,6 +217,13 @@ def test_the_page_says_which_goals_are_reached(tmp_path: Path) -> None:
         median = {"point_estimate": point, "confidence_interval": interval}
         (new / "benchmark.json").write_text(json.dumps(about))
         (new / "estimates.json").write_text(json.dumps({"median": median}))
+
+    new = tmp_path / "storage" / "day-96-on-a-grid" / "new"
+    new.mkdir(parents=True)
+    (new / "benchmark.json").write_text(json.dumps({"full_id": "storage/day-96-on-a-grid"}))
+    interval = {"lower_bound": 4.9e3, "upper_bound": 5.1e3}
+    median = {"point_estimate": 5e3, "confidence_interval": interval}
+    (new / "estimates.json").write_text(json.dumps({"median": median}))
 
     evidence = report.Evidence(a_run(), report.read_criterion(tmp_path))
     page = report.page(evidence, "2026-01-31")

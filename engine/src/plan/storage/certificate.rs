@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::certificate::GAP_MAX;
 use crate::plan::storage::plan::StorageSlot;
-use crate::units::{Energy, Money, Price};
+use crate::units::{Energy, MICROS_PER_HOUR, Money, Price};
 
 /// What a search over slots that had to be decided found.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -174,6 +174,9 @@ fn check_slot(
 ) -> Result<(), StorageFlaw> {
     let (charged, discharged) = (slot.charged, slot.discharged);
     let fits = |energy: Energy, power: crate::units::Power| {
+        if energy == Energy::ZERO {
+            return true; // As most slots are.
+        }
         let most = power.over(slot.end - slot.start).as_kwh();
         (0.0..=most + rounding(most)).contains(&energy.as_kwh())
     };
@@ -207,6 +210,12 @@ fn check_slot(
     Ok(())
 }
 
+/// Length of a slot in hours.
+fn hours(slot: &StorageSlot) -> f64 {
+    let micros = (slot.end - slot.start).num_microseconds().unwrap_or(i64::MAX);
+    micros as f64 / MICROS_PER_HOUR
+}
+
 /// Energies may differ from their parts by rounding.
 fn rounding(kwh: f64) -> f64 {
     GAP_MAX * kwh.max(1.0)
@@ -236,18 +245,19 @@ fn bound(slots: &[StorageSlot], evidence: &Evidence) -> Money {
         let fall = value - next;
         let level = if fall > 0.0 { slot.stored_min } else { slot.stored_max };
         bound += fall * level.as_kwh() + value * slot.driven.as_kwh();
-        let length = slot.end - slot.start;
         let by_charging = slot.import_price.map_or(0.0, |price| {
             let margin = price.as_per_kwh() / evidence.efficiency - value;
-            margin * slot.charge_max.over(length).as_kwh() * evidence.efficiency
+            margin * slot.charge_max.as_kw() * evidence.efficiency
         });
         let by_discharging = slot.export_price.map_or(0.0, |price| {
             let brings = price.as_per_kwh() * evidence.efficiency_discharge
                 - evidence.wear_price.as_per_kwh();
-            (value - brings) * slot.discharge_max.over(length).as_kwh()
-                / evidence.efficiency_discharge
+            (value - brings) * slot.discharge_max.as_kw() / evidence.efficiency_discharge
         });
-        bound += by_charging.min(by_discharging).min(0.0);
+        let per_hour = by_charging.min(by_discharging);
+        if per_hour < 0.0 {
+            bound += per_hour * hours(slot);
+        }
         next = value;
     }
     amount(bound - next * evidence.stored_start.as_kwh())

@@ -262,12 +262,14 @@ impl StoragePlan {
 pub(crate) fn intervals(slots: &[StorageSlot]) -> Vec<Interval> {
     let mut intervals: Vec<Interval> = Vec::new();
     for slot in slots {
-        let (start, end, power) = (slot.start, slot.busy_until(), slot.power());
+        let (start, power) = (slot.start, slot.power());
+        if power == Power::ZERO {
+            continue;
+        }
+        let end = slot.busy_until();
         match intervals.last_mut() {
             Some(last) if last.end == start && last.power == power => last.end = end,
-            _ if end > start && power != Power::ZERO => {
-                intervals.push(Interval { start, end, power });
-            }
+            _ if end > start => intervals.push(Interval { start, end, power }),
             _ => {}
         }
     }

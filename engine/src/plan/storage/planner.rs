@@ -120,14 +120,19 @@ fn slots(layout: &Layout, scratch: &Scratch) -> Vec<StorageSlot> {
     let price = |per_kwh: f64| Price::from_per_kwh(per_kwh).ok();
     let mut level = kernel.stored_kwh;
     let mut slots = Vec::with_capacity(kernel.slots.len());
+    // Slots follow each other, so that each instant is made once.
+    let mut end =
+        layout.pieces.first().map_or(DateTime::UNIX_EPOCH, |first| instant_at(first.start));
     for (index, (slot, piece)) in kernel.slots.iter().zip(&layout.pieces).enumerate() {
         let change = scratch.change[index];
         let net = kernel.at_plug(change);
         // Sums drift by less than a billionth of a watt-hour; levels do not leave their bounds.
         level = (level + change - slot.driving_kwh).clamp(slot.least_kwh, slot.most_kwh);
+        let start = end;
+        end = instant_at(piece.end);
         slots.push(StorageSlot {
-            start: instant_at(piece.start),
-            end: instant_at(piece.end),
+            start,
+            end,
             import_price: price(layout.import[index]),
             export_price: price(layout.export[index]),
             charge_max: piece.charge_max,
