@@ -295,6 +295,11 @@ fn demand_charge(charge: &DemandCharge) -> Checked {
     let minutes = f64::from(charge.window_minutes);
     let rule = "it is from 1 minute to a day";
     number("demand_charge.window".into(), minutes, "minutes", (1.0, 1440.0), rule)?;
+    if 1440 % charge.window_minutes != 0 {
+        let (field, unit) = ("demand_charge.window".into(), "minutes");
+        let rule = "a whole number of windows is a day";
+        return Err(SiteError::Number { field, value: minutes, unit, rule });
+    }
     Horizon::new(charge.periods.iter().map(|period| (period.start, period.end)))
         .map(|_| ())
         .map_err(|source| SiteError::Periods { field: "demand_charge.periods".into(), source })

@@ -1,16 +1,24 @@
 //! Columns and rows of what stores energy.
-use crate::plan::site::model::{Flow, Miss, Model, Pair, Semi, StorageColumns};
+use crate::plan::site::lexicographic::DUST;
+use crate::plan::site::model::{Flow, Guard, Miss, Model, Pair, Semi, StorageColumns};
 use crate::plan::site::storage::Storage;
 
 impl Model {
     /// Columns, goals and levels of a vehicle or battery.
     pub(crate) fn add_storage(&mut self, index: usize) {
         let Some(storage) = self.storages[index].clone() else { return };
-        let columns = self.add_flows(index, &storage);
+        let mut columns = self.add_flows(index, &storage);
         if storage.needs_levels() {
-            self.add_levels(index, &storage, &columns);
+            columns.level = self.add_levels(index, &storage, &columns);
         } else {
             self.add_sums(index, &storage, &columns);
+        }
+        if storage.discharge_from > storage.floor + DUST {
+            let least = storage.discharge_from;
+            let guard = |(discharge, &level): (&Option<usize>, &usize)| {
+                discharge.map(|discharge| Guard { discharge, level, least })
+            };
+            self.guards.extend(columns.discharge.iter().zip(&columns.level).filter_map(guard));
         }
         self.columns[index] = columns;
     }
@@ -88,7 +96,12 @@ impl Model {
     }
 
     /// Levels slot by slot, with their bounds, taper, reserve and goals.
-    fn add_levels(&mut self, device: usize, storage: &Storage, columns: &StorageColumns) {
+    fn add_levels(
+        &mut self,
+        device: usize,
+        storage: &Storage,
+        columns: &StorageColumns,
+    ) -> Vec<usize> {
         let hours: Vec<f64> = storage.stay.clone().map(|slot| self.grid.hours[slot]).collect();
         let full_power = storage.levels_at_full_power(&self.grid);
         let mut levels: Vec<usize> = Vec::with_capacity(hours.len());
@@ -127,5 +140,6 @@ impl Model {
             let terms = vec![(levels[slots - 1], 1.0), (miss, storage.efficiency_in)];
             self.add_row(goal.reachable, f64::INFINITY, terms);
         }
+        levels
     }
 }

@@ -2,6 +2,7 @@
 use crate::plan::site::device::Device;
 use crate::plan::site::problem::SiteRequest;
 use crate::plan::site::series::Series;
+use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
 use crate::time::instant::micros_of;
 use crate::units::MICROS_PER_HOUR;
@@ -128,7 +129,7 @@ fn carbon_at(request: &SiteRequest, start: i64) -> f64 {
 fn cuts(request: &SiteRequest) -> Vec<i64> {
     let mut cuts = Vec::new();
     for device in &request.devices {
-        device_cuts(request, device, &mut cuts);
+        device_cuts(device, &mut cuts);
     }
     let groups = request.groups.iter().flat_map(|group| [&group.limit, &group.phase_limit]);
     for limit in [&request.import_limit, &request.export_limit].into_iter().chain(groups).flatten()
@@ -154,15 +155,38 @@ fn cuts(request: &SiteRequest) -> Vec<i64> {
             cuts.extend(inside.take(WINDOWS_MAX));
         }
     }
+    run_cuts(request, &mut cuts);
     cuts.sort_unstable();
     cuts.dedup();
     cuts
 }
 
+/// Starts of runs that end where something changes. Between such starts and
+/// those where something changes the cost of a run is a straight line.
+fn run_cuts(request: &SiteRequest, cuts: &mut Vec<i64>) {
+    let curves = [Some(&request.import_prices), request.export_prices.as_ref()];
+    let horizons = curves.into_iter().flatten().map(PriceCurve::horizon);
+    let mut borders: Vec<i64> = horizons
+        .flat_map(|horizon| horizon.starts().iter().chain(horizon.ends()))
+        .copied()
+        .collect();
+    borders.extend_from_slice(cuts);
+    borders.sort_unstable();
+    borders.dedup();
+    for device in &request.devices {
+        let Device::Shiftable(load) = device else { continue };
+        let duration = load.duration().num_microseconds().unwrap_or(i64::MAX);
+        let from = load.earliest.map_or(i64::MIN, micros_of).max(micros_of(request.now));
+        let to = load.latest.map_or(i64::MAX, micros_of);
+        let ends = borders.iter().filter(|&&end| end <= to);
+        cuts.extend(ends.map(|end| end.saturating_sub(duration)).filter(|&start| start > from));
+    }
+}
+
 /// Most windows of a demand charge inside one price slot.
 const WINDOWS_MAX: usize = 30_000;
 
-fn device_cuts(request: &SiteRequest, device: &Device, cuts: &mut Vec<i64>) {
+fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
     match device {
         Device::Vehicle(vehicle) => {
             let by = vehicle.targets.iter().map(|target| target.by);
@@ -174,11 +198,6 @@ fn device_cuts(request: &SiteRequest, device: &Device, cuts: &mut Vec<i64>) {
         Device::Load(load) => load.forecast.cuts(cuts),
         Device::Shiftable(load) => {
             cuts.extend([load.earliest, load.latest].into_iter().flatten().map(micros_of));
-            let duration = load.duration().num_microseconds().unwrap_or(i64::MAX);
-            let end = request.import_prices.horizon().ends().last().copied();
-            if let Some(latest) = load.latest.map(micros_of).or(end) {
-                cuts.push(latest.saturating_sub(duration));
-            }
         }
         Device::Battery(_) => {}
     }

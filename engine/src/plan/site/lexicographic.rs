@@ -1,7 +1,8 @@
 //! One objective after the other: what decides later never undoes what
 //! decided before.
-use crate::lp::{LinearProgram, LpError, Row, Solution};
+use crate::lp::{Limits, LinearProgram, LpError, Row, Solution};
 use crate::plan::site::model::Model;
+use crate::plan::site::plan::Status;
 
 /// Weights of columns: something to be made small.
 pub(crate) type Objective = Vec<(usize, f64)>;
@@ -46,6 +47,31 @@ pub(crate) struct Solved {
     /// its costs.
     pub(crate) program: LinearProgram,
     pub(crate) solution: Solution,
+    /// How it ended. Where a limit struck, the values are those of the last
+    /// objective that was solved, and there are no duals.
+    pub(crate) status: Status,
+}
+
+impl Solved {
+    /// The money in front of an objective that a limit ended.
+    fn stopped(
+        mut program: LinearProgram,
+        money: &[f64],
+        values: Vec<f64>,
+        error: LpError,
+    ) -> Self {
+        set_money(&mut program, money);
+        let duals = vec![0.0; program.rows.len()];
+        let reduced_costs = vec![0.0; program.columns.len()];
+        let cost = money.iter().zip(&values).map(|(cost, value)| cost * value).sum();
+        let solution = Solution { cost, values, duals, reduced_costs };
+        Self { program, solution, status: status_of(error) }
+    }
+}
+
+/// How a search ended that gave no answer.
+pub(crate) fn status_of(error: LpError) -> Status {
+    if error == LpError::TimeLimit { Status::TimeReached } else { Status::LimitReached }
 }
 
 /// Least money among the least of everything before it.
@@ -56,33 +82,54 @@ pub(crate) struct Solved {
 pub(crate) fn least_money(
     program: &LinearProgram,
     before: &[Objective],
+    limits: &Limits,
 ) -> Result<Solved, LpError> {
-    let priced = with_penalties(program, before);
-    let solution = priced.minimise()?;
+    let solution = with_penalties(program, before).minimise_within(limits)?;
+    Ok(after_penalties(program, before, solution, limits))
+}
+
+/// What is left to do when the programme with penalties is solved.
+pub(crate) fn after_penalties(
+    program: &LinearProgram,
+    before: &[Objective],
+    solution: Solution,
+    limits: &Limits,
+) -> Solved {
     let mut program = program.clone();
+    let status = Status::Optimal;
     if before.iter().all(|objective| value_of(objective, &solution.values) <= DUST) {
         for objective in before {
-            forbid(&mut program, objective);
+            forbid(&mut program, objective, &solution.values);
         }
-        return Ok(Solved { program, solution });
+        return Solved { program, solution, status };
     }
     let money: Vec<f64> = program.columns.iter().map(|column| column.cost).collect();
     let mut values = solution.values;
     for objective in before {
         if value_of(objective, &values) <= DUST {
-            forbid(&mut program, objective);
+            forbid(&mut program, objective, &values);
             continue;
         }
         set_costs(&mut program, objective);
-        let solution = program.minimise()?;
-        keep_optimal(&mut program, &solution);
-        values = solution.values;
+        match program.minimise_within(limits) {
+            Ok(solution) => {
+                keep_optimal(&mut program, &solution);
+                values = solution.values;
+            }
+            Err(error) => return Solved::stopped(program, &money, values, error),
+        }
     }
-    for (column, cost) in program.columns.iter_mut().zip(money) {
+    set_money(&mut program, &money);
+    match program.minimise_within(limits) {
+        Ok(solution) => Solved { program, solution, status },
+        Err(error) => Solved::stopped(program, &money, values, error),
+    }
+}
+
+fn set_money(program: &mut LinearProgram, money: &[f64]) {
+    for (column, &cost) in program.columns.iter_mut().zip(money) {
         column.cost = cost;
     }
-    let solution = program.minimise()?;
-    Ok(Solved { program, solution })
 }
 
 /// The programme with a price on everything that comes before money, above
@@ -99,10 +146,13 @@ pub(crate) fn with_penalties(program: &LinearProgram, before: &[Objective]) -> L
     priced
 }
 
-/// No column of the objective may be more than nothing.
-pub(crate) fn forbid(program: &mut LinearProgram, objective: &Objective) {
+/// No column of the objective may be more than nothing, or than the dust that
+/// it is: a load a milliwatt above its limit stays possible.
+pub(crate) fn forbid(program: &mut LinearProgram, objective: &Objective, values: &[f64]) {
     for &(column, _) in objective {
-        program.columns[column].upper = program.columns[column].lower;
+        let bounds = &mut program.columns[column];
+        let dust = if values[column] > NOISE { values[column] } else { bounds.lower };
+        bounds.upper = dust.clamp(bounds.lower, bounds.upper);
     }
 }
 

@@ -43,6 +43,7 @@
 //! | `storage` | vehicles and batteries as one thing; what they can reach alone |
 //! | `model`, `columns`, `limits`, `charges` | columns and rows |
 //! | `lexicographic`, `stages` | one objective after the other; whole numbers |
+//! | `fallback` | what happens where a limit ended the search |
 //! | `preferences`, `settle` | what decides between equals; nothing burns |
 //! | `books`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
 //! | `planner`, `plan` | the plan |
@@ -61,6 +62,7 @@ mod books;
 mod charges;
 mod check;
 mod columns;
+mod fallback;
 mod grid;
 mod lexicographic;
 mod limits;

@@ -42,6 +42,15 @@ pub(crate) struct Semi {
     pub(crate) device: usize,
 }
 
+/// A discharge that needs a level: one is zero, or the other high enough.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guard {
+    pub(crate) discharge: usize,
+    /// Level after the slot.
+    pub(crate) level: usize,
+    pub(crate) least: f64,
+}
+
 /// What a row of a limit belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitKind {
@@ -86,6 +95,8 @@ pub(crate) struct Miss {
 pub(crate) struct StorageColumns {
     pub(crate) charge: Vec<usize>,
     pub(crate) discharge: Vec<Option<usize>>,
+    /// Level after each slot; empty where sums are enough.
+    pub(crate) level: Vec<usize>,
 }
 
 /// A start of a load that runs once.
@@ -106,6 +117,9 @@ pub(crate) struct Meter {
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) grid: Grid,
+    /// Whether what a deadline missed is wanted until departure, or nobody
+    /// stays longer.
+    pub(crate) is_final: bool,
     /// What stores energy, by device.
     pub(crate) storages: Vec<Option<Storage>>,
     pub(crate) columns: Vec<StorageColumns>,
@@ -117,9 +131,13 @@ pub(crate) struct Model {
     /// Energy of each device and slot that no choice changes.
     pub(crate) fixed: Vec<Vec<f64>>,
     pub(crate) meters: Vec<Option<Meter>>,
+    /// Least that a kWh imported in each slot can cost in all: with its
+    /// emissions, in the cheapest block.
+    pub(crate) import_least: Vec<f64>,
     pub(crate) limits: Vec<LimitRows>,
     pub(crate) pairs: Vec<Pair>,
     pub(crate) semis: Vec<Semi>,
+    pub(crate) guards: Vec<Guard>,
     pub(crate) starts: Vec<Start>,
     pub(crate) misses: Vec<Miss>,
     /// Columns of energy above hard limits.
@@ -141,8 +159,10 @@ impl Model {
             Device::Battery(battery) => Some(Storage::of_battery(battery, &grid)),
             _ => None,
         };
-        let storages = request.devices.iter().map(storage).collect();
+        let storages: Vec<Option<Storage>> = request.devices.iter().map(storage).collect();
+        let is_final = goes_on || !storages.iter().flatten().any(|storage| storage.may_go_on);
         let mut model = Self {
+            is_final,
             storages,
             columns: vec![StorageColumns::default(); count],
             program: LinearProgram::default(),
@@ -150,9 +170,11 @@ impl Model {
             flows: vec![Vec::new(); slots],
             fixed: vec![vec![0.0; slots]; count],
             meters: vec![None; slots],
+            import_least: Vec::new(),
             limits: Vec::new(),
             pairs: Vec::new(),
             semis: Vec::new(),
+            guards: Vec::new(),
             starts: Vec::new(),
             misses: Vec::new(),
             breaches: Vec::new(),
@@ -282,6 +304,10 @@ impl Model {
     }
 
     fn add_meters(&mut self, request: &SiteRequest) {
+        let block = request.tiers.as_ref().and_then(|tiers| tiers.blocks.first());
+        let surcharge = block.map_or(0.0, |block| block.surcharge.as_per_kwh());
+        self.import_least =
+            (0..self.grid.len()).map(|slot| self.import_price(request, slot) + surcharge).collect();
         for slot in 0..self.grid.len() {
             let fixed = self.fixed_in(slot, None);
             let (least, most) = self.choice(slot, None);

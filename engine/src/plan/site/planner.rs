@@ -1,6 +1,7 @@
 //! From a problem to a plan.
 use chrono::{DateTime, Utc};
 
+use crate::lp::Limits;
 use crate::plan::plan::Interval;
 use crate::plan::site::baseline;
 use crate::plan::site::books::{Account, Books, energy, money, name_of, power};
@@ -58,23 +59,37 @@ use crate::units::{Energy, Percent, Power, Price};
 /// ```
 #[must_use]
 pub fn plan_site(problem: &SiteProblem) -> SitePlan {
+    let effort = &problem.request().effort;
+    let (nodes, seconds) = (effort.nodes_max, effort.seconds_max);
+    plan_within(problem, &Limits { nodes, seconds, ..Limits::default() })
+}
+
+/// Plans a site with so many nodes, iterations and seconds for each search.
+pub(crate) fn plan_within(problem: &SiteProblem, limits: &Limits) -> SitePlan {
     let request = problem.request();
     let model = Model::new(request, false);
-    let answer = stages::solve(request, &model);
-    if is_all_met(&model, &answer) {
+    if (model.is_final || is_reachable(&model))
+        && let Some(answer) = stages::solve(request, &model, limits)
+        && (model.is_final || is_all_met(&model, &answer))
+    {
         return finish(request, &model, &answer);
     }
     // What a deadline missed is wanted on until departure.
     let model = Model::new(request, true);
-    let answer = stages::solve(request, &model);
+    let answer = stages::solve(request, &model, limits);
+    let answer = answer.unwrap_or_else(|| stages::unsolved(&model, Status::LimitReached));
     finish(request, &model, &answer)
 }
 
+/// Whether each device could meet its wishes alone.
+fn is_reachable(model: &Model) -> bool {
+    let mut goals = model.storages.iter().flatten().flat_map(|storage| &storage.goals);
+    goals.all(|goal| goal.wanted - goal.reachable <= DUST)
+}
+
 fn is_all_met(model: &Model, answer: &Answer) -> bool {
-    let own = model.storages.iter().flatten().flat_map(|storage| &storage.goals);
     let is_met = |miss: &Miss| answer.values[miss.column] * miss.energy <= DUST;
-    own.into_iter().all(|goal| goal.wanted - goal.reachable <= DUST)
-        && model.misses.iter().all(is_met)
+    model.misses.iter().all(is_met)
 }
 
 fn finish(request: &SiteRequest, model: &Model, answer: &Answer) -> SitePlan {
@@ -309,8 +324,12 @@ fn binding_limits(
         }
         let binds = |slot: usize| {
             let most = limit.limit_kw[slot].unwrap_or(f64::INFINITY);
-            let could = storage.charge_max[slot - storage.stay.start];
-            accounts[device].drawn[slot] < could - DUST && load[slot] >= most - 1e-6 * most.max(1.0)
+            let index = slot - storage.stay.start;
+            let drawn = accounts[device].drawn[slot];
+            // What has a least power is held back by less room than that.
+            let step = if drawn <= DUST { storage.charge_min[index] } else { 0.0 };
+            let next = load[slot] + limit.shares[device] * step / model.grid.hours[slot];
+            drawn < storage.charge_max[index] - DUST && next >= most - 1e-6 * most.max(1.0)
         };
         let held: Vec<usize> =
             (storage.stay.start..slots.min(storage.stay.end)).filter(|&slot| binds(slot)).collect();
@@ -396,4 +415,76 @@ fn shiftable_wishes(
         reached_at,
         causes,
     }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::problem::Target;
+    use crate::plan::site::device::Vehicle;
+    use crate::plan::site::problem::Limit;
+    use crate::plan::site::series::Series;
+    use crate::prices::curve::PriceCurve;
+    use crate::time::horizon::Horizon;
+    use crate::units::{kw, kwh};
+
+    /// Three vans of 11 kW behind 8 kW for four hours, the last one urgent.
+    /// Each wants `energy`, and of what goes wrong with 10 they miss nothing.
+    fn vans(energy: f64) -> SiteProblem {
+        let noon = "2026-01-05T12:00:00Z".parse().unwrap();
+        let hours = Horizon::steps(noon, chrono::TimeDelta::hours(1), 4).unwrap();
+        let prices = PriceCurve::from_parts(hours, vec![0.4, 0.1, 0.3, 0.2]).unwrap();
+        let mut request = SiteRequest::new(prices, noon);
+        for (name, priority) in [("a", 1.0), ("b", 1.0), ("c", 2.0)] {
+            let mut van = Vehicle::new(name, kw(11.0));
+            van.targets.push(Target { by: None, energy: kwh(energy) });
+            van.priority = priority;
+            request.devices.push(Device::Vehicle(van));
+        }
+        let power = Series::Constant(kw(8.0));
+        request.import_limit = Some(Limit { power, breach_price: None });
+        SiteProblem::new(request).unwrap()
+    }
+
+    fn after(problem: &SiteProblem, iterations: u32) -> SitePlan {
+        plan_within(problem, &Limits { iterations, ..Limits::default() })
+    }
+
+    #[test]
+    fn without_iterations_the_wishes_are_met_as_they_come() {
+        let plan = after(&vans(10.0), 0);
+        assert_eq!(plan.status, Status::LimitReached);
+        assert!(plan.is_reproducible && plan.breaches.is_empty());
+        // c first: 8 and 2; then a with 6 and 4, then b with 4 and 6: 8 + 8 + 8 + 6 kWh.
+        let powers = |device: usize| {
+            plan.devices[device].power.iter().map(|power| power.as_kw()).collect::<Vec<_>>()
+        };
+        assert_eq!(powers(2), [8.0, 2.0, 0.0, 0.0]);
+        assert_eq!(powers(0), [0.0, 6.0, 4.0, 0.0]);
+        assert_eq!(powers(1), [0.0, 0.0, 4.0, 6.0]);
+        let cost = 8.0 * (0.4 + 0.1 + 0.3) + 6.0 * 0.2;
+        assert!((plan.cost.as_amount() - cost).abs() < 1e-9);
+        assert!(plan.certificate.bound <= plan.cost && !plan.certificate.is_proved());
+    }
+
+    #[test]
+    fn every_limit_gives_a_plan_that_keeps_limits_and_bound() {
+        for energy in [10.0, 13.0] {
+            let problem = vans(energy);
+            let best = plan_site(&problem);
+            assert_eq!((best.status, best.certificate.is_proved()), (Status::Optimal, true));
+            let mut limited = 0;
+            for iterations in 0..60 {
+                let plan = after(&problem, iterations);
+                assert_eq!(plan, after(&problem, iterations));
+                assert!(plan.breaches.is_empty() && plan.shortfall >= best.shortfall);
+                assert!(plan.certificate.gap().as_amount() >= -1e-9);
+                limited += u32::from(plan.status == Status::LimitReached);
+                if plan.status == Status::Optimal {
+                    assert_eq!(plan, best);
+                }
+            }
+            assert!(0 < limited && limited < 60, "{limited} of 60 ended early");
+        }
+    }
 }

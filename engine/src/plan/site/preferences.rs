@@ -1,22 +1,30 @@
 //! What decides between plans of the same shortfall and of (almost) the same
 //! cost.
-use crate::lp::{Column, LinearProgram, Row};
+use crate::lp::{Column, Limits, LinearProgram, LpError, Row};
 use crate::plan::site::charges::add_up;
 use crate::plan::site::device::Device;
 use crate::plan::site::lexicographic::{
-    DUST, Objective, Solved, bound_row, keep_optimal, set_costs,
+    DUST, Objective, Solved, bound_row, keep_optimal, set_costs, status_of,
 };
 use crate::plan::site::model::Model;
+use crate::plan::site::plan::Status;
 use crate::plan::site::problem::{Preference, SiteRequest};
 
-/// The values that the preferences choose; those of `start` where there are
-/// none, or where the solver finds nothing.
-pub(crate) fn apply(request: &SiteRequest, model: &Model, start: Solved) -> Vec<f64> {
+/// The values that the preferences choose, and how that ended; those of
+/// `start` where there are none, or where a limit struck. What a limit left
+/// undecided is decided by nobody.
+pub(crate) fn apply(
+    request: &SiteRequest,
+    model: &Model,
+    start: Solved,
+    limits: &Limits,
+) -> (Vec<f64>, Status) {
     let count = model.program.columns.len();
+    let status = start.status;
     let mut values = start.solution.values.clone();
     values.truncate(count);
-    if request.preferences.is_empty() {
-        return values;
+    if request.preferences.is_empty() || status != Status::Optimal {
+        return (values, status);
     }
     let mut program = within_budget(request, start);
     keep_directions(model, &mut program, &values);
@@ -30,17 +38,24 @@ pub(crate) fn apply(request: &SiteRequest, model: &Model, start: Solved) -> Vec<
             continue;
         }
         set_costs(&mut program, &objective);
-        let Ok(solution) = program.minimise() else { return values };
+        let solution = match program.minimise_within(limits) {
+            Ok(solution) => solution,
+            Err(error @ (LpError::IterationLimit | LpError::TimeLimit)) => {
+                return (values, status_of(error));
+            }
+            // Within the tolerances nothing else is left to choose from.
+            Err(_) => return (values, status),
+        };
         keep_optimal(&mut program, &solution);
         values = solution.values;
         values.truncate(count);
     }
-    values
+    (values, status)
 }
 
 /// The plans that cost the least, or up to the budget more.
 fn within_budget(request: &SiteRequest, start: Solved) -> LinearProgram {
-    let Solved { mut program, solution } = start;
+    let Solved { mut program, solution, .. } = start;
     let budget = request.preference_budget.as_amount();
     if budget > 0.0 {
         let costs = program.columns.iter().enumerate();
@@ -67,6 +82,14 @@ fn keep_directions(model: &Model, program: &mut LinearProgram, values: &[f64]) {
             column.upper = column.lower.max(0.0);
         } else {
             column.lower = column.lower.max(semi.least).min(column.upper);
+        }
+    }
+    for guard in &model.guards {
+        if values[guard.discharge] <= DUST {
+            program.columns[guard.discharge].upper = 0.0;
+        } else {
+            let level = &mut program.columns[guard.level];
+            level.lower = level.lower.max(guard.least).min(values[guard.level]).min(level.upper);
         }
     }
     for start in &model.starts {

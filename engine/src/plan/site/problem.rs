@@ -46,8 +46,9 @@ pub struct DemandCharge {
     /// Peak that is paid for already; only what is above it costs.
     #[serde(rename = "peak_kw")]
     pub peak: Power,
-    /// Length of a window in minutes. Windows begin at whole multiples of it
-    /// since midnight in UTC.
+    /// Length of a window in minutes, a whole number of which is a day. Windows
+    /// begin at whole multiples of it since midnight in UTC: where clocks are
+    /// half an hour off, a window of an hour begins at half past on the wall.
     pub window_minutes: u32,
     /// Energy imported so far in the window that now lies in.
     #[serde(rename = "window_energy_kwh")]

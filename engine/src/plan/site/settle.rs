@@ -6,6 +6,27 @@ use crate::plan::site::model::{Flow, Model, Pair};
 /// exports, in one slot without any use. Returns the pairs of which it does
 /// have a use, because energy is then paid for: those need a binary.
 pub(crate) fn settle(model: &Model, values: &mut [f64]) -> Vec<Pair> {
+    let before = values.to_vec();
+    let is_both = |pair: &&Pair| before[pair.first].min(before[pair.second]) > DUST;
+    let burning = undo(model, values);
+    if keeps_limits(model, values) {
+        return burning;
+    }
+    // What is given up held another limit: all that is exclusive is a choice.
+    values.copy_from_slice(&before);
+    model.pairs.iter().filter(is_both).copied().collect()
+}
+
+/// Whether the rows of all limits hold.
+fn keeps_limits(model: &Model, values: &[f64]) -> bool {
+    let rows = model.limits.iter().flat_map(|limit| limit.rows.iter().flatten().flatten());
+    rows.map(|&row| &model.program.rows[row]).all(|row| {
+        let sum: f64 = row.terms.iter().map(|&(column, weight)| weight * values[column]).sum();
+        sum <= row.upper + DUST * row.upper.abs().max(1.0)
+    })
+}
+
+fn undo(model: &Model, values: &mut [f64]) -> Vec<Pair> {
     let mut burning = Vec::new();
     for pair in model.pairs.iter().filter(|pair| pair.device.is_some()) {
         if !settle_storage(model, values, pair) {
@@ -18,7 +39,7 @@ pub(crate) fn settle(model: &Model, values: &mut [f64]) -> Vec<Pair> {
             continue;
         }
         // A kWh that is bought and sold at one price is a kWh left alone.
-        if both <= DUST || model.grid.import[pair.slot] >= model.grid.export[pair.slot] {
+        if both <= DUST || model.import_least[pair.slot] >= model.grid.export[pair.slot] {
             values[pair.first] -= both;
             values[pair.second] -= both;
         } else {
@@ -64,7 +85,7 @@ fn give_up(model: &Model, values: &mut [f64], slot: usize, freed: f64) -> bool {
     }
     if let Some(meter) = model.meters[slot] {
         let part = values[meter.import].min(rest);
-        if model.grid.import[slot] >= 0.0 {
+        if model.import_least[slot] >= 0.0 {
             changes.push((meter.import, -part));
             rest -= part;
         }

@@ -1,9 +1,10 @@
 //! Shortfall, then money, then preferences; on or off only where it must be.
 use crate::lp::{Limits, LpError, MipStatus, MixedProgram};
 use crate::plan::site::certificate::weak_bound;
+use crate::plan::site::fallback::first_come;
 use crate::plan::site::lexicographic::{
-    DUST, Objective, Solved, before_money, bound_row, forbid, least_money, set_costs, value_of,
-    with_penalties,
+    DUST, Objective, Solved, after_penalties, before_money, bound_row, forbid, least_money,
+    set_costs, status_of, value_of, with_penalties,
 };
 use crate::plan::site::model::{Model, Pair};
 use crate::plan::site::plan::Status;
@@ -32,37 +33,64 @@ struct Active {
     pairs: Vec<Pair>,
     /// Positions among the model's semi-continuous columns.
     semis: Vec<usize>,
+    /// Whether discharging from too low a level is a choice.
+    guards: bool,
     /// Whether starts are whole.
     starts: bool,
 }
 
-/// Solves a model. Never fails: devices can always stay idle.
-pub(crate) fn solve(request: &SiteRequest, model: &Model) -> Answer {
+/// Solves a model within limits. Never fails: what comes first can be served
+/// first. `None` where a wish is missed that is to be wanted on, which is
+/// another model.
+pub(crate) fn solve(request: &SiteRequest, model: &Model, limits: &Limits) -> Option<Answer> {
     let before = before_money(model);
-    let solved = least_money(&model.program, &before);
-    let Ok(solved) = solved else { return idle(model) };
+    let solution = match with_penalties(&model.program, &before).minimise_within(limits) {
+        Ok(solution) => solution,
+        Err(error) => return Some(unsolved(model, status_of(error))),
+    };
+    let is_missed =
+        model.misses.iter().any(|miss| solution.values[miss.column] * miss.energy > DUST);
+    if is_missed && !model.is_final {
+        return None;
+    }
+    let solved = after_penalties(&model.program, &before, solution, limits);
     let bound = weak_bound(&solved.program, &solved.solution.duals);
     let mut values = solved.solution.values.clone();
     let mut active = Active::default();
     if is_whole(model, &mut values, &mut active) {
         let duals = solved.solution.duals.clone();
         let start = Solved { solution: with_values(&solved, &values), ..solved };
-        let values = preferences::apply(request, model, start);
-        return Answer { values, duals, bound, status: Status::Optimal };
+        let (values, status) = preferences::apply(request, model, start, limits);
+        return Some(Answer { values, duals, bound, status });
+    }
+    if solved.status != Status::Optimal {
+        return Some(unsolved(model, solved.status));
     }
     prices_first(model, &mut active);
+    Some(with_choices(request, model, &before, active, limits))
+}
+
+/// Solves with binaries where they are needed, round by round.
+fn with_choices(
+    request: &SiteRequest,
+    model: &Model,
+    before: &[Objective],
+    mut active: Active,
+    limits: &Limits,
+) -> Answer {
     let mut answer = None;
     for round in 0..ROUNDS_MAX {
         if round + 1 == ROUNDS_MAX {
             active.pairs.clone_from(&model.pairs);
         }
-        let (next, solved) = solve_mixed(request, model, &before, &active);
+        let (next, solved) = solve_mixed(model, before, &active, limits);
         let mut values = next.values.clone();
         let is_done = is_whole(model, &mut values, &mut active);
         answer = Some(match solved {
             Some(solved) if is_done => {
                 let start = Solved { solution: with_values(&solved, &values), ..solved };
-                Answer { values: preferences::apply(request, model, start), ..next }
+                let (values, ended) = preferences::apply(request, model, start, limits);
+                Answer { values, status: worse(next.status, ended), ..next }
             }
             _ => next,
         });
@@ -70,7 +98,16 @@ pub(crate) fn solve(request: &SiteRequest, model: &Model) -> Answer {
             break;
         }
     }
-    answer.unwrap_or_else(|| idle(model))
+    answer.unwrap_or_else(|| unsolved(model, Status::LimitReached))
+}
+
+/// The status of two searches in a row.
+fn worse(one: Status, other: Status) -> Status {
+    match (one, other) {
+        (Status::TimeReached, _) | (_, Status::TimeReached) => Status::TimeReached,
+        (Status::LimitReached, _) | (_, Status::LimitReached) => Status::LimitReached,
+        (Status::Optimal, Status::Optimal) => Status::Optimal,
+    }
 }
 
 fn with_values(solved: &Solved, values: &[f64]) -> crate::lp::Solution {
@@ -91,7 +128,12 @@ fn is_whole(model: &Model, values: &mut [f64], active: &mut Active) -> bool {
         .collect();
     let is_part = |value: f64| value > 1e-6 && value < 1.0 - 1e-6;
     let parts = model.starts.iter().any(|start| is_part(values[start.column]));
-    let is_whole = burning.is_empty() && semis.is_empty() && !parts;
+    let is_low = model
+        .guards
+        .iter()
+        .any(|guard| values[guard.discharge] > DUST && values[guard.level] < guard.least - DUST);
+    let is_whole = burning.is_empty() && semis.is_empty() && !parts && !is_low;
+    active.guards |= is_low;
     for pair in burning {
         if active.pairs.iter().all(|known| known.first != pair.first) {
             active.pairs.push(pair);
@@ -117,7 +159,7 @@ fn prices_first(model: &Model, active: &mut Active) {
         return;
     }
     let pays = |pair: &Pair| {
-        let (import, export) = (model.grid.import[pair.slot], model.grid.export[pair.slot]);
+        let (import, export) = (model.import_least[pair.slot], model.grid.export[pair.slot]);
         if pair.device.is_none() { import < export } else { import < 0.0 || export < 0.0 }
     };
     for pair in model.pairs.iter().filter(|pair| pays(pair)) {
@@ -142,6 +184,12 @@ fn with_binaries(model: &Model, active: &Active) -> MixedProgram {
         at_most(&mut mixed, vec![(semi.column, 1.0), (is_on, -upper(semi.column))], 0.0);
         at_most(&mut mixed, vec![(semi.column, -1.0), (is_on, semi.least)], 0.0);
     }
+    for guard in model.guards.iter().filter(|_| active.guards) {
+        let is_on = binary(&mut mixed);
+        let lower = model.program.columns[guard.level].lower;
+        at_most(&mut mixed, vec![(guard.discharge, 1.0), (is_on, -upper(guard.discharge))], 0.0);
+        at_most(&mut mixed, vec![(guard.level, -1.0), (is_on, guard.least - lower)], -lower);
+    }
     if active.starts {
         mixed.integers.extend(model.starts.iter().map(|start| start.column));
     }
@@ -162,22 +210,16 @@ fn at_most(mixed: &mut MixedProgram, terms: Vec<(usize, f64)>, upper: f64) {
 /// Solves with binaries, then once more with them fixed, which gives the
 /// shadow prices and exact values.
 fn solve_mixed(
-    request: &SiteRequest,
     model: &Model,
     before: &[Objective],
     active: &Active,
+    limits: &Limits,
 ) -> (Answer, Option<Solved>) {
     let mut mixed = with_binaries(model, active);
-    let limits = Limits {
-        nodes: request.effort.nodes_max,
-        seconds: request.effort.seconds_max,
-        ..Limits::default()
-    };
-    let found = search(&mut mixed, before, &limits);
-    let (whole, bound, status) = match found {
+    let (whole, bound, status) = match search(&mut mixed, before, limits) {
         Ok(found) => found,
         // Nothing found in time: everything that can be off is off.
-        Err(_) => (all_off(model, active, &mixed), f64::NEG_INFINITY, Status::LimitReached),
+        Err(error) => (all_off(model, active, &mixed), f64::NEG_INFINITY, status_of(error)),
     };
     let mut fixed = with_binaries(model, active);
     for &column in &fixed.integers {
@@ -186,13 +228,14 @@ fn solve_mixed(
     }
     let count = model.program.columns.len();
     let rows = model.program.rows.len();
-    match least_money(&fixed.linear, before) {
+    match least_money(&fixed.linear, before, limits) {
         Ok(solved) => {
+            let status = worse(status, solved.status);
             let values = solved.solution.values[..count].to_vec();
             let duals = solved.solution.duals[..rows].to_vec();
             (Answer { values, duals, bound, status }, Some(solved))
         }
-        Err(_) => (idle(model), None),
+        Err(error) => (unsolved(model, status_of(error)), None),
     }
 }
 
@@ -205,13 +248,12 @@ fn search(
 ) -> Result<(Vec<f64>, f64, Status), LpError> {
     let mut status = Status::Optimal;
     let mut note = |ended: MipStatus| {
-        status = match (status, ended) {
-            (_, MipStatus::TimeLimit) => Status::TimeReached,
-            (Status::Optimal, MipStatus::NodeLimit | MipStatus::IterationLimit) => {
-                Status::LimitReached
-            }
-            (status, _) => status,
+        let ended = match ended {
+            MipStatus::Optimal => Status::Optimal,
+            MipStatus::NodeLimit | MipStatus::IterationLimit => Status::LimitReached,
+            MipStatus::TimeLimit => Status::TimeReached,
         };
+        status = worse(status, ended);
     };
     let money = mixed.linear.clone();
     mixed.linear = with_penalties(&money, before);
@@ -224,7 +266,7 @@ fn search(
     let mut values = found.values;
     for objective in before {
         if value_of(objective, &values) <= DUST {
-            forbid(&mut mixed.linear, objective);
+            forbid(&mut mixed.linear, objective, &values);
             continue;
         }
         set_costs(&mut mixed.linear, objective);
@@ -253,17 +295,9 @@ fn all_off(model: &Model, active: &Active, mixed: &MixedProgram) -> Vec<f64> {
     values
 }
 
-/// Every device idle: the answer where the solver has none.
-fn idle(model: &Model) -> Answer {
-    let mut values: Vec<f64> = model.program.columns.iter().map(|column| column.lower).collect();
-    for (slot, meter) in model.meters.iter().enumerate() {
-        if let Some(meter) = meter {
-            let fixed = model.fixed_in(slot, None);
-            values[meter.import] = fixed.max(0.0);
-            values[meter.export] = (-fixed).max(0.0);
-        }
-    }
+/// The answer where the solver has none: the wishes as they come.
+pub(crate) fn unsolved(model: &Model, status: Status) -> Answer {
     let duals = vec![0.0; model.program.rows.len()];
     let bound = weak_bound(&model.program, &duals);
-    Answer { values, duals, bound, status: Status::LimitReached }
+    Answer { values: first_come(model), duals, bound, status }
 }

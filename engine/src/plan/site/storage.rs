@@ -36,6 +36,8 @@ pub(crate) struct TaperLine {
 /// A vehicle or battery in stored kWh and in kWh at the plug per slot.
 #[derive(Debug, Clone)]
 pub(crate) struct Storage {
+    /// Whether a missed deadline leaves it time in which to go on.
+    pub(crate) may_go_on: bool,
     /// Slots in which it is there.
     pub(crate) stay: Range<usize>,
     /// Most energy charged in each slot of the stay, at the plug.
@@ -52,11 +54,14 @@ pub(crate) struct Storage {
     pub(crate) start: f64,
     /// Stored energy below which it never falls.
     pub(crate) floor: f64,
+    /// Stored energy below which nothing is given back; above the floor where
+    /// it arrives with less.
+    pub(crate) discharge_from: f64,
     /// Most stored energy.
     pub(crate) ceiling: f64,
     /// Capacity for percentages; `None` if the battery is not known.
     pub(crate) capacity: Option<f64>,
-    /// Level wanted as soon as can be.
+    /// Level wanted as soon as can be; zero where it is there from the start.
     pub(crate) reserve: f64,
     /// Levels wanted by deadlines, the earliest first.
     pub(crate) goals: Vec<Goal>,
@@ -79,19 +84,20 @@ impl Storage {
         let to = vehicle.departure.map_or(i64::MAX, micros_of);
         let mut goals = goals(vehicle, grid, to, (start, efficiency_in));
         let wanted = goals.iter().fold(start, |most, goal| most.max(goal.wanted));
-        let reserve = capacity.map_or(0.0, |kwh| vehicle.reserve.as_percent() / 100.0 * kwh);
-        let reserve = if reserve > start { reserve.min(limit.max(start)) } else { 0.0 };
+        let kept = capacity.map_or(0.0, |kwh| vehicle.reserve.as_percent() / 100.0 * kwh);
+        let reserve = if kept > start { kept.min(limit.max(start)) } else { 0.0 };
         let may_fill = vehicle.fill_when_worth
             || vehicle.discharge.is_some()
             || vehicle.end_value.as_per_kwh() > 0.0 && capacity.is_some();
         let ceiling = if may_fill { limit.max(start) } else { wanted.max(reserve) };
         let mut stay = grid.between(from, to);
+        let may_go_on = goals.last().is_some_and(|goal| goal.slots < stay.end);
         if !may_fill && !goes_on && reserve == 0.0 {
             // Nothing is wanted after the last deadline.
             let last = goals.last().map_or(stay.start, |goal| goal.slots);
             stay.end = stay.end.min(last).max(stay.start);
         }
-        if goes_on && goals.last().is_some_and(|goal| goal.slots < stay.end) {
+        if goes_on && may_go_on {
             let last = Goal { target: None, by: None, slots: stay.end, wanted, reachable: wanted };
             goals.push(last);
         }
@@ -101,11 +107,12 @@ impl Storage {
                 let (soc_min, wear) = (discharge.soc_min.as_percent(), discharge.wear.as_per_kwh());
                 (kw, discharge.efficiency, soc_min, wear)
             });
-        let floor = (soc_min / 100.0 * capacity.unwrap_or(0.0)).max(reserve).min(start);
+        let floor = (soc_min / 100.0 * capacity.unwrap_or(0.0)).max(kept).min(start);
         let energies = |kw: f64| stay.clone().map(|slot| kw * grid.hours[slot]).collect();
         let room = (ceiling - start).max(0.0) / efficiency_in;
         let least: Vec<f64> = energies(vehicle.power_min.as_kw());
         let mut storage = Self {
+            may_go_on,
             charge_max: energies(vehicle.power_max.as_kw()),
             // A need below the least of a slot is a top-off shorter than the slot.
             charge_min: least.into_iter().map(|kwh| kwh.min(room)).collect(),
@@ -115,6 +122,7 @@ impl Storage {
             efficiency_out,
             start,
             floor,
+            discharge_from: soc_min / 100.0 * capacity.unwrap_or(0.0),
             ceiling,
             capacity,
             reserve,
@@ -157,6 +165,7 @@ impl Storage {
             reachable: share(soc).min(ceiling),
         };
         let mut storage = Self {
+            may_go_on: false,
             charge_max: energies(device.power_max.as_kw()),
             charge_min: vec![0.0; grid.len()],
             discharge_max: energies(device.discharge.power_max.as_kw()),
@@ -165,6 +174,7 @@ impl Storage {
             efficiency_out: device.discharge.efficiency,
             start,
             floor: share(device.discharge.soc_min.as_percent()).min(start),
+            discharge_from: share(device.discharge.soc_min.as_percent()),
             ceiling,
             capacity: Some(capacity),
             reserve: 0.0,
@@ -190,7 +200,7 @@ impl Storage {
     }
 
     /// Most energy charged in one slot, from a level on.
-    fn charge_from(&self, level: f64, slot: usize, hours: f64) -> f64 {
+    pub(crate) fn charge_from(&self, level: f64, slot: usize, hours: f64) -> f64 {
         let room = (self.ceiling - level).max(0.0) / self.efficiency_in;
         let most = self.charge_max[slot - self.stay.start].min(room);
         self.taper.iter().fold(most, |most, line| most.min(self.under(*line, level, hours)))
