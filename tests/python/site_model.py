@@ -43,6 +43,7 @@ class Store:
     phases: tuple[sw.site_devices.Phase, ...] = ("L1", "L2", "L3")
     power_min: float = 0.0
     taper: tuple[tuple[float, float], ...] = ()
+    reserve: float = 0.0
     is_battery: bool = False
 
 
@@ -156,6 +157,7 @@ def _vehicle(store: Store) -> sw.Vehicle:
         phases=store.phases,
         power_min_kw=store.power_min,
         taper=store.taper,
+        reserve_percent=store.reserve * percent,
     )
 
 
@@ -190,6 +192,7 @@ class Model:
         self.money: dict[int, float] = {}
         self.constant = 0.0
         self.breach: dict[int, float] = {}
+        self.below: dict[int, float] = {}
         self.miss: dict[int, float] = {}
         self.early: dict[int, float] = {}
         self.draws: list[dict[int, float]] = [{} for _ in self.slots]
@@ -225,11 +228,16 @@ class Model:
             before: int | None = None
             ceiling = store.capacity
             if not (store.feed or store.is_battery or store.end_value > 0):
-                ceiling = max(store.level, store.wanted or 0.0)
+                ceiling = max(store.level, store.wanted or 0.0, store.reserve)
             for slot in range(store.first, store.last):
                 charge = self.column("charge", store.name, slot, upper=store.power)
                 feed = self.column("feed", store.name, slot, upper=store.feed)
-                level = self.column("level", store.name, slot, upper=ceiling)
+                kept = min(store.reserve, store.level)
+                level = self.column("level", store.name, slot, lower=kept, upper=ceiling)
+                if store.reserve:
+                    below = self.column("below", store.name, slot)
+                    self.row({level: 1, below: 1}, store.reserve, np.inf)
+                    self.below[below] = 1.0
                 charges = self.column("charges", store.name, slot, upper=1, whole=True)
                 self.row({charge: 1, charges: -store.power}, -np.inf, 0)
                 self.row({feed: 1, charges: store.feed}, -np.inf, store.feed)
@@ -384,6 +392,8 @@ class Model:
     def solve(self) -> tuple[float, float, float]:
         """Energy above hard limits, weighted shortfall, and money less stored value."""
         breach = self.least(self.breach) if self.breach else 0.0
+        if self.below:
+            self.least(self.below)
         miss = self.least(self.miss) if self.miss else 0.0
         if miss > 1e-5:
             self.least(self.early)

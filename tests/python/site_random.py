@@ -48,6 +48,13 @@ def random_case(seed: int) -> Case:
     _add_charges(draw, case)
     if draw.flip(0.3):
         case.runs.append(Run("washer", 0, slots, power=2.0, hours=draw.whole(1, 3)))
+    if draw.flip(0.3):
+        # On both sides of what is there.
+        case.stores = [
+            store if store.is_battery else replace(store, reserve=round(store.capacity * share, 2))
+            for store in case.stores
+            for share in [draw.pick(0.0, 0.15, 0.3, 0.5)]
+        ]
     return case
 
 
