@@ -31,8 +31,12 @@ pub(crate) fn baseline_of(kernel: &Kernel, import: &[f64], end_kwh: f64) -> f64 
     let mut missing = needed;
     let mut level = kernel.stored_kwh;
     for (slot, &price) in kernel.slots.iter().zip(import) {
+        if missing <= 0.0 {
+            level -= slot.driving_kwh;
+            continue;
+        }
         let room = (slot.limit_kwh + slot.driving_kwh - level).max(0.0);
-        let taken = slot.charge_kwh.min(room).min(missing).max(0.0);
+        let taken = slot.charge_kwh.min(room).min(missing);
         if taken > 0.0 {
             cost += kernel.charge_price(price) * taken;
             missing -= taken;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::certificate::GAP_MAX;
 use crate::plan::storage::plan::StorageSlot;
+use crate::time::instant::micros_between;
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Price};
 
 /// What a search over slots that had to be decided found.
@@ -177,7 +178,7 @@ fn check_slot(
         if energy == Energy::ZERO {
             return true; // As most slots are.
         }
-        let most = power.over(slot.end - slot.start).as_kwh();
+        let most = power.over_micros(micros_between(slot.start, slot.end)).as_kwh();
         (0.0..=most + rounding(most)).contains(&energy.as_kwh())
     };
     let is_both = charged > Energy::ZERO && discharged > Energy::ZERO;
@@ -190,9 +191,12 @@ fn check_slot(
     {
         return Err(StorageFlaw::OutsideLimits { slot: index, charged, discharged });
     }
-    let left = before.as_kwh() + charged.as_kwh() * evidence.efficiency
-        - discharged.as_kwh() / evidence.efficiency_discharge
-        - slot.driven.as_kwh();
+    let moved = if discharged > Energy::ZERO {
+        -discharged.as_kwh() / evidence.efficiency_discharge
+    } else {
+        charged.as_kwh() * evidence.efficiency
+    };
+    let left = before.as_kwh() + moved - slot.driven.as_kwh();
     let stored = slot.stored.as_kwh();
     if (left - stored).abs() > rounding(left.abs().max(before.as_kwh())) {
         let left = Energy::from_kwh(left).unwrap_or(Energy::ZERO);
@@ -212,8 +216,7 @@ fn check_slot(
 
 /// Length of a slot in hours.
 fn hours(slot: &StorageSlot) -> f64 {
-    let micros = (slot.end - slot.start).num_microseconds().unwrap_or(i64::MAX);
-    micros as f64 / MICROS_PER_HOUR
+    micros_between(slot.start, slot.end) as f64 / MICROS_PER_HOUR
 }
 
 /// Energies may differ from their parts by rounding.
@@ -238,6 +241,8 @@ fn cost(slots: &[StorageSlot], evidence: &Evidence, end: Energy) -> f64 {
 
 fn bound(slots: &[StorageSlot], evidence: &Evidence) -> Money {
     let end_value = evidence.end_value.as_per_kwh();
+    let (efficiency, wear) = (evidence.efficiency, evidence.wear_price.as_per_kwh());
+    let stored_per_sold = 1.0 / evidence.efficiency_discharge;
     let mut next = end_value;
     let mut bound = end_value * evidence.stored_start.as_kwh();
     for slot in slots.iter().rev() {
@@ -246,13 +251,11 @@ fn bound(slots: &[StorageSlot], evidence: &Evidence) -> Money {
         let level = if fall > 0.0 { slot.stored_min } else { slot.stored_max };
         bound += fall * level.as_kwh() + value * slot.driven.as_kwh();
         let by_charging = slot.import_price.map_or(0.0, |price| {
-            let margin = price.as_per_kwh() / evidence.efficiency - value;
-            margin * slot.charge_max.as_kw() * evidence.efficiency
+            (price.as_per_kwh() - value * efficiency) * slot.charge_max.as_kw()
         });
         let by_discharging = slot.export_price.map_or(0.0, |price| {
-            let brings = price.as_per_kwh() * evidence.efficiency_discharge
-                - evidence.wear_price.as_per_kwh();
-            (value - brings) * slot.discharge_max.as_kw() / evidence.efficiency_discharge
+            let missed = (value + wear) * stored_per_sold - price.as_per_kwh();
+            missed * slot.discharge_max.as_kw()
         });
         let per_hour = by_charging.min(by_discharging);
         if per_hour < 0.0 {

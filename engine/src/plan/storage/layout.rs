@@ -111,9 +111,11 @@ impl Layout {
                 (end - start) as f64 / (micros_of(period.end) - micros_of(period.start)) as f64;
             period.energy.as_kwh() * share
         });
+        let (charge_kwh, discharge_kwh) =
+            self.moved(request, (charge_max, discharge_max), end - start);
         self.kernel.slots.push(KernelSlot {
-            charge_kwh: stored_by(charge_max, end - start, battery.efficiency),
-            discharge_kwh: taken_by(discharge_max, end - start, request.efficiency_discharge),
+            charge_kwh,
+            discharge_kwh,
             driving_kwh,
             least_kwh: 0.0,
             most_kwh: 0.0,
@@ -130,6 +132,27 @@ impl Layout {
             unserved_kwh: 0.0,
             below_floor_kwh: 0.0,
         });
+    }
+
+    /// Stored energy that a slot can add and take. Most slots are like the one before.
+    #[inline(always)]
+    fn moved(
+        &self,
+        request: &StorageRequest,
+        (charge_max, discharge_max): (Power, Power),
+        micros: i64,
+    ) -> (f64, f64) {
+        if let (Some(slot), Some(piece)) = (self.kernel.slots.last(), self.pieces.last())
+            && piece.end - piece.start == micros
+            && piece.charge_max == charge_max
+            && piece.discharge_max == discharge_max
+        {
+            return (slot.charge_kwh, slot.discharge_kwh);
+        }
+        (
+            stored_by(charge_max, micros, request.battery.efficiency),
+            taken_by(discharge_max, micros, request.efficiency_discharge),
+        )
     }
 
     /// Walks the fullest path, which serves every wish as well as any path

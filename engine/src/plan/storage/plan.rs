@@ -1,10 +1,10 @@
 //! What a battery is to do, with everything a caller asks of it.
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::plan::Interval;
 use crate::plan::storage::certificate::StorageCertificate;
-use crate::time::instant::instant_at;
+use crate::time::instant::{instant_at, micros_between};
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Percent, Power, Price};
 
 /// Why stored energy must not be lower at the end of a slot.
@@ -90,11 +90,11 @@ impl StorageSlot {
         } else {
             (self.discharge_max, self.discharged)
         };
-        if energy >= power.over(self.end - self.start) {
+        if energy >= power.over_micros(micros_between(self.start, self.end)) {
             return if energy > Energy::ZERO { self.end } else { self.start };
         }
         let micros = power.micros_for(energy).round() as i64;
-        instant_at(self.start.timestamp_micros() + micros).min(self.end)
+        (self.start + TimeDelta::microseconds(micros)).min(self.end)
     }
 
     /// Power from the start of the slot until [`StorageSlot::busy_until`];
@@ -258,28 +258,18 @@ impl StoragePlan {
     }
 }
 
-/// Charging and discharging periods of slots at full power, neighbours merged.
-pub(crate) fn intervals(slots: &[StorageSlot]) -> Vec<Interval> {
-    let mut intervals: Vec<Interval> = Vec::new();
-    for slot in slots {
-        let (start, power) = (slot.start, slot.power());
-        if power == Power::ZERO {
-            continue;
-        }
-        let end = slot.busy_until();
-        match intervals.last_mut() {
-            Some(last) if last.end == start && last.power == power => last.end = end,
-            _ if end > start => intervals.push(Interval { start, end, power }),
-            _ => {}
-        }
+/// Adds a period of constant power, or lets the one before it go on.
+pub(crate) fn join(intervals: &mut Vec<Interval>, next: Interval) {
+    match intervals.last_mut() {
+        Some(last) if last.end == next.start && last.power == next.power => last.end = next.end,
+        _ if next.end > next.start => intervals.push(next),
+        _ => {}
     }
-    intervals
 }
 
 /// Hours of slots without a price to buy at.
 pub(crate) fn unpriced_hours(slots: &[StorageSlot]) -> f64 {
     let unpriced = slots.iter().filter(|slot| slot.import_price.is_none());
-    let micros: i64 =
-        unpriced.map(|slot| (slot.end - slot.start).num_microseconds().unwrap_or(0)).sum();
+    let micros: i64 = unpriced.map(|slot| micros_between(slot.start, slot.end)).sum();
     micros as f64 / MICROS_PER_HOUR
 }

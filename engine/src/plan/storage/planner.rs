@@ -1,18 +1,25 @@
 //! From a problem to a plan with its proof.
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::plan::plan::Interval;
 use crate::plan::storage::baseline::baseline;
 use crate::plan::storage::certificate::{Evidence, Searched, StorageCertificate, certify};
 use crate::plan::storage::grid::Grid;
 use crate::plan::storage::kernel::{Answer, Scratch, changes};
 use crate::plan::storage::layout::Layout;
 use crate::plan::storage::plan::{
-    StorageCosts, StorageOutcome, StoragePlan, StorageSlot, intervals, unpriced_hours,
+    StorageCosts, StorageOutcome, StoragePlan, StorageSlot, join, unpriced_hours,
 };
 use crate::plan::storage::problem::StorageProblem;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Money, Percent, Price};
+
+/// Part of a slot's energy from which only rounding is missing.
+const FULL: f64 = 1.0 - 1e-12;
+
+/// More periods than a plan of a day has as a rule.
+const INTERVALS_EXPECTED: usize = 16;
 
 /// Plans a battery at the least cost that its wishes leave.
 ///
@@ -78,7 +85,7 @@ pub fn plan_storage(
 pub fn plan_on(grid: &Grid, problem: &StorageProblem, scratch: &mut Scratch) -> StoragePlan {
     let layout = Layout::new(grid, problem);
     let answer = changes(&layout.kernel, &layout.import, &layout.export, scratch);
-    let slots = slots(&layout, scratch);
+    let (slots, intervals) = slots(&layout, scratch);
     let request = problem.request();
     let certificate = proof(&slots, answer, problem);
     let costs = costs(&slots, problem);
@@ -88,7 +95,7 @@ pub fn plan_on(grid: &Grid, problem: &StorageProblem, scratch: &mut Scratch) -> 
     let unserved = pieces.clone().map(|piece| piece.unserved_kwh).sum();
     let below_floor = pieces.map(|piece| piece.below_floor_kwh).fold(0.0, f64::max);
     let mut plan = StoragePlan {
-        intervals: intervals(&slots),
+        intervals,
         capacity: request.battery.capacity,
         stored_start: problem.stored(),
         charged: sum(|slot| slot.charged),
@@ -115,12 +122,14 @@ fn energy(kwh: f64) -> Energy {
     Energy::from_kwh(kwh).expect("sums of energies of one battery are energies")
 }
 
-fn slots(layout: &Layout, scratch: &Scratch) -> Vec<StorageSlot> {
+/// The slots of a plan, and what it does in them as few periods as possible.
+fn slots(layout: &Layout, scratch: &Scratch) -> (Vec<StorageSlot>, Vec<Interval>) {
     let kernel = &layout.kernel;
     let price = |per_kwh: f64| Price::from_per_kwh(per_kwh).ok();
     let mut level = kernel.stored_kwh;
     let mut slots = Vec::with_capacity(kernel.slots.len());
-    // Slots follow each other, so that each instant is made once.
+    let mut intervals = Vec::with_capacity(kernel.slots.len().min(INTERVALS_EXPECTED));
+    // Slots follow each other: each instant is made once, by a step from the one before.
     let mut end =
         layout.pieces.first().map_or(DateTime::UNIX_EPOCH, |first| instant_at(first.start));
     for (index, (slot, piece)) in kernel.slots.iter().zip(&layout.pieces).enumerate() {
@@ -129,7 +138,7 @@ fn slots(layout: &Layout, scratch: &Scratch) -> Vec<StorageSlot> {
         // Sums drift by less than a billionth of a watt-hour; levels do not leave their bounds.
         level = (level + change - slot.driving_kwh).clamp(slot.least_kwh, slot.most_kwh);
         let start = end;
-        end = instant_at(piece.end);
+        end = start + TimeDelta::microseconds(piece.end - piece.start);
         slots.push(StorageSlot {
             start,
             end,
@@ -147,8 +156,21 @@ fn slots(layout: &Layout, scratch: &Scratch) -> Vec<StorageSlot> {
             wish: piece.wish,
             marginal_value: price(scratch.marginal[index]).unwrap_or(Price::ZERO),
         });
+        if change != 0.0 {
+            let is_charging = change > 0.0;
+            let most = if is_charging { slot.charge_kwh } else { slot.discharge_kwh };
+            let is_full = change.abs() >= most * FULL;
+            join(
+                &mut intervals,
+                Interval {
+                    start,
+                    end: if is_full { end } else { slots[index].busy_until() },
+                    power: if is_charging { piece.charge_max } else { -piece.discharge_max },
+                },
+            );
+        }
     }
-    slots
+    (slots, intervals)
 }
 
 fn proof(slots: &[StorageSlot], answer: Answer, problem: &StorageProblem) -> StorageCertificate {
@@ -171,13 +193,13 @@ fn proof(slots: &[StorageSlot], answer: Answer, problem: &StorageProblem) -> Sto
 fn costs(slots: &[StorageSlot], problem: &StorageProblem) -> StorageCosts {
     let request = problem.request();
     let mut costs = StorageCosts::default();
-    let mut worn = 0.0;
+    let mut sold = 0.0;
     for slot in slots {
         costs.import = costs.import + slot.import_price.unwrap_or(Price::ZERO).of(slot.charged);
         costs.export = costs.export + slot.export_price.unwrap_or(Price::ZERO).of(slot.discharged);
-        worn += slot.discharged.as_kwh() / request.efficiency_discharge;
+        sold += slot.discharged.as_kwh();
     }
-    costs.wear = request.wear_price.of(energy(worn));
+    costs.wear = request.wear_price.of(energy(sold / request.efficiency_discharge));
     if let Some(last) = slots.last() {
         costs.stored = request.end_value.of(last.stored - problem.stored());
     }
