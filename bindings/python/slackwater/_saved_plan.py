@@ -1,28 +1,80 @@
-"""What plans of all kinds have in common: they can be saved."""
+"""What plans of all kinds have in common: nothing changes them, and they can be saved."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from slackwater._engine import InputError
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from os import PathLike
+
+    from slackwater.prices import Prices
 
 
 class _Native(Protocol):
     """A plan of the engine, of any kind."""
 
+    @property
+    def now(self) -> datetime:
+        """First instant that the plan could use."""
+
+    @property
+    def cost(self) -> float:
+        """What is minimised."""
+
+    @property
+    def shortfall_kwh(self) -> float:
+        """What is missing."""
+
     def to_json(self) -> str:
         """Write the plan as JSON."""
 
 
-class SavedPlan:
-    """A plan that can be written to a file, read again and copied."""
+NativePlan = TypeVar("NativePlan", bound=_Native)
 
-    __slots__ = ()
-    _native: _Native
+
+class SavedPlan(Generic[NativePlan]):
+    """A plan that cannot be changed, but written to a file, read again and copied."""
+
+    __slots__ = ("_native", "_prices")
+    _native: NativePlan
+    _prices: Prices
+
+    def __init__(self, native: NativePlan, prices: Prices) -> None:
+        """Wrap a plan of the engine; plans come from the functions of the package."""
+        object.__setattr__(self, "_native", native)
+        object.__setattr__(self, "_prices", prices)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a plan cannot be changed."""
+        message = f"a {type(self).__name__} cannot be changed: {name}"
+        raise AttributeError(message)
+
+    @property
+    def now(self) -> datetime:
+        """First instant that the plan could use, in UTC."""
+        return self._native.now
+
+    @property
+    def currency(self) -> str:
+        """Currency of all amounts."""
+        return self._prices.currency
+
+    @property
+    def prices(self) -> Prices:
+        """The prices that the plan was made for; those to buy at where there are two."""
+        return self._prices
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything, proof included."""
+        return isinstance(other, type(self)) and self._native == other._native
+
+    def __hash__(self) -> int:
+        """Hash by cost and shortfall."""
+        return hash((self._native.cost, self._native.shortfall_kwh))
 
     def to_json(self) -> str:
         """Write the plan with its prices and its request as JSON.

@@ -81,31 +81,14 @@ class Battery(NamedTuple):
     soc_fallback_percent: float | None = None
 
 
-class Plan(Questions, SavedPlan):
+class Plan(Questions, SavedPlan["_engine.Plan"]):
     """The cheapest way to do what was asked. Cannot be changed.
 
     An unmet wish is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
     exception.
     """
 
-    __slots__ = ("_native", "_prices")
-    _native: _engine.Plan
-    _prices: Prices
-
-    def __init__(self, native: _engine.Plan, prices: Prices) -> None:
-        """Wrap a plan of the engine; plans come from the functions of this module."""
-        object.__setattr__(self, "_native", native)
-        object.__setattr__(self, "_prices", prices)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a plan cannot be changed."""
-        message = f"a Plan cannot be changed: {name}"
-        raise AttributeError(message)
-
-    @property
-    def now(self) -> datetime:
-        """First instant that the plan could use, in UTC."""
-        return self._native.now
+    __slots__ = ()
 
     @property
     def cost(self) -> float:
@@ -167,16 +150,6 @@ class Plan(Questions, SavedPlan):
         """Whether the state of charge was not known and the fallback was taken."""
         return self._native.soc_is_assumed
 
-    @property
-    def currency(self) -> str:
-        """Currency of all amounts."""
-        return self._prices.currency
-
-    @property
-    def prices(self) -> Prices:
-        """The prices that the plan was made for."""
-        return self._prices
-
     def energy_kwh_by(self, at: datetime) -> float:
         """Sum up the energy bought before an instant, in kWh."""
         return self._native.energy_kwh_by(at)
@@ -213,14 +186,6 @@ class Plan(Questions, SavedPlan):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the slots of the plan to an Arrow library."""
         return self._native.__arrow_c_stream__(requested_schema)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare everything, proof included."""
-        return isinstance(other, Plan) and self._native == other._native
-
-    def __hash__(self) -> int:
-        """Hash by energy and cost."""
-        return hash((self.energy_kwh, self.cost))
 
     def __repr__(self) -> str:
         """Tell energy, cost, savings and shortfall in one line."""

@@ -37,41 +37,14 @@ if TYPE_CHECKING:
 Preference = Literal["earlier", "smoother", "fairer"]
 
 
-class SitePlan(SavedPlan):
+class SitePlan(SavedPlan["_engine.SitePlan"]):
     """The cheapest way to do what a site was asked. Cannot be changed.
 
     An unmet wish and a limit that nobody can hold are in
     :attr:`shortfall_kwh` and :attr:`breaches`, never an exception.
     """
 
-    __slots__ = ("_native", "_prices")
-    _native: _engine.SitePlan
-    _prices: Prices
-
-    def __init__(self, native: _engine.SitePlan, prices: Prices) -> None:
-        """Wrap a plan of the engine; plans come from :func:`plan_site`."""
-        object.__setattr__(self, "_native", native)
-        object.__setattr__(self, "_prices", prices)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a plan cannot be changed."""
-        message = f"a SitePlan cannot be changed: {name}"
-        raise AttributeError(message)
-
-    @property
-    def now(self) -> datetime:
-        """First instant that the plan could use, in UTC."""
-        return self._native.now
-
-    @property
-    def currency(self) -> str:
-        """Currency of all amounts."""
-        return self._prices.currency
-
-    @property
-    def prices(self) -> Prices:
-        """What an imported kWh costs."""
-        return self._prices
+    __slots__ = ()
 
     @property
     def export_prices(self) -> Prices | None:
@@ -203,14 +176,6 @@ class SitePlan(SavedPlan):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand one row per device and slot to an Arrow library."""
         return self._native.__arrow_c_stream__(requested_schema)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare everything, proof included."""
-        return isinstance(other, SitePlan) and self._native == other._native
-
-    def __hash__(self) -> int:
-        """Hash by cost and shortfall."""
-        return hash((self.cost, self.shortfall_kwh))
 
     def __repr__(self) -> str:
         """Tell devices, cost, savings, shortfall and breaches in one line."""

@@ -66,35 +66,22 @@ class Consumption(NamedTuple):
     is_plugged_in: bool = False
 
 
-class StoragePlan(SavedPlan):
+class StoragePlan(SavedPlan["_engine.StoragePlan"]):
     """The cheapest way to charge and discharge a battery. Cannot be changed.
 
     Unmet wishes are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and
     :attr:`floor_shortfall_kwh`, never an exception.
     """
 
-    __slots__ = ("_export", "_native", "_prices")
-    _native: _engine.StoragePlan
-    _prices: Prices
+    __slots__ = ("_export",)
     _export: Prices | None
 
     def __init__(
         self, native: _engine.StoragePlan, prices: Prices, export_prices: Prices | None
     ) -> None:
         """Wrap a plan of the engine; plans come from :func:`plan_storage`."""
-        object.__setattr__(self, "_native", native)
-        object.__setattr__(self, "_prices", prices)
+        super().__init__(native, prices)
         object.__setattr__(self, "_export", export_prices)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a plan cannot be changed."""
-        message = f"a StoragePlan cannot be changed: {name}"
-        raise AttributeError(message)
-
-    @property
-    def now(self) -> datetime:
-        """First instant that the plan could use, in UTC."""
-        return self._native.now
 
     @property
     def cost(self) -> float:
@@ -195,16 +182,6 @@ class StoragePlan(SavedPlan):
         return self._native.certificate
 
     @property
-    def currency(self) -> str:
-        """Currency of all amounts."""
-        return self._prices.currency
-
-    @property
-    def prices(self) -> Prices:
-        """The prices to buy at."""
-        return self._prices
-
-    @property
     def export_prices(self) -> Prices | None:
         """The prices to sell at; ``None`` if nothing may be sold."""
         return self._export
@@ -244,14 +221,6 @@ class StoragePlan(SavedPlan):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the slots of the plan to an Arrow library."""
         return self._native.__arrow_c_stream__(requested_schema)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare everything, proof included."""
-        return isinstance(other, StoragePlan) and self._native == other._native
-
-    def __hash__(self) -> int:
-        """Hash by energies and cost."""
-        return hash((self.charged_kwh, self.discharged_kwh, self.cost))
 
     def __repr__(self) -> str:
         """Tell energies, cost, savings and what is missing in one line."""

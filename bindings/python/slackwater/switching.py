@@ -28,31 +28,14 @@ if TYPE_CHECKING:
     from slackwater.prices import Prices
 
 
-class SwitchingPlan(SavedPlan):
+class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
     """The cheapest way to switch. Cannot be changed.
 
     An unmet wish is in :attr:`unmet`, in :attr:`shortfall_kwh` and in
     :attr:`targets`, never an exception.
     """
 
-    __slots__ = ("_native", "_prices")
-    _native: _engine.SwitchingPlan
-    _prices: Prices
-
-    def __init__(self, native: _engine.SwitchingPlan, prices: Prices) -> None:
-        """Wrap a plan of the engine; plans come from :func:`plan_switching`."""
-        object.__setattr__(self, "_native", native)
-        object.__setattr__(self, "_prices", prices)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Refuse: a plan cannot be changed."""
-        message = f"a SwitchingPlan cannot be changed: {name}"
-        raise AttributeError(message)
-
-    @property
-    def now(self) -> datetime:
-        """First instant that the plan could use, in UTC."""
-        return self._native.now
+    __slots__ = ()
 
     @property
     def cost(self) -> float:
@@ -124,16 +107,6 @@ class SwitchingPlan(SavedPlan):
         """Cost, bound and gap, with the method that they rest on."""
         return self._native.certificate
 
-    @property
-    def currency(self) -> str:
-        """Currency of all amounts."""
-        return self._prices.currency
-
-    @property
-    def prices(self) -> Prices:
-        """The prices that the plan was made for."""
-        return self._prices
-
     def explain(self, *, time_zone: str = "UTC") -> list[SwitchingReason]:
         """Give a reason for each period of running, in time order.
 
@@ -160,14 +133,6 @@ class SwitchingPlan(SavedPlan):
         )
 
         return plot_switching(self, time_zone=time_zone)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare everything, proof included."""
-        return isinstance(other, SwitchingPlan) and self._native == other._native
-
-    def __hash__(self) -> int:
-        """Hash by energy and cost."""
-        return hash((self.energy_kwh, self.cost))
 
     def __repr__(self) -> str:
         """Tell energy, cost, sessions and shortfall in one line."""
