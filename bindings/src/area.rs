@@ -22,8 +22,9 @@ use slackwater_engine::area::problem::{AreaProblem, AreaVehicles};
 use slackwater_engine::area::rows::AreaRows;
 use slackwater_engine::units::{Power, Price};
 
+use crate::answer::{interval_fields, numbers};
 use crate::arrow::{Columns, Table, refused, schema, utc};
-use crate::batch::{Vehicles, interval_fields, numbers};
+use crate::batch::Vehicles;
 use crate::error::{Named, Refused};
 use crate::prices::{PriceCurves, Prices};
 

@@ -1,25 +1,18 @@
 //! Plans of a whole fleet, Arrow to Arrow.
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use arrow_array::builder::{Int8Builder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMicrosecondType;
-use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Float64Array, Int8Array, ListArray, RecordBatch, StringArray,
-    StructArray, TimestampMicrosecondArray,
-};
-use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{DataType, Field, Fields, SchemaRef};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
+use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area::answers::Answers;
 use slackwater_engine::area::batch;
 use slackwater_engine::area::fleet::{Curves, Fleet, NO_TIME, Needs, TargetLists};
 
-use crate::arrow::{
-    Columns, Table, cast_times, or_nan, refused, schema, timestamp, to_numbers, utc,
-};
+use crate::answer::{self, numbers};
+use crate::arrow::{Columns, Table, cast_times, or_nan, refused, schema, to_numbers};
 use crate::error::Refused;
 use crate::prices::{PriceCurves, Prices};
 
@@ -210,18 +203,9 @@ fn curve_rows(columns: &Columns<'_>, curves: &PriceCurves) -> Result<Vec<u32>, R
     Ok(names.as_string::<i32>().iter().map(row).collect())
 }
 
-pub(crate) fn interval_fields() -> Fields {
-    Fields::from(vec![
-        Field::new("start", timestamp(), false),
-        Field::new("end", timestamp(), false),
-        Field::new("power_kw", DataType::Float64, false),
-    ])
-}
-
 fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
     let number = |name: &str| Field::new(name, DataType::Float64, true);
-    let words = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
-    let item = Field::new("item", DataType::Struct(interval_fields()), false);
+    let [intervals, status, error] = answer::fields();
     schema(
         vec![
             Field::new("id", id.clone(), true),
@@ -233,47 +217,12 @@ fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
             number("savings"),
             number("gap"),
             number("unpriced_hours"),
-            Field::new("intervals", DataType::List(item.into()), false),
-            Field::new("status", words, false),
-            Field::new("error", DataType::Utf8, true),
+            intervals,
+            status,
+            error,
         ],
         currency,
     )
-}
-
-/// Words of the `status` column.
-pub(crate) const STATUS: [&str; 3] = ["optimal", "shortfall", "error"];
-
-fn status(answers: &Answers) -> ArrayRef {
-    let mut codes = Int8Builder::with_capacity(answers.len());
-    answers.shortfall_kwh.iter().for_each(|&kwh| {
-        codes.append_value(if kwh.is_nan() { 2 } else { i8::from(kwh > 0.0) });
-    });
-    let codes: Int8Array = codes.finish();
-    let words = Arc::new(StringArray::from(STATUS.to_vec()));
-    Arc::new(DictionaryArray::new(codes, words))
-}
-
-fn errors(answers: &Answers) -> ArrayRef {
-    let mut texts = StringBuilder::with_capacity(answers.len(), answers.errors.len() * 48);
-    let mut errors = answers.errors.iter().peekable();
-    for row in 0..answers.len() {
-        match errors.next_if(|(position, _)| *position == row) {
-            Some((_, error)) => texts.append_value(error.to_string()),
-            None => texts.append_null(),
-        }
-    }
-    Arc::new(texts.finish())
-}
-
-/// A column of numbers with null for NaN.
-pub(crate) fn numbers(values: Vec<f64>) -> ArrayRef {
-    let nulls = values
-        .iter()
-        .any(|value| value.is_nan())
-        .then(|| values.iter().map(|value| !value.is_nan()).collect::<Vec<bool>>());
-    let values = ScalarBuffer::from(values);
-    Arc::new(Float64Array::new(values, nulls.map(NullBuffer::from)))
 }
 
 fn record_batch(
@@ -281,20 +230,14 @@ fn record_batch(
     id: ArrayRef,
     answers: Answers,
 ) -> Result<RecordBatch, Refused> {
-    let (status, errors) = (status(&answers), errors(&answers));
-    let times =
-        |micros: Vec<i64>| Arc::new(utc(TimestampMicrosecondArray::from(micros))) as ArrayRef;
-    let intervals = StructArray::new(
-        interval_fields(),
-        vec![
-            times(answers.interval_start),
-            times(answers.interval_end),
-            Arc::new(Float64Array::from(answers.interval_power_kw)),
-        ],
-        None,
+    let status = answer::status(&answers.shortfall_kwh);
+    let errors = answer::errors(answers.cost.len(), &answers.errors);
+    let intervals = answer::intervals(
+        answers.offsets,
+        answers.interval_start,
+        answers.interval_end,
+        answers.interval_power_kw,
     );
-    let item = Field::new("item", DataType::Struct(interval_fields()), false);
-    let offsets = OffsetBuffer::new(ScalarBuffer::from(answers.offsets));
     let columns = vec![
         id,
         numbers(answers.cost),
@@ -305,7 +248,7 @@ fn record_batch(
         numbers(answers.savings),
         numbers(answers.gap),
         numbers(answers.unpriced_hours),
-        Arc::new(ListArray::new(item.into(), offsets, Arc::new(intervals), None)),
+        intervals,
         status,
         errors,
     ];

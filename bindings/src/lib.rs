@@ -6,6 +6,7 @@
 mod repr;
 
 mod action;
+mod answer;
 mod area;
 mod arrow;
 mod batch;

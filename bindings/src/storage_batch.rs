@@ -1,22 +1,17 @@
 //! Storage plans of many batteries, Arrow to Arrow.
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{
-    Array, ArrayRef, Int8Array, ListArray, RecordBatch, StructArray, TimestampMicrosecondArray,
-};
-use arrow_array::{DictionaryArray, Float64Array, StringArray};
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area::storage::{self, Batteries, StorageAnswers};
 use slackwater_engine::plan::storage::grid::Grid;
 
-use crate::arrow::{Columns, Table, refused, schema, utc};
-use crate::batch::{Numbers, STATUS, Times, interval_fields, numbers};
+use crate::answer::{self, numbers};
+use crate::arrow::{Columns, Table, refused, schema};
+use crate::batch::{Numbers, Times};
 use crate::error::Refused;
 use crate::prices::Prices;
 
@@ -112,8 +107,7 @@ fn grid_rows(columns: &Columns<'_>, names: &[String]) -> Result<Vec<u32>, Refuse
 
 fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
     let number = |name: &str| Field::new(name, DataType::Float64, true);
-    let words = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
-    let item = Field::new("item", DataType::Struct(interval_fields()), false);
+    let [intervals, status, error] = answer::fields();
     schema(
         vec![
             Field::new("id", id.clone(), true),
@@ -125,31 +119,12 @@ fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
             number("baseline_cost"),
             number("savings"),
             number("gap"),
-            Field::new("intervals", DataType::List(item.into()), false),
-            Field::new("status", words, false),
-            Field::new("error", DataType::Utf8, true),
+            intervals,
+            status,
+            error,
         ],
         currency,
     )
-}
-
-fn status(answers: &StorageAnswers) -> ArrayRef {
-    let code = |kwh: &f64| if kwh.is_nan() { 2 } else { i8::from(*kwh > 0.0) };
-    let codes = Int8Array::from(answers.shortfall_kwh.iter().map(code).collect::<Vec<i8>>());
-    let words = Arc::new(StringArray::from(STATUS.to_vec()));
-    Arc::new(DictionaryArray::new(codes, words))
-}
-
-fn errors(answers: &StorageAnswers) -> ArrayRef {
-    let mut texts = StringBuilder::with_capacity(answers.len(), answers.errors.len() * 48);
-    let mut errors = answers.errors.iter().peekable();
-    for row in 0..answers.len() {
-        match errors.next_if(|(position, _)| *position == row) {
-            Some((_, error)) => texts.append_value(error.to_string()),
-            None => texts.append_null(),
-        }
-    }
-    Arc::new(texts.finish())
 }
 
 fn record_batch(
@@ -157,20 +132,14 @@ fn record_batch(
     id: ArrayRef,
     answers: StorageAnswers,
 ) -> Result<RecordBatch, Refused> {
-    let (status, errors) = (status(&answers), errors(&answers));
-    let times =
-        |micros: Vec<i64>| Arc::new(utc(TimestampMicrosecondArray::from(micros))) as ArrayRef;
-    let intervals = StructArray::new(
-        interval_fields(),
-        vec![
-            times(answers.interval_start),
-            times(answers.interval_end),
-            Arc::new(Float64Array::from(answers.interval_power_kw)),
-        ],
-        None,
+    let status = answer::status(&answers.shortfall_kwh);
+    let errors = answer::errors(answers.cost.len(), &answers.errors);
+    let intervals = answer::intervals(
+        answers.offsets,
+        answers.interval_start,
+        answers.interval_end,
+        answers.interval_power_kw,
     );
-    let item = Field::new("item", DataType::Struct(interval_fields()), false);
-    let offsets = OffsetBuffer::new(ScalarBuffer::from(answers.offsets));
     let columns = vec![
         id,
         numbers(answers.cost),
@@ -181,7 +150,7 @@ fn record_batch(
         numbers(answers.baseline_cost),
         numbers(answers.savings),
         numbers(answers.gap),
-        Arc::new(ListArray::new(item.into(), offsets, Arc::new(intervals), None)),
+        intervals,
         status,
         errors,
     ];
