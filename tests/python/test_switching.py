@@ -216,9 +216,8 @@ def test_a_search_that_is_stopped_says_so() -> None:
     assert whole.certificate.is_proved
     assert early.certificate.bound <= whole.cost + 1e-6
     assert whole.cost <= early.cost + 1e-6
-    nothing = stopped(0)
-    assert not nothing.certificate.is_complete
-    assert [target.shortfall_kwh for target in nothing.targets] == [33.9, 71.1]
+    with pytest.raises(sw.InputError, match="nodes_max is 0; a search looks at 1 node at least"):
+        stopped(0)
 
 
 def test_limits_that_overlap_are_refused() -> None:

@@ -207,7 +207,7 @@ def plan_switching(
             limit below the least power forbids running.
         after_deadline: Whether running for a missed target goes on
             (``"continue"``) or ends at its deadline (``"stop"``).
-        nodes_max: Most nodes of a mixed-integer search.
+        nodes_max: Most nodes of a mixed-integer search, 1 or more.
 
     Returns:
         The plan.

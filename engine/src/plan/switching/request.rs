@@ -175,6 +175,9 @@ pub enum SwitchingError {
         /// Slots up to the last deadline.
         slots: usize,
     },
+    /// A search that may look at nothing.
+    #[error("nodes_max is 0; a search looks at 1 node at least")]
+    NoNodes,
     /// Only a mixed-integer programme answers this, and it is not built in.
     #[error(
         "{why}: this needs a mixed-integer programme, and slackwater is built without its \
@@ -223,6 +226,9 @@ impl<'c> SwitchingProblem<'c> {
         let free = ChargeProblem::new(request.free())?;
         check_power(&request)?;
         check_times(&request)?;
+        if request.nodes_max == 0 {
+            return Err(SwitchingError::NoNodes);
+        }
         let slots =
             curve.horizon().overlapping(free.from(), free.to().min(last_deadline(&request)));
         if slots.len() > SLOTS_MAX {
