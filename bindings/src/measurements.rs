@@ -6,14 +6,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::statistics::measurements::{
-    Findings, Measured, MeasurementError, MeterReading, PowerReading, SessionEnergy, from_meter,
-    from_power, from_sessions, of_each,
+    Findings, Measured, MeasurementError, MeterReading, PowerReading, Rules, SessionEnergy,
+    from_meter, from_power, from_sessions, of_each,
 };
 use slackwater_engine::statistics::sample::Sample;
-use slackwater_engine::units::{Energy, Power, UnitError};
+use slackwater_engine::units::{Energy, Power};
 
 use crate::arrow::{Columns, Table, refused, utc};
-use crate::error::Refused;
+use crate::error::{Named, Refused};
 use crate::keys::Keys;
 
 /// What was odd, as counts in the order of the engine.
@@ -32,7 +32,7 @@ impl<T> Read<T> {
         data: AnyRecordBatch,
         by: &[String],
         (start, end, number): (&str, &str, &str),
-        row: impl Fn(DateTime<Utc>, DateTime<Utc>, f64) -> Result<T, UnitError>,
+        row: impl Fn(DateTime<Utc>, DateTime<Utc>, f64) -> Result<T, MeasurementError>,
     ) -> Result<Self, Refused> {
         let mut read = Self { keys: Keys::new(by), group: Vec::new(), rows: Vec::new() };
         for batch in crate::arrow::batches(data)? {
@@ -56,7 +56,7 @@ impl<T> Read<T> {
                     Refused::Input(format!("{number} of row {}: {error}", first + index))
                 })?);
             }
-            let group = read.keys.encode(&batch)?;
+            let group = read.keys.encode(&batch, first)?;
             read.group.extend(group.unwrap_or_else(|| vec![0; batch.num_rows()]));
         }
         Ok(read)
@@ -65,12 +65,12 @@ impl<T> Read<T> {
     /// Samples of all devices in one table, and what was found.
     fn samples(
         self,
-        make: impl Fn(&[T]) -> Result<Measured, MeasurementError> + Sync,
+        make: impl Fn(&[T]) -> Measured + Sync,
     ) -> Result<(Table, FindingsTuple), Refused>
     where
         T: Copy + Send + Sync,
     {
-        let measured = of_each(&self.group, self.keys.len(), &self.rows, make)?;
+        let measured = of_each(&self.group, self.keys.len(), &self.rows, make);
         let owners = measured.iter().zip(0_u32..);
         let owners = owners.flat_map(|(own, group)| own.samples.iter().map(move |_| group));
         let owners: UInt32Array = owners.collect();
@@ -96,48 +96,62 @@ fn findings(found: Findings) -> FindingsTuple {
     (rows, out_of_order, repeated, replaced, resets, gaps, gap_hours, without_length, implausible)
 }
 
+fn power_max(kw: Option<f64>) -> Result<Option<Power>, Refused> {
+    kw.map(Power::from_kw).transpose().named("power_max_kw")
+}
+
+/// See `slackwater.statistics.samples_from_meter`.
 #[pyfunction]
-#[pyo3(signature = (readings, *, by, gap_max))]
+#[pyo3(signature = (readings, *, by, gap_max, power_max_kw))]
 pub(crate) fn samples_from_meter(
     py: Python<'_>,
     readings: AnyRecordBatch,
     by: Vec<String>,
     gap_max: TimeDelta,
+    power_max_kw: Option<f64>,
 ) -> Result<(Table, FindingsTuple), Refused> {
+    let rules = Rules::new("gap_max", gap_max, power_max(power_max_kw)?)?;
     py.detach(|| {
-        let row = |at, _, total| Ok(MeterReading { at, total: Energy::from_kwh(total)? });
+        let row = |at, _, total| MeterReading::new(at, Energy::from_kwh(total)?);
         let rows = Read::all(readings, &by, ("at", "at", "total_kwh"), row)?;
-        rows.samples(|rows| from_meter(rows, gap_max))
+        rows.samples(|rows| from_meter(rows, rules))
     })
 }
 
+/// See `slackwater.statistics.samples_from_power`.
 #[pyfunction]
-#[pyo3(signature = (readings, *, by, hold_max))]
+#[pyo3(signature = (readings, *, by, hold_max, power_max_kw))]
 pub(crate) fn samples_from_power(
     py: Python<'_>,
     readings: AnyRecordBatch,
     by: Vec<String>,
     hold_max: TimeDelta,
+    power_max_kw: Option<f64>,
 ) -> Result<(Table, FindingsTuple), Refused> {
+    let rules = Rules::new("hold_max", hold_max, power_max(power_max_kw)?)?;
     py.detach(|| {
         let row = |at, _, power| Ok(PowerReading { at, power: Power::from_kw(power)? });
         let rows = Read::all(readings, &by, ("at", "at", "power_kw"), row)?;
-        rows.samples(|rows| from_power(rows, hold_max))
+        rows.samples(|rows| from_power(rows, rules))
     })
 }
 
+/// See `slackwater.statistics.samples_from_sessions`.
 #[pyfunction]
-#[pyo3(signature = (sessions, *, by))]
+#[pyo3(signature = (sessions, *, by, power_max_kw))]
 pub(crate) fn samples_from_sessions(
     py: Python<'_>,
     sessions: AnyRecordBatch,
     by: Vec<String>,
+    power_max_kw: Option<f64>,
 ) -> Result<(Table, FindingsTuple), Refused> {
+    // Sessions have no pauses between them that could be too long.
+    let rules = Rules::new("gap_max", TimeDelta::zero(), power_max(power_max_kw)?)?;
     py.detach(|| {
         let row = |start, end, energy| {
             Ok(SessionEnergy { start, end, energy: Energy::from_kwh(energy)? })
         };
         let rows = Read::all(sessions, &by, ("start", "end", "energy_kwh"), row)?;
-        rows.samples(|rows| Ok(from_sessions(rows)))
+        rows.samples(|rows| from_sessions(rows, rules))
     })
 }

@@ -8,26 +8,31 @@
 //! | a power reading | holds until the next reading, but no longer than `hold_max` |
 //! | the energy of a session | flowed evenly from its start to its end |
 //! | two readings of one instant | the one that came last is kept |
-//! | readings out of order | are sorted |
+//! | a session that says the same again | is dropped |
+//! | rows out of order | are sorted |
+//! | more than `power_max`, or over more than ten years | is dropped |
 //!
 //! A long pause between two counter readings keeps its energy, spread evenly:
 //! energy is certain, its time is not. A long pause after a power reading has
 //! no energy: nobody saw any. [`Findings`] counts all of it.
+//!
+//! A counter that shows 0 for once, or a little less than before, looks as if
+//! it began anew, and all of its total seems to flow within minutes. Only
+//! `power_max`, what the device can do at most, tells that from energy.
 use chrono::{DateTime, TimeDelta, Utc};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::sample::Sample;
-use crate::units::{Energy, MICROS_PER_HOUR, Power};
+use crate::statistics::sample::{LENGTH_MAX, Sample};
+use crate::units::{Energy, MICROS_PER_HOUR, Power, UnitError};
 
-/// What a counter of energy shows at an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+const MICROS_PER_MINUTE: f64 = MICROS_PER_HOUR / 60.0;
+
+/// What a counter of energy shows at an instant: energy since it began.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeterReading {
-    /// When it was read.
-    pub at: DateTime<Utc>,
-    /// Energy since the counter began.
-    #[serde(rename = "total_kwh")]
-    pub total: Energy,
+    at: DateTime<Utc>,
+    total: Energy,
 }
 
 /// Power at an instant.
@@ -71,7 +76,8 @@ pub struct Findings {
     pub gap_hours: f64,
     /// Sessions that end when they start, or before, and were dropped.
     pub without_length: usize,
-    /// Energies that no machine can move in the time given, and were dropped.
+    /// Flows beyond `power_max`, or beyond any machine, and energies over more
+    /// than ten years, which were dropped.
     pub implausible: usize,
 }
 
@@ -85,7 +91,7 @@ pub struct Measured {
 }
 
 /// Why no samples can be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum MeasurementError {
     /// A length of time below zero.
     #[error("{name} is {minutes} min; it is 0 min or more")]
@@ -93,42 +99,103 @@ pub enum MeasurementError {
         /// Name of the argument.
         name: &'static str,
         /// The length as given.
-        minutes: i64,
+        minutes: f64,
     },
+    /// A number in a row is no quantity.
+    #[error(transparent)]
+    NotAQuantity(#[from] UnitError),
+    /// A counter of energy below zero.
+    #[error("{} kWh is below 0 kWh, where a counter begins", total.as_kwh())]
+    NegativeTotal {
+        /// The total as given.
+        total: Energy,
+    },
+    /// A device that can do nothing.
+    #[error("power_max_kw is {} kW; it is more than 0 kW", power.as_kw())]
+    NoPower {
+        /// The power as given.
+        power: Power,
+    },
+}
+
+/// What is taken for true, and what for a fault.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rules {
+    /// Longest pause between two readings that is no gap.
+    pause_max: TimeDelta,
+    /// Most that the device can do, in either direction.
+    power_max: Option<Power>,
+}
+
+impl Rules {
+    /// Pauses up to `pause_max` are no gaps, flows up to `power_max` no faults.
+    ///
+    /// `name` is what an error calls the pause.
+    ///
+    /// # Errors
+    /// The pause is negative, or the power is not positive.
+    pub fn new(
+        name: &'static str,
+        pause_max: TimeDelta,
+        power_max: Option<Power>,
+    ) -> Result<Self, MeasurementError> {
+        if pause_max < TimeDelta::zero() {
+            return Err(MeasurementError::NegativeLength {
+                name,
+                minutes: micros(pause_max) / MICROS_PER_MINUTE,
+            });
+        }
+        match power_max {
+            Some(power) if power <= Power::ZERO => Err(MeasurementError::NoPower { power }),
+            _ => Ok(Self { pause_max, power_max }),
+        }
+    }
+
+    fn allow(self, power: Power) -> bool {
+        self.power_max.is_none_or(|most| power <= most && -power <= most)
+    }
+}
+
+impl MeterReading {
+    /// What a counter shows at an instant.
+    ///
+    /// # Errors
+    /// The total is negative.
+    pub fn new(at: DateTime<Utc>, total: Energy) -> Result<Self, MeasurementError> {
+        if total < Energy::ZERO {
+            return Err(MeasurementError::NegativeTotal { total });
+        }
+        Ok(Self { at, total })
+    }
 }
 
 /// Samples from readings of a counter of energy.
 ///
-/// Pauses longer than `gap_max` are counted; their energy stays.
-///
-/// # Errors
-/// `gap_max` is negative.
+/// Pauses longer than the rules allow are counted; their energy stays.
 ///
 /// # Example: a counter that begins anew
 ///
 /// 100 kWh, 103 kWh, then 1 kWh: 3 kWh have flowed, then 1 kWh.
 ///
 /// ```
-/// use slackwater_engine::statistics::measurements::{MeterReading, from_meter};
-/// use slackwater_engine::units::kwh;
-/// let reading = |at: &str, total| MeterReading { at: at.parse().unwrap(), total: kwh(total) };
+/// use chrono::TimeDelta;
+/// use slackwater_engine::statistics::measurements::{MeterReading, Rules, from_meter};
+/// use slackwater_engine::units::{kw, kwh};
+/// let reading = |at: &str, total| MeterReading::new(at.parse().unwrap(), kwh(total));
 /// let measured = from_meter(
 ///     &[
-///         reading("2024-01-01T00:00:00Z", 100.0),
-///         reading("2024-01-01T01:00:00Z", 103.0),
-///         reading("2024-01-01T02:00:00Z", 1.0),
+///         reading("2024-01-01T00:00:00Z", 100.0)?,
+///         reading("2024-01-01T01:00:00Z", 103.0)?,
+///         reading("2024-01-01T02:00:00Z", 1.0)?,
 ///     ],
-///     chrono::TimeDelta::hours(2),
-/// )?;
+///     Rules::new("gap_max", TimeDelta::hours(2), Some(kw(22.0)))?,
+/// );
 /// let powers: Vec<f64> = measured.samples.iter().map(|s| s.power.unwrap().as_kw()).collect();
 /// assert_eq!((powers, measured.findings.resets), (vec![3.0, 1.0], 1));
 /// # Ok::<(), slackwater_engine::statistics::measurements::MeasurementError>(())
 /// ```
-pub fn from_meter(
-    readings: &[MeterReading],
-    gap_max: TimeDelta,
-) -> Result<Measured, MeasurementError> {
-    check("gap_max", gap_max)?;
+#[must_use]
+pub fn from_meter(readings: &[MeterReading], rules: Rules) -> Measured {
     let mut findings = Findings::default();
     let readings = in_order(readings, |reading| reading.at, &mut findings);
     let mut samples = Vec::with_capacity(readings.len());
@@ -139,55 +206,56 @@ pub fn from_meter(
             findings.resets += 1;
             energy = after.total;
         }
-        findings.note_gap(after.at - before.at, gap_max);
-        samples.extend(findings.even(before.at, after.at, energy));
+        findings.note_gap(after.at - before.at, rules);
+        samples.extend(findings.even(before.at, after.at, energy, rules));
     }
-    Ok(Measured { samples, findings })
+    Measured { samples, findings }
 }
 
 /// Samples from readings of power.
 ///
-/// Each holds until the next, but no longer than `hold_max`. The last one
-/// holds for nothing: nobody saw what came after it.
-///
-/// # Errors
-/// `hold_max` is negative.
-pub fn from_power(
-    readings: &[PowerReading],
-    hold_max: TimeDelta,
-) -> Result<Measured, MeasurementError> {
-    check("hold_max", hold_max)?;
+/// Each holds until the next, but no longer than the rules allow. The last one
+/// holds for nothing: nobody saw what came after it. A reading beyond the
+/// rules is dropped; the one before it holds on.
+#[must_use]
+pub fn from_power(readings: &[PowerReading], rules: Rules) -> Measured {
     let mut findings = Findings::default();
-    let readings = in_order(readings, |reading| reading.at, &mut findings);
+    let mut readings = in_order(readings, |reading| reading.at, &mut findings);
+    let before = readings.len();
+    readings.retain(|reading| rules.allow(reading.power));
+    findings.implausible = before - readings.len();
     let mut samples = Vec::with_capacity(readings.len());
     for pair in readings.windows(2) {
         let pause = pair[1].at - pair[0].at;
-        findings.note_gap(pause, hold_max);
-        let end = pair[0].at + pause.min(hold_max);
-        if end > pair[0].at {
-            samples.push(measured(pair[0].at, end, pair[0].power));
-        }
+        findings.note_gap(pause, rules);
+        let end = pair[0].at + pause.min(rules.pause_max);
+        samples.extend(findings.constant(pair[0].at, end, Ok(pair[0].power), rules));
     }
-    Ok(Measured { samples, findings })
+    Measured { samples, findings }
 }
 
 /// Samples from the energy of whole sessions.
 ///
-/// Sessions may overlap: two vehicles charge at once. One without a length
-/// has no power and is dropped and counted.
+/// Sessions may overlap: two vehicles charge at once. One that says the same
+/// as another is that one again. One without a length has no power.
 #[must_use]
-pub fn from_sessions(sessions: &[SessionEnergy]) -> Measured {
+pub fn from_sessions(sessions: &[SessionEnergy], rules: Rules) -> Measured {
     let mut findings = Findings { rows: sessions.len(), ..Findings::default() };
     let pairs = || sessions.windows(2);
     findings.out_of_order = pairs().filter(|pair| pair[1].start < pair[0].start).count();
     let mut sorted = sessions.to_vec();
-    sorted.sort_by_key(|session| session.start);
+    sorted.sort_by(|one, two| {
+        let times = (one.start, one.end).cmp(&(two.start, two.end));
+        times.then(one.energy.total_cmp(&two.energy))
+    });
+    sorted.dedup();
+    findings.repeated = sessions.len() - sorted.len();
     let before = sorted.len();
     sorted.retain(|session| session.end > session.start);
     findings.without_length = before - sorted.len();
     let mut samples = Vec::with_capacity(sorted.len());
     for session in sorted {
-        samples.extend(findings.even(session.start, session.end, session.energy));
+        samples.extend(findings.even(session.start, session.end, session.energy, rules));
     }
     Measured { samples, findings }
 }
@@ -197,17 +265,14 @@ pub fn from_sessions(sessions: &[SessionEnergy]) -> Measured {
 /// `group` has the device of each row, below `groups`; the answer has one
 /// entry for each device, in their order.
 ///
-/// # Errors
-/// As `make`.
-///
 /// # Panics
 /// There are not as many groups as rows, or one is not below `groups`.
-pub fn of_each<T: Copy + Send + Sync, E: Send>(
+pub fn of_each<T: Copy + Send + Sync>(
     group: &[u32],
     groups: usize,
     rows: &[T],
-    make: impl Fn(&[T]) -> Result<Measured, E> + Sync,
-) -> Result<Vec<Measured>, E> {
+    make: impl Fn(&[T]) -> Measured + Sync,
+) -> Vec<Measured> {
     assert_eq!(group.len(), rows.len(), "one group per row");
     let mut own = vec![Vec::new(); groups];
     for (&group, &row) in group.iter().zip(rows) {
@@ -233,26 +298,41 @@ impl Findings {
         }
     }
 
-    /// An even flow; counted instead where it is beyond any machine.
-    fn even(&mut self, start: DateTime<Utc>, end: DateTime<Utc>, energy: Energy) -> Option<Sample> {
+    /// An even flow; counted instead where it breaks the rules.
+    fn even(
+        &mut self,
+        start: DateTime<Utc>,
+        end: DateTime<Utc>,
+        energy: Energy,
+        rules: Rules,
+    ) -> Option<Sample> {
         let power = Power::from_kw(energy.as_kwh() * MICROS_PER_HOUR / micros(end - start));
-        self.implausible += usize::from(power.is_err());
-        power.ok().map(|power| measured(start, end, power))
+        self.constant(start, end, power, rules)
     }
 
-    fn note_gap(&mut self, pause: TimeDelta, most: TimeDelta) {
-        if pause > most {
+    /// A sample, if it has a length; counted instead where it breaks the rules.
+    fn constant(
+        &mut self,
+        start: DateTime<Utc>,
+        end: DateTime<Utc>,
+        power: Result<Power, UnitError>,
+        rules: Rules,
+    ) -> Option<Sample> {
+        if end <= start {
+            return None;
+        }
+        let is_short = end - start <= TimeDelta::microseconds(LENGTH_MAX);
+        let power = power.ok().filter(|power| is_short && rules.allow(*power));
+        self.implausible += usize::from(power.is_none());
+        power.map(|power| Sample { start, end, power: Some(power), price: None, non_smart: None })
+    }
+
+    fn note_gap(&mut self, pause: TimeDelta, rules: Rules) {
+        if pause > rules.pause_max {
             self.gaps += 1;
-            self.gap_hours += micros(pause - most) / MICROS_PER_HOUR;
+            self.gap_hours += micros(pause - rules.pause_max) / MICROS_PER_HOUR;
         }
     }
-}
-
-fn check(name: &'static str, length: TimeDelta) -> Result<(), MeasurementError> {
-    if length < TimeDelta::zero() {
-        return Err(MeasurementError::NegativeLength { name, minutes: length.num_minutes() });
-    }
-    Ok(())
 }
 
 fn micros(length: TimeDelta) -> f64 {
@@ -282,10 +362,6 @@ fn in_order<T: Copy + PartialEq>(
     sorted
 }
 
-fn measured(start: DateTime<Utc>, end: DateTime<Utc>, power: Power) -> Sample {
-    Sample { start, end, power: Some(power), price: None, non_smart: None }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,11 +372,22 @@ mod tests {
         DateTime::<Utc>::UNIX_EPOCH + TimeDelta::minutes(minute)
     }
 
+    fn rules(hours: i64) -> Rules {
+        Rules::new("gap_max", TimeDelta::hours(hours), None).unwrap()
+    }
+
+    fn reading(minute: i64, total: f64) -> MeterReading {
+        MeterReading::new(at(minute), kwh(total)).unwrap()
+    }
+
+    fn meter_within(rows: &[(i64, f64)], rules: Rules) -> Measured {
+        let readings: Vec<MeterReading> =
+            rows.iter().map(|&(minute, total)| reading(minute, total)).collect();
+        from_meter(&readings, rules)
+    }
+
     fn meter(rows: &[(i64, f64)]) -> Measured {
-        let reading =
-            |&(minute, total): &(i64, f64)| MeterReading { at: at(minute), total: kwh(total) };
-        let readings: Vec<MeterReading> = rows.iter().map(reading).collect();
-        from_meter(&readings, TimeDelta::hours(1)).unwrap()
+        meter_within(rows, rules(1))
     }
 
     fn energies(measured: &Measured) -> Vec<f64> {
@@ -327,19 +414,34 @@ mod tests {
     fn a_power_reading_holds_no_longer_than_allowed() {
         let reading = |minute, power| PowerReading { at: at(minute), power: kw(power) };
         let readings = [reading(0, 4.0), reading(15, 8.0), reading(120, 0.0)];
-        let measured = from_power(&readings, TimeDelta::minutes(30)).unwrap();
+        let hold = |minutes, most: Option<Power>| {
+            Rules::new("hold_max", TimeDelta::minutes(minutes), most).unwrap()
+        };
+        let measured = from_power(&readings, hold(30, None));
         assert_eq!(energies(&measured), [1.0, 4.0]);
         assert_eq!((measured.findings.gaps, measured.findings.gap_hours), (1, 1.25));
-        let text = from_power(&readings, TimeDelta::minutes(-5)).unwrap_err().to_string();
-        assert_eq!(text, "hold_max is -5 min; it is 0 min or more");
+        // Without the reading of 8 kW the one of 4 kW holds on.
+        let measured = from_power(&readings, hold(30, Some(kw(7.0))));
+        assert_eq!((energies(&measured), measured.findings.implausible), (vec![2.0], 1));
+        assert_eq!(from_power(&readings, hold(0, None)).samples, []);
+    }
+
+    #[test]
+    fn rules_that_make_no_sense_are_refused() {
+        let refused = |seconds, most| {
+            let rules = Rules::new("hold_max", TimeDelta::seconds(seconds), most);
+            rules.unwrap_err().to_string()
+        };
+        assert_eq!(refused(-30, None), "hold_max is -0.5 min; it is 0 min or more");
+        assert_eq!(refused(0, Some(kw(0.0))), "power_max_kw is 0 kW; it is more than 0 kW");
+        let text = MeterReading::new(at(0), kwh(-5.0)).unwrap_err().to_string();
+        assert_eq!(text, "-5 kWh is below 0 kWh, where a counter begins");
     }
 
     #[test]
     fn devices_are_made_into_samples_on_their_own() {
-        let reading = |minute, total| MeterReading { at: at(minute), total: kwh(total) };
         let rows = [reading(0, 1.0), reading(0, 50.0), reading(60, 4.0), reading(30, 51.0)];
-        let measured =
-            of_each(&[0, 1, 0, 1], 3, &rows, |rows| from_meter(rows, TimeDelta::hours(1))).unwrap();
+        let measured = of_each(&[0, 1, 0, 1], 3, &rows, |rows| from_meter(rows, rules(1)));
         let found: Vec<Vec<f64>> = measured.iter().map(energies).collect();
         assert_eq!(found, [vec![3.0], vec![1.0], vec![]]);
         let sum = measured.iter().fold(Findings::default(), |sum, own| sum.plus(own.findings));
@@ -349,18 +451,40 @@ mod tests {
     #[test]
     fn energy_beyond_any_machine_is_dropped_and_counted() {
         let jump = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::microseconds(1);
-        let readings = [(at(0), 0.0), (jump, 500.0)];
-        let readings = readings.map(|(at, total)| MeterReading { at, total: kwh(total) });
-        let measured = from_meter(&readings, TimeDelta::hours(1)).unwrap();
+        let readings = [reading(0, 0.0), MeterReading::new(jump, kwh(500.0)).unwrap()];
+        let measured = from_meter(&readings, rules(1));
         assert_eq!((measured.samples.len(), measured.findings.implausible), (0, 1));
     }
 
     #[test]
-    fn sessions_without_length_are_dropped_and_counted() {
+    fn a_counter_that_shows_zero_for_once_is_told_by_the_power() {
+        let rows = [(0, 1000.0), (15, 1002.0), (30, 0.0), (45, 1006.0), (60, 1005.9), (75, 1007.9)];
+        // Without a limit two totals have flowed within minutes.
+        assert_eq!(energies(&meter(&rows)).iter().sum::<f64>().round(), 2016.0);
+        let device = Rules::new("gap_max", TimeDelta::hours(1), Some(kw(22.0))).unwrap();
+        let measured = meter_within(&rows, device);
+        assert_eq!(energies(&measured), [2.0, 0.0, 2.0]);
+        assert_eq!((measured.findings.resets, measured.findings.implausible), (2, 2));
+    }
+
+    #[test]
+    fn a_clock_that_began_in_1970_makes_no_sample_of_decades() {
+        let year_2024 = 54 * 365 * 24 * 60;
+        let measured = meter(&[(0, 1.0), (year_2024, 500.0), (year_2024 + 60, 503.0)]);
+        assert_eq!(energies(&measured), [3.0]);
+        assert_eq!((measured.findings.gaps, measured.findings.implausible), (1, 1));
+    }
+
+    #[test]
+    fn sessions_without_length_or_told_twice_are_dropped_and_counted() {
         let session = |from, to| SessionEnergy { start: at(from), end: at(to), energy: kwh(3.0) };
-        let measured = from_sessions(&[session(60, 120), session(0, 30), session(5, 5)]);
+        let told = [session(60, 120), session(0, 30), session(5, 5), session(60, 120)];
+        let measured = from_sessions(&told, rules(1));
         assert_eq!(energies(&measured), [3.0, 3.0]);
-        assert_eq!((measured.findings.out_of_order, measured.findings.without_length), (1, 1));
+        let Findings { rows, out_of_order, repeated, without_length, .. } = measured.findings;
+        assert_eq!((rows, out_of_order, repeated, without_length), (4, 1, 1, 1));
+        // Two that overlap are two vehicles.
+        assert_eq!(energies(&from_sessions(&[session(0, 60), session(0, 61)], rules(1))).len(), 2);
     }
 
     proptest! {

@@ -78,6 +78,15 @@ GapMinutes = Annotated[
         rich_help_panel=READING,
     ),
 ]
+PowerMax = Annotated[
+    float | None,
+    typer.Option(
+        "--power-max",
+        metavar="KW",
+        help="Most that a device can do: readings that need more are faults, and dropped.",
+        rich_help_panel=READING,
+    ),
+]
 GroupBy = Annotated[
     list[str] | None,
     typer.Option(
@@ -133,6 +142,7 @@ def stats(
     end: End = None,
     sample_minutes: SampleMinutes = None,
     gap_minutes: GapMinutes = None,
+    power_max: PowerMax = None,
     form: options.Form = OutputFormat.TABLE,
     out: options.Out = None,
     strict: Strict = False,
@@ -148,7 +158,8 @@ def stats(
     length = _length("--sample-minutes", sample_minutes)
     rows = read_samples(samples)
     try:
-        rows, findings = _as_samples(rows, kind, columns, gap_minutes)
+        choices = {"by": columns, "power_max_kw": power_max}
+        rows, findings = _as_samples(rows, kind, gap_minutes, choices)
         sums = pa.table(
             statistics.aggregate(
                 rows,
@@ -195,17 +206,20 @@ def _time(option: str, text: str | None) -> datetime | None:
 
 
 def _as_samples(
-    rows: ArrowData, kind: Kind, by: list[str], gap_minutes: float | None
+    rows: ArrowData, kind: Kind, gap_minutes: float | None, choices: dict[str, Any]
 ) -> tuple[ArrowData, statistics.Findings | None]:
     gap = _length("--gap-minutes", gap_minutes)
+    if kind is Kind.SAMPLES and (gap is not None or choices["power_max_kw"] is not None):
+        raise InputError("--gap-minutes and --power-max are about readings; --kind says which")
     match kind:
         case Kind.METER:
-            found = statistics.samples_from_meter(rows, by=by, gap_max=gap or timedelta(hours=1))
+            longest = {} if gap is None else {"gap_max": gap}
+            found = statistics.samples_from_meter(rows, **longest, **choices)
         case Kind.POWER:
-            hold = gap or timedelta(minutes=15)
-            found = statistics.samples_from_power(rows, by=by, hold_max=hold)
+            longest = {} if gap is None else {"hold_max": gap}
+            found = statistics.samples_from_power(rows, **longest, **choices)
         case Kind.SESSIONS:
-            found = statistics.samples_from_sessions(rows, by=by)
+            found = statistics.samples_from_sessions(rows, **choices)
         case _:
             return rows, None
     return found.samples, found.findings
@@ -222,7 +236,7 @@ def _notes(findings: statistics.Findings | None) -> list[str]:
         "resets": "counters began anew",
         "gaps": f"pauses were too long, {findings.gap_hours:,.1f} hours of them",
         "without_length": "had no length and were dropped",
-        "implausible": "were beyond any machine and were dropped",
+        "implausible": "were more than the device can do and were dropped",
     }
     counts = findings._asdict()
     return [

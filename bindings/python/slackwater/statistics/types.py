@@ -155,7 +155,8 @@ class Findings(NamedTuple):
         gaps: Pauses longer than allowed.
         gap_hours: Their time beyond what is allowed.
         without_length: Sessions that end when they start; dropped.
-        implausible: Energies that no machine can move in the time; dropped.
+        implausible: Flows beyond ``power_max_kw``, or beyond any machine, and
+            energies over more than ten years; dropped.
     """
 
     rows: int
