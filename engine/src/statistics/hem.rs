@@ -62,7 +62,13 @@ impl Period {
             "year" => ("year", "YYYY", "-01-01"),
             _ => return Err(PeriodError::UnknownPeriod { name: kind.to_owned() }),
         };
-        let date = (value.len() == form.len())
+        // Digits where the form has letters: a sign or a blank is no digit.
+        let is_of_form = value.len() == form.len()
+            && value.bytes().zip(form.bytes()).all(|(given, wanted)| match wanted {
+                b'-' => given == b'-',
+                _ => given.is_ascii_digit(),
+            });
+        let date = is_of_form
             .then(|| NaiveDate::parse_from_str(&format!("{value}{suffix}"), "%Y-%m-%d").ok())
             .flatten()
             .ok_or_else(|| PeriodError::Value { value: value.to_owned(), period, form })?;
@@ -175,7 +181,10 @@ impl System {
     }
 
     fn edges(self, period: Period) -> Vec<i64> {
-        period.edges(self.time_zone, self.native)
+        let mut edges = period.edges(self.time_zone, self.native);
+        // A day that a place skipped when it changed sides of the date line.
+        edges.dedup();
+        edges
     }
 
     fn at(self, micros: i64) -> DateTime<FixedOffset> {
@@ -350,6 +359,19 @@ mod tests {
     }
 
     #[test]
+    fn a_day_that_a_place_skipped_has_no_bucket() {
+        let apia = System::new("Pacific/Apia".parse().unwrap(), 60).unwrap();
+        let mut year = constant(1.0);
+        year[0].start = "2011-01-01T00:00:00Z".parse().unwrap();
+        let flow = |kind, value| apia.flow(Period::parse(kind, value).unwrap(), &year);
+        let december = flow("MONTH", "2011-12").unwrap();
+        assert_eq!(december.data.len(), 30);
+        assert!(december.data.windows(2).all(|pair| pair[0].at < pair[1].at));
+        assert_eq!(december.data[29].at.to_rfc3339(), "2011-12-31T00:00:00+14:00");
+        assert_eq!(flow("DAY", "2011-12-30"), Err(Unavailable::NotMeasured));
+    }
+
+    #[test]
     fn hem_10_the_battery_level_is_there_for_days_only() {
         let system = System::new(Tz::UTC, 60).unwrap();
         let day = Period::parse("DAY", "2024-01-02").unwrap();
@@ -379,6 +401,11 @@ mod tests {
     fn a_period_is_written_in_one_way() {
         for (kind, value) in
             [("DAY", "2024-1-1"), ("MONTH", "2024-13"), ("YEAR", "24"), ("DAY", "2023-02-29")]
+        {
+            assert!(Period::parse(kind, value).is_err(), "{kind} {value}");
+        }
+        for (kind, value) in
+            [("YEAR", "-024"), ("YEAR", "+024"), ("YEAR", " 024"), ("DAY", "2024- 1-01")]
         {
             assert!(Period::parse(kind, value).is_err(), "{kind} {value}");
         }
