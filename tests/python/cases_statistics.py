@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import slackwater as sw
 from slackwater import statistics
+
+from cases_rules import or_reject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,21 +130,15 @@ def labels(given: Json) -> Json:
 
 def offset_minutes(given: Json) -> Json:
     """Call ``utc_offset_minutes``."""
-    try:
-        return statistics.utc_offset_minutes(given["utcOffset"])
-    except (sw.InputError, TypeError):
-        return "reject"
+    return statistics.utc_offset_minutes(given["utcOffset"])
 
 
 def available(given: Json) -> Json:
     """Call ``available_range``; without a present the end is needed."""
     now = given.get("now") or given["endDate"]
-    try:
-        statistics.available_range(
-            start=_at(given["start"]), end=_at(given.get("endDate")), now=_instant(now)
-        )
-    except sw.InputError:
-        return "reject"
+    statistics.available_range(
+        start=_at(given.get("start")), end=_at(given.get("endDate")), now=_instant(now)
+    )
     return "accept"
 
 
@@ -164,11 +159,11 @@ def home(given: Json) -> Json:
 
 
 CALLS: dict[str, Callable[[Json], Json]] = {
-    "hem.buckets": home,
-    "stats.charging": charging,
-    "stats.labels": labels,
-    "stats.offset_minutes": offset_minutes,
-    "stats.production": production,
-    "stats.range": available,
-    "stats.session": session,
+    "hem.buckets": or_reject(home),
+    "stats.charging": or_reject(charging),
+    "stats.labels": or_reject(labels),
+    "stats.offset_minutes": or_reject(offset_minutes),
+    "stats.production": or_reject(production),
+    "stats.range": or_reject(available),
+    "stats.session": or_reject(session),
 }
