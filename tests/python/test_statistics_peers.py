@@ -25,11 +25,29 @@ def test_engines_agree_on_ten_million_samples() -> None:
     assert all("M rows/s" in line for line in lines)
 
 
-def test_engines_agree_on_days() -> None:
+@pytest.mark.parametrize(("resolution", "length"), [("day", 96), ("quarter_hour", 1)])
+def test_engines_agree_on_days_and_quarters(resolution: str, length: int) -> None:
     rows = 300_000
-    answers = [statistics_run.child(engine, "day", rows, 1) for engine in statistics_run.ENGINES]
+    engines = statistics_run.ENGINES
+    answers = [statistics_run.child(engine, resolution, rows, 1) for engine in engines]
     statistics_run.compare(answers)
-    assert answers[0]["digest"]["rows"] == -(-rows // 96)
+    assert answers[0]["digest"]["rows"] == -(-rows // length)
+
+
+def test_rounds_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def child(engine: str, resolution: str, rows: int, repeats: int) -> dict[str, object]:
+        asked.append(engine)
+        number = len(asked)
+        facts = {"engine": engine, "resolution": resolution, "rows": rows, "digest": {}}
+        return facts | {"seconds": [number] * repeats, "extra_bytes": number}
+
+    monkeypatch.setattr(statistics_run, "child", child)
+    answers = statistics_run.race("day", 96, 2, 2)
+    assert asked == [*statistics_run.ENGINES] * 2
+    assert [answer["seconds"] for answer in answers] == [[1, 1, 4, 4], [2, 2, 5, 5], [3, 3, 6, 6]]
+    assert [answer["extra_bytes"] for answer in answers] == [4, 5, 6]
 
 
 def test_figures_become_goals() -> None:
@@ -55,4 +73,6 @@ def test_figures_become_goals() -> None:
     memory = found["their peak memory above input and answer, months"]
     assert memory is not None
     assert memory.value == 150e6
+    assert memory.text == "150 MB, and 150 MB of answer"
     assert found["statistics, samples to days, against duckdb"] is None
+    assert found["the same from Python, Arrow to Arrow"] is None
