@@ -67,8 +67,9 @@ impl Values {
         }
     }
 
-    fn encode(&mut self, name: &str, column: &ArrayRef) -> Result<Vec<u32>, Refused> {
-        Columns::refuse_nulls(name, column, 0)?;
+    /// `first` is the number of rows ahead of these, for what is refused.
+    fn encode(&mut self, name: &str, column: &ArrayRef, first: usize) -> Result<Vec<u32>, Refused> {
+        Columns::refuse_nulls(name, column, first)?;
         if let DataType::Dictionary(_, value) = column.data_type() {
             let kind = DataType::Dictionary(Box::new(DataType::Int32), value.clone());
             let column = arrow_cast::cast(column, &kind).map_err(refused)?;
@@ -114,7 +115,7 @@ impl Values {
     where
         K::Native: TryInto<usize>,
     {
-        let codes = self.encode(name, column.values())?;
+        let codes = self.encode(name, column.values(), 0)?;
         let code = |key: &K::Native| (*key).try_into().map_or(0, |key: usize| codes[key]);
         Ok(column.keys().values().iter().map(code).collect())
     }
@@ -146,7 +147,13 @@ impl Keys {
     }
 
     /// The combination of each row; `None` if nothing is grouped by.
-    pub(crate) fn encode(&mut self, batch: &RecordBatch) -> Result<Option<Vec<u32>>, Refused> {
+    ///
+    /// `first` is the number of rows in the batches before.
+    pub(crate) fn encode(
+        &mut self,
+        batch: &RecordBatch,
+        first: usize,
+    ) -> Result<Option<Vec<u32>>, Refused> {
         let columns = Columns::new(batch);
         let mut combined: Option<Vec<u32>> = None;
         for (position, key) in self.columns.iter_mut().enumerate() {
@@ -155,7 +162,7 @@ impl Keys {
                 Some(values) => values,
                 none => none.insert(Values::new(&key.name, column.data_type())?),
             };
-            let codes = values.encode(&key.name, column)?;
+            let codes = values.encode(&key.name, column, first)?;
             combined = Some(match combined {
                 None => codes,
                 Some(before) => combine(&mut self.pairs[position - 1], &before, &codes),

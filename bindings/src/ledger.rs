@@ -78,7 +78,7 @@ impl Read {
         Columns::refuse_nulls("plugged_in", &plugged_in, first)?;
         Columns::refuse_nulls("power_max_kw", &power, first)?;
         let is_smart = smart(&columns, batch.num_rows(), first)?;
-        let codes = self.keys.encode(batch)?.unwrap_or_default();
+        let codes = self.keys.encode(batch, first)?.unwrap_or_default();
         for (index, code) in codes.into_iter().enumerate() {
             let row = first + index;
             if code as usize != row {
@@ -105,7 +105,7 @@ impl Read {
             Columns::refuse_nulls("end", &end, first)?;
             let (power, price) =
                 (columns.numbers("power_kw")?, columns.optional_numbers("price_per_kwh")?);
-            let codes = self.keys.encode(&batch)?.unwrap_or_default();
+            let codes = self.keys.encode(&batch, first)?.unwrap_or_default();
             for (index, code) in codes.into_iter().enumerate() {
                 let row = first + index;
                 let Some(session) = self.sessions.get_mut(code as usize) else {

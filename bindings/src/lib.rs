@@ -109,7 +109,7 @@ mod _engine {
         statistics_members, statistics_series, statistics_session, utc_offset_minutes,
     };
     #[pymodule_export]
-    use crate::statistics_columns::{statistics_aggregate, statistics_week};
+    use crate::statistics_columns::{statistics_aggregate, statistics_week, statistics_year};
     #[pymodule_export]
     use crate::steady::{PlanChange, Stability, close_to, plan_diff, stability_of};
     #[pymodule_export]

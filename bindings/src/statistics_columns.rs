@@ -5,9 +5,10 @@ use arrow_array::{
     ArrayRef, Decimal128Array, Float64Array, RecordBatch, TimestampMicrosecondArray, UInt32Array,
 };
 use chrono::TimeDelta;
+use chrono_tz::Tz;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::statistics::charging::{Item, Spread};
+use slackwater_engine::statistics::charging::{Item, Spread, Totals, savings_of};
 use slackwater_engine::statistics::columns::{Aggregator, Flows, Lengths, Samples};
 use slackwater_engine::statistics::fixed::{Amount, DECIMALS};
 use slackwater_engine::statistics::week::hours_of_week;
@@ -115,7 +116,7 @@ impl SampleColumns {
 
 /// See `slackwater.statistics.aggregate`.
 #[pyfunction]
-#[pyo3(signature = (samples, *, by, resolution, utc_offset_hours, start, end, sample_length))]
+#[pyo3(signature = (samples, *, by, resolution, utc_offset_hours, start, end, now, sample_length))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn statistics_aggregate(
     py: Python<'_>,
@@ -125,15 +126,14 @@ pub(crate) fn statistics_aggregate(
     utc_offset_hours: f64,
     start: Option<Instant>,
     end: Option<Instant>,
+    now: Option<Instant>,
     sample_length: Option<TimeDelta>,
 ) -> Result<Table, Refused> {
-    let mut sums =
-        Aggregator::new(buckets(resolution, utc_offset_hours)?, range(start, end, None)?);
+    let sums = Aggregator::new(buckets(resolution, utc_offset_hours)?, range(start, end, now)?);
     let mut keys = Keys::new(&by);
-    let length = sample_length.map(|length| length.num_microseconds().unwrap_or(i64::MAX));
     py.detach(|| {
-        add_all(&mut sums, &mut keys, samples, length)?;
-        table(&keys, sums.finish())
+        let [sums] = add_all([sums], &mut keys, samples, sample_length)?;
+        table(&keys, sums)
     })
 }
 
@@ -147,40 +147,68 @@ pub(crate) fn statistics_week(
     sample_length: Option<TimeDelta>,
 ) -> Result<Vec<Vec<f64>>, Refused> {
     let zone = crate::time::time_zone(time_zone)?;
-    let mut sums = Aggregator::new(buckets("quarter_hour", 0.0)?, range(None, None, None)?);
-    let mut keys = Keys::new(&[]);
-    let length = sample_length.map(|length| length.num_microseconds().unwrap_or(i64::MAX));
+    let sums = Aggregator::new(buckets("quarter_hour", 0.0)?, range(None, None, None)?);
     py.detach(|| {
-        add_all(&mut sums, &mut keys, samples, length)?;
-        let items: Vec<Item> = sums.finish().into_iter().flat_map(|(_, items)| items).collect();
-        let week = hours_of_week(&items, zone);
-        Ok(week.map(|day| day.map(Energy::as_kwh).to_vec()).to_vec())
+        let [sums] = add_all([sums], &mut Keys::new(&[]), samples, sample_length)?;
+        Ok(week(sums, zone))
     })
 }
 
+/// Months, what they saved, and the hours of the week, in one pass: what
+/// `slackwater.statistics.plot_year` draws.
+#[pyfunction]
+#[pyo3(signature = (samples, *, time_zone, utc_offset_hours, sample_length))]
+pub(crate) fn statistics_year(
+    py: Python<'_>,
+    samples: AnyRecordBatch,
+    time_zone: &str,
+    utc_offset_hours: f64,
+    sample_length: Option<TimeDelta>,
+) -> Result<(Table, Option<String>, Vec<Vec<f64>>), Refused> {
+    let zone = crate::time::time_zone(time_zone)?;
+    let all = range(None, None, None)?;
+    let months = Aggregator::new(buckets("month", utc_offset_hours)?, all);
+    let quarters = Aggregator::new(buckets("quarter_hour", 0.0)?, all);
+    py.detach(|| {
+        let mut keys = Keys::new(&[]);
+        let [months, quarters] = add_all([months, quarters], &mut keys, samples, sample_length)?;
+        let items: Vec<Item> =
+            months.clone().finish().into_iter().flat_map(|(_, items)| items).collect();
+        let savings = savings_of(&items).map(|savings| savings.to_string());
+        Ok((table(&keys, months)?, savings, week(quarters, zone)))
+    })
+}
+
+/// Energy of 24 hours of seven days.
+fn week(quarters: Aggregator, zone: Tz) -> Vec<Vec<f64>> {
+    let items: Vec<Item> = quarters.finish().into_iter().flat_map(|(_, items)| items).collect();
+    hours_of_week(&items, zone).map(|day| day.map(Energy::as_kwh).to_vec()).to_vec()
+}
+
 /// Adds one batch at a time: a stream may hold more than memory does.
-fn add_all(
-    sums: &mut Aggregator,
+fn add_all<const N: usize>(
+    mut sums: [Aggregator; N],
     keys: &mut Keys,
     samples: AnyRecordBatch,
-    length: Option<i64>,
-) -> Result<(), Refused> {
+    length: Option<TimeDelta>,
+) -> Result<[Aggregator; N], Refused> {
+    let length = length.map(|length| length.num_microseconds().unwrap_or(i64::MAX));
     let reader = samples.into_reader()?;
     let schema = reader.schema();
     let mut is_empty = true;
     for batch in reader {
         is_empty = false;
-        add(sums, keys, &batch.map_err(refused)?, length)?;
+        add(&mut sums, keys, &batch.map_err(refused)?, length)?;
     }
     if is_empty {
         // The columns of an empty table are looked at as well.
-        add(sums, keys, &RecordBatch::new_empty(schema), length)?;
+        add(&mut sums, keys, &RecordBatch::new_empty(schema), length)?;
     }
-    Ok(())
+    Ok(sums)
 }
 
 fn add(
-    sums: &mut Aggregator,
+    sums: &mut [Aggregator],
     keys: &mut Keys,
     batch: &RecordBatch,
     length: Option<i64>,
@@ -188,10 +216,13 @@ fn add(
     let mut first = 0;
     loop {
         let piece = batch.slice(first, PIECE.min(batch.num_rows() - first));
-        let columns = SampleColumns::new(&piece, sums.rows(), length.is_some())?;
-        let groups = keys.encode(&piece)?;
+        let before = sums.first().map_or(0, Aggregator::rows);
+        let columns = SampleColumns::new(&piece, before, length.is_some())?;
+        let groups = keys.encode(&piece, before)?;
         let samples = columns.samples(groups.as_deref(), length.unwrap_or_default());
-        sums.add(&samples, keys.len())?;
+        for sums in &mut *sums {
+            sums.add(&samples, keys.len())?;
+        }
         first += piece.num_rows();
         if first >= batch.num_rows() {
             return Ok(());
@@ -205,44 +236,56 @@ pub(crate) fn money(amounts: impl Iterator<Item = Option<Amount>>) -> Result<Arr
     Ok(Arc::new(parts.with_precision_and_scale(DIGITS, DECIMALS as i8).map_err(refused)?))
 }
 
-/// One row a bucket, by group and then by time.
-fn table(keys: &Keys, series: Vec<(u32, Vec<Item>)>) -> Result<Table, Refused> {
-    let groups = series.iter().flat_map(|(group, items)| items.iter().map(move |_| *group));
-    let groups: UInt32Array = groups.collect();
-    let items: Vec<&Item> = series.iter().flat_map(|(_, items)| items).collect();
-    let number = |of: &dyn Fn(&Item) -> Option<f64>| -> ArrayRef {
-        Arc::new(items.iter().map(|item| of(item)).collect::<Float64Array>())
+/// One row a bucket, by group and then by time, in several record batches.
+fn table(keys: &Keys, sums: Aggregator) -> Result<Table, Refused> {
+    let schema = batch(keys, &[])?.schema();
+    let batches: Result<Vec<RecordBatch>, Refused> =
+        sums.finish_with(|items| batch(keys, items)).into_iter().collect();
+    Ok(Table::new(schema, batches?))
+}
+
+fn batch(keys: &Keys, items: &[(u32, Item)]) -> Result<RecordBatch, Refused> {
+    let groups = UInt32Array::from_iter_values(items.iter().map(|(group, _)| *group));
+    let always = |of: &dyn Fn(&Totals) -> f64| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(items.iter().map(|(_, item)| of(&item.totals))))
     };
-    let money = |of: &dyn Fn(&Item) -> Option<Amount>| money(items.iter().map(|item| of(item)));
-    let labels = items.iter().map(|item| item.label.timestamp_micros());
-    let labels = TimestampMicrosecondArray::from_iter_values(labels);
-    let mut columns = keys.columns(&groups);
-    let mut push = |name: &str, column: ArrayRef| columns.push((name.to_owned(), column));
-    let power =
-        |of: fn(&Spread<Power>) -> Power| number(&|item| Some(of(&item.totals.power).as_kw()));
+    let number = |of: &dyn Fn(&Totals) -> Option<f64>| -> ArrayRef {
+        Arc::new(items.iter().map(|(_, item)| of(&item.totals)).collect::<Float64Array>())
+    };
+    let money = |of: &dyn Fn(&Totals) -> Option<Amount>| {
+        money(items.iter().map(|(_, item)| of(&item.totals)))
+    };
+    let power = |of: fn(&Spread<Power>) -> Power| always(&|totals| of(&totals.power).as_kw());
     let price = |of: fn(&Spread<Price>) -> Price| {
-        number(&|item| item.totals.price.as_ref().map(of).map(Price::as_per_kwh))
+        number(&|totals| totals.price.as_ref().map(of).map(Price::as_per_kwh))
     };
     let instead = |of: fn(&Spread<Price>) -> Price| {
-        number(&|item| item.totals.non_smart?.price.as_ref().map(of).map(Price::as_per_kwh))
+        number(&|totals| totals.non_smart?.price.as_ref().map(of).map(Price::as_per_kwh))
     };
-    push("date", Arc::new(utc(labels)));
-    push("kw_min", power(|power| power.min));
-    push("kw_max", power(|power| power.max));
-    push("kw_mean", power(|power| power.mean));
-    push("hours", number(&|item| Some(item.totals.hours)));
-    push("energy_kwh", number(&|item| Some(item.totals.energy.as_kwh())));
-    push("priced_kwh", number(&|item| Some(item.totals.priced_energy.as_kwh())));
-    push("price_min_per_kwh", price(|price| price.min));
-    push("price_max_per_kwh", price(|price| price.max));
-    push("price_mean_per_kwh", price(|price| price.mean));
-    push("cost", money(&|item| Some(item.totals.cost))?);
-    push("non_smart_kwh", number(&|item| Some(item.totals.non_smart?.energy.as_kwh())));
-    push("non_smart_price_min_per_kwh", instead(|price| price.min));
-    push("non_smart_price_max_per_kwh", instead(|price| price.max));
-    push("non_smart_price_mean_per_kwh", instead(|price| price.mean));
-    push("non_smart_cost", money(&|item| Some(item.totals.non_smart?.cost))?);
-    push("savings", money(&|item| Some(item.totals.non_smart?.savings))?);
-    // Without a row the columns to group by have no type yet.
-    Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
+    let labels = items.iter().map(|(_, item)| item.label.timestamp_micros());
+    let mut columns: Vec<(String, ArrayRef, bool)> =
+        keys.columns(&groups).into_iter().map(|(name, column)| (name, column, false)).collect();
+    // Whether a column may hold nulls is the same in every batch and every table.
+    let mut push = |name: &str, column: ArrayRef, is_nullable: bool| {
+        columns.push((name.to_owned(), column, is_nullable));
+    };
+    push("date", Arc::new(utc(TimestampMicrosecondArray::from_iter_values(labels))), false);
+    push("kw_min", power(|power| power.min), false);
+    push("kw_max", power(|power| power.max), false);
+    push("kw_mean", power(|power| power.mean), false);
+    push("hours", always(&|totals| totals.hours), false);
+    push("energy_kwh", always(&|totals| totals.energy.as_kwh()), false);
+    push("priced_kwh", always(&|totals| totals.priced_energy.as_kwh()), false);
+    push("price_min_per_kwh", price(|price| price.min), true);
+    push("price_max_per_kwh", price(|price| price.max), true);
+    push("price_mean_per_kwh", price(|price| price.mean), true);
+    push("cost", money(&|totals| Some(totals.cost))?, false);
+    push("baseline_cost", money(&Totals::baseline_cost)?, true);
+    push("non_smart_kwh", number(&|totals| Some(totals.non_smart?.energy.as_kwh())), true);
+    push("non_smart_price_min_per_kwh", instead(|price| price.min), true);
+    push("non_smart_price_max_per_kwh", instead(|price| price.max), true);
+    push("non_smart_price_mean_per_kwh", instead(|price| price.mean), true);
+    push("non_smart_cost", money(&|totals| Some(totals.non_smart?.cost))?, true);
+    push("savings", money(&|totals| Some(totals.non_smart?.savings))?, true);
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(refused)
 }

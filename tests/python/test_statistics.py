@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import random
+from datetime import UTC, datetime, timedelta
+from operator import add
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -27,13 +29,14 @@ EVERY = {
 }
 
 
-def oracle(table: pa.Table, resolution: str, offset_minutes: int) -> pl.DataFrame:
+def oracle(
+    table: pa.Table, resolution: str, offset_minutes: int, hours: float = 0.25
+) -> pl.DataFrame:
     """The same sums with polars, of samples that no bucket splits."""
     shift = pl.duration(minutes=offset_minutes)
     power, price = pl.col("power_kw"), pl.col("price_per_kwh")
     instead = pl.col("non_smart_kw")
     is_priced = power.is_not_null() & price.is_not_null()
-    hours = 0.25
     return (
         pl.DataFrame(table)
         .with_columns(date=(pl.col("start") + shift).dt.truncate(EVERY[resolution]))
@@ -103,9 +106,45 @@ def test_many_rows_take_the_short_way_to_the_same_sums() -> None:
         assert_same(found.sort("device", "date"), oracle(table, resolution, -210))
 
 
+def minutes_of(table: pa.Table) -> pa.Table:
+    """The same course of events, each sample cut into its minutes."""
+    samples = pl.DataFrame(table).with_columns(
+        start=pl.datetime_ranges("start", "end", interval="1m", closed="left")
+    )
+    frame = samples.explode("start").with_columns(end=pl.col("start") + pl.duration(minutes=1))
+    return frame.to_arrow()
+
+
+@pytest.mark.parametrize("resolution", statistics.RESOLUTIONS)
+@pytest.mark.parametrize("offset_minutes", [0, 7, -401, 839])
+def test_samples_are_split_as_polars_sums_up_their_minutes(
+    resolution: str, offset_minutes: int
+) -> None:
+    source = random.Random(offset_minutes)
+    at = [MONDAY + timedelta(minutes=source.randrange(0, 120_000)) for _ in range(60)]
+    lengths = [timedelta(minutes=source.choice((1, 7, 59, 61, 1440, 3000))) for _ in at]
+    table = pa.table(
+        {
+            "device": [f"d{n % 2}" for n in range(60)],
+            "start": pa.array(at, pa.timestamp("us", "UTC")),
+            "end": pa.array(map(add, at, lengths), pa.timestamp("us", "UTC")),
+            "power_kw": [None if n % 11 == 3 else source.uniform(-5, 11) for n in range(60)],
+            "price_per_kwh": [None if n % 7 == 1 else source.uniform(-0.1, 0.5) for n in range(60)],
+            "non_smart_kw": [source.uniform(0, 11) if n % 3 == 0 else None for n in range(60)],
+        }
+    )
+    found = aggregate(
+        table, by="device", resolution=resolution, utc_offset_hours=offset_minutes / 60
+    )
+    expected = oracle(minutes_of(table), resolution, offset_minutes, hours=1 / 60)
+    # The mean by number of minutes is the mean by time.
+    assert_same(found.sort("device", "date"), expected)
+
+
 def test_energy_and_money_do_not_depend_on_resolution_or_offset() -> None:
     table = quarters(400)
     sums = []
+    # Every minute of offset is tried in the engine's own tests.
     for minutes in range(-840, 841, 35):
         for resolution in statistics.RESOLUTIONS:
             found = aggregate(table, resolution=resolution, utc_offset_hours=minutes / 60)
@@ -278,3 +317,26 @@ def test_a_length_for_all_goes_with_tables_without_end() -> None:
     bare = table.drop_columns(["end"])
     with pytest.raises(sw.InputError, match="ends at"):
         statistics.aggregate(bare, resolution="day", sample_length=timedelta(0))
+
+
+def test_a_bad_row_is_named_by_its_place_among_all_batches() -> None:
+    rows = {"start": [MONDAY] * 4, "end": [MONDAY + HOUR] * 4}
+    table = pa.table(rows | {"power_kw": [1.0] * 4, "device": ["a", "b", "c", None]})
+    stream = table.to_reader(max_chunksize=3)
+    with pytest.raises(sw.InputError, match="device of row 3 is null"):
+        statistics.aggregate(stream, by="device", resolution="day")
+    readings = pa.table({"at": [MONDAY] * 4, "total_kwh": [1.0, 2.0, 3.0, -1.0]})
+    with pytest.raises(sw.InputError, match="total_kwh of row 3: -1 kWh is below 0 kWh"):
+        statistics.samples_from_meter(readings.to_reader(max_chunksize=3))
+
+
+def test_data_older_than_four_years_are_left_out() -> None:
+    table = quarters(300)
+    [year] = aggregate(table, resolution="year")["energy_kwh"].to_list()
+    now = datetime(2028, 3, 30, tzinfo=UTC)
+    [cut] = aggregate(table, resolution="year", now=now)["energy_kwh"].to_list()
+    start, end = statistics.available_range(start=None, now=now)
+    assert start == datetime(2024, 3, 30, tzinfo=UTC)
+    [same] = aggregate(table, resolution="year", start=start, end=end)["energy_kwh"].to_list()
+    assert cut == same != year
+    assert aggregate(table, resolution="year", now=now + timedelta(days=365)).is_empty()

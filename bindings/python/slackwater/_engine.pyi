@@ -120,6 +120,7 @@ __all__ = [
     "statistics_series",
     "statistics_session",
     "statistics_week",
+    "statistics_year",
     "stays_from_events",
     "stays_to_table",
     "tariff_prices",
@@ -1518,11 +1519,19 @@ def statistics_aggregate(
     utc_offset_hours: float,
     start: datetime | None,
     end: datetime | None,
+    now: datetime | None,
     sample_length: timedelta | None,
 ) -> Table: ...
 def statistics_week(
     samples: ArrowTable, *, time_zone: str, sample_length: timedelta | None
 ) -> list[list[float]]: ...
+def statistics_year(
+    samples: ArrowTable,
+    *,
+    time_zone: str,
+    utc_offset_hours: float,
+    sample_length: timedelta | None,
+) -> tuple[Table, str | None, list[list[float]]]: ...
 def bucket_label(at: datetime, *, resolution: str, utc_offset_hours: float) -> datetime: ...
 def utc_offset_minutes(hours: float) -> int: ...
 def available_range(
@@ -1546,13 +1555,13 @@ def freeze_sessions(
 ) -> tuple[Table, Table]: ...
 def statistics_members(record: str, *, version: str | None) -> list[str]: ...
 def samples_from_meter(
-    readings: ArrowTable, *, by: Sequence[str], gap_max: timedelta
+    readings: ArrowTable, *, by: Sequence[str], gap_max: timedelta, power_max_kw: float | None
 ) -> tuple[Table, _Findings]: ...
 def samples_from_power(
-    readings: ArrowTable, *, by: Sequence[str], hold_max: timedelta
+    readings: ArrowTable, *, by: Sequence[str], hold_max: timedelta, power_max_kw: float | None
 ) -> tuple[Table, _Findings]: ...
 def samples_from_sessions(
-    sessions: ArrowTable, *, by: Sequence[str]
+    sessions: ArrowTable, *, by: Sequence[str], power_max_kw: float | None
 ) -> tuple[Table, _Findings]: ...
 def hem_flow(
     samples: Sequence[_Sample],

@@ -58,6 +58,24 @@ pub struct Totals {
     pub non_smart: Option<NonSmart>,
 }
 
+impl Totals {
+    /// What all of the energy would have cost without smart charging: what
+    /// smart charging controlled at what it would have cost, and the rest at
+    /// what it did. `None` where smart charging had no part in it.
+    #[must_use]
+    pub fn baseline_cost(&self) -> Option<Amount> {
+        self.non_smart.map(|instead| self.cost + instead.savings)
+    }
+}
+
+/// What smart charging saved in all of some buckets; `None` where it had no
+/// part in any.
+#[must_use]
+pub fn savings_of(items: &[Item]) -> Option<Amount> {
+    let saved = items.iter().filter_map(|item| item.totals.non_smart);
+    saved.map(|instead| instead.savings).reduce(|sum, savings| sum + savings)
+}
+
 /// One bucket of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Item {
@@ -153,7 +171,6 @@ pub(crate) struct Tallies {
 struct Open {
     start: i64,
     end: i64,
-    label: i64,
     tally: Tally,
 }
 
@@ -214,6 +231,11 @@ impl Tallies {
     }
 
     fn search(&mut self, at: i64) -> usize {
+        // Most often the next bucket in time: there is nothing to look for.
+        if self.is_after_all(at) {
+            self.last = self.open_bucket(at);
+            return self.last;
+        }
         let index = self.open[..self.sorted].partition_point(|open| open.end <= at);
         self.last = match self.open[..self.sorted].get(index) {
             Some(open) if open.holds(at) => index,
@@ -228,16 +250,24 @@ impl Tallies {
         if self.open.len() - self.sorted >= self.sorted.max(WAITING_MIN) {
             self.sort();
         }
-        let is_in_order =
-            self.sorted == self.open.len() && self.open.last().is_none_or(|last| last.end <= at);
+        let is_in_order = self.is_after_all(at);
         let bucket = self.buckets.bucket(at);
-        let (start, end, label) = (bucket.start, bucket.end, bucket.label);
-        self.open.push(Open { start, end, label, tally: Tally::EMPTY });
+        let (start, end) = (bucket.start, bucket.end);
+        self.open.push(Open { start, end, tally: Tally::EMPTY });
         self.sorted += usize::from(is_in_order);
         self.open.len() - 1
     }
 
-    fn sort(&mut self) {
+    /// Whether an instant is later than all buckets, and they are in order.
+    fn is_after_all(&self, at: i64) -> bool {
+        self.sorted == self.open.len() && self.open.last().is_none_or(|last| last.end <= at)
+    }
+
+    /// Puts the buckets in time order, each once.
+    pub(crate) fn sort(&mut self) {
+        if self.sorted == self.open.len() {
+            return;
+        }
         // Stable: equal buckets are summed in the order in which they came.
         self.open.sort_by_key(|open| open.start);
         self.open.dedup_by(|next, kept| {
@@ -252,20 +282,35 @@ impl Tallies {
     }
 
     /// Adds the sums of another part of the same series.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
+        let Some(first) = other.open.first() else { return };
+        if other.sorted == other.open.len() && self.is_after_all(first.start) {
+            self.open.extend(other.open);
+            self.sorted = self.open.len();
+            return;
+        }
         for open in &other.open {
             let index = self.find(open.start);
             self.open[index].tally.merge(&open.tally);
         }
     }
 
+    /// How many buckets there are, those without a sample included.
+    pub(crate) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// What a bucket sums up to; `None` if it has no sample.
+    pub(crate) fn item(&self, index: usize) -> Option<Item> {
+        let open = &self.open[index];
+        let label = instant_at(self.buckets.label_of(open.start));
+        (!open.tally.is_empty()).then(|| Item { label, totals: open.tally.totals() })
+    }
+
     /// The buckets in time order, those without a sample left out.
     pub(crate) fn items(&mut self) -> Vec<Item> {
         self.sort();
-        let filled = self.open.iter().filter(|open| !open.tally.is_empty());
-        filled
-            .map(|open| Item { label: instant_at(open.label), totals: open.tally.totals() })
-            .collect()
+        (0..self.len()).filter_map(|index| self.item(index)).collect()
     }
 }
 
@@ -379,6 +424,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn without_smart_charging_all_energy_would_have_cost_its_own() {
+        let mut smart = sample(0, 60, 10.0, 10.0);
+        smart.non_smart = Some(kw(0.0));
+        let mut instead = sample(18 * 60, 60, 0.0, 30.0);
+        (instead.power, instead.non_smart) = (None, Some(kw(10.0)));
+        let other = sample(60, 60, 5.0, 20.0);
+        let whole = total(&[smart, instead, other], Range::all()).unwrap();
+        // 10 kWh at 0.30 instead of at 0.10, and 5 kWh at 0.20 as they were.
+        assert_eq!(whole.baseline_cost().unwrap().to_string(), "4.000000000000");
+        assert_eq!(total(&[other], Range::all()).unwrap().baseline_cost(), None);
+        assert_eq!(savings_of(&[]), None);
+    }
+
+    #[test]
     fn a_bucket_of_savings_alone_is_kept() {
         let mut evening = sample(18 * 60, 60, 0.0, 35.0);
         (evening.power, evening.non_smart) = (None, Some(kw(8.0)));
@@ -437,16 +496,22 @@ pub(crate) mod tests {
     #[test]
     fn sums_are_the_same_at_every_minute_of_offset() {
         let samples: Vec<Sample> = (0..40)
-            .map(|n| sample(n * 977, 333, 1.0 + n as f64 / 7.0, (n * 13 % 40) as f64))
+            .map(|n| Sample {
+                non_smart: (n % 3 == 0).then(|| kw(n as f64 / 3.0)),
+                ..sample(n * 977, 333, 1.0 + n as f64 / 7.0, (n * 13 % 40) as f64)
+            })
             .collect();
         let whole = total(&samples, Range::all()).unwrap();
+        let at_once = [Item { label: DateTime::UNIX_EPOCH, totals: whole }];
+        assert_ne!(savings_of(&at_once), None);
         for minutes in -840..=840 {
             let offset = UtcOffset::from_hours(f64::from(minutes) / 60.0).unwrap();
             assert_eq!(offset.as_minutes(), i64::from(minutes));
-            for resolution in [Resolution::Hour, Resolution::Day, Resolution::Month] {
+            for resolution in Resolution::ALL {
                 let items =
                     series(&samples, Buckets::new(resolution, offset), Range::all()).unwrap();
                 assert_eq!(items.iter().map(|item| item.totals.cost).sum::<Amount>(), whole.cost);
+                assert_eq!(savings_of(&items), savings_of(&at_once));
                 let energy: f64 = items.iter().map(|item| item.totals.energy.as_kwh()).sum();
                 assert!(near(energy, whole.energy.as_kwh()), "{minutes} min");
             }
@@ -550,7 +615,7 @@ pub(crate) mod tests {
                     tallies.add(&Row::from(sample));
                 }
             }
-            halves.merge(&later);
+            halves.merge(later);
             for other in [reversed, halves.items()] {
                 prop_assert_eq!(other.len(), at_once.len());
                 for (one, two) in at_once.iter().zip(&other) {

@@ -2,9 +2,9 @@
 //!
 //! Rows may come in any order and in any number of pieces: an [`Aggregator`]
 //! keeps sums only, so that data larger than memory go through it piece by
-//! piece. Pieces are cut into runs of a fixed number of rows, runs are summed
-//! up on all cores and put together in their order, so the last bit does not
-//! depend on the number of threads.
+//! piece. Pieces are cut into runs by their number of rows alone, runs are
+//! summed up on all cores and put together in their order, so the last bit
+//! does not depend on the number of threads.
 use std::ops::Range as Rows;
 
 use rayon::prelude::*;
@@ -17,8 +17,16 @@ use crate::statistics::span;
 use crate::time::instant::instant_at;
 use crate::units::{MICROS_PER_HOUR, Power, Price, UnitError};
 
-/// Rows that one core sums up at a time.
+/// Rows that one core sums up at a time: most, and least where there are few.
 const RUN: usize = 1 << 17;
+const RUN_MIN: usize = 1 << 14;
+
+/// Runs that a piece of few rows is cut into.
+const RUNS: usize = 8;
+
+/// Buckets that are let go of at a time, and those that one core takes of them.
+const BLOCK: usize = 1 << 16;
+const CHUNK: usize = 1 << 13;
 
 /// How long each sample lasts.
 #[derive(Debug, Clone, Copy)]
@@ -146,10 +154,13 @@ impl Aggregator {
     pub fn add(&mut self, samples: &Samples<'_>, groups: usize) -> Result<(), ColumnError> {
         samples.check_lengths();
         let count = samples.start.len();
-        let runs = count.div_ceil(RUN);
+        let length = count.div_ceil(RUNS).clamp(RUN_MIN, RUN);
+        let runs = count.div_ceil(length);
         let empty = Self { groups: Vec::new(), ..*self };
-        let run =
-            |index: usize| empty.run(samples, groups, index * RUN..count.min((index + 1) * RUN));
+        let run = |index: usize| {
+            let rows = index * length..count.min((index + 1) * length);
+            empty.run(samples, groups, rows)
+        };
         let sums: Vec<Result<Vec<(u32, Tallies)>, ColumnError>> =
             (0..runs).into_par_iter().map(run).collect();
         // In order, so that the row named is the first bad one on any day.
@@ -159,7 +170,7 @@ impl Aggregator {
         }
         for (group, tallies) in sums.into_iter().flatten() {
             match &mut self.groups[group as usize] {
-                Some(sum) => sum.merge(&tallies),
+                Some(sum) => sum.merge(tallies),
                 none => *none = Some(tallies),
             }
         }
@@ -169,13 +180,50 @@ impl Aggregator {
 
     /// The series of each group that has one, by group and then by time.
     #[must_use]
-    pub fn finish(mut self) -> Vec<(u32, Vec<Item>)> {
-        // Each is let go of when its items are made: both at once may be large.
-        let series = std::mem::take(&mut self.groups).into_par_iter().enumerate();
+    pub fn finish(self) -> Vec<(u32, Vec<Item>)> {
+        let series = self.groups.into_par_iter().enumerate();
         series
             .filter_map(|(group, tallies)| tallies.map(|mut own| (group as u32, own.items())))
             .filter(|(_, items)| !items.is_empty())
             .collect()
+    }
+
+    /// The same for an answer of another form: what `make` makes of the items,
+    /// some at a time, with the group of each.
+    ///
+    /// Items are let go of as soon as they are used, and the sums that they
+    /// come from soon after, so an answer of millions of buckets is in memory
+    /// about once and not three times.
+    pub fn finish_with<T: Send>(self, make: impl Fn(&[(u32, Item)]) -> T + Sync) -> Vec<T> {
+        let groups = (0_u32..).zip(self.groups);
+        let mut left = groups.filter_map(|(group, tallies)| Some((group, tallies?)));
+        let mut made = Vec::new();
+        loop {
+            let (mut block, mut buckets) = (Vec::new(), 0);
+            while buckets < BLOCK
+                && let Some((group, tallies)) = left.next()
+            {
+                buckets += tallies.len();
+                block.push((group, tallies));
+            }
+            if block.is_empty() {
+                return made;
+            }
+            block.par_iter_mut().for_each(|(_, own)| own.sort());
+            let places = block.iter().flat_map(|(group, own)| {
+                (0..own.len() as u32).map(move |index| (*group, own, index))
+            });
+            let places: Vec<(u32, &Tallies, u32)> = places.collect();
+            let items = |&(group, own, index): &(u32, &Tallies, u32)| {
+                own.item(index as usize).map(|item| (group, item))
+            };
+            let chunks = places.par_chunks(CHUNK);
+            let chunks = chunks.map(|chunk| {
+                let items: Vec<(u32, Item)> = chunk.iter().filter_map(items).collect();
+                make(&items)
+            });
+            made.extend(chunks.collect::<Vec<T>>());
+        }
     }
 
     /// Sums of some rows, by group in the order of their first row.
@@ -369,6 +417,12 @@ mod tests {
             pieces.add(&columns.samples(0..cut), groups as usize).unwrap();
             pieces.add(&columns.samples(cut..samples.len()), groups as usize).unwrap();
             prop_assert_eq!(pieces.rows(), samples.len());
+            let apart = pieces.clone().finish_with(<[(u32, Item)]>::to_vec).concat();
+            let all = pieces.clone().finish().into_iter();
+            let together: Vec<(u32, Item)> = all
+                .flat_map(|(group, items)| items.into_iter().map(move |item| (group, item)))
+                .collect();
+            prop_assert_eq!(apart, together);
             for (group, items) in pieces.finish() {
                 let own = samples.iter().zip(&columns.group).filter(|(_, of)| **of == group);
                 let own: Vec<Sample> = own.map(|(sample, _)| *sample).collect();
@@ -516,6 +570,30 @@ mod tests {
         let one = sums(1);
         assert_eq!(sums(2), one);
         assert_eq!(sums(8), one);
+    }
+
+    #[test]
+    fn many_buckets_come_in_order_and_each_once() {
+        let rows = 2 * BLOCK as i64 + 77;
+        let group: Vec<u32> = (0..rows).map(|row| u32::from(row >= 100_000) * 2).collect();
+        let start: Vec<i64> = (0..rows).map(|row| row * 900_000_000).collect();
+        let samples = Samples {
+            group: Some(&group),
+            start: &start,
+            lengths: Lengths::Even(900_000_000),
+            flows: Flows::PowerKw(&vec![4.0; rows as usize]),
+            price_per_kwh: None,
+            non_smart: None,
+        };
+        let quarters = Buckets::new(Resolution::QuarterHour, UtcOffset::default());
+        let mut sums = Aggregator::new(quarters, Range::all());
+        sums.add(&samples, 3).unwrap();
+        let chunks = sums.finish_with(<[(u32, Item)]>::to_vec);
+        assert!(chunks.len() > 2 && chunks.iter().all(|chunk| chunk.len() <= CHUNK));
+        let found = chunks.concat().into_iter();
+        let found: Vec<(u32, i64)> =
+            found.map(|(group, item)| (group, item.label.timestamp_micros())).collect();
+        assert_eq!(found, group.iter().copied().zip(start.iter().copied()).collect::<Vec<_>>());
     }
 
     #[test]

@@ -193,6 +193,11 @@ impl Buckets {
         (instant_at(bucket.start), instant_at(bucket.end))
     }
 
+    /// The label of the bucket that starts at an instant.
+    pub(crate) fn label_of(self, start: i64) -> i64 {
+        start + self.offset.micros()
+    }
+
     pub(crate) fn bucket(self, at: i64) -> Bucket {
         let shift = self.offset.micros();
         let local = at.saturating_add(shift);

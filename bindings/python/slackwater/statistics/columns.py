@@ -22,6 +22,7 @@ def aggregate(
     utc_offset_hours: float = 0.0,
     start: datetime | None = None,
     end: datetime | None = None,
+    now: datetime | None = None,
     sample_length: timedelta | None = None,
 ) -> _engine.Table:
     """Sum up the samples of many devices by bucket, Arrow to Arrow.
@@ -48,16 +49,19 @@ def aggregate(
         resolution: One of :data:`RESOLUTIONS`.
         utc_offset_hours: As in :func:`series`.
         start: First instant that counts.
-        end: First instant that does not.
+        end: First instant that does not; ``now`` if that is given.
+        now: The present. If given, what is older than four years is left out.
         sample_length: Length of every sample, for a table without ``end``.
 
     Returns:
         A row for each group and bucket: the columns of ``by``, ``date``,
         ``kw_min``, ``kw_max``, ``kw_mean``, ``hours``, ``energy_kwh``,
         ``priced_kwh``, ``price_min_per_kwh``, ``price_max_per_kwh``,
-        ``price_mean_per_kwh``, ``cost``, the same for the course without smart
-        charging (``non_smart_…``), and ``savings``. Money is in exact decimals.
-        Groups come in the order of their first row.
+        ``price_mean_per_kwh``, ``cost``; ``baseline_cost``, what everything
+        would have cost without smart charging; energy, prices and cost of what
+        that moved (``non_smart_…``); and ``savings``. The last seven are null
+        where smart charging had no part. Money is in exact decimals. Groups
+        come in the order of their first row.
 
     Raises:
         InputError: A column is missing or of a wrong type, a row has no length
@@ -91,6 +95,7 @@ def aggregate(
         utc_offset_hours=utc_offset_hours,
         start=start,
         end=end,
+        now=now,
         sample_length=sample_length,
     )
 
@@ -144,8 +149,7 @@ def plot_year(
 
     Args:
         samples: As for :func:`aggregate`, such as the ``rows`` of a ledger. Any
-            length of time is drawn, a year reads best. Read twice, so a stream
-            that can be read only once is refused.
+            length of time is drawn, a year reads best.
         currency: Name of the currency, for the axis.
         time_zone: IANA name of the zone of hours and weekdays.
         utc_offset_hours: Fixed offset of the months, as in :func:`series`.

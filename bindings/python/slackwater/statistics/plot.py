@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from slackwater import statistics
-from slackwater._engine import InputError
+from slackwater import _engine
 from slackwater.plot import DPI, FAINT_INK, INK, PlanFigure, _dress, _plain, _say
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from slackwater._engine import Table
     from slackwater.typing import ArrowTable
 
 SIZE_INCHES = (8.0, 7.0)
@@ -32,6 +30,7 @@ class Month(NamedTuple):
 
     date: datetime
     cost: Decimal
+    baseline_cost: Decimal | None
     savings: Decimal | None
 
 
@@ -44,29 +43,31 @@ def plot_year(
     sample_length: timedelta | None = None,
 ) -> Figure:
     """Draw what :func:`slackwater.statistics.plot_year` promises."""
-    if hasattr(samples, "read_next_batch"):
-        raise InputError("samples can be read only once; give a table, or a file's whole content")
-    by_month = statistics.aggregate(
-        samples, resolution="month", utc_offset_hours=utc_offset_hours, sample_length=sample_length
+    by_month, savings, week = _engine.statistics_year(
+        samples,
+        time_zone=time_zone,
+        utc_offset_hours=utc_offset_hours,
+        sample_length=sample_length,
     )
-    week = statistics.hours_of_week(samples, time_zone=time_zone, sample_length=sample_length)
     engine = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, hspace=0.04)
     figure = PlanFigure(figsize=SIZE_INCHES, dpi=DPI, layout=engine, facecolor="white")
     above, below = figure.subplots(2, 1, height_ratios=[3, 2])
-    _draw_months(above, _months(by_month), currency)
+    total = None if savings is None else Decimal(savings)
+    _draw_months(above, _months(by_month), total, currency)
     _draw_week(below, week, time_zone)
     return figure
 
 
-def _months(table: Table) -> list[Month]:
+def _months(table: _engine.Table) -> list[Month]:
     import pyarrow as pa  # noqa: PLC0415  an optional extra
 
     columns = pa.table(table)
-    rows = (columns.column(name).to_pylist() for name in ("date", "cost", "savings"))
+    names = ("date", "cost", "baseline_cost", "savings")
+    rows = (columns.column(name).to_pylist() for name in names)
     return [Month(*row) for row in zip(*rows, strict=True)]
 
 
-def _draw_months(axes: Axes, months: Sequence[Month], currency: str) -> None:
+def _draw_months(axes: Axes, months: Sequence[Month], total: Decimal | None, currency: str) -> None:
     _dress(axes)
     axes.set_ylabel(_plain(f"Cost ({currency})"))
     if not months:
@@ -76,19 +77,21 @@ def _draw_months(axes: Axes, months: Sequence[Month], currency: str) -> None:
         return
     places = range(len(months))
     paid = [float(month.cost) for month in months]
-    instead = [float(month.cost + (month.savings or 0)) for month in months]
-    is_smart = any(month.savings is not None for month in months)
-    if is_smart:
+    # A month without smart charging would have cost what it did.
+    instead = [
+        float(month.cost if month.baseline_cost is None else month.baseline_cost)
+        for month in months
+    ]
+    if total is not None:
         axes.bar(places, instead, width=0.8, color=INSTEAD, label="without smart charging")
     axes.bar(places, paid, width=0.5, color=PAID, label="paid")
     axes.axhline(0, color=FAINT_INK, linewidth=0.8)
     axes.set_xticks(places, _names(months))
-    if is_smart and len(months) <= FIGURES_MAX:
+    if total is not None and len(months) <= FIGURES_MAX:
         for place, month in enumerate(months):
             _write_savings(axes, place, max(paid[place], instead[place], 0), month.savings)
-    total = sum((month.savings for month in months if month.savings is not None), Decimal(0))
     title = "Cost by month"
-    if is_smart:
+    if total is not None:
         word = "less" if total >= 0 else "more"
         title += f": {abs(total):,.2f} {currency} {word} than without smart charging"
     axes.set_title(_plain(title), loc="left", fontsize=10, color=INK)
