@@ -137,7 +137,8 @@ def test_bars_are_the_columns_of_months_and_a_stream_is_read_once() -> None:
     stream = pa.table(ledger.rows).to_reader(max_chunksize=7)
     figure = statistics.plot_year(stream, currency="EUR")
     months = aggregate(ledger.rows, resolution="month")
-    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    patches: Any = figure.axes[0].patches
+    heights = [bar.get_height() for bar in patches]
     bars = [*months["baseline_cost"].to_list(), *months["cost"].to_list()]
     assert heights == [float(bar) for bar in bars]
     # Some sessions are not smart: their cost is in either bar.

@@ -213,11 +213,11 @@ def _as_samples(
         raise InputError("--gap-minutes and --power-max are about readings; --kind says which")
     match kind:
         case Kind.METER:
-            longest = {} if gap is None else {"gap_max": gap}
-            found = statistics.samples_from_meter(rows, **longest, **choices)
+            pause = timedelta(hours=1) if gap is None else gap
+            found = statistics.samples_from_meter(rows, gap_max=pause, **choices)
         case Kind.POWER:
-            longest = {} if gap is None else {"hold_max": gap}
-            found = statistics.samples_from_power(rows, **longest, **choices)
+            hold = timedelta(minutes=15) if gap is None else gap
+            found = statistics.samples_from_power(rows, hold_max=hold, **choices)
         case Kind.SESSIONS:
             found = statistics.samples_from_sessions(rows, **choices)
         case _:
