@@ -197,7 +197,7 @@ impl Aggregator {
     pub fn finish_with<T: Send>(self, make: impl Fn(&[(u32, Item)]) -> T + Sync) -> Vec<T> {
         let groups = (0_u32..).zip(self.groups);
         let mut left = groups.filter_map(|(group, tallies)| Some((group, tallies?)));
-        let mut made = Vec::new();
+        let mut answer = Vec::new();
         loop {
             let (mut block, mut buckets) = (Vec::new(), 0);
             while buckets < BLOCK
@@ -207,7 +207,7 @@ impl Aggregator {
                 block.push((group, tallies));
             }
             if block.is_empty() {
-                return made;
+                return answer;
             }
             block.par_iter_mut().for_each(|(_, own)| own.sort());
             let places = block.iter().flat_map(|(group, own)| {
@@ -222,7 +222,7 @@ impl Aggregator {
                 let items: Vec<(u32, Item)> = chunk.iter().filter_map(items).collect();
                 make(&items)
             });
-            made.extend(chunks.collect::<Vec<T>>());
+            answer.extend(chunks.collect::<Vec<T>>());
         }
     }
 
