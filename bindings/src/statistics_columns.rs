@@ -154,6 +154,9 @@ pub(crate) fn statistics_week(
     })
 }
 
+/// Months, what they saved, and energies of the hours of the week.
+type YearTuple = (Table, Option<String>, Vec<Vec<f64>>);
+
 /// Months, what they saved, and the hours of the week, in one pass: what
 /// `slackwater.statistics.plot_year` draws.
 #[pyfunction]
@@ -164,7 +167,7 @@ pub(crate) fn statistics_year(
     time_zone: &str,
     utc_offset_hours: f64,
     sample_length: Option<TimeDelta>,
-) -> Result<(Table, Option<String>, Vec<Vec<f64>>), Refused> {
+) -> Result<YearTuple, Refused> {
     let zone = crate::time::time_zone(time_zone)?;
     let all = range(None, None, None)?;
     let months = Aggregator::new(buckets("month", utc_offset_hours)?, all);
