@@ -142,7 +142,7 @@ pub(crate) fn statistics_members(
     record: &str,
     version: Option<&str>,
 ) -> Result<Vec<&'static str>, Refused> {
-    Ok(Shape::of_version(version)?.members(Record::from_name(record)?).to_vec())
+    Ok(Shape::of_version(version)?.members(Record::from_name(record)?))
 }
 
 #[pyfunction]

@@ -76,6 +76,14 @@ mod tests {
     }
 
     #[test]
+    fn events_of_one_instant_keep_their_order() {
+        let events =
+            [(at(0), OverrideEvent::Requested(None)), (at(0), OverrideEvent::EndRequested)];
+        let log = OverrideLog::replay(&events).unwrap();
+        assert_eq!(log.overrides[0].ended_at, Some(at(0)));
+    }
+
+    #[test]
     fn events_out_of_order_are_named() {
         let event = OverrideEvent::EndRequested;
         let error = OverrideLog::replay(&[(at(1), event), (at(0), event)]).unwrap_err();

@@ -409,7 +409,8 @@ mod tests {
         let text = Rates::new(&comma).unwrap_err().to_string();
         assert_eq!(text, "rates[1].cost: \"0,3\" is not a decimal number such as 0.25 or -1");
         assert_eq!(Rates::new(&[]).unwrap().rates(), []);
-        assert!(Rates::new(&[rate("low", "0.1"), rate("Low", "0.1")]).is_ok());
+        let both = Rates::new(&[rate("low", "0.1"), rate("Low", "0.1")]).unwrap();
+        assert_eq!(both.rates()[1], Rate { name: "Low".into(), cost: both.rates()[0].cost });
     }
 
     #[test]
@@ -547,7 +548,9 @@ mod tests {
         let (start, end) = (at("2026-01-01T00:00:00Z"), at("2126-01-03T00:00:00Z"));
         let error = tariff.curve(Tz::UTC, start, end).unwrap_err();
         assert_eq!(error, SpanError::TooLong { days: 36_525 + 1 });
-        assert!(tariff.curve(Tz::UTC, end, start).unwrap().is_empty());
+        for from in [start, end] {
+            assert!(tariff.curve(Tz::UTC, from, start).unwrap().is_empty());
+        }
         let last = DateTime::<Utc>::MAX_UTC;
         let error = tariff.curve(Tz::UTC, last - TimeDelta::days(1), last).unwrap_err();
         assert!(matches!(error, SpanError::OutOfRange(_)));

@@ -1,67 +1,7 @@
 //! The filters of a rule: a time of day, a set of weekdays.
 use serde::{Deserialize, Serialize};
 
-/// Minutes in a day on the wall.
-pub(crate) const MINUTES_PER_DAY: u16 = 24 * 60;
-
-/// A time of day to the minute, from 00:00 to 23:59.
-///
-/// # Example
-///
-/// ```
-/// use slackwater_engine::schedule::filter::HourMinute;
-/// assert_eq!(HourMinute::parse("07:30").unwrap().minute_of_day(), 450);
-/// assert!(HourMinute::parse("7:30").is_err());
-/// assert!(HourMinute::parse("24:00").is_err());
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct HourMinute(u16);
-
-/// Why a text is no time of day.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no time of day from \"00:00\" to \"23:59\"")]
-pub struct HourMinuteError {
-    /// The text as given.
-    pub given: String,
-}
-
-impl HourMinute {
-    /// Reads `HH:MM`: two digits, a colon, two digits.
-    ///
-    /// `24:00` is refused; the end of a day is `00:00` (AMB-11).
-    ///
-    /// # Errors
-    /// The text has another form, or names no minute of a day.
-    pub fn parse(text: &str) -> Result<Self, HourMinuteError> {
-        let digit = |byte: u8| byte.is_ascii_digit().then(|| u16::from(byte - b'0'));
-        let minute = || {
-            let [h1, h2, b':', m1, m2] = *text.as_bytes() else { return None };
-            let (hours, minutes) = (digit(h1)? * 10 + digit(h2)?, digit(m1)? * 10 + digit(m2)?);
-            (hours < 24 && minutes < 60).then_some(hours * 60 + minutes)
-        };
-        minute().map(Self).ok_or_else(|| HourMinuteError { given: text.to_string() })
-    }
-
-    /// Minutes since 00:00 on the wall.
-    #[must_use]
-    pub const fn minute_of_day(self) -> u16 {
-        self.0
-    }
-}
-
-impl TryFrom<String> for HourMinute {
-    type Error = HourMinuteError;
-    fn try_from(text: String) -> Result<Self, HourMinuteError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<HourMinute> for String {
-    fn from(time: HourMinute) -> String {
-        format!("{:02}:{:02}", time.0 / 60, time.0 % 60)
-    }
-}
+use crate::time::hour_minute::{HourMinute, MINUTES_PER_DAY};
 
 /// A part of each day on the wall, `[from, to)`.
 ///
@@ -80,13 +20,13 @@ impl HourMinuteWindow {
     /// Whether a minute of the day lies in the window.
     #[must_use]
     pub(crate) fn contains(self, minute: u16) -> bool {
-        let (from, to) = (self.from.0, self.to.0);
+        let (from, to) = (self.from.minutes(), self.to.minutes());
         if from < to { (from..to).contains(&minute) } else { minute >= from || minute < to }
     }
 
     /// The window as minutes of one day; over midnight it is two stretches.
     pub(crate) fn stretches(self) -> [std::ops::Range<u16>; 2] {
-        let (from, to) = (self.from.0, self.to.0);
+        let (from, to) = (self.from.minutes(), self.to.minutes());
         if from < to { [from..to, 0..0] } else { [0..to, from..MINUTES_PER_DAY] }
     }
 }
@@ -150,19 +90,8 @@ impl From<Weekdays> for Vec<i64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn sch_12_every_minute_of_a_day_and_nothing_else() {
-        for minute in 0..MINUTES_PER_DAY {
-            let text = String::from(HourMinute(minute));
-            assert_eq!(HourMinute::parse(&text), Ok(HourMinute(minute)));
-        }
-        for text in
-            ["", "7:00", "24:00", "12:60", "12:5", "12:050", "-1:00", "+1:00", "１２:00", "12.00"]
-        {
-            assert!(HourMinute::parse(text).is_err(), "{text}");
-        }
-        let error = HourMinute::parse("24:00").unwrap_err();
-        assert_eq!(error.to_string(), r#""24:00" is no time of day from "00:00" to "23:59""#);
+    fn clock(minute: i64) -> HourMinute {
+        HourMinute::try_from(chrono::TimeDelta::minutes(minute)).unwrap()
     }
 
     #[test]
@@ -179,7 +108,7 @@ mod tests {
     #[test]
     fn sch_13_the_stretches_are_the_window() {
         for (from, to) in [(60, 120), (1320, 360), (420, 420), (0, 0), (1320, 0), (0, 1439)] {
-            let window = HourMinuteWindow { from: HourMinute(from), to: HourMinute(to) };
+            let window = HourMinuteWindow { from: clock(from), to: clock(to) };
             for minute in 0..MINUTES_PER_DAY {
                 let painted = window.stretches().iter().any(|s| s.contains(&minute));
                 assert_eq!(window.contains(minute), painted, "{from} {to} {minute}");

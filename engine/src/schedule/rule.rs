@@ -3,10 +3,9 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::filter::{
-    HourMinute, HourMinuteError, HourMinuteWindow, MINUTES_PER_DAY, WeekdayError, Weekdays,
-};
+use crate::schedule::filter::{HourMinuteWindow, WeekdayError, Weekdays};
 use crate::time::civil::offset_micros;
+use crate::time::hour_minute::{HourMinute, HourMinuteError, MINUTES_PER_DAY};
 use crate::time::instant::micros_of;
 
 /// Microseconds in a minute.
@@ -314,8 +313,8 @@ mod tests {
         assert_eq!(error.issues.len(), 3);
         assert_eq!(
             error.to_string(),
-            "rules[1].hour_minute.from: \"7:00\" is no time of day from \"00:00\" to \"23:59\"; \
-             rules[1].hour_minute.to: \"24:00\" is no time of day from \"00:00\" to \"23:59\"; \
+            "rules[1].hour_minute.from: \"7:00\" is not HH:MM from 00:00 to 23:59; \
+             rules[1].hour_minute.to: \"24:00\" is not HH:MM from 00:00 to 23:59; \
              rules[1].weekdays: 7 at position 1 is no weekday from 0 (Monday) to 6 (Sunday)"
         );
     }

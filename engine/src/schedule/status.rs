@@ -356,8 +356,11 @@ mod tests {
     fn sch_25_sch_26_a_command_only_where_it_brings_the_target_into_line() {
         for facts in all_facts() {
             let status = Status::of(&facts);
+            let (wanted, is_charging) = (status.is_charging_expected, status.is_charging);
+            let is_against_the_rules = is_charging && !facts.should_charge;
+            let is_due = status.state == ScheduleState::Misaligned;
+            assert_eq!(status.switch().is_some(), is_due && (wanted || is_against_the_rules));
             let Some(switch) = status.switch() else { continue };
-            assert_eq!(status.state, ScheduleState::Misaligned);
             assert_eq!(switch == Switch::Start, facts.should_charge);
             assert_ne!(switch == Switch::Start, status.is_charging);
         }

@@ -1,6 +1,7 @@
 //! A week of minutes as bits.
-use crate::schedule::filter::{HourMinuteWindow, MINUTES_PER_DAY, Weekdays};
+use crate::schedule::filter::{HourMinuteWindow, Weekdays};
 use crate::schedule::rule::{MINUTES_PER_WEEK, Rule};
+use crate::time::hour_minute::MINUTES_PER_DAY;
 
 const WORDS: usize = (MINUTES_PER_WEEK as usize).div_ceil(64);
 

@@ -2,10 +2,11 @@
 //!
 //! Until 1 August 2023 savings were told by the cost that would have been, and
 //! a session held what belongs to smart charging in an object of its own.
+//! Which version has which member is said in one place, by [`Field::versions`].
 use serde::{Deserialize, Serialize};
 
-/// Versions by their date, from the oldest.
-const VERSIONS: [&str; 4] = ["2023-05-01", "2023-08-01", "2024-01-01", "2024-10-01"];
+use crate::version::dated::ApiVersion;
+use crate::version::field::Field;
 
 /// A record of statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,21 +26,54 @@ pub enum Record {
     SmartStats,
 }
 
-/// How records look.
+/// How records look in one dated version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// Version 2023-05-01: the cost that would have been, and sessions with
-    /// what belongs to smart charging one level down.
-    Nested,
-    /// Since 2023-08-01: savings, and flat sessions.
-    Flat,
-}
+pub struct Shape(ApiVersion);
+
+/// A name, and what a version must have for it; `None` if all versions have it.
+type Member = (&'static str, Option<Field>);
+
+const CHARGING: &[Member] = &[
+    ("kw", None),
+    ("kwhSum", None),
+    ("price", None),
+    ("nonSmartPrice", None),
+    ("costSum", None),
+    ("nonSmartCostSum", Some(Field::SeriesNonSmartCostSum)),
+    ("estimatedSavings", Some(Field::SeriesEstimatedSavings)),
+    ("date", None),
+];
+
+const PRODUCTION: &[Member] =
+    &[("kw", None), ("kwhSum", None), ("price", None), ("earningsSum", None), ("date", None)];
+
+const SESSION: &[Member] = &[
+    ("from", None),
+    ("to", None),
+    ("kw", None),
+    ("kwhSum", None),
+    ("price", None),
+    ("costSum", None),
+    ("nonSmartPrice", Some(Field::SessionNonSmartPrice)),
+    ("estimatedSavings", Some(Field::SessionEstimatedSavings)),
+    ("smartSession", Some(Field::SessionSmartSession)),
+    ("smartStats", Some(Field::SessionSmartStats)),
+];
+
+const SMART_STATS: &[Member] = &[
+    ("nonSmartPrice", Some(Field::SessionSmartStats)),
+    ("nonSmartCostSum", Some(Field::SessionSmartStats)),
+    ("estimatedSavings", Some(Field::SessionSmartStats)),
+];
 
 /// Why there are no members to name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// There is no version of that date.
-    #[error("version is {name:?}; it is one of {}", VERSIONS.join(", "))]
+    #[error(
+        "version is {name:?}; it is one of {}",
+        ApiVersion::ALL.map(ApiVersion::as_str).join(", ")
+    )]
     UnknownVersion {
         /// The date as given.
         name: String,
@@ -94,45 +128,24 @@ impl Shape {
     /// # Ok::<(), slackwater_engine::statistics::shape::ShapeError>(())
     /// ```
     pub fn of_version(date: Option<&str>) -> Result<Self, ShapeError> {
-        let Some(date) = date else { return Ok(Self::Flat) };
-        match VERSIONS.iter().position(|known| *known == date) {
-            Some(0) => Ok(Self::Nested),
-            Some(_) => Ok(Self::Flat),
-            None => Err(ShapeError::UnknownVersion { name: date.to_owned() }),
-        }
+        let Some(date) = date else { return Ok(Self(ApiVersion::LATEST)) };
+        let unknown = |_| ShapeError::UnknownVersion { name: date.to_owned() };
+        ApiVersion::parse(date).map(Self).map_err(unknown)
     }
 
     /// Names of the members of a record, in the order in which they are written.
     ///
-    /// A flat session holds no `smartStats`, so that record has no members then.
+    /// Where a session holds no `smartStats`, that record has no members.
     #[must_use]
-    pub fn members(self, record: Record) -> &'static [&'static str] {
-        match (self, record) {
-            (Self::Nested, Record::Charging) => {
-                &["kw", "kwhSum", "price", "nonSmartPrice", "costSum", "nonSmartCostSum", "date"]
-            }
-            (Self::Flat, Record::Charging) => {
-                &["kw", "kwhSum", "price", "nonSmartPrice", "costSum", "estimatedSavings", "date"]
-            }
-            (_, Record::Production) => &["kw", "kwhSum", "price", "earningsSum", "date"],
-            (Self::Nested, Record::Session) => {
-                &["from", "to", "kw", "kwhSum", "price", "costSum", "smartSession", "smartStats"]
-            }
-            (Self::Flat, Record::Session) => &[
-                "from",
-                "to",
-                "kw",
-                "kwhSum",
-                "price",
-                "costSum",
-                "nonSmartPrice",
-                "estimatedSavings",
-            ],
-            (Self::Nested, Record::SmartStats) => {
-                &["nonSmartPrice", "nonSmartCostSum", "estimatedSavings"]
-            }
-            (Self::Flat, Record::SmartStats) => &[],
-        }
+    pub fn members(self, record: Record) -> Vec<&'static str> {
+        let members = match record {
+            Record::Charging => CHARGING,
+            Record::Production => PRODUCTION,
+            Record::Session => SESSION,
+            Record::SmartStats => SMART_STATS,
+        };
+        let in_version = members.iter().filter(|(_, field)| field.is_none_or(|f| f.is_in(self.0)));
+        in_version.map(|(name, _)| *name).collect()
     }
 }
 
@@ -145,10 +158,11 @@ mod tests {
     #[test]
     fn sta_17_to_25_members_by_version() {
         let mut drawn = String::new();
-        for version in VERSIONS {
-            let shape = Shape::of_version(Some(version)).unwrap();
+        for version in ApiVersion::ALL {
+            let shape = Shape::of_version(Some(version.as_str())).unwrap();
             for record in Record::ALL {
-                let smart = shape.members(record).iter().filter(|name| {
+                let members = shape.members(record);
+                let smart = members.iter().filter(|name| {
                     name.starts_with("nonSmart")
                         || name.starts_with("smart")
                         || **name == "estimatedSavings"
@@ -176,7 +190,7 @@ mod tests {
             2024-10-01 smart_stats: 
         "#]]
         .assert_eq(&drawn);
-        assert_eq!(Shape::of_version(None), Shape::of_version(VERSIONS.last().copied()));
+        assert_eq!(Shape::of_version(None), Shape::of_version(Some(ApiVersion::LATEST.as_str())));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A minute-by-minute oracle, and laws, for the transitions of schedules.
 use super::*;
-use crate::schedule::filter::{HourMinute, HourMinuteWindow, Weekdays};
+use crate::schedule::filter::{HourMinuteWindow, Weekdays};
 use crate::schedule::rule::{DraftRule, Rule};
+use crate::time::hour_minute::HourMinute;
 use chrono::TimeDelta;
 use proptest::prelude::*;
 
@@ -94,6 +95,8 @@ fn sch_21_half_hours_of_lord_howe() {
 fn the_ends_of_the_calendar_have_no_transitions() {
     let rules = Rules::parse(false, &[window("01:00", "02:00")]).unwrap();
     assert_eq!(rules.upcoming(DateTime::<Utc>::MAX_UTC, chrono_tz::Asia::Tokyo), []);
+    let last_days = DateTime::<Utc>::MAX_UTC - TimeDelta::days(3);
+    assert_eq!(rules.upcoming(last_days, chrono_tz::Asia::Tokyo), []);
     assert_eq!(rules.upcoming(DateTime::<Utc>::MIN_UTC, chrono_tz::Asia::Tokyo).len(), 2);
 }
 
@@ -277,6 +280,28 @@ proptest! {
         prop_assert_eq!(opposite.len(), found.len());
         for (a, b) in opposite.iter().zip(&found) {
             prop_assert_eq!((a.at, a.should_charge), (b.at, !b.should_charge));
+        }
+    }
+
+    /// EP-04: in UTC and without timestamps every day is like the next, and
+    /// with weekdays every week is.
+    #[test]
+    fn ep04_days_and_weeks_repeat_in_utc((_, rules, now) in scenes()) {
+        let mut weekly = rules;
+        for rule in &mut weekly.rules {
+            (rule.from_timestamp, rule.to_timestamp) = (None, None);
+        }
+        let mut daily = weekly.clone();
+        for rule in &mut daily.rules {
+            rule.weekdays = None;
+        }
+        for (rules, period) in [(daily, TimeDelta::days(1)), (weekly, TimeDelta::days(7))] {
+            let found = rules.upcoming(now, Tz::UTC);
+            let later = found.iter().map(|t| Transition { at: t.at + period, ..*t });
+            prop_assert_eq!(rules.upcoming(now + period, Tz::UTC), later.collect::<Vec<_>>());
+            prop_assert!(found.iter().all(|transition| transition.at - now <= period * 2));
+            let verdict = rules.should_charge(now, Tz::UTC);
+            prop_assert_eq!(rules.should_charge(now + period, Tz::UTC), verdict);
         }
     }
 }
