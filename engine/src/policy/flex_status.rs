@@ -155,7 +155,9 @@ impl FlexPolicy {
     ///
     /// Each local date has the entry of its weekday. A time that clocks skip
     /// takes the offset before the jump, one that they show twice is its first
-    /// showing. Targets are cut at `charge_limit`; `None` is 100 %.
+    /// showing. Where clocks jump over midnight, the entries of two days can
+    /// fall on one instant: the greater target counts. Targets are cut at
+    /// `charge_limit`; `None` is 100 %.
     ///
     /// # Example: a week of deadlines, the short Sunday of March among them
     ///
@@ -204,7 +206,11 @@ impl FlexPolicy {
         };
         let mut deadlines: Vec<FlexDeadline> = dates.filter_map(deadline).collect();
         deadlines.retain(|deadline| now < deadline.at && deadline.at <= until);
-        deadlines.sort_by_key(|deadline| deadline.at);
+        // The greatest target comes first of those at one instant, and stays.
+        deadlines.sort_by(|a, b| {
+            a.at.cmp(&b.at).then(b.wanted.as_percent().total_cmp(&a.wanted.as_percent()))
+        });
+        deadlines.dedup_by_key(|deadline| deadline.at);
         deadlines
     }
 
@@ -440,6 +446,31 @@ mod tests {
         assert_eq!(intent.deadlines.len(), 1);
     }
 
+    #[test]
+    fn two_days_that_end_at_one_instant_are_one_deadline() {
+        // Clocks in Nuuk jump from Saturday 23:00 to Sunday 00:00 on 28 March 2026.
+        let both = [("saturday", "23:30", 80.0), ("sunday", "00:30", 60.0)];
+        for (late, early) in [(80.0, 60.0), (60.0, 80.0)] {
+            let days = [("saturday", "23:30", late), ("sunday", "00:30", early)];
+            let found = policy(0.0, &days).deadlines(
+                chrono_tz::America::Nuuk,
+                at("2026-03-28T12:00:00Z"),
+                at("2026-03-30T12:00:00Z"),
+                None,
+            );
+            let shown: Vec<_> = found.iter().map(|d| (d.at, d.target)).collect();
+            assert_eq!(shown, [(at("2026-03-29T01:30:00Z"), percent(80.0))]);
+        }
+        // A week earlier they are two.
+        let found = policy(0.0, &both).deadlines(
+            chrono_tz::America::Nuuk,
+            at("2026-03-21T12:00:00Z"),
+            at("2026-03-23T12:00:00Z"),
+            None,
+        );
+        assert_eq!(found.len(), 2);
+    }
+
     proptest! {
         /// FLX-36, in every zone: what is found is what each local date says,
         /// in order, and the next deadline is the first of all.
@@ -474,8 +505,7 @@ mod tests {
                 }
             }
             expected.sort_unstable();
-            let mut instants: Vec<_> = found.iter().map(|deadline| deadline.at).collect();
-            instants.dedup();
+            let instants: Vec<_> = found.iter().map(|deadline| deadline.at).collect();
             prop_assert_eq!(instants, expected);
             let next = policy.next_deadline(zone, now, None);
             prop_assert_eq!(next.is_some(), !wishes.is_empty());
