@@ -7,9 +7,12 @@ use slackwater_engine::device::capability::{
 };
 use slackwater_engine::device::charge_state::{ChargeState, Reporter};
 use slackwater_engine::device::command::{Command, CommandFacts, DeviceReading, Refusal, Switch};
-use slackwater_engine::device::hvac::{Hold, HvacLimits, Mode, TemperatureRange};
+use slackwater_engine::device::hvac::{
+    Hold, HvacLimits, Mode, TemperatureRange, shown_consumption,
+};
 use slackwater_engine::device::pairing::{Owned, are_paired};
 use slackwater_engine::device::power_state::PowerState;
+use slackwater_engine::device::reading::Whereabouts;
 use slackwater_engine::device::scope::{Granted, Permission};
 use slackwater_engine::schedule::control::Controller;
 use slackwater_engine::units::{Current, Power, Temperature, UnitError};
@@ -29,6 +32,9 @@ type ChargeTuple<T> = (
     Option<f64>,
     Option<T>,
 );
+
+/// Longitude, latitude, time of the reading, location.
+type WhereaboutsTuple<T> = (Option<f64>, Option<f64>, Option<T>, Option<String>);
 
 /// Ability, capable, interventions, lowest and highest kW.
 type CapabilityTuple = (String, bool, Vec<String>, Option<(Option<f64>, Option<f64>)>);
@@ -272,4 +278,29 @@ pub(crate) fn device_check_hold(
         setpoint_differences: range(difference_range_celsius, "difference_range_celsius")?,
     };
     Ok(hold.check(&limits).err().map(|error| error.to_string()))
+}
+
+/// See `slackwater.devices.shown_whereabouts`.
+#[pyfunction]
+#[pyo3(signature = (reported, *, permissions))]
+pub(crate) fn device_whereabouts(
+    reported: WhereaboutsTuple<Instant>,
+    permissions: Vec<String>,
+) -> Result<WhereaboutsTuple<DateTime<Utc>>, Refused> {
+    let (longitude, latitude, last_updated, location_id) = reported;
+    let last_updated = last_updated.map(|at| at.0);
+    let reported = Whereabouts { longitude, latitude, last_updated, location_id };
+    let shown = reported.shown(&granted(permissions, "permissions")?);
+    Ok((shown.longitude, shown.latitude, shown.last_updated, shown.location_id))
+}
+
+/// See `slackwater.devices.shown_consumption_kw`.
+#[pyfunction]
+#[pyo3(signature = (reported_kw, *, is_active))]
+pub(crate) fn device_shown_consumption(
+    reported_kw: Option<f64>,
+    is_active: bool,
+) -> Result<Option<f64>, Refused> {
+    let reported = power(reported_kw, "reported_kw")?;
+    Ok(shown_consumption(reported, is_active).map(Power::as_kw))
 }

@@ -52,7 +52,7 @@ mod _engine {
     #[pymodule_export]
     use crate::device::{
         device_are_paired, device_capabilities, device_charge_state, device_check_command,
-        device_check_hold,
+        device_check_hold, device_shown_consumption, device_whereabouts,
     };
     #[pymodule_export]
     use crate::error::InputError;
@@ -94,7 +94,8 @@ mod _engine {
     use crate::saved::{Difference, Replay, plan_from_json, replay, saved_differences};
     #[pymodule_export]
     use crate::schedule::{
-        schedule_controller, schedule_should_charge, schedule_status, schedule_transitions,
+        schedule_changed_at, schedule_controller, schedule_is_away, schedule_should_charge,
+        schedule_status, schedule_time_zone, schedule_transitions,
     };
     #[pymodule_export]
     use crate::signals::{check_signal, replace_signal};
@@ -128,7 +129,7 @@ mod _engine {
         check_intervals, check_rates, resolve_price, resolve_prices, tariff_prices,
     };
     #[pymodule_export]
-    use crate::time::next_deadline;
+    use crate::time::{next_deadline, time_zone_version};
 
     use pyo3::prelude::*;
 

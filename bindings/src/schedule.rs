@@ -3,17 +3,19 @@ use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::device::command::Switch;
 use slackwater_engine::schedule::control::{Candidate, Controller};
-use slackwater_engine::schedule::place::TargetType;
+use slackwater_engine::schedule::place::{self, Place, TargetType};
 use slackwater_engine::schedule::rule::{DraftRule, Rules};
-use slackwater_engine::schedule::status::{Status, StatusFacts, TargetReading};
+use slackwater_engine::schedule::status::{
+    ExpectedParts, ScheduleState, Snapshot, Status, StatusFacts, TargetReading,
+};
+use slackwater_engine::schedule::transitions::Transition;
 use slackwater_engine::units::Percent;
 
 use crate::error::{Named, Refused};
-use crate::time::{Instant, Whole, is_in_python, time_zone};
+use crate::time::{ClockWindow, Instant, Whole, is_in_python, time_zone};
 
 /// Verdict, window, first and last instant, weekdays.
-type RuleTuple =
-    (bool, Option<(String, String)>, Option<Instant>, Option<Instant>, Option<Vec<Whole>>);
+type RuleTuple = (bool, Option<ClockWindow>, Option<Instant>, Option<Instant>, Option<Vec<Whole>>);
 
 /// Plug, charging, percent, limit, full, location, capable.
 type ReadingTuple =
@@ -22,13 +24,19 @@ type ReadingTuple =
 /// State, charging, expected, its three parts, and the command that follows.
 type StatusTuple = (&'static str, bool, bool, (bool, bool, bool), Option<&'static str>);
 
+/// State, charging, expected, its three parts; the command follows from them.
+type SeenStatus = (String, bool, bool, (bool, bool, bool), Option<String>);
+
+/// Status, transitions, creation of the active override.
+type SnapshotTuple = (SeenStatus, Vec<(Instant, bool)>, Option<Instant>);
+
 /// Identifier, creation, enabled, location.
 type CandidateTuple = (String, Instant, bool, Option<String>);
 
 fn rules(default_should_charge: bool, rules: Vec<RuleTuple>) -> Result<Rules, Refused> {
     let draft = |(should_charge, hour_minute, from, to, weekdays): RuleTuple| DraftRule {
         should_charge,
-        hour_minute,
+        hour_minute: hour_minute.map(|window| (window.0.text(), window.1.text())),
         from_timestamp: from.map(|from| from.0),
         to_timestamp: to.map(|to| to.0),
         weekdays: weekdays.map(|days| days.into_iter().map(|day| day.0).collect()),
@@ -163,4 +171,58 @@ pub(crate) fn schedule_controller(
         Controller::SmartCharging => ("smart_charging", None, refuses),
         Controller::Nobody => ("nobody", None, refuses),
     })
+}
+
+fn snapshot((status, upcoming, override_created_at): SnapshotTuple) -> Result<Snapshot, Refused> {
+    let (word, is_charging, is_charging_expected, parts, _) = status;
+    let known = ScheduleState::ALL.into_iter().find(|state| state.as_str() == word);
+    let unknown = || Refused::Input(format!("status.state is {word:?}, which no state is"));
+    let (needs_charge, is_plugged_in, should_charge) = parts;
+    let status = Status {
+        state: known.ok_or_else(unknown)?,
+        is_charging,
+        is_charging_expected,
+        parts: ExpectedParts { needs_charge, is_plugged_in, should_charge },
+    };
+    let transition = |(at, should_charge): (Instant, bool)| Transition { at: at.0, should_charge };
+    let upcoming = upcoming.into_iter().map(transition).collect();
+    Ok(Snapshot { status, upcoming, override_created_at: override_created_at.map(|at| at.0) })
+}
+
+/// See `slackwater.schedule.changed_at`.
+#[pyfunction]
+#[pyo3(signature = (seen, *, now, before))]
+pub(crate) fn schedule_changed_at(
+    seen: SnapshotTuple,
+    now: Instant,
+    before: Option<(SnapshotTuple, Instant)>,
+) -> Result<DateTime<Utc>, Refused> {
+    let seen = snapshot(seen)?;
+    let before = before.map(|(before, at)| Ok::<_, Refused>((snapshot(before)?, at.0)));
+    let before = before.transpose()?;
+    Ok(seen.changed_at(before.as_ref().map(|(before, at)| (before, *at)), now.0))
+}
+
+/// See `slackwater.schedule.is_away`.
+#[pyfunction]
+#[pyo3(signature = (*, target_type, location_id, target_location_id))]
+pub(crate) fn schedule_is_away(
+    target_type: &str,
+    location_id: Option<&str>,
+    target_location_id: Option<&str>,
+) -> Result<bool, Refused> {
+    Ok(place::is_away(self::target_type(target_type)?, location_id, target_location_id))
+}
+
+/// See `slackwater.schedule.time_zone_of`.
+#[pyfunction]
+pub(crate) fn schedule_time_zone(
+    own: Option<(Option<String>,)>,
+    target: Option<(Option<String>,)>,
+) -> Result<&'static str, Refused> {
+    let place = |given: Option<(Option<String>,)>| {
+        let place = given.map(|(name,)| name.map(|name| time_zone(&name)).transpose());
+        Ok::<_, Refused>(place.transpose()?.map(|time_zone| Place { time_zone }))
+    };
+    Ok(place::time_zone_of(place(own)?, place(target)?).name())
 }

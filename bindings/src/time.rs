@@ -3,7 +3,10 @@ use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDateTime, PyString, PyTime, PyTzInfo, PyTzInfoAccess};
+use pyo3::types::{
+    PyBool, PyDateTime, PyList, PyString, PyTime, PyTuple, PyTzInfo, PyTzInfoAccess,
+};
+use slackwater_engine::time::civil;
 use slackwater_engine::time::deadline;
 use slackwater_engine::time::hour_minute::{HourMinute, HourMinuteError};
 
@@ -57,11 +60,16 @@ impl<'py> FromPyObject<'_, 'py> for ClockTime {
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(text) = value.cast::<PyString>() {
-            return Ok(Self::Text(text.extract()?));
+            let unreadable = |_| InputError::new_err("a time of day is no Unicode text");
+            return Ok(Self::Text(text.extract().map_err(unreadable)?));
         }
         let time = value.cast::<PyTime>().map_err(|_| {
             PyTypeError::new_err("expected a time of day: a datetime.time or \"HH:MM\"")
         })?;
+        if time.get_tzinfo().is_some() {
+            let text = "a time of day has no time zone of its own; give one without tzinfo";
+            return Err(PyTypeError::new_err(text));
+        }
         Ok(Self::Time(time.extract()?))
     }
 }
@@ -84,6 +92,27 @@ impl ClockTime {
                 HourMinute::try_from(time).map_or_else(|_| time.to_string(), String::from)
             }
         }
+    }
+}
+
+/// Two times of day, `(from, to)` as a tuple or a list.
+#[derive(Debug, Clone)]
+pub(crate) struct ClockWindow(pub(crate) ClockTime, pub(crate) ClockTime);
+
+impl<'py> FromPyObject<'_, 'py> for ClockWindow {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if !value.is_instance_of::<PyTuple>() && !value.is_instance_of::<PyList>() {
+            let text = "hour_minute: expected a pair of times of day, from and to";
+            return Err(PyTypeError::new_err(text));
+        }
+        let times: Vec<ClockTime> = value.extract()?;
+        let [from, to] = <[ClockTime; 2]>::try_from(times).map_err(|times| {
+            let text = format!("hour_minute has {} times of day; it has two", times.len());
+            InputError::new_err(text)
+        })?;
+        Ok(Self(from, to))
     }
 }
 
@@ -120,6 +149,9 @@ impl<'py> FromPyObject<'_, 'py> for Whole {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_instance_of::<PyBool>() {
+            return Err(PyTypeError::new_err("expected a whole number, not a bool"));
+        }
         value.extract().map(Self).map_err(|error: PyErr| {
             if error.is_instance_of::<PyOverflowError>(value.py()) {
                 InputError::new_err("a whole number is beyond 64 bits")
@@ -142,13 +174,23 @@ pub(crate) fn time_zone(name: &str) -> Result<Tz, Refused> {
     })
 }
 
+/// See `slackwater.TIME_ZONE_VERSION`.
+#[pyfunction]
+pub(crate) fn time_zone_version() -> &'static str {
+    civil::ZONES_VERSION
+}
+
 /// See `slackwater.next_deadline`.
 #[pyfunction]
 #[pyo3(signature = (time, *, time_zone, now))]
 pub(crate) fn next_deadline(
-    time: NaiveTime,
+    time: ClockTime,
     time_zone: &str,
     now: Instant,
 ) -> Result<DateTime<Utc>, Refused> {
+    let time = match time {
+        ClockTime::Text(text) => HourMinute::parse(&text).named("time")?.time(),
+        ClockTime::Time(time) => time,
+    };
     Ok(deadline::next_deadline(time, self::time_zone(time_zone)?, now.0))
 }

@@ -13,7 +13,6 @@ import json
 import math
 import sys
 from collections import Counter
-from datetime import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -37,7 +36,7 @@ TOLERANCE = 1e-9
 def deadline_next(given: Json) -> Json:
     """Call ``next_deadline``; no zone is UTC."""
     at = sw.next_deadline(
-        time.fromisoformat(given["deadline"]),
+        given["deadline"],
         time_zone=given["tz"] or "UTC",
         now=instant(given["now"]),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+import json
+from datetime import UTC, datetime, time, timedelta, timezone
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slackwater as sw
-from slackwater.schedule import Candidate, Rule, TargetReading
+from slackwater.schedule import Candidate, Place, Rule, Snapshot, TargetReading
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -43,6 +45,106 @@ def test_all_that_is_wrong_is_named() -> None:
         sw.schedule.should_charge([Rule(True), bad], at=MONDAY)
     for part in ("rules[1].hour_minute.from: ", '.to: "24:00"', ".weekdays: 7 at position 1"):
         assert part in str(caught.value)
+
+
+WRONG_RULES: list[tuple[Any, type[Exception], str]] = [
+    (Rule(True, hour_minute=("07:00",)), sw.InputError, "has 1 times of day; it has two"),
+    (Rule(True, hour_minute=["07:00"] * 3), sw.InputError, "has 3 times of day"),
+    (Rule(True, hour_minute=("\ud800", "08:00")), sw.InputError, "no Unicode text"),
+    (Rule(True, hour_minute=(time(7, 0, 30), "08:00")), sw.InputError, "07:00:30"),
+    (Rule(True, hour_minute="07:00"), TypeError, "expected a pair of times of day"),
+    (Rule(True, hour_minute=(7, 8)), TypeError, "expected a time of day"),  # type: ignore[arg-type]
+    (Rule(True, hour_minute=(time(7, tzinfo=UTC), "08:00")), TypeError, "no time zone of its own"),
+    (Rule(True, weekdays=[2**70]), sw.InputError, "beyond 64 bits"),
+    (Rule(True, weekdays=[True]), TypeError, "not a bool"),
+    (Rule(True, weekdays=["1"]), TypeError, "integer"),  # type: ignore[list-item]
+    ({"should_charge": True}, TypeError, "expected a Rule, not a dict"),
+    ([], TypeError, "should_charge"),
+    (None, TypeError, "expected a Rule"),
+]
+
+
+@pytest.mark.parametrize(("rule", "error", "text"), WRONG_RULES)
+def test_wrong_rules_are_told_what_is_wrong(rule: Any, error: type[Exception], text: str) -> None:
+    """A value that makes no sense is an ``InputError``, a wrong type a ``TypeError``."""
+    with pytest.raises(error, match=text):
+        sw.schedule.should_charge([rule], at=MONDAY)
+
+
+def test_rows_come_as_json_has_them() -> None:
+    """A log of rules, readings and candidates needs no class to be replayed."""
+    rule: Any = json.loads(json.dumps(Rule(True, hour_minute=("00:00", "06:00"), weekdays=[0])))
+    assert sw.schedule.should_charge([rule], at=MONDAY)
+    same = Rule(True, hour_minute=(time(0), time(6)), weekdays=[0])
+    assert sw.schedule.should_charge([same], at=MONDAY)
+    reading: Any = json.loads(json.dumps(TargetReading(is_plugged_in=True)))
+    stands = sw.schedule.status(
+        reading, should_charge=True, target_type="charger", location_id=None
+    )
+    assert stands.command == "start"
+    with pytest.raises(TypeError, match="expected a TargetReading, not a NoneType"):
+        sw.schedule.status(
+            None,  # type: ignore[arg-type]
+            should_charge=True,
+            target_type="charger",
+            location_id=None,
+        )
+
+
+def test_whose_clock_and_whether_away() -> None:
+    oslo, tokyo, bare = Place("Europe/Oslo"), Place("Asia/Tokyo"), Place()
+    of = sw.schedule.time_zone_of
+    assert [of(oslo, tokyo), of(None, tokyo), of(bare, tokyo), of(None, None)] == [
+        "Europe/Oslo",
+        "Asia/Tokyo",
+        "UTC",
+        "UTC",
+    ]
+    with pytest.raises(sw.InputError, match="no IANA time zone"):
+        of(Place("Oslo"))
+    kinds: tuple[sw.schedule.TargetType, ...] = ("vehicle", "charger")
+    places = (None, "home", "work")
+    away = [
+        (kind, own, here)
+        for kind in kinds
+        for own in (None, "home")
+        for here in places
+        if sw.schedule.is_away(target_type=kind, location_id=own, target_location_id=here)
+    ]
+    assert away == [
+        ("vehicle", None, None),
+        ("vehicle", "home", None),
+        ("vehicle", "home", "work"),
+        ("charger", "home", None),
+        ("charger", "home", "work"),
+    ]
+
+
+def test_when_a_status_last_changed() -> None:
+    """Every value counts, and nothing else."""
+    stands = sw.schedule.status(
+        TargetReading(is_plugged_in=True),
+        should_charge=True,
+        target_type="charger",
+        location_id=None,
+    )
+    soon = sw.schedule.Transition(MONDAY + MINUTE, should_charge=False)
+    seen = Snapshot(stands, [soon])
+    assert sw.schedule.changed_at(seen, now=MONDAY) == MONDAY
+    later = MONDAY + MINUTE
+    assert sw.schedule.changed_at(seen, now=later, before=(seen, MONDAY)) == MONDAY
+    others = [
+        seen._replace(upcoming=[]),
+        seen._replace(upcoming=[soon._replace(should_charge=True)]),
+        seen._replace(override_created_at=MONDAY),
+        seen._replace(status=stands._replace(is_charging=True)),
+        seen._replace(status=stands._replace(state="pending")),
+        seen._replace(status=stands._replace(parts=stands.parts._replace(needs_charge=False))),
+    ]
+    for other in others:
+        assert sw.schedule.changed_at(other, now=later, before=(seen, MONDAY)) == later
+    with pytest.raises(sw.InputError, match="which no state is"):
+        sw.schedule.changed_at(Snapshot(stands._replace(state="ready")), now=later)  # type: ignore[arg-type]
 
 
 def test_unknown_words_and_naive_times_are_refused() -> None:

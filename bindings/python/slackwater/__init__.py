@@ -98,9 +98,10 @@ from slackwater.storage import (
     plan_storage_batch,
 )
 from slackwater.switching import SwitchingPlan, plan_switching
-from slackwater.time import next_deadline
+from slackwater.time import TIME_ZONE_VERSION, next_deadline
 
 __all__ = [
+    "TIME_ZONE_VERSION",
     "AreaPlan",
     "AreaProgress",
     "Battery",

@@ -65,6 +65,8 @@ __all__ = [
     "device_charge_state",
     "device_check_command",
     "device_check_hold",
+    "device_shown_consumption",
+    "device_whereabouts",
     "energy_at_risk",
     "flex_check",
     "flex_deadlines",
@@ -109,9 +111,12 @@ __all__ = [
     "samples_from_power",
     "samples_from_sessions",
     "saved_differences",
+    "schedule_changed_at",
     "schedule_controller",
+    "schedule_is_away",
     "schedule_should_charge",
     "schedule_status",
+    "schedule_time_zone",
     "schedule_transitions",
     "soc_by_time",
     "stability_of",
@@ -124,6 +129,7 @@ __all__ = [
     "stays_from_events",
     "stays_to_table",
     "tariff_prices",
+    "time_zone_version",
     "utc_offset_minutes",
     "vehicle_policy_check",
     "vehicle_policy_deadline",
@@ -328,7 +334,8 @@ class Table:
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
-def next_deadline(time: time, *, time_zone: str, now: datetime) -> datetime: ...
+def time_zone_version() -> str: ...
+def next_deadline(time: time | str, *, time_zone: str, now: datetime) -> datetime: ...
 def plan_charge(
     prices: Prices,
     *,
@@ -1297,11 +1304,19 @@ def charger_status(
 
 _RuleTuple = tuple[
     bool,
-    tuple[str, str] | None,
+    Sequence[str | time] | None,
     datetime | None,
     datetime | None,
     Sequence[int] | None,
 ]
+
+_SnapshotTuple = tuple[
+    tuple[str, bool, bool, tuple[bool, bool, bool], str | None],
+    Sequence[tuple[datetime, bool]],
+    datetime | None,
+]
+
+_WhereaboutsTuple = tuple[float | None, float | None, datetime | None, str | None]
 
 _CapabilityTuple = tuple[str, bool, Sequence[str], tuple[float | None, float | None] | None]
 
@@ -1362,6 +1377,17 @@ def schedule_controller(
     is_overridden: bool,
     is_smart_charging_enabled: bool,
 ) -> tuple[str, str | None, bool]: ...
+def schedule_changed_at(
+    seen: _SnapshotTuple, *, now: datetime, before: tuple[_SnapshotTuple, datetime] | None
+) -> datetime: ...
+def schedule_is_away(
+    *, target_type: str, location_id: str | None, target_location_id: str | None
+) -> bool: ...
+def schedule_time_zone(own: tuple[str | None] | None, target: tuple[str | None] | None) -> str: ...
+def device_whereabouts(
+    reported: _WhereaboutsTuple, *, permissions: Sequence[str]
+) -> _WhereaboutsTuple: ...
+def device_shown_consumption(reported_kw: float | None, *, is_active: bool) -> float | None: ...
 def device_charge_state(reported: _ChargeTuple, *, device: str, now: datetime) -> _ChargeTuple: ...
 def device_are_paired(
     vehicle: tuple[str, str], charger: tuple[str, str], *, is_detected_together: bool

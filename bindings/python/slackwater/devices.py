@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
 from slackwater import _engine
+from slackwater._row import row
 
 PowerState = Literal[
     "unknown",
@@ -116,6 +117,22 @@ class PowerRange(NamedTuple):
     max_kw: float | None = None
 
 
+class Whereabouts(NamedTuple):
+    """Where a device is; ``None`` is not known, or not shown.
+
+    Attributes:
+        longitude: Degrees east.
+        latitude: Degrees north.
+        last_updated: When that was read, aware.
+        location_id: The location of its user that it is at.
+    """
+
+    longitude: float | None = None
+    latitude: float | None = None
+    last_updated: datetime | None = None
+    location_id: str | None = None
+
+
 class Capability(NamedTuple):
     """Whether a device can do something, and what a person could do about it.
 
@@ -172,7 +189,7 @@ def shown_charge_state(
         >>> shown.power_state, shown.is_fully_charged
         ('unknown', None)
     """
-    shown = _engine.device_charge_state(reported, device=device, now=now)
+    shown = _engine.device_charge_state(row(ChargeState, reported), device=device, now=now)
     return ChargeState(cast("PowerState", shown[0]), *shown[1:])
 
 
@@ -199,7 +216,7 @@ def _capabilities(
 ) -> list[_engine._CapabilityTuple]:
     return [
         (ability, one.is_capable, list(one.intervention_ids), one.allowed_range)
-        for ability, one in given.items()
+        for ability, one in ((ability, row(Capability, one)) for ability, one in given.items())
     ]
 
 
@@ -245,6 +262,42 @@ def merge_capabilities(
         )
         for ability, is_capable, interventions, power in merged
     }
+
+
+def shown_whereabouts(reported: Whereabouts, *, permissions: Iterable[Permission]) -> Whereabouts:
+    """Show where a device is, as far as its owner granted it.
+
+    Without ``"read_location"`` nothing is shown, the name of the place included.
+
+    Raises:
+        InputError: A permission is unknown.
+        TypeError: A time has no zone.
+
+    Example:
+        >>> here = Whereabouts(10.7, 59.9, location_id="home")
+        >>> shown_whereabouts(here, permissions=["read_data", "read_location"]) == here
+        True
+        >>> shown_whereabouts(here, permissions=["read_data"]).location_id is None
+        True
+    """
+    return Whereabouts(
+        *_engine.device_whereabouts(row(Whereabouts, reported), permissions=list(permissions))
+    )
+
+
+def shown_consumption_kw(reported_kw: float | None, *, is_active: bool) -> float | None:
+    """Show what a heating or cooling unit consumes, in kW: nothing while it is inactive.
+
+    A unit that does not tell shows ``None``.
+
+    Raises:
+        InputError: The number is NaN or infinite.
+
+    Example:
+        >>> shown_consumption_kw(1.2, is_active=True), shown_consumption_kw(1.2, is_active=False)
+        (1.2, 0.0)
+    """
+    return _engine.device_shown_consumption(reported_kw, is_active=is_active)
 
 
 def check_command(

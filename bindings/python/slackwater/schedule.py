@@ -15,10 +15,11 @@ The same decisions as the service's, for replaying them on logged data.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, time
 from typing import Literal, NamedTuple, cast
 
 from slackwater import _engine
+from slackwater._row import row
 
 TargetType = Literal["vehicle", "charger"]
 State = Literal[
@@ -41,16 +42,17 @@ class Rule(NamedTuple):
 
     Attributes:
         should_charge: What the rule says while it holds.
-        hour_minute: ``("HH:MM", "HH:MM")``, from the first up to the second;
-            a second that is not later lies on the next day, so that two equal
-            times are the whole day.
+        hour_minute: Two times of day, ``"HH:MM"`` or a whole minute as
+            ``datetime.time``, from the first up to the second; a second that
+            is not later lies on the next day, so that two equal times are the
+            whole day.
         from_timestamp: Holds from this aware time on.
         to_timestamp: Holds before this aware time.
         weekdays: 0 for Monday to 6 for Sunday. The empty list never holds.
     """
 
     should_charge: bool
-    hour_minute: tuple[str, str] | None = None
+    hour_minute: Sequence[str | time] | None = None
     from_timestamp: datetime | None = None
     to_timestamp: datetime | None = None
     weekdays: Sequence[int] | None = None
@@ -122,6 +124,30 @@ class Status(NamedTuple):
     command: Literal["start", "stop"] | None
 
 
+class Snapshot(NamedTuple):
+    """All of a schedule's status that a reader can see change.
+
+    Attributes:
+        status: How the schedule stands.
+        upcoming: Its next transitions.
+        override_created_at: When the active smart override was created, if there is one.
+    """
+
+    status: Status
+    upcoming: Sequence[Transition] = ()
+    override_created_at: datetime | None = None
+
+
+class Place(NamedTuple):
+    """What is known of a location's clocks.
+
+    Attributes:
+        time_zone: IANA name of its zone, if one is set.
+    """
+
+    time_zone: str | None = None
+
+
 class Candidate(NamedTuple):
     """A schedule among others of one target.
 
@@ -162,7 +188,7 @@ def _rules(rules: Iterable[Rule]) -> list[_engine._RuleTuple]:
             rule.to_timestamp,
             None if rule.weekdays is None else list(rule.weekdays),
         )
-        for rule in rules
+        for rule in (row(Rule, given) for given in rules)
     ]
 
 
@@ -186,7 +212,7 @@ def should_charge(
     Raises:
         InputError: A time of day or weekday is none, or the zone is unknown;
             all that is wrong with the rules, with their positions.
-        TypeError: A time has no zone.
+        TypeError: A time has no zone, or a rule is no :class:`Rule`.
 
     Example:
         Clocks in Berlin skip 02:00 to 03:00 on 29 March 2026, so a window
@@ -320,7 +346,7 @@ def status(
         is_enabled=is_enabled,
         target_type=target_type,
         location_id=location_id,
-        target=target,
+        target=row(TargetReading, target),
         should_charge=should_charge,
         is_overridden=is_overridden,
         is_action_pending=is_action_pending,
@@ -367,7 +393,7 @@ def controller(
         Controller(kind='schedule', schedule_id='holiday', refuses_commands=True)
     """
     kind, schedule_id, refuses_commands = _engine.schedule_controller(
-        list(schedules),
+        [row(Candidate, schedule) for schedule in schedules],
         target_type=target_type,
         location_id=location_id,
         is_overridden=is_overridden,
@@ -377,4 +403,96 @@ def controller(
         cast("Literal['override', 'schedule', 'smart_charging', 'nobody']", kind),
         schedule_id,
         refuses_commands,
+    )
+
+
+def changed_at(
+    seen: Snapshot, *, now: datetime, before: tuple[Snapshot, datetime] | None = None
+) -> datetime:
+    """Tell when any value of a status last changed: now, if one differs from before.
+
+    Args:
+        seen: What is seen now.
+        now: The present, aware.
+        before: What was seen before, and when that had last changed;
+            ``None`` for the first time.
+
+    Raises:
+        InputError: A state is none of the seven.
+        TypeError: A time has no zone.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> six, seven = datetime(2026, 1, 5, 18, tzinfo=UTC), datetime(2026, 1, 5, 19, tzinfo=UTC)
+        >>> reading = TargetReading(is_plugged_in=True, is_charging=False)
+        >>> stands = status(reading, should_charge=False, target_type="charger", location_id=None)
+        >>> seen = Snapshot(stands, [Transition(seven, True)])
+        >>> changed_at(seen, now=seven, before=(seen, six)).hour
+        18
+        >>> changed_at(seen._replace(upcoming=[]), now=seven, before=(seen, six)).hour
+        19
+    """
+    return _engine.schedule_changed_at(
+        _snapshot(seen),
+        now=now,
+        before=None if before is None else (_snapshot(before[0]), before[1]),
+    )
+
+
+def _snapshot(given: Snapshot) -> _engine._SnapshotTuple:
+    seen = row(Snapshot, given)
+    return (
+        row(Status, seen.status),
+        [row(Transition, transition) for transition in seen.upcoming],
+        seen.override_created_at,
+    )
+
+
+def is_away(
+    *, target_type: TargetType, location_id: str | None, target_location_id: str | None
+) -> bool:
+    """Tell whether a schedule leaves its target alone because of where it is.
+
+    Args:
+        target_type: ``"vehicle"`` or ``"charger"``.
+        location_id: Where the schedule applies, as in :func:`status`.
+        target_location_id: Where the target is; ``None`` if at no known location.
+
+    Raises:
+        InputError: The kind of target is unknown.
+
+    Example:
+        >>> is_away(target_type="vehicle", location_id=None, target_location_id=None)
+        True
+        >>> is_away(target_type="charger", location_id=None, target_location_id=None)
+        False
+    """
+    return _engine.schedule_is_away(
+        target_type=target_type, location_id=location_id, target_location_id=target_location_id
+    )
+
+
+def time_zone_of(own: Place | None = None, target: Place | None = None) -> str:
+    """Tell whose wall clock a schedule or a policy reads.
+
+    Args:
+        own: The location that it names; ``None`` if it names none.
+        target: The location that its target is at; counts where it names none.
+
+    Returns:
+        The IANA name of the zone; UTC where the location that counts has none.
+
+    Raises:
+        InputError: A name is no time zone.
+
+    Example:
+        >>> time_zone_of(Place("Europe/Oslo"), Place("Asia/Tokyo"))
+        'Europe/Oslo'
+        >>> time_zone_of(None, Place("Asia/Tokyo"))
+        'Asia/Tokyo'
+        >>> time_zone_of(Place(None), Place("Asia/Tokyo"))
+        'UTC'
+    """
+    return _engine.schedule_time_zone(
+        None if own is None else row(Place, own), None if target is None else row(Place, target)
     )

@@ -9,8 +9,14 @@ from slackwater import _engine
 if TYPE_CHECKING:
     from datetime import datetime, time
 
+TIME_ZONE_VERSION: str = _engine.time_zone_version()
+"""The edition of the IANA time zone tables that all wall clocks are read from.
 
-def next_deadline(time: time, *, time_zone: str = "UTC", now: datetime) -> datetime:
+They are part of the package: no machine's own tables are asked.
+"""
+
+
+def next_deadline(time: time | str, *, time_zone: str = "UTC", now: datetime) -> datetime:
     """Find the next instant at which the clocks of a zone show a time of day.
 
     The answer lies strictly after ``now``. A time that clocks skip in spring
@@ -18,7 +24,7 @@ def next_deadline(time: time, *, time_zone: str = "UTC", now: datetime) -> datet
     first showing.
 
     Args:
-        time: Time of day, to the second.
+        time: Time of day: a ``datetime.time``, or a text ``"HH:MM"``.
         time_zone: IANA name, such as ``Europe/Oslo``.
         now: Aware time from which to look.
 
@@ -26,8 +32,8 @@ def next_deadline(time: time, *, time_zone: str = "UTC", now: datetime) -> datet
         The instant, in UTC.
 
     Raises:
-        InputError: The time zone is unknown.
-        TypeError: ``now`` has no time zone.
+        InputError: The time zone is unknown, or the text no time of day.
+        TypeError: ``now`` has no time zone, or ``time`` has one.
 
     Example:
         >>> from datetime import UTC, datetime, time

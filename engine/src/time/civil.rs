@@ -4,6 +4,12 @@ use chrono_tz::{GapInfo, Tz};
 
 use crate::time::instant::instant_at;
 
+/// The edition of the IANA tables that clocks are read from, such as `2025b`.
+///
+/// They are compiled in: what a plan or a schedule says about a wall clock
+/// changes with this, never with the machine.
+pub const ZONES_VERSION: &str = chrono_tz::IANA_TZDB_VERSION;
+
 /// Microseconds in a second.
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
