@@ -13,6 +13,9 @@ from typing import Any, TypeAlias, get_args
 
 import slackwater as sw
 
+import cases_rules
+from cases_rules import instant, maybe_instant, or_reject
+
 Json: TypeAlias = Any
 
 PLUGGED_IN = "PLUGGED_IN:"
@@ -24,25 +27,30 @@ ACTION_EVENTS: tuple[tuple[str, sw.actions.ActionEventKind], ...] = (
     ("unnecessary", "unnecessary"),
     ("already", "unnecessary"),
     ("before", "unnecessary"),
+    ("stale", "unnecessary"),
     ("delete", "target_deleted"),
     ("notfound", "target_deleted"),
-    ("removed", "target_deleted"),
+    ("remove", "target_deleted"),
+    ("unlink", "target_deleted"),
     ("timeout", "timed_out"),
     ("timedout", "timed_out"),
+    ("noresponse", "timed_out"),
+    ("expire", "timed_out"),
     ("owner", "owner_cancelled"),
     ("control", "owner_cancelled"),
     ("schedule", "owner_cancelled"),
     ("override", "owner_cancelled"),
     ("requestedcancel", "owner_cancelled"),
     ("cancel", "cancel_requested"),
-    ("observed", "reached"),
-    ("reached", "reached"),
+    ("observe", "reached"),
+    ("reach", "reached"),
+    ("confirm", "reached"),
 )
 OVERRIDE_EVENTS: tuple[tuple[str, sw.actions.OverrideEventKind], ...] = (
     ("post", "requested"),
     ("create", "requested"),
     ("delete", "end_requested"),
-    ("observed", "observed"),
+    ("observe", "observed"),
     ("fail", "start_failed"),
     ("cancel", "start_failed"),
     ("action", "start_failed"),
@@ -52,19 +60,9 @@ CANCEL_STATUS = {"cancelled": 200, "already_resolved": 409, "not_found": 404}
 OVERRIDE_STATUS = {"created": 200, "already_active": 200, "ended": 200, "not_found": 404}
 
 
-def instant(text: str) -> datetime:
-    """Parse an instant as the cases write it."""
-    return datetime.fromisoformat(text)
-
-
-def maybe_instant(text: str | None) -> datetime | None:
-    """Parse an instant that may be missing."""
-    return None if text is None else instant(text)
-
-
 def wire(at: datetime | None) -> str | None:
-    """Write an instant as the cases write it."""
-    return None if at is None else at.isoformat().replace("+00:00", "Z")
+    """Write an instant that may be missing."""
+    return None if at is None else cases_rules.wire(at)
 
 
 def snake(name: str) -> str:
@@ -149,15 +147,22 @@ def schedule_status(given: Json) -> Json:
     }
 
 
+def says(event: Json, words: tuple[str, ...], *, value: bool) -> bool:
+    """Tell whether a flag of an event whose name has one of the words has a value."""
+    named = (flag for name, flag in event.items() if any(word in name.lower() for word in words))
+    return any(flag is value for flag in named)
+
+
 def action_event(event: Json) -> sw.actions.ActionEvent | None:
     """Build an event; an observation of another state is none."""
     kind = kind_of(ACTION_EVENTS, event["event"])
     if kind == "cancel_requested" and event.get("by") not in {None, "endpoint", "user", "client"}:
         kind = "owner_cancelled"
-    was_sent = event.get("commandSent", event.get("sent"))
-    if kind == "reached" and (was_sent is False or event.get("beforeCommand") is True):
+    unsent = says(event, ("sent",), value=False) or says(event, ("before", "already"), value=True)
+    if kind == "reached" and unsent:
         kind = "unnecessary"
-    if kind == "reached" and event.get("inTargetState", event.get("reached")) is False:
+    elsewhere = ("target", "reached", "match", "desired")
+    if kind == "reached" and says(event, elsewhere, value=False):
         return None
     return sw.actions.ActionEvent(
         instant(event["at"]), kind, event.get("id"), event.get("target"), event.get("detail")
@@ -220,20 +225,25 @@ def capabilities_of(given: Json) -> dict[Any, sw.devices.Capability]:
 
 
 def permissions_of(given: Json, whose: str) -> list[Any] | None:
-    """Turn scopes into permissions: ``vehicle:read:data`` into ``read_data``.
+    """Turn the scopes of one device into permissions; ``None`` where a case lists none.
 
-    A case lists the scopes that are granted, or those that are missing.
+    ``vehicle:read:data`` is ``read_data`` of the vehicle. A case lists the
+    scopes that are granted, or, under a name that says so, those that are
+    missing; by device, or all in one list.
     """
     granted = None
     for key, value in given.items():
         name = key.lower()
-        if "scope" not in name or ("charger" in name) != (whose == "charger"):
+        other = {"vehicle": "charger", "charger": "vehicle"}[whose]
+        if "scope" not in name or other in name:
             continue
-        listed = [value] if isinstance(value, str) else value
-        words = [scope.partition(":")[2].replace(":", "_") for scope in listed]
-        if name.startswith(("missing", "lost")):
+        listed = value.get(whose, []) if isinstance(value, dict) else value
+        listed = [listed] if isinstance(listed, str) else listed
+        split = [scope.split(":", 1) for scope in listed]
+        words = [rest.replace(":", "_") for device, rest in split if device == whose]
+        if name.startswith(("missing", "lost", "without")):
             granted = [word for word in ALL_PERMISSIONS if word not in words]
-        else:
+        elif words or whose == "vehicle" or whose in name:
             granted = words
     return granted
 
@@ -362,7 +372,7 @@ CALLS: dict[str, Callable[[Json], Json]] = {
     "device.pairing": device_pairing,
     "override.run": override_run,
     "page.walk": page_walk,
-    "schedule.should_charge": schedule_should_charge,
-    "schedule.status": schedule_status,
-    "schedule.transitions": schedule_transitions,
+    "schedule.should_charge": or_reject(schedule_should_charge),
+    "schedule.status": or_reject(schedule_status),
+    "schedule.transitions": or_reject(schedule_transitions),
 }
