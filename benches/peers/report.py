@@ -97,8 +97,7 @@ class Goal:
 
 def _bench_rate(name: str) -> Callable[[Evidence], Measured | None]:
     def measure(evidence: Evidence) -> Measured | None:
-        bench = evidence.benches.get(name)
-        if bench is None or bench.per_s is None:
+        if (bench := evidence.benches.get(name)) is None or bench.per_s is None:
             return None
         return Measured(bench.per_s, rate_text(bench.per_s), CRITERION_COMMAND.format(id=name))
 
@@ -107,11 +106,10 @@ def _bench_rate(name: str) -> Callable[[Evidence], Measured | None]:
 
 def _bench_time(name: str) -> Callable[[Evidence], Measured | None]:
     def measure(evidence: Evidence) -> Measured | None:
-        bench = evidence.benches.get(name)
-        if bench is None:
+        if (bench := evidence.benches.get(name)) is None:
             return None
-        text = time_text(bench.median_s)
-        return Measured(bench.median_s, text, CRITERION_COMMAND.format(id=name))
+        median_s = bench.median_s
+        return Measured(median_s, time_text(median_s), CRITERION_COMMAND.format(id=name))
 
     return measure
 
@@ -382,6 +380,10 @@ GOALS: Final = (
         measure=_storage_ratio,
     ),
     *STATISTICS_GOALS,
+    *(
+        Goal(rule.work, rule.goal, rule.most_s, at_least=False, measure=_bench_time(rule.bench))
+        for rule in results.RULES
+    ),
 )
 
 
