@@ -17,6 +17,7 @@ import slackwater as sw
 from peers import (
     agree,
     depot,
+    goals,
     lp,
     measure,
     numpy_batch,
@@ -225,11 +226,11 @@ def test_the_page_says_which_goals_are_reached(tmp_path: Path) -> None:
     median = {"point_estimate": 5e3, "confidence_interval": interval}
     (new / "estimates.json").write_text(json.dumps({"median": median}))
 
-    evidence = report.Evidence(a_run(), report.read_criterion(tmp_path))
+    evidence = goals.Evidence(a_run(), report.read_criterion(tmp_path))
     page = report.page(evidence, "2026-01-31")
 
-    goals = page.partition("## Goals")[2].partition("\n## ")[0]
-    verdicts = [row.split(" | ")[3] for row in goals.splitlines() if row.startswith("| ")][2:]
+    table = page.partition("## Goals")[2].partition("\n## ")[0]
+    verdicts = [row.split(" | ")[3] for row in table.splitlines() if row.startswith("| ")][2:]
     compact, dense, own, arrow, peak, call, highspy, lean, numpy, slot_rows, *others = verdicts
     assert (compact, peak, lean, numpy) == ("yes",) * 4, "600 us and 9 us against one"
     assert (dense, own, call, highspy) == ("not measured",) * 4

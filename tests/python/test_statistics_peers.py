@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from peers import report, statistics_run
+from peers import goals, statistics_run
 from peers.machine import Machine
 from peers.results import Run
 
@@ -63,10 +63,10 @@ def test_figures_become_goals() -> None:
 
     machine = Machine("cpu", 2, 1.0, "system", "python", "rustc", "commit")
     run = Run(machine, "command", 1, 1, [], {}, [])
-    evidence = report.Evidence(
+    evidence = goals.Evidence(
         run, {}, [sums("slackwater", "month", 2.0), sums("polars", "month", 3.0)]
     )
-    found = {goal.work: goal.measure(evidence) for goal in report.STATISTICS_GOALS}
+    found = {goal.work: goal.measure(evidence) for goal in goals.STATISTICS_GOALS}
     ratio = found["statistics, samples to months, against polars"]
     assert ratio is not None
     assert ratio.value == 1.5
