@@ -190,6 +190,11 @@ impl Tallies {
         Self { buckets, from, to, open: Vec::new(), sorted: 0, last: 0 }
     }
 
+    /// Makes room for so many buckets, those that are there included.
+    pub(crate) fn reserve(&mut self, buckets: usize) {
+        self.open.reserve_exact(buckets.saturating_sub(self.open.len()));
+    }
+
     /// Adds a sample, split at the edges of buckets and cut at those of the range.
     #[inline(always)]
     pub(crate) fn add(&mut self, row: &Row) {

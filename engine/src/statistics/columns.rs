@@ -168,10 +168,15 @@ impl Aggregator {
         if self.groups.len() < groups {
             self.groups.resize_with(groups, || None);
         }
+        let mut buckets = vec![0; groups];
+        for (group, tallies) in sums.iter().flatten() {
+            buckets[*group as usize] += tallies.len();
+        }
         for (group, tallies) in sums.into_iter().flatten() {
-            match &mut self.groups[group as usize] {
+            let sum = &mut self.groups[group as usize];
+            match sum {
                 Some(sum) => sum.merge(tallies),
-                none => *none = Some(tallies),
+                None => sum.insert(tallies).reserve(buckets[group as usize]),
             }
         }
         self.rows += count;
@@ -226,6 +231,18 @@ impl Aggregator {
         }
     }
 
+    /// About as many buckets as rows in time order fill: memory that need not
+    /// grow is not moved about.
+    fn buckets_of(&self, samples: &Samples<'_>, rows: Rows<usize>) -> usize {
+        let (first, last) = (samples.start[rows.start], samples.start[rows.end - 1]);
+        if !YEARS.contains(&first) || !YEARS.contains(&last) {
+            return 0;
+        }
+        let bucket = self.buckets.bucket(first);
+        let buckets = (last - first).max(0) / (bucket.end - bucket.start) + 2;
+        rows.len().min(buckets as usize)
+    }
+
     /// Sums of some rows, by group in the order of their first row.
     fn run(
         &self,
@@ -242,7 +259,11 @@ impl Aggregator {
             let place = &mut places[group as usize];
             if *place == NONE {
                 *place = sums.len() as u32;
-                sums.push((group, Tallies::new(self.buckets, self.range)));
+                let mut own = Tallies::new(self.buckets, self.range);
+                if groups == 1 {
+                    own.reserve(self.buckets_of(samples, rows.clone()));
+                }
+                sums.push((group, own));
             }
             let own = &mut sums[*place as usize].1;
             let added = samples.add_leading(next..rows.end, own);
