@@ -15,7 +15,8 @@ const SLOTS: usize = 96;
 
 fn area<'a>(columns: &'a Columns, curves: Curves<'a>, limit_kw: f64) -> AreaProblem<'a> {
     let fleet = columns.fleet();
-    let vehicles = AreaVehicles { fleet, node: None, priority: None, power_min_kw: None };
+    let vehicles =
+        AreaVehicles { fleet, node: None, priority: None, power_min_kw: None, storage: None };
     let limit = Profile::Constant(Power::from_kw(limit_kw).expect("a finite limit"));
     AreaProblem::new(vehicles, curves, vec![Node::limited("area", limit)]).expect("a fair area")
 }

@@ -1,38 +1,39 @@
 //! Plans of vehicles that share limits, Arrow to Arrow.
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use arrow_array::builder::StringBuilder;
-use arrow_array::{
-    Array, ArrayRef, Float64Array, ListArray, RecordBatch, StringArray, StructArray,
-    TimestampMicrosecondArray,
-};
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_cast::cast;
-use arrow_schema::{DataType, Field, SchemaRef};
+use arrow_schema::DataType;
 use chrono::{DateTime, Utc};
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::area::coordinate::{self, AreaOptions, AreaState, Progress};
+use slackwater_engine::area::coordinate::{self, AreaOptions, AreaState};
 use slackwater_engine::area::fleet::Curves;
 use slackwater_engine::area::limits::{Block, Limit, Node, Profile};
 use slackwater_engine::area::outcome::{self, Status};
 use slackwater_engine::area::problem::{AreaProblem, AreaVehicles};
-use slackwater_engine::area::rows::AreaRows;
+use slackwater_engine::area::stability::Change;
+use slackwater_engine::area::store::StorageColumns;
 use slackwater_engine::units::{Power, Price};
 
-use crate::answer::{interval_fields, numbers};
-use crate::arrow::{Columns, Table, refused, schema, utc};
+use crate::area_table::{self, Told};
+use crate::area_watch::Watched;
+use crate::arrow::{Columns, Table, refused};
 use crate::batch::Vehicles;
 use crate::error::{Named, Refused};
 use crate::prices::{PriceCurves, Prices};
 
 /// Columns that an area honours on top of those of a batch.
-const HONOURED: [&str; 3] = ["node", "power_min_kw", "priority"];
-
-/// Rows of a record batch.
-const RUN: usize = 65_536;
+const HONOURED: [&str; 8] = [
+    "charge_limit_percent",
+    "discharge_max_kw",
+    "efficiency_discharge",
+    "end_value_per_kwh",
+    "node",
+    "power_min_kw",
+    "priority",
+    "wear_price_per_kwh",
+];
 
 /// A number for all slots, or one per slot.
 #[derive(FromPyObject)]
@@ -125,6 +126,7 @@ impl NodeArg {
 #[pyclass(frozen, module = "slackwater._engine")]
 pub(crate) struct AreaPlan {
     plan: outcome::AreaPlan,
+    change: Option<Change>,
     table: Table,
     currency: String,
     periods: Vec<(DateTime<Utc>, DateTime<Utc>)>,
@@ -171,6 +173,27 @@ impl AreaPlan {
     #[getter]
     fn energy_kwh(&self) -> f64 {
         self.plan.energy_kwh
+    }
+
+    #[getter]
+    fn discharged_kwh(&self) -> f64 {
+        self.plan.discharged_kwh
+    }
+
+    /// Rows of batteries whose reserve comes later than it could alone.
+    #[getter]
+    fn late_reserves(&self) -> Vec<usize> {
+        self.plan.late_reserves.clone()
+    }
+
+    /// Energy that the cheapest plan and this one move, what that costs, and
+    /// vehicles that were there before and that are left alone.
+    #[getter]
+    fn change(&self) -> Option<(f64, f64, f64, usize, usize)> {
+        self.change.map(|change| {
+            let Change { cheapest_kwh, moved_kwh, spent, vehicles, unchanged } = change;
+            (cheapest_kwh, moved_kwh, spent, vehicles, unchanged)
+        })
     }
 
     #[getter]
@@ -254,7 +277,7 @@ impl AreaPlan {
 }
 
 /// The columns of all vehicles as one.
-fn one_batch(vehicles: AnyRecordBatch) -> Result<RecordBatch, Refused> {
+pub(crate) fn one_batch(vehicles: AnyRecordBatch) -> Result<RecordBatch, Refused> {
     let batches = crate::arrow::batches(vehicles)?;
     arrow_select::concat::concat_batches(&batches[0].schema(), &batches).map_err(refused)
 }
@@ -280,168 +303,189 @@ fn node_column(
     names.iter().enumerate().map(place).collect::<Result<_, _>>().map(Some)
 }
 
-/// Calls Python once a round: for signals, and for who watches the progress.
-struct Watch {
-    progress: Option<Py<PyAny>>,
-    failed: Option<PyErr>,
-}
-
-impl Watch {
-    fn stop(&mut self, progress: &Progress) -> bool {
-        Python::attach(|py| {
-            // Ctrl-C asks for the plan so far, not for an exception.
-            if py.check_signals().is_err() {
-                return true;
-            }
-            let Some(watch) = &self.progress else { return false };
-            let numbers = (progress.round, progress.cost, progress.bound, progress.gap);
-            match watch.call1(py, numbers).and_then(|answer| answer.is_truthy(py)) {
-                Ok(stop) => stop,
-                // Ctrl-C while the callback runs is raised there.
-                Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => true,
-                Err(error) => {
-                    self.failed = Some(error);
-                    true
-                }
-            }
-        })
-    }
-}
-
-fn plan_schema(id: &DataType, currency: &str) -> SchemaRef {
-    let number = |name: &str| Field::new(name, DataType::Float64, true);
-    let item = Field::new("item", DataType::Struct(interval_fields()), false);
-    let fields = vec![
-        Field::new("id", id.clone(), true),
-        number("cost"),
-        number("energy_kwh"),
-        number("shortfall_kwh"),
-        number("baseline_cost"),
-        number("savings"),
-        Field::new("intervals", DataType::List(item.into()), false),
-        Field::new("error", DataType::Utf8, true),
-    ];
-    schema(fields, currency)
-}
-
-fn record_batch(
-    schema: &SchemaRef,
-    id: ArrayRef,
-    rows: AreaRows,
-    error: ArrayRef,
-) -> Result<RecordBatch, Refused> {
-    let times =
-        |micros: Vec<i64>| Arc::new(utc(TimestampMicrosecondArray::from(micros))) as ArrayRef;
-    let intervals = StructArray::new(
-        interval_fields(),
-        vec![
-            times(rows.interval_start),
-            times(rows.interval_end),
-            Arc::new(Float64Array::from(rows.interval_power_kw)),
-        ],
-        None,
-    );
-    let item = Field::new("item", DataType::Struct(interval_fields()), false);
-    let offsets = OffsetBuffer::new(ScalarBuffer::from(rows.offsets));
-    let columns = vec![
-        id,
-        numbers(rows.cost),
-        numbers(rows.energy_kwh),
-        numbers(rows.unmet_kwh),
-        numbers(rows.baseline_cost),
-        numbers(rows.savings),
-        Arc::new(ListArray::new(item.into(), offsets, Arc::new(intervals), None)),
-        error,
-    ];
-    RecordBatch::try_new(schema.clone(), columns).map_err(refused)
-}
-
-/// The plans of all vehicles as record batches.
-fn table(
-    plan: &outcome::AreaPlan,
-    problem: &AreaProblem<'_>,
-    id: &ArrayRef,
-    currency: &str,
-) -> Result<Table, Refused> {
-    let schema = plan_schema(id.data_type(), currency);
-    let mut batches = Vec::new();
-    let (mut first, mut failed) = (0, None);
-    let mut errors = plan.errors.iter().peekable();
-    plan.rows(problem, RUN, &mut |rows| {
-        let mut texts = StringBuilder::new();
-        for row in first..first + rows.len() {
-            match errors.next_if(|(at, _)| *at == row) {
-                Some((_, error)) => texts.append_value(error.to_string()),
-                None => texts.append_null(),
-            }
+/// Prices to sell at, for all or by `price_id`.
+fn export<'a>(
+    shared: Option<&'a Prices>,
+    own: Option<&'a PriceCurves>,
+    (curves, currency): (Option<&PriceCurves>, &str),
+) -> Result<Option<Curves<'a>>, Refused> {
+    let found = match (shared, own) {
+        (Some(prices), _) if curves.is_none() => (Curves::Shared(&prices.curve), prices.currency()),
+        (_, Some(own)) if curves.is_some_and(|curves| curves.ids == own.ids) => {
+            (Curves::PerVehicle(&own.table), own.currency())
         }
-        let ids = id.slice(first, rows.len());
-        first += rows.len();
-        match record_batch(&schema, ids, rows, Arc::new(texts.finish())) {
-            Ok(batch) => batches.push(batch),
-            Err(error) => failed = Some(error),
+        (None, None) => return Ok(None),
+        _ => {
+            let text = "export_prices are to be of the same kind as prices, with the same ids";
+            return Err(Refused::Input(text.into()));
         }
-    });
-    failed.map_or(Ok(Table::new(schema, batches)), Err)
-}
-
-/// Plans an area; see `slackwater.plan_area`.
-#[pyfunction]
-#[pyo3(signature = (vehicles, prices, *, curves, nodes, gap, max_rounds, progress, start))]
-#[expect(clippy::too_many_arguments, reason = "the arguments that Python names")]
-pub(crate) fn plan_area(
-    py: Python<'_>,
-    vehicles: AnyRecordBatch,
-    prices: Option<PyRef<'_, Prices>>,
-    curves: Option<PyRef<'_, PriceCurves>>,
-    nodes: Vec<NodeArg>,
-    gap: f64,
-    max_rounds: usize,
-    progress: Option<Py<PyAny>>,
-    start: Option<(Vec<f64>, Vec<Vec<f64>>)>,
-) -> Result<AreaPlan, Refused> {
-    if !(gap >= 0.0 && gap.is_finite()) {
-        return Err(Refused::Input(format!("gap is {gap}; it is a number from 0 on")));
-    }
-    let (prices, own) = (prices.as_deref(), curves.as_deref());
-    let (used, currency) = match (prices, own) {
-        (_, Some(own)) => (Curves::PerVehicle(&own.table), own.currency()),
-        (Some(prices), None) => (Curves::Shared(&prices.curve), prices.currency()),
-        (None, None) => return Err(Refused::Input("prices are missing".into())),
     };
+    if found.1 != currency {
+        let text = format!("export_prices are in {:?}, prices in {currency:?}", found.1);
+        return Err(Refused::Input(text));
+    }
+    Ok(Some(found.0))
+}
+
+/// Columns of vehicles that also discharge.
+struct Discharging {
+    discharge_max: Vec<f64>,
+    optional: [Option<Vec<f64>>; 4],
+}
+
+impl Discharging {
+    fn new(columns: &Columns<'_>) -> Result<Option<Self>, Refused> {
+        let optional = [
+            columns.optional_numbers("efficiency_discharge")?,
+            columns.optional_numbers("charge_limit_percent")?,
+            columns.optional_numbers("end_value_per_kwh")?,
+            columns.optional_numbers("wear_price_per_kwh")?,
+        ];
+        match columns.optional_numbers("discharge_max_kw")? {
+            Some(discharge_max) => Ok(Some(Self { discharge_max, optional })),
+            None if optional.iter().all(Option::is_none) => Ok(None),
+            None => Err(Refused::Input("discharge_max_kw is missing".into())),
+        }
+    }
+
+    fn columns<'a>(&'a self, export: Option<Curves<'a>>) -> StorageColumns<'a> {
+        let [efficiency_discharge, charge_limit_percent, end_value_per_kwh, wear_price_per_kwh] =
+            self.optional.each_ref().map(|column| column.as_deref());
+        StorageColumns {
+            discharge_max_kw: &self.discharge_max,
+            efficiency_discharge,
+            charge_limit_percent,
+            end_value_per_kwh,
+            wear_price_per_kwh,
+            export,
+        }
+    }
+}
+
+/// Names of nodes and their positions.
+fn places(nodes: &[NodeArg]) -> Result<BTreeMap<&str, usize>, Refused> {
     let mut places = BTreeMap::new();
     for (at, node) in nodes.iter().enumerate() {
         if places.insert(node.name.as_str(), at).is_some() {
             return Err(Refused::Input(format!("there are two nodes {:?}", node.name)));
         }
     }
+    Ok(places)
+}
+
+/// Refuses what is no number from 0 on.
+fn from_zero(name: &str, value: f64) -> Result<(), Refused> {
+    if value >= 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Refused::Input(format!("{name} is {value}; it is a number from 0 on")))
+}
+
+/// What a new plan has to do with the one before.
+#[derive(FromPyObject)]
+pub(crate) struct Before {
+    /// Plans of vehicles, with `id` and `intervals`.
+    #[pyo3(item("plans"))]
+    plans: Option<AnyRecordBatch>,
+    #[pyo3(item("budget"))]
+    budget: f64,
+    #[pyo3(item("start"))]
+    start: Option<(Vec<f64>, Vec<Vec<f64>>)>,
+}
+
+/// Who is told of the rounds, and of the plans.
+#[derive(FromPyObject)]
+pub(crate) struct Listeners {
+    #[pyo3(item("progress"))]
+    progress: Option<Py<PyAny>>,
+    #[pyo3(item("recall"))]
+    recall: Option<Py<PyAny>>,
+    #[pyo3(item("keep"))]
+    keep: Option<Py<PyAny>>,
+    #[pyo3(item("sink"))]
+    sink: Option<Py<PyAny>>,
+}
+
+/// The plans as a table, or none where a sink takes them as they are made.
+fn hand_on(
+    plan: &outcome::AreaPlan,
+    problem: &AreaProblem<'_>,
+    (id, currency): (&ArrayRef, &str),
+    sink: Option<&Py<PyAny>>,
+) -> Result<Table, Refused> {
+    let Some(sink) = sink else { return area_table::table(plan, problem, (id, currency)) };
+    area_table::tables(plan, problem, (id, currency), |table| {
+        Python::attach(|py| sink.call1(py, (table,))).map(drop).map_err(Refused::Python)
+    })?;
+    Ok(area_table::no_rows(id, currency))
+}
+
+/// Plans an area; see `slackwater.plan_area`.
+#[pyfunction]
+#[pyo3(signature = (vehicles, prices, *, curves, export_prices, export_curves, nodes, gap, max_rounds, before, listeners))]
+#[expect(clippy::too_many_arguments, reason = "the arguments that Python names")]
+pub(crate) fn plan_area(
+    py: Python<'_>,
+    vehicles: AnyRecordBatch,
+    prices: Option<PyRef<'_, Prices>>,
+    curves: Option<PyRef<'_, PriceCurves>>,
+    export_prices: Option<PyRef<'_, Prices>>,
+    export_curves: Option<PyRef<'_, PriceCurves>>,
+    nodes: Vec<NodeArg>,
+    gap: f64,
+    max_rounds: usize,
+    before: Before,
+    listeners: Listeners,
+) -> Result<AreaPlan, Refused> {
+    from_zero("gap", gap)?;
+    from_zero("stability_budget", before.budget)?;
+    let (prices, own) = (prices.as_deref(), curves.as_deref());
+    let (used, currency) = match (prices, own) {
+        (_, Some(own)) => (Curves::PerVehicle(&own.table), own.currency()),
+        (Some(prices), None) => (Curves::Shared(&prices.curve), prices.currency()),
+        (None, None) => return Err(Refused::Input("prices are missing".into())),
+    };
+    let export = export(export_prices.as_deref(), export_curves.as_deref(), (own, currency))?;
+    let places = places(&nodes)?;
     let batch = one_batch(vehicles)?;
     let columns = Vehicles::new(&batch, own, ("plan_area", &HONOURED))?;
     let node = node_column(&batch, &places)?;
     let found = Columns::new(&batch);
     let priority = found.optional_numbers("priority")?;
     let power_min = found.optional_numbers("power_min_kw")?;
+    let discharging = Discharging::new(&found)?;
     let made = nodes.iter().map(|node| node.node(&places)).collect::<Result<Vec<_>, _>>()?;
-    let names = nodes.iter().map(|node| node.name.clone()).collect();
     let area = AreaVehicles {
         fleet: columns.fleet(),
         node: node.as_deref(),
         priority: priority.as_deref(),
         power_min_kw: power_min.as_deref(),
+        storage: discharging.as_ref().map(|columns| columns.columns(export)),
     };
     let problem = AreaProblem::new(area, used, made)?;
-    let start =
-        start.map(|(duals_per_kwh, rounds_per_kwh)| AreaState { duals_per_kwh, rounds_per_kwh });
+    let told = before.plans.map(|plans| Told::new(plans, &columns.id)).transpose()?;
+    let state = |(duals_per_kwh, rounds_per_kwh)| AreaState { duals_per_kwh, rounds_per_kwh };
+    let start = before.start.map(state);
     let options = AreaOptions { gap, max_rounds, start };
-    let mut watch = Watch { progress, failed: None };
-    let (plan, table) = py.detach(|| {
-        let plan = coordinate::plan_area(&problem, &options, &mut |round| watch.stop(round));
-        let table = table(&plan, &problem, &columns.id, currency);
-        (plan, table)
+    let Listeners { progress, recall, keep, sink } = listeners;
+    let mut watch = Watched { progress, recall, keep, failed: None };
+    let told = told.as_ref().map(|told| (told.previous(), before.budget));
+    let (plan, change) = py.detach(|| {
+        let plan = coordinate::plan_area_watched(&problem, &options, &mut watch);
+        match told {
+            Some((previous, budget)) => {
+                let (plan, change) = plan.near(&problem, &previous, budget);
+                (plan, Some(change))
+            }
+            None => (plan, None),
+        }
     });
     if let Some(error) = watch.failed {
         return Err(Refused::Python(error));
     }
+    let what = (&columns.id, currency);
+    let table = py.detach(|| hand_on(&plan, &problem, what, sink.as_ref()))?;
     let periods = problem.horizon().periods().collect();
-    Ok(AreaPlan { plan, table: table?, currency: currency.to_owned(), periods, names })
+    let names = nodes.iter().map(|node| node.name.clone()).collect();
+    Ok(AreaPlan { plan, change, table, currency: currency.to_owned(), periods, names })
 }

@@ -142,6 +142,11 @@ impl Table {
         Self { schema: batch.schema(), batches: vec![batch] }
     }
 
+    /// The record batches themselves.
+    pub(crate) fn into_batches(self) -> Vec<RecordBatch> {
+        self.batches
+    }
+
     /// The same with the currency in the metadata of the schema.
     pub(crate) fn in_currency(batch: RecordBatch, currency: &str) -> Result<Self, Refused> {
         let fields = batch.schema().fields().iter().map(|field| field.as_ref().clone()).collect();

@@ -8,6 +8,8 @@ mod repr;
 mod action;
 mod answer;
 mod area;
+mod area_table;
+mod area_watch;
 mod arrow;
 mod batch;
 mod charged;

@@ -150,17 +150,165 @@ def test_an_error_of_the_callback_comes_through() -> None:
 
 def test_ctrl_c_returns_the_plan_so_far() -> None:
     vehicles = fleet(2_000, energy_kwh=[1.0 + i % 39 for i in range(2_000)])
+    pressed: list[float] = []
 
     def slowly(at: sw.AreaProgress) -> None:
         if at.rounds == 2:
+            pressed.append(time.process_time())
             signal.raise_signal(signal.SIGINT)
 
     assert threading.current_thread() is threading.main_thread()
-    start = time.monotonic()
     plan = sw.plan_area(vehicles, PRICES, limit_kw=11_000, gap=0, progress=slowly)
-    assert time.monotonic() - start < 5
+    # Work of all threads, so that a busy machine makes no difference.
+    assert time.process_time() - pressed[0] < 1
     assert plan.status == "stopped"
     assert max(plan.load_kw) <= 11_000 + 1e-6
+
+
+def batteries(count: int, **columns: list[Any]) -> pa.Table:
+    """Make vehicles that stay four hours and may give back what they store."""
+    return (
+        fleet(count)
+        .drop_columns(["energy_kwh"])
+        .append_column("capacity_kwh", pa.array([40.0] * count))
+        .append_column("soc_percent", pa.array([50.0] * count))
+        .append_column("target_percent", pa.array(columns.pop("target_percent", [50.0] * count)))
+        .append_column(
+            "discharge_max_kw", pa.array(columns.pop("discharge_max_kw", [10.0] * count))
+        )
+    )
+
+
+def test_a_vehicle_buys_cheap_and_sells_dear_within_the_limits() -> None:
+    plan = sw.plan_area(batteries(1), PRICES, export_prices=PRICES, limit_kw=100)
+    # 20 kWh are there: sold are 10 at 0.30 and 10 at 0.40, bought 10 at 0.10 and 10 at 0.20.
+    assert plan.load_kw == pytest.approx([-10, 10, 10, -10])
+    assert plan.cost == pytest.approx(1 + 2 - 3 - 4)
+    assert [plan.energy_kwh, plan.discharged_kwh] == pytest.approx([20, 20])
+    powers = [each["power_kw"] for each in pa.table(plan)["intervals"][0].as_py()]
+    assert powers == [-10, 10, -10]
+    node = sw.Node(name="n", limit_kw=6, export_limit_kw=4)
+    plan = sw.plan_area(batteries(1), PRICES, export_prices=PRICES, nodes=[node], gap=1e-6)
+    # No more than 4 kWh an hour go out, so no more than 8 need to come in.
+    assert plan.cost == pytest.approx(6 * 0.1 + 2 * 0.2 - 4 * 0.7, abs=1e-6)
+    assert min(plan.load_kw) >= -4 - 1e-9
+    assert max(plan.load_kw) <= 6 + 1e-9
+
+
+def test_what_one_gives_back_another_takes() -> None:
+    # The van needs 20 kWh in two hours in which only 5 a hour come in.
+    table = batteries(2, target_percent=[0.0, 100.0], discharge_max_kw=[10.0, 0.0])
+    plan = sw.plan_area(table, PRICES, export_prices=PRICES.times(0.1), limit_kw=2.5)
+    assert plan.unmet == []
+    assert plan.energy_kwh == pytest.approx(20, abs=1e-4)
+    assert plan.discharged_kwh >= 10 - 1e-4
+    assert max(plan.load_kw) <= 2.5 + 1e-9
+
+
+def test_without_prices_to_sell_at_nothing_is_sold() -> None:
+    plan = sw.plan_area(batteries(2), PRICES, limit_kw=100)
+    assert (plan.cost, plan.discharged_kwh) == (0, 0)
+
+
+def test_a_reserve_that_a_limit_delays_is_named() -> None:
+    table = batteries(2).append_column("reserve_percent", pa.array([60.0, 60.0]))
+    assert sw.plan_area(table, PRICES, limit_kw=100).late_reserves == []
+    plan = sw.plan_area(table, PRICES, limit_kw=4)
+    assert plan.late_reserves
+    assert set(plan.late_reserves) <= {0, 1}
+    assert max(plan.load_kw) <= 4 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"export_prices": {"a": PRICES}}, "of the same kind as prices"),
+        ({"export_prices": sw.Prices.from_values(SIX, [1.0], currency="EUR")}, "other slots"),
+        ({"export_prices": sw.Prices.from_values(SIX, [1.0] * 4, currency="NOK")}, "NOK"),
+        ({"stability_budget": 5}, "stability_budget needs a previous plan"),
+    ],
+)
+def test_prices_to_sell_at_that_make_no_sense_are_refused(
+    arguments: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(sw.InputError, match=text):
+        sw.plan_area(batteries(2), PRICES, limit_kw=9, **arguments)
+
+
+def test_a_battery_that_makes_no_sense_is_an_error_of_its_row() -> None:
+    table = batteries(3, discharge_max_kw=[-1.0, 5.0, 0.0])
+    plan = pa.table(sw.plan_area(table, PRICES, limit_kw=9))
+    errors = plan["error"].to_pylist()
+    assert "discharge_max_kw" in errors[0]
+    assert errors[1:] == [None, None]
+    mixed = fleet(1).append_column("discharge_max_kw", pa.array([5.0]))
+    error = pa.table(sw.plan_area(mixed, PRICES, limit_kw=9))["error"][0].as_py()
+    assert error == "capacity_kwh is missing"
+
+
+def test_a_budget_keeps_what_vehicles_were_told() -> None:
+    vehicles = fleet(200, energy_kwh=[1.0 + i % 17 for i in range(200)])
+    first = sw.plan_area(vehicles, PRICES, limit_kw=800)
+    assert first.change is None
+    tighter: dict[str, Any] = {"limit_kw": 780, "previous": first}
+    free = sw.plan_area(vehicles, PRICES, **tighter, stability_budget=0)
+    rich = sw.plan_area(vehicles, PRICES, **tighter, stability_budget=1e6)
+    told = sw.plan_area(
+        vehicles.slice(5), PRICES, limit_kw=780, previous=pa.table(first), stability_budget=1e6
+    )
+    assert free.change is not None
+    assert rich.change is not None
+    assert told.change is not None
+    assert rich.change.moved_kwh < free.change.moved_kwh / 2 + 1e-9
+    assert rich.change.unchanged > 150
+    assert rich.cost == pytest.approx(free.cost - free.change.spent + rich.change.spent)
+    assert (free.change.vehicles, told.change.vehicles) == (200, 195)
+    assert max(rich.load_kw) <= 780 + 1e-9
+    assert rich.unmet == []
+
+
+def test_a_sink_gets_all_plans_in_order() -> None:
+    pieces: list[pa.Table] = []
+    plan = sw.plan_area(
+        fleet(70_000), PRICES, limit_kw=300_000, sink=lambda rows: pieces.append(pa.table(rows))
+    )
+    assert [piece.num_rows for piece in pieces] == [65_536, 4_464]
+    assert pa.concat_tables(pieces)["id"].to_pylist() == list(range(70_000))
+    assert len(plan.plans) == 0
+
+    def broken(_: sw.PlanTable) -> None:
+        raise KeyError("full")
+
+    with pytest.raises(KeyError, match="full"):
+        sw.plan_area(fleet(3), PRICES, limit_kw=9, sink=broken)
+
+
+class Notes:
+    """Remembers rounds."""
+
+    def __init__(self, known: list[str]) -> None:
+        self.known = list(known)
+        self.kept: list[str] = []
+
+    def recall(self) -> str | None:
+        """Give back the next one."""
+        return self.known.pop(0) if self.known else None
+
+    def keep(self, text: str) -> None:
+        """Add one."""
+        self.kept.append(text)
+
+
+def test_remembered_rounds_are_not_asked_again() -> None:
+    vehicles = fleet(300, energy_kwh=[1.0 + i % 23 for i in range(300)])
+    first = Notes([])
+    whole = sw.plan_area(vehicles, PRICES, limit_kw=1_300, memory=first)
+    assert len(first.kept) > 2
+    second = Notes([*first.kept[:-1], "torn"])
+    again = sw.plan_area(vehicles, PRICES, limit_kw=1_300, memory=second)
+    assert second.kept == first.kept[-1:]
+    assert pa.table(again).equals(pa.table(whole))
+    assert (again.cost, again.bound) == (whole.cost, whole.bound)
 
 
 @pytest.mark.parametrize(

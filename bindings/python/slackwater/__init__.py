@@ -63,7 +63,8 @@ from slackwater._engine import (
     __version__,
 )
 from slackwater.area import PlanTable, plan_batch
-from slackwater.coordinate import AreaPlan, AreaProgress, Node, NodeLoad, UnmetNeed, plan_area
+from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
+from slackwater.coordinate import AreaPlan, Node, plan_area
 from slackwater.plan import (
     Battery,
     Plan,
@@ -102,6 +103,7 @@ from slackwater.time import TIME_ZONE_VERSION, next_deadline
 
 __all__ = [
     "TIME_ZONE_VERSION",
+    "AreaChange",
     "AreaPlan",
     "AreaProgress",
     "Battery",
@@ -132,6 +134,7 @@ __all__ = [
     "Reason",
     "Replay",
     "Requirement",
+    "RoundMemory",
     "Session",
     "ShiftableLoad",
     "SiteBaseline",

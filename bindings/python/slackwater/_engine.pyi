@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import Literal, TypeAlias, final
 
@@ -1475,6 +1475,12 @@ class AreaPlan:
     @property
     def energy_kwh(self) -> float: ...
     @property
+    def discharged_kwh(self) -> float: ...
+    @property
+    def late_reserves(self) -> list[int]: ...
+    @property
+    def change(self) -> tuple[float, float, float, int, int] | None: ...
+    @property
     def unmet_kwh(self) -> float: ...
     @property
     def vehicles(self) -> int: ...
@@ -1506,11 +1512,13 @@ def plan_area(
     prices: Prices | None,
     *,
     curves: PriceCurves | None,
+    export_prices: Prices | None,
+    export_curves: PriceCurves | None,
     nodes: Sequence[object],
     gap: float,
     max_rounds: int,
-    progress: Callable[[int, float, float, float], object] | None,
-    start: tuple[list[float], list[list[float]]] | None,
+    before: Mapping[str, object],
+    listeners: Mapping[str, object],
 ) -> AreaPlan: ...
 
 _SpreadTuple = tuple[float, float, float]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 from slackwater import _engine
 from slackwater._engine import InputError
 from slackwater.area import PlanTable
+from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
 from slackwater.prices import Prices
 
 if TYPE_CHECKING:
@@ -67,70 +70,16 @@ class Node:
     target_square_price: float | None = None
 
 
-class AreaProgress(NamedTuple):
-    """Where the rounds are.
-
-    Attributes:
-        rounds: How often all vehicles have been asked.
-        cost: Cost of the best mix of answers; infinite before there is one.
-        bound: No plan costs less.
-        gap: Their distance in proportion to the cost.
-    """
-
-    rounds: int
-    cost: float
-    bound: float
-    gap: float
-
-
-class UnmetNeed(NamedTuple):
-    """Need that a vehicle goes without.
-
-    Attributes:
-        row: Row of the vehicle.
-        energy_kwh: Energy missing.
-        node: Node whose limit is in the way; ``None`` where the stay itself is
-            too short or the charger too weak.
-    """
-
-    row: int
-    energy_kwh: float
-    node: str | None
-
-
-class NodeLoad(NamedTuple):
-    """Load and prices of a node, slot by slot.
-
-    Attributes:
-        name: Its name.
-        load_kw: Mean power, base load included.
-        breach_kw: Most by which a hard limit is exceeded; only base load and
-            limits on export can lead there.
-        added_per_kwh: What limits of the node and of those above it add to the
-            price of a kWh.
-    """
-
-    name: str
-    load_kw: list[float]
-    breach_kw: float
-    added_per_kwh: list[float]
-
-
 class AreaPlan:
     """Plans for the vehicles of an area, and the proof of how good they are."""
 
-    __slots__ = ("_native", "_nodes", "_prices")
+    __slots__ = ("_native", "_nodes", "_seconds")
 
-    def __init__(
-        self,
-        native: _engine.AreaPlan,
-        nodes: Sequence[Node],
-        prices: Prices | Mapping[str, Prices],
-    ) -> None:
+    def __init__(self, native: _engine.AreaPlan, nodes: Sequence[Node], seconds: float) -> None:
         """Wrap a plan of the engine."""
         self._native = native
         self._nodes = tuple(nodes)
-        self._prices = prices
+        self._seconds = seconds
 
     @property
     def cost(self) -> float:
@@ -168,9 +117,40 @@ class AreaPlan:
         return self._native.reproducible
 
     @property
+    def seconds(self) -> float:
+        """How long planning took, plans of vehicles included."""
+        return self._seconds
+
+    @property
+    def vehicles(self) -> int:
+        """Vehicles that were planned; rows in error are not."""
+        return self._native.vehicles
+
+    @property
+    def errors(self) -> int:
+        """Rows that make no sense; their ``error`` column says why."""
+        return self._native.errors
+
+    @property
     def energy_kwh(self) -> float:
-        """Energy bought."""
+        """Energy that vehicles take in."""
         return self._native.energy_kwh
+
+    @property
+    def discharged_kwh(self) -> float:
+        """Energy that vehicles give back."""
+        return self._native.discharged_kwh
+
+    @property
+    def late_reserves(self) -> list[int]:
+        """Rows of discharging vehicles whose reserve limits let come late."""
+        return self._native.late_reserves
+
+    @property
+    def change(self) -> AreaChange | None:
+        """How far it is from the plan before; ``None`` if that was not asked for."""
+        change = self._native.change
+        return None if change is None else AreaChange(*change)
 
     @property
     def unmet_kwh(self) -> float:
@@ -231,9 +211,10 @@ class AreaPlan:
     def plans(self) -> PlanTable:
         """One plan a row, in the order of the vehicles.
 
-        Columns are ``id``, ``cost``, ``energy_kwh``, ``shortfall_kwh``,
-        ``baseline_cost``, ``savings``, ``intervals`` (list of
-        ``{start, end, power_kw}``) and ``error``.
+        Columns are ``id``, ``cost``, ``energy_kwh``, ``discharged_kwh``,
+        ``shortfall_kwh``, ``baseline_cost``, ``savings``, ``intervals`` (list
+        of ``{start, end, power_kw}``; a negative power discharges) and
+        ``error``. Without rows if they went to a ``sink``.
         """
         return PlanTable(self._native.plans)
 
@@ -278,17 +259,49 @@ class AreaPlan:
             raise InputError(message)
         return plot_area(self, self._nodes[0 if node is None else names.index(node)], time_zone)
 
+    def report(
+        self,
+        path: str | Path,
+        *,
+        names: Sequence[object] | None = None,
+        title: str = "Area plan",
+        time_zone: str = "UTC",
+    ) -> None:
+        """Write a page for people who plan grids: one HTML file that needs nothing else.
+
+        It has a summary, the load against the limit, the price of the limit,
+        what is saved, and the vehicles at risk.
+
+        Args:
+            path: The file.
+            names: Names of the vehicles by row; rows are numbered without them.
+            title: Headline of the page.
+            time_zone: IANA name of the zone of all times.
+
+        Raises:
+            InputError: The time zone is unknown.
+            OSError: The file cannot be written.
+        """
+        from slackwater.area_report import area_report  # noqa: PLC0415 - a page is rarely wanted
+
+        page = area_report(self, self._nodes, names=names, title=title, time_zone=time_zone)
+        Path(path).write_text(page, encoding="utf-8")
+
 
 def plan_area(
     vehicles: ArrowTable,
     prices: Prices | Mapping[str, Prices],
     *,
+    export_prices: Prices | Mapping[str, Prices] | None = None,
     limit_kw: Profile | None = None,
     nodes: Sequence[Node] | None = None,
     gap: float = 1e-3,
     max_rounds: int = 500,
     progress: Callable[[AreaProgress], object] | None = None,
-    previous: AreaPlan | None = None,
+    previous: AreaPlan | ArrowTable | None = None,
+    stability_budget: float | None = None,
+    sink: Callable[[PlanTable], object] | None = None,
+    memory: RoundMemory | None = None,
 ) -> AreaPlan:
     """Plan vehicles that share limits, at a cost proved to be near the least.
 
@@ -304,16 +317,26 @@ def plan_area(
         vehicles: One row a vehicle, with the columns of
             :func:`slackwater.plan_batch` and besides, all optional:
 
-            ================= =================================================
-            column            meaning
-            ================= =================================================
-            ``node``          name of a node; the first node without it
-            ``priority``      weight where energy is short; 2 bears half of 1
-            ``power_min_kw``  least power while charging; such a vehicle is on
-                              at full power or off
-            ================= =================================================
+            ======================== ==========================================
+            column                   meaning
+            ======================== ==========================================
+            ``node``                 name of a node; the first node without it
+            ``priority``             weight where energy is short; 2 bears half
+                                     of 1
+            ``power_min_kw``         least power while charging; such a vehicle
+                                     is on at full power or off
+            ``discharge_max_kw``     highest discharging power; a vehicle with
+                                     one gives its needs in percent, and may
+                                     sell what it stores
+            ``efficiency_discharge`` energy at the plug per stored energy
+            ``charge_limit_percent`` where charging ends
+            ``end_value_per_kwh``    value of a kWh stored at departure
+            ``wear_price_per_kwh``   wear per stored kWh that is discharged
+            ======================== ==========================================
 
         prices: One curve for all, or curves by their ``price_id``.
+        export_prices: What a kWh brings that a vehicle discharges, in the same
+            slots and with the same ids; without them nothing is sold.
         limit_kw: Highest load of all vehicles together: one number, or one
             per slot of the prices. A short form of ``nodes`` with one node.
         nodes: Nodes with their limits; give these or ``limit_kw``.
@@ -323,6 +346,14 @@ def plan_area(
             answer ends the rounds.
         previous: An earlier plan of the same limits and slots, to begin with
             its shadow prices: saves most of the rounds after a small change.
+            With ``stability_budget`` also a table with ``id`` and
+            ``intervals`` of an earlier plan.
+        stability_budget: What the plan may cost more than the cheapest one so
+            that vehicles keep what ``previous`` told them; see
+            :attr:`AreaPlan.change`. Vehicles are known by their ``id``.
+        sink: Called with the plans of the vehicles, some ten thousand at a
+            time, in place of keeping them: for files larger than memory.
+        memory: Keeps what was answered, so that work cut off can go on.
 
     Returns:
         The plan. It is an Arrow table of the vehicles' plans as well.
@@ -352,24 +383,58 @@ def plan_area(
         >>> [round(price, 6) for price in area.nodes[0].added_per_kwh]
         [0.0, 0.1, 0.0]
     """
+    began = perf_counter()
     if (limit_kw is None) == (nodes is None):
         message = "give either limit_kw or nodes"
         raise InputError(message)
+    if previous is None and stability_budget is not None:
+        message = "stability_budget needs a previous plan"
+        raise InputError(message)
     nodes = [Node(name="area", limit_kw=limit_kw)] if nodes is None else list(nodes)
-    curves = None
-    if isinstance(prices, Mapping):
-        curves = _engine.PriceCurves.from_prices(
-            [curve._native for curve in prices.values()], ids=list(prices)
-        )
-    watch = None if progress is None else lambda *numbers: progress(AreaProgress(*numbers))
+    if previous is not None and not isinstance(previous, AreaPlan):
+        stability_budget = stability_budget or 0.0
+    told = previous.plans._native if isinstance(previous, AreaPlan) else previous
+    shared, curves = _curves(prices)
+    export_shared, export_curves = (None, None) if export_prices is None else _curves(export_prices)
     native = _engine.plan_area(
         vehicles,
-        None if isinstance(prices, Mapping) else prices._native,
+        shared,
         curves=curves,
+        export_prices=export_shared,
+        export_curves=export_curves,
         nodes=nodes,
         gap=gap,
         max_rounds=max_rounds,
-        progress=watch,
-        start=None if previous is None else previous._native.state,
+        before={
+            "plans": None if stability_budget is None else told,
+            "budget": 0.0 if stability_budget is None else stability_budget,
+            "start": previous._native.state if isinstance(previous, AreaPlan) else None,
+        },
+        listeners={
+            "progress": None if progress is None else _watch(progress),
+            "recall": None if memory is None else memory.recall,
+            "keep": None if memory is None else memory.keep,
+            "sink": None if sink is None else _sink(sink),
+        },
     )
-    return AreaPlan(native, nodes, prices)
+    return AreaPlan(native, nodes, perf_counter() - began)
+
+
+def _curves(
+    prices: Prices | Mapping[str, Prices],
+) -> tuple[_engine.Prices | None, _engine.PriceCurves | None]:
+    """One curve for all, or a table of them."""
+    if not isinstance(prices, Mapping):
+        return prices._native, None
+    natives = [curve._native for curve in prices.values()]
+    return None, _engine.PriceCurves.from_prices(natives, ids=list(prices))
+
+
+def _watch(
+    progress: Callable[[AreaProgress], object],
+) -> Callable[[int, float, float, float], object]:
+    return lambda *numbers: progress(AreaProgress(*numbers))
+
+
+def _sink(sink: Callable[[PlanTable], object]) -> Callable[[_engine.Table], object]:
+    return lambda table: sink(PlanTable(table))

@@ -5,86 +5,26 @@
 //! kWh costs more than it is worth. There are three ways to find that room, with
 //! one result: sets of ranks where a block shares its prices, a
 //! threshold where each vehicle has its own, and a sort where there are
-//! targets before departure. Storage vehicles will be a fourth.
-use pulp::{Arch, Simd, WithSimd};
+//! targets before departure. Vehicles that also discharge have a fourth, in
+//! [`super::store`].
+use pulp::{Simd, WithSimd};
 
-use crate::area::fleet::Curves;
+use crate::area::asked::{Answer, Asked};
 use crate::area::grains::as_kwh;
 use crate::area::signal::{Ranks, Sets, Signal, Worth};
-use crate::area::stays::{Block, NO_WISHES, Stay, Stays, Wishes};
+use crate::area::stays::{Block, NO_WISHES, Stay, Wishes};
+use crate::area::store::{Free, NO_STORE, StoreScratch, by_segments};
 use crate::plan::threshold::threshold;
 use crate::time::horizon::Horizon;
 
 /// Widest vector of numbers on any machine.
 const LANES: usize = 8;
 
-/// Vehicles from which on a block gets an order of its own.
-const RANKED_MIN: usize = 24;
-
-/// What all vehicles of a block buy together.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer {
-    /// Energy bought in each slot, in grains.
-    pub(crate) load: Vec<i64>,
-    /// What it costs at the prices of the vehicles' own curves.
-    pub(crate) cost: f64,
-    /// Need that is not met.
-    pub(crate) shed: i64,
-    /// What that need is worth.
-    pub(crate) shed_worth: f64,
-}
-
-/// What does not change from round to round.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    pub(crate) curves: Curves<'a>,
-    pub(crate) stays: &'a Stays,
-    pub(crate) worth: Worth,
-    /// Whether energy is free but for what limits add.
-    pub(crate) is_free: bool,
-}
-
-impl Asked<'_> {
-    pub(crate) fn horizon(&self) -> &Horizon {
-        self.curves.horizon()
-    }
-
-    /// The signal of a vehicle, for those that are asked alone.
-    pub(crate) fn signal_of(&self, stay: &Stay, added: &[f64]) -> Signal {
-        self.signal_on(stay.curve, added, false)
-    }
-
-    fn signal_on(&self, curve: u32, added: &[f64], has_ranks: bool) -> Signal {
-        let prices = self.curves.prices(curve as usize);
-        if !self.is_free {
-            return Signal::new(prices, added, has_ranks);
-        }
-        // A gap stays one, also where energy is free.
-        let free: Vec<f64> = prices.iter().map(|price| price * 0.0).collect();
-        Signal::new(&free, added, has_ranks)
-    }
-
-    /// The prices that a vehicle pays; zero where energy is free.
-    pub(crate) fn own_price(&self, curve: u32, slot: usize) -> f64 {
-        if self.is_free { 0.0 } else { self.curves.prices(curve as usize)[slot] }
-    }
-
-    /// The signal of a whole block.
-    pub(crate) fn signal(&self, block: &Block, added: &[f64]) -> Signal {
-        let has_ranks = block.stays.len() >= RANKED_MIN && self.horizon().step().is_some();
-        self.signal_on(block.curve.unwrap_or(0), added, has_ranks)
-    }
-
-    /// Asks all vehicles of a block.
-    pub(crate) fn answer(&self, block: &Block, added: &[f64]) -> Answer {
-        Arch::new().dispatch(AnswerBlock { asked: self, block, added })
-    }
-}
-
-struct AnswerBlock<'a> {
-    asked: &'a Asked<'a>,
-    block: &'a Block,
-    added: &'a [f64],
+/// All vehicles of a block, to be asked.
+pub(crate) struct AnswerBlock<'a> {
+    pub(crate) asked: &'a Asked<'a>,
+    pub(crate) block: &'a Block,
+    pub(crate) added: &'a [f64],
 }
 
 impl WithSimd for AnswerBlock<'_> {
@@ -96,20 +36,26 @@ impl WithSimd for AnswerBlock<'_> {
         let horizon = asked.horizon();
         let mut load = vec![0i64; horizon.len()];
         let mut scratch = Scratch::default();
-        let (mut cost, mut shed, mut shed_worth) = (0.0, 0, 0.0);
+        let (mut cost, mut shed, mut shed_worth, mut slack) = (0.0, 0, 0.0, 0.0);
         let shared = block.curve.map(|_| asked.signal(block, added));
         for stay in &asked.stays.each[block.stays.clone()] {
             let mut own_cost = 0.0;
-            let missing = match &shared {
-                Some(signal) => {
-                    answer_one(simd, asked, stay, signal, &mut scratch, |slot, energy| {
-                        load[slot] += energy;
-                    })
-                }
-                None => answer_own(simd, asked, stay, added, &mut scratch, |slot, energy| {
+            let missing = if let Some(signal) = &shared {
+                answer_one(simd, asked, stay, signal, &mut scratch, |slot, energy| {
                     load[slot] += energy;
-                    own_cost += asked.own_price(stay.curve, slot) * as_kwh(energy);
-                }),
+                })
+            } else {
+                let buy = |slot: usize, energy| {
+                    load[slot] += energy;
+                    own_cost += asked.cost_of(stay, slot, energy);
+                };
+                if stay.store == NO_STORE {
+                    answer_own(simd, asked, stay, added, &mut scratch, buy)
+                } else {
+                    let served = by_segments(asked, stay, added, None, &mut scratch.store, buy);
+                    slack += served.slack;
+                    served.missing
+                }
             };
             cost += own_cost;
             shed += missing;
@@ -119,7 +65,7 @@ impl WithSimd for AnswerBlock<'_> {
             let bought = load.iter().enumerate().filter(|(_, energy)| **energy != 0);
             cost = bought.map(|(slot, &e)| asked.own_price(curve, slot) * as_kwh(e)).sum();
         }
-        Answer { load, cost, shed, shed_worth }
+        Answer { load, cost, shed, shed_worth, slack }
     }
 }
 
@@ -130,6 +76,7 @@ pub(crate) struct Scratch {
     caps: Vec<f64>,
     order: Vec<(f64, u32)>,
     taken: Vec<i64>,
+    pub(crate) store: StoreScratch,
 }
 
 /// What one vehicle buys at prices it shares with others; returns the need
@@ -373,11 +320,15 @@ fn by_threshold<S: Simd>(
 pub(crate) fn within(
     asked: &Asked<'_>,
     stay: &Stay,
-    prices: &[f64],
-    room: &[i64],
+    added: &[f64],
+    free: Free<'_>,
     scratch: &mut Scratch,
     buy: impl FnMut(usize, i64),
 ) -> i64 {
+    if stay.store != NO_STORE {
+        return by_segments(asked, stay, added, Some(free), &mut scratch.store, buy).missing;
+    }
+    let (prices, room) = (&asked.signal_of(stay, added).prices, free.up);
     match asked.stays.wishes.get(stay.wishes as usize) {
         Some(wishes) => by_stage(stay, wishes, prices, asked.worth, scratch, Some(room), buy),
         None => by_sort(asked.horizon(), stay, prices, asked.worth, scratch, Some(room), buy),
@@ -494,8 +445,11 @@ fn by_stage(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::area::fleet::Curves;
+    use crate::area::stays::Stays;
     use crate::prices::curve::PriceCurve;
     use proptest::prelude::*;
+    use pulp::Arch;
 
     /// What a vehicle buys on each way there is, slot by slot.
     fn on_each_way(prices: &[f64], stay: Stay, worth: Worth) -> Vec<Vec<i64>> {
@@ -505,7 +459,7 @@ mod tests {
         let curve = PriceCurve::from_parts(horizon, prices.to_vec()).unwrap();
         let stays = Stays { each: vec![stay], ..Stays::default() };
         let curves = Curves::Shared(&curve);
-        let asked = Asked { curves, stays: &stays, worth, is_free: false };
+        let asked = Asked { curves, export: None, stays: &stays, worth, is_free: false };
         let free = vec![0.0; prices.len()];
         let mut found = Vec::new();
         for has_ranks in [true, false] {
@@ -522,7 +476,8 @@ mod tests {
         let mut load = vec![0; prices.len()];
         let mut scratch = Scratch::default();
         let room = vec![i64::MAX; prices.len()];
-        within(&asked, &stay, prices, &room, &mut scratch, |slot, energy| load[slot] += energy);
+        let room = Free { up: &room, down: &room };
+        within(&asked, &stay, &free, room, &mut scratch, |slot, energy| load[slot] += energy);
         found.push(load);
         found
     }
@@ -563,7 +518,7 @@ mod tests {
             let stay = Stay {
                 first: first as u32, last: last as u32, row: 0, node: 0, curve: 0, wishes: NO_WISHES,
                 need: (room as f64 * share) as i64, first_cap, last_cap, cap: 100, rate: 0.0,
-                priority, whole: false,
+                priority, whole: false, store: NO_STORE,
             };
             let worth = Worth { base, step: 0.02, tiers };
             let found = on_each_way(&prices, stay, worth);

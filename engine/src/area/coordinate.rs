@@ -7,16 +7,16 @@
 //! is left.
 use serde::{Deserialize, Serialize};
 
-use crate::area::answer::Asked;
+use crate::area::asked::Asked;
 use crate::area::outcome::{AreaPlan, Status};
 use crate::area::problem::AreaProblem;
-pub use crate::area::rounds::Progress;
 use crate::area::rounds::{Ended, Rounds, Until, relative_gap};
 use crate::area::settle::{Plans, Settled, Signals, Total, add_up};
 use crate::area::signal::Worth;
 use crate::area::stays::{Stays, shares_curves};
 use crate::area::terms::{Kind, Terms};
-use crate::area::{outcome, repair, share};
+use crate::area::watch::{Progress, Stop, Watch};
+use crate::area::{outcome, repair, settle, share};
 
 /// Groups up to which each vehicle is one of its own.
 const ALONE_MAX: usize = 192;
@@ -83,6 +83,17 @@ pub(crate) struct Task<'a> {
     pub(crate) money: f64,
 }
 
+impl<'a> Task<'a> {
+    /// Who is asked, and in what money.
+    pub(crate) fn asked<'s>(&self, stays: &'s Stays) -> Asked<'s>
+    where
+        'a: 's,
+    {
+        let (curves, export) = (self.problem.curves, self.problem.export());
+        Asked { curves, export, stays, worth: self.worth, is_free: self.is_free }
+    }
+}
+
 /// Plans an area.
 ///
 /// Every need is met unless limits forbid it, every hard limit holds, and the
@@ -102,9 +113,19 @@ pub fn plan_area(
     options: &AreaOptions,
     stop: &mut dyn FnMut(&Progress) -> bool,
 ) -> AreaPlan {
+    plan_area_watched(problem, options, &mut Stop(stop))
+}
+
+/// The same with somebody who watches, and may remember what was answered.
+#[must_use]
+pub fn plan_area_watched(
+    problem: &AreaProblem<'_>,
+    options: &AreaOptions,
+    watch: &mut dyn Watch,
+) -> AreaPlan {
     let count = problem.vehicles.fleet.len();
     let groups = if count <= ALONE_MAX { count.max(1) } else { GROUPS };
-    let stays = Stays::new(problem, groups);
+    let mut stays = Stays::new(problem, groups);
     let terms = Terms::new(problem);
     let unmanaged = outcome::unmanaged(problem, &stays, &terms);
     let worth = Worth { base: terms.worth, step: 0.0, tiers: 1 };
@@ -112,12 +133,16 @@ pub fn plan_area(
     let money = unmanaged.cost.abs().max(stays.need_kwh() * terms.worth * 1e-2).max(1e-9);
     let task = Task { problem, terms: &terms, worth, is_free: false, until, money };
     let start = options.start.clone().unwrap_or_default();
-    let first = coordinate(&task, &stays, &start, stop);
+    let mut first = coordinate(&task, &stays, &start, watch);
+    while first.ended != Ended::Caller && settle::postpone_reserves(&task, &mut stays, &first) {
+        let start = AreaState { rounds_per_kwh: Vec::new(), ..first.state };
+        first = coordinate(&task, &stays, &start, watch);
+    }
     let is_short = as_share(first.total.shed, stays.need_kwh()) > 1e-6;
     if !is_short || first.ended == Ended::Caller {
         return outcome::finish(&task, stays, None, first, unmanaged);
     }
-    let (shared, done) = share::share(&task, &stays, first, stop);
+    let (shared, done) = share::share(&task, &stays, first, watch);
     outcome::finish(&task, shared, Some(&stays), done, unmanaged)
 }
 
@@ -130,15 +155,14 @@ pub(crate) fn coordinate(
     task: &Task<'_>,
     stays: &Stays,
     start: &AreaState,
-    stop: &mut dyn FnMut(&Progress) -> bool,
+    watch: &mut dyn Watch,
 ) -> Coordinated {
-    let sampled = sampled(task, stays, start, stop);
+    let sampled = sampled(task, stays, start, watch);
     let (start, is_stopped) =
         sampled.as_ref().map_or((start, false), |(state, ended)| (state, *ended == Ended::Caller));
-    let asked =
-        Asked { curves: task.problem.curves, stays, worth: task.worth, is_free: task.is_free };
+    let asked = task.asked(stays);
     let mut rounds = Rounds::new(asked, task.terms, (task.money, margin(task, stays)));
-    let mut ended = rounds.begin(start);
+    let mut ended = rounds.begin(start, task.until, watch);
     if is_stopped {
         ended = Ended::Caller;
     }
@@ -146,9 +170,9 @@ pub(crate) fn coordinate(
     for part in [0.5, 0.1, 0.01, 0.0] {
         if ended == Ended::Gap {
             let until = Until { gap: task.until.gap * part, ..task.until };
-            ended = rounds.run(until, stop);
+            ended = rounds.run(until, watch);
         }
-        let settled = settle(task, &rounds, asked);
+        let settled = settle_best(task, &rounds, asked);
         if best.as_ref().is_none_or(|best| order(&settled) < order(best)) {
             best = Some(settled);
         }
@@ -175,7 +199,7 @@ fn sampled(
     task: &Task<'_>,
     stays: &Stays,
     start: &AreaState,
-    stop: &mut dyn FnMut(&Progress) -> bool,
+    watch: &mut dyn Watch,
 ) -> Option<(AreaState, Ended)> {
     let count = stays.each.len();
     if count < 4 * SAMPLE || !start.duals_per_kwh.is_empty() {
@@ -185,16 +209,11 @@ fn sampled(
     let sample = stays.sample(SAMPLE, stays.groups, by_curve);
     let part = sample.need_kwh() / stays.need_kwh().max(1e-9);
     let terms = task.terms.scaled(part);
-    let asked = Asked {
-        curves: task.problem.curves,
-        stays: &sample,
-        worth: task.worth,
-        is_free: task.is_free,
-    };
+    let asked = task.asked(&sample);
     let mut rounds = Rounds::new(asked, &terms, (task.money * part, margin(task, stays)));
-    rounds.begin(start);
-    let scale = task.until.scale * part;
-    let ended = rounds.run(Until { gap: task.until.gap * 0.1, scale, ..task.until }, stop);
+    let until = Until { gap: task.until.gap * 0.1, scale: task.until.scale * part, ..task.until };
+    rounds.begin(start, until, watch);
+    let ended = rounds.run(until, watch);
     let mut state = rounds.state();
     if ended == Ended::Caller {
         // Who is in a hurry does not want all vehicles asked many times.
@@ -204,7 +223,7 @@ fn sampled(
 }
 
 /// Plans from the mix, first of whole answers, then of the mix itself.
-fn settle(task: &Task<'_>, rounds: &Rounds<'_>, asked: Asked<'_>) -> (Settled, Total, f64) {
+fn settle_best(task: &Task<'_>, rounds: &Rounds<'_>, asked: Asked<'_>) -> (Settled, Total, f64) {
     let mut best: Option<(Settled, Total, f64)> = None;
     for whole_only in [true, false] {
         let found = settle_once(task, rounds, asked, whole_only);

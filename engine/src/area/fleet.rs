@@ -147,6 +147,15 @@ impl Curves<'_> {
         if low <= high { (low, high, is_shared) } else { (0.0, 0.0, is_shared) }
     }
 
+    /// Number of curves.
+    #[cfg(feature = "lp")]
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Self::Shared(_) => 1,
+            Self::PerVehicle(table) => table.len(),
+        }
+    }
+
     /// Prices of one curve; NaN is a gap.
     #[cfg(feature = "lp")]
     pub(crate) fn prices(&self, row: usize) -> &[f64] {

@@ -14,9 +14,17 @@ pub mod outcome;
 pub mod problem;
 #[cfg(feature = "lp")]
 pub mod rows;
+#[cfg(feature = "lp")]
+pub mod stability;
+#[cfg(feature = "lp")]
+pub mod store;
+#[cfg(feature = "lp")]
+pub mod watch;
 
 #[cfg(feature = "lp")]
 mod answer;
+#[cfg(feature = "lp")]
+mod asked;
 #[cfg(feature = "lp")]
 mod grains;
 #[cfg(feature = "lp")]

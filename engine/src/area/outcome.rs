@@ -3,17 +3,21 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::area::answer::{Asked, Scratch};
+use crate::area::answer::Scratch;
+use crate::area::asked::Asked;
 use crate::area::coordinate::{AreaState, Coordinated, Task, cost_of_limits};
 use crate::area::fleet::RowError;
-use crate::area::grains::as_kwh;
+use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
 use crate::area::problem::AreaProblem;
 use crate::area::rounds::relative_gap;
 use crate::area::rows::{AreaRows, write_run};
 use crate::area::settle::{Plans, Settled, Signals, Taken, Total};
 use crate::area::stays::{Stay, Stays};
 use crate::area::terms::{Kind, Terms};
-use crate::units::Power;
+use crate::units::{MICROS_PER_HOUR, Power};
+
+/// Part of a limit from which on a slot counts as full.
+const FULL: f64 = 0.999;
 
 /// Why the rounds ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +74,7 @@ pub struct ShadowPrice {
 pub struct Unmet {
     /// Row of the vehicle.
     pub row: usize,
-    /// Energy missing, in kWh.
+    /// Energy missing, in kWh at the plug; stored energy if it discharges.
     pub energy_kwh: f64,
     /// The node whose limit is in the way; `None` where the stay itself is too
     /// short or the charger too weak.
@@ -92,12 +96,17 @@ pub struct AreaPlan {
     pub status: Status,
     /// Whether another run gives the same bytes.
     pub reproducible: bool,
-    /// Energy bought, in kWh.
+    /// Energy that vehicles took in, in kWh.
     pub energy_kwh: f64,
+    /// Energy that they gave back, in kWh.
+    pub discharged_kwh: f64,
     /// Need that is not met, in kWh.
     pub unmet_kwh: f64,
     /// The vehicles it belongs to, by row.
     pub unmet: Vec<Unmet>,
+    /// Rows of batteries whose reserve limits let come later than full power
+    /// from arrival would.
+    pub late_reserves: Vec<usize>,
     /// Load and prices of each node.
     pub nodes: Vec<NodeOutcome>,
     /// Price of each limit, in the order of nodes and limits.
@@ -112,11 +121,11 @@ pub struct AreaPlan {
     pub errors: Vec<(usize, RowError)>,
     /// Where to begin when the area is planned again.
     pub state: AreaState,
-    stays: Stays,
-    settled: Settled,
-    prices: Vec<Vec<f64>>,
-    duals: Vec<f64>,
-    worth: crate::area::signal::Worth,
+    pub(crate) stays: Stays,
+    pub(crate) settled: Settled,
+    pub(crate) prices: Vec<Vec<f64>>,
+    pub(crate) duals: Vec<f64>,
+    pub(crate) worth: crate::area::signal::Worth,
 }
 
 /// Energy of a stay at full power from its start, slot by slot.
@@ -137,7 +146,8 @@ pub(crate) fn at_once(asked: &Asked<'_>, stay: &Stay, most: i64, mut buy: impl F
 /// The area without any management.
 pub(crate) fn unmanaged(problem: &AreaProblem<'_>, stays: &Stays, terms: &Terms) -> LoadAndCost {
     let worth = crate::area::signal::Worth { base: terms.worth, step: 0.0, tiers: 1 };
-    let asked = Asked { curves: problem.curves, stays, worth, is_free: false };
+    let export = problem.export();
+    let asked = Asked { curves: problem.curves, export, stays, worth, is_free: false };
     let sums: Vec<(Vec<i64>, f64)> = stays
         .blocks
         .par_iter()
@@ -145,9 +155,9 @@ pub(crate) fn unmanaged(problem: &AreaProblem<'_>, stays: &Stays, terms: &Terms)
             let mut load = vec![0i64; terms.slots()];
             let mut cost = 0.0;
             for stay in &stays.each[block.stays.clone()] {
-                at_once(&asked, stay, stay.need, |slot, energy| {
+                at_once(&asked, stay, asked.need_at_plug(stay), |slot, energy| {
                     load[slot] += energy;
-                    cost += asked.own_price(stay.curve, slot) * as_kwh(energy);
+                    cost += asked.cost_of(stay, slot, energy);
                 });
             }
             (load, cost)
@@ -201,8 +211,7 @@ pub(crate) fn finish(
     unmanaged: LoadAndCost,
 ) -> AreaPlan {
     let terms = task.terms;
-    let asked =
-        Asked { curves: task.problem.curves, stays: &stays, worth: task.worth, is_free: false };
+    let asked = task.asked(&stays);
     let total = &done.total;
     let unmet = unmet(task, &stays, asked_for, &done);
     let cost = total.cost + cost_of_limits(terms, total);
@@ -222,7 +231,7 @@ pub(crate) fn finish(
         status => status,
     };
     let price_only = price_only(&asked, terms);
-    let energy = total.load.iter().sum();
+    let energy: i64 = total.load.iter().sum();
     AreaPlan {
         cost,
         bound: bound.min(cost),
@@ -230,10 +239,12 @@ pub(crate) fn finish(
         rounds: done.rounds,
         status,
         reproducible: status != Status::Stopped,
-        energy_kwh: as_kwh(energy),
+        energy_kwh: as_kwh(energy + total.sold),
+        discharged_kwh: as_kwh(total.sold),
         // The sum of nothing is -0.0; adding zero makes it 0.0.
         unmet_kwh: unmet.iter().map(|unmet| unmet.energy_kwh).sum::<f64>() + 0.0,
         unmet,
+        late_reserves: late_reserves(&stays),
         nodes,
         shadow_prices,
         load_kw: powers(terms, &total.load),
@@ -247,6 +258,17 @@ pub(crate) fn finish(
         worth: task.worth,
         stays,
     }
+}
+
+fn late_reserves(stays: &Stays) -> Vec<usize> {
+    let is_late = |stay: &&Stay| {
+        let store = stays.stores.get(stay.store as usize);
+        store.is_some_and(|store| store.reserve_from > stay.first)
+    };
+    let mut rows: Vec<usize> =
+        stays.each.iter().filter(is_late).map(|stay| stay.row as usize).collect();
+    rows.sort_unstable();
+    rows
 }
 
 fn nodes(
@@ -288,7 +310,7 @@ fn unmet(
     asked_for: Option<&Stays>,
     done: &Coordinated,
 ) -> Vec<Unmet> {
-    let asked = Asked { curves: task.problem.curves, stays, worth: task.worth, is_free: false };
+    let asked = task.asked(stays);
     let mut found: Vec<Unmet> = stays
         .beyond_kwh
         .iter()
@@ -312,8 +334,7 @@ fn unmet(
         let at = position as usize;
         let block = &stays.blocks[stays.blocks.partition_point(|block| block.stays.end <= at)];
         plans.plan(block.group, at, &mut scratch, &mut taken);
-        let bought: i64 = taken.iter().map(|(_, energy)| energy).sum();
-        add(&stays.each[at], stays.each[at].need - bought);
+        add(&stays.each[at], asked.missing(&stays.each[at], &taken));
     }
     found.sort_by_key(|unmet| (unmet.row, unmet.node));
     found.dedup_by(|next, kept| {
@@ -326,21 +347,25 @@ fn unmet(
     found
 }
 
-/// The node with the most full slots of a stay, the nearest of equals.
+/// The node with the most slots of a stay that are too full for the vehicle,
+/// the nearest of equals: one that is on or off needs room for all its power.
+/// Where none is, the nearest with a hard limit: whole answers left gaps.
 fn in_the_way(terms: &Terms, total: &Total, stay: &Stay) -> Option<usize> {
     let full = |node: u32| {
         let of_node = terms.by_node[node as usize].iter().map(|&term| &terms.each[term]);
         let hard = of_node.filter(|term| term.kind == Kind::Hard && term.sign > 0.0);
         let is_full = |term: &crate::area::terms::Term, slot: usize| {
-            as_kwh(total.loads[term.node][slot]) >= term.bounds[slot] - 1e-6
+            let power = if stay.whole { stay.rate } else { 0.0 };
+            let wanted = power * terms.hours[slot] * MICROS_PER_HOUR / GRAINS_PER_KWH;
+            as_kwh(total.loads[term.node][slot]) + wanted >= term.bounds[slot] * FULL - 1e-6
         };
         let slots = stay.first as usize..stay.last as usize;
         hard.map(|term| slots.clone().filter(|&slot| is_full(term, slot)).count()).max()
     };
     let path = &terms.paths[stay.node as usize];
-    let counts = path.iter().map(|&node| (full(node).unwrap_or(0), node));
+    let counts = path.iter().filter_map(|&node| Some((full(node)?, node)));
     let most = counts.rev().max_by_key(|&(count, _)| count)?;
-    (most.0 > 0).then_some(most.1 as usize)
+    Some(most.1 as usize)
 }
 
 impl AreaPlan {
@@ -362,8 +387,8 @@ impl AreaPlan {
             unmet_kwh[unmet.row] += unmet.energy_kwh;
         }
         let terms = Terms::new(problem);
-        let asked =
-            Asked { curves: problem.curves, stays: &self.stays, worth: self.worth, is_free: false };
+        let (stays, worth, export) = (&self.stays, self.worth, problem.export());
+        let asked = Asked { curves: problem.curves, export, stays, worth, is_free: false };
         let signals = Signals::new(&asked, &terms, &self.settled, &self.prices);
         let plans = Plans { asked: &asked, settled: &self.settled, signals: &signals };
         let runs: Vec<std::ops::Range<usize>> = (0..count)
@@ -378,6 +403,24 @@ impl AreaPlan {
                 .collect();
             made.into_iter().for_each(&mut *sink);
         }
+    }
+
+    /// Puts other plans of the same vehicles in the place of those found.
+    pub(crate) fn refresh(
+        &mut self,
+        problem: &AreaProblem<'_>,
+        terms: &Terms,
+        total: &Total,
+        cost: f64,
+    ) {
+        self.cost = cost;
+        self.bound = self.bound.min(cost);
+        self.gap = relative_gap(cost, self.bound, self.unmanaged.cost);
+        let energy: i64 = total.load.iter().sum();
+        self.energy_kwh = as_kwh(energy + total.sold);
+        self.discharged_kwh = as_kwh(total.sold);
+        self.nodes = nodes(problem, terms, total, &self.duals);
+        self.load_kw = powers(terms, &total.load);
     }
 
     /// The prices that proved the bound, limit by limit and slot by slot.

@@ -1,8 +1,9 @@
 //! An area and its vehicles, checked.
 use crate::area::fleet::{Curves, Fleet};
 use crate::area::limits::{Limit, Node, Profile};
+use crate::area::store::StorageColumns;
 use crate::time::horizon::Horizon;
-use crate::units::{Power, Price};
+use crate::units::{MICROS_PER_HOUR, Power, Price};
 
 /// Why an area makes no sense.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -48,6 +49,9 @@ pub enum AreaError {
         /// Rows of the fleet.
         expected: usize,
     },
+    /// Prices to sell at that do not belong to those to buy at.
+    #[error("export prices have other slots or other ids than the prices")]
+    OtherSlots,
     /// A vehicle names a node that is not there.
     #[error("node of row {row} names no node")]
     UnknownNode {
@@ -75,6 +79,8 @@ pub struct AreaVehicles<'a> {
     /// Least power of each vehicle while it charges, in kW. A vehicle with one
     /// only ever gets a whole answer.
     pub power_min_kw: Option<&'a [f64]>,
+    /// Vehicles that also discharge.
+    pub storage: Option<StorageColumns<'a>>,
 }
 
 /// An area to plan. Planning it cannot fail.
@@ -104,6 +110,7 @@ impl<'a> AreaProblem<'a> {
             ("node", vehicles.node.map(<[u32]>::len)),
             ("priority", vehicles.priority.map(<[f64]>::len)),
             ("power_min_kw", vehicles.power_min_kw.map(<[f64]>::len)),
+            ("discharge_max_kw", vehicles.storage.map(|columns| columns.discharge_max_kw.len())),
         ];
         for (column, found) in columns {
             if let Some(found) = found
@@ -124,7 +131,16 @@ impl<'a> AreaProblem<'a> {
         for node in &nodes {
             check_node(node, curves.horizon().len())?;
         }
-        let most = vehicles.fleet.energy_most_kwh(curves.horizon());
+        let horizon = curves.horizon();
+        if let Some(export) = vehicles.storage.and_then(|columns| columns.export)
+            && (export.horizon() != horizon || export.rows() != curves.rows())
+        {
+            return Err(AreaError::OtherSlots);
+        }
+        let hours = horizon.lengths().iter().sum::<f64>() / MICROS_PER_HOUR;
+        let both_ways =
+            vehicles.storage.map_or(0.0, |columns| columns.energy_most_kwh(&vehicles.fleet, hours));
+        let most = vehicles.fleet.energy_most_kwh(horizon) + both_ways;
         if most * crate::area::grains::GRAINS_PER_KWH > crate::area::grains::GRAINS_MAX {
             return Err(AreaError::TooMuchEnergy { energy_kwh: most });
         }
@@ -135,6 +151,11 @@ impl<'a> AreaProblem<'a> {
     #[must_use]
     pub fn horizon(&self) -> &Horizon {
         self.curves.horizon()
+    }
+
+    /// Prices to sell at.
+    pub(crate) fn export(&self) -> Option<Curves<'a>> {
+        self.vehicles.storage.and_then(|columns| columns.export)
     }
 
     /// The nodes of the area.

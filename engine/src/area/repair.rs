@@ -4,17 +4,22 @@
 //! gives back what it uses and is planned anew within the room that all others
 //! leave, at the shadow prices of the mix. That never makes a limit worse, so
 //! in the end no limit is exceeded.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::area::answer::{Asked, Scratch, within};
+use crate::area::answer::{Scratch, within};
+use crate::area::asked::Asked;
 use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
 use crate::area::rounds::added_by_node;
 use crate::area::settle::{Plans, Settled, Signals, Taken, Total, merge};
 use crate::area::stays::{NO_WISHES, Stay};
+use crate::area::store::{Free, NO_STORE};
 use crate::area::terms::{Kind, Terms};
 
 /// Vehicles looked at when room is to be used, at most.
 const VISITS_MAX: usize = 200_000;
+
+/// Passes in which batteries only charge, at most.
+const CHARGING_PASSES: usize = 6;
 
 /// Short vehicles for which others are moved, at most.
 const SHORT_MAX: usize = 512;
@@ -22,48 +27,59 @@ const SHORT_MAX: usize = 512;
 /// Vehicles that may be moved for one of them, at most.
 const MOVED_MAX: usize = 20_000;
 
-/// Room under hard limits, slot by slot.
+/// Room under hard limits, slot by slot: for energy that is bought, and for
+/// energy that is sold. For each node the least of its limits; empty without one.
 pub(crate) struct Room {
     slots: usize,
-    /// For each node the least room of its hard limits; empty without one.
-    left: Vec<Vec<i64>>,
+    up: Vec<Vec<i64>>,
+    down: Vec<Vec<i64>>,
 }
 
 impl Room {
     fn new(terms: &Terms, total: &Total) -> Self {
         let slots = terms.slots();
-        let mut left = vec![Vec::new(); terms.by_node.len()];
-        for term in terms.each.iter().filter(|term| term.kind == Kind::Hard && term.sign > 0.0) {
-            let left: &mut Vec<i64> = &mut left[term.node];
+        let empty = vec![Vec::new(); terms.by_node.len()];
+        let mut room = Self { slots, up: empty.clone(), down: empty };
+        for term in terms.each.iter().filter(|term| term.kind == Kind::Hard) {
+            let is_import = term.sign > 0.0;
+            let side = if is_import { &mut room.up } else { &mut room.down };
+            let left: &mut Vec<i64> = &mut side[term.node];
             left.resize(slots, i64::MAX);
             for (slot, left) in left.iter_mut().enumerate() {
-                let most = (term.bounds[slot] * GRAINS_PER_KWH).floor().min(4e18) as i64;
-                *left = (*left).min(most - total.loads[term.node][slot]);
+                let most = (term.bounds[slot] * GRAINS_PER_KWH).floor().clamp(-4e18, 4e18) as i64;
+                let load = total.loads[term.node][slot];
+                *left = (*left).min(most - if is_import { load } else { -load });
             }
-        }
-        Self { slots, left }
-    }
-
-    fn is_exceeded(&self) -> bool {
-        self.left.iter().flatten().any(|&left| left < 0)
-    }
-
-    /// The least room on the way to the top, for each slot of a stay.
-    fn on_path(&self, terms: &Terms, stay: &Stay) -> Vec<i64> {
-        let mut room = vec![i64::MAX; self.slots];
-        for &node in &terms.paths[stay.node as usize] {
-            let left = &self.left[node as usize];
-            room.iter_mut().zip(left).for_each(|(room, &left)| *room = (*room).min(left));
         }
         room
     }
 
+    fn is_exceeded(&self) -> bool {
+        self.up.iter().chain(&self.down).flatten().any(|&left| left < 0)
+    }
+
+    /// The least room on the way to the top, for each slot: up and down.
+    fn on_path(&self, terms: &Terms, stay: &Stay) -> (Vec<i64>, Vec<i64>) {
+        let least = |side: &[Vec<i64>]| {
+            let mut room = vec![i64::MAX; self.slots];
+            for &node in &terms.paths[stay.node as usize] {
+                let left = &side[node as usize];
+                room.iter_mut().zip(left).for_each(|(room, &left)| *room = (*room).min(left));
+            }
+            room
+        };
+        (least(&self.up), least(&self.down))
+    }
+
     fn take(&mut self, terms: &Terms, stay: &Stay, taken: &Taken, sign: i64) {
         for &node in &terms.paths[stay.node as usize] {
-            let left = &mut self.left[node as usize];
-            if !left.is_empty() {
-                for &(slot, energy) in taken {
-                    left[slot as usize] -= sign * energy;
+            let (up, down) = (&mut self.up[node as usize], &mut self.down[node as usize]);
+            for &(slot, energy) in taken {
+                if let Some(left) = up.get_mut(slot as usize) {
+                    *left -= sign * energy;
+                }
+                if let Some(left) = down.get_mut(slot as usize) {
+                    *left += sign * energy;
                 }
             }
         }
@@ -75,14 +91,18 @@ impl Room {
 enum Why {
     /// It uses a slot beyond a limit.
     Beyond,
-    /// The same, but only if it does not go short itself.
+    /// The same, and batteries let go of what others live on.
+    BeyondAtAnyPrice,
+    /// The same, and they only charge: then nobody lives on them.
+    BeyondCharging,
+    /// It uses a slot beyond a limit, but only if it does not go short itself.
     MakeRoom,
     /// There may be something better in the room that is left.
     Better,
 }
 
 /// A walk over vehicles that are planned anew, one after the other.
-struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     asked: &'a Asked<'a>,
     terms: &'a Terms,
     signals: &'a Signals,
@@ -112,9 +132,7 @@ pub(crate) fn repair(
     let room = Room::new(terms, total);
     let mut walk = Walk { asked, terms, signals, settled, room, added, short, undo: Vec::new() };
     let count = asked.stays.each.len();
-    if walk.room.is_exceeded() {
-        walk.visit(spread(count), Why::Beyond);
-    }
+    walk.visit_beyond(|| spread(count));
     let short: Vec<usize> = walk.short.iter().copied().collect();
     walk.visit(short.into_iter(), Why::Better);
     if !is_forced {
@@ -160,7 +178,54 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    /// A walk on which vehicles are given plans from elsewhere.
+    pub(crate) fn new(
+        asked: &'a Asked<'a>,
+        terms: &'a Terms,
+        (settled, signals): (&'a mut Settled, &'a Signals),
+        total: &Total,
+    ) -> Self {
+        let (room, short) = (Room::new(terms, total), BTreeSet::new());
+        Self { asked, terms, signals, settled, room, added: Vec::new(), short, undo: Vec::new() }
+    }
+
+    /// Plans vehicles anew in an order until no hard limit is exceeded; tells
+    /// whether that worked. `added` is what limits add to the prices, by node.
+    pub(crate) fn bring_within(&mut self, order: &[usize], added: &[Vec<f64>]) -> bool {
+        self.added = added.to_vec();
+        self.visit_beyond(|| order.iter().copied());
+        !self.room.is_exceeded()
+    }
+
+    /// Gives a vehicle another plan, if no limit is exceeded more by it.
+    pub(crate) fn try_replace(&mut self, position: usize, new: Taken) -> bool {
+        let (mut scratch, mut old) = (Scratch::default(), Taken::new());
+        self.plan(position, &mut scratch, &mut old);
+        let room = self.room.on_path(self.terms, &self.asked.stays.each[position]);
+        let fits = !is_worse(&room, &old, &new);
+        if fits {
+            self.replace(position, old, new);
+            self.undo.clear();
+        }
+        fits
+    }
+
+    /// Plans vehicles anew until no limit is exceeded. Batteries that some live on
+    /// may stand in the way of that; then they stop, the first time only
+    /// those that must, and others are moved again.
+    fn visit_beyond<O: Iterator<Item = usize>>(&mut self, order: impl Fn() -> O) {
+        let ways = [Why::Beyond, Why::BeyondAtAnyPrice, Why::Beyond];
+        let last = [Why::BeyondCharging; CHARGING_PASSES];
+        let has_stores = !self.asked.stays.stores.is_empty();
+        for why in ways.into_iter().chain(last).take(if has_stores { usize::MAX } else { 1 }) {
+            if !self.room.is_exceeded() {
+                return;
+            }
+            self.visit(order(), why);
+        }
+    }
+
     fn visit(&mut self, order: impl Iterator<Item = usize>, why: Why) {
         let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
         for position in order {
@@ -177,41 +242,54 @@ impl Walk<'_> {
         let (asked, terms) = (self.asked, self.terms);
         let stay = &asked.stays.each[position];
         let group = self.plan(position, scratch, taken);
-        let mut free = self.room.on_path(terms, stay);
-        if why != Why::Better && taken.iter().all(|&(slot, _)| free[slot as usize] >= 0) {
+        let (mut up, mut down) = self.room.on_path(terms, stay);
+        let fits = |&(slot, energy): &(u32, i64)| {
+            let (up, down) = (up[slot as usize], down[slot as usize]);
+            (energy < 0 || up >= 0) && (energy > 0 || down >= 0)
+        };
+        if why != Why::Better && taken.iter().all(fits) {
             return;
         }
+        let others = (up.clone(), down.clone());
         for &(slot, energy) in taken.iter() {
-            let free = &mut free[slot as usize];
-            *free = free.saturating_add(energy);
+            let (up, down) = (&mut up[slot as usize], &mut down[slot as usize]);
+            (*up, *down) = (up.saturating_add(energy), down.saturating_sub(energy));
         }
-        for free in &mut free {
-            *free = (*free).max(0);
+        up.iter_mut().chain(&mut down).for_each(|room| *room = (*room).max(0));
+        if why == Why::BeyondCharging {
+            down.fill(0);
         }
-        let prices = asked.signal_of(stay, &self.added[stay.node as usize]).prices;
+        let added = &self.added[stay.node as usize];
         let mut anew = Taken::new();
         let has_mix = why != Why::Better && self.settled.is_mixed[group];
-        if has_mix && stay.wishes == NO_WISHES && !stay.whole {
+        if has_mix && stay.wishes == NO_WISHES && stay.store == NO_STORE && !stay.whole {
             // A mix is worth keeping: only what is beyond moves elsewhere.
-            trim(asked, stay, taken, &mut free, &mut anew);
+            trim(asked, stay, taken, &mut up, &mut anew);
         }
         let rest = Stay { need: stay.need - energy_of(&anew), ..*stay };
-        within(asked, &rest, &prices, &free, scratch, |slot, energy| {
+        let free = Free { up: &up, down: &down };
+        within(asked, &rest, added, free, scratch, |slot, energy| {
             anew.push((slot as u32, energy));
         });
         merge(&mut anew);
         let is_refused = match why {
-            Why::Beyond => false,
-            Why::MakeRoom => energy_of(&anew) < energy_of(taken),
-            Why::Better => !is_better(asked, stay, &prices, taken, &anew),
+            Why::Beyond | Why::BeyondAtAnyPrice | Why::BeyondCharging => false,
+            Why::MakeRoom => asked.missing(stay, &anew) > asked.missing(stay, taken),
+            Why::Better => !is_better(asked, stay, added, taken, &anew),
         };
-        if !is_refused {
+        // Hard limits on import come first for those that only charge.
+        let may_be_worse = match why {
+            Why::Beyond => stay.store == NO_STORE,
+            Why::BeyondAtAnyPrice | Why::BeyondCharging => true,
+            Why::MakeRoom | Why::Better => false,
+        };
+        if !is_refused && (may_be_worse || !is_worse(&others, taken, &anew)) {
             self.replace(position, taken.clone(), anew);
         }
     }
 
     /// The plan that a vehicle has, and its group.
-    fn plan(&self, position: usize, scratch: &mut Scratch, taken: &mut Taken) -> usize {
+    pub(crate) fn plan(&self, position: usize, scratch: &mut Scratch, taken: &mut Taken) -> usize {
         let blocks = &self.asked.stays.blocks;
         let group = blocks[blocks.partition_point(|block| block.stays.end <= position)].group;
         let plans = Plans { asked: self.asked, settled: self.settled, signals: self.signals };
@@ -223,7 +301,7 @@ impl Walk<'_> {
         let stay = &self.asked.stays.each[position];
         self.room.take(self.terms, stay, &old, -1);
         self.room.take(self.terms, stay, &new, 1);
-        if energy_of(&new) < stay.need {
+        if self.asked.missing(stay, &new) > 0 {
             self.short.insert(position);
         } else {
             self.short.remove(&position);
@@ -236,7 +314,7 @@ impl Walk<'_> {
     /// that can be moved; if they cannot, all is left as it was.
     fn make_room(&mut self, position: usize) {
         let stay = self.asked.stays.each[position];
-        if stay.wishes != NO_WISHES || stay.whole {
+        if stay.wishes != NO_WISHES || stay.whole || stay.store != NO_STORE {
             return;
         }
         let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
@@ -244,9 +322,10 @@ impl Walk<'_> {
         let mut free = vec![i64::MAX; self.terms.slots()];
         let mut anew = Taken::new();
         trim(self.asked, &stay, &taken, &mut free, &mut anew);
-        let prices = self.asked.signal_of(&stay, &self.added[stay.node as usize]).prices;
+        let added = &self.added[stay.node as usize];
         let rest = Stay { need: stay.need - energy_of(&anew), ..stay };
-        within(self.asked, &rest, &prices, &free, &mut scratch, |slot, energy| {
+        let free = Free { up: &free, down: &free };
+        within(self.asked, &rest, added, free, &mut scratch, |slot, energy| {
             anew.push((slot as u32, energy));
         });
         merge(&mut anew);
@@ -285,13 +364,29 @@ fn trim(asked: &Asked<'_>, stay: &Stay, taken: &Taken, free: &mut [i64], kept: &
     }
 }
 
-/// Whether a new plan is worth more than the old one.
-fn is_better(asked: &Asked<'_>, stay: &Stay, prices: &[f64], old: &Taken, new: &Taken) -> bool {
+/// Whether a new plan is worth more than the old one, limits included.
+fn is_better(asked: &Asked<'_>, stay: &Stay, added: &[f64], old: &Taken, new: &Taken) -> bool {
     let value = |taken: &Taken| {
-        let bought: i64 = taken.iter().map(|(_, energy)| energy).sum();
-        let cost = taken.iter().map(|&(slot, energy)| prices[slot as usize] * as_kwh(energy));
-        let shed = asked.worth.total_kwh(stay.need - bought, stay.need, stay.priority);
+        let cost = taken.iter().map(|&(slot, energy)| {
+            let slot = slot as usize;
+            asked.cost_of(stay, slot, energy) + added[slot] * as_kwh(energy)
+        });
+        let shed = asked.worth.total_kwh(asked.missing(stay, taken), stay.need, stay.priority);
         cost.sum::<f64>() + shed
     };
     value(new) < value(old) - 1e-9
+}
+
+/// Whether a new plan exceeds a limit by more than the old one: others may
+/// live on what a vehicle discharges, or on what it takes in.
+fn is_worse((up, down): &(Vec<i64>, Vec<i64>), old: &Taken, new: &Taken) -> bool {
+    let mut change: BTreeMap<u32, i64> = BTreeMap::new();
+    let gone = old.iter().map(|&(slot, energy)| (slot, -energy));
+    for (slot, energy) in gone.chain(new.iter().copied()) {
+        *change.entry(slot).or_default() += energy;
+    }
+    change.into_iter().any(|(slot, change)| {
+        let (up, down) = (up[slot as usize], down[slot as usize]);
+        (change > 0 && change > up) || (change < 0 && -change > down)
+    })
 }

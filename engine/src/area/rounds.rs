@@ -7,34 +7,22 @@
 //! bound is the proof of how good the mix is.
 use rayon::prelude::*;
 
-use crate::area::answer::Asked;
+use crate::area::asked::Asked;
 use crate::area::coordinate::AreaState;
 use crate::area::grains::as_kwh;
 use crate::area::master::{Master, Mix, Reply};
 use crate::area::terms::{Kind, Terms};
+use crate::area::watch::{Answered, GroupAnswer, Progress, Watch};
 use crate::lp::LpError;
 
 /// How far prices are drawn towards the best so far (Wentges).
 const SMOOTHING: f64 = 0.7;
 
 /// Most rounds whose prices are kept for the next plan.
-const ROUNDS_KEPT: usize = 12;
+const ROUNDS_KEPT: usize = 40;
 
 /// And at most.
 const SMOOTHING_MAX: f64 = 0.7;
-
-/// Where the rounds are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
-    /// Rounds so far: how often all vehicles were asked.
-    pub round: usize,
-    /// Cost of the best mix; infinite before there is one within the limits.
-    pub cost: f64,
-    /// Bound on the cost of every plan.
-    pub bound: f64,
-    /// Their distance in proportion to the cost.
-    pub gap: f64,
-}
 
 /// Why the rounds ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +53,8 @@ pub(crate) struct Heard {
     pub(crate) loads: Vec<Vec<f64>>,
     /// Cost of the energy plus worth of what is shed.
     pub(crate) value: f64,
+    /// Most by which that is above the least at these prices.
+    pub(crate) slack: f64,
 }
 
 /// The state between rounds.
@@ -136,31 +126,106 @@ impl<'a> Rounds<'a> {
         AreaState { duals_per_kwh: self.best.clone(), rounds_per_kwh }
     }
 
-    /// Asks at no prices, and at those of an earlier plan if they fit.
-    pub(crate) fn begin(&mut self, start: &AreaState) -> Ended {
+    /// Asks at no prices, and at those of an earlier plan if they fit: the best
+    /// ones first, then those that weighed most, until the gap is small enough.
+    pub(crate) fn begin(
+        &mut self,
+        start: &AreaState,
+        until: Until,
+        watch: &mut dyn Watch,
+    ) -> Ended {
+        self.try_begin(start, until, watch).unwrap_or(Ended::Stalled)
+    }
+
+    fn try_begin(
+        &mut self,
+        start: &AreaState,
+        until: Until,
+        watch: &mut dyn Watch,
+    ) -> Result<Ended, LpError> {
         let free = vec![0.0; self.best.len()];
-        let earlier = start.rounds_per_kwh.iter().chain([&start.duals_per_kwh]);
+        let others = start.rounds_per_kwh.iter().filter(|duals| **duals != start.duals_per_kwh);
         let fits = |duals: &&Vec<f64>| {
             duals.len() == free.len()
                 && !duals.is_empty()
                 && duals.iter().all(|dual| dual.is_finite())
         };
-        let earlier: Vec<Vec<f64>> = earlier.filter(fits).cloned().collect();
-        for mut duals in std::iter::once(free).chain(earlier) {
+        let earlier: Vec<Vec<f64>> =
+            std::iter::once(&start.duals_per_kwh).chain(others).filter(fits).cloned().collect();
+        self.round(free, watch)?;
+        if self.mix.weights.is_empty() {
+            // Whatever happens, there is a mix: all of the first answers.
+            self.mix.weights = vec![1.0; self.asked.stays.groups];
+        }
+        for mut duals in earlier {
             self.terms.clamp(&mut duals);
-            if self.round(duals).is_err() {
-                return Ended::Stalled;
+            self.round(duals, watch)?;
+            self.solve()?;
+            let progress = self.progress(until.scale);
+            if progress.gap <= until.gap * 0.1 || self.prices.len() >= until.rounds {
+                break;
             }
-            if self.mix.weights.is_empty() {
-                // Whatever happens, there is a mix: all of the first answers.
-                self.mix.weights = vec![1.0; self.asked.stays.groups];
+            if watch.stop(&progress) {
+                return Ok(Ended::Caller);
             }
         }
-        if self.solve().is_err() { Ended::Stalled } else { Ended::Gap }
+        self.solve()?;
+        Ok(Ended::Gap)
+    }
+
+    /// What all vehicles buy when limits cost `duals`: remembered, or asked.
+    fn hear(&self, duals: &[f64], watch: &mut dyn Watch) -> Heard {
+        if let Some(known) = watch.recall().filter(|known| self.is_answer(known, duals)) {
+            let replies =
+                known.groups.into_iter().zip(self.empty_replies()).map(|(known, reply)| Reply {
+                    value: known.value,
+                    shed: known.shed,
+                    loads: known.loads,
+                    ..reply
+                });
+            return self.heard(replies.collect(), known.slack);
+        }
+        let heard = self.ask(duals);
+        let groups = heard.replies.iter().map(|reply| GroupAnswer {
+            value: reply.value,
+            shed: reply.shed,
+            loads: reply.loads.clone(),
+        });
+        let (groups, slack) = (groups.collect(), heard.slack);
+        watch.keep(&Answered { prices_per_kwh: duals.to_vec(), groups, slack });
+        heard
+    }
+
+    /// Whether something remembered answers this very question.
+    fn is_answer(&self, known: &Answered, duals: &[f64]) -> bool {
+        let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
+        let fits = |(group, reply): (&GroupAnswer, Reply)| group.loads.len() == reply.loads.len();
+        known.prices_per_kwh.len() == duals.len()
+            && known.prices_per_kwh.iter().zip(duals).all(same)
+            && known.groups.len() == self.asked.stays.groups
+            && known.groups.iter().zip(self.empty_replies()).all(fits)
+    }
+
+    fn empty_replies(&self) -> impl Iterator<Item = Reply> + '_ {
+        let (slots, nodes) = (self.terms.slots(), &self.master.nodes);
+        (0..self.asked.stays.groups).map(move |group| Reply {
+            group,
+            round: self.prices.len(),
+            value: 0.0,
+            shed: 0,
+            loads: vec![0; nodes[group].len() * slots],
+        })
+    }
+
+    fn heard(&self, replies: Vec<Reply>, slack: f64) -> Heard {
+        let value = replies.iter().map(|reply| reply.value).sum();
+        let weights = vec![1.0; replies.len()];
+        let loads = self.loads(&replies, &weights);
+        Heard { replies, loads, value, slack }
     }
 
     /// Asks all vehicles what they buy when limits cost `duals`.
-    pub(crate) fn ask(&self, duals: &[f64]) -> Heard {
+    fn ask(&self, duals: &[f64]) -> Heard {
         let asked = &self.asked;
         let added = added_by_node(asked, self.terms, duals);
         let answers: Vec<_> = asked
@@ -171,16 +236,10 @@ impl<'a> Rounds<'a> {
             .collect();
         let slots = self.terms.slots();
         let nodes = &self.master.nodes;
-        let mut replies: Vec<Reply> = (0..asked.stays.groups)
-            .map(|group| Reply {
-                group,
-                round: self.prices.len(),
-                value: 0.0,
-                shed: 0,
-                loads: vec![0; nodes[group].len() * slots],
-            })
-            .collect();
+        let mut replies: Vec<Reply> = self.empty_replies().collect();
+        let mut slack = 0.0;
         for (block, answer) in asked.stays.blocks.iter().zip(&answers) {
+            slack += answer.slack;
             let reply = &mut replies[block.group];
             reply.value += answer.cost + answer.shed_worth;
             reply.shed += answer.shed;
@@ -190,10 +249,7 @@ impl<'a> Rounds<'a> {
                 loads.iter_mut().zip(&answer.load).for_each(|(sum, load)| *sum += load);
             }
         }
-        let value = replies.iter().map(|reply| reply.value).sum();
-        let weights = vec![1.0; replies.len()];
-        let loads = self.loads(&replies, &weights);
-        Heard { replies, loads, value }
+        self.heard(replies, slack)
     }
 
     /// Loads of limited nodes when replies count with weights, in kWh.
@@ -224,7 +280,7 @@ impl<'a> Rounds<'a> {
             let paid: f64 = load.iter().zip(duals).map(|(load, dual)| load * dual).sum();
             term.sign * paid - self.terms.conjugate(term, duals)
         });
-        heard.value + of_terms.sum::<f64>()
+        heard.value - heard.slack + of_terms.sum::<f64>()
     }
 
     /// What the limits cost at some loads; infinite beyond a hard one.
@@ -252,8 +308,8 @@ impl<'a> Rounds<'a> {
     }
 
     /// Asks at some prices, and keeps what is new.
-    fn round(&mut self, duals: Vec<f64>) -> Result<bool, LpError> {
-        let heard = self.ask(&duals);
+    fn round(&mut self, duals: Vec<f64>, watch: &mut dyn Watch) -> Result<bool, LpError> {
+        let heard = self.hear(&duals, watch);
         let bound = self.bound_of(&duals, &heard);
         if bound > self.bound {
             self.bound = bound;
@@ -307,15 +363,11 @@ impl<'a> Rounds<'a> {
 
     /// Goes on until there is reason to end. Should the solver give up, what
     /// was found until then stands.
-    pub(crate) fn run(&mut self, until: Until, stop: &mut dyn FnMut(&Progress) -> bool) -> Ended {
-        self.go_on(until, stop).unwrap_or(Ended::Stalled)
+    pub(crate) fn run(&mut self, until: Until, watch: &mut dyn Watch) -> Ended {
+        self.go_on(until, watch).unwrap_or(Ended::Stalled)
     }
 
-    fn go_on(
-        &mut self,
-        until: Until,
-        stop: &mut dyn FnMut(&Progress) -> bool,
-    ) -> Result<Ended, LpError> {
+    fn go_on(&mut self, until: Until, watch: &mut dyn Watch) -> Result<Ended, LpError> {
         let mut smoothing = SMOOTHING;
         loop {
             self.solve()?;
@@ -326,13 +378,13 @@ impl<'a> Rounds<'a> {
             if self.prices.len() >= until.rounds {
                 return Ok(Ended::Rounds);
             }
-            if stop(&progress) {
+            if watch.stop(&progress) {
                 return Ok(Ended::Caller);
             }
             let drawn = self.best.iter().zip(&self.mix.duals);
             let duals = drawn.map(|(best, dual)| smoothing * best + (1.0 - smoothing) * dual);
             let before = self.bound;
-            let is_better = self.round(duals.collect())?;
+            let is_better = self.round(duals.collect(), watch)?;
             if is_better {
                 // A better bound says that the step may be longer.
                 smoothing = if self.bound > before {

@@ -1,10 +1,11 @@
 //! Plans of the vehicles of an area as columns.
 use crate::area::answer::Scratch;
-use crate::area::grains::as_kwh;
+use crate::area::grains::{as_kwh, grains};
 use crate::area::outcome::at_once;
 use crate::area::problem::AreaProblem;
 use crate::area::settle::{Plans, Taken};
 use crate::area::stays::Stay;
+use crate::area::store::Store;
 use crate::units::MICROS_PER_HOUR;
 
 /// Plans of a run of vehicles as columns, in the order of the rows.
@@ -12,21 +13,24 @@ use crate::units::MICROS_PER_HOUR;
 pub struct AreaRows {
     /// Cost of the energy; NaN for a row that makes no sense.
     pub cost: Vec<f64>,
-    /// Energy bought, in kWh.
+    /// Energy taken in, in kWh at the plug.
     pub energy_kwh: Vec<f64>,
+    /// Energy given back, in kWh at the plug.
+    pub discharged_kwh: Vec<f64>,
     /// Need that is not met, in kWh.
     pub unmet_kwh: Vec<f64>,
-    /// Cost of the same energy at full power from arrival.
+    /// Cost of the same energy at full power from arrival; of what is stored
+    /// at departure, if the vehicle discharges.
     pub baseline_cost: Vec<f64>,
     /// Baseline cost minus cost.
     pub savings: Vec<f64>,
     /// Row i has the intervals at `offsets[i]..offsets[i + 1]`.
     pub offsets: Vec<i32>,
-    /// Starts of charging, in microseconds since 1970.
+    /// Starts, in microseconds since 1970.
     pub interval_start: Vec<i64>,
-    /// Ends of charging, in microseconds since 1970.
+    /// Ends, in microseconds since 1970.
     pub interval_end: Vec<i64>,
-    /// Power of charging, in kW.
+    /// Power, in kW; negative discharges.
     pub interval_power_kw: Vec<f64>,
 }
 
@@ -43,25 +47,28 @@ pub(crate) fn write_run(
     let stays = plans.asked.stays;
     for row in rows {
         if position[row] == u32::MAX {
-            made.push(f64::NAN, f64::NAN, f64::NAN, f64::NAN);
+            made.push(f64::NAN, (f64::NAN, f64::NAN), f64::NAN, f64::NAN);
             continue;
         }
         let at = position[row] as usize;
         let stay = &stays.each[at];
         let block = &stays.blocks[stays.blocks.partition_point(|block| block.stays.end <= at)];
         plans.plan(block.group, at, &mut scratch, &mut taken);
-        let mut bought = 0;
-        let mut cost = 0.0;
+        let (mut bought, mut sold, mut cost) = (0, 0, 0.0);
         for &(slot, energy) in &taken {
-            bought += energy;
-            cost += plans.asked.own_price(stay.curve, slot as usize) * as_kwh(energy);
+            bought += energy.max(0);
+            sold -= energy.min(0);
+            cost += plans.asked.cost_of(stay, slot as usize, energy);
         }
+        let store = stays.stores.get(stay.store as usize);
+        let gained = |store: &Store| store.plug(store.gained_kwh(&taken).max(0.0));
+        let most = store.map_or(bought, gained);
         let mut baseline = 0.0;
-        at_once(plans.asked, stay, bought, |slot, energy| {
-            baseline += plans.asked.own_price(stay.curve, slot) * as_kwh(energy);
+        at_once(plans.asked, stay, most, |slot, energy| {
+            baseline += plans.asked.cost_of(stay, slot, energy);
         });
         made.add_intervals(problem, stay, row, &taken, plans);
-        made.push(cost, as_kwh(bought), unmet_kwh[row], baseline);
+        made.push(cost, (as_kwh(bought), as_kwh(sold)), unmet_kwh[row], baseline);
     }
     made
 }
@@ -79,9 +86,10 @@ impl AreaRows {
         self.cost.is_empty()
     }
 
-    fn push(&mut self, cost: f64, energy_kwh: f64, unmet_kwh: f64, baseline_cost: f64) {
+    fn push(&mut self, cost: f64, (bought, sold): (f64, f64), unmet_kwh: f64, baseline_cost: f64) {
         self.cost.push(cost);
-        self.energy_kwh.push(energy_kwh);
+        self.energy_kwh.push(bought);
+        self.discharged_kwh.push(sold);
         self.unmet_kwh.push(unmet_kwh);
         self.baseline_cost.push(baseline_cost);
         self.savings.push(baseline_cost - cost);
@@ -99,13 +107,20 @@ impl AreaRows {
         let horizon = plans.asked.horizon();
         let fleet = &problem.vehicles.fleet;
         let (arrival, departure) = (fleet.arrival[row], fleet.departure[row]);
-        let power_max = fleet.power_max_kw[row];
+        let discharge_max = problem.vehicles.storage.map_or(0.0, |c| c.discharge_max_kw[row]);
         let first = self.interval_start.len();
         for &(slot, energy) in taken {
             let slot = slot as usize;
             let start = horizon.starts()[slot].max(arrival);
             let full_end = horizon.ends()[slot].min(departure);
-            let is_full = energy >= stay.cap(horizon, slot);
+            let power_max = if energy > 0 { fleet.power_max_kw[row] } else { -discharge_max };
+            let most = if energy > 0 {
+                stay.cap(horizon, slot)
+            } else {
+                let hours = (full_end - start) as f64 / MICROS_PER_HOUR;
+                grains(discharge_max * hours)
+            };
+            let is_full = energy.abs() >= most;
             let micros = as_kwh(energy) / power_max * MICROS_PER_HOUR;
             let (end, power) = if is_full {
                 (full_end, power_max)

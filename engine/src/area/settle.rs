@@ -11,12 +11,15 @@ use std::collections::BTreeMap;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::area::answer::{Asked, Scratch, answer_one};
+use crate::area::answer::{Scratch, answer_one};
+use crate::area::asked::Asked;
+use crate::area::coordinate::{Coordinated, Task};
 use crate::area::grains::as_kwh;
 use crate::area::master::{Mix, Reply};
 use crate::area::rounds::added_by_node;
 use crate::area::signal::Signal;
-use crate::area::stays::{Block, Stay};
+use crate::area::stays::{Block, Stay, Stays};
+use crate::area::store::{NO_STORE, by_segments, reaches};
 use crate::area::terms::Terms;
 
 /// Weights below this are rounding of the solver.
@@ -25,7 +28,7 @@ const WEIGHT_MIN: f64 = 1e-9;
 /// Step of the spread: consecutive multiples fall evenly into the unit interval.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// Energy bought by slot, in time order.
+/// Energy bought by slot, in time order; sold where it is negative.
 pub(crate) type Taken = Vec<(u32, i64)>;
 
 /// Rounds that a group draws from, with weights that add up to 1.
@@ -153,8 +156,16 @@ impl WithSimd for OnePlan<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { plans, stay, round, scratch, taken } = self;
-        let signal = plans.signals.get(plans.asked, stay, round);
-        answer_one(simd, plans.asked, stay, &signal, scratch, |slot, energy| {
+        let asked = plans.asked;
+        if stay.store != NO_STORE {
+            let added = &plans.signals.added[&round][stay.node as usize];
+            by_segments(asked, stay, added, None, &mut scratch.store, |slot, energy| {
+                taken.push((slot as u32, energy));
+            });
+            return;
+        }
+        let signal = plans.signals.get(asked, stay, round);
+        answer_one(simd, asked, stay, &signal, scratch, |slot, energy| {
             if energy > 0 {
                 taken.push((slot as u32, energy));
             }
@@ -178,7 +189,11 @@ impl Plans<'_> {
         }
         let stay = &self.asked.stays.each[position];
         if self.settled.is_mixed[group] && !stay.whole {
-            self.mixed(group, stay, scratch, taken);
+            if stay.store == NO_STORE {
+                self.mixed(group, stay, scratch, taken);
+            } else {
+                self.mixed_store(group, stay, scratch, taken);
+            }
             return;
         }
         let round = self.settled.round_of(group, position);
@@ -188,6 +203,24 @@ impl Plans<'_> {
     fn answer(&self, stay: &Stay, round: usize, scratch: &mut Scratch, taken: &mut Taken) {
         Arch::new().dispatch(OnePlan { plans: self, stay, round, scratch, taken });
         merge(taken);
+    }
+
+    /// The mean of what several answers store. Levels keep between limits, and
+    /// no slot draws more than the mean of the answers does: what one charges
+    /// and another discharges is not lost on the way.
+    fn mixed_store(&self, group: usize, stay: &Stay, scratch: &mut Scratch, taken: &mut Taken) {
+        let store = &self.asked.stays.stores[stay.store as usize];
+        let mut mean = vec![0.0; (stay.last - stay.first) as usize];
+        for &(round, weight) in &self.settled.shares[group] {
+            taken.clear();
+            self.answer(stay, round, scratch, taken);
+            for &(slot, energy) in taken.iter() {
+                mean[(slot - stay.first) as usize] += weight * store.stored(as_kwh(energy));
+            }
+        }
+        taken.clear();
+        let plug = mean.iter().map(|&stored| store.plug(stored)).zip(stay.first..);
+        taken.extend(plug.filter(|(energy, _)| *energy != 0).map(|(energy, slot)| (slot, energy)));
     }
 
     /// The mean of several answers, in whole grains that add up.
@@ -245,6 +278,8 @@ pub(crate) struct Total {
     pub(crate) loads: Vec<Vec<i64>>,
     /// Load of all vehicles.
     pub(crate) load: Vec<i64>,
+    /// Energy that they discharge.
+    pub(crate) sold: i64,
     /// Cost of the energy at the vehicles' own prices.
     pub(crate) cost: f64,
     /// Need that is not met.
@@ -269,6 +304,7 @@ pub(crate) fn add_up(plans: &Plans<'_>, terms: &Terms) -> Total {
     for (block, sum) in blocks.iter().zip(sums) {
         let load = sum.load;
         total.cost += sum.cost;
+        total.sold += sum.sold;
         total.shed += sum.shed;
         total.shed_worth += sum.shed_worth;
         total.short.extend(sum.short);
@@ -287,16 +323,15 @@ fn add_block(plans: &Plans<'_>, block: &Block) -> Total {
     for position in block.stays.clone() {
         plans.plan(block.group, position, &mut scratch, &mut taken);
         let stay = &plans.asked.stays.each[position];
-        let mut bought = 0;
         for &(slot, energy) in &taken {
             sum.load[slot as usize] += energy;
-            bought += energy;
+            sum.sold -= energy.min(0);
             if block.curve.is_none() {
-                sum.cost += plans.asked.own_price(stay.curve, slot as usize) * as_kwh(energy);
+                sum.cost += plans.asked.cost_of(stay, slot as usize, energy);
             }
         }
-        if bought < stay.need {
-            let shed = stay.need - bought;
+        let shed = plans.asked.missing(stay, &taken);
+        if shed > 0 {
             sum.shed += shed;
             sum.shed_worth += plans.asked.worth.total_kwh(shed, stay.need, stay.priority);
             sum.short.push(position as u32);
@@ -307,4 +342,26 @@ fn add_block(plans: &Plans<'_>, block: &Block) -> Total {
         sum.cost = used.map(|(slot, &e)| plans.asked.own_price(curve, slot) * as_kwh(e)).sum();
     }
     sum
+}
+
+/// Lets reserves of batteries come later where limits left no room for them
+/// at once; tells whether there was one. Each comes later at most once a slot,
+/// so that this ends.
+pub(crate) fn postpone_reserves(task: &Task<'_>, stays: &mut Stays, done: &Coordinated) -> bool {
+    let mut is_new = false;
+    let curves = task.problem.curves;
+    for (&position, taken) in &done.settled.anew {
+        let stay = &stays.each[position as usize];
+        let Some(store) = stays.stores.get_mut(stay.store as usize) else { continue };
+        let prices = curves.prices(stay.curve as usize);
+        let mut wanted =
+            reaches(|slot| prices[slot], curves.horizon(), (stay.first, stay.last), store);
+        for level in &mut wanted {
+            *level = level.min(store.battery.reserve_kwh);
+        }
+        let from = store.reserve_kept_from(stay, taken, &wanted);
+        is_new |= from > store.reserve_from;
+        store.reserve_from = from;
+    }
+    is_new
 }

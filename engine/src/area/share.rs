@@ -6,10 +6,11 @@
 //! take its place. Vehicles of one node and departure then share what they bear.
 use crate::area::coordinate::{AreaState, Coordinated, Task, coordinate};
 use crate::area::grains::as_kwh;
-use crate::area::rounds::{Ended, Progress, Until};
+use crate::area::rounds::{Ended, Until};
 use crate::area::settle::{Plans, Signals, Taken};
 use crate::area::signal::Worth;
 use crate::area::stays::Stays;
+use crate::area::watch::Watch;
 
 /// Parts of a need, each worth more than the one before.
 const TIERS: u32 = 10;
@@ -19,7 +20,7 @@ pub(crate) fn share(
     task: &Task<'_>,
     stays: &Stays,
     first: Coordinated,
-    stop: &mut dyn FnMut(&Progress) -> bool,
+    watch: &mut dyn Watch,
 ) -> (Stays, Coordinated) {
     let hard = task.terms.hard();
     let until = Until { gap: 1e-4, scale: as_kwh(first.total.shed), ..task.until };
@@ -31,21 +32,21 @@ pub(crate) fn share(
         money: stays.need_kwh(),
         ..*task
     };
-    let least = coordinate(&free, stays, &AreaState::default(), stop);
+    let least = coordinate(&free, stays, &AreaState::default(), watch);
     let shed = shed_of(&free, stays, &least);
     if least.ended == Ended::Caller {
         return (stays.clone(), first);
     }
     let start = AreaState { rounds_per_kwh: Vec::new(), ..first.state.clone() };
     let equal = equal_shares(stays, &shed);
-    let planned = plan_with(task, stays, &equal, &start, stop);
+    let planned = plan_with(task, stays, &equal, &start, watch);
     let unmet = |shed: &[i64], done: &Coordinated| shed.iter().sum::<i64>() + done.total.shed;
     let least = shed.iter().sum::<i64>();
     let is_more = |unmet: i64| as_kwh(unmet - least) > 1e-3 * as_kwh(least);
     if !is_more(unmet(&equal, &planned.1)) || planned.1.ended == Ended::Caller {
         return planned;
     }
-    let as_found = plan_with(task, stays, &shed, &start, stop);
+    let as_found = plan_with(task, stays, &shed, &start, watch);
     if unmet(&shed, &as_found.1) < unmet(&equal, &planned.1) { as_found } else { planned }
 }
 
@@ -54,22 +55,17 @@ fn plan_with(
     stays: &Stays,
     shed: &[i64],
     start: &AreaState,
-    stop: &mut dyn FnMut(&Progress) -> bool,
+    watch: &mut dyn Watch,
 ) -> (Stays, Coordinated) {
     let left: Vec<i64> = stays.each.iter().zip(shed).map(|(stay, shed)| stay.need - shed).collect();
     let stays = stays.with_needs(&left);
-    let done = coordinate(task, &stays, start, stop);
+    let done = coordinate(task, &stays, start, watch);
     (stays, done)
 }
 
 /// What each vehicle goes without, in the order of the stays.
 fn shed_of(task: &Task<'_>, stays: &Stays, done: &Coordinated) -> Vec<i64> {
-    let asked = crate::area::answer::Asked {
-        curves: task.problem.curves,
-        stays,
-        worth: task.worth,
-        is_free: task.is_free,
-    };
+    let asked = task.asked(stays);
     let signals = Signals::new(&asked, task.terms, &done.settled, &done.prices);
     let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
     let (mut scratch, mut taken) = (crate::area::answer::Scratch::default(), Taken::new());
@@ -77,8 +73,7 @@ fn shed_of(task: &Task<'_>, stays: &Stays, done: &Coordinated) -> Vec<i64> {
     for block in &stays.blocks {
         for position in block.stays.clone() {
             plans.plan(block.group, position, &mut scratch, &mut taken);
-            let bought: i64 = taken.iter().map(|(_, energy)| energy).sum();
-            shed[position] = (stays.each[position].need - bought).max(0);
+            shed[position] = asked.missing(&stays.each[position], &taken);
         }
     }
     shed

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use crate::area::fleet::{Curves, RowError, Vehicle};
 use crate::area::grains::{GRAINS_PER_KWH, as_kwh, grains};
 use crate::area::problem::AreaProblem;
+use crate::area::store::{NO_STORE, StorageColumns, Store, reaches};
 use crate::plan::choice::Window;
 use crate::time::horizon::Horizon;
 use crate::units::MICROS_PER_HOUR;
@@ -36,7 +37,10 @@ pub(crate) struct Stay {
     pub(crate) curve: u32,
     /// Position among the wishes, or [`NO_WISHES`].
     pub(crate) wishes: u32,
-    /// Energy that can be bought within the stay if no limit binds.
+    /// Position among the batteries, or [`NO_STORE`].
+    pub(crate) store: u32,
+    /// Energy that can be bought within the stay if no limit binds; of a
+    /// vehicle that discharges, stored energy to be gained.
     pub(crate) need: i64,
     /// Energy of the first slot at full power.
     pub(crate) first_cap: i64,
@@ -103,6 +107,7 @@ pub(crate) struct Block {
 pub(crate) struct Stays {
     pub(crate) each: Vec<Stay>,
     pub(crate) wishes: Vec<Wishes>,
+    pub(crate) stores: Vec<Store>,
     pub(crate) blocks: Vec<Block>,
     /// Number of groups; a group is a run of blocks.
     pub(crate) groups: usize,
@@ -115,6 +120,7 @@ pub(crate) struct Stays {
 /// What becomes of one row.
 enum Made {
     Stay(Stay, Option<Wishes>, f64),
+    Store(Stay, Box<Store>, f64),
     Error(RowError),
 }
 
@@ -128,6 +134,14 @@ impl Stays {
         for (row, made) in made.into_iter().enumerate() {
             match made {
                 Made::Error(error) => all.errors.push((row, error)),
+                Made::Store(mut stay, store, beyond) => {
+                    stay.store = all.stores.len() as u32;
+                    all.stores.push(*store);
+                    if beyond > 0.0 {
+                        all.beyond_kwh.push((row as u32, beyond));
+                    }
+                    all.each.push(stay);
+                }
                 Made::Stay(mut stay, wishes, beyond) => {
                     if let Some(wishes) = wishes {
                         stay.wishes = all.wishes.len() as u32;
@@ -146,7 +160,7 @@ impl Stays {
         all.each.par_sort_unstable_by_key(|stay| {
             let curve = if by_curve { stay.curve } else { 0 };
             let when = (stay.last, stay.first, stay.cap, stay.need);
-            (stay.node, curve, stay.whole, when, stay.row)
+            (stay.node, curve, stay.store != NO_STORE, stay.whole, when, stay.row)
         });
         all.cut(by_curve, groups_max);
         all
@@ -160,12 +174,16 @@ impl Stays {
         for (group, end) in ends.into_iter().enumerate() {
             while start < end {
                 let first = &self.each[start];
+                let stores = first.store != NO_STORE;
                 let like = |stay: &Stay| {
-                    stay.node == first.node && (!by_curve || stay.curve == first.curve)
+                    stay.node == first.node
+                        && (!by_curve || stay.curve == first.curve)
+                        && (stay.store != NO_STORE) == stores
                 };
                 let most = (start + BLOCK).min(end);
                 let same = self.each[start..most].iter().take_while(|stay| like(stay)).count();
-                let curve = by_curve.then_some(first.curve);
+                // Batteries are asked one by one, whatever they share.
+                let curve = (by_curve && !stores).then_some(first.curve);
                 let stays = start..start + same;
                 self.blocks.push(Block { stays, node: first.node, curve, group });
                 start += same;
@@ -202,7 +220,8 @@ impl Stays {
     pub(crate) fn sample(&self, count: usize, groups_max: usize, by_curve: bool) -> Self {
         let all = self.each.len();
         let stays = (0..count).map(|at| self.each[at * all / count]).collect();
-        let mut sample = Self { each: stays, wishes: self.wishes.clone(), ..Self::default() };
+        let (wishes, stores) = (self.wishes.clone(), self.stores.clone());
+        let mut sample = Self { each: stays, wishes, stores, ..Self::default() };
         sample.cut(by_curve, groups_max);
         sample
     }
@@ -214,6 +233,9 @@ impl Stays {
             stay.need = need;
             if let Some(wishes) = stays.wishes.get_mut(stay.wishes as usize) {
                 wishes.needs.iter_mut().for_each(|wish| *wish = (*wish).min(need));
+            }
+            if let Some(store) = stays.stores.get_mut(stay.store as usize) {
+                store.set_need(need);
             }
         }
         stays
@@ -235,47 +257,21 @@ pub(crate) fn shares_curves(problem: &AreaProblem<'_>, rows: usize) -> bool {
 
 fn make(problem: &AreaProblem<'_>, row: usize) -> Made {
     let fleet = &problem.vehicles.fleet;
+    if let Some(columns) = problem.vehicles.storage.as_ref().filter(|columns| columns.has(row)) {
+        return make_store(problem, columns, row).unwrap_or_else(Made::Error);
+    }
     let vehicle = match fleet.vehicle(row) {
         Ok(vehicle) => vehicle,
         Err(error) => return Made::Error(error),
     };
-    let curve = match problem.curves {
-        Curves::Shared(_) => 0,
-        Curves::PerVehicle(table) => {
-            let curve = fleet.curve.map_or(row, |curve| curve[row] as usize);
-            if curve >= table.len() {
-                return Made::Error(RowError::UnknownPrice);
-            }
-            curve
-        }
+    let curve = match curve_of(problem, row) {
+        Ok(curve) => curve,
+        Err(error) => return Made::Error(error),
     };
     let horizon = problem.curves.horizon();
     let window = Window::new(horizon, vehicle.arrival, vehicle.departure);
-    let number = |column: Option<&[f64]>, none: f64| {
-        column.map(|column| column[row]).filter(|value| value.is_finite()).unwrap_or(none)
-    };
     let rate = vehicle.power_max.as_kw() * GRAINS_PER_KWH / MICROS_PER_HOUR;
-    let priority = number(problem.vehicles.priority, 1.0);
-    let mut stay = Stay {
-        first: window.first as u32,
-        last: window.last as u32,
-        row: row as u32,
-        node: problem.vehicles.node.map_or(0, |node| node[row]),
-        curve: curve as u32,
-        wishes: NO_WISHES,
-        need: 0,
-        first_cap: 0,
-        last_cap: 0,
-        cap: horizon.step().map_or(0, |step| (rate * step as f64).round() as i64),
-        rate,
-        priority: if priority > 0.0 { priority as f32 } else { 1.0 },
-        whole: number(problem.vehicles.power_min_kw, 0.0) > 0.0,
-    };
-    let usable = |slot: usize| (rate * window.usable(horizon, slot) as f64).round() as i64;
-    if window.len() > 0 {
-        stay.first_cap = usable(window.first);
-        stay.last_cap = usable(window.last - 1);
-    }
+    let mut stay = stay_of(problem, row, (curve, window, rate));
     let prices = problem.curves.prices(curve);
     let caps = (window.first..window.last).filter(|&slot| !prices[slot].is_nan());
     let capacity: i64 = caps.map(|slot| stay.cap(horizon, slot)).sum();
@@ -300,6 +296,74 @@ fn make(problem: &AreaProblem<'_>, row: usize) -> Made {
         }
         Err(error) => Made::Error(error),
     }
+}
+
+/// The row of the price table that a vehicle pays.
+fn curve_of(problem: &AreaProblem<'_>, row: usize) -> Result<usize, RowError> {
+    match problem.curves {
+        Curves::Shared(_) => Ok(0),
+        Curves::PerVehicle(table) => {
+            let curve = problem.vehicles.fleet.curve.map_or(row, |curve| curve[row] as usize);
+            if curve < table.len() { Ok(curve) } else { Err(RowError::UnknownPrice) }
+        }
+    }
+}
+
+/// A stay that needs nothing yet, at so many grains in a microsecond.
+fn stay_of(
+    problem: &AreaProblem<'_>,
+    row: usize,
+    (curve, window, rate): (usize, Window, f64),
+) -> Stay {
+    let horizon = problem.curves.horizon();
+    let number = |column: Option<&[f64]>, none: f64| {
+        column.map(|column| column[row]).filter(|value| value.is_finite()).unwrap_or(none)
+    };
+    let priority = number(problem.vehicles.priority, 1.0);
+    let mut stay = Stay {
+        first: window.first as u32,
+        last: window.last as u32,
+        row: row as u32,
+        node: problem.vehicles.node.map_or(0, |node| node[row]),
+        curve: curve as u32,
+        wishes: NO_WISHES,
+        store: NO_STORE,
+        need: 0,
+        first_cap: 0,
+        last_cap: 0,
+        cap: horizon.step().map_or(0, |step| (rate * step as f64).round() as i64),
+        rate,
+        priority: if priority > 0.0 { priority as f32 } else { 1.0 },
+        whole: number(problem.vehicles.power_min_kw, 0.0) > 0.0,
+    };
+    let usable = |slot: usize| (rate * window.usable(horizon, slot) as f64).round() as i64;
+    if window.len() > 0 {
+        stay.first_cap = usable(window.first);
+        stay.last_cap = usable(window.last - 1);
+    }
+    stay
+}
+
+/// A row that also discharges.
+fn make_store(
+    problem: &AreaProblem<'_>,
+    columns: &StorageColumns<'_>,
+    row: usize,
+) -> Result<Made, RowError> {
+    let fleet = &problem.vehicles.fleet;
+    let curve = curve_of(problem, row)?;
+    let mut store = Store::new(columns, fleet, row)?;
+    let horizon = problem.curves.horizon();
+    let window = Window::new(horizon, store.battery.from, store.battery.to);
+    let rate = store.battery.charge_max.as_kw() * GRAINS_PER_KWH / MICROS_PER_HOUR;
+    let mut stay = stay_of(problem, row, (curve, window, rate));
+    store.reserve_from = stay.first;
+    let prices = problem.curves.prices(curve);
+    let levels = reaches(|slot| prices[slot], horizon, (stay.first, stay.last), &store);
+    let reach = levels.last().copied().unwrap_or(store.stored_kwh());
+    let (need, beyond) = store.need(reach);
+    stay.need = need;
+    Ok(Made::Store(stay, Box::new(store), beyond))
 }
 
 /// The wishes of a row before departure, if it has any.

@@ -116,8 +116,8 @@ fn plan_run(batteries: &Batteries<'_>, grids: &[Grid], rows: Range<usize>) -> St
 
 /// Memory that is used for row after row.
 #[derive(Debug, Default)]
-struct Desk {
-    kernel: Kernel,
+pub(crate) struct Desk {
+    pub(crate) kernel: Kernel,
     periods: Vec<(i64, i64)>,
     import: Vec<f64>,
     export: Vec<f64>,
@@ -126,14 +126,14 @@ struct Desk {
 
 /// One battery whose numbers have been checked.
 #[derive(Debug, Clone, Copy)]
-struct Battery {
-    from: i64,
-    to: i64,
-    target_kwh: f64,
-    reserve_kwh: f64,
-    limit_kwh: f64,
-    charge_max: Power,
-    discharge_max: Power,
+pub(crate) struct Battery {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    pub(crate) target_kwh: f64,
+    pub(crate) reserve_kwh: f64,
+    pub(crate) limit_kwh: f64,
+    pub(crate) charge_max: Power,
+    pub(crate) discharge_max: Power,
 }
 
 impl Desk {
@@ -154,7 +154,11 @@ impl Desk {
     }
 
     /// Checks the numbers of a row, and puts into the kernel what is not of a slot.
-    fn read(&mut self, batteries: &Batteries<'_>, row: usize) -> Result<Battery, RowError> {
+    pub(crate) fn read(
+        &mut self,
+        batteries: &Batteries<'_>,
+        row: usize,
+    ) -> Result<Battery, RowError> {
         let time = |column: &'static str, values: &[i64]| match values[row] {
             NO_TIME => Err(RowError::Missing { column }),
             time => Ok(time),

@@ -101,7 +101,16 @@ impl Terms {
 
     /// A price above which going without is cheaper than any detour.
     fn worth_of(&self, problem: &AreaProblem<'_>) -> f64 {
-        let (low, high, is_shared) = problem.curves.spread();
+        let (mut low, mut high, is_shared) = problem.curves.spread();
+        // A stored kWh takes more than one at the plug, and wears.
+        let mut storing = (1.0, 0.0);
+        if let Some(columns) = &problem.vehicles.storage {
+            if let Some(export) = &columns.export {
+                let (least, most, _) = export.spread();
+                (low, high) = (low.min(least), high.max(most));
+            }
+            storing = columns.dearest(&problem.vehicles.fleet);
+        }
         let hours_min = self.hours.iter().copied().fold(f64::INFINITY, f64::min);
         let most_kw: f64 = problem.vehicles.fleet.power_most_kw();
         let soft = self.each.iter().map(|term| match term.kind {
@@ -118,7 +127,8 @@ impl Terms {
         // On curves of their own vehicles may pass a kWh on from one to the
         // next, each at a loss; on one curve the losses cancel.
         let chain = if is_shared { 2.0 } else { 16.0 };
-        chain * ((high - low) + soft) + high.abs().max(low.abs()) + 1e-6
+        let worth = chain * ((high - low) + soft) + high.abs().max(low.abs()) + 1e-6;
+        worth * storing.0 + storing.1
     }
 
     /// What the terms of a node add to the price of a kWh, for each vehicle

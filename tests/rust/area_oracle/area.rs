@@ -1,15 +1,39 @@
 //! Random small areas in plain numbers, and their plans.
 use slackwater_engine::area::coordinate::{AreaOptions, plan_area};
-use slackwater_engine::area::fleet::{Curves, Fleet, Needs};
+use slackwater_engine::area::fleet::{Curves, Fleet, Needs, TargetLists};
 use slackwater_engine::area::limits::{Block, Limit, Node, Profile};
 use slackwater_engine::area::outcome::AreaPlan;
 use slackwater_engine::area::problem::{AreaProblem, AreaVehicles};
 use slackwater_engine::area::rows::AreaRows;
+use slackwater_engine::area::store::StorageColumns;
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{kw, per_kwh};
 
 const HOUR: i64 = 3_600_000_000;
+
+/// What vehicles have that do more than charge until they leave.
+#[derive(Default)]
+pub(crate) struct More {
+    pub(crate) capacity: Vec<f64>,
+    pub(crate) soc: Vec<f64>,
+    pub(crate) target: Vec<f64>,
+    /// Level that is kept, in percent; of vehicles that discharge.
+    pub(crate) floor: Vec<f64>,
+    pub(crate) discharge: Vec<f64>,
+    pub(crate) efficiency: Vec<f64>,
+    pub(crate) efficiency_discharge: Vec<f64>,
+    pub(crate) end_value: Vec<f64>,
+    pub(crate) wear: Vec<f64>,
+    /// Energy at once, in kWh; of vehicles that only charge.
+    pub(crate) reserve: Vec<f64>,
+    pub(crate) power_min: Vec<f64>,
+    pub(crate) offsets: Vec<i32>,
+    pub(crate) by: Vec<i64>,
+    pub(crate) by_energy: Vec<f64>,
+    export: Option<PriceTable>,
+    pub(crate) export_prices: Vec<f64>,
+}
 
 /// An area that owns its columns.
 pub(crate) struct Area {
@@ -24,6 +48,7 @@ pub(crate) struct Area {
     pub(crate) table: PriceTable,
     pub(crate) prices: Vec<f64>,
     pub(crate) nodes: Vec<Node>,
+    pub(crate) more: Option<More>,
 }
 
 /// A plan and what each row of it takes.
@@ -33,6 +58,12 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
+    pub(crate) fn new(problem: &AreaProblem<'_>, plan: AreaPlan) -> Self {
+        let mut rows = AreaRows::default();
+        plan.rows(problem, usize::MAX, &mut |run| rows = run);
+        Self { plan, rows }
+    }
+
     pub(crate) fn row_energy(&self, row: usize) -> f64 {
         self.rows.energy_kwh[row]
     }
@@ -96,6 +127,78 @@ impl Area {
         area
     }
 
+    /// The same with vehicles that discharge, with reserves, earlier targets,
+    /// and vehicles that are on or off. Prices are above what is paid for a
+    /// kWh sold, unless `is_wild`.
+    pub(crate) fn mixed(seed: u64, is_wild: bool) -> Self {
+        let mut area = Self::random(seed);
+        let mut random = Random(seed.wrapping_mul(104_729) + 7);
+        if !is_wild {
+            area.prices.iter_mut().for_each(|price| *price = price.abs() + 0.02);
+        }
+        let horizon = area.table.horizon().clone();
+        let sold = |price: &f64| if is_wild { price + 0.1 } else { price * 0.93 };
+        let export_prices: Vec<f64> = area.prices.iter().map(sold).collect();
+        area.table = PriceTable::new(horizon.clone(), area.prices.clone());
+        let export = PriceTable::new(horizon, export_prices.clone());
+        let mut more = More { export: Some(export), export_prices, ..More::default() };
+        more.offsets.push(0);
+        for row in 0..area.energy.len() {
+            area.make_more(&mut random, &mut more, row);
+            if seed % 2 == 1 {
+                more.power_min[row] = 0.0;
+            }
+        }
+        for (at, node) in area.nodes.iter_mut().enumerate() {
+            node.limits.retain(|limit| !matches!(limit, Limit::Follow { .. }));
+            // Room for all that others feed in, so that nobody has to burn.
+            let level = area.energy.len() as f64 * 8.0;
+            if at == 0 && random.below(2) == 0 {
+                let power_max = Profile::Constant(kw(level * 0.35));
+                node.limits.push(Limit::Export { power_max, price: None });
+            }
+        }
+        area.more = Some(more);
+        area
+    }
+
+    fn make_more(&mut self, random: &mut Random, more: &mut More, row: usize) {
+        let capacity = random.between(60.0, 90.0);
+        let discharges = random.below(3) == 0;
+        let wanted = self.energy[row].min(capacity * 0.9);
+        let soc = if discharges { random.between(5.0, 90.0) } else { 5.0 };
+        let target = if discharges { random.between(0.0, 100.0) } else { soc };
+        let wanted = if discharges { wanted } else { wanted.min(capacity * 0.9) };
+        more.capacity.push(capacity);
+        more.soc.push(soc);
+        more.target.push(if discharges { target } else { soc + wanted / capacity * 100.0 });
+        self.energy[row] = wanted;
+        more.floor.push(if discharges { soc * random.between(0.0, 0.9) } else { 0.0 });
+        more.discharge.push(if discharges { random.between(1.0, 11.0) } else { 0.0 });
+        let loss = if discharges { random.between(0.85, 1.0) } else { 1.0 };
+        more.efficiency.push(loss);
+        more.efficiency_discharge.push(loss);
+        more.end_value.push(if discharges { random.between(0.0, 0.3) } else { 0.0 });
+        more.wear.push(if discharges { random.between(0.0, 0.05) } else { 0.0 });
+        let is_whole = random.below(5) == 0;
+        more.power_min.push(if is_whole { self.power[row] * 0.5 } else { 0.0 });
+        let has_wishes = !discharges && random.below(3) == 0;
+        more.reserve.push(if has_wishes { wanted * random.between(0.0, 0.3) } else { 0.0 });
+        if has_wishes {
+            let mut ends = self.lengths.iter().scan(0, |at, length| {
+                *at += length;
+                Some(*at)
+            });
+            let inside = |end: &i64| *end > self.arrival[row] && *end < self.departure[row];
+            let found: Vec<i64> = ends.by_ref().filter(inside).collect();
+            if !found.is_empty() {
+                more.by.push(found[random.below(found.len() as u64) as usize]);
+                more.by_energy.push(wanted * random.between(0.2, 0.9));
+            }
+        }
+        more.offsets.push(more.by.len() as i32);
+    }
+
     /// Two vehicles that want 20 kWh each where there are 20 for both.
     pub(crate) fn two_alike(priority: [f64; 2]) -> Self {
         let mut area = Self::empty(vec![HOUR; 4], vec![0.3, 0.1, 0.2, 0.4]);
@@ -128,24 +231,48 @@ impl Area {
             node: vec![],
             curve: vec![],
             nodes: vec![],
+            more: None,
         }
     }
 
     pub(crate) fn problem(&self) -> AreaProblem<'_> {
+        let more = self.more.as_ref();
+        let needs = match more {
+            None => Needs::Energy { energy_kwh: &self.energy },
+            Some(more) => Needs::Soc {
+                soc_percent: &more.soc,
+                target_percent: &more.target,
+                capacity_kwh: &more.capacity,
+                reserve_percent: Some(&more.floor),
+                efficiency: Some(&more.efficiency),
+            },
+        };
         let fleet = Fleet {
             arrival: &self.arrival,
             departure: &self.departure,
-            needs: Needs::Energy { energy_kwh: &self.energy },
+            needs,
             power_max_kw: &self.power,
-            reserve_kwh: None,
-            targets: None,
+            reserve_kwh: more.map(|more| &more.reserve[..]),
+            targets: more.map(|more| TargetLists {
+                offsets: &more.offsets,
+                by: &more.by,
+                energy_kwh: &more.by_energy,
+            }),
             curve: Some(&self.curve),
         };
         let vehicles = AreaVehicles {
             fleet,
             node: Some(&self.node),
             priority: Some(&self.priority),
-            power_min_kw: None,
+            power_min_kw: more.map(|more| &more.power_min[..]),
+            storage: more.map(|more| StorageColumns {
+                discharge_max_kw: &more.discharge,
+                efficiency_discharge: Some(&more.efficiency_discharge),
+                charge_limit_percent: None,
+                end_value_per_kwh: Some(&more.end_value),
+                wear_price_per_kwh: Some(&more.wear),
+                export: more.export.as_ref().map(Curves::PerVehicle),
+            }),
         };
         AreaProblem::new(vehicles, Curves::PerVehicle(&self.table), self.nodes.clone())
             .expect("a random area makes sense")
@@ -154,9 +281,23 @@ impl Area {
     pub(crate) fn plan(&self, options: &AreaOptions) -> Planned {
         let problem = self.problem();
         let plan = plan_area(&problem, options, &mut |_| false);
-        let mut rows = AreaRows::default();
-        plan.rows(&problem, usize::MAX, &mut |run| rows = run);
-        Planned { plan, rows }
+        Planned::new(&problem, plan)
+    }
+
+    /// Other prices for the same vehicles.
+    pub(crate) fn change_prices(&mut self, seed: u64) {
+        let mut random = Random(seed.wrapping_mul(31) + 5);
+        let factors: Vec<f64> = self.prices.iter().map(|_| random.between(0.7, 1.4)).collect();
+        let scaled = |prices: &[f64]| -> Vec<f64> {
+            prices.iter().zip(&factors).map(|(price, factor)| price * factor).collect()
+        };
+        self.prices = scaled(&self.prices);
+        let horizon = self.table.horizon().clone();
+        self.table = PriceTable::new(horizon.clone(), self.prices.clone());
+        if let Some(more) = &mut self.more {
+            more.export_prices = scaled(&more.export_prices);
+            more.export = Some(PriceTable::new(horizon, more.export_prices.clone()));
+        }
     }
 
     pub(crate) fn slots(&self) -> usize {
@@ -179,6 +320,45 @@ impl Area {
     pub(crate) fn needs(&self) -> Vec<f64> {
         let room = |row| (0..self.slots()).map(|slot| self.cap(row, slot)).sum::<f64>();
         (0..self.energy.len()).map(|row| self.energy[row].min(room(row))).collect()
+    }
+
+    /// Energy that a vehicle can give back in a slot.
+    pub(crate) fn cap_down(&self, row: usize, slot: usize) -> f64 {
+        let down = self.more.as_ref().map_or(0.0, |more| more.discharge[row]);
+        self.cap(row, slot) / self.power[row] * down
+    }
+
+    /// Whether some vehicle is on or off.
+    pub(crate) fn has_whole(&self) -> bool {
+        self.more.as_ref().is_some_and(|more| more.power_min.iter().any(|power| *power > 0.0))
+    }
+
+    /// Whether a vehicle discharges.
+    pub(crate) fn discharges(&self, row: usize) -> bool {
+        self.more.as_ref().is_some_and(|more| more.discharge[row] > 0.0)
+    }
+
+    /// Energy that a vehicle that only charges wants by the end of slots before
+    /// its last, as far as it can have it.
+    pub(crate) fn wishes(&self, row: usize) -> Vec<(usize, f64)> {
+        let Some(more) = self.more.as_ref().filter(|_| !self.discharges(row)) else {
+            return vec![];
+        };
+        let mut wishes = Vec::new();
+        let mut reach = 0.0;
+        let mut end = 0;
+        for slot in 0..self.slots() {
+            end += self.lengths[slot];
+            reach += self.cap(row, slot);
+            wishes.push((slot, more.reserve[row].min(reach)));
+            for at in more.offsets[row] as usize..more.offsets[row + 1] as usize {
+                if more.by[at] == end {
+                    wishes.push((slot, more.by_energy[at].min(reach)));
+                }
+            }
+        }
+        wishes.retain(|(_, energy)| *energy > 0.0);
+        wishes
     }
 
     pub(crate) fn price(&self, row: usize, slot: usize) -> f64 {

@@ -12,25 +12,96 @@ use crate::area::{Area, Planned};
 struct Model {
     variables: ProblemVariables,
     taken: Vec<Vec<Variable>>,
+    sold: Vec<Vec<Variable>>,
+    /// What each vehicle goes without.
+    shed: Vec<Variable>,
 }
 
 impl Model {
     fn new(area: &Area) -> Self {
         let mut variables = ProblemVariables::new();
-        let taken = (0..area.energy.len())
-            .map(|row| {
-                (0..area.slots())
-                    .map(|slot| variables.add(variable().min(0.0).max(area.cap(row, slot))))
-                    .collect()
-            })
-            .collect();
-        Self { variables, taken }
+        let mut each = |most: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<Variable>> {
+            (0..area.energy.len())
+                .map(|row| {
+                    (0..area.slots())
+                        .map(|slot| variables.add(variable().min(0.0).max(most(row, slot))))
+                        .collect()
+                })
+                .collect()
+        };
+        let taken = each(&|row, slot| area.cap(row, slot));
+        let sold = each(&|row, slot| area.cap_down(row, slot));
+        let shed = area.energy.iter().map(|_| variables.add(variable().min(0.0))).collect();
+        Self { variables, taken, sold, shed }
     }
 
     /// Load of the vehicles below a node in a slot, in kWh.
     fn load(&self, area: &Area, node: usize, slot: usize) -> Expression {
         let below = |row: &usize| area.is_below(area.node[*row] as usize, node);
-        (0..area.energy.len()).filter(below).map(|row| self.taken[row][slot]).sum()
+        (0..area.energy.len())
+            .filter(below)
+            .map(|row| self.taken[row][slot] - self.sold[row][slot])
+            .sum()
+    }
+
+    /// Stored energy after a slot beyond that on arrival.
+    fn gained(&self, area: &Area, row: usize, slot: usize) -> Expression {
+        let more = area.more.as_ref().expect("only batteries store");
+        let (eta, eta_down) = (more.efficiency[row], more.efficiency_discharge[row]);
+        (0..=slot).map(|at| eta * self.taken[row][at] - self.sold[row][at] / eta_down).sum()
+    }
+
+    /// Levels, targets and deadlines of all vehicles.
+    fn rows(&self, area: &Area) -> Vec<good_lp::Constraint> {
+        let mut rows = Vec::new();
+        let needs = area.needs();
+        for (row, taken) in self.taken.iter().enumerate() {
+            if !area.discharges(row) {
+                let sum: Expression = taken.iter().copied().sum();
+                rows.push(constraint!(sum.clone() <= needs[row]));
+                rows.push(constraint!(sum + self.shed[row] >= needs[row]));
+                for (slot, wanted) in area.wishes(row) {
+                    let sum: Expression = taken[..=slot].iter().copied().sum();
+                    rows.push(constraint!(sum + self.shed[row] >= wanted));
+                }
+                continue;
+            }
+            let store = Store::of(area, row);
+            let last = area.slots() - 1;
+            for slot in 0..=last {
+                let gained = self.gained(area, row, slot);
+                rows.push(constraint!(gained.clone() <= store.capacity - store.stored));
+                rows.push(constraint!(gained >= store.floor - store.stored));
+            }
+            let wanted = store.target.min(store.reach) - store.stored;
+            rows.push(constraint!(self.gained(area, row, last) + self.shed[row] >= wanted));
+        }
+        rows
+    }
+}
+
+/// A battery in kWh.
+pub(crate) struct Store {
+    pub(crate) capacity: f64,
+    pub(crate) stored: f64,
+    pub(crate) floor: f64,
+    pub(crate) target: f64,
+    pub(crate) reach: f64,
+}
+
+impl Store {
+    pub(crate) fn of(area: &Area, row: usize) -> Self {
+        let more = area.more.as_ref().expect("only batteries store");
+        let of = |percent: f64| more.capacity[row] * percent / 100.0;
+        let stored = of(more.soc[row]);
+        let most: f64 = (0..area.slots()).map(|slot| area.cap(row, slot)).sum();
+        Self {
+            capacity: more.capacity[row],
+            stored,
+            floor: of(more.floor[row]),
+            target: of(more.target[row]),
+            reach: (stored + most * more.efficiency[row]).min(more.capacity[row]),
+        }
     }
 }
 
@@ -48,31 +119,39 @@ fn room(area: &Area, node: usize, slot: usize, profile: &Profile) -> Option<f64>
 /// Least energy that goes unmet under the hard limits.
 pub(crate) fn least_unmet(area: &Area) -> f64 {
     let model = Model::new(area);
-    let needs = area.needs();
-    let served: Expression = model.taken.iter().flatten().copied().sum();
     let mut rows = hard_rows(area, &model);
-    for (taken, need) in model.taken.iter().zip(&needs) {
-        rows.push(constraint!(taken.iter().copied().sum::<Expression>() <= *need));
-    }
-    let mut programme = model.variables.minimise(-served.clone()).using(highs);
+    rows.extend(model.rows(area));
+    let unmet: Expression = model.shed.iter().copied().sum();
+    let mut programme = model.variables.minimise(unmet.clone()).using(highs);
     programme.set_verbose(false);
     let solved = rows
         .into_iter()
         .fold(programme, SolverModel::with)
         .solve()
         .expect("the programme has an optimum");
-    needs.iter().sum::<f64>() - solved.eval(served)
+    solved.eval(unmet)
 }
 
 fn hard_rows(area: &Area, model: &Model) -> Vec<good_lp::Constraint> {
     let mut rows = Vec::new();
     for (node, at) in area.nodes.iter().enumerate() {
         for limit in &at.limits {
-            let Limit::Import { power_max, price: None } = limit else { continue };
             for slot in 0..area.slots() {
-                if let Some(room) = room(area, node, slot, power_max) {
-                    let room = room.max(0.0);
-                    rows.push(constraint!(model.load(area, node, slot) <= room));
+                match limit {
+                    Limit::Import { power_max, price: None } => {
+                        if let Some(room) = room(area, node, slot, power_max) {
+                            let room = room.max(0.0);
+                            rows.push(constraint!(model.load(area, node, slot) <= room));
+                        }
+                    }
+                    Limit::Export { power_max, price: None } => {
+                        let most = power_max.at(slot).map(Power::as_kw);
+                        let base = base_kw(area, node, slot);
+                        if let Some(room) = most.map(|most| (most + base) * area.hours(slot)) {
+                            rows.push(constraint!(-1.0 * model.load(area, node, slot) <= room));
+                        }
+                    }
+                    _ => {}
                 }
             }
         }
@@ -80,18 +159,28 @@ fn hard_rows(area: &Area, model: &Model) -> Vec<good_lp::Constraint> {
     rows
 }
 
-/// Least cost of energy and limits that serves each vehicle just so much.
-pub(crate) fn least_cost(area: &Area, served: &[f64]) -> f64 {
+/// Least cost of energy and limits that leaves each vehicle just so much unmet.
+pub(crate) fn least_cost(area: &Area, unmet: &[f64]) -> f64 {
     let mut model = Model::new(area);
-    let mut rows = Vec::new();
+    let mut rows = model.rows(area);
     let mut cost = Expression::from(0.0);
-    for (row, (taken, served)) in model.taken.iter().zip(served).enumerate() {
-        let sum: Expression = taken.iter().copied().sum();
+    for (row, (taken, unmet)) in model.taken.iter().zip(unmet).enumerate() {
         // Rounding may leave a plan a hair below what it serves.
-        rows.push(constraint!(sum.clone() >= served - 1e-7));
-        rows.push(constraint!(sum <= served + 1e-7));
+        rows.push(constraint!(model.shed[row] <= unmet + 1e-7));
+        if !area.discharges(row) {
+            let sum: Expression = taken.iter().copied().sum();
+            rows.push(constraint!(sum <= area.needs()[row] - unmet + 1e-7));
+        }
         for (slot, &taken) in taken.iter().enumerate() {
             cost += area.price(row, slot) * taken;
+        }
+        if let Some(more) = area.more.as_ref().filter(|_| area.discharges(row)) {
+            for (slot, &sold) in model.sold[row].iter().enumerate() {
+                let price = more.export_prices[area.curve[row] as usize * area.slots() + slot];
+                let wear = more.wear[row] / more.efficiency_discharge[row];
+                cost += (wear - price) * sold;
+            }
+            cost += -more.end_value[row] * model.gained(area, row, area.slots() - 1);
         }
     }
     rows.extend(hard_rows(area, &model));
@@ -164,53 +253,112 @@ fn soft_cost(
     cost
 }
 
-/// Rebuilds loads from intervals and checks limits and needs; returns what
-/// each vehicle is served.
+/// Rebuilds loads and levels from intervals and checks limits and needs;
+/// returns what each vehicle goes without because of limits.
 pub(crate) fn keeps_its_word(area: &Area, planned: &Planned, seed: u64) -> Vec<f64> {
     let rows = &planned.rows;
     let mut loads = vec![vec![0.0; area.slots()]; area.nodes.len()];
-    let mut unmet = vec![0.0; area.energy.len()];
-    planned.plan.unmet.iter().for_each(|missing| unmet[missing.row] += missing.energy_kwh);
-    for (row, &unmet) in unmet.iter().enumerate() {
-        let mut served = 0.0;
-        for at in rows.offsets[row] as usize..rows.offsets[row + 1] as usize {
-            let (start, end) = (rows.interval_start[at], rows.interval_end[at]);
-            assert!(start >= area.arrival[row] && end <= area.departure[row], "area {seed}");
-            assert!(rows.interval_power_kw[at] <= area.power[row] * (1.0 + 1e-9), "area {seed}");
-            let mut slot_start = 0;
-            for slot in 0..area.slots() {
-                let slot_end = slot_start + area.lengths[slot];
-                let micros = (end.min(slot_end) - start.max(slot_start)).max(0);
-                let energy = rows.interval_power_kw[at] * micros as f64 / 3.6e9;
-                served += energy;
-                for (node, loads) in loads.iter_mut().enumerate() {
-                    if area.is_below(area.node[row] as usize, node) {
-                        loads[slot] += energy;
-                    }
-                }
-                slot_start = slot_end;
+    let mut unmet = vec![(0.0, 0.0); area.energy.len()];
+    for missing in &planned.plan.unmet {
+        let of_row = &mut unmet[missing.row];
+        of_row.0 += missing.energy_kwh;
+        of_row.1 += if missing.node.is_some() { missing.energy_kwh } else { 0.0 };
+    }
+    for (row, &(unmet, _)) in unmet.iter().enumerate() {
+        let energies = energies_of(area, planned, row, seed);
+        for (node, loads) in loads.iter_mut().enumerate() {
+            if area.is_below(area.node[row] as usize, node) {
+                loads.iter_mut().zip(&energies).for_each(|(load, energy)| *load += energy);
             }
+        }
+        let name = format!("area {seed}: row {row}");
+        let bought: f64 = energies.iter().map(|energy| energy.max(0.0)).sum();
+        let sold: f64 = energies.iter().map(|energy| (-energy).max(0.0)).sum();
+        assert!((bought - rows.energy_kwh[row]).abs() < 1e-6, "{name}");
+        assert!((sold - rows.discharged_kwh[row]).abs() < 1e-6, "{name}");
+        if area.discharges(row) {
+            keeps_levels(area, (row, unmet), &energies, &name);
+            continue;
         }
         let wanted = area.energy[row];
-        assert!((served - rows.energy_kwh[row]).abs() < 1e-6, "area {seed}: row {row}");
-        assert!(
-            (served + unmet - wanted).abs() < 1e-6,
-            "area {seed}: row {row} gets {served} of {wanted}, unmet {unmet}"
-        );
-    }
-    for (node, at) in area.nodes.iter().enumerate() {
-        for limit in &at.limits {
-            let Limit::Import { power_max, price: None } = limit else { continue };
-            for (slot, load) in loads[node].iter().enumerate() {
-                let Some(room) = room(area, node, slot, power_max) else { continue };
-                let breach = planned.plan.nodes[node].breach_kw * area.hours(slot);
-                let most = room.max(0.0).max(breach.min(room + breach));
-                assert!(
-                    *load <= most + 1e-6,
-                    "area {seed}: node {node} slot {slot}: {load} of {room}"
-                );
-            }
+        assert!(sold == 0.0, "{name} sells");
+        assert!((bought + unmet - wanted).abs() < 1e-6, "{name}: {bought} of {wanted}, {unmet}");
+        for (slot, wish) in area.wishes(row) {
+            let have: f64 = energies[..=slot].iter().sum();
+            assert!(have + unmet >= wish - 1e-6, "{name}: {have} of {wish} by the end of {slot}");
         }
     }
-    rows.energy_kwh.clone()
+    limits_hold(area, planned, &loads, seed);
+    unmet.into_iter().map(|(_, by_limits)| by_limits).collect()
+}
+
+/// Energy of a vehicle in each slot, from its intervals.
+fn energies_of(area: &Area, planned: &Planned, row: usize, seed: u64) -> Vec<f64> {
+    let rows = &planned.rows;
+    let is_whole = area.more.as_ref().is_some_and(|more| more.power_min[row] > 0.0);
+    let down = area.more.as_ref().map_or(0.0, |more| more.discharge[row]);
+    let mut energies = vec![0.0; area.slots()];
+    for at in rows.offsets[row] as usize..rows.offsets[row + 1] as usize {
+        let (start, end) = (rows.interval_start[at], rows.interval_end[at]);
+        let power = rows.interval_power_kw[at];
+        assert!(start >= area.arrival[row] && end <= area.departure[row], "area {seed}");
+        let most = if power > 0.0 { area.power[row] } else { down };
+        assert!(power.abs() <= most * (1.0 + 1e-8) + 1e-8, "area {seed}: row {row} at {power} kW");
+        if is_whole {
+            assert!((power.abs() - most).abs() < 1e-9, "area {seed}: row {row} at {power} kW");
+        }
+        let mut slot_start = 0;
+        for (slot, energy) in energies.iter_mut().enumerate() {
+            let slot_end = slot_start + area.lengths[slot];
+            let micros = (end.min(slot_end) - start.max(slot_start)).max(0);
+            *energy += power * micros as f64 / 3.6e9;
+            slot_start = slot_end;
+        }
+    }
+    energies
+}
+
+fn keeps_levels(area: &Area, (row, unmet): (usize, f64), energies: &[f64], name: &str) {
+    let store = Store::of(area, row);
+    let more = area.more.as_ref().expect("only batteries store");
+    let mut level = store.stored;
+    for &energy in energies {
+        level += if energy > 0.0 {
+            energy * more.efficiency[row]
+        } else {
+            energy / more.efficiency_discharge[row]
+        };
+        let floor = store.floor.min(store.stored);
+        assert!(level >= floor - 1e-5 && level <= store.capacity + 1e-5, "{name} at {level} kWh");
+    }
+    assert!(level + unmet >= store.target - 1e-5, "{name}: {level} of {}, {unmet}", store.target);
+}
+
+fn limits_hold(area: &Area, planned: &Planned, loads: &[Vec<f64>], seed: u64) {
+    for (node, at) in area.nodes.iter().enumerate() {
+        let told = &planned.plan.nodes[node];
+        for (limit, slot) in
+            at.limits.iter().flat_map(|limit| (0..area.slots()).map(move |s| (limit, s)))
+        {
+            let (most, sign) = match limit {
+                Limit::Import { power_max, price: None } => (power_max.at(slot), 1.0),
+                Limit::Export { power_max, price: None } => (power_max.at(slot), -1.0),
+                _ => continue,
+            };
+            let Some(most) = most.map(Power::as_kw) else { continue };
+            let base = base_kw(area, node, slot);
+            let load = loads[node][slot] / area.hours(slot) + base;
+            assert!(
+                (load - told.load_kw[slot]).abs() < 1e-5,
+                "area {seed}: node {node} slot {slot}"
+            );
+            // Other load alone may be beyond a limit.
+            let most = most.max(sign * base);
+            assert!(
+                sign * told.load_kw[slot] <= most + 1e-9 * most.abs().max(1.0),
+                "area {seed}: node {node} slot {slot}: {} of {most}",
+                told.load_kw[slot]
+            );
+        }
+    }
 }

@@ -1,0 +1,89 @@
+"""What is told of an area while it is planned, and of its plan."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+
+class AreaProgress(NamedTuple):
+    """Where the rounds are.
+
+    Attributes:
+        rounds: How often all vehicles have been asked.
+        cost: Cost of the best mix of answers; infinite before there is one.
+        bound: No plan costs less.
+        gap: Their distance in proportion to the cost.
+    """
+
+    rounds: int
+    cost: float
+    bound: float
+    gap: float
+
+
+class RoundMemory(Protocol):
+    """Remembers what vehicles answered, so that work that was cut off goes on.
+
+    Rounds are the same for the same call. Whoever gives back what was kept, in
+    the same order, saves asking again, and the plan is the same to the last bit.
+    """
+
+    def recall(self) -> str | None:
+        """Give back the next text that was kept; ``None`` when there is no more."""
+
+    def keep(self, text: str) -> None:
+        """Keep a text of one line."""
+
+
+class AreaChange(NamedTuple):
+    """How far a plan is from the one before.
+
+    Energies are sums over vehicles and slots of what is more or less than
+    before.
+
+    Attributes:
+        cheapest_kwh: Energy that the cheapest plan would have moved.
+        moved_kwh: Energy that the plan moves.
+        spent: What it costs more than the cheapest one.
+        vehicles: Vehicles that had a plan before.
+        unchanged: Those of them whose plan is the same.
+    """
+
+    cheapest_kwh: float
+    moved_kwh: float
+    spent: float
+    vehicles: int
+    unchanged: int
+
+
+class UnmetNeed(NamedTuple):
+    """Need that a vehicle goes without.
+
+    Attributes:
+        row: Row of the vehicle.
+        energy_kwh: Energy missing; stored energy if the vehicle discharges.
+        node: Node whose limit is in the way; ``None`` where the stay itself is
+            too short or the charger too weak.
+    """
+
+    row: int
+    energy_kwh: float
+    node: str | None
+
+
+class NodeLoad(NamedTuple):
+    """Load and prices of a node, slot by slot.
+
+    Attributes:
+        name: Its name.
+        load_kw: Mean power, base load included.
+        breach_kw: Most by which a hard limit is exceeded; only base load and
+            limits on export can lead there.
+        added_per_kwh: What limits of the node and of those above it add to the
+            price of a kWh.
+    """
+
+    name: str
+    load_kw: list[float]
+    breach_kw: float
+    added_per_kwh: list[float]

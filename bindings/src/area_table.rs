@@ -1,0 +1,178 @@
+//! Plans of an area as Arrow columns.
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::{
+    Array, ArrayRef, Float64Array, ListArray, RecordBatch, StructArray, TimestampMicrosecondArray,
+};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Field, SchemaRef};
+use pyo3_arrow::input::AnyRecordBatch;
+use slackwater_engine::area::outcome;
+use slackwater_engine::area::problem::AreaProblem;
+use slackwater_engine::area::rows::AreaRows;
+use slackwater_engine::area::stability::Previous;
+
+use crate::answer::{interval_fields, numbers};
+use crate::area::one_batch;
+use crate::arrow::{Columns, Table, cast_times, refused, schema, to_numbers, utc};
+use crate::error::Refused;
+
+/// Rows of a record batch.
+const RUN: usize = 65_536;
+
+/// The columns of a plan.
+fn plan_schema(id: &DataType, currency: &str) -> SchemaRef {
+    let number = |name: &str| Field::new(name, DataType::Float64, true);
+    let item = Field::new("item", DataType::Struct(interval_fields()), false);
+    let fields = vec![
+        Field::new("id", id.clone(), true),
+        number("cost"),
+        number("energy_kwh"),
+        number("discharged_kwh"),
+        number("shortfall_kwh"),
+        number("baseline_cost"),
+        number("savings"),
+        Field::new("intervals", DataType::List(item.into()), false),
+        Field::new("error", DataType::Utf8, true),
+    ];
+    schema(fields, currency)
+}
+
+fn record_batch(
+    schema: &SchemaRef,
+    id: ArrayRef,
+    rows: AreaRows,
+    error: ArrayRef,
+) -> Result<RecordBatch, Refused> {
+    let times =
+        |micros: Vec<i64>| Arc::new(utc(TimestampMicrosecondArray::from(micros))) as ArrayRef;
+    let intervals = StructArray::new(
+        interval_fields(),
+        vec![
+            times(rows.interval_start),
+            times(rows.interval_end),
+            Arc::new(Float64Array::from(rows.interval_power_kw)),
+        ],
+        None,
+    );
+    let item = Field::new("item", DataType::Struct(interval_fields()), false);
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(rows.offsets));
+    let columns = vec![
+        id,
+        numbers(rows.cost),
+        numbers(rows.energy_kwh),
+        numbers(rows.discharged_kwh),
+        numbers(rows.unmet_kwh),
+        numbers(rows.baseline_cost),
+        numbers(rows.savings),
+        Arc::new(ListArray::new(item.into(), offsets, Arc::new(intervals), None)),
+        error,
+    ];
+    RecordBatch::try_new(schema.clone(), columns).map_err(refused)
+}
+
+/// Hands the plans of all vehicles on, a table of at most [`RUN`] rows after the other.
+pub(crate) fn tables(
+    plan: &outcome::AreaPlan,
+    problem: &AreaProblem<'_>,
+    (id, currency): (&ArrayRef, &str),
+    mut sink: impl FnMut(Table) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    let schema = plan_schema(id.data_type(), currency);
+    let (mut first, mut done) = (0, Ok(()));
+    let mut errors = plan.errors.iter().peekable();
+    plan.rows(problem, RUN, &mut |rows| {
+        if done.is_err() {
+            return;
+        }
+        let mut texts = StringBuilder::new();
+        for row in first..first + rows.len() {
+            match errors.next_if(|(at, _)| *at == row) {
+                Some((_, error)) => texts.append_value(error.to_string()),
+                None => texts.append_null(),
+            }
+        }
+        let ids = id.slice(first, rows.len());
+        first += rows.len();
+        done = record_batch(&schema, ids, rows, Arc::new(texts.finish()))
+            .and_then(|batch| sink(Table::from_batch(batch)));
+    });
+    done
+}
+
+/// The plans of all vehicles as one table.
+pub(crate) fn table(
+    plan: &outcome::AreaPlan,
+    problem: &AreaProblem<'_>,
+    (id, currency): (&ArrayRef, &str),
+) -> Result<Table, Refused> {
+    let mut batches = Vec::new();
+    tables(plan, problem, (id, currency), |table| {
+        batches.extend(table.into_batches());
+        Ok(())
+    })?;
+    Ok(Table::new(plan_schema(id.data_type(), currency), batches))
+}
+
+/// A table without plans: they went elsewhere.
+pub(crate) fn no_rows(id: &ArrayRef, currency: &str) -> Table {
+    Table::new(plan_schema(id.data_type(), currency), Vec::new())
+}
+
+/// What vehicles were told before, by row.
+pub(crate) struct Told {
+    offsets: Vec<i32>,
+    start: Vec<i64>,
+    end: Vec<i64>,
+    power_kw: Vec<f64>,
+}
+
+impl Told {
+    /// Finds the vehicles again by their `id`; one that was not there has no intervals.
+    pub(crate) fn new(plans: AnyRecordBatch, id: &ArrayRef) -> Result<Self, Refused> {
+        let plans = one_batch(plans)?;
+        let columns = Columns::new(&plans);
+        let names = |column: &ArrayRef| cast(column, &DataType::Utf8).map_err(refused);
+        let (before, now) = (names(columns.column("id")?)?, names(id)?);
+        let places: HashMap<&str, usize> = before
+            .as_string::<i32>()
+            .iter()
+            .zip(0..)
+            .filter_map(|(id, at)| Some((id?, at)))
+            .collect();
+        let wrong = || Refused::Input("\"intervals\" of previous plans are none".to_owned());
+        let lists = columns.column("intervals")?;
+        let lists = lists.as_list_opt::<i32>().ok_or_else(wrong)?;
+        let fields = lists.values().as_struct_opt().ok_or_else(wrong)?;
+        let field = |name: &str| fields.column_by_name(name).ok_or_else(wrong);
+        let start = cast_times("intervals.start", field("start")?)?;
+        let end = cast_times("intervals.end", field("end")?)?;
+        let power = to_numbers("intervals.power_kw", field("power_kw")?)?;
+        let micros = |column: &ArrayRef| column.as_primitive::<TimestampMicrosecondType>().clone();
+        let (start, end) = (micros(&start), micros(&end));
+        let mut told = Self { offsets: vec![0], start: vec![], end: vec![], power_kw: vec![] };
+        for id in now.as_string::<i32>() {
+            if let Some(&place) = id.and_then(|id| places.get(id)) {
+                let (first, last) =
+                    (lists.value_offsets()[place], lists.value_offsets()[place + 1]);
+                for at in first as usize..last as usize {
+                    told.start.push(start.value(at));
+                    told.end.push(end.value(at));
+                    told.power_kw.push(power.value(at));
+                }
+            }
+            told.offsets.push(told.start.len() as i32);
+        }
+        Ok(told)
+    }
+
+    pub(crate) fn previous(&self) -> Previous<'_> {
+        let Self { offsets, start, end, power_kw } = self;
+        Previous { offsets, start, end, power_kw }
+    }
+}

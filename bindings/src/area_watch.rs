@@ -1,0 +1,65 @@
+//! What Python hears of an area that is planned, and may say to it.
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use slackwater_engine::area::watch::{Answered, Progress, Watch};
+
+/// Calls Python once a round: for signals, for who watches the progress, and
+/// for who remembers what was answered.
+pub(crate) struct Watched {
+    pub(crate) progress: Option<Py<PyAny>>,
+    /// Gives back what was kept, as text, in the same order, then `None`.
+    pub(crate) recall: Option<Py<PyAny>>,
+    /// Takes what is to be kept, as text without a line break.
+    pub(crate) keep: Option<Py<PyAny>>,
+    pub(crate) failed: Option<PyErr>,
+}
+
+impl Watched {
+    fn asks_to_stop(&mut self, progress: &Progress) -> bool {
+        Python::attach(|py| {
+            // Ctrl-C asks for the plan so far, not for an exception.
+            if py.check_signals().is_err() {
+                return true;
+            }
+            let Some(watch) = &self.progress else { return false };
+            let numbers = (progress.round, progress.cost, progress.bound, progress.gap);
+            match watch.call1(py, numbers).and_then(|answer| answer.is_truthy(py)) {
+                Ok(stop) => stop,
+                // Ctrl-C while the callback runs is raised there.
+                Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => true,
+                Err(error) => {
+                    self.failed = Some(error);
+                    true
+                }
+            }
+        })
+    }
+
+    fn recalled(&self, py: Python<'_>) -> PyResult<Option<Answered>> {
+        let Some(recall) = &self.recall else { return Ok(None) };
+        let Some(text) = recall.call0(py)?.extract::<Option<String>>(py)? else { return Ok(None) };
+        // Text that is cut off or from elsewhere is nothing that is remembered.
+        Ok(serde_json::from_str(&text).ok())
+    }
+}
+
+impl Watch for Watched {
+    fn stop(&mut self, progress: &Progress) -> bool {
+        self.failed.is_some() || self.asks_to_stop(progress)
+    }
+
+    fn recall(&mut self) -> Option<Answered> {
+        Python::attach(|py| self.recalled(py)).unwrap_or_else(|error| {
+            self.failed = Some(error);
+            None
+        })
+    }
+
+    fn keep(&mut self, answered: &Answered) {
+        let Some(keep) = &self.keep else { return };
+        let text = serde_json::to_string(answered).unwrap_or_default();
+        if let Err(error) = Python::attach(|py| keep.call1(py, (text,))) {
+            self.failed = Some(error);
+        }
+    }
+}
