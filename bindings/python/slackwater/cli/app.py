@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from slackwater._engine import InputError, __version__
+from slackwater.cli.area import area
 from slackwater.cli.batch import batch
 from slackwater.cli.plan import plan
 from slackwater.cli.saved import diff, explain, replay
@@ -29,6 +30,7 @@ app.command()(explain)
 app.command()(replay)
 app.command()(diff)
 app.command()(batch)
+app.command()(area)
 app.command()(stays)
 app.command()(stats)
 

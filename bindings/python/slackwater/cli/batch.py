@@ -62,7 +62,7 @@ def batch(
     clock = Clock(time_zone)
     options.check_out(out)
     source = PriceOptions(prices_format, time_zone, currency, unit, area)
-    curves, notes = _read_all(prices, source)
+    curves, notes = read_all_prices(prices, source)
     rows = read_vehicles(vehicles)
     if not rows.num_rows:
         raise InputError(f"{vehicles}: there is no vehicle")
@@ -85,7 +85,7 @@ def batch(
     return 1 if strict and errors else 0
 
 
-def _read_all(
+def read_all_prices(
     files: Sequence[str], source: PriceOptions
 ) -> tuple[sw.Prices | Mapping[str, sw.Prices], list[str]]:
     """One price list for all vehicles, or several by name."""

@@ -209,7 +209,8 @@ def check_out(path: Path | None, *, option: str = "--out") -> None:
     """
     if path is None:
         return
-    endings = {"--plot": PICTURES, "--save": (".json",)}.get(option, ENDINGS)
+    kinds = {"--plot": PICTURES, "--save": (".json",), "--report": (".html",)}
+    endings = kinds.get(option, ENDINGS)
     if path.suffix.lower() not in endings:
         raise InputError(f"{option} {path}: the name has to end in {', '.join(endings)}")
     if not path.parent.is_dir():

@@ -1,0 +1,326 @@
+"""``slackwater area``: vehicles of a table under limits that they share."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import slackwater as sw
+from slackwater._engine import InputError
+from slackwater.cli import options
+from slackwater.cli.batch import VehiclesFile, read_all_prices
+from slackwater.cli.clock import Clock
+from slackwater.cli.files import read_vehicles, write_table
+from slackwater.cli.prices import PriceFormat, PriceOptions
+from slackwater.cli.rounds import Checkpoint, RoundProgress, fingerprint
+from slackwater.cli.screen import amount, answers, remarks, show_notes, tail
+
+LIMITS = "Limits"
+UNMET_SHOWN = 5
+
+Limit = Annotated[
+    str,
+    typer.Option(
+        "--limit",
+        metavar="KW|FILE",
+        help="Highest load in kW, or a .json file: a list with one per slot, "
+        "or a list of nodes with name, parent, limit_kw and so on.",
+        rich_help_panel=LIMITS,
+    ),
+]
+ExportPrices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--export-prices",
+        metavar="FILE",
+        help="What a kWh brings that is sold; as --prices.",
+        rich_help_panel=options.PRICES,
+    ),
+]
+Gap = Annotated[
+    float,
+    typer.Option("--gap", help="Gap at which to end; 0.001 is 0.1 %.", rich_help_panel=LIMITS),
+]
+MaxRounds = Annotated[
+    int, typer.Option("--max-rounds", help="Rounds at most.", rich_help_panel=LIMITS)
+]
+PreviousPlans = Annotated[
+    Path | None,
+    typer.Option(
+        "--previous", metavar="FILE", help="Earlier plans to stay near.", rich_help_panel=LIMITS
+    ),
+]
+StabilityBudget = Annotated[
+    float,
+    typer.Option(
+        "--stability-budget",
+        metavar="MONEY",
+        help="What staying near --previous may cost.",
+        rich_help_panel=LIMITS,
+    ),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Write a page about the area: .html.",
+        rich_help_panel=options.OUTPUT,
+    ),
+]
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Where rounds are kept while planning; next to --out if not said.",
+        rich_help_panel=options.OUTPUT,
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on where a run was cut off.", rich_help_panel=options.OUTPUT),
+]
+ShowProgress = Annotated[
+    bool | None,
+    typer.Option(
+        "--progress/--no-progress",
+        help="Tell each round; by default on a terminal.",
+        rich_help_panel=options.OUTPUT,
+    ),
+]
+
+
+def area(
+    vehicles: VehiclesFile,
+    *,
+    prices: options.PricesFiles,
+    limit: Limit,
+    export_prices: ExportPrices = None,
+    gap: Gap = 1e-3,
+    max_rounds: MaxRounds = 500,
+    previous: PreviousPlans = None,
+    stability_budget: StabilityBudget = 0.0,
+    prices_format: options.PricesForm = PriceFormat.AUTO,
+    time_zone: options.TimeZone = None,
+    currency: options.Currency = None,
+    unit: options.Unit = None,
+    price_area: options.Area = None,
+    out: options.Out = None,
+    report: Report = None,
+    checkpoint: CheckpointFile = None,
+    resume: Resume = False,
+    progress: ShowProgress = None,
+) -> int:
+    """Plan vehicles that share limits, with a proof of how near the least cost is.
+
+    The columns are those of batch, and node, priority, power_min_kw,
+    discharge_max_kw. Ctrl-C gives the plan so far; a run that was cut off goes
+    on with --resume, and comes to the same plan.
+    """
+    clock = Clock(time_zone)
+    options.check_out(out)
+    options.check_out(report, option="--report")
+    source = PriceOptions(prices_format, time_zone, currency, unit, price_area)
+    curves, notes = read_all_prices(prices, source)
+    export, more_notes = read_all_prices(export_prices, source) if export_prices else (None, [])
+    nodes, limit_file = _nodes(limit)
+    rows = read_vehicles(vehicles)
+    if not rows.num_rows:
+        raise InputError(f"{vehicles}: there is no vehicle")
+    told = None if previous is None else read_vehicles(previous)
+    files = [vehicles, *_files([*prices, *(export_prices or [])])]
+    files += [file for file in (limit_file, previous) if file]
+    words = [*prices, *(export_prices or []), limit, repr(gap), repr(max_rounds)]
+    words += [repr(stability_budget), repr(source)]
+    where = checkpoint or (out and out.with_name(out.name + ".rounds"))
+    if resume and where is None:
+        raise InputError("--resume needs --checkpoint or --out")
+    mark = fingerprint(files, words) if where else ""
+    memory = Checkpoint(where, mark, resume=resume) if where else None
+    if memory and memory.rounds:
+        remarks().print(Text(f"going on after {memory.rounds} rounds", style="dim"))
+    asked = _Asked(rows, curves, export, nodes, gap, max_rounds, told, stability_budget)
+    plan = _planned(asked, (vehicles, out), clock, memory, shown=progress)
+    if memory:
+        if plan.status == "stopped":
+            remarks().print(Text(f"stopped; go on with --resume ({where})", style="yellow"))
+        else:
+            memory.remove()
+    if report:
+        title = f"Plan of {nodes[0].name}" if len(nodes) > 1 else "Area plan"
+        zone = time_zone or "UTC"
+        plan.report(report, names=rows.column("id"), title=title, time_zone=zone)
+    console = answers()
+    console.print(_summary(plan))
+    for file, what in ((out, "plans"), (report, "report")):
+        if file:
+            console.print(Text(f"{what} written to {file}"), soft_wrap=True)
+    show_notes([*notes, *more_notes])
+    _show_unmet(plan, rows)
+    return 0
+
+
+class _Asked(NamedTuple):
+    """What is planned."""
+
+    rows: pa.Table
+    prices: Any
+    export: Any
+    nodes: list[sw.Node]
+    gap: float
+    max_rounds: int
+    previous: pa.Table | None
+    budget: float
+
+
+def _planned(
+    asked: _Asked,
+    files: tuple[Path, Path | None],
+    clock: Clock,
+    memory: Checkpoint | None,
+    *,
+    shown: bool | None,
+) -> sw.AreaPlan:
+    """Plan, and write what vehicles are told while it is made."""
+    vehicles, out = files
+    writer = _Writer(out, clock) if out else None
+    try:
+        with RoundProgress(asked.gap, shown=shown) as progress:
+            plan = sw.plan_area(
+                asked.rows,
+                asked.prices,
+                export_prices=asked.export,
+                nodes=asked.nodes,
+                gap=asked.gap,
+                max_rounds=asked.max_rounds,
+                progress=progress,
+                previous=asked.previous,
+                stability_budget=None if asked.previous is None else asked.budget,
+                sink=writer or (lambda _: None),
+                memory=memory,
+            )
+    except InputError as error:
+        raise InputError(f"{vehicles}: {error}") from None
+    if writer:
+        writer.finish()
+    return plan
+
+
+class _Writer:
+    """Writes plans as they come, under another name until all are there."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._part = path.with_name(path.name + ".part")
+        self._clock = clock
+        self._parquet: Any = None
+        self._pieces: list[pa.Table] = []
+
+    def __call__(self, plans: object) -> None:
+        piece = pa.table(plans)
+        if self._path.suffix.lower() != ".parquet":
+            self._pieces.append(piece)
+            return
+        if self._parquet is None:
+            self._parquet = pq.ParquetWriter(self._part, piece.schema)
+        self._parquet.write_table(piece)
+
+    def finish(self) -> None:
+        """All plans are there."""
+        if self._parquet is None:
+            write_table(pa.concat_tables(self._pieces), self._path, self._clock)
+        else:
+            self._parquet.close()
+            self._part.replace(self._path)
+
+
+def _files(words: Sequence[str]) -> list[Path]:
+    """The files of options like ``FILE`` and ``ID=FILE``."""
+    is_file = [(Path(word), Path(word.partition("=")[2])) for word in words]
+    return [whole if whole.exists() else part for whole, part in is_file]
+
+
+def _nodes(limit: str) -> tuple[list[sw.Node], Path | None]:
+    """Nodes from a number, from a list of numbers, or from a file of nodes."""
+    try:
+        return [sw.Node(name="area", limit_kw=float(limit))], None
+    except ValueError:
+        path = Path(limit)
+    if path.suffix.lower() != ".json":
+        raise InputError(f"--limit {shlex.quote(limit)}: neither a number of kW nor a .json file")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: no JSON: {error}") from None
+    if isinstance(found, list) and found and all(isinstance(each, dict) for each in found):
+        return [_node(path, each) for each in found], path
+    is_number = (int, float, type(None))
+    if isinstance(found, list) and all(isinstance(each, is_number) for each in found):
+        return [sw.Node(name="area", limit_kw=found)], path
+    raise InputError(f"{path}: neither a list of kW, one per slot, nor a list of nodes")
+
+
+def _node(path: Path, fields: dict[str, Any]) -> sw.Node:
+    known = sw.Node.__dataclass_fields__
+    for name in fields:
+        if name not in known:
+            raise InputError(f"{path}: a node has no {name!r}; it has {', '.join(known)}")
+    if not isinstance(fields.get("name"), str):
+        raise InputError(f"{path}: a node needs a name")
+    return sw.Node(**fields)
+
+
+def _summary(plan: sw.AreaPlan) -> Table:
+    lines = Table.grid(padding=(0, 2))
+    lines.add_column(style="bold")
+    lines.add_column(justify="right")
+    lines.add_column(style="dim")
+    money = plan.currency
+    lines.add_row("vehicles", f"{plan.vehicles:,}", f"in error {plan.errors:,}")
+    lines.add_row("energy", amount(plan.energy_kwh), "kWh")
+    if plan.discharged_kwh:
+        lines.add_row("given back", amount(plan.discharged_kwh), "kWh")
+    lines.add_row("cost", amount(plan.cost), money)
+    unmanaged = f"{money}, full power at once, limits or not"
+    lines.add_row("unmanaged", amount(plan.unmanaged_cost), unmanaged)
+    saved = plan.unmanaged_cost - plan.cost
+    lines.add_row("savings", Text(amount(saved), "bold green"), money)
+    lines.add_row("no plan below", amount(plan.bound), f"{money}, gap {plan.gap:.1e}")
+    lines.add_row("highest load", amount(max(plan.load_kw, default=0.0)), "kW of vehicles")
+    colour = "bold red" if plan.unmet else ""
+    missing = f"kWh of {len(plan.unmet):,} vehicles" if plan.unmet else "kWh"
+    lines.add_row("unmet", Text(amount(plan.unmet_kwh), colour), missing)
+    if plan.change:
+        change = plan.change
+        lines.add_row("moved", amount(change.moved_kwh), "kWh against the plan before")
+        lines.add_row("unchanged", f"{change.unchanged:,}", f"of {change.vehicles:,} vehicles")
+        lines.add_row("for that", amount(change.spent), money)
+    lines.add_row("planned in", f"{plan.seconds:,.2f}", f"s, {plan.rounds} rounds, {plan.status}")
+    return lines
+
+
+def _show_unmet(plan: sw.AreaPlan, rows: pa.Table) -> None:
+    if not plan.unmet:
+        return
+    console = remarks()
+    count = f"{len(plan.unmet):,} vehicles leave with less than they need"
+    console.print(Text(f"warning: {count}", style="bold yellow"))
+    worst = sorted(plan.unmet, key=lambda need: (-need.energy_kwh, need.row))
+    for need in worst[:UNMET_SHOWN]:
+        name = tail(rows.column("id")[need.row].as_py())
+        why = f"limit of {need.node}" if need.node else "stay too short"
+        console.print(Text(f"  {name}: {amount(need.energy_kwh)} kWh, {why}", style="yellow"))
+    if len(worst) > UNMET_SHOWN:
+        console.print(Text(f"  … and {len(worst) - UNMET_SHOWN:,} more", style="yellow"))
+    sys.stderr.flush()
