@@ -193,6 +193,107 @@ def week_of_stays(
     return VehicleStays(tuple(stays), ())
 
 
+def fleet(
+    vehicles: int,
+    seed: int = 0,
+    *,
+    day: date = date(2026, 1, 5),
+    time_zone: str = "Europe/Berlin",
+) -> VehicleStays:
+    """Make up the stays of a whole fleet that comes on one day, one a vehicle.
+
+    Made for areas: thousands of vehicles of several kinds under one limit. Each
+    is drawn by itself, so the first vehicles of a larger fleet are those of a
+    smaller one. Of each kind, by clocks of the zone:
+
+    ======== ===== ======================= ======================= ==================
+    location share arrival                 departure               energy at the plug
+    ======== ===== ======================= ======================= ==================
+    home     75 %  normal, 17:45 ± 2:10    next day, 07:30 ± 1:15  log-normal, median
+                                                                   7.5 kWh, mean 10
+    work     15 %  normal, 08:20 ± 0:45    8.3 ± 1.2 h later       log-normal, median
+                                                                   9 kWh, mean 11
+    depot    10 %  normal, 17:15 ± 1:20    next day, 06:15 ± 0:35  normal, 30 ± 10 kWh
+    ======== ===== ======================= ======================= ==================
+
+    Chargers at home have 2.3 to 22 kW as in :func:`week_of_stays`; those at
+    work 7.4, 11 or 22 kW; those in depots 11 or 22 kW. An energy is at most what
+    nine tenths of the stay can deliver, so that nobody is short but for limits.
+
+    Where the numbers come from:
+
+    - Home: the statistics of the British Department for Transport on charging
+      at home in 2017 (Electric Chargepoint Analysis: Domestics) find a median
+      of 7.5 kWh a session, and most sessions begin between 17:00 and 19:00.
+    - Work: Bayram and others, Statistical characterisation of public AC EV
+      chargers in the UK (IEEE Access 11, 2023), describe chargers of 7 and
+      22 kW at which cars stand longer than they charge. Hours are those of an
+      office day, not fitted.
+    - Depots: vans of some 100 km a day at 0.3 kWh a kilometre, back after a
+      working day and away early. Not fitted.
+
+    Args:
+        vehicles: Number of vehicles.
+        seed: Another seed gives another fleet.
+        day: The day on which all arrive.
+        time_zone: IANA name of the zone on whose clocks people live.
+
+    Returns:
+        One stay a vehicle, in the order of their numbers.
+
+    Raises:
+        InputError: The time zone is unknown, or ``vehicles`` is negative.
+
+    Example:
+        >>> stays = fleet(3)
+        >>> [(stay.id, stay.location, stay.power_max_kw) for stay in stays.stays][0]
+        ('ev-0000001', 'home', 11.0)
+    """
+    if vehicles < 0:
+        raise InputError(f"vehicles is {vehicles}, but has to be 0 or more")
+    days = _Week(day, _zone(time_zone))
+    random = Random(f"fleet/{seed}")
+    seeds = (random.getrandbits(64) for _ in range(vehicles))
+    return VehicleStays(
+        tuple(_visit(number, days, Random(seed)) for number, seed in enumerate(seeds, start=1)), ()
+    )
+
+
+def _visit(number: int, days: _Week, random: Random) -> VehicleStay:
+    kind = random.random()
+    if kind < 0.75:
+        location, power = "home", random.choice(HOME_POWERS_KW)
+        arrival = _cut(random.gauss(17.75, 2.17), 11, 23.9)
+        departure = 24 + _cut(random.gauss(7.5, 1.25), 4.5, 12)
+        energy = random.lognormvariate(math.log(7.5), 0.76)
+    elif kind < 0.9:
+        location, power = "work", random.choice((7.4, 11.0, 11.0, 22.0))
+        arrival = _cut(random.gauss(8.33, 0.75), 5.5, 12)
+        departure = arrival + _cut(random.gauss(8.3, 1.2), 3, 11)
+        energy = random.lognormvariate(math.log(9), 0.63)
+    else:
+        location, power = "depot", random.choice((11.0, 11.0, 22.0))
+        arrival = _cut(random.gauss(17.25, 1.33), 13, 22)
+        departure = 24 + _cut(random.gauss(6.25, 0.58), 4, 9)
+        energy = _cut(random.gauss(30, 10), 6, 70)
+    start, end = days.instant(arrival), days.instant(departure)
+    energy = round(min(energy, 0.9 * power * ((end - start) / HOUR)), 2)
+    capacity = random.choice(CAPACITIES_KWH)
+    soc = TARGET_PERCENT - 100 * energy * EFFICIENCY / capacity
+    name = f"ev-{number:07}"
+    return VehicleStay(
+        id=name,
+        vehicle=name,
+        location=location,
+        arrival=start,
+        departure=end,
+        energy_kwh=energy,
+        power_max_kw=power,
+        soc_percent=round(max(soc, 0.0), 2),
+        capacity_kwh=capacity,
+    )
+
+
 class _Week:
     """Clock times of a week as instants."""
 
