@@ -3,10 +3,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::battery::OperationMode;
 use crate::device::capability::{Ability, PowerRange};
+use crate::device::hvac::Hold;
 use crate::device::power_state::PowerState;
 use crate::device::scope::Permission;
 use crate::schedule::control::Controller;
-use crate::units::{Current, Power};
+use crate::units::{Current, Power, Temperature};
 
 /// A device that shows a limit this close to the one it was sent obeys it:
 /// many round to a tenth.
@@ -14,6 +15,9 @@ const CURRENT_TOLERANCE_A: f64 = 0.05;
 
 /// The same for powers.
 const POWER_TOLERANCE_KW: f64 = 0.05;
+
+/// The same for setpoints: many round to a tenth of a degree.
+const TEMPERATURE_TOLERANCE_C: f64 = 0.05;
 
 /// Charging, on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,6 +59,10 @@ pub enum Command {
     /// Drop a hold and follow the schedule on the device.
     #[serde(rename = "follow_schedule")]
     FollowSchedule,
+    /// Hold a unit at a setting until told otherwise. Check it against what the
+    /// unit takes first ([`Hold::check`]).
+    #[serde(rename = "hold")]
+    Hold(Hold),
 }
 
 /// What was last read from the device that a command is for.
@@ -75,6 +83,9 @@ pub struct DeviceReading {
     pub operation_mode: Option<OperationMode>,
     /// Whether a heating unit follows its own schedule.
     pub follows_schedule: Option<bool>,
+    /// What a heating unit is set to.
+    #[serde(default)]
+    pub hold: Option<Hold>,
 }
 
 impl DeviceReading {
@@ -88,6 +99,7 @@ impl DeviceReading {
             charge_rate_limit: None,
             operation_mode: None,
             follows_schedule: None,
+            hold: None,
         }
     }
 }
@@ -169,7 +181,7 @@ impl Command {
                 Permission::ControlCharging
             }
             Self::OperationMode(_) => Permission::ControlOperationMode,
-            Self::FollowSchedule => Permission::ControlMode,
+            Self::FollowSchedule | Self::Hold(_) => Permission::ControlMode,
         }
     }
 
@@ -183,6 +195,7 @@ impl Command {
             Self::ChargeRateLimit(_) => Some(Ability::SetChargeRateLimit),
             Self::OperationMode(_) => None,
             Self::FollowSchedule => Some(Ability::SetFollowSchedule),
+            Self::Hold(_) => Some(Ability::SetPermanentHold),
         }
     }
 
@@ -190,7 +203,8 @@ impl Command {
     ///
     /// A start is done when it charges, a stop when no power flows in or out;
     /// a state that nobody knows is neither. Limits are compared to a
-    /// twentieth of an ampere or kilowatt.
+    /// twentieth of an ampere, kilowatt or degree. A hold leaves open the
+    /// setpoints that it does not name.
     #[must_use]
     pub fn is_reached(&self, reading: &DeviceReading) -> bool {
         match self {
@@ -204,6 +218,10 @@ impl Command {
                 .is_some_and(|shown| (shown.as_kw() - wanted.as_kw()).abs() <= POWER_TOLERANCE_KW),
             Self::OperationMode(wanted) => reading.operation_mode == Some(*wanted),
             Self::FollowSchedule => reading.follows_schedule == Some(true),
+            Self::Hold(wanted) => {
+                reading.follows_schedule == Some(false)
+                    && reading.hold.is_some_and(|shown| is_held(wanted, &shown))
+            }
         }
     }
 
@@ -260,6 +278,20 @@ impl Command {
     }
 }
 
+/// Whether a unit is set as wanted.
+fn is_held(wanted: &Hold, shown: &Hold) -> bool {
+    let is_close = |wanted: Option<Temperature>, shown: Option<Temperature>| {
+        wanted.is_none_or(|wanted| {
+            let close =
+                |shown: Temperature| (shown - wanted).as_celsius().abs() <= TEMPERATURE_TOLERANCE_C;
+            shown.is_some_and(close)
+        })
+    };
+    wanted.mode == shown.mode
+        && is_close(wanted.heat_setpoint, shown.heat_setpoint)
+        && is_close(wanted.cool_setpoint, shown.cool_setpoint)
+}
+
 /// Whether it is known that no power flows.
 const fn is_still(state: PowerState) -> bool {
     matches!(
@@ -275,7 +307,8 @@ const fn is_still(state: PowerState) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{amps, kw};
+    use crate::device::hvac::Mode;
+    use crate::units::{amps, celsius, kw};
     use expect_test::expect;
     use std::fmt::Write;
 
@@ -377,6 +410,18 @@ mod tests {
         assert!(!Command::FollowSchedule.is_reached(&reading));
         reading.follows_schedule = Some(true);
         assert!(Command::FollowSchedule.is_reached(&reading));
+        let warm = |heat| Hold {
+            mode: Mode::Heat,
+            heat_setpoint: Some(celsius(heat)),
+            cool_setpoint: None,
+        };
+        let hold = Command::Hold(warm(21.0));
+        reading.hold = Some(Hold { cool_setpoint: Some(celsius(26.0)), ..warm(21.04) });
+        assert!(!hold.is_reached(&reading), "its own schedule may move it");
+        reading.follows_schedule = Some(false);
+        assert!(hold.is_reached(&reading));
+        reading.hold = Some(warm(20.5));
+        assert!(!hold.is_reached(&reading));
     }
 
     #[test]
