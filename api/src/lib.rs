@@ -8,10 +8,12 @@
 //!
 //! Every failure leaves as a [`problem::Problem`], those of the framework included.
 
+pub mod clock;
 pub mod config;
 pub mod problem;
 pub mod routes;
 pub mod state;
+pub mod vendor;
 
 use axum::Router;
 use axum::http::{Method, Uri};
