@@ -60,6 +60,7 @@ pub mod plan;
 pub mod policy;
 pub mod prices;
 pub mod schedule;
+pub mod sim;
 pub mod statistics;
 pub mod time;
 pub mod units;

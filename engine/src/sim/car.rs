@@ -1,0 +1,398 @@
+//! A car: battery, plug, trips.
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::device::power_state::PowerState;
+use crate::sim::chance::Chance;
+use crate::sim::flow::{Course, Flow, hours_after, hours_between};
+use crate::sim::supply::Supply;
+use crate::sim::taper::{LEVEL_TOLERANCE_KWH, Taper};
+use crate::sim::trips::{Habits, Outing};
+use crate::time::instant::{instant_at, micros_of};
+use crate::units::{Current, Energy, Percent, Power, kwh};
+
+/// What a car does not use for driving, of its capacity. Further on it charges
+/// on the way, which no meter of ours sees.
+const LEFT_AFTER_DRIVING: f64 = 0.05;
+
+/// What a car is, and how it is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CarSpec {
+    /// Its battery.
+    pub battery: Taper,
+    /// How full it is at first.
+    pub soc: Percent,
+    /// Where it stops by itself.
+    pub charge_limit: Percent,
+    /// Stored energy that a kilometre takes.
+    pub driving_kwh_per_km: f64,
+    /// Driven at first.
+    pub odometer_km: f64,
+    /// Its trips.
+    pub habits: Habits,
+    /// How often it is plugged in when it comes home.
+    pub plugs_in: Percent,
+    /// Minutes from coming home to the plug.
+    pub plug_in_after_minutes: u16,
+    /// Whether it is plugged in at first, if it is at home then.
+    pub is_plugged_in: bool,
+    /// Whether it charges without being told once it is plugged in.
+    pub charges_on_plug_in: bool,
+    /// Seconds from the plug, or a start, to the first power.
+    pub initializing_seconds: u16,
+    /// Minutes without power and wheels until it sleeps; `None` is never.
+    pub sleeps_after_minutes: Option<u32>,
+}
+
+/// What is at the other end of the cable.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outlet {
+    /// What it gives, its own limit included.
+    pub supply: Supply,
+    /// Whether it gives anything at all.
+    pub is_live: bool,
+    /// Whether nothing else is plugged in there.
+    pub is_free: bool,
+}
+
+/// What a car shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CarView {
+    /// Where the delivery of power stands.
+    pub power_state: PowerState,
+    /// Power at the plug.
+    pub power: Power,
+    /// How full it is.
+    pub soc: Percent,
+    /// Where it stops by itself.
+    pub charge_limit: Percent,
+    /// Minutes until then, while it charges.
+    pub minutes_left: Option<f64>,
+    /// Its own limit of the current.
+    pub limit: Option<Current>,
+    /// How far it has been driven.
+    pub odometer_km: f64,
+    /// How far from home it is; 0 is at home.
+    pub away_km: f64,
+    /// Whether it drives.
+    pub is_driving: bool,
+    /// Whether it sleeps.
+    pub is_asleep: bool,
+}
+
+/// A car that is stepped from event to event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Car {
+    spec: CarSpec,
+    chance: Chance,
+    /// The last event, and what held then.
+    since: i64,
+    stored: f64,
+    odometer_km: f64,
+    /// Stored energy that driving takes per hour, from then on.
+    drain_kw: f64,
+    flow: Flow,
+    course: Course,
+    outing: Option<Outing>,
+    /// When somebody plugs it in.
+    plug_at: Option<i64>,
+    is_plugged_in: bool,
+    may_charge: bool,
+    ready_at: i64,
+    limit: Option<Current>,
+    forced: Option<PowerState>,
+    /// Last power, wheels or command.
+    active_at: i64,
+    outlet: Outlet,
+    next: i64,
+}
+
+impl Car {
+    /// A car as it is at `at`, which has not yet looked at its outlet: settle it.
+    #[must_use]
+    pub fn new(spec: CarSpec, chance: Chance, at: DateTime<Utc>, outlet: Outlet) -> Self {
+        let outing = spec.habits.outing(chance, at);
+        let is_home = !outing.is_some_and(|outing| outing.is_away(at));
+        let since = micros_of(at);
+        let mut car = Self {
+            chance,
+            since,
+            stored: spec.soc.of(spec.battery.capacity).as_kwh(),
+            odometer_km: spec.odometer_km,
+            drain_kw: 0.0,
+            flow: Flow::NONE,
+            course: Course::starting(at),
+            outing,
+            plug_at: None,
+            is_plugged_in: spec.is_plugged_in && is_home && outlet.is_free,
+            may_charge: spec.charges_on_plug_in,
+            ready_at: since,
+            limit: None,
+            forced: None,
+            active_at: since,
+            outlet,
+            next: i64::MAX,
+            spec,
+        };
+        car.settle(since, outlet);
+        car
+    }
+
+    /// What it is.
+    #[must_use]
+    pub const fn spec(&self) -> &CarSpec {
+        &self.spec
+    }
+
+    /// Its plug: what flowed, and flows.
+    #[must_use]
+    pub const fn course(&self) -> &Course {
+        &self.course
+    }
+
+    /// Whether a plug is in.
+    #[must_use]
+    pub const fn is_plugged_in(&self) -> bool {
+        self.is_plugged_in
+    }
+
+    /// What flows from the last event on.
+    pub(crate) const fn flow(&self) -> Flow {
+        self.flow
+    }
+
+    /// When that event was, in microseconds.
+    pub(crate) const fn since(&self) -> i64 {
+        self.since
+    }
+
+    /// When something happens by itself next, in microseconds.
+    pub(crate) const fn next(&self) -> i64 {
+        self.next
+    }
+
+    /// Energy in the battery at an instant that is not before the last event.
+    #[must_use]
+    pub fn stored_at(&self, at: DateTime<Utc>) -> Energy {
+        kwh(self.stored_after(hours_between(self.since, micros_of(at))))
+    }
+
+    fn stored_after(&self, hours: f64) -> f64 {
+        let gained = self.flow.energy_after(hours).as_kwh() * self.spec.battery.share_stored();
+        self.stored + gained - self.drain_kw * hours
+    }
+
+    fn limit_kwh(&self) -> f64 {
+        self.spec.charge_limit.of(self.spec.battery.capacity).as_kwh()
+    }
+
+    /// Whatever is due at `at` happens, and what flows from there on is found.
+    pub(crate) fn settle(&mut self, at: i64, outlet: Outlet) {
+        self.stored = self.stored_after(hours_between(self.since, at)).max(0.0);
+        if self.flow != Flow::NONE || self.drain_kw > 0.0 {
+            self.active_at = at;
+        }
+        self.since = at;
+        self.outlet = outlet;
+        self.travel(at);
+        if self.plug_at.is_some_and(|plug_at| plug_at <= at) {
+            self.plug_at = None;
+            if outlet.is_free {
+                self.plug_in(at);
+            }
+        }
+        self.flow_on(at);
+    }
+
+    /// Leaves, arrives and comes home when it is time to.
+    fn travel(&mut self, at: i64) {
+        let now = instant_at(at);
+        while let Some(outing) = self.outing.filter(|outing| outing.back <= now) {
+            self.odometer_km += outing.distance_km;
+            let chance = self.chance.of("plug").at(micros_of(outing.back));
+            if chance.happens(self.spec.plugs_in) && !self.is_plugged_in {
+                let minutes = TimeDelta::minutes(self.spec.plug_in_after_minutes.into());
+                self.plug_at = Some(micros_of(outing.back + minutes));
+            }
+            self.active_at = at;
+            self.outing = self.spec.habits.outing(self.chance, outing.back);
+        }
+        let outing = self.outing.filter(|outing| outing.is_away(now));
+        if outing.is_some() {
+            self.unplug();
+            self.plug_at = None;
+        }
+        let driving = outing.filter(|outing| outing.is_driving(now));
+        self.drain_kw = driving.map_or(0.0, |outing| self.drain_of(&outing, at));
+    }
+
+    /// What driving takes from the battery per hour until the next stop.
+    fn drain_of(&self, outing: &Outing, at: i64) -> f64 {
+        let now = instant_at(at);
+        let Some(stop) = outing.next(now) else { return 0.0 };
+        let hours = hours_between(at, micros_of(stop));
+        let km = outing.driven_km(stop) - outing.driven_km(now);
+        let spare = self.stored - LEFT_AFTER_DRIVING * self.spec.battery.capacity.as_kwh();
+        (km * self.spec.driving_kwh_per_km).min(spare.max(0.0)) / hours
+    }
+
+    fn plug_in(&mut self, at: i64) {
+        self.is_plugged_in = true;
+        self.may_charge = self.spec.charges_on_plug_in;
+        self.active_at = at;
+        self.ready_at = at + self.initializing();
+    }
+
+    fn unplug(&mut self) {
+        self.is_plugged_in = false;
+        self.forced = None;
+    }
+
+    fn initializing(&self) -> i64 {
+        i64::from(self.spec.initializing_seconds) * 1_000_000
+    }
+
+    fn flow_on(&mut self, at: i64) {
+        let offered = if self.outlet.is_live && self.wants() && at >= self.ready_at {
+            self.outlet.supply.limited(self.limit)
+        } else {
+            Power::ZERO
+        };
+        let stage = self.spec.battery.stage(kwh(self.stored), kwh(self.limit_kwh()), offered);
+        self.flow = stage.flow;
+        self.course.change_at(at, stage.flow);
+        let stage_ends = stage.hours.map(|hours| hours_after(at, hours).max(at + 1));
+        let outing = self.outing.and_then(|outing| outing.next(instant_at(at))).map(micros_of);
+        let ready = Some(self.ready_at).filter(|&ready| ready > at && self.is_plugged_in);
+        let due = [stage_ends, outing, self.plug_at, ready];
+        self.next = due.into_iter().flatten().min().unwrap_or(i64::MAX);
+    }
+
+    /// Whether it would charge from a live outlet.
+    fn wants(&self) -> bool {
+        let is_below = self.limit_kwh() - self.stored > LEVEL_TOLERANCE_KWH;
+        self.is_plugged_in && self.may_charge && self.forced.is_none() && is_below
+    }
+
+    /// Starts or stops charging. Without a plug nothing happens.
+    pub(crate) fn switch(&mut self, at: i64, may_charge: bool) {
+        self.active_at = at;
+        if !self.is_plugged_in {
+            return;
+        }
+        if may_charge && !self.may_charge {
+            self.ready_at = at + self.initializing();
+        }
+        self.may_charge = may_charge;
+    }
+
+    /// Sets its own limit of the current.
+    pub(crate) fn limit_current(&mut self, at: i64, limit: Current) {
+        self.active_at = at;
+        self.limit = Some(limit);
+    }
+
+    /// Somebody plugs it in, unplugs it, or pulls a lever that no command reaches.
+    pub(crate) fn handle(&mut self, at: i64, hand: Hand, outlet: Outlet) {
+        self.active_at = at;
+        match hand {
+            Hand::PlugIn => {
+                let is_home = !self.outing.is_some_and(|outing| outing.is_away(instant_at(at)));
+                if is_home && outlet.is_free && !self.is_plugged_in {
+                    self.plug_at = None;
+                    self.plug_in(at);
+                }
+            }
+            Hand::Unplug => self.unplug(),
+            Hand::Break(state) => self.forced = Some(state),
+            Hand::Repair => self.forced = None,
+            Hand::Fill(soc) => {
+                self.stored = soc.of(self.spec.battery.capacity).as_kwh();
+            }
+            Hand::ChargeLimit(limit) => self.spec.charge_limit = limit,
+            Hand::Ready => self.ready_at = self.ready_at.min(at),
+        }
+    }
+
+    /// What it shows at an instant that is not before the last event.
+    #[must_use]
+    pub fn view(&self, at: DateTime<Utc>) -> CarView {
+        let micros = micros_of(at);
+        let stored = self.stored_at(at);
+        let outing = self.outing.filter(|outing| outing.is_away(at));
+        let power_state = self.power_state(micros);
+        let is_charging = power_state == PowerState::Charging;
+        let limit = kwh(self.limit_kwh());
+        let offered = self.outlet.supply.limited(self.limit);
+        let hours_left = || self.spec.battery.hours_until(stored, limit, offered);
+        CarView {
+            power_state,
+            power: self.flow.power_after(hours_between(self.since, micros)),
+            soc: Percent::filled(stored, self.spec.battery.capacity),
+            charge_limit: self.spec.charge_limit,
+            minutes_left: is_charging.then(hours_left).flatten().map(|hours| hours * 60.0),
+            limit: self.limit,
+            odometer_km: self.odometer_km + outing.map_or(0.0, |outing| outing.driven_km(at)),
+            away_km: outing.map_or(0.0, |outing| outing.away_km(at)),
+            is_driving: outing.is_some_and(|outing| outing.is_driving(at)),
+            is_asleep: self.is_asleep(micros),
+        }
+    }
+
+    fn power_state(&self, micros: i64) -> PowerState {
+        if !self.is_plugged_in {
+            PowerState::Unplugged
+        } else if let Some(forced) = self.forced {
+            forced
+        } else if self.limit_kwh() - self.stored_after(hours_between(self.since, micros))
+            <= LEVEL_TOLERANCE_KWH
+        {
+            PowerState::Complete
+        } else if !self.outlet.is_live {
+            PowerState::NoPower
+        } else if !self.may_charge {
+            PowerState::Stopped
+        } else if micros < self.ready_at {
+            PowerState::Initializing
+        } else if self.flow == Flow::NONE {
+            PowerState::Stopped
+        } else {
+            PowerState::Charging
+        }
+    }
+
+    fn is_asleep(&self, micros: i64) -> bool {
+        let Some(minutes) = self.spec.sleeps_after_minutes else { return false };
+        let is_idle = self.flow == Flow::NONE && self.drain_kw <= 0.0;
+        is_idle && micros - self.active_at >= i64::from(minutes) * 60_000_000
+    }
+}
+
+/// What a person on site does to a device.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Hand {
+    /// Puts the plug in; nothing if the car is away or the outlet taken.
+    #[serde(rename = "plug_in")]
+    PlugIn,
+    /// Pulls the plug.
+    #[serde(rename = "unplug")]
+    Unplug,
+    /// Something goes wrong that only a person can mend.
+    #[serde(rename = "break")]
+    Break(PowerState),
+    /// Mends it.
+    #[serde(rename = "repair")]
+    Repair,
+    /// Puts energy into the battery, or takes it out, past every meter.
+    #[serde(rename = "soc_percent")]
+    Fill(Percent),
+    /// Sets where the car stops by itself.
+    #[serde(rename = "charge_limit_percent")]
+    ChargeLimit(Percent),
+    /// What it is about to do, it does now.
+    #[serde(rename = "ready")]
+    Ready,
+}
+
+#[cfg(test)]
+mod tests;

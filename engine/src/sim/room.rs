@@ -1,0 +1,310 @@
+//! A heated or cooled room with its thermostat.
+use chrono::{DateTime, Timelike, Utc};
+use chrono_tz::Tz;
+
+use crate::device::hvac::{Hold, Mode};
+use crate::sim::flow::{Course, Flow, hours_after, hours_between};
+use crate::time::civil::local_of;
+use crate::time::hour_minute::HourMinute;
+use crate::time::instant::{instant_at, micros_of};
+use crate::units::{Power, Temperature, celsius};
+
+/// How far a room may stray from its setpoint, in degrees to either side.
+const STRAY: f64 = 0.4;
+
+/// A room, what heats or cools it, and the schedule on its thermostat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoomSpec {
+    /// Hours in which a room left alone comes 63 % closer to the outside.
+    pub time_constant_hours: f64,
+    /// Degrees by which a kilowatt of warmth keeps it above the outside.
+    pub celsius_per_kw: f64,
+    /// What the unit takes while it is on.
+    pub power: Power,
+    /// Warmth, or cold, per energy taken.
+    pub gain: f64,
+    /// What it is like at first.
+    pub temperature: Temperature,
+    /// What the schedule on the device does by day.
+    pub by_day: Hold,
+    /// What it does by night.
+    pub by_night: Hold,
+    /// When its day begins.
+    pub day_starts: HourMinute,
+    /// When its night begins.
+    pub night_starts: HourMinute,
+    /// Where its clock is.
+    pub time_zone: Tz,
+    /// A hold at first; `None` follows the schedule.
+    pub held: Option<Hold>,
+}
+
+/// What a room shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RoomView {
+    /// What it is like.
+    pub temperature: Temperature,
+    /// Whether the unit is on.
+    pub is_active: bool,
+    /// What the unit takes.
+    pub power: Power,
+    /// What the thermostat is set to now.
+    pub setting: Hold,
+    /// Whether the schedule on the device decides that.
+    pub follows_schedule: bool,
+}
+
+/// What a unit does to its room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Drive {
+    Off,
+    Heats,
+    Cools,
+}
+
+/// A room that is stepped from event to event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Room {
+    spec: RoomSpec,
+    since: i64,
+    temperature: f64,
+    outside: f64,
+    drive: Drive,
+    held: Option<Hold>,
+    setting: Hold,
+    course: Course,
+    next: i64,
+}
+
+impl Room {
+    /// A room as it is at `at`, with so many degrees outside.
+    #[must_use]
+    pub fn new(spec: RoomSpec, at: DateTime<Utc>, outside: Temperature) -> Self {
+        let mut room = Self {
+            since: micros_of(at),
+            temperature: spec.temperature.as_celsius(),
+            outside: outside.as_celsius(),
+            drive: Drive::Off,
+            held: spec.held,
+            setting: spec.by_day,
+            course: Course::starting(at),
+            next: i64::MAX,
+            spec,
+        };
+        room.settle(micros_of(at), outside);
+        room
+    }
+
+    /// What flowed, and flows.
+    #[must_use]
+    pub const fn course(&self) -> &Course {
+        &self.course
+    }
+
+    pub(crate) const fn next(&self) -> i64 {
+        self.next
+    }
+
+    /// Follows the schedule on the device (`None`), or holds a setting.
+    pub(crate) fn hold(&mut self, hold: Option<Hold>) {
+        // A setpoint that a hold leaves open stays what it is.
+        self.held = hold.map(|hold| Hold {
+            heat_setpoint: hold.heat_setpoint.or(self.setting.heat_setpoint),
+            cool_setpoint: hold.cool_setpoint.or(self.setting.cool_setpoint),
+            ..hold
+        });
+    }
+
+    /// Where the temperature would end up.
+    fn goal(&self) -> f64 {
+        let warmth = self.spec.power.as_kw() * self.spec.gain * self.spec.celsius_per_kw;
+        match self.drive {
+            Drive::Off => self.outside,
+            Drive::Heats => self.outside + warmth,
+            Drive::Cools => self.outside - warmth,
+        }
+    }
+
+    fn temperature_after(&self, hours: f64) -> f64 {
+        let goal = self.goal();
+        goal + (self.temperature - goal) * (-hours / self.spec.time_constant_hours).exp()
+    }
+
+    /// Whatever is due at `at` happens. Call it each quarter with the
+    /// temperature outside, at its own next event, and after a hold.
+    pub(crate) fn settle(&mut self, at: i64, outside: Temperature) {
+        self.temperature = self.temperature_after(hours_between(self.since, at));
+        self.since = at;
+        self.outside = outside.as_celsius();
+        self.setting = self.held.unwrap_or_else(|| self.scheduled(at));
+        self.drive = self.decided();
+        let power = if self.drive == Drive::Off { Power::ZERO } else { self.spec.power };
+        self.course.change_at(at, Flow::constant(power));
+        let hours = self.threshold().and_then(|threshold| self.hours_until(threshold));
+        self.next = hours.map_or(i64::MAX, |hours| hours_after(at, hours).max(at + 1));
+    }
+
+    fn scheduled(&self, at: i64) -> Hold {
+        let local = local_of(instant_at(at), self.spec.time_zone);
+        let minute = (local.hour() * 60 + local.minute()) as u16;
+        let (day, night) = (self.spec.day_starts.minutes(), self.spec.night_starts.minutes());
+        let is_day = if day <= night {
+            (day..night).contains(&minute)
+        } else {
+            !(night..day).contains(&minute)
+        };
+        if is_day { self.spec.by_day } else { self.spec.by_night }
+    }
+
+    /// Setpoints that count in the mode that is set.
+    fn setpoints(&self) -> (Option<f64>, Option<f64>) {
+        let heat = self.setting.heat_setpoint.map(Temperature::as_celsius);
+        let cool = self.setting.cool_setpoint.map(Temperature::as_celsius);
+        match self.setting.mode {
+            Mode::Off => (None, None),
+            Mode::Heat => (heat, None),
+            Mode::Cool => (None, cool),
+            Mode::Auto => (heat, cool),
+        }
+    }
+
+    /// On below, or above, the band around a setpoint; off beyond its other
+    /// end; in between as before.
+    fn decided(&self) -> Drive {
+        let (heat, cool) = self.setpoints();
+        // An event is at its threshold but for rounding.
+        let now = self.temperature;
+        let is_below = |edge: f64| now <= edge + 1e-6;
+        let is_above = |edge: f64| now >= edge - 1e-6;
+        match (heat, cool) {
+            (Some(heat), _) if is_below(heat - STRAY) => Drive::Heats,
+            (_, Some(cool)) if is_above(cool + STRAY) => Drive::Cools,
+            (Some(heat), _) if self.drive == Drive::Heats && !is_above(heat + STRAY) => {
+                Drive::Heats
+            }
+            (_, Some(cool)) if self.drive == Drive::Cools && !is_below(cool - STRAY) => {
+                Drive::Cools
+            }
+            _ => Drive::Off,
+        }
+    }
+
+    /// The temperature at which the unit switches next.
+    fn threshold(&self) -> Option<f64> {
+        let (heat, cool) = self.setpoints();
+        match self.drive {
+            Drive::Heats => heat.map(|heat| heat + STRAY),
+            Drive::Cools => cool.map(|cool| cool - STRAY),
+            Drive::Off if self.outside < self.temperature => heat.map(|heat| heat - STRAY),
+            Drive::Off => cool.map(|cool| cool + STRAY),
+        }
+    }
+
+    fn hours_until(&self, threshold: f64) -> Option<f64> {
+        let goal = self.goal();
+        let left = (threshold - goal) / (self.temperature - goal);
+        let hours = -self.spec.time_constant_hours * left.ln();
+        (hours.is_finite() && hours >= 0.0).then_some(hours)
+    }
+
+    /// What it shows at an instant that is not before the last event.
+    #[must_use]
+    pub fn view(&self, at: DateTime<Utc>) -> RoomView {
+        let hours = hours_between(self.since, micros_of(at));
+        RoomView {
+            temperature: celsius(self.temperature_after(hours)),
+            is_active: self.drive != Drive::Off,
+            power: self.course.power_at(at),
+            setting: self.setting,
+            follows_schedule: self.held.is_none(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::kw;
+    use chrono::TimeDelta;
+
+    fn heat(setpoint: f64) -> Hold {
+        Hold { mode: Mode::Heat, heat_setpoint: Some(celsius(setpoint)), cool_setpoint: None }
+    }
+
+    fn room() -> RoomSpec {
+        RoomSpec {
+            time_constant_hours: 40.0,
+            celsius_per_kw: 5.0,
+            power: kw(2.5),
+            gain: 3.0,
+            temperature: celsius(20.0),
+            by_day: heat(21.0),
+            by_night: heat(18.0),
+            day_starts: HourMinute::parse("06:00").unwrap(),
+            night_starts: HourMinute::parse("22:00").unwrap(),
+            time_zone: chrono_tz::Europe::Oslo,
+            held: None,
+        }
+    }
+
+    fn noon() -> DateTime<Utc> {
+        "2026-01-05T11:00:00Z".parse().unwrap()
+    }
+
+    /// Goes on event by event and quarter by quarter, checking each event.
+    fn run(room: &mut Room, minutes: i64, outside: f64, check: impl Fn(&RoomView)) {
+        let mut at = room.since;
+        let end = at + minutes * 60_000_000;
+        while at < end {
+            let quarter = (at / 900_000_000 + 1) * 900_000_000;
+            at = quarter.min(room.next()).min(end);
+            room.settle(at, celsius(outside));
+            check(&room.view(instant_at(at)));
+        }
+    }
+
+    #[test]
+    fn a_cold_day_is_kept_near_the_setpoint() {
+        let spec = RoomSpec { temperature: celsius(21.0), ..room() };
+        let mut room = Room::new(spec, noon(), celsius(-5.0));
+        run(&mut room, 120, -5.0, |_| ());
+        run(&mut room, 400, -5.0, |view| {
+            let temperature = view.temperature.as_celsius();
+            assert!((20.5..21.5).contains(&temperature), "{temperature}");
+            assert_eq!(view.power, if view.is_active { kw(2.5) } else { Power::ZERO });
+        });
+        let taken = room.course().counters_at(noon() + TimeDelta::minutes(520)).imported.as_kwh();
+        // 26 degrees above the outside at 5 degrees per kW and a gain of 3: 1.73 kW.
+        assert!((taken - 1.73 * 520.0 / 60.0).abs() < 1.2, "{taken}");
+    }
+
+    #[test]
+    fn hvac_17_a_hold_stays_until_the_schedule_is_followed() {
+        let mut room = Room::new(room(), noon(), celsius(5.0));
+        room.hold(Some(heat(24.0)));
+        room.settle(micros_of(noon()), celsius(5.0));
+        run(&mut room, 24 * 60, 5.0, |view| assert!(!view.follows_schedule));
+        assert!(room.view(instant_at(room.since)).temperature > celsius(23.4));
+        room.hold(None);
+        run(&mut room, 12 * 60, 5.0, |view| assert!(view.follows_schedule));
+        assert_eq!(room.view(instant_at(room.since)).setting, heat(18.0));
+    }
+
+    #[test]
+    fn a_hot_day_is_cooled_in_cool_and_auto_only() {
+        for (mode, cools) in
+            [(Mode::Cool, true), (Mode::Auto, true), (Mode::Heat, false), (Mode::Off, false)]
+        {
+            let hold = Hold {
+                mode,
+                heat_setpoint: Some(celsius(19.0)),
+                cool_setpoint: Some(celsius(24.0)),
+            };
+            let spec = RoomSpec { held: Some(hold), ..room() };
+            let mut room = Room::new(spec, noon(), celsius(33.0));
+            run(&mut room, 48 * 60, 33.0, |_| ());
+            let temperature = room.view(instant_at(room.since)).temperature.as_celsius();
+            assert_eq!(temperature < 24.6, cools, "{mode:?} {temperature}");
+        }
+    }
+}
