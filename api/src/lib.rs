@@ -12,6 +12,7 @@ pub mod clock;
 pub mod config;
 pub mod problem;
 pub mod routes;
+pub mod sandbox;
 pub mod state;
 pub mod vendor;
 

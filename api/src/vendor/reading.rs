@@ -8,6 +8,7 @@ use slackwater_engine::device::battery::OperationMode;
 use slackwater_engine::device::capability::Capabilities;
 use slackwater_engine::device::charge_state::ChargeState;
 use slackwater_engine::device::hvac::{HvacLimits, Mode};
+pub use slackwater_engine::device::place::Point as Position;
 use slackwater_engine::device::scope::DeviceKind;
 use slackwater_engine::units::{Current, Energy, Percent, Power, Temperature};
 
@@ -77,16 +78,6 @@ impl Facts {
             Self::Meter(_) => DeviceKind::Meter,
         }
     }
-}
-
-/// A point on the globe.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Position {
-    /// Degrees north.
-    pub latitude: f64,
-    /// Degrees east.
-    pub longitude: f64,
 }
 
 /// A position, and when it was read.

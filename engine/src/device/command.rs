@@ -270,6 +270,12 @@ impl Command {
         Ok(())
     }
 
+    /// Whether it is a limit of the charge rate outside a range that is known.
+    #[must_use]
+    pub fn is_outside(&self, range: Option<PowerRange>) -> bool {
+        self.outside_range(range).is_some()
+    }
+
     fn outside_range(&self, range: Option<PowerRange>) -> Option<Refusal> {
         let (Self::ChargeRateLimit(limit), Some(range)) = (*self, range) else { return None };
         let below = range.min.is_some_and(|min| limit < min);

@@ -12,6 +12,7 @@ pub mod hvac;
 pub mod override_;
 pub mod override_log;
 pub mod pairing;
+pub mod place;
 pub mod power_state;
 pub mod pursuit;
 pub mod reading;

@@ -24,8 +24,8 @@ pub struct CarSpec {
     pub soc: Percent,
     /// Where it stops by itself.
     pub charge_limit: Percent,
-    /// Stored energy that a kilometre takes.
-    pub driving_kwh_per_km: f64,
+    /// Stored energy that a hundred kilometres take.
+    pub driving_per_100_km: Energy,
     /// Driven at first.
     pub odometer_km: f64,
     /// Its trips.
@@ -233,7 +233,7 @@ impl Car {
         let hours = hours_between(at, micros_of(stop));
         let km = outing.driven_km(stop) - outing.driven_km(now);
         let spare = self.stored - LEFT_AFTER_DRIVING * self.spec.battery.capacity.as_kwh();
-        (km * self.spec.driving_kwh_per_km).min(spare.max(0.0)) / hours
+        (km * self.spec.driving_per_100_km.as_kwh() / 100.0).min(spare.max(0.0)) / hours
     }
 
     fn plug_in(&mut self, at: i64) {
@@ -361,7 +361,7 @@ impl Car {
         }
     }
 
-    fn is_asleep(&self, micros: i64) -> bool {
+    pub(crate) fn is_asleep(&self, micros: i64) -> bool {
         let Some(minutes) = self.spec.sleeps_after_minutes else { return false };
         let is_idle = self.flow == Flow::NONE && self.drain_kw <= 0.0;
         is_idle && micros - self.active_at >= i64::from(minutes) * 60_000_000

@@ -400,6 +400,12 @@ impl Home {
         }
     }
 
+    /// Whether a car sleeps at the instant to which the home was advanced.
+    #[must_use]
+    pub fn is_asleep(&self, car: usize) -> bool {
+        matches!(&self.parts[car], Part::Car(car, _) if car.is_asleep(self.at))
+    }
+
     /// The car that is plugged in at a charger.
     #[must_use]
     pub fn car_of(&self, charger: usize) -> Option<usize> {

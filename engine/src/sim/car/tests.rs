@@ -15,7 +15,7 @@ pub(crate) fn spec() -> CarSpec {
         },
         soc: percent(40.0),
         charge_limit: percent(90.0),
-        driving_kwh_per_km: 0.18,
+        driving_per_100_km: kwh(18.0),
         odometer_km: 12_000.0,
         habits: Habits {
             trips: vec![Trip {

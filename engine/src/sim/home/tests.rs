@@ -37,7 +37,7 @@ fn car() -> CarSpec {
         },
         soc: percent(40.0),
         charge_limit: percent(90.0),
-        driving_kwh_per_km: 0.18,
+        driving_per_100_km: kwh(18.0),
         odometer_km: 0.0,
         habits: Habits {
             trips: vec![Trip {
