@@ -10,12 +10,12 @@ use slackwater_engine::device::hvac::{Hold, Mode};
 use slackwater_engine::device::scope::{DeviceKind, Permission};
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{Current, Energy, Percent, Power, Temperature};
-use slackwater_engine::units::{celsius, kw, kwh, percent};
 
 use crate::vendor::profile::VendorCode;
 use crate::vendor::reading::HvacCategory;
 
 use super::conduct::Conduct;
+use super::defaults;
 use super::words;
 
 /// What all kinds of device have in a scenario.
@@ -73,7 +73,7 @@ macro_rules! device {
             pub scopes: Option<Vec<Permission>>,
             /// Whether its owner has linked it already. If not, it is offered
             /// to whoever logs in.
-            #[serde(default = "yes")]
+            #[serde(default = "defaults::yes")]
             pub is_linked: bool,
             /// What it does when it is called.
             #[serde(default)]
@@ -139,31 +139,31 @@ device!(
         #[schemars(schema_with = "words::amount")]
         pub capacity: Energy,
         /// How full it is at first.
-        #[serde(rename = "soc_percent", default = "half")]
+        #[serde(rename = "soc_percent", default = "defaults::half")]
         #[schemars(schema_with = "words::percent")]
         pub soc: Percent,
         /// Where it stops by itself.
-        #[serde(rename = "charge_limit_percent", default = "full")]
+        #[serde(rename = "charge_limit_percent", default = "defaults::full")]
         #[schemars(schema_with = "words::percent")]
         pub charge_limit: Percent,
         /// Most that it takes at the plug, in kW.
-        #[serde(rename = "power_max_kw", default = "eleven_kw")]
+        #[serde(rename = "power_max_kw", default = "defaults::eleven_kw")]
         #[schemars(schema_with = "words::amount")]
         pub power_max: Power,
         /// Stored of what is taken.
-        #[serde(rename = "efficiency_percent", default = "ninety")]
+        #[serde(rename = "efficiency_percent", default = "defaults::ninety")]
         #[schemars(schema_with = "words::percent")]
         pub efficiency: Percent,
         /// State of charge from which it takes less.
-        #[serde(rename = "taper_from_percent", default = "ninety")]
+        #[serde(rename = "taper_from_percent", default = "defaults::ninety")]
         #[schemars(schema_with = "words::percent")]
         pub taper_from: Percent,
         /// What it still takes when full, of the most.
-        #[serde(rename = "taper_end_percent", default = "thirty")]
+        #[serde(rename = "taper_end_percent", default = "defaults::thirty")]
         #[schemars(schema_with = "words::percent")]
         pub taper_end: Percent,
         /// Energy for 100 km, in kWh.
-        #[serde(rename = "kwh_per_100_km", default = "eighteen_kwh")]
+        #[serde(rename = "kwh_per_100_km", default = "defaults::eighteen_kwh")]
         #[schemars(schema_with = "words::amount")]
         pub per_100_km: Energy,
         /// Kilometres driven at first.
@@ -174,35 +174,35 @@ device!(
         #[serde(default)]
         pub charger: Option<String>,
         /// What the socket gives.
-        #[serde(default = "socket")]
+        #[serde(default = "defaults::socket")]
         pub socket: Outlet,
         /// When it is away.
         #[serde(default)]
         pub trips: Vec<Trip>,
         /// Minutes by which its people are early or late.
-        #[serde(default = "ten_minutes")]
+        #[serde(default = "defaults::ten_minutes")]
         pub jitter_minutes: u16,
         /// How often it is plugged in when it comes home.
-        #[serde(rename = "plugs_in_percent", default = "full")]
+        #[serde(rename = "plugs_in_percent", default = "defaults::full")]
         #[schemars(schema_with = "words::percent")]
         pub plugs_in: Percent,
         /// Minutes from coming home to the plug.
-        #[serde(default = "two_minutes")]
+        #[serde(default = "defaults::two_minutes")]
         pub plug_in_after_minutes: u16,
         /// Whether it is plugged in at first.
-        #[serde(default = "yes")]
+        #[serde(default = "defaults::yes")]
         pub is_plugged_in: bool,
         /// Whether it charges without being told once it is plugged in.
-        #[serde(default = "yes")]
+        #[serde(default = "defaults::yes")]
         pub charges_on_plug_in: bool,
         /// Seconds from the plug, or a start, to the first power.
-        #[serde(default = "ten_seconds")]
+        #[serde(default = "defaults::ten_seconds")]
         pub initializing_seconds: u16,
         /// Minutes without power and wheels until it sleeps; never if left out.
         #[serde(default)]
         pub sleeps_after_minutes: Option<u32>,
         /// Whether a command may wake it then.
-        #[serde(default = "yes")]
+        #[serde(default = "defaults::yes")]
         pub may_be_woken: bool,
     }
 );
@@ -211,10 +211,10 @@ device!(
     /// A charger.
     Charger, DeviceKind::Charger, {
         /// Make.
-        #[serde(default = "unnamed")]
+        #[serde(default = "defaults::unnamed")]
         pub brand: String,
         /// Model.
-        #[serde(default = "unnamed")]
+        #[serde(default = "defaults::unnamed")]
         pub model: String,
         /// Year of the model.
         #[serde(default)]
@@ -226,7 +226,7 @@ device!(
         #[serde(default)]
         pub image_url: Option<String>,
         /// What it gives.
-        #[serde(default = "three_phases")]
+        #[serde(default = "defaults::three_phases")]
         pub outlet: Outlet,
     }
 );
@@ -244,51 +244,51 @@ device!(
         #[serde(default)]
         pub group_name: Option<String>,
         /// What kind it is.
-        #[serde(default = "heat_pump")]
+        #[serde(default = "defaults::heat_pump")]
         #[schemars(schema_with = "words::category")]
         pub category: HvacCategory,
         /// What it takes while it is on, in kW.
-        #[serde(rename = "power_kw", default = "two_kw")]
+        #[serde(rename = "power_kw", default = "defaults::two_kw")]
         #[schemars(schema_with = "words::amount")]
         pub power: Power,
         /// Warmth, or cold, per energy taken.
-        #[serde(default = "three")]
+        #[serde(default = "defaults::three")]
         #[schemars(range(min = 0))]
         pub gain: f64,
         /// Hours in which its room, left alone, comes 63 % closer to the outside.
-        #[serde(default = "fifty")]
+        #[serde(default = "defaults::fifty")]
         #[schemars(range(min = 0))]
         pub time_constant_hours: f64,
         /// Degrees by which a kilowatt of warmth keeps the room above the outside.
-        #[serde(default = "five")]
+        #[serde(default = "defaults::five")]
         #[schemars(range(min = 0))]
         pub celsius_per_kw: f64,
         /// What the room is like at first.
-        #[serde(rename = "temperature_celsius", default = "twenty")]
+        #[serde(rename = "temperature_celsius", default = "defaults::twenty")]
         #[schemars(with = "f64")]
         pub temperature: Temperature,
         /// What the schedule on the device does.
-        #[serde(default = "heating")]
+        #[serde(default = "defaults::heating")]
         #[schemars(schema_with = "words::mode")]
         pub mode: Mode,
         /// Heats below this by day.
-        #[serde(rename = "day_celsius", default = "twenty_one")]
+        #[serde(rename = "day_celsius", default = "defaults::twenty_one")]
         #[schemars(with = "f64")]
         pub by_day: Temperature,
         /// Heats below this by night.
-        #[serde(rename = "night_celsius", default = "eighteen")]
+        #[serde(rename = "night_celsius", default = "defaults::eighteen")]
         #[schemars(with = "f64")]
         pub by_night: Temperature,
         /// Cools above this.
-        #[serde(rename = "cool_celsius", default = "twenty_six")]
+        #[serde(rename = "cool_celsius", default = "defaults::twenty_six")]
         #[schemars(with = "f64")]
         pub cool: Temperature,
         /// When its day begins.
-        #[serde(default = "six")]
+        #[serde(default = "defaults::six")]
         #[schemars(schema_with = "words::clock")]
         pub day_starts: HourMinute,
         /// When its night begins.
-        #[serde(default = "ten_at_night")]
+        #[serde(default = "defaults::ten_at_night")]
         #[schemars(schema_with = "words::clock")]
         pub night_starts: HourMinute,
         /// A hold at first; it follows its schedule if left out.
@@ -296,7 +296,7 @@ device!(
         #[schemars(schema_with = "words::hold_or_none")]
         pub held: Option<Hold>,
         /// Modes that it has.
-        #[serde(default = "all_modes")]
+        #[serde(default = "defaults::all_modes")]
         #[schemars(schema_with = "words::modes")]
         pub modes: Vec<Mode>,
         /// Whether its vendor tells what it takes.
@@ -309,13 +309,13 @@ device!(
     /// A solar roof with its inverter.
     Inverter, DeviceKind::Inverter, {
         /// Make.
-        #[serde(default = "unnamed")]
+        #[serde(default = "defaults::unnamed")]
         pub brand: String,
         /// Model.
-        #[serde(default = "unnamed")]
+        #[serde(default = "defaults::unnamed")]
         pub model: String,
         /// When it was put up.
-        #[serde(default = "long_ago")]
+        #[serde(default = "defaults::long_ago")]
         pub installed_on: NaiveDate,
         /// Rating of the panels, in kW.
         #[serde(rename = "peak_kw")]
@@ -326,11 +326,11 @@ device!(
         #[schemars(with = "Option<f64>")]
         pub inverter_max: Option<Power>,
         /// Angle of the panels above flat ground.
-        #[serde(default = "thirty_five")]
+        #[serde(default = "defaults::thirty_five")]
         #[schemars(range(min = 0, max = 90))]
         pub tilt_degrees: f64,
         /// Where they face: 90 is east, 180 south, 270 west.
-        #[serde(default = "south")]
+        #[serde(default = "defaults::south")]
         #[schemars(range(min = 0, max = 360))]
         pub azimuth_degrees: f64,
     }
@@ -344,19 +344,19 @@ device!(
         #[schemars(schema_with = "words::amount")]
         pub capacity: Energy,
         /// Most that it takes or gives, in kW.
-        #[serde(rename = "power_max_kw", default = "five_kw")]
+        #[serde(rename = "power_max_kw", default = "defaults::five_kw")]
         #[schemars(schema_with = "words::amount")]
         pub power_max: Power,
         /// Left of energy that was put in and taken out again.
-        #[serde(rename = "round_trip_percent", default = "ninety")]
+        #[serde(rename = "round_trip_percent", default = "defaults::ninety")]
         #[schemars(schema_with = "words::percent")]
         pub round_trip: Percent,
         /// How full it is at first.
-        #[serde(rename = "soc_percent", default = "half")]
+        #[serde(rename = "soc_percent", default = "defaults::half")]
         #[schemars(schema_with = "words::percent")]
         pub soc: Percent,
         /// What it aims at, at first.
-        #[serde(default = "self_reliance")]
+        #[serde(default = "defaults::self_reliance")]
         #[schemars(schema_with = "words::operation_mode")]
         pub mode: OperationMode,
         /// When the cheap hours of its own rate schedule begin.
@@ -364,7 +364,7 @@ device!(
         #[schemars(schema_with = "words::clock")]
         pub cheap_from: HourMinute,
         /// When they end.
-        #[serde(default = "six")]
+        #[serde(default = "defaults::six")]
         #[schemars(schema_with = "words::clock")]
         pub cheap_to: HourMinute,
     }
@@ -437,7 +437,7 @@ pub struct Outlet {
     #[schemars(range(min = 1, max = 3))]
     pub phases: u8,
     /// Voltage between a phase and neutral.
-    #[serde(default = "european")]
+    #[serde(default = "defaults::european")]
     #[schemars(range(min = 0))]
     pub volts: f64,
     /// Highest current per phase, in amperes.
@@ -462,53 +462,4 @@ pub struct Trip {
     /// There and back.
     #[schemars(range(min = 0))]
     pub distance_km: f64,
-}
-
-macro_rules! defaults {
-    ($($name:ident: $type:ty = $value:expr;)*) => {
-        $(fn $name() -> $type { $value })*
-    };
-}
-
-defaults! {
-    yes: bool = true;
-    half: Percent = percent(50.0);
-    full: Percent = percent(100.0);
-    ninety: Percent = percent(90.0);
-    thirty: Percent = percent(30.0);
-    two_kw: Power = kw(2.0);
-    five_kw: Power = kw(5.0);
-    eleven_kw: Power = kw(11.0);
-    eighteen_kwh: Energy = kwh(18.0);
-    three: f64 = 3.0;
-    five: f64 = 5.0;
-    fifty: f64 = 50.0;
-    thirty_five: f64 = 35.0;
-    south: f64 = 180.0;
-    european: f64 = 230.0;
-    eighteen: Temperature = celsius(18.0);
-    twenty: Temperature = celsius(20.0);
-    twenty_one: Temperature = celsius(21.0);
-    twenty_six: Temperature = celsius(26.0);
-    two_minutes: u16 = 2;
-    ten_minutes: u16 = 10;
-    ten_seconds: u16 = 10;
-    unnamed: String = "Sandbox".to_owned();
-    heat_pump: HvacCategory = HvacCategory::HeatPump;
-    heating: Mode = Mode::Heat;
-    all_modes: Vec<Mode> = Mode::ALL.to_vec();
-    self_reliance: OperationMode = OperationMode::SelfReliance;
-    six: HourMinute = clock("06:00");
-    ten_at_night: HourMinute = clock("22:00");
-    long_ago: NaiveDate = NaiveDate::from_ymd_opt(2021, 5, 1).unwrap_or_default();
-    socket: Outlet = outlet(1, 10.0);
-    three_phases: Outlet = outlet(3, 16.0);
-}
-
-fn outlet(phases: u8, amps: f64) -> Outlet {
-    Outlet { phases, volts: european(), current_max: slackwater_engine::units::amps(amps) }
-}
-
-fn clock(text: &str) -> HourMinute {
-    HourMinute::parse(text).unwrap_or_default()
 }

@@ -4,7 +4,8 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::Spanned;
+use serde_saphyr::options::NonFiniteFloatPolicy;
+use serde_saphyr::{Location, Spanned};
 
 use super::check::check;
 use super::scenario::Scenario;
@@ -78,10 +79,9 @@ impl Scenario {
         if flaws.is_empty() {
             return Ok(Patched { whole, patch });
         }
-        let flaws = flaws.into_iter().map(|finding| Flaw {
-            line: None,
-            field: finding.field,
-            reason: finding.reason,
+        let flaws = flaws.into_iter().map(|finding| match in_patch(&whole, &patch, &finding) {
+            Some(field) => Flaw { line: places.line(&field), field, reason: finding.reason },
+            None => Flaw { line: None, field: finding.field, reason: finding.reason },
         });
         Err(ScenarioError(flaws.collect()))
     }
@@ -94,8 +94,14 @@ impl Scenario {
         let scenario = serde_saphyr::from_str_with_options(text, options());
         let scenario = scenario.map_err(|error| {
             let line = error.location().map(|location| location.line());
-            let field = error.location().and_then(|at| places.field(at.line(), at.column()));
             let reason = words(&error);
+            let place = error.location().and_then(|at| places.at(at.line(), at.column()));
+            // What is missing is told at the end of what it is missing in.
+            let is_missing = reason.starts_with("missing field");
+            let field = place.map(|place| {
+                let around = place.field.rfind('.').filter(|_| is_missing && !place.is_map);
+                place.field[..around.unwrap_or(place.field.len())].to_owned()
+            });
             ScenarioError(vec![Flaw { line, field: field.unwrap_or_default(), reason }])
         })?;
         Ok((scenario, places))
@@ -120,21 +126,50 @@ pub(crate) struct Finding {
     pub(crate) stands_alone: bool,
 }
 
-/// Thousands of homes are fine; the length of a request is bounded elsewhere.
-fn options() -> serde_saphyr::Options {
-    serde_saphyr::options! { budget: None }
+/// The field of a patch that a field of the patched scenario came from.
+fn in_patch(whole: &Scenario, patch: &Scenario, finding: &Finding) -> Option<String> {
+    let (list, rest) = finding.field.split_once('[')?;
+    let (index, rest) = rest.split_once(']')?;
+    let name = whole.names_in(list).into_iter().nth(index.parse().ok()?)?;
+    let place = patch.names_in(list).iter().position(|named| *named == name)?;
+    Some(format!("{list}[{place}]{rest}"))
 }
 
-/// The parser's words without its picture of the text and the place, on one line.
+/// Thousands of homes are fine; the length of a request is bounded elsewhere.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: None,
+        // Quantities refuse them, and say in which field.
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+    }
+}
+
+/// The parser's words on one line, without its picture of the text, the place,
+/// the fields that a long list of others has, and advice for programmers.
 fn words(error: &serde_saphyr::Error) -> String {
     let text = error.without_snippet().to_string();
-    let end = text.find(" at line ").unwrap_or(text.len());
-    text[..end].lines().next().unwrap_or_default().trim_end_matches(['.', ':']).to_owned()
+    let mut text = text.lines().next().unwrap_or_default();
+    for end in [" at line ", ", set DuplicateKeyPolicy", " by the configured policy"] {
+        text = text.split(end).next().unwrap_or(text);
+    }
+    if text.starts_with("unknown field") && text.matches(',').count() > 12 {
+        text = text.split(',').next().unwrap_or(text);
+    }
+    text.trim_end_matches(['.', ':']).to_owned()
 }
 
 /// Where each field of a text begins, in the order of the text.
 #[derive(Debug, Default)]
-struct Places(Vec<(String, u64, u64)>);
+struct Places(Vec<Place>);
+
+/// Where a field begins.
+#[derive(Debug)]
+struct Place {
+    field: String,
+    line: u64,
+    column: u64,
+    is_map: bool,
+}
 
 impl Places {
     fn of(text: &str) -> Result<Self, ScenarioError> {
@@ -151,8 +186,7 @@ impl Places {
     }
 
     fn walk(&mut self, node: &Spanned<Node>, field: &str) {
-        let location = node.referenced;
-        self.0.push((field.to_owned(), location.line(), location.column()));
+        self.push(field, node.referenced, matches!(node.value, Node::Map(_)));
         match &node.value {
             Node::Leaf => (),
             Node::List(items) => {
@@ -163,22 +197,28 @@ impl Places {
             Node::Map(entries) => {
                 for (key, value) in entries {
                     let dot = if field.is_empty() { "" } else { "." };
-                    self.walk(value, &format!("{field}{dot}{key}"));
+                    let inner = format!("{field}{dot}{}", key.value);
+                    self.push(&inner, key.referenced, false);
+                    self.walk(value, &inner);
                 }
             }
         }
     }
 
-    /// The field at a place of the text.
-    fn field(&self, line: u64, column: u64) -> Option<String> {
-        let before = self.0.iter().filter(|(_, l, c)| (*l, *c) <= (line, column));
-        before.max_by_key(|(_, l, c)| (*l, *c)).map(|(field, _, _)| field.clone())
+    fn push(&mut self, field: &str, at: Location, is_map: bool) {
+        let field = field.to_owned();
+        self.0.push(Place { field, line: at.line(), column: at.column(), is_map });
+    }
+
+    /// The field that begins last before a place of the text.
+    fn at(&self, line: u64, column: u64) -> Option<&Place> {
+        let before = self.0.iter().filter(|place| (place.line, place.column) <= (line, column));
+        before.max_by_key(|place| (place.line, place.column))
     }
 
     /// The line of a field, or of what is around it.
     fn line(&self, field: &str) -> Option<u64> {
-        let exact =
-            |name: &str| self.0.iter().find(|(f, _, _)| f == name).map(|&(_, line, _)| line);
+        let exact = |name: &str| self.0.iter().find(|it| it.field == name).map(|it| it.line);
         let mut field = field;
         loop {
             if let Some(line) = exact(field) {
@@ -205,7 +245,7 @@ impl Places {
 enum Node {
     Leaf,
     List(Vec<Spanned<Node>>),
-    Map(Vec<(String, Spanned<Node>)>),
+    Map(Vec<(Spanned<String>, Spanned<Node>)>),
 }
 
 impl<'de> Deserialize<'de> for Node {
@@ -267,3 +307,6 @@ impl<'de> Visitor<'de> for Shape {
         Ok(Node::Leaf)
     }
 }
+
+#[cfg(test)]
+mod tests;

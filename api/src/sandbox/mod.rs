@@ -13,7 +13,7 @@
 //! | [`generate`] | scenarios of any size |
 //! | [`build`] | from a scenario to the engine's homes |
 //! | [`world`] | all homes, and who is where in them |
-//! | [`sandbox`] | the handle: vendors, patches, orders |
+//! | [`handle`] | the running sandbox: vendors, patches, orders |
 //! | [`simulated`] | a vendor as the service sees it |
 //! | [`report`] | what a device reports |
 //! | [`control`] | orders as JSON |
@@ -22,13 +22,17 @@ pub mod build;
 pub mod check;
 pub mod conduct;
 pub mod control;
+mod defaults;
 pub mod devices;
 pub mod document;
 pub mod generate;
+pub mod handle;
 pub mod report;
-pub mod sandbox;
 pub mod scenario;
 pub mod schema;
 pub mod simulated;
 pub mod words;
 pub mod world;
+
+#[cfg(test)]
+mod tests;

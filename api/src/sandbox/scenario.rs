@@ -365,6 +365,13 @@ pub struct Samples {
     pub non_smart: Vec<Power>,
 }
 
+impl Samples {
+    /// What sets them apart: the device and the start.
+    fn name(&self) -> String {
+        format!("{} from {}", self.device, self.start)
+    }
+}
+
 impl Scenario {
     /// All devices: chargers, vehicles, heating and cooling units, inverters,
     /// batteries, meters, each in the order of their list.
@@ -377,6 +384,32 @@ impl Scenario {
         let meters = self.meters.iter().cloned().map(Device::Meter);
         let devices = chargers.chain(vehicles).chain(hvacs);
         devices.chain(inverters).chain(batteries).chain(meters)
+    }
+
+    /// The names in a list of the scenario, in order.
+    pub(crate) fn names_in(&self, list: &str) -> Vec<String> {
+        match list {
+            "zones" => self.zones.iter().map(|zone| zone.id.clone()).collect(),
+            "vendors" => self.vendors.iter().map(|vendor| vendor.code.to_string()).collect(),
+            "tariffs" => self.tariffs.iter().map(|tariff| tariff.id.clone()).collect(),
+            "locations" => self.locations.iter().map(|location| location.id.clone()).collect(),
+            "users" => self.users.iter().map(|user| user.id.clone()).collect(),
+            "chargers" => self.chargers.iter().map(|charger| charger.id.clone()).collect(),
+            "vehicles" => self.vehicles.iter().map(|vehicle| vehicle.id.clone()).collect(),
+            "hvacs" => self.hvacs.iter().map(|hvac| hvac.id.clone()).collect(),
+            "inverters" => self.inverters.iter().map(|inverter| inverter.id.clone()).collect(),
+            "batteries" => self.batteries.iter().map(|battery| battery.id.clone()).collect(),
+            "meters" => self.meters.iter().map(|meter| meter.id.clone()).collect(),
+            "flex_policies" => self.flex_policies.iter().map(|it| it.id.clone()).collect(),
+            "charger_policies" => {
+                self.charger_policies.iter().map(|it| it.charger.clone()).collect()
+            }
+            "vehicle_policies" => {
+                self.vehicle_policies.iter().map(|it| it.vehicle.clone()).collect()
+            }
+            "samples" => self.samples.iter().map(Samples::name).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// The seed, which is one if none is given.
@@ -403,8 +436,7 @@ impl Scenario {
         merge(&mut self.flex_policies, patch.flex_policies, |policy| policy.id.clone());
         merge(&mut self.charger_policies, patch.charger_policies, |policy| policy.charger.clone());
         merge(&mut self.vehicle_policies, patch.vehicle_policies, |policy| policy.vehicle.clone());
-        let key = |samples: &Samples| format!("{} {}", samples.device, samples.start);
-        merge(&mut self.samples, patch.samples, key);
+        merge(&mut self.samples, patch.samples, Samples::name);
     }
 }
 

@@ -16,10 +16,10 @@ use crate::vendor::reading::Reading;
 use super::check::reserve_of;
 use super::conduct::Conduct;
 use super::devices::Device;
+use super::handle::Sandbox;
 use super::report::{hvac_limits, report};
-use super::sandbox::Sandbox;
 use super::scenario;
-use super::world::{House, Received, Resident};
+use super::world::{House, Received, Resident, World, is_out};
 
 /// Quarters of an hour.
 const QUARTER: TimeDelta = TimeDelta::minutes(15);
@@ -50,7 +50,7 @@ impl Simulated {
         if vendor.conduct == Conduct::Hang {
             std::future::pending::<()>().await;
         }
-        if self.sandbox.world().is_out(&vendor, now) {
+        if is_out(&vendor, now) {
             return Err(VendorError::Outage);
         }
         self.sandbox.wait(now, vendor.answer_seconds).await;
@@ -218,7 +218,7 @@ impl Vendor for Simulated {
         let Some(vendor) = self.vendor() else {
             return VendorHealth { devices: Health::Outage, linking: Health::Outage };
         };
-        if self.sandbox.world().is_out(&vendor, now) {
+        if is_out(&vendor, now) {
             return VendorHealth { devices: Health::Outage, linking: Health::Outage };
         }
         let health = |fails: Percent, is_odd: bool| {
@@ -320,7 +320,7 @@ pub(crate) fn quarters(
     made
 }
 
-impl super::world::World {
+impl World {
     /// The devices of a user's account at a vendor.
     fn offers(&self, user: &str, vendor: &VendorCode) -> Vec<Offer> {
         let mut offers = Vec::new();

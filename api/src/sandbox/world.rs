@@ -100,12 +100,12 @@ impl House {
     }
 
     /// Something breaks, or is mended, with a change of conduct.
-    pub(crate) fn behave(&mut self, device: &str, conduct: Conduct) {
+    pub(crate) fn behave(&mut self, device: &str, conduct: &Conduct) {
         let Some(resident) = self.residents.get_mut(device) else { return };
         let part = resident.part;
         let before = std::mem::replace(&mut resident.conduct, conduct.clone());
         resident.frozen = None;
-        if before == conduct {
+        if before == *conduct {
             return;
         }
         if let Conduct::LosePrecondition { .. } = before {
@@ -113,7 +113,7 @@ impl House {
         }
         if let Conduct::LosePrecondition { state } = conduct {
             let is_unplugged = state.is_plugged_in() == Some(false);
-            let hand = if is_unplugged { Hand::Unplug } else { Hand::Break(state) };
+            let hand = if is_unplugged { Hand::Unplug } else { Hand::Break(*state) };
             self.home.handle(part, hand);
         }
     }
@@ -141,7 +141,7 @@ impl House {
             // Its conduct is set below, with all that follows from it.
             self.residents.insert(id.clone(), Resident { conduct: Conduct::Answer, ..resident });
         }
-        self.behave(&id, conduct);
+        self.behave(&id, &conduct);
     }
 }
 
@@ -160,7 +160,7 @@ pub(crate) struct World {
 
 impl World {
     /// The world of a scenario that makes sense, at `now`.
-    pub(crate) fn new(scenario: Scenario, now: DateTime<Utc>) -> Self {
+    pub(crate) fn new(scenario: &Scenario, now: DateTime<Utc>) -> Self {
         let mut world = Self {
             scenario: Scenario::default(),
             vendors: BTreeMap::new(),
@@ -170,7 +170,7 @@ impl World {
             house_of_location: BTreeMap::new(),
             house_of_device: BTreeMap::new(),
         };
-        world.settle(scenario.clone(), &scenario, now);
+        world.settle(scenario.clone(), scenario, now);
         world
     }
 
@@ -248,10 +248,10 @@ impl World {
     pub(crate) fn chance(&self, about: &str, device: &str) -> Chance {
         Chance::seeded(self.scenario.seed()).of(about).of(device)
     }
+}
 
-    /// Whether a vendor's service is down.
-    pub(crate) fn is_out(&self, vendor: &Vendor, now: DateTime<Utc>) -> bool {
-        vendor.conduct == Conduct::Outage
-            || vendor.outages.iter().any(|outage| outage.from <= now && now < outage.to)
-    }
+/// Whether a vendor's service is down.
+pub(crate) fn is_out(vendor: &Vendor, now: DateTime<Utc>) -> bool {
+    vendor.conduct == Conduct::Outage
+        || vendor.outages.iter().any(|outage| outage.from <= now && now < outage.to)
 }

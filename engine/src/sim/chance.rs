@@ -76,7 +76,7 @@ impl Chance {
 }
 
 /// A bijection of 64 bits in which each bit of the input moves half of the
-/// output's: the finaliser of SplitMix64.
+/// output's: the finaliser of `SplitMix64`.
 const fn mixed(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -170,15 +170,14 @@ impl Home {
         command: Command,
         done_at: DateTime<Utc>,
     ) -> Result<(), Misdirected> {
-        let fits = match (&command, &self.parts[part]) {
+        let fits = matches!(
+            (&command, &self.parts[part]),
             (
                 Command::Charge(_) | Command::MaxCurrent(_) | Command::ChargeRateLimit(_),
                 Part::Car(..) | Part::Charger(_),
-            )
-            | (Command::OperationMode(_), Part::Storage(_))
-            | (Command::FollowSchedule | Command::Hold(_), Part::Room(_)) => true,
-            _ => false,
-        };
+            ) | (Command::OperationMode(_), Part::Storage(_))
+                | (Command::FollowSchedule | Command::Hold(_), Part::Room(_))
+        );
         if !fits {
             return Err(Misdirected);
         }

@@ -132,10 +132,10 @@ impl Storage {
 
     fn wanted(&self, at: i64, surplus_kw: f64) -> f64 {
         let most = self.spec.power_max.as_kw();
+        let is_cheap = self.mode == OperationMode::TimeOfUse && self.is_cheap(at);
         match self.mode {
-            OperationMode::SelfReliance => surplus_kw,
-            OperationMode::TimeOfUse if self.is_cheap(at) => most,
-            OperationMode::TimeOfUse => surplus_kw,
+            _ if is_cheap => most,
+            OperationMode::SelfReliance | OperationMode::TimeOfUse => surplus_kw,
             OperationMode::ImportFocus => most,
             OperationMode::ExportFocus => -most,
             OperationMode::Idle => 0.0,

@@ -40,7 +40,7 @@ impl Sandbox {
     /// The scenario must make sense: it comes from [`Scenario::parse`] or
     /// [`generate`](super::generate::generate).
     #[must_use]
-    pub fn new(scenario: Scenario, clock: Clock) -> Self {
+    pub fn new(scenario: &Scenario, clock: Clock) -> Self {
         let world = RwLock::new(World::new(scenario, clock.now()));
         Self(Arc::new(Shared { clock, world, numbers: AtomicU64::new(0) }))
     }
@@ -128,7 +128,7 @@ impl Sandbox {
                 let house = world.house_of(device);
                 let mut house = house.ok_or_else(|| ControlError::no_device(device))?;
                 house.home.advance(now);
-                house.behave(device, conduct.clone());
+                house.behave(device, conduct);
                 if let Some(resident) = house.residents.get_mut(device) {
                     resident.ignores = ignores_commands.unwrap_or(resident.ignores);
                 }
