@@ -59,6 +59,22 @@ pub fn generate(homes: usize, seed: u64) -> Scenario {
     town
 }
 
+/// A scenario as text that [`Scenario::parse`] reads: JSON, one line for each
+/// thing in its lists.
+#[must_use]
+pub fn text_of(scenario: &Scenario) -> String {
+    let value = serde_json::to_value(scenario).unwrap_or_default();
+    let Some(fields) = value.as_object() else { return String::new() };
+    let lines = fields.iter().map(|(name, field)| match field.as_array() {
+        Some(items) if !items.is_empty() => {
+            let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+            format!("\"{name}\": [\n  {}\n]", items.join(",\n  "))
+        }
+        _ => format!("\"{name}\": {field}"),
+    });
+    format!("{{\n{}\n}}\n", lines.collect::<Vec<_>>().join(",\n"))
+}
+
 /// The homes of a scenario, each as one of its own.
 fn models(street: &Scenario) -> Vec<Scenario> {
     let mut homes: BTreeMap<&str, Scenario> = BTreeMap::new();
@@ -201,5 +217,11 @@ mod tests {
         assert_eq!(larger.locations[..500], town.locations);
         assert_ne!(generate(500, 4).locations, town.locations);
         assert_eq!(generate(0, 1).devices().count(), 0);
+    }
+
+    #[test]
+    fn the_text_of_a_town_is_the_town() {
+        let town = generate(30, 5);
+        assert_eq!(Scenario::parse(&text_of(&town)).unwrap(), town);
     }
 }

@@ -60,12 +60,12 @@ fn evening() -> DateTime<Utc> {
 
 impl Setup {
     fn new() -> Self {
-        Self::of(Scenario::parse(HOME).unwrap())
+        Self::of(&Scenario::parse(HOME).unwrap())
     }
 
-    fn of(scenario: Scenario) -> Self {
+    fn of(scenario: &Scenario) -> Self {
         let clock = Clock::fixed(evening());
-        Self { sandbox: Sandbox::new(&scenario, clock.clone()), clock }
+        Self { sandbox: Sandbox::new(scenario, clock.clone()), clock }
     }
 
     fn vendor(&self, device: &str) -> (Arc<dyn Vendor>, Linked) {
@@ -269,7 +269,7 @@ async fn a_car_that_rests_falls_asleep_and_a_command_wakes_it() {
 #[tokio::test]
 async fn lnk_20_log_in_with_a_password_and_a_code() {
     let setup = Setup::new();
-    let login = |password: &str, code: Option<&str>| Login {
+    let entered = |password: &str, code: Option<&str>| Login {
         user_name: "ada".to_owned(),
         password: password.to_owned(),
         code: code.map(str::to_owned),
@@ -277,27 +277,27 @@ async fn lnk_20_log_in_with_a_password_and_a_code() {
     let vendor = |code| setup.sandbox.vendor(&VendorCode::parse(code).unwrap()).unwrap();
     let (fjord, hearth) = (vendor("FJORD"), vendor("HEARTH"));
     let now = setup.clock.now();
-    let wrong = fjord.log_in(&login("wrong", None), now).await;
+    let wrong = fjord.log_in(&entered("wrong", None), now).await;
     assert_eq!(wrong, Err(VendorError::Unauthorised));
     let LogIn::Connected { connection, offers } =
-        fjord.log_in(&login("sandbox", None), now).await.unwrap()
+        fjord.log_in(&entered("sandbox", None), now).await.unwrap()
     else {
         panic!("FJORD wants no code")
     };
     assert_eq!(connection, setup.sandbox.connection("ada", &VendorCode::parse("FJORD").unwrap()));
     let names: Vec<&str> = offers.iter().map(|offer| offer.device.as_str()).collect();
     assert_eq!(names, ["box", "car"]);
-    let asked = hearth.log_in(&login("sandbox", None), now).await.unwrap();
+    let asked = hearth.log_in(&entered("sandbox", None), now).await.unwrap();
     assert!(matches!(asked, LogIn::CodeNeeded { .. }));
-    let wrong = hearth.log_in(&login("sandbox", Some("0000")), now).await;
+    let wrong = hearth.log_in(&entered("sandbox", Some("0000")), now).await;
     assert_eq!(wrong, Err(VendorError::ChallengeFailed));
     let LogIn::Connected { offers, .. } =
-        hearth.log_in(&login("sandbox", Some("1234")), now).await.unwrap()
+        hearth.log_in(&entered("sandbox", Some("1234")), now).await.unwrap()
     else {
         panic!("the code is right")
     };
     assert_eq!(offers.len(), 4);
-    assert!(!format!("{:?}", login("secret", Some("1234"))).contains("secret"));
+    assert!(!format!("{:?}", entered("secret", Some("1234"))).contains("secret"));
 }
 
 #[tokio::test]
@@ -324,9 +324,9 @@ async fn hvac_17_bat_05_units_and_batteries_obey() {
         Facts::Hvac(facts) => facts,
         other => panic!("{other:?}"),
     };
-    let held = facts(setup.poll("pump").await.unwrap());
+    let set = facts(setup.poll("pump").await.unwrap());
     assert_eq!(
-        (held.hold_type, held.heat_setpoint),
+        (set.hold_type, set.heat_setpoint),
         (Some(HoldType::Permanent), Some(celsius(23.0)))
     );
     setup.send("pump", Command::FollowSchedule).await.unwrap();
@@ -349,7 +349,7 @@ async fn hvac_17_bat_05_units_and_batteries_obey() {
 async fn slow_vendors_answer_when_the_clock_says_so() {
     let slow =
         HOME.replace("kinds: [vehicle, charger]", "kinds: [vehicle, charger], answer_seconds: 3");
-    let setup = Arc::new(Setup::of(Scenario::parse(&slow).unwrap()));
+    let setup = Arc::new(Setup::of(&Scenario::parse(&slow).unwrap()));
     let polling = tokio::spawn({
         let setup = Arc::clone(&setup);
         async move { setup.poll("car").await }
@@ -421,7 +421,7 @@ fn truths(sandbox: &Sandbox) -> Vec<Reading> {
 #[tokio::test]
 async fn the_same_seed_and_commands_make_the_same_day() {
     let day = async |pieces: i64| {
-        let setup = Setup::of(street());
+        let setup = Setup::of(&street());
         setup.send("ada-charger", STOP).await.unwrap();
         for _ in 0..pieces {
             setup.pass(86_400 / pieces);
@@ -432,7 +432,7 @@ async fn the_same_seed_and_commands_make_the_same_day() {
     let once = day(1).await;
     assert!(once.len() > 70);
     assert_eq!(once, day(24).await);
-    let other = Setup::of(Scenario { seed: Some(8), ..street() });
+    let other = Setup::of(&Scenario { seed: Some(8), ..street() });
     other.send("ada-charger", STOP).await.unwrap();
     other.pass(86_400);
     assert_ne!(once, truths(&other.sandbox));
@@ -460,7 +460,7 @@ async fn meters_count_what_they_show_quarter_by_quarter() {
 
 #[test]
 fn a_town_of_a_thousand_homes_runs_for_a_day() {
-    let setup = Setup::of(generate(1000, 1));
+    let setup = Setup::of(&generate(1000, 1));
     setup.pass(86_400);
     let readings = truths(&setup.sandbox);
     let charging = readings.iter().filter(|reading| match &reading.facts {
