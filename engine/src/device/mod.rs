@@ -13,6 +13,7 @@ pub mod override_;
 pub mod override_log;
 pub mod pairing;
 pub mod place;
+pub mod polling;
 pub mod power_state;
 pub mod pursuit;
 pub mod reading;

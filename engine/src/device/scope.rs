@@ -94,7 +94,41 @@ pub enum DeviceKind {
     Vehicle,
 }
 
+/// A word that is no kind of device.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{given:?} is no kind of device; one of {}", DeviceKind::ALL.map(DeviceKind::as_str).join(", "))]
+pub struct DeviceKindError {
+    /// The word as given.
+    pub given: String,
+}
+
 impl DeviceKind {
+    /// All six.
+    pub const ALL: [Self; 6] =
+        [Self::Battery, Self::Charger, Self::Hvac, Self::Inverter, Self::Meter, Self::Vehicle];
+
+    /// The word that stands for it in data.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Battery => "battery",
+            Self::Charger => "charger",
+            Self::Hvac => "hvac",
+            Self::Inverter => "inverter",
+            Self::Meter => "meter",
+            Self::Vehicle => "vehicle",
+        }
+    }
+
+    /// The kind that a word stands for.
+    ///
+    /// # Errors
+    /// None does.
+    pub fn parse(word: &str) -> Result<Self, DeviceKindError> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
+        found.ok_or_else(|| DeviceKindError { given: word.to_string() })
+    }
+
     /// The permissions that exist for this kind (SCOPE-04 to SCOPE-09).
     #[must_use]
     pub const fn permissions(self) -> &'static [Permission] {
@@ -119,6 +153,17 @@ pub type Granted = BTreeSet<Permission>;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kinds_have_the_words_of_their_data() {
+        for kind in DeviceKind::ALL {
+            assert_eq!(DeviceKind::parse(kind.as_str()), Ok(kind));
+            let data = serde_json::to_string(&kind).unwrap();
+            assert_eq!(data, format!("{:?}", kind.as_str()));
+        }
+        let error = DeviceKind::parse("boat").unwrap_err().to_string();
+        assert!(error.starts_with("\"boat\" is no kind of device; one of battery, "), "{error}");
+    }
 
     #[test]
     fn scope_02_fifteen_scopes_and_data_for_every_kind() {

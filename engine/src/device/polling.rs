@@ -1,0 +1,81 @@
+//! How long a device is left alone between two polls.
+use chrono::TimeDelta;
+
+use crate::device::power_state::PowerState;
+
+/// What the last poll of a device found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// It answered; of devices that charge, how the delivery of power stands.
+    Live(Option<PowerState>),
+    /// Its manufacturer answered, it did not: it sleeps or has no network.
+    Silent,
+    /// Its manufacturer did not answer, so many times on end, counting from one.
+    Failed(u32),
+}
+
+/// Data of a device that answers are never older than this (LIM-04).
+pub const AGE_MAX: TimeDelta = TimeDelta::minutes(10);
+
+/// Between polls of a device that charges, or is about to.
+const CHARGING: TimeDelta = TimeDelta::minutes(2);
+
+/// Between polls of a device of which nothing is expected.
+const RESTING: TimeDelta = TimeDelta::minutes(7);
+
+/// Between polls of a device that does not answer. It may wake at any time, and
+/// is then read within [`AGE_MAX`].
+const SILENT: TimeDelta = TimeDelta::minutes(9);
+
+/// After a first failure; each further one doubles it, up to [`SILENT`].
+const FAILED: TimeDelta = TimeDelta::seconds(30);
+
+/// How long to wait until the next poll (EVT-10).
+///
+/// Devices that charge are read most often, those that sleep least. After a
+/// manufacturer failed the wait grows, so that one that is down is not flooded,
+/// but it never exceeds the age that data may reach once it is up again.
+#[must_use]
+pub fn wait(found: Found) -> TimeDelta {
+    match found {
+        Found::Live(Some(
+            PowerState::Charging | PowerState::Initializing | PowerState::Discharging,
+        )) => CHARGING,
+        Found::Live(_) => RESTING,
+        Found::Silent => SILENT,
+        Found::Failed(times) => {
+            let doublings = times.saturating_sub(1).min(5);
+            (FAILED * 2_i32.pow(doublings)).min(SILENT)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evt_10_the_more_happens_the_sooner() {
+        let charging = wait(Found::Live(Some(PowerState::Charging)));
+        let resting = wait(Found::Live(Some(PowerState::Stopped)));
+        assert!(charging < resting && resting < wait(Found::Silent));
+        assert_eq!(wait(Found::Live(None)), resting);
+    }
+
+    #[test]
+    fn lim_04_no_wait_reaches_the_age_limit() {
+        for state in PowerState::ALL {
+            assert!(wait(Found::Live(Some(state))) < AGE_MAX);
+        }
+        for times in [0, 1, 2, 3, 30, u32::MAX] {
+            assert!(wait(Found::Failed(times)) < AGE_MAX);
+        }
+        assert!(wait(Found::Silent) < AGE_MAX);
+    }
+
+    #[test]
+    fn failures_double_the_wait() {
+        let seconds = |times| wait(Found::Failed(times)).num_seconds();
+        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(seconds), [30, 60, 120, 240, 480, 540, 540]);
+    }
+}
