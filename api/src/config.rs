@@ -1,11 +1,30 @@
 //! What an operator can set. Every value is checked before anything starts.
+//!
+//! A file in TOML comes first, then the environment (`SLACKWATER_STORE__URL` is
+//! `url` in `[store]`), then arguments. A value that cannot be used is refused
+//! with its name and where it came from.
 
-use std::net::SocketAddr;
+pub mod text;
 
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use figment::Figment;
+use figment::providers::{Env, Format, Serialized, Toml};
+use serde::{Deserialize, Serialize};
+use slackwater_engine::version::dated::ApiVersion;
+use slackwater_engine::version::lifecycle::Releases;
 use tracing_subscriber::EnvFilter;
 
+use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
+
+/// Variables of the environment that are arguments, not settings of the file.
+const ARGUMENTS: &[&str] = &["admin_url", "config", "listen", "log"];
+
 /// Why a setting cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// Not an address with a port.
     #[error("`{given}` is not an address and a port, such as 127.0.0.1:8080 or [::1]:8080")]
@@ -21,6 +40,35 @@ pub enum ConfigError {
         /// What the filter's parser said.
         reason: String,
     },
+    /// Not an address of the web.
+    #[error("`{given}` is not an address such as https://api.example.org, without a path")]
+    Url {
+        /// The text that was given.
+        given: String,
+    },
+    /// The name of a database that is neither a file nor a server we know.
+    #[error("`{given}` is not a database; one of sqlite:FILE and postgres://USER@HOST/NAME")]
+    Store {
+        /// The text that was given.
+        given: String,
+    },
+    /// A number of seconds or items that must not be zero.
+    #[error("{name} is 0; it is at least 1")]
+    Zero {
+        /// The setting.
+        name: &'static str,
+    },
+    /// Two services share a socket and cannot be told apart.
+    #[error("{listen} has two services at {host}; give them hosts of their own by `url`, or ports")]
+    Ambiguous {
+        /// The socket.
+        listen: SocketAddr,
+        /// What both would answer to.
+        host: String,
+    },
+    /// The file, or a value in it.
+    #[error("{0}")]
+    Settings(#[from] Box<figment::Error>),
 }
 
 /// Reads an address to listen on, such as `127.0.0.1:8080`. Port 0 takes a free one.
@@ -57,9 +105,314 @@ pub fn log_filter(given: &str) -> Result<EnvFilter, ConfigError> {
     EnvFilter::try_new(given).map_err(|error| refused(error.to_string()))
 }
 
+/// Where a service listens, and under which address its users reach it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Door {
+    /// Address and port to listen on. Doors with one address are told apart by host.
+    #[serde(with = "as_text")]
+    pub listen: Listen,
+    /// Address that users see, if it is not that of the socket.
+    #[serde(default, with = "as_optional_text")]
+    pub url: Option<PublicUrl>,
+}
+
+/// The three addresses of an environment (ENV-10).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Doors {
+    /// The service itself.
+    pub base: Door,
+    /// Where tokens are issued.
+    pub auth: Door,
+    /// Where people link devices.
+    pub link: Door,
+}
+
+/// The environments that are served. There are two, and no third (ENV-06).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environments {
+    /// Simulated devices.
+    #[serde(default)]
+    pub sandbox: Option<Doors>,
+    /// Devices of people.
+    #[serde(default)]
+    pub production: Option<Doors>,
+}
+
+/// Where rows are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreSettings {
+    /// The database.
+    #[serde(with = "as_text")]
+    pub url: StoreUrl,
+}
+
+/// The door for operators: never the same as one for users.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdminSettings {
+    /// Address and port of metrics, documentation and sandbox control.
+    #[serde(with = "as_text")]
+    pub listen: Listen,
+}
+
+/// A number of requests in a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Requests that are answered.
+    pub requests: u32,
+    /// The time after which they may be made again.
+    pub seconds: u32,
+}
+
+/// What is limited. Nothing is, unless it is set (NS-29 to NS-31).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitSettings {
+    /// Most items on a page. A longer page is cut, not refused.
+    pub page_size_max: Option<u32>,
+    /// Most connections of one client.
+    pub connections_max: Option<u32>,
+    /// Budgets of each client, by the name of what they limit.
+    pub budgets: BTreeMap<Limited, Budget>,
+    /// Other budgets for single clients, by client ID.
+    pub clients: BTreeMap<String, BTreeMap<Limited, Budget>>,
+}
+
+/// What a budget is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limited {
+    /// Requests of any kind.
+    Requests,
+    /// Link sessions.
+    Link,
+    /// Reads that fetch from the vendor at once.
+    Fields,
+    /// Refresh hints.
+    RefreshHint,
+}
+
+/// How often vendors are asked. The rate is between the two: see `jobs::rate`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PollingSettings {
+    /// Devices that are read at one time, at most.
+    pub concurrency: u32,
+    /// How long a read may take.
+    pub timeout_seconds: u32,
+}
+
+/// When versions were released, oldest first. Without it all are served, for ever (AMB-60).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VersionSettings {
+    /// Pairs of version and time.
+    pub releases: Option<Releases>,
+    /// Of a hundred requests in a version that is leaving, how many are rejected.
+    pub brownout_percent: u8,
+}
+
+/// Names of members that the specification says exist, but does not print. A
+/// member without a name is not shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NameSettings {
+    /// Whether a user's credentials with a manufacturer are valid (LNK-27).
+    pub credentials_valid: Option<String>,
+}
+
+/// What the sandbox simulates.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SandboxSettings {
+    /// The scenario file; `street` is the one that comes with the service.
+    pub scenario: Option<PathBuf>,
+    /// Homes to make up, in place of a scenario file.
+    pub homes: Option<u32>,
+    /// The client whose users live in the scenario; the first of the sandbox, if none is named.
+    pub client: Option<String>,
+    /// How fast time runs, such as `60x`; `0x` stands still.
+    pub clock: Option<String>,
+    /// When the simulated time starts; now, if it is not given.
+    pub start: Option<DateTime<Utc>>,
+}
+
+/// All settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// What is served, and where.
+    pub environments: Environments,
+    /// The door for operators.
+    pub admin: AdminSettings,
+    /// Where rows are kept.
+    pub store: StoreSettings,
+    /// What is limited.
+    #[serde(default)]
+    pub limits: LimitSettings,
+    /// How often vendors are asked.
+    #[serde(default)]
+    pub polling: PollingSettings,
+    /// The life of versions.
+    #[serde(default)]
+    pub versions: VersionSettings,
+    /// Names of members that the specification withholds.
+    #[serde(default)]
+    pub names: NameSettings,
+    /// What the sandbox simulates.
+    #[serde(default)]
+    pub sandbox: SandboxSettings,
+}
+
+impl Default for PollingSettings {
+    fn default() -> Self {
+        Self { concurrency: 256, timeout_seconds: 60 }
+    }
+}
+
+impl Default for Config {
+    /// The sandbox on this machine only, kept in a file in this folder.
+    fn default() -> Self {
+        let here = |port| Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+        let door = |port| Door { listen: here(port), url: None };
+        let sandbox = Doors { base: door(8080), auth: door(8081), link: door(8082) };
+        Self {
+            environments: Environments { sandbox: Some(sandbox), production: None },
+            admin: AdminSettings { listen: here(8083) },
+            store: StoreSettings { url: StoreUrl::here() },
+            limits: LimitSettings::default(),
+            polling: PollingSettings::default(),
+            versions: VersionSettings::default(),
+            names: NameSettings::default(),
+            sandbox: SandboxSettings::default(),
+        }
+    }
+}
+
+impl Config {
+    /// The defaults, overlaid by a file and by the environment.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, has a name that means nothing, or a value that cannot be used.
+    pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
+        let mut settings = Figment::from(Serialized::defaults(Self::default()));
+        if let Some(file) = file {
+            settings = settings.merge(Toml::file_exact(file));
+        }
+        let environment = Env::prefixed("SLACKWATER_").split("__").ignore(ARGUMENTS);
+        let config: Self = settings.merge(environment).extract().map_err(Box::new)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// What one value alone does not show.
+    fn check(&self) -> Result<(), ConfigError> {
+        let positive = [
+            ("polling.concurrency", self.polling.concurrency),
+            ("polling.timeout_seconds", self.polling.timeout_seconds),
+            ("limits.page_size_max", self.limits.page_size_max.unwrap_or(1)),
+        ];
+        let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
+        let spans = budgets.flat_map(BTreeMap::values).map(|b| ("budget.seconds", b.seconds));
+        match positive.into_iter().chain(spans).find(|(_, value)| *value == 0) {
+            Some((name, _)) => Err(ConfigError::Zero { name }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl LimitSettings {
+    /// The budget of a client for something; `None` if there is none.
+    #[must_use]
+    pub fn budget(&self, client_id: &str, limited: Limited) -> Option<Budget> {
+        let own = self.clients.get(client_id).and_then(|budgets| budgets.get(&limited));
+        own.or_else(|| self.budgets.get(&limited)).copied()
+    }
+}
+
+impl Limited {
+    /// The word that stands for it in settings and in details of problems.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Link => "link",
+            Self::Fields => "fields",
+            Self::RefreshHint => "refresh_hint",
+        }
+    }
+}
+
+impl VersionSettings {
+    /// The version that a client without a wish is given at `now`.
+    #[must_use]
+    pub fn current(&self, now: DateTime<Utc>) -> ApiVersion {
+        let released = self.releases.as_ref().and_then(|releases| releases.current(now));
+        released.unwrap_or(ApiVersion::LATEST)
+    }
+}
+
+impl Door {
+    /// The address that users see, when the socket is `bound`.
+    #[must_use]
+    pub fn public_url(&self, bound: SocketAddr) -> String {
+        self.url.as_ref().map_or_else(|| format!("http://{bound}"), ToString::to_string)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(text: &str) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.toml");
+        std::fs::write(&file, text).unwrap();
+        Config::load(Some(&file))
+    }
+
+    #[test]
+    fn env_06_env_10_two_environments_of_three_addresses() {
+        let doors = |of: &str| {
+            let door = |name: &str, port| {
+                format!("[environments.{of}.{name}]\nlisten = \"127.0.0.1:{port}\"\n")
+            };
+            door("base", 1) + &door("auth", 2) + &door("link", 3)
+        };
+        assert!(read(&doors("production")).unwrap().environments.production.is_some());
+        let third = read(&doors("staging")).unwrap_err().to_string();
+        assert!(third.contains("staging") && third.contains("settings.toml"), "{third}");
+        let two = read("[environments.production.base]\nlisten = \"127.0.0.1:1\"\n").unwrap_err();
+        assert!(two.to_string().contains("auth"), "{two}");
+    }
+
+    #[test]
+    fn values_are_refused_with_their_names() {
+        let refusals = [
+            ("[store]\nurl = \"mysql://x\"", "is not a database"),
+            ("[store]\nurl = \"sqlite:\"", "is not a database"),
+            ("[admin]\nlisten = \"here\"", "`here` is not an address and a port"),
+            ("[polling]\nconcurrency = 0", "polling.concurrency is 0"),
+            ("[polling]\nconcurrency = -1", "concurrency"),
+            ("[limits]\npage_size_max = 0", "limits.page_size_max is 0"),
+            ("[limits.budgets.link]\nrequests = 1\nseconds = 0", "budget.seconds is 0"),
+            ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
+            ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
+            ("unknown = 1", "unknown"),
+            ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
+        ];
+        for (text, reason) in refusals {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+        assert_eq!(read("").unwrap(), Config::default());
+    }
 
     #[test]
     fn addresses_have_a_port() {

@@ -8,20 +8,41 @@
 //!
 //! Every failure leaves as a [`problem::Problem`], those of the framework included.
 
+pub mod admin;
+pub mod auth;
+pub mod cache;
 pub mod clock;
 pub mod config;
+pub mod jobs;
+pub mod linking;
+pub mod page;
 pub mod problem;
+pub mod request;
 pub mod routes;
 pub mod sandbox;
+pub mod scope;
+pub mod serve;
+pub mod service;
 pub mod state;
+pub mod store;
 pub mod vendor;
+pub mod version;
 
 use axum::Router;
 use axum::http::{Method, Uri};
-use axum::routing::get;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{delete, get, post};
+use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::admin::metrics;
+use crate::auth::gate::gate;
 use crate::problem::Problem;
-use crate::routes::health;
+use crate::routes::batteries::Battery;
+use crate::routes::chargers::Charger;
+use crate::routes::hvacs::Hvac;
+use crate::routes::inverters::Inverter;
+use crate::routes::vehicles::Vehicle;
+use crate::routes::{chargers, health, lists, oauth, refresh, sessions, users};
 use crate::state::App;
 
 /// The service as a function from request to response.
@@ -29,86 +50,70 @@ use crate::state::App;
 /// A path that is not listed here answers 404, a method that a listed path does
 /// not have answers 405 with the methods it has.
 pub fn router(app: App) -> Router {
-    Router::new()
+    let routes = Router::new()
+        .merge(devices())
+        .merge(people())
         .route("/health/ready", get(health::ready))
+        .route("/health/chargers", get(health::chargers))
+        .route_layer(from_fn_with_state(app.clone(), gate));
+    finished(routes, app)
+}
+
+/// Devices of all kinds.
+fn devices() -> Router<App> {
+    Router::new()
+        .route("/vehicles", get(lists::list::<Vehicle>))
+        .route("/vehicles/{vehicleId}", get(lists::get::<Vehicle>))
+        .route("/vehicles/{vehicleId}/refresh-hint", post(refresh::hint::<Vehicle>))
+        .route("/chargers", get(lists::list::<Charger>))
+        .route("/chargers/{chargerId}", get(lists::get::<Charger>).put(chargers::put))
+        .route("/chargers/{chargerId}/refresh-hint", post(refresh::hint::<Charger>))
+        .route("/hvacs", get(lists::list::<Hvac>))
+        .route("/hvacs/{hvacId}/refresh-hint", post(refresh::hint::<Hvac>))
+        .route("/inverters", get(lists::list::<Inverter>))
+        .route("/inverters/{inverterId}", get(lists::get::<Inverter>))
+        .route("/inverters/{inverterId}/refresh-hint", post(refresh::hint::<Inverter>))
+        .route("/batteries", get(lists::list::<Battery>))
+        .route("/batteries/{batteryId}/refresh-hint", post(refresh::hint::<Battery>))
+}
+
+/// Users, and how they link devices.
+fn people() -> Router<App> {
+    Router::new()
+        .route("/users", get(users::list))
+        .route("/users/{userId}", get(users::get).delete(users::delete))
+        .route("/users/{userId}/authorization", delete(users::deauthorise))
+        .route("/users/{userId}/link", post(sessions::link))
+        .route("/users/{userId}/vendor/{vendor}", get(users::vendor).delete(users::disconnect))
+        .route("/users/{userId}/vehicles", get(lists::list_of_user::<Vehicle>))
+        .route("/users/{userId}/chargers", get(lists::list_of_user::<Charger>))
+        .route("/users/{userId}/hvacs", get(lists::list_of_user::<Hvac>))
+        .route("/users/{userId}/inverters", get(lists::list_of_user::<Inverter>))
+        .route("/assets/{assetId}/relink", post(sessions::relink))
+        .route("/me", get(users::me))
+        .route("/me/vendors/{vendor}", delete(users::disconnect_me))
+}
+
+/// The token endpoint, on an address of its own.
+pub fn auth_router(app: App) -> Router {
+    finished(Router::new().route("/oauth2/token", post(oauth::token)), app)
+}
+
+/// The pages on which people link devices, on an address of their own.
+pub fn link_router(app: App) -> Router {
+    finished(Router::new(), app)
+}
+
+/// What all addresses have in common: problems for whatever is not there, for
+/// panics, and the version on each answer.
+fn finished(routes: Router<App>, app: App) -> Router {
+    routes
         .fallback(async |method: Method, uri: Uri| Problem::no_such_route(&method, &uri))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             Problem::no_such_method(&method, &uri)
         })
+        .layer(CatchPanicLayer::custom(problem::of_panic))
+        .layer(from_fn(metrics::observe))
+        .layer(from_fn_with_state(app.clone(), version::stamp))
         .with_state(app)
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::body::{Body, to_bytes};
-    use axum::http::{HeaderMap, Request, StatusCode, header};
-    use serde_json::{Value, json};
-    use tower::ServiceExt;
-
-    use super::*;
-
-    /// The one place where these tests touch the service.
-    async fn send(app: App, method: Method, path: &str) -> (StatusCode, HeaderMap, String) {
-        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
-        let response = router(app).oneshot(request).await.unwrap();
-        let (head, body) = response.into_parts();
-        let body = to_bytes(body, usize::MAX).await.unwrap();
-        (head.status, head.headers, String::from_utf8(body.to_vec()).unwrap())
-    }
-
-    fn parsed(body: &str) -> Value {
-        serde_json::from_str(body).unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_started_service_is_ready() {
-        let (status, headers, body) = send(App::new(), Method::GET, "/health/ready").await;
-        assert_eq!((status, body.as_str()), (StatusCode::OK, "{}"));
-        assert_eq!(headers[header::CONTENT_TYPE], "application/json");
-    }
-
-    #[tokio::test]
-    async fn a_stopping_service_is_not_ready() {
-        let app = App::new();
-        app.stop();
-        let (status, headers, body) = send(app, Method::GET, "/health/ready").await;
-        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(headers[header::CONTENT_TYPE], "application/problem+json");
-        assert_eq!(parsed(&body)["title"], "Service Unavailable");
-    }
-
-    #[tokio::test]
-    async fn an_unknown_path_is_a_problem() {
-        for path in ["/", "/health", "/health/ready/", "/vehicles?after=x"] {
-            let (status, headers, body) = send(App::new(), Method::GET, path).await;
-            assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
-            assert_eq!(headers[header::CONTENT_TYPE], "application/problem+json");
-            let expected = json!({
-                "type": "/problems/not-found",
-                "title": "Not Found",
-                "detail": format!("no route GET {}", path.split('?').next().unwrap()),
-            });
-            assert_eq!(parsed(&body), expected);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_wrong_method_is_told_the_right_ones() {
-        let (status, headers, body) = send(App::new(), Method::DELETE, "/health/ready").await;
-        assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
-        assert_eq!(headers[header::ALLOW], "GET,HEAD");
-        assert_eq!(headers[header::CONTENT_TYPE], "application/problem+json");
-        let expected = json!({
-            "type": "about:blank",
-            "title": "Method Not Allowed",
-            "detail": "/health/ready has no DELETE",
-        });
-        assert_eq!(parsed(&body), expected);
-    }
-
-    #[tokio::test]
-    async fn a_head_request_has_no_body() {
-        let (status, _, body) = send(App::new(), Method::HEAD, "/health/ready").await;
-        assert_eq!((status, body.as_str()), (StatusCode::OK, ""));
-    }
 }

@@ -4,64 +4,379 @@
 //! is a fact, and here it is given its number, title and type. Titles that the
 //! specification lists have a type of their own; where none of them fits, the
 //! title is the phrase of the status and the type `about:blank`.
+//!
+//! | Status | Titles |
+//! |---|---|
+//! | 400 | Bad request |
+//! | 401 | Unauthorized |
+//! | 403 | Forbidden |
+//! | 404 | Entity Not Found; Not Found for paths that lead nowhere |
+//! | 405 | Vendor Unavailable; Method Not Allowed |
+//! | 408 | Timeout |
+//! | 409 | Vendor Rejected, Should Not Disturb |
+//! | 424 | Vendor Not Yet Reached, Permanently Invalid Credentials; Failed Dependency |
+//! | 429 | Rate Limited, Vendor Rate Limited |
+//! | 500 | Server Error, Validation Error |
+//! | 503 | Service Unavailable |
+
+use std::any::Any;
+use std::time::Duration;
 
 use axum::Json;
-use axum::http::{Method, StatusCode, Uri, header};
+use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use slackwater_engine::page::list::PageError;
+use slackwater_engine::version::dated::ApiVersionError;
+use tracing::error;
+use utoipa::ToSchema;
+
+use crate::auth::secret::NoRandomness;
+use crate::config::{Budget, Limited};
+use crate::store::database::StoreError;
+use crate::vendor::error::VendorError;
 
 /// The type of a problem that its status explains well enough.
 const NO_TYPE: &str = "about:blank";
 
+/// Status, type and title of problems that belong together.
+type Kind = (StatusCode, &'static str, &'static str);
+
+const BAD_REQUEST: Kind = (StatusCode::BAD_REQUEST, "/problems/bad-request", "Bad request");
+const UNAUTHORIZED: Kind = (StatusCode::UNAUTHORIZED, "/problems/unauthorized", "Unauthorized");
+const FORBIDDEN: Kind = (StatusCode::FORBIDDEN, "/problems/forbidden", "Forbidden");
+const NO_ENTITY: Kind = (StatusCode::NOT_FOUND, "/problems/entity-not-found", "Entity Not Found");
+const NO_ROUTE: Kind = (StatusCode::NOT_FOUND, "/problems/not-found", "Not Found");
+const NO_METHOD: Kind = (StatusCode::METHOD_NOT_ALLOWED, NO_TYPE, "Method Not Allowed");
+const VENDOR_UNAVAILABLE: Kind =
+    (StatusCode::METHOD_NOT_ALLOWED, "/problems/vendor-unavailable", "Vendor Unavailable");
+const TIMEOUT: Kind = (StatusCode::REQUEST_TIMEOUT, "/problems/timeout", "Timeout");
+const VENDOR_REJECTED: Kind =
+    (StatusCode::CONFLICT, "/problems/vendor-rejected", "Vendor Rejected");
+const DO_NOT_DISTURB: Kind =
+    (StatusCode::CONFLICT, "/problems/should-not-disturb", "Should Not Disturb");
+const NOT_YET_REACHED: Kind =
+    (StatusCode::FAILED_DEPENDENCY, "/problems/vendor-not-yet-reached", "Vendor Not Yet Reached");
+const CREDENTIALS: Kind = (
+    StatusCode::FAILED_DEPENDENCY,
+    "/problems/permanently-invalid-credentials",
+    "Permanently Invalid Credentials",
+);
+const FAILED_DEPENDENCY: Kind = (StatusCode::FAILED_DEPENDENCY, NO_TYPE, "Failed Dependency");
+const RATE_LIMITED: Kind =
+    (StatusCode::TOO_MANY_REQUESTS, "/problems/rate-limited", "Rate Limited");
+const VENDOR_RATE_LIMITED: Kind =
+    (StatusCode::TOO_MANY_REQUESTS, "/problems/vendor-rate-limited", "Vendor Rate Limited");
+const SERVER_ERROR: Kind =
+    (StatusCode::INTERNAL_SERVER_ERROR, "/problems/server-error", "Server Error");
+const BAD_ANSWER: Kind =
+    (StatusCode::INTERNAL_SERVER_ERROR, "/problems/validation-error", "Validation Error");
+const UNAVAILABLE: Kind =
+    (StatusCode::SERVICE_UNAVAILABLE, "/problems/service-unavailable", "Service Unavailable");
+
 /// A failure as the client sees it.
 ///
 /// `detail` is for the client. What an operator needs goes to the log instead.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Problem {
     #[serde(skip)]
     status: StatusCode,
     /// URI reference that names the kind of problem. It is a name, not a route.
     #[serde(rename = "type")]
     kind: &'static str,
+    /// What kind of problem it is, in words.
     title: &'static str,
+    /// What went wrong this time.
     detail: String,
+    /// What is wrong with the request: JSON pointers, each followed by a reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    issues: Vec<String>,
+    #[serde(skip)]
+    headers: Vec<(header::HeaderName, HeaderValue)>,
 }
 
 impl Problem {
+    fn new((status, kind, title): Kind, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { status, kind, title, detail, issues: Vec::new(), headers: Vec::new() }
+    }
+
+    fn with(mut self, name: header::HeaderName, value: impl Into<HeaderValue>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    fn retry_after(self, wait: Duration) -> Self {
+        // Whole seconds, rounded up: an earlier attempt would fail again.
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        self.with(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)))
+    }
+
+    /// 400: the request makes no sense.
+    #[must_use]
+    pub fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(BAD_REQUEST, detail)
+    }
+
+    /// 400: parts of the request make no sense. Each issue starts with a JSON pointer.
+    #[must_use]
+    pub fn invalid(issues: Vec<String>) -> Self {
+        let detail = match issues.as_slice() {
+            [only] => only.clone(),
+            several => format!("{} parts of the request make no sense", several.len()),
+        };
+        Self { issues, ..Self::bad_request(detail) }
+    }
+
+    /// 401: nobody is known by what the request carries.
+    #[must_use]
+    pub fn unauthorized(detail: impl Into<String>) -> Self {
+        Self::new(UNAUTHORIZED, detail)
+            .with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    /// 403: known, and not allowed.
+    #[must_use]
+    pub fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(FORBIDDEN, detail)
+    }
+
+    /// 404: there is no such thing on the client's account. One of another
+    /// client is no such thing, word for word.
+    #[must_use]
+    pub fn no_entity(what: &str) -> Self {
+        Self::new(NO_ENTITY, format!("{what} not found"))
+    }
+
     /// 404: the path leads nowhere, whatever the method.
+    #[must_use]
     pub fn no_such_route(method: &Method, uri: &Uri) -> Self {
-        Self {
-            status: StatusCode::NOT_FOUND,
-            kind: "/problems/not-found",
-            title: "Not Found",
-            detail: format!("no route {method} {}", uri.path()),
-        }
+        Self::new(NO_ROUTE, format!("no route {method} {}", uri.path()))
     }
 
     /// 405: the path exists, but not with this method. The framework adds `Allow`.
+    #[must_use]
     pub fn no_such_method(method: &Method, uri: &Uri) -> Self {
-        Self {
-            status: StatusCode::METHOD_NOT_ALLOWED,
-            kind: NO_TYPE,
-            title: "Method Not Allowed",
-            detail: format!("{} has no {method}", uri.path()),
+        Self::new(NO_METHOD, format!("{} has no {method}", uri.path()))
+    }
+
+    /// What a manufacturer's failure means for a read that waited for it.
+    ///
+    /// A device that was never heard of has no data to fall back on.
+    #[must_use]
+    pub fn of_vendor(error: &VendorError, was_heard_of: bool) -> Self {
+        // No wildcard arm: a new failure must be given a status before this compiles.
+        match error {
+            VendorError::Asleep { may_be_woken: false } => {
+                Self::new(DO_NOT_DISTURB, "waking the device now would do it harm")
+            }
+            VendorError::TimedOut => Self::new(
+                TIMEOUT,
+                "the manufacturer did not answer in time; without `fields` the last known data are read",
+            ),
+            VendorError::RateLimited { retry_after_seconds } => {
+                let problem = Self::new(VENDOR_RATE_LIMITED, error.to_string());
+                match retry_after_seconds {
+                    Some(seconds) => problem.retry_after(Duration::from_secs((*seconds).into())),
+                    None => problem,
+                }
+            }
+            VendorError::Unauthorised | VendorError::ChallengeFailed => {
+                Self::new(CREDENTIALS, "the manufacturer refuses the account; link it again")
+            }
+            VendorError::NoSuchDevice => Self::no_entity("device"),
+            VendorError::Refused { .. } | VendorError::PreconditionLost { .. } => {
+                Self::new(VENDOR_REJECTED, error.to_string())
+            }
+            VendorError::Unreachable | VendorError::Asleep { .. } | VendorError::Outage
+                if was_heard_of =>
+            {
+                Self::new(VENDOR_UNAVAILABLE, error.to_string())
+                    .with(header::ALLOW, HeaderValue::from_static("GET,HEAD"))
+            }
+            VendorError::Unreachable | VendorError::Asleep { .. } | VendorError::Outage => {
+                Self::new(NOT_YET_REACHED, error.to_string())
+            }
         }
     }
 
+    /// 424: of several reads from manufacturers, some failed.
+    #[must_use]
+    pub fn some_vendors_failed(failed: usize, of: usize) -> Self {
+        Self::new(FAILED_DEPENDENCY, format!("{failed} of {of} reads from manufacturers failed"))
+    }
+
+    /// 429: a budget of the client is spent.
+    #[must_use]
+    pub fn rate_limited(limited: Limited, budget: Budget, wait: Duration) -> Self {
+        let detail = format!(
+            "the limit `{}` of {} requests in {} s is reached",
+            limited.as_str(),
+            budget.requests,
+            budget.seconds,
+        );
+        Self::new(RATE_LIMITED, detail).retry_after(wait)
+    }
+
+    /// 500: a defect of the service. What it is, is in the log.
+    #[must_use]
+    pub fn server_error() -> Self {
+        Self::new(SERVER_ERROR, "the request failed inside the service")
+    }
+
+    /// 500: the answer would have been wrong, and is withheld.
+    #[must_use]
+    pub fn bad_answer() -> Self {
+        Self::new(BAD_ANSWER, "what is stored does not fit the answer's form")
+    }
+
     /// 503: the service cannot answer now; a later attempt may succeed.
+    #[must_use]
     pub fn unavailable(detail: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            kind: "/problems/service-unavailable",
-            title: "Service Unavailable",
-            detail: detail.into(),
+        Self::new(UNAVAILABLE, detail)
+    }
+
+    /// Its status.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
+        self.status
+    }
+}
+
+impl From<ApiVersionError> for Problem {
+    fn from(error: ApiVersionError) -> Self {
+        Self::bad_request(format!("Service-Version: {error}"))
+    }
+}
+
+impl From<PageError> for Problem {
+    fn from(error: PageError) -> Self {
+        match error {
+            PageError::BothCursors => Self::bad_request(error.to_string()),
+            PageError::Size { given } => {
+                Self::invalid(vec![format!("/pageSize: is {given}; a page holds at least 1 item")])
+            }
+            PageError::Duplicate { .. } => {
+                error!(%error, "a list has two items of one key");
+                Self::server_error()
+            }
         }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        error!(%error, "the database failed");
+        match error {
+            StoreError::Down(_) | StoreError::Open(_) => Self::unavailable("try again later"),
+            StoreError::Corrupt { .. } => Self::bad_answer(),
+            StoreError::Migrate(_) | StoreError::Statement(_) => Self::server_error(),
+        }
+    }
+}
+
+impl From<NoRandomness> for Problem {
+    fn from(error: NoRandomness) -> Self {
+        error!(%error, "no secret can be made");
+        Self::unavailable("try again later")
     }
 }
 
 impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
+    fn into_response(mut self) -> Response {
+        let headers = std::mem::take(&mut self.headers);
         let media_type = [(header::CONTENT_TYPE, "application/problem+json")];
-        (self.status, media_type, Json(self)).into_response()
+        let mut response = (self.status, media_type, Json(self)).into_response();
+        response.headers_mut().extend(headers);
+        response
+    }
+}
+
+/// The answer to a request in which the service panicked. What it said is in the log.
+#[expect(clippy::needless_pass_by_value, reason = "the panic net gives it away")]
+pub fn of_panic(panic: Box<dyn Any + Send>) -> Response {
+    let said = panic.downcast_ref::<&str>().copied().map(ToOwned::to_owned);
+    let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+    error!(said, "a request panicked");
+    Problem::server_error().into_response()
+}
+
+/// A failure of the token endpoint, in the form of RFC 6749, section 5.2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OauthError {
+    status: StatusCode,
+    error: &'static str,
+    description: String,
+    wait: Option<Duration>,
+}
+
+impl OauthError {
+    fn new(status: StatusCode, error: &'static str, description: impl Into<String>) -> Self {
+        Self { status, error, description: description.into(), wait: None }
+    }
+
+    /// 400: a parameter is missing, repeated, or not readable.
+    pub fn invalid_request(description: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_request", description)
+    }
+
+    /// 401: no client, or not with this secret. Which of them is not said.
+    #[must_use]
+    pub fn invalid_client() -> Self {
+        let description = "the client is unknown here, or the secret is wrong";
+        Self::new(StatusCode::UNAUTHORIZED, "invalid_client", description)
+    }
+
+    /// 400: a grant that is not offered.
+    #[must_use]
+    pub fn unsupported_grant() -> Self {
+        let description = "grant_type is client_credentials";
+        Self::new(StatusCode::BAD_REQUEST, "unsupported_grant_type", description)
+    }
+
+    /// 400: a scope was asked for; tokens have none.
+    #[must_use]
+    pub fn invalid_scope() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_scope", "tokens have no scope of their own")
+    }
+
+    /// 429: too many wrong secrets from where this one came from.
+    #[must_use]
+    pub fn slow_down(wait: Duration) -> Self {
+        let description = "too many wrong secrets; the right one is still accepted";
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "invalid_client", description);
+        error.wait = Some(wait);
+        error
+    }
+}
+
+impl From<Problem> for OauthError {
+    fn from(problem: Problem) -> Self {
+        let error = if problem.status == StatusCode::SERVICE_UNAVAILABLE {
+            "temporarily_unavailable"
+        } else {
+            "server_error"
+        };
+        Self::new(problem.status, error, problem.detail)
+    }
+}
+
+impl IntoResponse for OauthError {
+    fn into_response(self) -> Response {
+        let body = serde_json::json!({
+            "error": self.error,
+            "error_description": self.description,
+        });
+        let kept_nowhere = [(header::CACHE_CONTROL, "no-store"), (header::PRAGMA, "no-cache")];
+        let mut response = (self.status, kept_nowhere, Json(body)).into_response();
+        let headers = response.headers_mut();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let basic = HeaderValue::from_static("Basic realm=\"oauth2\", charset=\"UTF-8\"");
+            headers.insert(header::WWW_AUTHENTICATE, basic);
+        }
+        if let Some(wait) = self.wait {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+        }
+        response
     }
 }

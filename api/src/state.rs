@@ -1,29 +1,237 @@
 //! What all requests share.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
-/// Handle to the shared state. Clones share it.
-#[derive(Debug, Clone, Default)]
+use chrono::{DateTime, Utc};
+
+use crate::auth::budget::Budgets;
+use crate::auth::client::Environment;
+use crate::auth::secret::{NoRandomness, generate};
+use crate::auth::throttle::Throttle;
+use crate::auth::token::Tokens;
+use crate::cache::tables::Cache;
+use crate::clock::Clock;
+use crate::config::{Config, Limited};
+use crate::jobs::poller::Poller;
+use crate::problem::Problem;
+use crate::store::database::{Store, StoreError};
+use crate::store::settings::get_or_keep;
+use crate::vendor::integration::Vendor;
+use crate::vendor::profile::VendorCode;
+
+/// The name under which the key of cursors is kept.
+const CURSOR_KEY: &str = "cursor_key";
+
+/// Why a service cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// Rows cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No key can be made.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+}
+
+/// The manufacturers of an environment, by their codes.
+pub type Vendors = BTreeMap<VendorCode, Arc<dyn Vendor>>;
+
+/// Where users reach an environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Urls {
+    /// The service itself.
+    pub base: String,
+    /// Where tokens are issued.
+    pub auth: String,
+    /// Where people link devices.
+    pub link: String,
+}
+
+/// What both environments share.
+#[derive(Debug)]
+struct Shared {
+    config: Config,
+    store: Store,
+    cache: Cache,
+    tokens: Tokens,
+    throttle: Throttle,
+    budgets: Budgets,
+    cursor_key: String,
+    started: Instant,
+    stopping: AtomicBool,
+}
+
+/// What one environment has of its own.
+struct World {
+    environment: Environment,
+    clock: Clock,
+    urls: Urls,
+    vendors: RwLock<Vendors>,
+    poller: Poller,
+}
+
+/// Handle to the state of one environment. Clones share it.
+#[derive(Debug, Clone)]
 pub struct App {
-    stopping: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    world: Arc<World>,
 }
 
 impl App {
-    /// A service that takes requests.
+    /// A service that takes requests of one environment, with all that is kept.
+    ///
+    /// # Errors
+    /// What is kept cannot be read.
+    pub async fn load(
+        config: Config,
+        store: Store,
+        (environment, clock, urls): (Environment, Clock, Urls),
+    ) -> Result<Self, SetupError> {
+        let fresh_key = generate()?;
+        let shared = Shared {
+            cursor_key: get_or_keep(&store, CURSOR_KEY, &fresh_key).await?,
+            cache: Cache::load(&store).await?,
+            config,
+            store,
+            tokens: Tokens::default(),
+            throttle: Throttle::default(),
+            budgets: Budgets::default(),
+            started: Instant::now(),
+            stopping: AtomicBool::new(false),
+        };
+        Ok(Self::in_world(Arc::new(shared), environment, clock, urls))
+    }
+
+    /// The same service for the other environment.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn beside(&self, environment: Environment, clock: Clock, urls: Urls) -> Self {
+        Self::in_world(Arc::clone(&self.shared), environment, clock, urls)
+    }
+
+    fn in_world(shared: Arc<Shared>, environment: Environment, clock: Clock, urls: Urls) -> Self {
+        let poller = Poller::new(shared.config.polling);
+        let vendors = RwLock::default();
+        Self { shared, world: Arc::new(World { environment, clock, urls, vendors, poller }) }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// The environment.
+    #[must_use]
+    pub fn environment(&self) -> Environment {
+        self.world.environment
+    }
+
+    /// Where users reach it.
+    #[must_use]
+    pub fn urls(&self) -> &Urls {
+        &self.world.urls
+    }
+
+    /// The clock.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.world.clock
+    }
+
+    /// What the clock shows.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.world.clock.now()
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// What is known without asking the database.
+    #[must_use]
+    pub fn cache(&self) -> &Cache {
+        &self.shared.cache
+    }
+
+    /// The tokens.
+    #[must_use]
+    pub fn tokens(&self) -> &Tokens {
+        &self.shared.tokens
+    }
+
+    /// The counter of wrong secrets.
+    #[must_use]
+    pub fn throttle(&self) -> &Throttle {
+        &self.shared.throttle
+    }
+
+    /// The poller.
+    #[must_use]
+    pub fn poller(&self) -> &Poller {
+        &self.world.poller
+    }
+
+    /// The key that cursors are signed with.
+    #[must_use]
+    pub fn cursor_key(&self) -> &[u8] {
+        self.shared.cursor_key.as_bytes()
+    }
+
+    /// A manufacturer of this environment.
+    #[must_use]
+    pub fn vendor(&self, code: &VendorCode) -> Option<Arc<dyn Vendor>> {
+        self.world.vendors.read().unwrap_or_else(PoisonError::into_inner).get(code).cloned()
+    }
+
+    /// All manufacturers of this environment.
+    #[must_use]
+    pub fn vendors(&self) -> Vec<Arc<dyn Vendor>> {
+        let vendors = self.world.vendors.read().unwrap_or_else(PoisonError::into_inner);
+        vendors.values().cloned().collect()
+    }
+
+    /// Replaces the manufacturers of this environment.
+    pub fn set_vendors(&self, vendors: Vendors) {
+        *self.world.vendors.write().unwrap_or_else(PoisonError::into_inner) = vendors;
+    }
+
+    /// How long the process has been up, on the machine's steady clock.
+    #[must_use]
+    pub fn uptime(&self) -> Duration {
+        self.shared.started.elapsed()
+    }
+
+    /// Takes a request from a client's budget.
+    ///
+    /// # Errors
+    /// The budget is spent.
+    pub fn spend(&self, client_id: &str, limited: Limited) -> Result<(), Problem> {
+        let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
+        let taken = self.shared.budgets.take(client_id, limited, budget, self.uptime());
+        taken.map_err(|wait| Problem::rate_limited(limited, budget, wait))
     }
 
     /// From now on the service reports that it is not ready. Requests are still answered.
     pub fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.shared.stopping.store(true, Ordering::Relaxed);
     }
 
     /// Whether [`stop`](Self::stop) was called.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.shared.stopping.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").field("environment", &self.environment).finish_non_exhaustive()
     }
 }

@@ -1,3 +1,14 @@
-//! One file per resource: handlers beside the shapes they read and write.
+//! One file per resource: handlers and the shapes that they send.
 
+pub mod batteries;
+pub mod charge_state;
+pub mod chargers;
 pub mod health;
+pub mod hvacs;
+pub mod inverters;
+pub mod lists;
+pub mod oauth;
+pub mod refresh;
+pub mod sessions;
+pub mod users;
+pub mod vehicles;

@@ -1,0 +1,134 @@
+//! The people of a scenario as users of clients.
+//!
+//! A scenario knows names. A client knows identifiers: those of the first
+//! client are the scenario's own, so that examples can be written down; another
+//! client that is given the same scenario has others.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use slackwater_engine::device::scope::DeviceKind;
+use uuid::Uuid;
+
+use crate::linking::{NewAccount, NewDevice, NewUser, connect};
+use crate::sandbox::devices::Common;
+use crate::sandbox::handle::Sandbox;
+use crate::sandbox::scenario::Scenario;
+use crate::sandbox::words::uuid_of;
+use crate::state::App;
+use crate::store::database::StoreError;
+use crate::store::locations::{Location, LocationFacts};
+use crate::vendor::profile::VendorCode;
+use crate::vendor::reading::Position;
+
+/// A sandbox behind a service.
+#[derive(Debug, Clone)]
+pub struct Residents {
+    /// The service.
+    pub app: App,
+    /// The sandbox.
+    pub sandbox: Sandbox,
+    /// The client that is given what nobody else is named for.
+    pub client_id: Arc<str>,
+    /// The client whose identifiers are the scenario's own: the first of the
+    /// sandbox, whichever lives in the scenario now.
+    pub first_id: Arc<str>,
+}
+
+impl Residents {
+    /// Gives a client all that a scenario, or a patch of one, says is linked,
+    /// and the environment its manufacturers. Returns the devices' identifiers.
+    ///
+    /// # Errors
+    /// The database failed, and nothing is linked.
+    pub async fn settle(&self, what: &Scenario, client_id: &str) -> Result<Vec<Uuid>, StoreError> {
+        let vendors = self.sandbox.vendors().into_iter();
+        self.app.set_vendors(vendors.map(|v| (v.profile().code.clone(), v)).collect());
+        let mut users: BTreeMap<String, NewUser> = BTreeMap::new();
+        for location in &what.locations {
+            let place = self.place(location, client_id);
+            user(&mut users, &location.user).locations.push(place);
+        }
+        for device in what.devices().map(|device| device.common()) {
+            if let (true, Some(vendor)) = (device.is_linked, device.vendor.clone()) {
+                self.link(user(&mut users, &device.user), vendor, device, client_id);
+            }
+        }
+        connect(&self.app, client_id, users.into_values().collect()).await
+    }
+
+    fn place(&self, location: &crate::sandbox::scenario::Location, client_id: &str) -> Location {
+        Location {
+            id: self.id(&location.id, client_id),
+            client_id: client_id.to_owned(),
+            user_id: location.user.clone(),
+            facts: LocationFacts {
+                time_zone: Some(location.time_zone.0),
+                position: Some(Position {
+                    latitude: location.latitude,
+                    longitude: location.longitude,
+                }),
+                zone_id: location.zone.clone(),
+                area_id: location.area.clone(),
+            },
+        }
+    }
+
+    fn link(&self, user: &mut NewUser, vendor: VendorCode, device: Common, client_id: &str) {
+        // Where a vehicle is, it says itself.
+        let stands = device.kind != DeviceKind::Vehicle;
+        let new = NewDevice {
+            id: Some(self.id(&device.id, client_id)),
+            vendor_device: device.id,
+            kind: device.kind,
+            scopes: device.scopes.into_iter().collect(),
+            location: stands.then(|| self.id(&device.location, client_id)),
+        };
+        match user.accounts.iter_mut().find(|account| account.vendor == vendor) {
+            Some(account) => account.devices.push(new),
+            None => user.accounts.push(NewAccount {
+                connection: self.sandbox.connection(&user.id, &vendor),
+                vendor,
+                devices: vec![new],
+            }),
+        }
+    }
+
+    /// The identifier that a client knows something by.
+    #[must_use]
+    pub fn id(&self, name: &str, client_id: &str) -> Uuid {
+        let own = uuid_of(name);
+        if *client_id == *self.first_id { own } else { Uuid::new_v5(&own, client_id.as_bytes()) }
+    }
+
+    /// The scenario's name of a device, from that or from a client's identifier.
+    #[must_use]
+    pub fn name(&self, given: &str) -> String {
+        let id = Uuid::parse_str(given).ok();
+        let device =
+            self.app.cache().read(|tables| id.and_then(|id| tables.any_device(id).cloned()));
+        device.map_or_else(|| given.to_owned(), |device| device.vendor_device.clone())
+    }
+
+    /// What clients know a device by.
+    #[must_use]
+    pub fn linked_as(&self, name: &str) -> Vec<Uuid> {
+        self.app.cache().read(|tables| {
+            let same = tables.devices().filter(|device| device.vendor_device == name);
+            same.map(|device| device.id).collect()
+        })
+    }
+
+    /// All devices on the accounts of a manufacturer.
+    #[must_use]
+    pub fn of_vendor(&self, code: &str) -> Vec<Uuid> {
+        self.app.cache().read(|tables| {
+            let same = tables.devices().filter(|device| device.vendor.as_str() == code);
+            same.map(|device| device.id).collect()
+        })
+    }
+}
+
+fn user<'a>(users: &'a mut BTreeMap<String, NewUser>, id: &str) -> &'a mut NewUser {
+    let new = || NewUser { id: id.to_owned(), accounts: Vec::new(), locations: Vec::new() };
+    users.entry(id.to_owned()).or_insert_with(new)
+}

@@ -1,0 +1,28 @@
+//! What answers on the operators' address.
+use axum::Router;
+use axum::http::{Method, Uri};
+use axum::routing::get;
+
+use crate::admin::residents::Residents;
+use crate::admin::{docs, metrics, openapi, sandbox};
+use crate::problem::Problem;
+use crate::routes::health;
+use crate::state::App;
+
+/// Metrics, documentation and readiness of all environments.
+pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
+    let plain = Router::new()
+        .route("/", get(docs::page))
+        .route("/docs", get(docs::page))
+        .route("/openapi.json", get(openapi::file))
+        .route("/metrics", get(metrics::render))
+        .fallback(async |method: Method, uri: Uri| Problem::no_such_route(&method, &uri))
+        .method_not_allowed_fallback(async |method: Method, uri: Uri| {
+            Problem::no_such_method(&method, &uri)
+        });
+    let Some(app) = worlds.first() else { return plain };
+    let strings = residents.map(sandbox::router).unwrap_or_default();
+    plain
+        .merge(strings)
+        .merge(Router::new().route("/health/ready", get(health::ready)).with_state(app.clone()))
+}

@@ -1,0 +1,257 @@
+//! The strings of the sandbox, on the operators' address only.
+//!
+//! Each call returns when readers of the service see what it did: what clients
+//! hold is read from memory, so the devices that an order is about are polled
+//! before the answer.
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::Uri;
+use axum::routing::{get, post};
+use axum::{Router, http::StatusCode};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use slackwater_engine::device::command::Command;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use crate::admin::residents::Residents;
+use crate::jobs::poller::poll_now;
+use crate::problem::Problem;
+use crate::request::{Path, query_pairs};
+use crate::sandbox::conduct::Conduct;
+use crate::sandbox::control::{
+    Applied, ClockOrder, ClockState, ConductOrder, ControlError, HandOrder, ReceivedCommand,
+};
+use crate::sandbox::document::ScenarioError;
+use crate::sandbox::scenario::Scenario;
+use crate::sandbox::schema::schema;
+use crate::store::clients;
+use crate::vendor::integration::Linked;
+use crate::vendor::reading::Reading;
+
+/// How long a call waits for readers, in time of the machine. A device that
+/// hangs, or a clock that stands still, does not hold it up for ever.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What answers below `/sandbox`.
+pub fn router(residents: Residents) -> Router {
+    Router::new()
+        .route("/sandbox/scenario", get(scenario).post(apply))
+        .route("/sandbox/schema", get(async || Json(schema())))
+        .route("/sandbox/devices", get(devices))
+        .route("/sandbox/devices/{device}", get(truth))
+        .route("/sandbox/devices/{device}/reach", post(reach))
+        .route("/sandbox/devices/{device}/send", post(send))
+        .route("/sandbox/conduct", post(conduct))
+        .route("/sandbox/hand", post(hand))
+        .route("/sandbox/commands", get(commands))
+        .route("/sandbox/clock", get(clock).post(set_clock))
+        .with_state(residents)
+}
+
+/// All there is, patches included.
+async fn scenario(State(residents): State<Residents>) -> Json<Scenario> {
+    Json(residents.sandbox.scenario())
+}
+
+/// Adds or changes what a patch in YAML or JSON names, and links it for the
+/// client of the query, or the scenario's own.
+async fn apply(
+    State(residents): State<Residents>,
+    uri: Uri,
+    body: String,
+) -> Result<Json<Applied>, Problem> {
+    let client_id = client(&residents, &uri).await?;
+    let applied = residents.sandbox.apply(&body)?;
+    let whole = residents.sandbox.scenario();
+    let patched = patched(&whole, &applied);
+    let ids = residents.settle(&patched, &client_id).await?;
+    show(&residents, ids).await;
+    Ok(Json(applied))
+}
+
+/// The part of a scenario that a patch named.
+fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
+    let mut part = whole.clone();
+    part.locations.retain(|location| applied.locations.contains(&location.id));
+    let named = |id: &String| applied.devices.contains(id);
+    part.chargers.retain(|device| named(&device.id));
+    part.vehicles.retain(|device| named(&device.id));
+    part.hvacs.retain(|device| named(&device.id));
+    part.inverters.retain(|device| named(&device.id));
+    part.batteries.retain(|device| named(&device.id));
+    part.meters.retain(|device| named(&device.id));
+    part
+}
+
+/// The client that `?client=` names; without it, the scenario's own.
+async fn client(residents: &Residents, uri: &Uri) -> Result<String, Problem> {
+    let named = query_pairs(uri).find(|(name, _)| name == "client");
+    let Some((_, id)) = named else { return Ok(residents.client_id.to_string()) };
+    let known = clients::get(residents.app.store(), &id).await?;
+    let known = known.filter(|row| row.client.environment == residents.app.environment());
+    known.map(|row| row.client.id).ok_or_else(|| Problem::no_entity("client"))
+}
+
+/// Every device, with what the scenario's client knows it by.
+async fn devices(State(residents): State<Residents>) -> Json<Value> {
+    let all = residents.sandbox.devices().into_iter().map(|device| {
+        let device = device.common();
+        json!({
+            "name": device.id,
+            "kind": device.kind.as_str(),
+            "user": device.user,
+            "vendor": device.vendor,
+            "linked_as": residents.linked_as(&device.id),
+        })
+    });
+    Json(all.collect())
+}
+
+/// What a device would report if it were awake and its manufacturer honest.
+async fn truth(
+    State(residents): State<Residents>,
+    Path(device): Path<String>,
+) -> Result<Json<Reading>, Problem> {
+    let name = residents.name(&device);
+    let reading = residents.sandbox.truth(&name);
+    reading.map(Json).ok_or_else(|| Problem::no_entity("device"))
+}
+
+/// Says what a device or manufacturer does when it is called.
+async fn conduct(State(residents): State<Residents>, body: Bytes) -> Result<StatusCode, Problem> {
+    let order: ConductOrder = read(&body)?;
+    let order = match order {
+        ConductOrder::Device { device, conduct, ignores_commands } => {
+            let device = residents.name(&device);
+            ConductOrder::Device { device, conduct, ignores_commands }
+        }
+        ConductOrder::Vendor { .. } => order,
+    };
+    residents.sandbox.conduct(&order)?;
+    let (ids, does) = match &order {
+        ConductOrder::Device { device, conduct, .. } => (residents.linked_as(device), conduct),
+        ConductOrder::Vendor { vendor, conduct } => (residents.of_vendor(vendor), conduct),
+    };
+    if *does != Conduct::Hang {
+        show(&residents, ids).await;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A person on site does something to a device.
+async fn hand(State(residents): State<Residents>, body: Bytes) -> Result<Json<Value>, Problem> {
+    let order: HandOrder = read(&body)?;
+    let order = HandOrder { device: residents.name(&order.device), ..order };
+    let at = residents.sandbox.hand(&order)?;
+    show(&residents, neighbours(&residents, &order.device)).await;
+    Ok(Json(json!({ "at": at })))
+}
+
+/// A device does now what it was told.
+async fn reach(
+    State(residents): State<Residents>,
+    Path(device): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let device = residents.name(&device);
+    let at = residents.sandbox.reach(&device)?;
+    show(&residents, neighbours(&residents, &device)).await;
+    Ok(Json(json!({ "at": at })))
+}
+
+/// Sends a command past all actions, such as `{"charge": "start"}`.
+async fn send(
+    State(residents): State<Residents>,
+    Path(device): Path<String>,
+    body: Bytes,
+) -> Result<StatusCode, Problem> {
+    let command: Command = read(&body)?;
+    let name = residents.name(&device);
+    let all = residents.sandbox.devices();
+    let common = all.iter().map(crate::sandbox::devices::Device::common).find(|c| c.id == name);
+    let (user, vendor) = common
+        .and_then(|common| Some((common.user, common.vendor?)))
+        .ok_or_else(|| Problem::no_entity("device"))?;
+    let connection = residents.sandbox.connection(&user, &vendor);
+    let vendor = residents.sandbox.vendor(&vendor).ok_or_else(|| Problem::no_entity("vendor"))?;
+    let linked = Linked { connection, device: name.clone() };
+    let sent = vendor.send(&linked, &command, residents.app.now()).await;
+    sent.map_err(|error| Problem::of_vendor(&error, true))?;
+    show(&residents, neighbours(&residents, &name)).await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Commands that manufacturers were sent, oldest first; `?device=` names one.
+async fn commands(
+    State(residents): State<Residents>,
+    uri: Uri,
+) -> Result<Json<Vec<ReceivedCommand>>, Problem> {
+    let device = query_pairs(&uri).find(|(name, _)| name == "device");
+    let device = device.map(|(_, device)| residents.name(&device));
+    Ok(Json(residents.sandbox.received(device.as_deref())?))
+}
+
+/// What the clock shows.
+async fn clock(State(residents): State<Residents>) -> Result<Json<ClockState>, Problem> {
+    Ok(Json(residents.sandbox.set_clock(&ClockOrder::default())?))
+}
+
+/// Steps the clock or sets its speed. What falls due in a step is polled before the answer.
+async fn set_clock(
+    State(residents): State<Residents>,
+    body: Bytes,
+) -> Result<Json<ClockState>, Problem> {
+    let state = residents.sandbox.set_clock(&read(&body)?)?;
+    // Whoever reads too early reads old data, which is no failure.
+    let _: Result<(), _> = timeout(PATIENCE, residents.app.poller().idle(state.now)).await;
+    Ok(Json(state))
+}
+
+/// A device and those of its user, which may be at the other end of its cable.
+fn neighbours(residents: &Residents, device: &str) -> Vec<Uuid> {
+    residents.app.cache().read(|tables| {
+        let owners = tables.devices().filter(|other| other.vendor_device == device);
+        let users = owners.filter_map(|owner| tables.user(&owner.client_id, &owner.user_id));
+        users.flat_map(crate::cache::tables::OfUser::device_ids).collect()
+    })
+}
+
+/// Polls devices, so that readers see how they stand.
+async fn show(residents: &Residents, ids: Vec<Uuid>) {
+    let mut polls = JoinSet::new();
+    for id in ids {
+        let app = residents.app.clone();
+        polls.spawn(async move { poll_now(&app, id).await });
+    }
+    let _: Result<Vec<()>, _> = timeout(PATIENCE, polls.join_all()).await;
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| Problem::bad_request(error.to_string()))
+}
+
+impl From<ControlError> for Problem {
+    fn from(error: ControlError) -> Self {
+        match error {
+            ControlError::Missing { .. } => Self::no_entity("what the order is about"),
+            ControlError::Clock(_) | ControlError::State(_) | ControlError::Percent(_) => {
+                Self::bad_request(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<ScenarioError> for Problem {
+    fn from(ScenarioError(flaws): ScenarioError) -> Self {
+        let issue = |flaw: &crate::sandbox::document::Flaw| {
+            let pointer = flaw.field.replace(['.', '['], "/").replace(']', "");
+            let line = flaw.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            format!("/{pointer}: {line}{}", flaw.reason)
+        };
+        Self::invalid(flaws.iter().map(issue).collect())
+    }
+}

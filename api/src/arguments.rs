@@ -1,0 +1,222 @@
+//! What can be said on the command line.
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use slackwater_api::auth::client::{Environment, EnvironmentError};
+use slackwater_api::clock::{ClockError, Speed};
+use slackwater_api::config::text::Listen;
+use slackwater_api::config::{ConfigError, log_filter};
+use slackwater_engine::version::dated::{ApiVersion, ApiVersionError};
+
+/// Flexible electricity use over HTTP.
+#[derive(Debug, Parser)]
+#[command(name = "slackwater-api", version)]
+pub(crate) struct Arguments {
+    /// Settings in TOML. Without it there is a sandbox on this machine only.
+    #[arg(long, global = true, env = "SLACKWATER_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve requests until a signal says stop.
+    Serve(Serve),
+    /// Make and list clients.
+    #[command(subcommand)]
+    Client(ClientCommand),
+    /// Pull the strings of a running sandbox.
+    Sandbox(Strings),
+    /// Print the OpenAPI document.
+    Openapi,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Address and port of the sandbox's service. Port 0 takes free ports for all addresses.
+    #[arg(long, env = "SLACKWATER_LISTEN", value_name = "ADDRESS")]
+    pub(crate) listen: Option<Listen>,
+
+    /// What to log: a level, or levels per module.
+    #[arg(
+        long,
+        env = "SLACKWATER_LOG",
+        value_name = "FILTER",
+        default_value = "info",
+        value_parser = checked_log_filter,
+    )]
+    pub(crate) log: String,
+
+    /// How fast the sandbox's time runs, such as 60x; 0x stands still.
+    #[arg(long, value_name = "SPEED", value_parser = checked_speed)]
+    pub(crate) clock: Option<String>,
+
+    /// What the sandbox simulates: a scenario file, or `street`.
+    #[arg(long, value_name = "FILE", conflicts_with = "homes")]
+    pub(crate) scenario: Option<PathBuf>,
+
+    /// Homes to make up and simulate.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) homes: Option<u32>,
+
+    /// Print requests to try, with a fresh token.
+    #[arg(long)]
+    pub(crate) welcome: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Strings {
+    /// The operators' address of the server.
+    #[arg(
+        long,
+        env = "SLACKWATER_ADMIN_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8083"
+    )]
+    pub(crate) admin: String,
+
+    #[command(subcommand)]
+    pub(crate) command: SandboxCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// Add or change what a patch in YAML or JSON names.
+    Apply {
+        /// The patch; `-` reads the standard input.
+        file: PathBuf,
+        /// The client that is given what is linked, if not the scenario's own.
+        #[arg(long)]
+        client: Option<String>,
+    },
+    /// Print all there is, patches included.
+    Scenario,
+    /// List the devices, and what clients know them by.
+    Devices,
+    /// Print what a device would report if it were awake and its manufacturer honest.
+    Truth {
+        /// Its name or identifier.
+        device: String,
+    },
+    /// Say what a device or manufacturer does when it is called.
+    Conduct {
+        /// Such as `{"device": "ada-car", "conduct": {"sleep": {"may_be_woken": true}}}`.
+        order: String,
+    },
+    /// Do something to a device by hand.
+    Hand {
+        /// Such as `{"device": "ada-car", "hand": "unplug"}`.
+        order: String,
+    },
+    /// Let a device do now what it was told.
+    Reach {
+        /// Its name or identifier.
+        device: String,
+    },
+    /// Send a command past all actions.
+    Send {
+        /// Its name or identifier.
+        device: String,
+        /// Such as `{"charge": "start"}`.
+        command: String,
+    },
+    /// List the commands that manufacturers were sent.
+    Commands {
+        /// Those to one device only.
+        #[arg(long)]
+        device: Option<String>,
+    },
+    /// Show the clock, put it forward, or set its speed.
+    Clock {
+        /// Seconds to put it forward.
+        #[arg(long)]
+        step: Option<f64>,
+        /// How many times faster than the machine's it runs; 0 stands still.
+        #[arg(long)]
+        speed: Option<f64>,
+    },
+    /// Print a scenario of so many homes.
+    Generate {
+        /// Their number.
+        #[arg(long, default_value_t = 20)]
+        homes: usize,
+        /// Another seed is another town.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Print the JSON Schema of scenarios.
+    Schema,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClientCommand {
+    /// Make a client and print its secret, which is shown this once only.
+    Create(CreateClient),
+    /// List all clients, without their secrets.
+    List,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateClient {
+    /// The environment that the client belongs to, for ever.
+    #[arg(long, value_parser = environment)]
+    pub(crate) environment: Environment,
+
+    /// What to call it.
+    #[arg(long, default_value = "")]
+    pub(crate) name: String,
+
+    /// The version to pin it to, if not the current one.
+    #[arg(long, value_parser = version)]
+    pub(crate) version: Option<ApiVersion>,
+}
+
+/// Filters cannot be cloned, which arguments must be: the text is kept, once it is known to be good.
+fn checked_log_filter(given: &str) -> Result<String, ConfigError> {
+    log_filter(given).map(|_| given.to_owned())
+}
+
+fn checked_speed(given: &str) -> Result<String, ClockError> {
+    Speed::parse(given).map(|_| given.to_owned())
+}
+
+fn environment(given: &str) -> Result<Environment, EnvironmentError> {
+    Environment::parse(given)
+}
+
+fn version(given: &str) -> Result<ApiVersion, ApiVersionError> {
+    ApiVersion::parse(given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from([&["slackwater-api"], words].concat())
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        let refusals = [
+            (&["serve", "--listen", "nowhere"][..], "`nowhere` is not an address and a port"),
+            (&["serve", "--log", "a=b=c"], "is not a log filter"),
+            (&["serve", "--clock", "fast"], "`fast` is not a speed"),
+            (&["client", "create", "--environment", "staging"], "`staging` is no environment"),
+            (&["client", "create", "--environment", "sandbox", "--version", "1"], "no version"),
+        ];
+        for (words, reason) in refusals {
+            let error = parse(words).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn arguments_have_defaults() {
+        let Command::Serve(serve) = parse(&["serve"]).unwrap().command else { panic!("serve") };
+        assert_eq!((serve.listen, serve.log.as_str(), serve.clock), (None, "info", None));
+    }
+}

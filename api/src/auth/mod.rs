@@ -1,0 +1,9 @@
+//! Who may ask: clients, their secrets and tokens, and how often they may.
+
+pub mod budget;
+pub mod caller;
+pub mod client;
+pub mod gate;
+pub mod secret;
+pub mod throttle;
+pub mod token;

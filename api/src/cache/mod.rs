@@ -1,0 +1,7 @@
+//! What reads are answered from: users, devices and places, in memory.
+//!
+//! The store is written first and these tables after it, by the same writer, so
+//! that they never show what a crash would take back. Reads ask nobody else.
+
+pub mod index;
+pub mod tables;

@@ -1,0 +1,42 @@
+//! Why a command could not do its work.
+use std::io;
+use std::path::PathBuf;
+
+use slackwater_api::auth::secret::NoRandomness;
+use slackwater_api::clock::ClockError;
+use slackwater_api::config::ConfigError;
+use slackwater_api::sandbox::document::ScenarioError;
+use slackwater_api::service::ServiceError;
+use slackwater_api::store::database::StoreError;
+use slackwater_engine::version::dated::ApiVersion;
+
+/// Why the process could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+    #[error("version {0} cannot be chosen any more")]
+    Version(ApiVersion),
+    #[error("cannot watch for signals: {0}")]
+    Signals(io::Error),
+    #[error("cannot read {file}: {reason}")]
+    Read { file: PathBuf, reason: io::Error },
+    #[error("{file} makes no sense:\n{error}")]
+    Scenario { file: PathBuf, error: ScenarioError },
+    #[error("there is no client {0} in the sandbox")]
+    NoClient(String),
+    #[error("no token could be issued: {0}")]
+    Token(String),
+    #[error("nobody answers at {url}: {reason}")]
+    Unreachable { url: String, reason: String },
+    #[error("{status}\n{body}")]
+    Refused { status: u16, body: String },
+}

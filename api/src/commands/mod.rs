@@ -1,0 +1,6 @@
+//! What the process does for each command.
+
+pub(crate) mod client;
+pub(crate) mod failure;
+pub(crate) mod sandbox;
+pub(crate) mod serve;

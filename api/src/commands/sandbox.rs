@@ -1,0 +1,90 @@
+//! Pulling the strings of a running sandbox.
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use axum::body::Body;
+use axum::http::{Method, Request, header};
+use http_body_util::BodyExt;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+use slackwater_api::sandbox::generate::{generate, text_of};
+use slackwater_api::sandbox::schema::schema_text;
+
+use crate::arguments::{SandboxCommand, Strings};
+use crate::commands::failure::Failure;
+
+/// Does what the command line says and prints the answer.
+pub(crate) async fn pull(strings: Strings) -> Result<(), Failure> {
+    let (method, path, body) = match strings.command {
+        SandboxCommand::Schema => {
+            print!("{}", schema_text());
+            return Ok(());
+        }
+        SandboxCommand::Generate { homes, seed } => {
+            print!("{}", text_of(&generate(homes, seed)));
+            return Ok(());
+        }
+        SandboxCommand::Apply { file, client } => {
+            let query = client.map(|id| format!("?client={id}")).unwrap_or_default();
+            (Method::POST, format!("scenario{query}"), read(&file)?)
+        }
+        SandboxCommand::Scenario => (Method::GET, "scenario".to_owned(), String::new()),
+        SandboxCommand::Devices => (Method::GET, "devices".to_owned(), String::new()),
+        SandboxCommand::Truth { device } => {
+            (Method::GET, format!("devices/{device}"), String::new())
+        }
+        SandboxCommand::Conduct { order } => (Method::POST, "conduct".to_owned(), order),
+        SandboxCommand::Hand { order } => (Method::POST, "hand".to_owned(), order),
+        SandboxCommand::Reach { device } => {
+            (Method::POST, format!("devices/{device}/reach"), String::new())
+        }
+        SandboxCommand::Send { device, command } => {
+            (Method::POST, format!("devices/{device}/send"), command)
+        }
+        SandboxCommand::Commands { device } => {
+            let query = device.map(|device| format!("?device={device}")).unwrap_or_default();
+            (Method::GET, format!("commands{query}"), String::new())
+        }
+        SandboxCommand::Clock { step, speed } => {
+            let order = json!({ "step_seconds": step, "speed": speed });
+            (Method::POST, "clock".to_owned(), order.to_string())
+        }
+    };
+    ask(&strings.admin, method, &path, body).await
+}
+
+async fn ask(admin: &str, method: Method, path: &str, body: String) -> Result<(), Failure> {
+    let url = format!("{}/sandbox/{path}", admin.trim_end_matches('/'));
+    let failed = |reason: String| Failure::Unreachable { url: url.clone(), reason };
+    let request = Request::builder()
+        .method(method)
+        .uri(&url)
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(body))
+        .map_err(|error| failed(error.to_string()))?;
+    let client = Client::builder(TokioExecutor::new()).build_http::<Body>();
+    let answer = client.request(request).await.map_err(|error| failed(error.to_string()))?;
+    let status = answer.status();
+    let bytes = answer.into_body().collect().await.map_err(|error| failed(error.to_string()))?;
+    let text = String::from_utf8_lossy(&bytes.to_bytes()).into_owned();
+    let pretty = serde_json::from_str::<Value>(&text).map_or(text, |value| format!("{value:#}"));
+    if status.is_success() {
+        println!("{pretty}");
+        Ok(())
+    } else {
+        Err(Failure::Refused { status: status.as_u16(), body: pretty })
+    }
+}
+
+/// The text of a file; `-` is the standard input.
+fn read(file: &PathBuf) -> Result<String, Failure> {
+    let failed = |reason: io::Error| Failure::Read { file: file.clone(), reason };
+    if file == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map_err(failed)?;
+        return Ok(text);
+    }
+    fs::read_to_string(file).map_err(failed)
+}

@@ -1,0 +1,139 @@
+//! Serving, with or without a sandbox full of people.
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use slackwater_api::admin::metrics;
+use slackwater_api::auth::client::{Client, Environment};
+use slackwater_api::clock::{Clock, ClockError, Speed};
+use slackwater_api::config::text::Listen;
+use slackwater_api::config::{Config, log_filter};
+use slackwater_api::sandbox::generate::{generate, street};
+use slackwater_api::sandbox::handle::Sandbox;
+use slackwater_api::sandbox::scenario::Scenario;
+use slackwater_api::service::Service;
+use slackwater_api::state::App;
+use slackwater_api::store::clients;
+use tokio::signal;
+use tokio::signal::unix::SignalKind;
+use tracing::info;
+
+use crate::arguments::Serve;
+use crate::commands::client::keep_new;
+use crate::commands::failure::Failure;
+
+/// The scenario that comes with the service.
+const STREET: &str = "street";
+
+/// Serves until a signal says stop.
+pub(crate) async fn serve(file: Option<&Path>, arguments: &Serve) -> Result<(), Failure> {
+    let filter = log_filter(&arguments.log)?;
+    let json = tracing_subscriber::fmt().json().flatten_event(true);
+    json.with_env_filter(filter).with_writer(io::stderr).init();
+    metrics::install();
+    let config = settings(Config::load(file)?, arguments);
+    let scenario = scenario(&config)?;
+    let clock = clock(&config, scenario.as_ref())?;
+    // Watched from before the first request, so that an early signal is not lost.
+    let mut interrupt = signal::unix::signal(SignalKind::interrupt()).map_err(Failure::Signals)?;
+    let mut terminate = signal::unix::signal(SignalKind::terminate()).map_err(Failure::Signals)?;
+    let mut service = Service::start(config, clock.clone()).await?;
+    if let (Some(app), Some(scenario)) = (service.app(Environment::Sandbox).cloned(), scenario) {
+        let client = resident_client(&app).await?;
+        service.populate(Sandbox::new(&scenario, clock), &client).await?;
+        if arguments.welcome {
+            welcome(&app, &client, service.admin_url()).await?;
+        }
+    }
+    service
+        .run(async move {
+            tokio::select! {
+                _ = interrupt.recv() => info!(signal = "SIGINT", "stopping"),
+                _ = terminate.recv() => info!(signal = "SIGTERM", "stopping"),
+            }
+        })
+        .await?;
+    Ok(())
+}
+
+/// Settings with what the command line says instead.
+fn settings(mut config: Config, arguments: &Serve) -> Config {
+    if let Some(Listen(base)) = arguments.listen {
+        // The other addresses follow on the ports after it.
+        let after = |step: u16| {
+            let port = if base.port() == 0 { 0 } else { base.port().saturating_add(step) };
+            Listen(SocketAddr::new(base.ip(), port))
+        };
+        if let Some(doors) = &mut config.environments.sandbox {
+            doors.base.listen = after(0);
+            doors.auth.listen = after(1);
+            doors.link.listen = after(2);
+        }
+        config.admin.listen = after(3);
+    }
+    let sandbox = &mut config.sandbox;
+    sandbox.clock = arguments.clock.clone().or_else(|| sandbox.clock.take());
+    sandbox.scenario = arguments.scenario.clone().or_else(|| sandbox.scenario.take());
+    sandbox.homes = arguments.homes.or(sandbox.homes);
+    config
+}
+
+/// The scenario that is simulated, if one is.
+fn scenario(config: &Config) -> Result<Option<Scenario>, Failure> {
+    if let Some(homes) = config.sandbox.homes {
+        return Ok(Some(generate(homes as usize, 1)));
+    }
+    let Some(file) = &config.sandbox.scenario else { return Ok(None) };
+    if file == Path::new(STREET) {
+        return Ok(Some(street()));
+    }
+    let text =
+        fs::read_to_string(file).map_err(|reason| Failure::Read { file: file.clone(), reason })?;
+    let scenario = Scenario::parse(&text);
+    scenario.map(Some).map_err(|error| Failure::Scenario { file: file.clone(), error })
+}
+
+/// The sandbox's clock.
+fn clock(config: &Config, scenario: Option<&Scenario>) -> Result<Clock, ClockError> {
+    let speed = config.sandbox.clock.as_deref().map(Speed::parse).transpose()?;
+    let start = config.sandbox.start.or_else(|| scenario?.starts);
+    let speed = speed.unwrap_or(Speed::REAL);
+    Ok(match start {
+        None => Clock::from_now(speed),
+        Some(start) => Clock::running(start, speed),
+    })
+}
+
+/// The client whose users live in the scenario: the one that is configured, else
+/// the first of the sandbox, else a new one, whose secret is printed.
+async fn resident_client(app: &App) -> Result<Client, Failure> {
+    let all = clients::all(app.store()).await?.into_iter().map(|row| row.client);
+    let mut own = all.filter(|client| client.environment == Environment::Sandbox);
+    if let Some(id) = &app.config().sandbox.client {
+        return own.find(|client| client.id == *id).ok_or_else(|| Failure::NoClient(id.clone()));
+    }
+    if let Some(client) = own.next() {
+        return Ok(client);
+    }
+    let version = app.config().versions.current(app.now());
+    let name = "residents".to_owned();
+    let (client, secret) = keep_new(app.store(), Environment::Sandbox, name, version).await?;
+    println!("client {}\nsecret {secret}   (shown this once only)", client.id);
+    Ok(client)
+}
+
+/// Prints what to try first.
+async fn welcome(app: &App, client: &Client, admin: &str) -> Result<(), Failure> {
+    let issued = app.tokens().issue(app.store(), &Arc::new(client.clone()), app.now()).await;
+    let token = issued.map_err(|problem| Failure::Token(format!("{problem:?}")))?;
+    let base = &app.urls().base;
+    let header = format!("Authorization: Bearer {token}");
+    println!("\nTry, with a token that is good for an hour of the sandbox's time:\n");
+    for path in ["/vehicles?pageSize=2", "/users/ada/chargers", "/health/chargers"] {
+        println!("  curl -H '{header}' '{base}{path}'");
+    }
+    println!("\nDocumentation: {admin}/docs\n");
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Values that are written as text and checked when they are read.
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use axum::http::Uri;
+
+use crate::config::{ConfigError, listen_address};
+
+/// An address to listen on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listen(pub SocketAddr);
+
+/// Scheme and host, such as `https://api.example.org`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl(String);
+
+/// Where rows are kept: `sqlite:slackwater.db` or `postgres://…`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreUrl(String);
+
+impl FromStr for Listen {
+    type Err = ConfigError;
+
+    fn from_str(given: &str) -> Result<Self, ConfigError> {
+        listen_address(given).map(Self)
+    }
+}
+
+impl FromStr for PublicUrl {
+    type Err = ConfigError;
+
+    fn from_str(given: &str) -> Result<Self, ConfigError> {
+        let refused = || ConfigError::Url { given: given.to_owned() };
+        let url: Uri = given.trim_end_matches('/').parse().map_err(|_| refused())?;
+        let is_web = matches!(url.scheme_str(), Some("http" | "https"));
+        let is_bare = url.path() == "/" && url.query().is_none();
+        if is_web && is_bare && url.host().is_some_and(|host| !host.is_empty()) {
+            Ok(Self(given.trim_end_matches('/').to_owned()))
+        } else {
+            Err(refused())
+        }
+    }
+}
+
+impl FromStr for StoreUrl {
+    type Err = ConfigError;
+
+    fn from_str(given: &str) -> Result<Self, ConfigError> {
+        let schemes = ["sqlite:", "postgres://", "postgresql://"];
+        let named = schemes.iter().any(|scheme| {
+            given.strip_prefix(scheme).is_some_and(|rest| !rest.trim_start_matches('/').is_empty())
+        });
+        if named {
+            Ok(Self(given.to_owned()))
+        } else {
+            Err(ConfigError::Store { given: given.to_owned() })
+        }
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StoreUrl {
+    /// A file in this folder.
+    #[must_use]
+    pub fn here() -> Self {
+        Self("sqlite:slackwater.db".to_owned())
+    }
+
+    /// The text as given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it names a file.
+    #[must_use]
+    pub fn is_sqlite(&self) -> bool {
+        self.0.starts_with("sqlite:")
+    }
+}
+
+impl PublicUrl {
+    /// The host, with the port if one is named.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.0.split_once("://").map_or(self.0.as_str(), |(_, host)| host)
+    }
+}
+
+/// Values that are written as text and checked when they are read.
+pub(in crate::config) mod as_text {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(in crate::config) fn serialize<T: ToString, S: Serializer>(
+        value: &T,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&value.to_string())
+    }
+
+    pub(in crate::config) fn deserialize<'de, T, D>(from: D) -> Result<T, D::Error>
+    where
+        T: std::str::FromStr<Err: std::fmt::Display>,
+        D: Deserializer<'de>,
+    {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// The same for values that may be missing.
+pub(in crate::config) mod as_optional_text {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde calls it with the field")]
+    pub(in crate::config) fn serialize<T, S>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error>
+    where
+        T: ToString,
+        S: Serializer,
+    {
+        value.as_ref().map(ToString::to_string).serialize(to)
+    }
+
+    pub(in crate::config) fn deserialize<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+    where
+        T: std::str::FromStr<Err: std::fmt::Display>,
+        D: Deserializer<'de>,
+    {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+    }
+}

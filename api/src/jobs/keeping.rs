@@ -1,0 +1,73 @@
+//! Keeping what polls found, many at a time.
+//!
+//! Polls end at their own times. Whoever has the writer's turn keeps all that
+//! is waiting, in one commit; the others find their work done.
+use std::sync::{Mutex, PoisonError};
+
+use tracing::error;
+use uuid::Uuid;
+
+use crate::state::App;
+use crate::store::accounts::{self, Account};
+use crate::store::database::StoreError;
+use crate::store::devices::{self, Device, DeviceState};
+
+/// What waits to be kept.
+#[derive(Debug, Default)]
+pub struct Waiting(Mutex<Vec<(Uuid, DeviceState)>>);
+
+impl Waiting {
+    fn add(&self, id: Uuid, state: DeviceState) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((id, state));
+    }
+
+    fn take(&self) -> Vec<(Uuid, DeviceState)> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Keeps the state of a device. It is on disk and visible when this returns.
+///
+/// A failure of the database is logged: the next poll finds the same again.
+pub async fn keep(app: &App, id: Uuid, state: DeviceState) {
+    app.poller().waiting().add(id, state);
+    if let Err(failure) = keep_all(app).await {
+        error!(%failure, "what polls found was not kept");
+    }
+}
+
+async fn keep_all(app: &App) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    let waiting = app.poller().waiting().take();
+    for (id, state) in &waiting {
+        devices::keep_state(change.connection(), *id, state).await?;
+    }
+    change
+        .commit(|| {
+            app.cache().write(|tables| {
+                for (id, state) in waiting {
+                    tables.change_device(id, |device| device.state = state);
+                }
+            });
+        })
+        .await
+}
+
+/// Remembers that the manufacturer does not accept the account of a device.
+pub async fn refuse_account(app: &App, device: &Device) {
+    let account = app.cache().read(|tables| {
+        let user = tables.user(&device.client_id, &device.user_id)?;
+        user.accounts.get(&device.vendor).filter(|account| account.is_valid).cloned()
+    });
+    let Some(account) = account else { return };
+    let refused = Account { is_valid: false, ..account };
+    if let Err(failure) = keep_account(app, refused).await {
+        error!(%failure, "a refused account was not kept");
+    }
+}
+
+async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    accounts::keep(change.connection(), &account).await?;
+    change.commit(|| app.cache().write(|tables| tables.keep_account(account))).await
+}

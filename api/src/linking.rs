@@ -1,0 +1,220 @@
+//! From an account that a user logged in to, to devices that a client reads.
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use slackwater_engine::device::scope::{DeviceKind, Granted};
+use uuid::Uuid;
+
+use crate::state::App;
+use crate::store::accounts::{self, Account};
+use crate::store::database::{Change, StoreError};
+use crate::store::devices::{self, Device, DeviceState, SetLocation};
+use crate::store::locations::{self, Location};
+use crate::store::users::{self, User};
+use crate::vendor::integration::Connection;
+use crate::vendor::profile::VendorCode;
+
+/// A user of a client, with accounts and places.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    /// The identifier that the client chose.
+    pub id: String,
+    /// Accounts that were logged in to.
+    pub accounts: Vec<NewAccount>,
+    /// Places.
+    pub locations: Vec<Location>,
+}
+
+/// An account that a user logged in to, and the devices that were chosen.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// The manufacturer.
+    pub vendor: VendorCode,
+    /// What the log-in yielded.
+    pub connection: Connection,
+    /// The devices.
+    pub devices: Vec<NewDevice>,
+}
+
+/// A device that was chosen.
+#[derive(Debug, Clone)]
+pub struct NewDevice {
+    /// Its identifier, if it is not for the service to choose.
+    pub id: Option<Uuid>,
+    /// The manufacturer's identifier.
+    pub vendor_device: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// What its owner grants.
+    pub scopes: Granted,
+    /// Where it stands, if somebody says so.
+    pub location: Option<Uuid>,
+}
+
+/// Keeps users with their accounts, places and devices, and polls the devices
+/// from now on. Returns the devices' identifiers, in order.
+///
+/// What is there already stays: a device that is linked again keeps its
+/// identifier and its data, and is granted the new scopes only (LNK-23).
+///
+/// # Errors
+/// The database failed, and nothing is kept.
+pub async fn connect(
+    app: &App,
+    client_id: &str,
+    new: Vec<NewUser>,
+) -> Result<Vec<Uuid>, StoreError> {
+    let now = app.now();
+    let mut change = app.store().begin().await?;
+    let mut kept = Vec::with_capacity(new.len());
+    for user in new {
+        kept.push(keep(app, &mut change, client_id, user, now).await?);
+    }
+    let ids = kept.iter().flat_map(|user| user.devices.iter().map(|device| device.id)).collect();
+    change
+        .commit(|| {
+            app.cache().write(|tables| {
+                for user in kept {
+                    let entry = tables.keep_user(client_id, &user.id, now);
+                    entry.is_deauthorised = false;
+                    user.accounts.into_iter().for_each(|account| tables.keep_account(account));
+                    user.locations.into_iter().for_each(|location| tables.keep_location(location));
+                    for device in user.devices {
+                        app.poller().hint(device.id);
+                        tables.keep_device(device);
+                    }
+                }
+            });
+        })
+        .await?;
+    Ok(ids)
+}
+
+/// What is written for one user.
+struct Kept {
+    id: String,
+    accounts: Vec<Account>,
+    locations: Vec<Location>,
+    devices: Vec<Device>,
+}
+
+async fn keep(
+    app: &App,
+    change: &mut Change,
+    client_id: &str,
+    new: NewUser,
+    now: DateTime<Utc>,
+) -> Result<Kept, StoreError> {
+    let user = User {
+        client_id: client_id.to_owned(),
+        id: new.id.clone(),
+        created_at: now,
+        deauthorised_at: None,
+    };
+    users::keep(change.connection(), &user).await?;
+    for location in &new.locations {
+        locations::keep(change.connection(), location).await?;
+    }
+    let mut kept =
+        Kept { id: new.id, accounts: Vec::new(), locations: new.locations, devices: Vec::new() };
+    for account in new.accounts {
+        for new_device in account.devices {
+            let device = device(app, client_id, &kept.id, &account.vendor, new_device, now);
+            devices::keep(change.connection(), &device).await?;
+            kept.devices.push(device);
+        }
+        let account = Account {
+            client_id: client_id.to_owned(),
+            user_id: kept.id.clone(),
+            vendor: account.vendor,
+            connection: Some(account.connection),
+            is_valid: true,
+            created_at: now,
+        };
+        accounts::keep(change.connection(), &account).await?;
+        kept.accounts.push(account);
+    }
+    Ok(kept)
+}
+
+fn device(
+    app: &App,
+    client_id: &str,
+    user_id: &str,
+    vendor: &VendorCode,
+    new: NewDevice,
+    now: DateTime<Utc>,
+) -> Device {
+    let known = app.cache().read(|tables| {
+        let id = tables.user(client_id, user_id)?.by_vendor(vendor, &new.vendor_device)?;
+        tables.device(client_id, id).cloned()
+    });
+    let location = new.location.map(|id| SetLocation { id: Some(id), at: now });
+    match known {
+        Some(known) => Device {
+            scopes: new.scopes,
+            location: location.or(known.location),
+            ..Arc::unwrap_or_clone(known)
+        },
+        None => Device {
+            id: new.id.unwrap_or_else(Uuid::new_v4),
+            client_id: client_id.into(),
+            user_id: user_id.into(),
+            kind: new.kind,
+            vendor: vendor.clone(),
+            vendor_device: new.vendor_device,
+            scopes: new.scopes,
+            linked_at: now,
+            location,
+            state: DeviceState::default(),
+        },
+    }
+}
+
+/// Deletes a user with all that is theirs. Returns whether there was one.
+///
+/// # Errors
+/// The database failed, and the user stays.
+pub async fn delete_user(app: &App, client_id: &str, user_id: &str) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    users::delete(change.connection(), client_id, user_id).await?;
+    change.commit(|| app.cache().write(|tables| tables.remove_user(client_id, user_id))).await
+}
+
+/// Lets go of a user's accounts. Data stay (LNK-30).
+///
+/// # Errors
+/// The database failed, and nothing changed.
+pub async fn deauthorise(app: &App, client_id: &str, user_id: &str) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    users::deauthorise(change.connection(), client_id, user_id, app.now()).await?;
+    change
+        .commit(|| {
+            app.cache().write(|tables| {
+                let Some(user) = tables.user_mut(client_id, user_id) else { return };
+                user.is_deauthorised = true;
+                for account in user.accounts.values_mut() {
+                    account.connection = None;
+                    account.is_valid = false;
+                }
+            });
+        })
+        .await
+}
+
+/// Takes away an account of a user, and the devices on it.
+///
+/// # Errors
+/// The database failed, and nothing changed.
+pub async fn disconnect(
+    app: &App,
+    client_id: &str,
+    user_id: &str,
+    vendor: &VendorCode,
+) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    accounts::delete(change.connection(), client_id, user_id, vendor).await?;
+    change
+        .commit(|| app.cache().write(|tables| tables.remove_account(client_id, user_id, vendor)))
+        .await
+}

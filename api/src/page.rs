@@ -1,0 +1,214 @@
+//! Pages of lists: opaque cursors in, opaque cursors out.
+//!
+//! A cursor is a place between two items, not an offset: items that come or go
+//! meanwhile neither repeat nor hide others. It is signed for one list of one
+//! client. Another list refuses it, and nobody can make one.
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::DateTime;
+use hmac::{Hmac, KeyInit, Mac};
+use serde::Serialize;
+use sha2::Sha256;
+use slackwater_engine::page::cursor::{Cursor, Key, Side};
+use slackwater_engine::page::list::{Page, PageRequest};
+use utoipa::ToSchema;
+
+use crate::problem::Problem;
+use crate::request::query_pairs;
+
+/// Bytes of the signature that a cursor carries.
+const SIGNATURE_BYTES: usize = 16;
+
+/// Bytes of the instant in a cursor, and of the side before it.
+const HEAD_BYTES: usize = 9;
+
+/// A page of a list, newest item first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Listing<T> {
+    /// The items.
+    pub data: Vec<T>,
+    /// Where the neighbouring pages are.
+    pub pagination: Pagination,
+}
+
+/// Where the neighbouring pages are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Pagination {
+    /// For the page of newer items; null if there are none.
+    pub before: Option<String>,
+    /// For the page of older items; null if there are none.
+    pub after: Option<String>,
+}
+
+/// What a request says about the page it wants.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PageQuery {
+    before: Option<String>,
+    after: Option<String>,
+    size: Option<i64>,
+}
+
+/// A list of one client, for which cursors are signed.
+#[derive(Debug, Clone, Copy)]
+pub struct List<'a> {
+    /// The key of this service.
+    pub key: &'a [u8],
+    /// The client.
+    pub client_id: &'a str,
+    /// The user whose list it is, if it is one user's.
+    pub user_id: Option<&'a str>,
+    /// What it lists.
+    pub name: &'a str,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for PageQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let mut query = Self::default();
+        for (name, value) in query_pairs(&parts.uri) {
+            match &*name {
+                "before" => query.before = Some(value.into_owned()),
+                "after" => query.after = Some(value.into_owned()),
+                "pageSize" => {
+                    let size = value.parse().map_err(|_| {
+                        Problem::invalid(vec!["/pageSize: expected a positive integer".to_owned()])
+                    })?;
+                    query.size = Some(size);
+                }
+                _ => {}
+            }
+        }
+        Ok(query)
+    }
+}
+
+impl PageQuery {
+    /// The page that is wanted of a list, with at most `size_max` items.
+    ///
+    /// # Errors
+    /// Both cursors, a size below one, or a cursor that is not of this list.
+    pub fn of(&self, list: List<'_>, size_max: Option<u32>) -> Result<PageRequest, Problem> {
+        let cursor = |name: &str, text: &Option<String>| {
+            let text = text.as_deref();
+            text.map(|text| list.open(text).ok_or_else(|| bad_cursor(name))).transpose()
+        };
+        let before = cursor("before", &self.before)?;
+        let after = cursor("after", &self.after)?;
+        let size = match (self.size, size_max) {
+            (Some(size), Some(most)) => Some(size.min(most.into())),
+            (None, Some(most)) if most < 50 => Some(most.into()),
+            (size, _) => size,
+        };
+        Ok(PageRequest::new(before, after, size)?)
+    }
+}
+
+fn bad_cursor(name: &str) -> Problem {
+    Problem::invalid(vec![format!("/{name}: is no cursor of this list")])
+}
+
+impl List<'_> {
+    /// The cursors of a page.
+    #[must_use]
+    pub fn pagination(&self, page: &Page) -> Pagination {
+        let seal = |cursor: &Option<Cursor>| cursor.as_ref().map(|cursor| self.seal(cursor));
+        Pagination { before: seal(&page.before), after: seal(&page.after) }
+    }
+
+    fn seal(&self, cursor: &Cursor) -> String {
+        let mut bytes = Vec::with_capacity(SIGNATURE_BYTES + HEAD_BYTES + cursor.key.id.len());
+        bytes.extend([0; SIGNATURE_BYTES]);
+        bytes.push(u8::from(cursor.side == Side::Below));
+        bytes.extend(cursor.key.created_at.timestamp_micros().to_be_bytes());
+        bytes.extend(cursor.key.id.as_bytes());
+        let signature = self.signature(&bytes[SIGNATURE_BYTES..]).finalize().into_bytes();
+        bytes[..SIGNATURE_BYTES].copy_from_slice(&signature[..SIGNATURE_BYTES]);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    fn open(&self, text: &str) -> Option<Cursor> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (signature, content) = bytes.split_at_checked(SIGNATURE_BYTES)?;
+        self.signature(content).verify_truncated_left(signature).ok()?;
+        let (head, id) = content.split_at_checked(HEAD_BYTES)?;
+        let micros = i64::from_be_bytes(head[1..].try_into().ok()?);
+        let side = if head[0] == 0 { Side::Above } else { Side::Below };
+        let created_at = DateTime::from_timestamp_micros(micros)?;
+        let id = String::from_utf8(id.to_vec()).ok()?;
+        Some(Cursor { key: Key { created_at, id }, side })
+    }
+
+    fn signature(&self, content: &[u8]) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.key).expect("a key of any length fits");
+        // Each part with its length, so that no two lists read alike.
+        for part in [self.client_id, self.user_id.unwrap_or_default(), self.name] {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        mac.update(content);
+        mac
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: List<'_> = List { key: b"secret", client_id: "a", user_id: None, name: "vehicles" };
+
+    fn cursor() -> Cursor {
+        let created_at = "2026-01-05T18:00:00.000001Z".parse().unwrap();
+        Cursor { key: Key { created_at, id: "x".to_owned() }, side: Side::Below }
+    }
+
+    #[test]
+    fn pag_02_a_cursor_comes_back_as_it_was() {
+        let text = LIST.seal(&cursor());
+        assert_eq!(LIST.open(&text), Some(cursor()));
+        let above = Cursor { side: Side::Above, ..cursor() };
+        assert_eq!(LIST.open(&LIST.seal(&above)), Some(above));
+    }
+
+    #[test]
+    fn pag_02_a_changed_cursor_is_refused() {
+        let text = LIST.seal(&cursor());
+        for at in 0..text.len() {
+            let mut changed: Vec<u8> = text.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert_eq!(LIST.open(&changed), None, "{changed}");
+        }
+        for bad in ["", "x", "AAAA", "ä", &text[..10]] {
+            assert_eq!(LIST.open(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn pag_14_a_cursor_is_of_one_list_only() {
+        let text = LIST.seal(&cursor());
+        let others = [
+            List { name: "chargers", ..LIST },
+            List { client_id: "b", ..LIST },
+            List { user_id: Some("vehicles"), name: "", ..LIST },
+            List { key: b"other", ..LIST },
+        ];
+        for other in others {
+            assert_eq!(other.open(&text), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn pag_12_a_size_is_cut_by_configuration_only() {
+        let size = |size, most| {
+            let query = PageQuery { size, ..PageQuery::default() };
+            query.of(LIST, most).unwrap().size.get()
+        };
+        assert_eq!(size(None, None), 50);
+        assert_eq!(size(Some(100_000), None), 100_000);
+        assert_eq!([size(Some(100_000), Some(200)), size(None, Some(20))], [200, 20]);
+        assert_eq!(size(None, Some(200)), 50);
+    }
+}

@@ -1,0 +1,149 @@
+//! What comes in: paths, queries and bodies, each refused as a problem.
+use std::borrow::Cow;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::Uri;
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::problem::Problem;
+
+/// The parameters of a path. One that cannot be read names nothing.
+#[derive(Debug, Clone)]
+pub struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = axum::extract::Path::from_request_parts(parts, state).await;
+        path.map(|axum::extract::Path(parameters)| Self(parameters))
+            .map_err(|_| Problem::no_such_route(&parts.method, &parts.uri))
+    }
+}
+
+/// Names and values of a query, decoded, in order.
+pub fn query_pairs(uri: &Uri) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
+}
+
+/// A body that is a JSON object.
+#[derive(Debug, Clone)]
+pub struct Body(Map<String, Value>);
+
+impl<S: Send + Sync> FromRequest<S> for Body {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
+            let detail = match rejection {
+                BytesRejection::FailedToBufferBody(error) => error.body_text(),
+                _ => "the body could not be read".to_owned(),
+            };
+            Problem::bad_request(detail)
+        })?;
+        match serde_json::from_slice(&bytes) {
+            Ok(Value::Object(members)) => Ok(Self(members)),
+            Ok(_) => Err(Problem::invalid(vec![": expected an object".to_owned()])),
+            Err(error) => Err(Problem::bad_request(format!("the body is no JSON: {error}"))),
+        }
+    }
+}
+
+/// The members of a body, taken one by one, with all that is wrong with them.
+///
+/// Members that nobody takes are left alone: newer clients may send more.
+#[derive(Debug)]
+pub struct Members {
+    members: Map<String, Value>,
+    issues: Vec<String>,
+}
+
+impl From<Body> for Members {
+    fn from(Body(members): Body) -> Self {
+        Self { members, issues: Vec::new() }
+    }
+}
+
+impl Members {
+    /// A member that must be there. `read` says what it expected, if it got something else.
+    pub fn required<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&Value) -> Result<T, String>,
+    ) -> Option<T> {
+        if !self.members.contains_key(name) {
+            self.issue(name, "is required");
+            return None;
+        }
+        self.optional(name, read)
+    }
+
+    /// A member that may be missing. Null is a value like any other, for `read` to judge.
+    pub fn optional<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&Value) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = self.members.get(name)?;
+        read(value).map_err(|reason| self.issue(name, &reason)).ok()
+    }
+
+    /// Adds what is wrong with a member.
+    pub fn issue(&mut self, name: &str, reason: &str) {
+        self.issues.push(format!("/{name}: {reason}"));
+    }
+
+    /// The value, unless something was wrong.
+    ///
+    /// # Errors
+    /// All that was wrong.
+    pub fn finish<T>(self, value: Option<T>) -> Result<T, Problem> {
+        match value {
+            Some(value) if self.issues.is_empty() => Ok(value),
+            _ => Err(Problem::invalid(self.issues)),
+        }
+    }
+}
+
+/// Reads a text.
+///
+/// # Errors
+/// The value is none.
+pub fn text(value: &Value) -> Result<String, String> {
+    value.as_str().map(ToOwned::to_owned).ok_or_else(|| "expected a string".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn members(value: &Value) -> Members {
+        Body(value.as_object().unwrap().clone()).into()
+    }
+
+    #[test]
+    fn err_03_all_that_is_wrong_is_said() {
+        let mut members = members(&json!({ "a": 1, "b": null, "extra": true }));
+        let a = members.required("a", text);
+        let b = members.optional("b", text);
+        let c = members.required("c", text);
+        assert_eq!((&a, &b, &c), (&None, &None, &None));
+        let problem = serde_json::to_value(members.finish(a).unwrap_err()).unwrap();
+        let expected = ["/a: expected a string", "/b: expected a string", "/c: is required"];
+        assert_eq!(problem["issues"], json!(expected));
+    }
+
+    #[test]
+    fn a_body_without_faults_is_read() {
+        let mut members = members(&json!({ "a": "x", "later": 1 }));
+        let a = members.required("a", text);
+        assert_eq!(members.optional("b", text), None);
+        assert_eq!(members.finish(a).unwrap(), "x");
+    }
+}

@@ -1,0 +1,146 @@
+//! The token endpoint of RFC 6749, for client credentials.
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, State};
+use axum::http::{Extensions, HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use tokio::task::spawn_blocking;
+use utoipa::ToSchema;
+
+use crate::auth::client::Client;
+use crate::auth::secret::matches;
+use crate::auth::throttle::Source;
+use crate::auth::token::LIFETIME;
+use crate::problem::{OauthError, Problem};
+use crate::state::App;
+use crate::store::clients;
+
+/// A hash of no secret, compared where there is no client: the time of an
+/// answer does not tell which identifiers exist.
+const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2xhY2t3YXRlcg$\
+     hdNJBUkmBN3Mb7EYV2SE7Y0zYwSKNLn2YvXMLuFk2gE";
+
+/// A token that was issued.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TokenBody {
+    /// Send it as `Authorization: Bearer …`.
+    pub access_token: String,
+    /// Seconds for which it is good.
+    pub expires_in: i64,
+    /// Empty.
+    #[schema(value_type = String)]
+    pub scope: &'static str,
+    /// `bearer`.
+    #[schema(value_type = String)]
+    pub token_type: &'static str,
+}
+
+/// Issues a token for a client's identifier and secret.
+///
+/// Answers in the form of RFC 6749, also when it refuses.
+pub(crate) async fn token(
+    State(app): State<App>,
+    headers: HeaderMap,
+    extensions: Extensions,
+    body: Bytes,
+) -> Result<Response, OauthError> {
+    read_form(&headers, &body)?;
+    let (id, secret) = basic(&headers).ok_or_else(OauthError::invalid_client)?;
+    let address = extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(from)| from.ip());
+    let source = Source::of(address.unwrap_or([127, 0, 0, 1].into()));
+    let client = authenticate(&app, source, id, secret).await?;
+    let token = app.tokens().issue(app.store(), &client, app.now()).await?;
+    let body = TokenBody {
+        access_token: token,
+        expires_in: LIFETIME.num_seconds(),
+        scope: "",
+        token_type: "bearer",
+    };
+    let kept_nowhere = [(header::CACHE_CONTROL, "no-store"), (header::PRAGMA, "no-cache")];
+    Ok((kept_nowhere, Json(body)).into_response())
+}
+
+/// The form asks for client credentials and nothing else.
+fn read_form(headers: &HeaderMap, body: &[u8]) -> Result<(), OauthError> {
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = media_type.and_then(|text| text.split(';').next()).map(str::trim);
+    if !media_type
+        .is_some_and(|text| text.eq_ignore_ascii_case("application/x-www-form-urlencoded"))
+    {
+        return Err(OauthError::invalid_request("the body is application/x-www-form-urlencoded"));
+    }
+    let mut grant = None;
+    for (name, value) in form_urlencoded::parse(body) {
+        match &*name {
+            "grant_type" if grant.is_some() => {
+                return Err(OauthError::invalid_request("grant_type is given twice"));
+            }
+            "grant_type" => grant = Some(value),
+            "scope" if !value.is_empty() => return Err(OauthError::invalid_scope()),
+            _ => {}
+        }
+    }
+    match grant.as_deref() {
+        Some("client_credentials") => Ok(()),
+        Some("") | None => Err(OauthError::invalid_request("grant_type is missing")),
+        Some(_) => Err(OauthError::unsupported_grant()),
+    }
+}
+
+/// Identifier and secret of HTTP Basic, form-encoded as RFC 6749 has it.
+fn basic(headers: &HeaderMap) -> Option<(String, String)> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, encoded) = value.split_once(' ')?;
+    let decoded = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
+    let (id, secret) = decoded.split_once(':')?;
+    let unescaped = |text: &str| {
+        let mut pairs = form_urlencoded::parse(text.as_bytes());
+        pairs.next().map(|(text, _)| text.into_owned()).unwrap_or_default()
+    };
+    scheme.eq_ignore_ascii_case("basic").then(|| (unescaped(id), unescaped(secret)))
+}
+
+/// The client whose secret it is. See `auth::throttle` for what happens to guesses.
+async fn authenticate(
+    app: &App,
+    source: Source,
+    id: String,
+    secret: String,
+) -> Result<Arc<Client>, OauthError> {
+    let known = clients::get(app.store(), &id).await.map_err(Problem::from)?;
+    // ENV-08: a client of the other environment is unknown here.
+    let known = known.filter(|row| row.client.environment == app.environment());
+    let wait = app.throttle().wait(source, app.uptime());
+    let _turn = app.throttle().turn(wait.is_some()).await;
+    let hash = known.as_ref().map_or_else(|| NOBODY.to_owned(), |row| row.secret_hash.clone());
+    let is_right = spawn_blocking(move || matches(&secret, &hash)).await.unwrap_or(false);
+    match known {
+        Some(row) if is_right => Ok(Arc::new(row.client)),
+        _ => {
+            app.throttle().failed(source, app.uptime());
+            Err(wait.map_or_else(OauthError::invalid_client, OauthError::slow_down))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use argon2::password_hash::phc::PasswordHash;
+
+    use super::*;
+
+    /// Were it none, an unknown client would be refused faster than a known one.
+    #[test]
+    fn the_hash_of_nobody_costs_as_much_as_any() {
+        let parameters = |hash: &str| PasswordHash::new(hash).unwrap().params.to_string();
+        let any = crate::auth::secret::hash("x").unwrap();
+        assert_eq!(parameters(NOBODY), parameters(&any));
+        assert!(!matches("", NOBODY));
+    }
+}

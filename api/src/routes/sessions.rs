@@ -1,0 +1,278 @@
+//! Link sessions: the way by which a user connects devices.
+use axum::Json;
+use axum::extract::State;
+use axum::http::Uri;
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use slackwater_engine::device::scope::{DeviceKind, Granted, Permission};
+use slackwater_engine::version::field::Field;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::auth::caller::Caller;
+use crate::auth::secret::{digest, generate};
+use crate::config::Limited;
+use crate::problem::Problem;
+use crate::request::{Body, Members, Path, text};
+use crate::routes::lists::find_any;
+use crate::scope;
+use crate::state::App;
+use crate::store::links::{self, LinkSession};
+use crate::store::users::{self, User};
+use crate::vendor::profile::VendorCode;
+
+/// How long a session can be used, once (LIM-03).
+pub const LIFETIME: TimeDelta = TimeDelta::hours(24);
+
+/// The kinds of device that a session can be limited to (LNK-05).
+const KINDS: [DeviceKind; 4] =
+    [DeviceKind::Vehicle, DeviceKind::Charger, DeviceKind::Hvac, DeviceKind::Inverter];
+
+/// What a client may ask of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LinkBody {
+    /// The manufacturer; without it the user chooses.
+    #[schema(required = false)]
+    pub vendor: String,
+    /// `vehicle`, `charger`, `hvac` or `inverter`; without it any, in version 2023-05-01 `vehicle`.
+    #[schema(required = false)]
+    pub vendor_type: String,
+    /// What the user is asked to grant. At least one scope that reads data.
+    pub scopes: Vec<String>,
+    /// Language of the pages, in older versions.
+    #[schema(required = false)]
+    pub force_language: String,
+    /// Where the user's browser goes in the end.
+    #[schema(required = false)]
+    pub redirect_uri: String,
+}
+
+/// A session that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LinkSessionBody {
+    /// Where to send the user. Good for 24 hours, once.
+    pub link_url: String,
+    /// For software that shows the session itself.
+    pub link_token: String,
+    /// Opaque; in versions before 2024-10-01.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_state: Option<String>,
+}
+
+/// What was asked of a session, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkRequest {
+    /// The manufacturer, if the user does not choose.
+    pub vendor: Option<VendorCode>,
+    /// The kind of device, if it is limited to one.
+    pub kind: Option<DeviceKind>,
+    /// What the user is asked to grant.
+    pub scopes: Vec<(DeviceKind, Granted)>,
+    /// Language of the pages, if it is not the browser's.
+    pub language: Option<String>,
+    /// Where the user's browser goes in the end.
+    pub redirect_uri: Option<String>,
+}
+
+/// Makes a session for a user, who is created if there is none of that name.
+pub(crate) async fn link(
+    State(app): State<App>,
+    caller: Caller,
+    Path(user_id): Path<String>,
+    body: Body,
+) -> Result<Json<LinkSessionBody>, Problem> {
+    if user_id.contains(char::is_control) {
+        return Err(Problem::invalid(vec!["/userId: has characters that do not print".to_owned()]));
+    }
+    let request = read(&app, &caller, body.into())?;
+    app.spend(&caller.client.id, Limited::Link)?;
+    let session = begin(&app, &caller, &user_id, &request, None).await?;
+    Ok(Json(session))
+}
+
+/// Makes a session in which the user of a device logs in anew or changes scopes.
+pub(crate) async fn relink(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<LinkSessionBody>, Problem> {
+    let device = find_any(&app, &caller, &id).ok_or_else(|| Problem::no_entity("asset"))?;
+    app.spend(&caller.client.id, Limited::Link)?;
+    let request = LinkRequest {
+        vendor: Some(device.vendor.clone()),
+        kind: Some(device.kind),
+        scopes: vec![(device.kind, device.scopes.clone())],
+        language: None,
+        redirect_uri: None,
+    };
+    let session = begin(&app, &caller, &device.user_id, &request, Some(device.id)).await?;
+    Ok(Json(session))
+}
+
+/// Keeps a session, and its user if there is none.
+async fn begin(
+    app: &App,
+    caller: &Caller,
+    user_id: &str,
+    request: &LinkRequest,
+    device_id: Option<Uuid>,
+) -> Result<LinkSessionBody, Problem> {
+    let token = generate()?;
+    let client_id = caller.client.id.clone();
+    let session = LinkSession {
+        hash: digest(&token),
+        client_id: client_id.clone(),
+        user_id: user_id.to_owned(),
+        request: serde_json::to_string(request).expect("words have a JSON form"),
+        device_id,
+        created_at: caller.now,
+        expires_at: caller.now + LIFETIME,
+    };
+    let id = user_id.to_owned();
+    let user = User { client_id, id, created_at: caller.now, deauthorised_at: None };
+
+    let mut change = app.store().begin().await?;
+    if let (Some(most), None) = (app.config().limits.connections_max, device_id) {
+        let connections =
+            links::connections_taken(change.connection(), &user.client_id, caller.now);
+        if connections.await? >= u64::from(most) {
+            return Err(Problem::forbidden(format!("the limit of {most} connections is reached")));
+        }
+    }
+    users::keep(change.connection(), &user).await?;
+    links::insert(change.connection(), &session).await?;
+    change
+        .commit(|| {
+            app.cache().write(|tables| {
+                tables.keep_user(&user.client_id, user_id, caller.now).is_deauthorised = false;
+            });
+        })
+        .await?;
+    Ok(LinkSessionBody {
+        link_url: format!("{}/link/{token}", app.urls().link),
+        link_state: caller.version.shows(Field::LinkState, || token.clone()),
+        link_token: token,
+    })
+}
+
+fn read(app: &App, caller: &Caller, mut members: Members) -> Result<LinkRequest, Problem> {
+    let version = caller.version;
+    let vendor = members.optional("vendor", |value| {
+        let known = VendorCode::parse(&text(value)?).ok().filter(|code| app.vendor(code).is_some());
+        known.ok_or_else(|| "is no manufacturer whose devices can be linked".to_owned())
+    });
+    let kind = members.optional("vendorType", kind);
+    let kind = kind.or_else(|| version.shows(Field::LinkVehicleByDefault, || DeviceKind::Vehicle));
+    let language = members.optional("forceLanguage", language);
+    let redirect_uri = members.optional("redirectUri", redirect_uri);
+    let has_old_names = version.has(Field::OldScopes);
+    let read = |value: &Value| scopes(value, has_old_names, kind);
+    let scopes = if has_old_names {
+        let everything = || scope::granted(&["all".to_owned()], true).unwrap_or_default();
+        members.optional("scopes", read).or_else(|| Some(everything()))
+    } else {
+        members.required("scopes", read)
+    };
+    let scopes = members.finish(scopes)?;
+    Ok(LinkRequest { vendor, kind, scopes, language, redirect_uri })
+}
+
+fn kind(value: &Value) -> Result<DeviceKind, String> {
+    let kind = DeviceKind::parse(&text(value)?).ok().filter(|kind| KINDS.contains(kind));
+    kind.ok_or_else(|| "expected vehicle, charger, hvac or inverter".to_owned())
+}
+
+fn scopes(
+    value: &Value,
+    has_old_names: bool,
+    kind: Option<DeviceKind>,
+) -> Result<scope::GrantedByKind, String> {
+    let list = value.as_array().ok_or("expected an array of scopes")?;
+    let words: Vec<String> = list.iter().map(text).collect::<Result<_, _>>()?;
+    let granted = scope::granted(&words, has_old_names)
+        .map_err(|index| format!("{:?} is no scope", words[index]))?;
+    let reads = |(of, granted): &(DeviceKind, Granted)| {
+        kind.is_none_or(|kind| kind == *of) && granted.contains(&Permission::ReadData)
+    };
+    // SCOPE-03. What old names grant beyond their words, nobody wrote down.
+    let are_all_new = words.iter().all(|word| scope::parse(word).is_some());
+    if are_all_new && !granted.iter().any(reads) {
+        let of = kind.map_or("vehicle", DeviceKind::as_str);
+        return Err(format!("needs a scope that reads data, such as {of}:read:data"));
+    }
+    Ok(granted)
+}
+
+fn language(value: &Value) -> Result<String, String> {
+    let code = text(value)?;
+    let is_subtag = |part: &str| {
+        (1..=8).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    let mut parts = code.split('-');
+    let is_code = parts.next().is_some_and(|first| first.len() >= 2 && is_subtag(first));
+    if is_code && parts.all(is_subtag) {
+        Ok(code)
+    } else {
+        Err("expected a language code".to_owned())
+    }
+}
+
+/// An absolute address, of the web or of an application of its own. Addresses
+/// that a browser would run as code, or read from a disk, are none.
+fn redirect_uri(value: &Value) -> Result<String, String> {
+    const NEVER: [&str; 6] = ["javascript", "data", "vbscript", "file", "blob", "about"];
+    let address = text(value)?;
+    let refused = || "expected an absolute URI, such as https://app.example.org/linked".to_owned();
+    let uri: Uri = address.parse().map_err(|_| refused())?;
+    let scheme = uri.scheme_str().map(str::to_ascii_lowercase).ok_or_else(refused)?;
+    if NEVER.contains(&scheme.as_str()) || uri.host().is_none_or(str::is_empty) {
+        return Err(refused());
+    }
+    Ok(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lnk_09_redirects_lead_to_applications() {
+        for good in ["https://app.example.org/linked?x=1", "http://localhost:3000/", "myapp://done"]
+        {
+            assert_eq!(redirect_uri(&json!(good)).unwrap(), good);
+        }
+        for bad in
+            ["", "not a uri", "/linked", "example.org", "javascript://a/%0aalert(1)", "data:x"]
+        {
+            assert!(redirect_uri(&json!(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn lnk_08_languages_are_codes() {
+        for good in ["en", "en-US", "zh-Hant-TW", "nb-NO"] {
+            assert!(language(&json!(good)).is_ok(), "{good}");
+        }
+        for bad in ["", "e", "en_US", "en-", "-en", "englishlanguage"] {
+            assert!(language(&json!(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn scope_03_data_must_be_readable() {
+        let ask = |words: Value, kind| scopes(&words, false, kind).map(|granted| granted.len());
+        assert_eq!(ask(json!(["vehicle:read:data", "vehicle:control:charging"]), None), Ok(1));
+        assert!(ask(json!(["vehicle:control:charging"]), None).is_err());
+        assert!(ask(json!([]), None).is_err());
+        assert!(ask(json!(["vehicle:read:data"]), Some(DeviceKind::Charger)).is_err());
+        assert!(scopes(&json!(["offline_access"]), true, None).is_ok());
+        let error = ask(json!(["vehicle:read:data", "offline_access"]), None).unwrap_err();
+        assert_eq!(error, "\"offline_access\" is no scope");
+    }
+}

@@ -1,0 +1,181 @@
+//! The service as a process runs it: state, sockets and jobs together.
+use std::future::Future;
+
+use axum::Router;
+use tracing::info;
+
+use crate::admin::residents::Residents;
+use crate::auth::client::{Client, Environment};
+use crate::clock::Clock;
+use crate::config::{Config, Door, Doors};
+use crate::jobs::poller;
+use crate::sandbox::handle::Sandbox;
+use crate::serve::{ServeError, Sockets};
+use crate::state::{App, SetupError, Urls};
+use crate::store::clients;
+use crate::store::database::{Store, StoreError};
+use crate::{admin, auth_router, link_router, router};
+
+/// Why the service cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The state.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The sockets.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// Neither environment is configured.
+    #[error("no environment is configured; give [environments.sandbox] its three addresses")]
+    Nothing,
+}
+
+/// Which service answers at a door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Base(Environment),
+    Auth(Environment),
+    Link(Environment),
+    Admin,
+}
+
+/// A service that listens, and has not answered yet.
+#[derive(Debug)]
+pub struct Service {
+    sockets: Sockets<Role>,
+    worlds: Vec<App>,
+    residents: Option<Residents>,
+    admin_url: String,
+}
+
+impl Service {
+    /// Listens, opens the database and reads what is kept.
+    ///
+    /// # Errors
+    /// An address is taken, or the database cannot be read.
+    pub async fn start(config: Config, sandbox_clock: Clock) -> Result<Self, ServiceError> {
+        let sockets = Sockets::bind(doors(&config)).await?;
+        let store = Store::open(&config.store.url).await?;
+        let urls: Vec<(Role, String)> = sockets.urls().collect();
+        let url = |role: Role| {
+            let found = urls.iter().find(|(other, _)| *other == role);
+            found.map(|(_, url)| url.clone()).unwrap_or_default()
+        };
+        let mut worlds: Vec<App> = Vec::new();
+        for (environment, _) in environments(&config) {
+            let clock = match environment {
+                Environment::Sandbox => sandbox_clock.clone(),
+                Environment::Production => Clock::system(),
+            };
+            let urls = Urls {
+                base: url(Role::Base(environment)),
+                auth: url(Role::Auth(environment)),
+                link: url(Role::Link(environment)),
+            };
+            worlds.push(match worlds.first() {
+                Some(first) => first.beside(environment, clock, urls),
+                None => {
+                    App::load(config.clone(), store.clone(), (environment, clock, urls)).await?
+                }
+            });
+        }
+        if worlds.is_empty() {
+            return Err(ServiceError::Nothing);
+        }
+        let admin_url = url(Role::Admin);
+        Ok(Self { sockets, worlds, residents: None, admin_url })
+    }
+
+    /// The state of an environment; `None` if it is not configured.
+    #[must_use]
+    pub fn app(&self, environment: Environment) -> Option<&App> {
+        self.worlds.iter().find(|app| app.environment() == environment)
+    }
+
+    /// Where operators reach metrics, documentation and sandbox control.
+    #[must_use]
+    pub fn admin_url(&self) -> &str {
+        &self.admin_url
+    }
+
+    /// Simulates a scenario in the sandbox, for a client of it.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn populate(&mut self, sandbox: Sandbox, client: &Client) -> Result<(), StoreError> {
+        let Some(app) = self.app(Environment::Sandbox).cloned() else { return Ok(()) };
+        let all = clients::all(app.store()).await?.into_iter().map(|row| row.client);
+        let mut ours = all.filter(|other| other.environment == Environment::Sandbox);
+        let first_id = ours.next().map_or_else(|| client.id.clone(), |first| first.id).into();
+        let client_id = client.id.as_str().into();
+        let residents = Residents { app, sandbox, client_id, first_id };
+        residents.settle(&residents.sandbox.scenario(), &client.id).await?;
+        self.residents = Some(residents);
+        Ok(())
+    }
+
+    /// Answers until `stop`.
+    ///
+    /// # Errors
+    /// A socket or the database failed.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServiceError> {
+        for app in &self.worlds {
+            watch_devices(app).await?;
+            tokio::spawn(poller::run(app.clone()));
+            let Urls { base, auth, link } = app.urls();
+            let environment = app.environment().as_str();
+            info!(environment, base, auth, link, admin = self.admin_url, "listening");
+        }
+        let worlds = self.worlds.clone();
+        let residents = self.residents;
+        let router_of = |role| router_of(&worlds, residents.clone(), role);
+        let stopping = || worlds.iter().for_each(App::stop);
+        Ok(self.sockets.serve(router_of, stop, stopping).await?)
+    }
+}
+
+/// Polls the devices of the clients of an environment.
+async fn watch_devices(app: &App) -> Result<(), StoreError> {
+    let all = clients::all(app.store()).await?;
+    let ours: Vec<String> = all
+        .into_iter()
+        .filter(|row| row.client.environment == app.environment())
+        .map(|row| row.client.id)
+        .collect();
+    poller::watch_all(app, |client_id| ours.iter().any(|id| id == client_id));
+    Ok(())
+}
+
+fn environments(config: &Config) -> impl Iterator<Item = (Environment, &Doors)> {
+    let all = [
+        (Environment::Sandbox, &config.environments.sandbox),
+        (Environment::Production, &config.environments.production),
+    ];
+    all.into_iter().filter_map(|(environment, doors)| Some((environment, doors.as_ref()?)))
+}
+
+fn doors(config: &Config) -> Vec<(Door, Role)> {
+    let mut doors = vec![(Door { listen: config.admin.listen, url: None }, Role::Admin)];
+    for (environment, own) in environments(config) {
+        doors.push((own.base.clone(), Role::Base(environment)));
+        doors.push((own.auth.clone(), Role::Auth(environment)));
+        doors.push((own.link.clone(), Role::Link(environment)));
+    }
+    doors
+}
+
+fn router_of(worlds: &[App], residents: Option<Residents>, role: Role) -> Router {
+    let world = |environment| {
+        let found = worlds.iter().find(|app| app.environment() == environment);
+        found.expect("a door is there only with its environment").clone()
+    };
+    match role {
+        Role::Base(environment) => router(world(environment)),
+        Role::Auth(environment) => auth_router(world(environment)),
+        Role::Link(environment) => link_router(world(environment)),
+        Role::Admin => admin::routes::router(worlds, residents),
+    }
+}

@@ -1,0 +1,91 @@
+//! Accounts of users with manufacturers.
+use chrono::{DateTime, Utc};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+
+use crate::store::database::{Store, StoreError};
+use crate::store::rows::{instant, parsed};
+use crate::vendor::integration::Connection;
+use crate::vendor::profile::VendorCode;
+
+/// The account of a user with a manufacturer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The client.
+    pub client_id: String,
+    /// Its user.
+    pub user_id: String,
+    /// The manufacturer.
+    pub vendor: VendorCode,
+    /// What to call it with; nothing after the client let go of it.
+    pub connection: Option<Connection>,
+    /// Whether the manufacturer accepts that.
+    pub is_valid: bool,
+    /// When it was first linked.
+    pub created_at: DateTime<Utc>,
+}
+
+/// Keeps an account, in place of what was kept of it.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into connections (client_id, user_id, vendor, secret, is_valid, created_at)
+         values ($1, $2, $3, $4, $5, $6)
+         on conflict (client_id, user_id, vendor)
+         do update set secret = excluded.secret, is_valid = excluded.is_valid",
+    )
+    .bind(&row.client_id)
+    .bind(&row.user_id)
+    .bind(row.vendor.as_str())
+    .bind(row.connection.as_ref().map(Connection::secret))
+    .bind(i64::from(row.is_valid))
+    .bind(row.created_at.timestamp_micros())
+    .execute(to)
+    .await?;
+    Ok(())
+}
+
+/// Deletes an account and the devices on it.
+///
+/// # Errors
+/// The database failed.
+pub async fn delete(
+    to: &mut AnyConnection,
+    client_id: &str,
+    user_id: &str,
+    vendor: &VendorCode,
+) -> Result<(), StoreError> {
+    let statements = [
+        "delete from devices where client_id = $1 and user_id = $2 and vendor = $3",
+        "delete from connections where client_id = $1 and user_id = $2 and vendor = $3",
+    ];
+    for statement in statements {
+        let query = sqlx::query(statement).bind(client_id).bind(user_id).bind(vendor.as_str());
+        query.execute(&mut *to).await?;
+    }
+    Ok(())
+}
+
+/// All accounts.
+///
+/// # Errors
+/// The database failed.
+pub async fn all(store: &Store) -> Result<Vec<Account>, StoreError> {
+    let rows = sqlx::query("select * from connections").fetch_all(store.reader()).await?;
+    rows.iter().map(connection).collect()
+}
+
+fn connection(row: &AnyRow) -> Result<Account, StoreError> {
+    let secret: Option<String> = row.try_get("secret")?;
+    let is_valid: i64 = row.try_get("is_valid")?;
+    Ok(Account {
+        client_id: row.try_get("client_id")?,
+        user_id: row.try_get("user_id")?,
+        vendor: parsed(row, "connections", "vendor", VendorCode::parse)?,
+        connection: secret.map(Connection::new),
+        is_valid: is_valid != 0,
+        created_at: instant(row, "created_at")?,
+    })
+}

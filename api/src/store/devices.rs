@@ -1,0 +1,190 @@
+//! Linked devices and the last reading of each.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use slackwater_engine::device::scope::{DeviceKind, Granted, Permission};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use crate::store::database::{Store, StoreError};
+use crate::store::rows::{instant, optional_instant, parsed};
+use crate::vendor::profile::VendorCode;
+use crate::vendor::reading::Reading;
+
+/// A linked device, as far as it does not change with each poll.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Device {
+    /// Our identifier.
+    pub id: Uuid,
+    /// The client.
+    pub client_id: Arc<str>,
+    /// The user who linked it.
+    pub user_id: Arc<str>,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// Its manufacturer.
+    pub vendor: VendorCode,
+    /// The manufacturer's identifier.
+    pub vendor_device: String,
+    /// What its owner granted.
+    pub scopes: Granted,
+    /// When it was linked.
+    pub linked_at: DateTime<Utc>,
+    /// Where it stands, as somebody set it.
+    pub location: Option<SetLocation>,
+    /// What is known of its state.
+    pub state: DeviceState,
+}
+
+/// The place that a device was said to stand at, or at none, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetLocation {
+    /// The place.
+    pub id: Option<Uuid>,
+    /// When it was said.
+    pub at: DateTime<Utc>,
+}
+
+/// What the last polls found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DeviceState {
+    /// When there was live data last.
+    pub heard_at: Option<DateTime<Utc>>,
+    /// Whether the last poll reached it; `None` if there was none.
+    pub is_reachable: Option<bool>,
+    /// The last reading.
+    pub reading: Option<Arc<Reading>>,
+}
+
+/// Keeps a device, in place of what was kept under its identifier.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep(to: &mut AnyConnection, device: &Device) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into devices
+             (id, client_id, user_id, kind, vendor, vendor_device, scopes, linked_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)
+         on conflict (id) do update set scopes = excluded.scopes",
+    )
+    .bind(device.id.to_string())
+    .bind(&*device.client_id)
+    .bind(&*device.user_id)
+    .bind(device.kind.as_str())
+    .bind(device.vendor.as_str())
+    .bind(&device.vendor_device)
+    .bind(scope_words(&device.scopes))
+    .bind(device.linked_at.timestamp_micros())
+    .execute(&mut *to)
+    .await?;
+    if let Some(location) = device.location {
+        keep_location(to, device.id, location).await?;
+    }
+    Ok(())
+}
+
+/// Keeps where a device stands.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep_location(
+    to: &mut AnyConnection,
+    id: Uuid,
+    location: SetLocation,
+) -> Result<(), StoreError> {
+    sqlx::query("update devices set location_id = $2, location_at = $3 where id = $1")
+        .bind(id.to_string())
+        .bind(location.id.map(|location| location.to_string()))
+        .bind(location.at.timestamp_micros())
+        .execute(to)
+        .await?;
+    Ok(())
+}
+
+/// Keeps what a poll found.
+///
+/// # Panics
+/// Never: words and finite numbers have a JSON form.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep_state(
+    to: &mut AnyConnection,
+    id: Uuid,
+    state: &DeviceState,
+) -> Result<(), StoreError> {
+    let reading = state.reading.as_ref().map(|reading| {
+        serde_json::to_string(&**reading).expect("words and finite numbers have a JSON form")
+    });
+    sqlx::query("update devices set heard_at = $2, is_reachable = $3, reading = $4 where id = $1")
+        .bind(id.to_string())
+        .bind(state.heard_at.map(|at| at.timestamp_micros()))
+        .bind(state.is_reachable.map(i64::from))
+        .bind(reading)
+        .execute(to)
+        .await?;
+    Ok(())
+}
+
+/// Deletes a device.
+///
+/// # Errors
+/// The database failed.
+pub async fn delete(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> {
+    sqlx::query("delete from devices where id = $1").bind(id.to_string()).execute(to).await?;
+    Ok(())
+}
+
+/// All devices.
+///
+/// # Errors
+/// The database failed.
+pub async fn all(store: &Store) -> Result<Vec<Device>, StoreError> {
+    let rows = sqlx::query("select * from devices").fetch_all(store.reader()).await?;
+    rows.iter().map(device).collect()
+}
+
+fn device(row: &AnyRow) -> Result<Device, StoreError> {
+    let text = |column| row.try_get::<&str, &str>(column);
+    let location_at = optional_instant(row, "location_at")?;
+    let location_id: Option<&str> = row.try_get("location_id")?;
+    let location_id = location_id.and_then(|id| Uuid::parse_str(id).ok());
+    Ok(Device {
+        id: parsed(row, "devices", "id", Uuid::parse_str)?,
+        client_id: text("client_id")?.into(),
+        user_id: text("user_id")?.into(),
+        kind: parsed(row, "devices", "kind", DeviceKind::parse)?,
+        vendor: parsed(row, "devices", "vendor", VendorCode::parse)?,
+        vendor_device: row.try_get("vendor_device")?,
+        scopes: parsed(row, "devices", "scopes", scopes)?,
+        linked_at: instant(row, "linked_at")?,
+        location: location_at.map(|at| SetLocation { id: location_id, at }),
+        state: state(row)?,
+    })
+}
+
+fn state(row: &AnyRow) -> Result<DeviceState, StoreError> {
+    let is_reachable: Option<i64> = row.try_get("is_reachable")?;
+    let reading: Option<&str> = row.try_get("reading")?;
+    let reading = match reading {
+        None => None,
+        Some(_) => Some(parsed(row, "devices", "reading", |text| serde_json::from_str(text))?),
+    };
+    Ok(DeviceState {
+        heard_at: optional_instant(row, "heard_at")?,
+        is_reachable: is_reachable.map(|is| is != 0),
+        reading: reading.map(Arc::new),
+    })
+}
+
+fn scope_words(granted: &Granted) -> String {
+    let words: Vec<&str> = granted.iter().map(|permission| permission.as_str()).collect();
+    words.join(" ")
+}
+
+fn scopes(words: &str) -> Result<Granted, String> {
+    let words = words.split_whitespace().map(Permission::parse);
+    words.collect::<Result<BTreeSet<_>, _>>().map_err(|error| error.to_string())
+}

@@ -1,0 +1,15 @@
+//! What outlives the process: rows in SQLite (a file) or PostgreSQL (by URL).
+//!
+//! One schema and one code path serve both. What was acknowledged to a client
+//! has been committed, and a commit survives a crash.
+
+pub mod accounts;
+pub mod clients;
+pub mod database;
+pub mod devices;
+pub mod links;
+pub mod locations;
+pub mod rows;
+pub mod settings;
+pub mod tokens;
+pub mod users;

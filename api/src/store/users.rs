@@ -1,0 +1,95 @@
+//! Users of clients.
+use chrono::{DateTime, Utc};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+
+use crate::store::database::{Store, StoreError};
+use crate::store::rows::{instant, optional_instant};
+
+/// A user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// The client whose user it is.
+    pub client_id: String,
+    /// The identifier that the client chose.
+    pub id: String,
+    /// When the client first named it.
+    pub created_at: DateTime<Utc>,
+    /// When the client let go of its accounts. Linking again undoes it.
+    pub deauthorised_at: Option<DateTime<Utc>>,
+}
+
+/// Keeps a user. One that exists stays as it is, but counts as authorised from now on.
+///
+/// # Errors
+/// The database failed.
+pub async fn keep(to: &mut AnyConnection, user: &User) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into users (client_id, id, created_at) values ($1, $2, $3)
+         on conflict (client_id, id) do update set deauthorised_at = null",
+    )
+    .bind(&user.client_id)
+    .bind(&user.id)
+    .bind(user.created_at.timestamp_micros())
+    .execute(to)
+    .await?;
+    Ok(())
+}
+
+/// Deletes a user with all that is theirs.
+///
+/// # Errors
+/// The database failed.
+pub async fn delete(to: &mut AnyConnection, client_id: &str, id: &str) -> Result<(), StoreError> {
+    sqlx::query("delete from users where client_id = $1 and id = $2")
+        .bind(client_id)
+        .bind(id)
+        .execute(to)
+        .await?;
+    Ok(())
+}
+
+/// Forgets what a user's accounts were called with, and ends their sessions.
+/// Everything else stays (LNK-30).
+///
+/// # Errors
+/// The database failed.
+pub async fn deauthorise(
+    to: &mut AnyConnection,
+    client_id: &str,
+    id: &str,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let statements = [
+        "update connections set secret = null, is_valid = 0 where client_id = $1 and user_id = $2",
+        "delete from link_sessions where client_id = $1 and user_id = $2",
+    ];
+    for statement in statements {
+        sqlx::query(statement).bind(client_id).bind(id).execute(&mut *to).await?;
+    }
+    sqlx::query("update users set deauthorised_at = $3 where client_id = $1 and id = $2")
+        .bind(client_id)
+        .bind(id)
+        .bind(now.timestamp_micros())
+        .execute(to)
+        .await?;
+    Ok(())
+}
+
+/// All users.
+///
+/// # Errors
+/// The database failed.
+pub async fn all(store: &Store) -> Result<Vec<User>, StoreError> {
+    let rows = sqlx::query("select * from users").fetch_all(store.reader()).await?;
+    rows.iter().map(user).collect()
+}
+
+fn user(row: &AnyRow) -> Result<User, StoreError> {
+    Ok(User {
+        client_id: row.try_get("client_id")?,
+        id: row.try_get("id")?,
+        created_at: instant(row, "created_at")?,
+        deauthorised_at: optional_instant(row, "deauthorised_at")?,
+    })
+}

@@ -1,0 +1,17 @@
+//! The service through its doors, on both databases.
+
+mod answer;
+mod devices;
+mod fetching;
+mod harness;
+mod identity;
+mod lists;
+mod postgres;
+mod problems;
+mod process;
+mod readings;
+mod sandbox;
+mod tenants;
+mod users;
+mod vendor;
+mod versions;

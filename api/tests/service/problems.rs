@@ -1,0 +1,175 @@
+//! Failures, and the closed list of what answers.
+use std::collections::BTreeSet;
+
+use axum::body::Body;
+use axum::http::{Method, Request, header};
+use serde_json::json;
+use slackwater_api::admin::openapi::OPERATIONS;
+use slackwater_api::{link_router, router};
+use uuid::Uuid;
+
+use crate::answer::{Answer, request, send};
+use crate::harness::{OLDEST, Stage};
+use crate::readings::{charger, reading};
+use slackwater_api::auth::gate::SERVICE_USER_ID;
+use slackwater_api::version::SERVICE_VERSION;
+
+/// Paths of the table with something in the place of each parameter.
+fn paths() -> BTreeSet<String> {
+    let filled = |path: &str| {
+        let parts = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
+        parts.collect::<Vec<_>>().join("/")
+    };
+    OPERATIONS.iter().map(|operation| filled(operation.path)).collect()
+}
+
+#[tokio::test]
+async fn env_26_every_operation_answers_and_no_other_method_does() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    stage.live(&asker, "u", reading(&charger())).await;
+    let headers = [(SERVICE_VERSION, OLDEST), (SERVICE_USER_ID, "u")];
+    for path in paths() {
+        let known: Vec<&str> = OPERATIONS
+            .iter()
+            .filter(|operation| matches(operation.path, &path))
+            .map(|operation| operation.method)
+            .collect();
+        for method in ["GET", "PUT", "POST", "PATCH", "DELETE"] {
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            let body = json!({});
+            let answer = asker.ask(method.clone(), &path, Some(&body), &headers).await;
+            let is_known = known.contains(&method.as_str());
+            let is_route = answer.title() != "Method Not Allowed" && answer.title() != "Not Found";
+            assert_eq!(is_route, is_known, "{method} {path}: {}", answer.status);
+            if !is_known {
+                let allowed = answer.header("allow");
+                assert!(known.iter().all(|method| allowed.contains(method)), "{path}: {allowed}");
+            }
+        }
+    }
+}
+
+fn matches(pattern: &str, path: &str) -> bool {
+    let (pattern, path): (Vec<&str>, Vec<&str>) =
+        (pattern.split('/').collect(), path.split('/').collect());
+    pattern.len() == path.len()
+        && pattern.iter().zip(&path).all(|(a, b)| a == b || (a.starts_with('{') && *b == "x"))
+}
+
+#[tokio::test]
+async fn err_04_chg_14_bodies_that_are_no_json_are_bad_requests() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", reading(&charger())).await;
+    let deep = "[".repeat(10_000);
+    let long = format!("{{\"a\":\"{}\"}}", "x".repeat(3_000_000));
+    for body in ["", "{", "[]", "null", "\"x\"", "{\"chargingLocationId\":}", &deep, &long, "\u{0}"]
+    {
+        let ask = Request::builder()
+            .method(Method::PUT)
+            .uri(format!("/chargers/{id}"))
+            .header(header::AUTHORIZATION, format!("Bearer {}", asker.token))
+            .body(Body::from(body.to_owned()))
+            .unwrap();
+        let answer = asker.send(ask).await;
+        let start: String = body.chars().take(20).collect();
+        assert_eq!((answer.status, answer.title()), (400, "Bad request"), "{start}");
+    }
+}
+
+#[tokio::test]
+async fn err_08_err_20_bat_09_unknown_ids_are_not_found() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let ids =
+        [Uuid::new_v4().to_string(), "abc".to_owned(), "%F0%9F%9A%97".to_owned(), "..".to_owned()];
+    for id in ids {
+        for path in
+            [format!("/vehicles/{id}"), format!("/chargers/{id}"), format!("/inverters/{id}")]
+        {
+            let answer = asker.get(&path).await;
+            assert_eq!((answer.status, answer.title()), (404, "Entity Not Found"), "{path}");
+        }
+    }
+    assert_eq!(asker.get("/vehicles/%FF").await.status, 404);
+}
+
+#[tokio::test]
+async fn veh_05_a_device_of_another_kind_is_not_found() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", reading(&charger())).await;
+    assert_eq!(asker.get(&format!("/vehicles/{id}")).await.status, 404);
+    // CHG-10: the manufacturer's identifier is none of ours.
+    assert_eq!(asker.get("/chargers/u-charger").await.status, 404);
+}
+
+#[tokio::test]
+async fn err_22_err_32_a_panic_says_nothing() {
+    let stage = Stage::new().await;
+    let broken = axum::Router::new()
+        .route("/", axum::routing::get(async || -> &'static str { panic!("the secret is 42") }))
+        .layer(tower_http::catch_panic::CatchPanicLayer::custom(slackwater_api::problem::of_panic))
+        .layer(axum::middleware::from_fn_with_state(
+            stage.app.clone(),
+            slackwater_api::version::stamp,
+        ));
+    let answer = send(broken, request(Method::GET, "/", None)).await;
+    assert_eq!((answer.status, answer.title()), (500, "Server Error"));
+    assert!(!answer.body.to_string().contains("42"));
+}
+
+#[tokio::test]
+async fn err_23_tim_11_without_a_database_there_is_no_service() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let ready =
+        async || send(router(stage.app.clone()), request(Method::GET, "/health/ready", None)).await;
+    let answer = ready().await;
+    assert_eq!((answer.status, &answer.body), (200, &json!({})));
+    stage.app.store().close().await;
+    let answer = ready().await;
+    assert_eq!((answer.status, answer.title()), (503, "Service Unavailable"));
+    let body = json!({ "scopes": ["vehicle:read:data"] });
+    let answer = asker.post("/users/u/link", Some(&body)).await;
+    assert_eq!((answer.status, answer.title()), (503, "Service Unavailable"));
+    // ENV-13: what is known is still read.
+    assert_eq!(asker.get("/vehicles").await.status, 200);
+}
+
+#[tokio::test]
+async fn tim_11_a_stopping_service_is_not_ready() {
+    let stage = Stage::new().await;
+    stage.app.stop();
+    let answer = send(router(stage.app.clone()), request(Method::GET, "/health/ready", None)).await;
+    assert_eq!((answer.status, answer.title()), (503, "Service Unavailable"));
+}
+
+#[tokio::test]
+async fn err_27_a_broken_row_is_withheld() {
+    let stage = Stage::new().await;
+    sqlx::query("insert into clients values ('x', 'moon', '', '', '2024-10-01', 0)")
+        .execute(stage.app.store().reader())
+        .await
+        .unwrap();
+    let error = slackwater_api::store::clients::get(stage.app.store(), "x").await.unwrap_err();
+    let problem = serde_json::to_value(slackwater_api::problem::Problem::from(error)).unwrap();
+    assert_eq!(problem["title"], "Validation Error");
+    assert!(!problem.to_string().contains("moon"));
+}
+
+#[tokio::test]
+async fn paths_without_a_token_are_problems_too() {
+    let stage = Stage::new().await;
+    for path in ["/", "/health", "/health/ready/", "/vehicles/"] {
+        let answer = send(router(stage.app.clone()), request(Method::GET, path, None)).await;
+        assert_eq!((answer.status, answer.title()), (404, "Not Found"), "{path}");
+        assert_eq!(answer.body["detail"], format!("no route GET {path}"));
+    }
+    let wrong = send(router(stage.app.clone()), request(Method::DELETE, "/users", None)).await;
+    assert!([401, 405].contains(&wrong.status));
+    let link = send(link_router(stage.app.clone()), request(Method::GET, "/", None)).await;
+    assert_eq!(link.status, 404);
+    assert_eq!(Answer::keys(&link.body), ["detail", "title", "type"]);
+}

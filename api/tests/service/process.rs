@@ -1,0 +1,86 @@
+//! The whole service over real sockets, with a real HTTP client.
+use axum::body::Body;
+use axum::http::{Method, Request, header};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::BodyExt;
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use slackwater_api::auth::client::{Client, Environment};
+use slackwater_api::auth::secret::{generate, hash};
+use slackwater_api::clock::Clock;
+use slackwater_api::config::{Config, Door};
+use slackwater_api::sandbox::generate::street;
+use slackwater_api::sandbox::handle::Sandbox;
+use slackwater_api::service::Service;
+use slackwater_api::store::clients::{self, ClientRow};
+use slackwater_engine::version::dated::ApiVersion;
+use tokio::sync::oneshot;
+
+use crate::harness::six;
+
+async fn ask(method: Method, url: String, authorization: &str, body: &'static str) -> (u16, Value) {
+    let client = HttpClient::builder(TokioExecutor::new()).build_http::<Body>();
+    let request = Request::builder()
+        .method(method)
+        .uri(url)
+        .header(header::AUTHORIZATION, authorization)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(Body::from(body))
+        .unwrap();
+    let answer = client.request(request).await.unwrap();
+    let status = answer.status().as_u16();
+    let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+#[tokio::test]
+async fn env_10_to_env_12_a_client_logs_in_and_reads_the_street() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = Config::default();
+    let url = format!("sqlite:{}", folder.path().join("kept.db").display());
+    config.store.url = url.parse().unwrap();
+    let free = || Door { listen: "127.0.0.1:0".parse().unwrap(), url: None };
+    let doors = config.environments.sandbox.as_mut().unwrap();
+    (doors.base, doors.auth, doors.link) = (free(), free(), free());
+    config.admin.listen = free().listen;
+
+    let clock = Clock::fixed(six());
+    let mut service = Service::start(config, clock.clone()).await.unwrap();
+    let app = service.app(Environment::Sandbox).unwrap().clone();
+    let secret = generate().unwrap();
+    let client = Client {
+        id: "e2e".to_owned(),
+        environment: Environment::Sandbox,
+        name: String::new(),
+        version: ApiVersion::LATEST,
+        created_at: six(),
+    };
+    let row = ClientRow { client: client.clone(), secret_hash: hash(&secret).unwrap() };
+    clients::insert(app.store(), &row).await.unwrap();
+    service.populate(Sandbox::new(&street(), clock), &client).await.unwrap();
+    let admin = service.admin_url().to_owned();
+    let urls = app.urls().clone();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = tokio::spawn(service.run(async { stopped.await.unwrap() }));
+
+    let basic = format!("Basic {}", STANDARD.encode(format!("e2e:{secret}")));
+    let form = "grant_type=client_credentials";
+    let token_url = format!("{}/oauth2/token", urls.auth);
+    let (status, token) = ask(Method::POST, token_url, &basic, form).await;
+    assert_eq!(status, 200, "{token}");
+    let bearer = format!("Bearer {}", token["access_token"].as_str().unwrap());
+    app.poller().idle(six()).await;
+    let (status, page) = ask(Method::GET, format!("{}/vehicles", urls.base), &bearer, "").await;
+    assert_eq!(status, 200);
+    assert!(page["data"][0]["chargeState"]["powerDeliveryState"].is_string());
+    // The operators' address is another one, and has what users do not.
+    for path in ["/metrics", "/docs", "/openapi.json", "/sandbox/clock"] {
+        assert_eq!(ask(Method::GET, format!("{admin}{path}"), "", "").await.0, 200, "{path}");
+        let (status, _) = ask(Method::GET, format!("{}{path}", urls.base), &bearer, "").await;
+        assert_eq!(status, 404, "{path}");
+    }
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}

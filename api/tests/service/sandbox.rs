@@ -1,0 +1,184 @@
+//! A sandbox behind the service, and its strings.
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request, header};
+use axum::{Router, http::StatusCode};
+use serde_json::{Value, json};
+use slackwater_api::admin;
+use slackwater_api::admin::residents::Residents;
+use slackwater_api::jobs::poller;
+use slackwater_api::sandbox::generate::street;
+use slackwater_api::sandbox::handle::Sandbox;
+use tower::ServiceExt;
+
+use crate::harness::{Asker, Stage};
+
+struct Street {
+    stage: Stage,
+    asker: Asker,
+    strings: Router,
+}
+
+async fn settled() -> Street {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let sandbox = Sandbox::new(&street(), stage.app.clock().clone());
+    let (client_id, first_id) = (asker.id.as_str().into(), asker.id.as_str().into());
+    let residents = Residents { app: stage.app.clone(), sandbox, client_id, first_id };
+    residents.settle(&street(), &asker.id).await.unwrap();
+    tokio::spawn(poller::run(stage.app.clone()));
+    stage.app.poller().idle(stage.app.now()).await;
+    let worlds = [stage.app.clone()];
+    let strings = admin::routes::router(&worlds, Some(residents));
+    Street { stage, asker, strings }
+}
+
+impl Street {
+    async fn pull(&self, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Body::from(body.to_owned()))
+            .unwrap();
+        let response = self.strings.clone().oneshot(request).await.unwrap();
+        let (head, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        (head.status, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> (StatusCode, Value) {
+        self.pull(Method::POST, path, &body.to_string()).await
+    }
+
+    /// The identifier of a device of the street.
+    async fn id(&self, name: &str) -> String {
+        let (_, devices) = self.pull(Method::GET, "/sandbox/devices", "").await;
+        let device = devices.as_array().unwrap().iter().find(|device| device["name"] == name);
+        device.unwrap()["linked_as"][0].as_str().unwrap().to_owned()
+    }
+
+    async fn first(&self, list: &str, vendor: &str) -> Value {
+        let page = self.asker.get(list).await.body;
+        let all = page["data"].as_array().unwrap().clone();
+        all.into_iter().find(|device| device["vendor"] == vendor).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn inv_08_the_street_lives_at_the_service() {
+    let street = settled().await;
+    // LNK-36: logging in takes a moment, not longer.
+    assert!(
+        slackwater_api::sandbox::generate::street()
+            .vendors
+            .iter()
+            .all(|vendor| vendor.login_seconds <= 2.0)
+    );
+    let chargers = street.asker.get("/chargers?pageSize=100").await;
+    assert!(chargers.ids().len() >= 10);
+    for list in ["vehicles", "chargers", "hvacs", "inverters", "batteries", "users"] {
+        let page = street.asker.get(&format!("/{list}?pageSize=100")).await;
+        assert!(!page.ids().is_empty(), "{list}");
+    }
+    let charger = street.first("/chargers", "VOLTBOX").await;
+    assert_eq!(charger["isReachable"], true);
+    assert!(charger["location"]["id"].is_string());
+}
+
+#[tokio::test]
+async fn env_15_tim_13_an_outage_is_seen_when_the_order_returns() {
+    let street = settled().await;
+    let id = street.first("/chargers", "VOLTBOX").await["id"].as_str().unwrap().to_owned();
+    let order = json!({ "vendor": "VOLTBOX", "conduct": "outage" });
+    let (status, _) = street.post("/sandbox/conduct", &order).await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
+    let path = format!("/chargers/{id}");
+    assert_eq!(street.asker.get(&path).await.body["isReachable"], false);
+    let health = street.asker.get("/health/chargers").await.body;
+    let mut vendors = health.as_array().unwrap().iter();
+    let vendor = vendors.find(|vendor| vendor["vendor"] == "VOLTBOX").unwrap();
+    assert_eq!(vendor["status"], "OUTAGE");
+    street.post("/sandbox/conduct", &json!({ "vendor": "VOLTBOX", "conduct": "answer" })).await;
+    assert_eq!(street.asker.get(&path).await.body["isReachable"], true);
+}
+
+#[tokio::test]
+async fn scope_15_lnk_23_a_patch_is_seen_when_it_returns() {
+    let street = settled().await;
+    let patch = "users: [{id: zoe}]\n\
+        locations: [{id: zoe-home, user: zoe, time_zone: Europe/Oslo, latitude: 59, longitude: 10}]\n\
+        chargers: [{id: zoe-charger, user: zoe, vendor: VOLTBOX, location: zoe-home}]\n";
+    let (status, applied) = street.pull(Method::POST, "/sandbox/scenario", patch).await;
+    assert_eq!((status, &applied["devices"]), (StatusCode::OK, &json!(["zoe-charger"])));
+    let mine = street.asker.get("/users/zoe/chargers").await.body["data"][0].clone();
+    assert_eq!(
+        (&mine["id"], &mine["isReachable"]),
+        (&json!(street.id("zoe-charger").await), &json!(true))
+    );
+
+    let scopes = patch.replace("location: zoe-home}", "location: zoe-home, scopes: [read_data]}");
+    street.pull(Method::POST, "/sandbox/scenario", &scopes).await;
+    let less = street.asker.get("/users/zoe/chargers").await.body["data"][0].clone();
+    assert_eq!((&less["id"], &less["scopes"]), (&mine["id"], &json!(["charger:read:data"])));
+
+    let other = street.stage.client("b").await;
+    let path = format!("/sandbox/scenario?client={}", other.id);
+    assert_eq!(street.pull(Method::POST, &path, patch).await.0, StatusCode::OK);
+    let theirs = other.get("/chargers").await;
+    assert_ne!(theirs.ids(), [mine["id"].as_str().unwrap()]);
+    assert_eq!(theirs.ids().len(), 1);
+    let nobody = street.pull(Method::POST, "/sandbox/scenario?client=nobody", patch).await;
+    assert_eq!(nobody.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_patch_that_makes_no_sense_says_where() {
+    let street = settled().await;
+    let patch = "users:\n  - {id: ada}\n  - {id: ada}\n";
+    let (status, problem) = street.pull(Method::POST, "/sandbox/scenario", patch).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    let issue = problem["issues"][0].as_str().unwrap();
+    assert!(issue.starts_with("/users/1/id: line 3: "), "{issue}");
+}
+
+#[tokio::test]
+async fn orders_for_nothing_are_refused() {
+    let street = settled().await;
+    let orders = [
+        ("/sandbox/conduct", json!({ "device": "none", "conduct": "outage" }), 404),
+        ("/sandbox/conduct", json!({ "device": "none" }), 400),
+        ("/sandbox/hand", json!({ "device": "none", "hand": "unplug" }), 404),
+        ("/sandbox/devices/none/reach", json!({}), 404),
+        ("/sandbox/devices/none/send", json!({ "charge": "start" }), 404),
+        ("/sandbox/clock", json!({ "step_seconds": -1 }), 400),
+        ("/sandbox/clock", json!({ "speed": "fast" }), 400),
+    ];
+    for (path, order, expected) in orders {
+        assert_eq!(street.post(path, &order).await.0, expected, "{path} {order}");
+    }
+    assert_eq!(street.pull(Method::GET, "/sandbox/nothing", "").await.0, 404);
+}
+
+#[tokio::test]
+async fn lim_04_what_is_due_in_a_step_is_seen_when_it_returns() {
+    let street = settled().await;
+    let id = street.first("/chargers", "VOLTBOX").await["id"].as_str().unwrap().to_owned();
+    let path = format!("/chargers/{id}");
+    let before = street.asker.get(&path).await.body["lastSeen"].clone();
+    let (status, clock) = street.post("/sandbox/clock", &json!({ "step_seconds": 600 })).await;
+    assert_eq!((status, &clock["now"]), (StatusCode::OK, &json!("2026-01-05T18:10:00Z")));
+    assert_ne!(street.asker.get(&path).await.body["lastSeen"], before);
+}
+
+#[tokio::test]
+async fn commands_are_listed() {
+    let street = settled().await;
+    let id = street.first("/chargers", "VOLTBOX").await["id"].as_str().unwrap().to_owned();
+    let path = format!("/sandbox/devices/{id}/send");
+    let (status, _) = street.post(&path, &json!({ "charge": "stop" })).await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
+    let (_, all) = street.pull(Method::GET, &format!("/sandbox/commands?device={id}"), "").await;
+    assert_eq!(all[0]["command"], json!({ "charge": "stop" }));
+    let (_, truth) = street.pull(Method::GET, &format!("/sandbox/devices/{id}"), "").await;
+    assert!(truth["facts"]["charger"].is_object());
+}

@@ -1,0 +1,100 @@
+//! A manufacturer that says what a test tells it to say.
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use slackwater_api::vendor::error::VendorError;
+use slackwater_api::vendor::integration::{Linked, LogIn, Login, Metered, Vendor};
+use slackwater_api::vendor::profile::{Health, Profile, VendorCode, VendorHealth};
+use slackwater_api::vendor::reading::Reading;
+use slackwater_engine::device::command::Command;
+use slackwater_engine::device::scope::DeviceKind;
+use slackwater_engine::policy::flex::ReserveRule;
+use tokio::sync::watch;
+
+/// What a device answers.
+type Script = Result<Reading, VendorError>;
+
+#[derive(Debug)]
+pub(crate) struct Scripted {
+    profile: Arc<Profile>,
+    scripts: Mutex<BTreeMap<String, Script>>,
+    health: Mutex<VendorHealth>,
+    polls: AtomicUsize,
+    /// While true, polls wait.
+    hangs: watch::Sender<bool>,
+}
+
+impl Scripted {
+    pub(crate) fn new(code: &str) -> Arc<Self> {
+        let profile = Profile {
+            code: VendorCode::parse(code).unwrap(),
+            display_name: format!("{code} Cars"),
+            portal_name: format!("My {code}"),
+            kinds: DeviceKind::ALL.to_vec(),
+            reserve: ReserveRule::default(),
+        };
+        let ready = VendorHealth { devices: Health::Ready, linking: Health::Ready };
+        Arc::new(Self {
+            profile: Arc::new(profile),
+            scripts: Mutex::default(),
+            health: Mutex::new(ready),
+            polls: AtomicUsize::new(0),
+            hangs: watch::Sender::new(false),
+        })
+    }
+
+    pub(crate) fn says(&self, device: &str, script: Script) {
+        self.scripts.lock().unwrap().insert(device.to_owned(), script);
+    }
+
+    pub(crate) fn does(&self, devices: Health, linking: Health) {
+        *self.health.lock().unwrap() = VendorHealth { devices, linking };
+    }
+
+    pub(crate) fn hang(&self, hangs: bool) {
+        self.hangs.send_replace(hangs);
+    }
+
+    pub(crate) fn polls(&self) -> usize {
+        self.polls.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl Vendor for Scripted {
+    fn profile(&self) -> Arc<Profile> {
+        Arc::clone(&self.profile)
+    }
+
+    fn health(&self, _: DateTime<Utc>) -> VendorHealth {
+        *self.health.lock().unwrap()
+    }
+
+    async fn log_in(&self, _: &Login, _: DateTime<Utc>) -> Result<LogIn, VendorError> {
+        Err(VendorError::Unauthorised)
+    }
+
+    async fn poll(&self, device: &Linked, _: DateTime<Utc>) -> Result<Reading, VendorError> {
+        self.polls.fetch_add(1, Ordering::SeqCst);
+        self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
+        let script = self.scripts.lock().unwrap().get(&device.device).cloned();
+        script.unwrap_or(Err(VendorError::NoSuchDevice))
+    }
+
+    async fn send(&self, _: &Linked, _: &Command, _: DateTime<Utc>) -> Result<(), VendorError> {
+        Err(VendorError::Refused { detail: "no commands".to_owned() })
+    }
+
+    async fn metered(
+        &self,
+        _: &Linked,
+        _: DateTime<Utc>,
+        _: DateTime<Utc>,
+        _: DateTime<Utc>,
+    ) -> Result<Vec<Metered>, VendorError> {
+        Ok(Vec::new())
+    }
+}
