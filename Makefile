@@ -14,6 +14,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 EXTENSION := $(TARGET)/release/lib_engine.so
+SERVER := $(TARGET)/release/slackwater-api
 
 # The environment of all tools, set in this one place. Build scripts compare
 # these values: a different spelling of the same path compiles HiGHS anew.
@@ -108,14 +109,22 @@ wheel: tools ## Write a wheel for other machines into dist/
 demo: build ## Plan a fleet against a year of prices; DATA=folder takes your files
 	$(PYTHON) scripts/demo.py $(if $(DATA),--data '$(DATA)')
 
+# A database of its own: each run begins with the same street.
+.PHONY: serve
+serve: build ## Serve a sandbox of twenty homes, and print what to try
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	SLACKWATER_STORE__URL="sqlite:$$folder/sandbox.db" \
+		$(SERVER) serve --scenario street --welcome $(if $(CLOCK),--clock $(CLOCK))
+
 # ----------------------------------------------------------------- checking
 
 # Cheap before dear, the engine before its users, Rust before Python.
 RUST_CHECKS := lock-current fmt engine-lint engine-test rust-lint rust-test rust-doc
 PYTHON_CHECKS := python-lint python-types python-stubs python-test cases-own notebooks
+SERVICE_CHECKS := requirements fuzz
 
 .PHONY: test
-test: tools $(RUST_CHECKS) build $(PYTHON_CHECKS) deny ## Run every check, the one thing CI does
+test: tools $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) deny ## Run every check, the one thing CI does
 	@printf '\nmake test: every check passed\n'
 
 .PHONY: check
@@ -196,6 +205,16 @@ notebooks: setup
 	$(call step,notebooks)
 	$(PYTHON) -m pytest --nbmake --nbmake-timeout=300 notebooks
 
+.PHONY: requirements
+requirements: setup ## List requirements of the service that no test cites
+	$(call step,requirements)
+	@$(PYTHON) scripts/requirements.py
+
+.PHONY: fuzz
+fuzz: build ## Send generated requests to a sandbox; EXAMPLES=500 for a long run
+	$(call step,generated requests)
+	$(PYTHON) scripts/fuzz_api.py $(SERVER) --examples $(or $(EXAMPLES),10)
+
 # Advisories come from the network, so they stay out; `cargo deny check` has all.
 .PHONY: deny
 deny: tools
@@ -227,6 +246,12 @@ bench: build $(VENV)/.peers-installed ## Time the engine, then other libraries o
 .PHONY: bench-stats
 bench-stats: build $(VENV)/.peers-installed ## Sum up a large table, then with polars and DuckDB
 	$(PYTHON) benches/peers/statistics_run.py --json out/statistics.json
+
+# In one process with a bare handler: see what the framework itself costs.
+.PHONY: bench-api
+bench-api: tools ## Ask a service of 100,000 devices as fast as it answers
+	cargo build $(WORKSPACE) --example load
+	$(TARGET)/release/examples/load
 
 .PHONY: docs
 docs: build ## Write the Rust and Python reference into target/doc

@@ -1,0 +1,112 @@
+"""Sends generated requests to a running sandbox and checks each answer.
+
+The server runs the street on free ports with a database of its own. Checked is
+that every answer is one that ``api/openapi.json`` describes, and that none is a
+defect of the server. Half of the identifiers are live ones, the others made up.
+
+Usage: ``python scripts/fuzz_api.py target/release/slackwater-api [--examples 20]``
+"""
+
+import argparse
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+# Cursors are opaque and users' names free text, so a request that fits the
+# schema may still name nothing.
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+    "ignored_auth",
+    "use_after_free",
+)
+
+
+def start(server: str, folder: str) -> tuple[subprocess.Popen[str], dict[str, str], str]:
+    """The process, its addresses, and a token."""
+    environment = {
+        **os.environ,
+        "SLACKWATER_STORE__URL": f"sqlite:{folder}/fuzz.db",
+    }
+    command = [server, "serve", "--listen", "127.0.0.1:0", "--scenario", "street", "--welcome"]
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    if process.stdout is None or process.stderr is None:
+        message = "the server has no output"
+        raise RuntimeError(message)
+    token = ""
+    for line in process.stdout:
+        if "Bearer " in line:
+            token = line.partition("Bearer ")[2].partition("'")[0]
+        if line.startswith("Documentation"):
+            break
+    for line in process.stderr:
+        event = json.loads(line)
+        if event.get("message") == "listening":
+            return process, event, token
+    message = "the server did not start"
+    raise RuntimeError(message)
+
+
+def live_ids(base: str, token: str) -> dict[str, list[str]]:
+    """Identifiers of the street, by the names of path parameters."""
+    lists = {
+        "vehicleId": "vehicles",
+        "chargerId": "chargers",
+        "hvacId": "hvacs",
+        "inverterId": "inverters",
+        "batteryId": "batteries",
+        "userId": "users",
+    }
+    ids: dict[str, list[str]] = {}
+    connection = http.client.HTTPConnection(base.removeprefix("http://"))
+    for parameter, name in lists.items():
+        connection.request("GET", f"/{name}", headers={"Authorization": f"Bearer {token}"})
+        ids[parameter] = [item["id"] for item in json.load(connection.getresponse())["data"]]
+    ids["assetId"] = ids["vehicleId"] + ids["chargerId"]
+    ids["vendor"] = ["VOLTBOX", "FJORD_MOTORS"]
+    return ids
+
+
+def main() -> int:
+    """Runs schemathesis against a server of its own."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("server", help="the binary")
+    parser.add_argument("--examples", default="20", help="requests per operation and phase")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        process, addresses, token = start(arguments.server, folder)
+        try:
+            base = addresses["base"]
+            environment = {
+                **os.environ,
+                "PYTHONPATH": str(ROOT / "scripts"),
+                "SCHEMATHESIS_HOOKS": "fuzz_hooks",
+                "SLACKWATER_LIVE_IDS": json.dumps(live_ids(base, token)),
+            }
+            command = [
+                str(Path(sys.executable).with_name("schemathesis")),
+                *("run", str(ROOT / "api/openapi.json"), "--url", base),
+                *("--header", f"Authorization: Bearer {token}", "--checks", ",".join(CHECKS)),
+                *("--max-examples", arguments.examples, "--generation-deterministic"),
+                *("--warnings", "off", "--no-color"),
+            ]
+            return subprocess.run(command, env=environment, cwd=folder, check=False).returncode
+        finally:
+            process.terminate()
+            process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
