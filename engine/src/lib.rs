@@ -49,6 +49,7 @@
 //! | [`version`] | what each dated version of an interface has |
 //! | [`import`] | what foreign price lists and driving logs mean |
 //! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
+//! | [`sim`] | homes that behave like real ones, for sandboxes and tests |
 
 pub mod area;
 pub mod device;
