@@ -238,13 +238,13 @@ async fn veh_23_after_seven_days_the_state_is_unknown() {
     stage.app.clock().step(TimeDelta::days(7) - TimeDelta::minutes(6)).unwrap();
     let asker = stage.client("b").await;
     let other = stage.live(&asker, "u", reading(&vehicle())).await;
-    let state = || async {
+    let charging = || async {
         let shown = asker.get(&format!("/vehicles/{other}")).await.body["chargeState"].clone();
         (shown["powerDeliveryState"].clone(), shown["isFullyCharged"].clone())
     };
-    assert_eq!(state().await, (json!("PLUGGED_IN:CHARGING"), json!(false)));
+    assert_eq!(charging().await, (json!("PLUGGED_IN:CHARGING"), json!(false)));
     stage.app.clock().step(TimeDelta::seconds(1)).unwrap();
-    assert_eq!(state().await, (json!("UNKNOWN"), Value::Null));
+    assert_eq!(charging().await, (json!("UNKNOWN"), Value::Null));
     assert_ne!(id, other);
 }
 

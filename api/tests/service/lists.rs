@@ -84,9 +84,9 @@ async fn pag_05_pag_11_bad_pages_are_refused() {
     let (_stage, asker) = full_stage(On::Sqlite).await;
     let cursor = asker.get("/vehicles?pageSize=2").await.body["pagination"]["after"].clone();
     let cursor = cursor.as_str().unwrap();
-    let mut asked = vec![format!("after={cursor}&before={cursor}"), "after=x".to_owned()];
-    asked.extend(["0", "-1", "1.5", "x", ""].map(|size| format!("pageSize={size}")));
-    for query in asked {
+    let mut queries = vec![format!("after={cursor}&before={cursor}"), "after=x".to_owned()];
+    queries.extend(["0", "-1", "1.5", "x", ""].map(|size| format!("pageSize={size}")));
+    for query in queries {
         let answer = asker.get(&format!("/vehicles?{query}")).await;
         assert_eq!((answer.status, answer.title()), (400, "Bad request"), "{query}");
     }

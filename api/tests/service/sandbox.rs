@@ -122,8 +122,8 @@ async fn scope_15_lnk_23_a_patch_is_seen_when_it_returns() {
     assert_eq!((&less["id"], &less["scopes"]), (&mine["id"], &json!(["charger:read:data"])));
 
     let other = street.stage.client("b").await;
-    let path = format!("/sandbox/scenario?client={}", other.id);
-    assert_eq!(street.pull(Method::POST, &path, patch).await.0, StatusCode::OK);
+    let door = format!("/sandbox/scenario?client={}", other.id);
+    assert_eq!(street.pull(Method::POST, &door, patch).await.0, StatusCode::OK);
     let theirs = other.get("/chargers").await;
     assert_ne!(theirs.ids(), [mine["id"].as_str().unwrap()]);
     assert_eq!(theirs.ids().len(), 1);

@@ -114,13 +114,13 @@ async fn ver_18_lnk_25_lnk_26_me_is_of_the_oldest_version() {
 
 #[tokio::test]
 async fn ver_13_ver_14_versions_end_when_dates_are_configured() {
-    let released = |version, days| (version, six() - TimeDelta::days(days));
+    let since = |version, days| (version, six() - TimeDelta::days(days));
     let releases = Releases::new(vec![
-        released(ApiVersion::V2023_05_01, 900),
+        since(ApiVersion::V2023_05_01, 900),
         // Legacy after six months; brownouts for four weeks from a month on.
-        released(ApiVersion::V2023_08_01, 220),
-        released(ApiVersion::V2024_01_01, 100),
-        released(ApiVersion::V2024_10_01, 10),
+        since(ApiVersion::V2023_08_01, 220),
+        since(ApiVersion::V2024_01_01, 100),
+        since(ApiVersion::V2024_10_01, 10),
     ]);
     let stage = Stage::with(On::Sqlite, |config| {
         config.versions.releases = Some(releases.unwrap());
@@ -139,10 +139,10 @@ async fn ver_13_ver_14_versions_end_when_dates_are_configured() {
 
 #[tokio::test]
 async fn ver_14_an_ended_version_is_answered_in_the_current_one() {
-    let released = |version, days| (version, six() - TimeDelta::days(days));
+    let since = |version, days| (version, six() - TimeDelta::days(days));
     let releases = Releases::new(vec![
-        released(ApiVersion::V2023_05_01, 900),
-        released(ApiVersion::V2024_10_01, 400),
+        since(ApiVersion::V2023_05_01, 900),
+        since(ApiVersion::V2024_10_01, 400),
     ]);
     let stage =
         Stage::with(On::Sqlite, |config| config.versions.releases = Some(releases.unwrap())).await;
