@@ -248,7 +248,7 @@ mod tests {
         #[test]
         fn energy_is_the_integral_of_power(power in 0.1..300.0f64, decay in 0.0..5.0f64, hours in 0.01..20.0f64) {
             let flow = Flow { power: kw(power), decay_per_hour: decay };
-            let steps = 2000;
+            let steps = 8000;
             let width = hours / f64::from(steps);
             let sum: f64 = (0..steps)
                 .map(|step| flow.power_after((f64::from(step) + 0.5) * width).as_kw() * width)
