@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,9 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slackwater as sw
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -149,14 +146,6 @@ def test_an_error_of_the_callback_comes_through() -> None:
 
     with pytest.raises(KeyError, match="mine"):
         sw.plan_area(fleet(9), PRICES, limit_kw=20, progress=broken)
-
-
-@pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """Ctrl-C as at a terminal: a job in the background is started with it switched off."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("ctrl_c")

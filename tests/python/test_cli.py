@@ -323,6 +323,7 @@ def test_a_closed_pipe_is_quiet(prices: Path) -> None:
     assert process.returncode == 1
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interruption_is_quiet(prices: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "v.csv"
     os.mkfifo(pipe)

@@ -247,7 +247,7 @@ def fleet(
     Example:
         >>> stays = fleet(3)
         >>> [(stay.id, stay.location, stay.power_max_kw) for stay in stays.stays][0]
-        ('ev-0000001', 'home', 11.0)
+        ('ev-0000001', 'depot', 22.0)
     """
     if vehicles < 0:
         raise InputError(f"vehicles is {vehicles}, but has to be 0 or more")
