@@ -10,8 +10,10 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use crate::config::text::StoreUrl;
 
 /// The migrations, oldest first. A released one is never changed.
-const MIGRATIONS: &[(i64, &str, &str)] =
-    &[(1, "identity and devices", include_str!("migrations/0001_identity_and_devices.sql"))];
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "identity and devices", include_str!("migrations/0001_identity_and_devices.sql")),
+    (2, "events", include_str!("migrations/0002_events.sql")),
+];
 
 /// Connections to a file. There is one writer; the others read beside it.
 const SQLITE_CONNECTIONS: u32 = 4;

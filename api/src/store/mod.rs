@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod clients;
 pub mod database;
 pub mod devices;
+pub mod events;
 pub mod links;
 pub mod locations;
 pub mod rows;
