@@ -239,13 +239,20 @@ bench: build $(VENV)/.peers-installed ## Time the engine, then other libraries o
 	$(PYTHON) benches/peers/run.py --json out/peers.json
 	$(PYTHON) benches/peers/statistics_run.py --rows 10000000 --json out/statistics-small.json
 	$(PYTHON) benches/peers/report.py --peers out/peers.json \
-		--statistics $(firstword $(wildcard out/statistics.json) out/statistics-small.json)
+		--statistics $(firstword $(wildcard out/statistics.json) out/statistics-small.json) \
+		$(addprefix --areas ,$(wildcard out/areas.json))
 
 # 140 million samples: some 10 GB of memory and some minutes. `bench` reports them if they are
 # there, and else the 10 million that it sums up itself.
 .PHONY: bench-stats
 bench-stats: build $(VENV)/.peers-installed ## Sum up a large table, then with polars and DuckDB
 	$(PYTHON) benches/peers/statistics_run.py --json out/statistics.json
+
+# A thousand to a million vehicles, and 200 feeders; some minutes. `bench` reports what it left.
+.PHONY: bench-area
+bench-area: build $(VENV)/.peers-installed ## Plan areas of up to a million vehicles, file to file
+	@mkdir -p out
+	$(PYTHON) benches/peers/area_run.py --json out/areas.json
 
 # In one process with a bare handler: see what the framework itself costs.
 .PHONY: bench-api

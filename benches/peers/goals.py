@@ -39,7 +39,7 @@ class Bench:
 
 
 Sums: TypeAlias = Sequence[dict[str, Any]]
-"""What ``statistics_run.py`` wrote: one entry for each engine and resolution."""
+"""What ``statistics_run.py`` or ``area_run.py`` wrote: one entry for each case."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Evidence:
     run: Run
     benches: dict[str, Bench]
     sums: Sums = ()
+    areas: Sums = ()
 
 
 class Measured(NamedTuple):
