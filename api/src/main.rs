@@ -6,10 +6,15 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use slackwater_api::admin::openapi;
 
 use crate::arguments::{Arguments, ClientCommand, Command};
 use crate::commands::{client, sandbox, serve};
+
+/// Answers are many small texts that live for microseconds.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {

@@ -73,9 +73,7 @@ impl Cache {
         for location in locations::all(store).await? {
             tables.keep_location(location);
         }
-        for device in devices::all(store).await? {
-            tables.keep_device(device);
-        }
+        devices::each(store, |device| tables.keep_device(device)).await?;
         Ok(Self { tables: RwLock::new(tables) })
     }
 
