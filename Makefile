@@ -205,6 +205,11 @@ notebooks: setup
 	$(call step,notebooks)
 	$(PYTHON) -m pytest --nbmake --nbmake-timeout=300 notebooks
 
+.PHONY: races
+races: tools ## Race commands against each other; ROUNDS=1000 of each
+	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service act_13
+	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service chg_24
+
 .PHONY: requirements
 requirements: setup ## List requirements of the service that no test cites
 	$(call step,requirements)

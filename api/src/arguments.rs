@@ -8,6 +8,8 @@ use slackwater_api::config::text::Listen;
 use slackwater_api::config::{ConfigError, log_filter};
 use slackwater_engine::version::dated::{ApiVersion, ApiVersionError};
 
+use crate::commands::command::CommandLine;
+
 /// Flexible electricity use over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "slackwater-api", version)]
@@ -27,6 +29,8 @@ pub(crate) enum Command {
     /// Make and list clients.
     #[command(subcommand)]
     Client(ClientCommand),
+    /// Tell devices something, and follow what becomes of it.
+    Command(CommandLine),
     /// Pull the strings of a running sandbox.
     Sandbox(Strings),
     /// Print the OpenAPI document.

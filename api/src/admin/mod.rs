@@ -1,5 +1,6 @@
 //! The operators' address: metrics, documentation, and the sandbox's strings.
 
+pub mod control;
 pub mod docs;
 pub mod metrics;
 pub mod openapi;

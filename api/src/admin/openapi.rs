@@ -2,6 +2,8 @@
 //!
 //! The table is also what tests walk through: every row is asked for, with ids
 //! of others too, and nothing answers that is not in it.
+pub mod control;
+
 use std::sync::LazyLock;
 
 use axum::http::header;
@@ -100,14 +102,28 @@ impl Operation {
         }
     }
 
+    const fn post(
+        path: &'static str,
+        tag: &'static str,
+        summary: &'static str,
+        (body, answer): (Option<&'static str>, Answer),
+        refusals: &'static [u16],
+    ) -> Self {
+        Self { method: "POST", path, tag, summary, body, answer, refusals }
+    }
+
     const fn delete(path: &'static str, tag: &'static str, summary: &'static str) -> Self {
         let (method, answer) = ("DELETE", Answer::Nothing);
         Self { method, path, tag, summary, body: None, answer, refusals: &[400, 404] }
     }
 }
 
-/// All operations.
-pub const OPERATIONS: &[Operation] = &[
+/// All operations: a table of those that read and link, and one for each further subject.
+pub static OPERATIONS: LazyLock<Vec<Operation>> =
+    LazyLock::new(|| [READING, control::OPERATIONS].concat());
+
+/// Reading devices, linking them, and users.
+const READING: &[Operation] = &[
     Operation::get(
         "/vehicles",
         "Vehicles",
@@ -289,7 +305,7 @@ pub fn text() -> String {
 #[must_use]
 pub fn document() -> OpenApi {
     let mut paths = Paths::new();
-    for operation in OPERATIONS {
+    for operation in OPERATIONS.iter() {
         let method = match operation.method {
             "PUT" => HttpMethod::Put,
             "POST" => HttpMethod::Post,
@@ -331,6 +347,7 @@ fn components() -> ComponentsBuilder {
     add::<LinkBody>(&mut schemas);
     add::<LinkSessionBody>(&mut schemas);
     add::<ChargerUpdate>(&mut schemas);
+    control::add_schemas(&mut schemas);
     add::<Ready>(&mut schemas);
     add::<VendorHealthBody>(&mut schemas);
     add::<Problem>(&mut schemas);

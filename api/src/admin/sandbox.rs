@@ -200,14 +200,20 @@ async fn clock(State(residents): State<Residents>) -> Result<Json<ClockState>, P
     Ok(Json(residents.sandbox.set_clock(&ClockOrder::default())?))
 }
 
-/// Steps the clock or sets its speed. What falls due in a step is polled before the answer.
+/// Steps the clock or sets its speed. What falls due in a step is polled, and
+/// what schedules want then is ordered, before the answer.
 async fn set_clock(
     State(residents): State<Residents>,
     body: Bytes,
 ) -> Result<Json<ClockState>, Problem> {
     let state = residents.sandbox.set_clock(&read(&body)?)?;
     // Whoever reads too early reads old data, which is no failure.
-    let _: Result<(), _> = timeout(PATIENCE, residents.app.poller().idle(state.now)).await;
+    let app = &residents.app;
+    let seen = async {
+        app.poller().idle(state.now).await;
+        app.control().idle(state.now).await;
+    };
+    let _: Result<(), _> = timeout(PATIENCE, seen).await;
     Ok(Json(state))
 }
 

@@ -6,12 +6,14 @@ use chrono::{DateTime, Utc};
 use slackwater_engine::device::scope::DeviceKind;
 use uuid::Uuid;
 
+use crate::cache::control::Control;
 use crate::cache::index::Index;
 use crate::store::accounts::{self, Account};
+use crate::store::actions;
 use crate::store::database::{Store, StoreError};
 use crate::store::devices::{self, Device};
 use crate::store::locations::{self, Location};
-use crate::store::users;
+use crate::store::{overrides, schedules, users};
 use crate::vendor::profile::VendorCode;
 use crate::vendor::reading::{Facts, OtherEnd};
 
@@ -26,6 +28,7 @@ pub struct Cache {
 pub struct Tables {
     clients: HashMap<Arc<str>, OfClient>,
     devices: HashMap<Uuid, Arc<Device>>,
+    control: Control,
 }
 
 /// What is known of a client.
@@ -76,6 +79,15 @@ impl Cache {
         for device in devices::all(store).await? {
             tables.keep_device(device);
         }
+        for action in actions::all_pending(store).await? {
+            tables.control.keep_pending(action);
+        }
+        for override_ in overrides::all_active(store).await? {
+            tables.control.keep_override(override_);
+        }
+        for schedule in schedules::all(store).await? {
+            tables.control.keep_schedule(schedule);
+        }
         Ok(Self { tables: RwLock::new(tables) })
     }
 
@@ -106,6 +118,17 @@ impl Tables {
     /// All devices, in no order.
     pub fn devices(&self) -> impl Iterator<Item = &Arc<Device>> {
         self.devices.values()
+    }
+
+    /// What controls devices.
+    #[must_use]
+    pub const fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// The same, to change it.
+    pub const fn control_mut(&mut self) -> &mut Control {
+        &mut self.control
     }
 
     /// A user of a client.
@@ -210,6 +233,7 @@ impl Tables {
     /// Forgets a device.
     pub fn remove_device(&mut self, id: Uuid) {
         let Some(device) = self.devices.remove(&id) else { return };
+        self.control.remove_target(id);
         let linked = device.linked_at.timestamp_micros();
         let Some(client) = self.clients.get_mut(&device.client_id) else { return };
         if let Some(list) = client.lists.get_mut(&device.kind) {
@@ -237,9 +261,7 @@ impl Tables {
     pub fn remove_account(&mut self, client_id: &str, user_id: &str, vendor: &VendorCode) {
         let Some(user) = self.user_mut(client_id, user_id) else { return };
         user.accounts.remove(vendor);
-        let of_vendor = user.by_vendor.iter().filter(|((code, _), _)| code == vendor);
-        let ids: Vec<Uuid> = of_vendor.map(|(_, id)| *id).collect();
-        for id in ids {
+        for id in user.devices_of(vendor) {
             self.remove_device(id);
         }
     }
@@ -277,6 +299,13 @@ impl OfUser {
     #[must_use]
     pub fn location(&self, id: Uuid) -> Option<&Location> {
         self.locations.iter().find(|location| location.id == id)
+    }
+
+    /// The devices on the account with a manufacturer.
+    #[must_use]
+    pub fn devices_of(&self, vendor: &VendorCode) -> Vec<Uuid> {
+        let of_vendor = self.by_vendor.iter().filter(|((code, _), _)| code == vendor);
+        of_vendor.map(|(_, id)| *id).collect()
     }
 
     /// All devices.

@@ -1,5 +1,6 @@
 //! One file per resource: handlers and the shapes that they send.
 
+pub mod actions;
 pub mod batteries;
 pub mod charge_state;
 pub mod chargers;
@@ -8,7 +9,10 @@ pub mod hvacs;
 pub mod inverters;
 pub mod lists;
 pub mod oauth;
+pub mod overrides;
 pub mod refresh;
+pub mod schedules;
 pub mod sessions;
 pub mod users;
 pub mod vehicles;
+pub mod wishes;

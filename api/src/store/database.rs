@@ -13,6 +13,7 @@ use crate::config::text::StoreUrl;
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "identity and devices", include_str!("migrations/0001_identity_and_devices.sql")),
     (2, "events", include_str!("migrations/0002_events.sql")),
+    (3, "control", include_str!("migrations/0003_control.sql")),
 ];
 
 /// Connections to a file. There is one writer; the others read beside it.
@@ -54,6 +55,16 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+impl StoreError {
+    /// Whether the change did not fit what somebody else had just kept. It may
+    /// be tried again.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        let Self::Statement(sqlx::Error::Database(error)) = self else { return false };
+        error.is_unique_violation()
+    }
 }
 
 impl From<sqlx::Error> for StoreError {

@@ -41,7 +41,8 @@ pub struct Rule {
 }
 
 /// A rule as a person wrote it, before it is checked.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DraftRule {
     /// What the rule says while it holds.
     pub should_charge: bool,
