@@ -64,7 +64,7 @@ async fn ovr_01_to_ovr_06_ovr_08_from_the_beginning_to_the_end() {
         stage.step(30).await;
         assert_eq!(action(&asker, &action_id).await["state"], "CONFIRMED");
         // OVR-05: the schedule wants no charging, and leaves it alone.
-        stage.step(3600).await;
+        stage.step(1800).await;
         poll_now(&stage.app, id).await;
         stage.settle().await;
         assert_eq!(stage.fjord.sent("u-charger"), [START]);
@@ -76,7 +76,7 @@ async fn ovr_01_to_ovr_06_ovr_08_from_the_beginning_to_the_end() {
         assert_eq!(asker.post(&door, None).await.body, expected);
 
         let ended = asker.delete(&door).await;
-        assert_eq!((ended.status, &ended.body["endedAt"]), (200, &json!("2026-01-05T19:00:30Z")));
+        assert_eq!((ended.status, &ended.body["endedAt"]), (200, &json!("2026-01-05T18:30:30Z")));
         // OVR-08: the schedule has it back.
         stage.settle().await;
         assert_eq!(stage.fjord.sent("u-charger"), [START, STOP]);

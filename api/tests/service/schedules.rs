@@ -27,11 +27,11 @@ fn standing(state: &str) -> Reading {
     reading(&shown)
 }
 
-/// A schedule of a charger: charges from seven to eight.
+/// A schedule of a charger: charges from half past six to a quarter to seven.
 fn evening(target: Uuid) -> Value {
     json!({
         "isEnabled": true, "defaultShouldCharge": false,
-        "rules": [{ "shouldCharge": true, "hourMinute": { "from": "19:00", "to": "20:00" } }],
+        "rules": [{ "shouldCharge": true, "hourMinute": { "from": "18:30", "to": "18:45" } }],
         "targetId": target, "targetType": "charger", "locationId": null,
     })
 }
@@ -202,38 +202,38 @@ async fn sch_25_sch_28_to_sch_31_sch_34_to_sch_36_sch_38_to_sch_40_an_evening() 
             "isChargingExpected": false,
             "isChargingExpectedParts": { "needsCharge": true, "isPluggedIn": true, "shouldCharge": false },
             "upcomingTransitions": [
-                { "at": "2026-01-05T19:00:00Z", "shouldCharge": true },
-                { "at": "2026-01-05T20:00:00Z", "shouldCharge": false },
+                { "at": "2026-01-05T18:30:00Z", "shouldCharge": true },
+                { "at": "2026-01-05T18:45:00Z", "shouldCharge": false },
             ],
             "smartOverride": null,
         });
         assert_eq!(first, expected);
         // SCH-31: nothing changed since.
-        stage.step(1800).await;
+        stage.step(900).await;
         assert_eq!(asker.get(&format!("{path}/status")).await.body, expected);
         assert_eq!(stage.fjord.sent("u-charger"), []);
 
-        // Seven o'clock.
+        // Half past six.
         stage
             .fjord
             .obeys("u-charger", [Ok(Some(standing("charging"))), Ok(Some(standing("stopped")))]);
-        stage.step(1800).await;
+        stage.step(900).await;
         assert_eq!(stage.fjord.sent("u-charger"), [START]);
         let pending = asker.get(&format!("{path}/status")).await.body;
         assert_eq!(
             (&pending["state"], &pending["changedAt"]),
-            (&json!("PENDING"), &json!("2026-01-05T19:00:00Z"))
+            (&json!("PENDING"), &json!("2026-01-05T18:30:00Z"))
         );
         stage.step(30).await;
         let aligned = asker.get(&format!("{path}/status")).await.body;
         assert_eq!((&aligned["state"], &aligned["isCharging"]), (&json!("ALIGNED"), &json!(true)));
-        assert_eq!(aligned["changedAt"], "2026-01-05T19:00:30Z");
-        // Eight o'clock.
-        stage.step(3570).await;
+        assert_eq!(aligned["changedAt"], "2026-01-05T18:30:30Z");
+        // A quarter to seven.
+        stage.step(870).await;
         stage.step(30).await;
         assert_eq!(stage.fjord.sent("u-charger"), [START, STOP]);
         assert_eq!(state(&asker, &path).await, "ALIGNED");
-        stage.step(3600).await;
+        stage.step(600).await;
         assert_eq!(stage.fjord.sent("u-charger"), [START, STOP], "once each");
         let told: Vec<Value> = stage.events().await.into_iter().map(|(_, body)| body).collect();
         let told: Vec<(&str, &str)> = told
@@ -254,7 +254,7 @@ async fn sch_26_sch_41_a_schedule_that_is_off_does_nothing() {
     let (asker, id) = scene(&stage).await;
     let _job = stage.work();
     let path = make(&asker, &with(evening(id), "isEnabled", false.into())).await;
-    stage.step(5400).await;
+    stage.step(2000).await;
     assert_eq!(state(&asker, &path).await, "INACTIVE:DISABLED");
     assert_eq!(stage.fjord.sent("u-charger"), []);
 }
@@ -295,7 +295,7 @@ async fn sch_39_a_device_that_does_not_obey_is_not_told_in_a_tight_loop() {
     assert_eq!(state(&asker, &path).await, "MISALIGNED");
     let sent = stage.fjord.sent("u-charger").len();
     assert_eq!(sent, 30);
-    for _ in 0..9 {
+    for _ in 0..8 {
         poll_now(&stage.app, id).await;
         stage.step(30).await;
     }
@@ -369,12 +369,14 @@ async fn sch_20_sch_21_sch_35_lim_07_clocks_are_those_of_the_place() {
     let user = NewUser { id: "u".to_owned(), accounts: Vec::new(), locations: vec![location] };
     connect(&stage.app, &asker.id, vec![user]).await.unwrap();
     let path = make(&asker, &evening(id)).await;
+    let rule = json!({ "shouldCharge": true, "hourMinute": { "from": "19:00", "to": "20:00" } });
     let first = async || {
         let status = asker.get(&format!("{path}/status")).await.body;
         let all = status["upcomingTransitions"].as_array().unwrap().clone();
         assert_eq!(all.len(), 2);
         all[0]["at"].as_str().unwrap().to_owned()
     };
+    asker.put(&path, &json!({ "rules": [rule] })).await;
     assert_eq!(first().await, "2026-01-05T19:00:00Z");
     // At six in the evening UTC it is seven in Oslo: the window is open.
     asker.put(&format!("/chargers/{id}"), &json!({ "chargingLocationId": place })).await;
@@ -422,7 +424,7 @@ async fn sch_25_a_restart_forgets_no_schedule() {
     let stage = stage.restarted().await;
     slackwater_api::control::job::resume(&stage.app, |_| true);
     let _job = stage.work();
-    stage.step(3600).await;
+    stage.step(1800).await;
     assert_eq!(stage.fjord.sent("u-charger"), [START]);
 }
 
