@@ -263,6 +263,15 @@ mod tests {
     }
 
     #[test]
+    fn sch_11_sch_16_sch_17_filters_are_optional_and_hold_together() {
+        check(false, &[rule(true)], "UTC", "2026-01-05T00:00:00Z", "####");
+        // Mondays from one to two, and at no other time.
+        let both = DraftRule { weekdays: Some(vec![0]), ..window("01:00", "02:00") };
+        check(false, std::slice::from_ref(&both), "UTC", "2026-01-05T00:00:00Z", "..##..");
+        check(false, &[both], "UTC", "2026-01-06T00:00:00Z", "......");
+    }
+
+    #[test]
     fn sch_19_amb_10_the_first_rule_wins() {
         let never = DraftRule { should_charge: false, ..window("01:00", "02:00") };
         let midnight = "2026-01-05T00:00:00Z";
