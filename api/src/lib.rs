@@ -16,6 +16,7 @@ pub mod config;
 pub mod jobs;
 pub mod linking;
 pub mod page;
+pub mod plans;
 pub mod problem;
 pub mod request;
 pub mod routes;

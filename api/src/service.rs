@@ -9,6 +9,7 @@ use crate::auth::client::{Client, Environment};
 use crate::clock::Clock;
 use crate::config::{Config, Door, Doors};
 use crate::jobs::poller;
+use crate::plans::{area, planner};
 use crate::sandbox::handle::Sandbox;
 use crate::serve::{ServeError, Sockets};
 use crate::state::{App, SetupError, Urls};
@@ -125,6 +126,8 @@ impl Service {
         for app in &self.worlds {
             watch_devices(app).await?;
             tokio::spawn(poller::run(app.clone()));
+            tokio::spawn(planner::run(app.clone()));
+            tokio::spawn(area::run(app.clone()));
             let Urls { base, auth, link } = app.urls();
             let environment = app.environment().as_str();
             info!(environment, base, auth, link, admin = self.admin_url, "listening");
@@ -146,6 +149,7 @@ async fn watch_devices(app: &App) -> Result<(), StoreError> {
         .map(|row| row.client.id)
         .collect();
     poller::watch_all(app, |client_id| ours.iter().any(|id| id == client_id));
+    planner::watch_all(app, |client_id| ours.iter().any(|id| id == client_id));
     Ok(())
 }
 

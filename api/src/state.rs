@@ -17,6 +17,7 @@ use crate::cache::tables::Cache;
 use crate::clock::Clock;
 use crate::config::{Config, Limited};
 use crate::jobs::poller::Poller;
+use crate::plans::planner::Planner;
 use crate::problem::Problem;
 use crate::store::database::{Store, StoreError};
 use crate::store::settings::get_or_keep;
@@ -72,6 +73,7 @@ struct World {
     urls: Urls,
     vendors: RwLock<Vendors>,
     poller: Poller,
+    planner: Planner,
 }
 
 /// Handle to the state of one environment. Clones share it.
@@ -115,7 +117,9 @@ impl App {
     fn in_world(shared: Arc<Shared>, environment: Environment, clock: Clock, urls: Urls) -> Self {
         let poller = Poller::new(shared.config.polling);
         let vendors = RwLock::default();
-        Self { shared, world: Arc::new(World { environment, clock, urls, vendors, poller }) }
+        let planner = Planner::default();
+        let world = World { environment, clock, urls, vendors, poller, planner };
+        Self { shared, world: Arc::new(world) }
     }
 
     /// The settings.
@@ -176,6 +180,12 @@ impl App {
     #[must_use]
     pub fn poller(&self) -> &Poller {
         &self.world.poller
+    }
+
+    /// What plans are made by.
+    #[must_use]
+    pub fn planner(&self) -> &Planner {
+        &self.world.planner
     }
 
     /// The key that cursors are signed with.

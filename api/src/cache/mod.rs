@@ -4,4 +4,5 @@
 //! that they never show what a crash would take back. Reads ask nobody else.
 
 pub mod index;
+pub mod plans;
 pub mod tables;

@@ -7,6 +7,7 @@ use slackwater_engine::device::scope::DeviceKind;
 use uuid::Uuid;
 
 use crate::cache::index::Index;
+use crate::cache::plans::PlanTables;
 use crate::store::accounts::{self, Account};
 use crate::store::database::{Store, StoreError};
 use crate::store::devices::{self, Device};
@@ -26,6 +27,8 @@ pub struct Cache {
 pub struct Tables {
     clients: HashMap<Arc<str>, OfClient>,
     devices: HashMap<Uuid, Arc<Device>>,
+    /// Policies and plans.
+    pub plans: PlanTables,
 }
 
 /// What is known of a client.
@@ -62,7 +65,7 @@ impl Cache {
     /// # Errors
     /// The database failed, or holds what no version of this service has written.
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
-        let mut tables = Tables::default();
+        let mut tables = Tables { plans: PlanTables::load(store).await?, ..Tables::default() };
         for user in users::all(store).await? {
             let entry = tables.keep_user(&user.client_id, &user.id, user.created_at);
             entry.is_deauthorised = user.deauthorised_at.is_some();
@@ -180,6 +183,7 @@ impl Tables {
 
     /// Keeps a place of a user who is known.
     pub fn keep_location(&mut self, location: Location) {
+        self.plans.keep_place(&location);
         if let Some(user) = self.user_mut(&location.client_id, &location.user_id) {
             user.locations.retain(|other| other.id != location.id);
             user.locations.push(location);
@@ -210,6 +214,7 @@ impl Tables {
     /// Forgets a device.
     pub fn remove_device(&mut self, id: Uuid) {
         let Some(device) = self.devices.remove(&id) else { return };
+        self.plans.forget(id);
         let linked = device.linked_at.timestamp_micros();
         let Some(client) = self.clients.get_mut(&device.client_id) else { return };
         if let Some(list) = client.lists.get_mut(&device.kind) {
@@ -227,6 +232,7 @@ impl Tables {
         for id in self.user(client_id, user_id).map(OfUser::device_ids).unwrap_or_default() {
             self.remove_device(id);
         }
+        self.plans.forget_resident(client_id, user_id);
         let Some(client) = self.clients.get_mut(client_id) else { return };
         if let Some(user) = client.users.remove(user_id) {
             client.users_in_order.remove(user.created_at.timestamp_micros(), &user.id);

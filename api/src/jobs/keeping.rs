@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use tracing::error;
 use uuid::Uuid;
 
+use crate::plans::planner;
 use crate::state::App;
 use crate::store::accounts::{self, Account};
 use crate::store::database::StoreError;
@@ -46,7 +47,9 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
         .commit(|| {
             app.cache().write(|tables| {
                 for (id, state) in waiting {
+                    let before = planner::before_reading(app, tables, id);
                     tables.change_device(id, |device| device.state = state);
+                    planner::after_reading(app, tables, id, before);
                 }
             });
         })
