@@ -43,7 +43,9 @@ use crate::routes::chargers::Charger;
 use crate::routes::hvacs::Hvac;
 use crate::routes::inverters::Inverter;
 use crate::routes::vehicles::Vehicle;
-use crate::routes::{chargers, health, lists, oauth, refresh, sessions, users};
+use crate::routes::{
+    chargers, flex, health, lists, oauth, refresh, sessions, smart_charging, users,
+};
 use crate::state::App;
 
 /// The service as a function from request to response.
@@ -69,6 +71,12 @@ fn devices() -> Router<App> {
         .route("/chargers", get(lists::list::<Charger>))
         .route("/chargers/{chargerId}", get(lists::get::<Charger>).put(chargers::put))
         .route("/chargers/{chargerId}/refresh-hint", post(refresh::hint::<Charger>))
+        .route(
+            "/chargers/{chargerId}/smart-charging-policy",
+            get(smart_charging::policy).put(smart_charging::put_policy),
+        )
+        .route("/chargers/{chargerId}/smart-charging-status", get(smart_charging::status))
+        .route("/flex/vehicle-policies/{policyId}", get(flex::get).patch(flex::patch))
         .route("/hvacs", get(lists::list::<Hvac>))
         .route("/hvacs/{hvacId}/refresh-hint", post(refresh::hint::<Hvac>))
         .route("/inverters", get(lists::list::<Inverter>))

@@ -26,10 +26,12 @@ use crate::page::Pagination;
 use crate::problem::Problem;
 use crate::routes::batteries::Battery;
 use crate::routes::chargers::{Charger, ChargerUpdate};
+use crate::routes::flex::{FlexPolicyBody, FlexPolicyUpdate};
 use crate::routes::health::{Ready, VendorHealthBody};
 use crate::routes::hvacs::Hvac;
 use crate::routes::inverters::Inverter;
 use crate::routes::sessions::{LinkBody, LinkSessionBody};
+use crate::routes::smart_charging::{ChargerPolicyBody, ChargerPolicyUpdate, SmartChargingStatus};
 use crate::routes::users::UserBody;
 use crate::routes::vehicles::Vehicle;
 
@@ -137,6 +139,45 @@ pub const OPERATIONS: &[Operation] = &[
         refusals: &[400, 404],
     },
     Operation::hint("/chargers/{chargerId}/refresh-hint", "Chargers"),
+    Operation::get(
+        "/chargers/{chargerId}/smart-charging-policy",
+        "Smart charging",
+        "What smart charging is to do with a charger; off before anybody says so. Beta.",
+        Answer::One("ChargerPolicyBody"),
+    )
+    .one(),
+    Operation {
+        method: "PUT",
+        path: "/chargers/{chargerId}/smart-charging-policy",
+        tag: "Smart charging",
+        summary: "Changes parts of that; the charger is planned for anew. Beta.",
+        body: Some("ChargerPolicyUpdate"),
+        answer: Answer::One("ChargerPolicyBody"),
+        refusals: &[400, 404],
+    },
+    Operation::get(
+        "/chargers/{chargerId}/smart-charging-status",
+        "Smart charging",
+        "What smart charging is doing, and when the charger is to be on. Beta.",
+        Answer::One("SmartChargingStatus"),
+    )
+    .one(),
+    Operation::get(
+        "/flex/vehicle-policies/{policyId}",
+        "Flex",
+        "A flex policy of a vehicle.",
+        Answer::One("FlexPolicyBody"),
+    )
+    .one(),
+    Operation {
+        method: "PATCH",
+        path: "/flex/vehicle-policies/{policyId}",
+        tag: "Flex",
+        summary: "Changes parts of a flex policy, all or none; the vehicle is planned for anew.",
+        body: Some("FlexPolicyUpdate"),
+        answer: Answer::One("FlexPolicyBody"),
+        refusals: &[400, 404],
+    },
     Operation::get(
         "/hvacs",
         "HVAC units",
@@ -292,6 +333,7 @@ pub fn document() -> OpenApi {
     for operation in OPERATIONS {
         let method = match operation.method {
             "PUT" => HttpMethod::Put,
+            "PATCH" => HttpMethod::Patch,
             "POST" => HttpMethod::Post,
             "DELETE" => HttpMethod::Delete,
             _ => HttpMethod::Get,
@@ -324,6 +366,11 @@ fn components() -> ComponentsBuilder {
     let mut schemas = Vec::new();
     add::<Vehicle>(&mut schemas);
     add::<Charger>(&mut schemas);
+    add::<ChargerPolicyBody>(&mut schemas);
+    add::<ChargerPolicyUpdate>(&mut schemas);
+    add::<SmartChargingStatus>(&mut schemas);
+    add::<FlexPolicyBody>(&mut schemas);
+    add::<FlexPolicyUpdate>(&mut schemas);
     add::<Hvac>(&mut schemas);
     add::<Inverter>(&mut schemas);
     add::<Battery>(&mut schemas);

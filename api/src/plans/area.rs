@@ -14,7 +14,7 @@ use slackwater_engine::policy::ask::Cause;
 use tracing::{error, info};
 use uuid::Uuid;
 
-use crate::cache::tables::Tables;
+use crate::cache::tables::OfUser;
 use crate::clock::Clock;
 use crate::plans::agenda::Due;
 use crate::plans::limits;
@@ -22,7 +22,6 @@ use crate::plans::making::{Made, make};
 use crate::plans::planner::{TURN, show};
 use crate::plans::pricing::Pricer;
 use crate::state::App;
-use crate::store::clients;
 use crate::store::database::{Change, StoreError};
 use crate::store::jobs::{self, AreaJob, LEASE};
 use crate::store::plans;
@@ -57,7 +56,7 @@ pub async fn work(app: &App) -> Result<Option<usize>, StoreError> {
     change.commit(|| ()).await?;
     let Some(job) = job else { return Ok(None) };
     let started = machine.now();
-    let due = devices(app, &job).await?;
+    let due = devices(app, &job);
     gauge!("slackwater_area_devices_waiting").set(due.len() as f64);
     let planned = match app.config().plans.limit(&job.zone_id, &job.area_id) {
         None => plan_each(app, &job, &due).await?,
@@ -78,23 +77,17 @@ pub async fn work(app: &App) -> Result<Option<usize>, StoreError> {
 
 /// The devices that an area's prices matter to: those under a policy of users
 /// who have a place there.
-async fn devices(app: &App, job: &AreaJob) -> Result<Vec<Due>, StoreError> {
-    let all = clients::all(app.store()).await?.into_iter().map(|row| row.client);
-    let ours: BTreeSet<String> = all
-        .filter(|client| client.environment == app.environment())
-        .map(|client| client.id)
-        .collect();
+fn devices(app: &App, job: &AreaJob) -> Vec<Due> {
     let area = (!job.area_id.is_empty()).then_some(job.area_id.as_str());
-    Ok(app.cache().read(|tables: &Tables| {
+    app.cache().read(|tables| {
         let residents = tables.plans.residents(&job.zone_id, area);
-        let ours = residents.filter(|(client_id, _)| ours.contains(&**client_id));
-        let users = ours.filter_map(|(client, user)| tables.user(client, user));
+        let own = residents.filter(|(client_id, _)| **client_id == *job.client_id);
+        let users = own.filter_map(|(client, user)| tables.user(client, user));
         // In order, and each once: a user may have several places.
-        let ids: BTreeSet<Uuid> =
-            users.flat_map(crate::cache::tables::OfUser::device_ids).collect();
+        let ids: BTreeSet<Uuid> = users.flat_map(OfUser::device_ids).collect();
         let own = ids.into_iter().filter(|id| tables.plans.has_policy(*id));
         own.map(|id| (id, Cause::Prices)).collect()
-    }))
+    })
 }
 
 /// Plans for each device on its own. Returns for how many, fewer than there

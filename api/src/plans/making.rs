@@ -169,16 +169,19 @@ async fn ask_areas(
     if settings.limits.is_empty() {
         return Ok(false);
     }
-    let places = asked.iter().filter(|asked| asked.wish.is_ok());
-    let places = places.filter_map(|asked| asked.ready.counting.location.as_ref());
-    let areas: BTreeSet<(&str, &str)> = places
-        .filter_map(|place| {
-            Some((place.facts.zone_id.as_deref()?, place.facts.area_id.as_deref()?))
-        })
-        .filter(|(zone_id, area_id)| settings.limit(zone_id, area_id).is_some())
-        .collect();
+    let mut areas: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
+    for asked in asked.iter().filter(|asked| asked.wish.is_ok()) {
+        let place = asked.ready.counting.location.as_ref().map(|place| &place.facts);
+        let area =
+            place.and_then(|facts| Some((facts.zone_id.as_deref()?, facts.area_id.as_deref()?)));
+        if let Some((zone_id, area_id)) = area
+            && settings.limit(zone_id, area_id).is_some()
+        {
+            areas.insert((&*asked.ready.client_id, zone_id, area_id));
+        }
+    }
     for &area in &areas {
-        jobs::ask(to, app.environment(), area, now).await?;
+        jobs::ask(to, area, now).await?;
     }
     Ok(!areas.is_empty())
 }

@@ -49,6 +49,10 @@ impl PriceBook for NoPrices {
         let prices = resolve(Sources::default(), from, to);
         Priced { prices, currency: NO_CURRENCY.to_owned() }
     }
+
+    fn alike(&self, _: &App, _: &Location) -> Option<String> {
+        Some(String::new())
+    }
 }
 
 impl Default for Planner {
@@ -92,9 +96,10 @@ pub fn look_again(app: &App, device_id: Uuid, cause: Cause) {
     app.planner().agenda().soon(device_id, cause);
 }
 
-/// Says that prices of an area changed. That plans follow is asked for in the
-/// change itself ([`crate::store::jobs::ask`]); this only rings the bell.
-pub fn prices_changed(app: &App, _zone_id: &str, _area_id: &str) {
+/// Rings the bell after prices changed. That plans follow is asked for in the
+/// same change as the prices ([`crate::store::jobs::ask`]), so that a crash
+/// in between loses nothing.
+pub fn prices_changed(app: &App) {
     app.planner().areas.notify_one();
 }
 

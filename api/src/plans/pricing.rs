@@ -42,6 +42,10 @@ pub trait PriceBook: fmt::Debug + Send + Sync {
         purpose: Purpose,
         window: (DateTime<Utc>, DateTime<Utc>),
     ) -> Priced;
+
+    /// A name that places share which have the same prices for one purpose;
+    /// `None` if nobody can say so beforehand.
+    fn alike(&self, app: &App, location: &Location) -> Option<String>;
 }
 
 /// Code of "no currency", where nobody says which.
@@ -54,18 +58,42 @@ pub struct Pricer {
     window: (DateTime<Utc>, DateTime<Utc>),
     /// Sheets by a quick hash of what they hold; of one hash there may be several.
     sheets: HashMap<u64, Vec<Arc<Sheet>>>,
+    /// Sheets by what places share.
+    shared: HashMap<(Purpose, String), Arc<Sheet>>,
 }
 
 impl Pricer {
     /// Prices for plans made `now`.
     #[must_use]
     pub fn new(app: &App, now: DateTime<Utc>) -> Self {
-        Self { app: app.clone(), window: price_window(now), sheets: HashMap::new() }
+        Self {
+            app: app.clone(),
+            window: price_window(now),
+            sheets: HashMap::new(),
+            shared: HashMap::new(),
+        }
     }
 
     /// The sheet of a place. Places with the same prices share one.
     pub fn sheet(&mut self, location: &Location, purpose: Purpose) -> Arc<Sheet> {
         let book = self.app.planner().prices();
+        let Some(name) = book.alike(&self.app, location) else {
+            return self.own_sheet(&*book, location, purpose);
+        };
+        if let Some(sheet) = self.shared.get(&(purpose, name.clone())) {
+            return Arc::clone(sheet);
+        }
+        let sheet = self.own_sheet(&*book, location, purpose);
+        self.shared.insert((purpose, name), Arc::clone(&sheet));
+        sheet
+    }
+
+    fn own_sheet(
+        &mut self,
+        book: &dyn PriceBook,
+        location: &Location,
+        purpose: Purpose,
+    ) -> Arc<Sheet> {
         let Priced { prices, currency } = book.resolved(&self.app, location, purpose, self.window);
         let alike = self.sheets.entry(quick_hash(&prices)).or_default();
         let same = alike.iter().find(|s| s.prices == prices && s.currency == currency);

@@ -3,6 +3,7 @@
 pub mod batteries;
 pub mod charge_state;
 pub mod chargers;
+pub mod flex;
 pub mod health;
 pub mod hvacs;
 pub mod inverters;
@@ -10,5 +11,6 @@ pub mod lists;
 pub mod oauth;
 pub mod refresh;
 pub mod sessions;
+pub mod smart_charging;
 pub mod users;
 pub mod vehicles;

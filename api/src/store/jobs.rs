@@ -10,7 +10,7 @@ use sqlx::{AnyConnection, Row};
 
 use crate::auth::client::Environment;
 use crate::store::database::StoreError;
-use crate::store::rows::{instant, parsed};
+use crate::store::rows::instant;
 
 /// How long a lease lasts after it was last renewed.
 pub const LEASE: Duration = Duration::from_secs(30);
@@ -18,8 +18,8 @@ pub const LEASE: Duration = Duration::from_secs(30);
 /// Work on an area that somebody holds the lease of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AreaJob {
-    /// The environment whose devices are meant.
-    pub environment: Environment,
+    /// The client whose prices they are.
+    pub client_id: String,
     /// The zone.
     pub zone_id: String,
     /// The area; empty for the whole zone.
@@ -36,17 +36,16 @@ pub struct AreaJob {
 /// The database failed.
 pub async fn ask(
     to: &mut AnyConnection,
-    environment: Environment,
-    (zone_id, area_id): (&str, &str),
+    (client_id, zone_id, area_id): (&str, &str, &str),
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "insert into area_jobs (environment, zone_id, area_id, asked, done, asked_at)
+        "insert into area_jobs (client_id, zone_id, area_id, asked, done, asked_at)
          values ($1, $2, $3, 1, 0, $4)
-         on conflict (environment, zone_id, area_id) do update
+         on conflict (client_id, zone_id, area_id) do update
              set asked = area_jobs.asked + 1, asked_at = excluded.asked_at",
     )
-    .bind(environment.as_str())
+    .bind(client_id)
     .bind(zone_id)
     .bind(area_id)
     .bind(now.timestamp_micros())
@@ -55,8 +54,8 @@ pub async fn ask(
     Ok(())
 }
 
-/// Takes the lease of an area that waits, if there is one: nobody holds it, or
-/// whoever did let it run out.
+/// Takes the lease of an area of an environment that waits, if there is one:
+/// nobody holds it, or whoever did let it run out.
 ///
 /// # Errors
 /// The database failed.
@@ -68,19 +67,18 @@ pub async fn take(
 ) -> Result<Option<AreaJob>, StoreError> {
     let row = sqlx::query(
         "update area_jobs set lease_owner = $1, lease_until = $2
-         where environment = $3 and (zone_id, area_id) = (
-             select zone_id, area_id from area_jobs
-             where environment = $4 and asked > done
-                 and (lease_owner is null or lease_until <= $5)
-             order by asked_at, zone_id, area_id limit 1)
-         and asked > done and (lease_owner is null or lease_until <= $6)
-         returning environment, zone_id, area_id, asked, asked_at",
+         where (client_id, zone_id, area_id) = (
+             select client_id, zone_id, area_id from area_jobs
+             where asked > done and (lease_owner is null or lease_until <= $3)
+                 and client_id in (select id from clients where environment = $4)
+             order by asked_at, client_id, zone_id, area_id limit 1)
+         and asked > done and (lease_owner is null or lease_until <= $5)
+         returning client_id, zone_id, area_id, asked, asked_at",
     )
     .bind(owner)
     .bind((machine_now + LEASE).timestamp_micros())
-    .bind(environment.as_str())
-    .bind(environment.as_str())
     .bind(machine_now.timestamp_micros())
+    .bind(environment.as_str())
     .bind(machine_now.timestamp_micros())
     .fetch_optional(to)
     .await?;
@@ -100,10 +98,10 @@ pub async fn renew(
 ) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "update area_jobs set lease_until = $1
-         where environment = $2 and zone_id = $3 and area_id = $4 and lease_owner = $5",
+         where client_id = $2 and zone_id = $3 and area_id = $4 and lease_owner = $5",
     )
     .bind((machine_now + LEASE).timestamp_micros())
-    .bind(job.environment.as_str())
+    .bind(&job.client_id)
     .bind(&job.zone_id)
     .bind(&job.area_id)
     .bind(owner)
@@ -120,10 +118,10 @@ pub async fn renew(
 pub async fn finish(to: &mut AnyConnection, job: &AreaJob, owner: &str) -> Result<(), StoreError> {
     sqlx::query(
         "update area_jobs set done = $1, lease_owner = null, lease_until = null
-         where environment = $2 and zone_id = $3 and area_id = $4 and lease_owner = $5",
+         where client_id = $2 and zone_id = $3 and area_id = $4 and lease_owner = $5",
     )
     .bind(job.asked)
-    .bind(job.environment.as_str())
+    .bind(&job.client_id)
     .bind(&job.zone_id)
     .bind(&job.area_id)
     .bind(owner)
@@ -134,7 +132,7 @@ pub async fn finish(to: &mut AnyConnection, job: &AreaJob, owner: &str) -> Resul
 
 fn job(row: &AnyRow) -> Result<AreaJob, StoreError> {
     Ok(AreaJob {
-        environment: parsed(row, "area_jobs", "environment", Environment::parse)?,
+        client_id: row.try_get("client_id")?,
         zone_id: row.try_get("zone_id")?,
         area_id: row.try_get("area_id")?,
         asked: row.try_get("asked")?,

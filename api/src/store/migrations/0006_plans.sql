@@ -38,7 +38,7 @@ create index plans_by_sheet on plans (sheet_id);
 -- that is empty stands for the whole zone. Whoever holds the lease works on it;
 -- leases are in time of the machine, as the sandbox's may stand still.
 create table area_jobs (
-    environment text not null,
+    client_id text not null references clients (id) on delete cascade,
     zone_id text not null,
     area_id text not null,
     asked bigint not null,
@@ -46,5 +46,5 @@ create table area_jobs (
     asked_at bigint not null,
     lease_owner text,
     lease_until bigint,
-    primary key (environment, zone_id, area_id)
+    primary key (client_id, zone_id, area_id)
 );
