@@ -207,8 +207,7 @@ notebooks: setup
 
 .PHONY: races
 races: tools ## Race commands against each other; ROUNDS=1000 of each
-	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service act_13
-	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service chg_24
+	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service races::
 
 .PHONY: requirements
 requirements: setup ## List requirements of the service that no test cites

@@ -21,6 +21,7 @@ use slackwater_engine::version::lifecycle::Releases;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
+use crate::plans::settings::PlanSettings;
 
 /// Variables of the environment that are arguments, not settings of the file.
 const ARGUMENTS: &[&str] = &["admin_url", "config", "listen", "log"];
@@ -60,6 +61,9 @@ pub enum ConfigError {
         /// The setting.
         name: &'static str,
     },
+    /// Something about plans makes no sense.
+    #[error("{0}")]
+    Plans(String),
     /// Two services share a socket and cannot be told apart.
     #[error("{listen} has two services at {host}; give them hosts of their own by `url`, or ports")]
     Ambiguous {
@@ -280,6 +284,9 @@ pub struct Config {
     /// How commands are pursued.
     #[serde(default)]
     pub action: ActionSettings,
+    /// How plans are made.
+    #[serde(default)]
+    pub plans: PlanSettings,
     /// The life of versions.
     #[serde(default)]
     pub versions: VersionSettings,
@@ -339,6 +346,7 @@ impl Default for Config {
             limits: LimitSettings::default(),
             polling: PollingSettings::default(),
             action: ActionSettings::default(),
+            plans: PlanSettings::default(),
             versions: VersionSettings::default(),
             names: NameSettings::default(),
             sandbox: SandboxSettings::default(),
@@ -365,6 +373,9 @@ impl Config {
 
     /// What one value alone does not show.
     fn check(&self) -> Result<(), ConfigError> {
+        if let Some(flaw) = self.plans.flaw() {
+            return Err(ConfigError::Plans(flaw));
+        }
         let positive = [
             ("polling.concurrency", self.polling.concurrency),
             ("polling.timeout_seconds", self.polling.timeout_seconds),
@@ -462,6 +473,8 @@ mod tests {
             ("[limits.budgets.link]\nrequests = 1\nseconds = 0", "budget.seconds is 0"),
             ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
             ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
+            ("[plans]\nstability_budget = -1.0", "plans.stability_budget is below 0"),
+            ("[plans.assume]\nefficiency = 0.0", "plans.assume.efficiency is 0"),
             ("unknown = 1", "unknown"),
             ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
         ];

@@ -17,6 +17,7 @@ pub mod control;
 pub mod jobs;
 pub mod linking;
 pub mod page;
+pub mod plans;
 pub mod problem;
 pub mod request;
 pub mod routes;
@@ -44,7 +45,8 @@ use crate::routes::hvacs::Hvac;
 use crate::routes::inverters::Inverter;
 use crate::routes::vehicles::Vehicle;
 use crate::routes::{
-    actions, chargers, health, lists, oauth, overrides, refresh, schedules, sessions, users,
+    actions, chargers, flex, health, lists, oauth, overrides, refresh, schedules, sessions,
+    smart_charging, users,
 };
 use crate::state::App;
 
@@ -79,6 +81,12 @@ fn devices() -> Router<App> {
         )
         .route("/chargers/actions/{actionId}", get(actions::get_of_charger))
         .route("/chargers/actions/{actionId}/cancel", post(actions::cancel_of_charger))
+        .route(
+            "/chargers/{chargerId}/smart-charging-policy",
+            get(smart_charging::policy).put(smart_charging::put_policy),
+        )
+        .route("/chargers/{chargerId}/smart-charging-status", get(smart_charging::status))
+        .route("/flex/vehicle-policies/{policyId}", get(flex::get).patch(flex::patch))
         .route("/hvacs", get(lists::list::<Hvac>))
         .route("/hvacs/{hvacId}/refresh-hint", post(refresh::hint::<Hvac>))
         .route("/hvacs/{hvacId}/follow-schedule", post(actions::follow_schedule))

@@ -9,7 +9,7 @@ use clap::Parser;
 use slackwater_api::admin::openapi;
 
 use crate::arguments::{Arguments, ClientCommand, Command};
-use crate::commands::{client, command, sandbox, serve};
+use crate::commands::{client, command, policy, sandbox, serve};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -21,6 +21,8 @@ async fn main() -> ExitCode {
         Command::Client(ClientCommand::List) => client::list(file).await,
         Command::Command(line) => command::run(line).await,
         Command::Sandbox(strings) => sandbox::pull(strings).await,
+        Command::Policy(words) => policy::policy(&words.admin, words.command).await,
+        Command::Plan(words) => policy::plan(&words.admin, words.command).await,
         Command::Openapi => {
             print!("{}", openapi::text());
             Ok(())

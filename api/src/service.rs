@@ -9,6 +9,7 @@ use crate::auth::client::{Client, Environment};
 use crate::clock::Clock;
 use crate::config::{Config, Door, Doors};
 use crate::jobs::poller;
+use crate::plans::{area, planner};
 use crate::sandbox::handle::Sandbox;
 use crate::serve::{ServeError, Sockets};
 use crate::state::{App, SetupError, Urls};
@@ -126,6 +127,8 @@ impl Service {
             watch_devices(app).await?;
             tokio::spawn(poller::run(app.clone()));
             tokio::spawn(control::job::run(app.clone()));
+            tokio::spawn(planner::run(app.clone()));
+            tokio::spawn(area::run(app.clone()));
             let Urls { base, auth, link } = app.urls();
             let environment = app.environment().as_str();
             info!(environment, base, auth, link, admin = self.admin_url, "listening");
@@ -149,6 +152,7 @@ async fn watch_devices(app: &App) -> Result<(), StoreError> {
     let is_ours = |client_id: &str| ours.iter().any(|id| id == client_id);
     poller::watch_all(app, is_ours);
     control::job::resume(app, is_ours);
+    planner::watch_all(app, is_ours);
     Ok(())
 }
 

@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Limited};
 use crate::control::agenda::Agenda;
 use crate::jobs::poller::Poller;
+use crate::plans::planner::Planner;
 use crate::problem::Problem;
 use crate::store::database::{Store, StoreError};
 use crate::store::settings::get_or_keep;
@@ -74,6 +75,7 @@ struct World {
     vendors: RwLock<Vendors>,
     poller: Poller,
     control: Agenda,
+    planner: Planner,
 }
 
 /// Handle to the state of one environment. Clones share it.
@@ -118,7 +120,8 @@ impl App {
         let poller = Poller::new(shared.config.polling);
         let control = Agenda::new(shared.config.action.concurrency);
         let vendors = RwLock::default();
-        let world = World { environment, clock, urls, vendors, poller, control };
+        let planner = Planner::default();
+        let world = World { environment, clock, urls, vendors, poller, control, planner };
         Self { shared, world: Arc::new(world) }
     }
 
@@ -186,6 +189,12 @@ impl App {
     #[must_use]
     pub fn control(&self) -> &Agenda {
         &self.world.control
+    }
+
+    /// What plans are made by.
+    #[must_use]
+    pub fn planner(&self) -> &Planner {
+        &self.world.planner
     }
 
     /// The key that cursors are signed with.

@@ -92,9 +92,10 @@ async fn call_off(
 /// service that it belongs to.
 async fn device_of(worlds: &Worlds, given: &str) -> Result<(App, Uuid), Problem> {
     let id = Uuid::parse_str(given).ok();
-    let found = first(worlds)?.cache().read(|tables| match id {
-        Some(id) => tables.any_device(id).cloned(),
-        None => {
+    let found = first(worlds)?.cache().read(|tables| {
+        if let Some(id) = id {
+            tables.any_device(id).cloned()
+        } else {
             let mut named = tables.devices().filter(|device| device.vendor_device == given);
             // A name that several have names none.
             named.next().cloned().filter(|_| named.next().is_none())

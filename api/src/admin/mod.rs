@@ -4,6 +4,7 @@ pub mod control;
 pub mod docs;
 pub mod metrics;
 pub mod openapi;
+pub mod policies;
 pub mod residents;
 pub mod routes;
 pub mod sandbox;

@@ -85,6 +85,9 @@ fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
     part.inverters.retain(|device| named(&device.id));
     part.batteries.retain(|device| named(&device.id));
     part.meters.retain(|device| named(&device.id));
+    part.flex_policies.retain(|policy| applied.flex_policies.contains(&policy.id));
+    part.charger_policies.retain(|policy| applied.charger_policies.contains(&policy.charger));
+    part.vehicle_policies.retain(|policy| applied.vehicle_policies.contains(&policy.vehicle));
     part
 }
 

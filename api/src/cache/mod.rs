@@ -5,4 +5,5 @@
 
 pub mod control;
 pub mod index;
+pub mod plans;
 pub mod tables;

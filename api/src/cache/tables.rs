@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::cache::control::Control;
 use crate::cache::index::Index;
+use crate::cache::plans::PlanTables;
 use crate::store::accounts::{self, Account};
 use crate::store::actions;
 use crate::store::database::{Store, StoreError};
@@ -29,6 +30,8 @@ pub struct Tables {
     clients: HashMap<Arc<str>, OfClient>,
     devices: HashMap<Uuid, Arc<Device>>,
     control: Control,
+    /// Policies and plans.
+    pub plans: PlanTables,
 }
 
 /// What is known of a client.
@@ -65,7 +68,7 @@ impl Cache {
     /// # Errors
     /// The database failed, or holds what no version of this service has written.
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
-        let mut tables = Tables::default();
+        let mut tables = Tables { plans: PlanTables::load(store).await?, ..Tables::default() };
         for user in users::all(store).await? {
             let entry = tables.keep_user(&user.client_id, &user.id, user.created_at);
             entry.is_deauthorised = user.deauthorised_at.is_some();
@@ -203,6 +206,7 @@ impl Tables {
 
     /// Keeps a place of a user who is known.
     pub fn keep_location(&mut self, location: Location) {
+        self.plans.keep_place(&location);
         if let Some(user) = self.user_mut(&location.client_id, &location.user_id) {
             user.locations.retain(|other| other.id != location.id);
             user.locations.push(location);
@@ -234,6 +238,7 @@ impl Tables {
     pub fn remove_device(&mut self, id: Uuid) {
         let Some(device) = self.devices.remove(&id) else { return };
         self.control.remove_target(id);
+        self.plans.forget(id);
         let linked = device.linked_at.timestamp_micros();
         let Some(client) = self.clients.get_mut(&device.client_id) else { return };
         if let Some(list) = client.lists.get_mut(&device.kind) {
@@ -251,6 +256,7 @@ impl Tables {
         for id in self.user(client_id, user_id).map(OfUser::device_ids).unwrap_or_default() {
             self.remove_device(id);
         }
+        self.plans.forget_resident(client_id, user_id);
         let Some(client) = self.clients.get_mut(client_id) else { return };
         if let Some(user) = client.users.remove(user_id) {
             client.users_in_order.remove(user.created_at.timestamp_micros(), &user.id);

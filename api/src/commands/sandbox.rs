@@ -53,7 +53,7 @@ pub(crate) async fn pull(strings: Strings) -> Result<(), Failure> {
 }
 
 /// The text of a file; `-` is the standard input.
-fn read(file: &PathBuf) -> Result<String, Failure> {
+pub(crate) fn read(file: &PathBuf) -> Result<String, Failure> {
     let failed = |reason: io::Error| Failure::Read { file: file.clone(), reason };
     if file == Path::new("-") {
         let mut text = String::new();

@@ -56,9 +56,15 @@ impl Effects {
         let pursued: Vec<Uuid> = began.iter().map(|action| action.target_id).collect();
         app.cache().write(|tables| {
             let control = tables.control_mut();
-            ended.iter().for_each(|action| control.remove_pending(action.target_id, action.id));
-            began.into_iter().for_each(|action| control.keep_pending(action));
-            overrides.into_iter().for_each(|override_| control.keep_override(override_));
+            for action in &ended {
+                control.remove_pending(action.target_id, action.id);
+            }
+            for action in began {
+                control.keep_pending(action);
+            }
+            for override_ in overrides {
+                control.keep_override(override_);
+            }
         });
         for id in pursued {
             app.control().put(Task::Pursue(id), DateTime::<Utc>::MIN_UTC);

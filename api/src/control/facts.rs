@@ -16,7 +16,7 @@ use slackwater_engine::units::Current;
 use uuid::Uuid;
 
 use crate::cache::tables::Tables;
-use crate::control::wishes::is_in_force;
+use crate::plans::is_in_force;
 use crate::store::actions::{Action, Origin};
 use crate::store::devices::Device;
 use crate::store::schedules::{Schedule, Wish};
@@ -181,9 +181,9 @@ impl Scene<'_> {
                 let user = self.tables.user(&self.device.client_id, &self.device.user_id)?;
                 let sighting =
                     facts.sighting.filter(|_| self.is_permitted(Permission::ReadLocation));
-                let places = user.locations.iter();
-                let placed = places.filter_map(|place| Some((place.id, place.facts.position?)));
-                nearest(&sighting?.position, placed)
+                let known = user.locations.iter();
+                let places = known.filter_map(|place| Some((place.id, place.facts.position?)));
+                nearest(&sighting?.position, places)
             }
             _ => self.device.location?.id,
         }

@@ -8,7 +8,8 @@ use crate::control::{pursuit, steering};
 use crate::state::App;
 
 /// Puts on the agenda what a restart interrupted: the pending actions of the
-/// clients of this environment, and a look at all devices that have schedules.
+/// clients of this environment, and a look at all devices that have schedules or
+/// policies.
 pub fn resume(app: &App, is_ours: impl Fn(&str) -> bool) {
     let first = DateTime::<Utc>::MIN_UTC;
     app.cache().read(|tables| {
@@ -19,7 +20,7 @@ pub fn resume(app: &App, is_ours: impl Fn(&str) -> bool) {
         let is_watched = |id: &uuid::Uuid| {
             tables.any_device(*id).is_some_and(|device| is_ours(&device.client_id))
         };
-        for id in control.scheduled().filter(is_watched) {
+        for id in control.scheduled().chain(tables.plans.with_policy()).filter(is_watched) {
             app.control().put(Task::Look(id), first);
         }
     });

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::control::actions::{self, Effects};
 use crate::control::facts::{Scene, target_type};
-use crate::control::wishes::{Wanted, wanted_in};
+use crate::plans::{Wanted, is_in_force, wanted_in};
 use crate::state::App;
 use crate::store::actions::{Action, Origin};
 use crate::store::database::{Change, StoreError};
@@ -94,7 +94,9 @@ pub async fn look(
                         .change_schedule(id, |kept| kept.seen = Some(snapshot.into()));
                 }
             });
-            tries.into_iter().for_each(|(id, tries)| app.control().remember(id, tries));
+            for (id, tries) in tries {
+                app.control().remember(id, tries);
+            }
             effects.show(app);
         })
         .await?;
@@ -143,7 +145,8 @@ async fn act(
     Ok(pending.map(|action| Action::clone(&action)))
 }
 
-/// What is to be done about a device now; `None` if there is nothing to switch.
+/// What is to be done about a device now; `None` if there is nothing to switch,
+/// or nobody who would.
 fn glance(app: &App, id: Uuid) -> Option<Found> {
     let device = app.cache().read(|tables| tables.any_device(id).cloned())?;
     target_type(device.kind)?;
@@ -154,6 +157,10 @@ fn glance(app: &App, id: Uuid) -> Option<Found> {
         let control = tables.control();
         let wanted = wanted_in(tables, id, now);
         let pending = control.pending(id).map(|action| &**action);
+        let is_left_alone = pending.is_none() && control.schedules_of(id).next().is_none();
+        if is_left_alone && tries.is_none() && !is_in_force(tables, &device, now) {
+            return None;
+        }
         let controller = scene.controller();
         let (desired, origin) = desire(&scene, &controller, &wanted, pending);
         let facts = SteerFacts {

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::control;
 use crate::control::actions::Effects;
 use crate::control::pursuit::observed;
+use crate::plans::planner;
 use crate::state::App;
 use crate::store::accounts::{self, Account};
 use crate::store::database::StoreError;
@@ -52,7 +53,9 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
         .commit(|| {
             app.cache().write(|tables| {
                 for (id, state) in waiting {
+                    let before = planner::before_reading(app, tables, id);
                     tables.change_device(id, |device| device.state = state);
+                    planner::after_reading(app, tables, id, before);
                 }
             });
             effects.show(app);

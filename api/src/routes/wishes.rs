@@ -115,7 +115,23 @@ struct Draft {
     rules: Option<Vec<DraftRule>>,
     target_id: Option<String>,
     target_type: Option<TargetType>,
-    location_id: Option<Option<Uuid>>,
+    location: Option<Where>,
+}
+
+/// Where a schedule is to apply.
+#[derive(Debug, Clone, Copy)]
+enum Where {
+    Anywhere,
+    At(Uuid),
+}
+
+impl Where {
+    const fn id(self) -> Option<Uuid> {
+        match self {
+            Self::Anywhere => None,
+            Self::At(id) => Some(id),
+        }
+    }
 }
 
 /// What a body says about a new schedule of a user.
@@ -135,10 +151,10 @@ pub(crate) fn new_wish(
     }
     let draft = read(&mut members);
     let rules = rules(&mut members, draft.default_should_charge, draft.rules.as_deref());
-    check_location(&mut members, tables, (client_id, user_id), draft.location_id.flatten());
+    check_location(&mut members, tables, (client_id, user_id), draft.location.and_then(Where::id));
     let wish = (|| {
         let target = (draft.target_id?, draft.target_type?);
-        let others = (draft.is_enabled?, draft.location_id?, draft.rules?, rules?);
+        let others = (draft.is_enabled?, draft.location?.id(), draft.rules?, rules?);
         Some((target, others))
     })();
     let ((target_id, target_type), others) = members.finish(wish)?;
@@ -163,7 +179,7 @@ pub(crate) fn changed_wish(
     let default = draft.default_should_charge.unwrap_or(before.rules.default_should_charge);
     let drafts = draft.rules.unwrap_or_else(|| before.drafts.clone());
     let rules = rules(&mut members, Some(default), Some(&drafts));
-    check_location(&mut members, tables, user, draft.location_id.flatten());
+    check_location(&mut members, tables, user, draft.location.and_then(Where::id));
     let rules = members.finish(rules)?;
     let target_type = draft.target_type.unwrap_or(before.target_type);
     let target_id = draft.target_id.unwrap_or_else(|| before.target_id.to_string());
@@ -171,7 +187,7 @@ pub(crate) fn changed_wish(
         is_enabled: draft.is_enabled.unwrap_or(before.is_enabled),
         target_id: target(tables, user, &target_id, target_type)?,
         target_type,
-        location_id: draft.location_id.unwrap_or(before.location_id),
+        location_id: draft.location.map_or(before.location_id, Where::id),
         drafts,
         rules,
     })
@@ -188,11 +204,11 @@ fn read(members: &mut Members) -> Draft {
             let found = all.into_iter().find(|known| value.as_str() == Some(target_word(*known)));
             found.ok_or_else(|| "expected `vehicle` or `charger`".to_owned())
         }),
-        location_id: members.optional("locationId", |value| match value {
-            Value::Null => Ok(None),
-            Value::String(text) => {
-                Uuid::parse_str(text).map(Some).map_err(|_| "expected a UUID or null".to_owned())
-            }
+        location: members.optional("locationId", |value| match value {
+            Value::Null => Ok(Where::Anywhere),
+            Value::String(text) => Uuid::parse_str(text)
+                .map(Where::At)
+                .map_err(|_| "expected a UUID or null".to_owned()),
             _ => Err("expected a UUID or null".to_owned()),
         }),
     }
@@ -261,12 +277,13 @@ fn rules_of(members: &mut Members) -> Option<Vec<DraftRule>> {
         value.as_array().cloned().ok_or_else(|| "expected an array".to_owned())
     })?;
     let mut issues = Vec::new();
-    let rules = list.iter().enumerate().map(|(at, rule)| match rule {
-        Value::Object(rule) => draft(rule, &format!("rules/{at}"), &mut issues),
-        _ => {
-            issues.push((format!("rules/{at}"), "expected an object".to_owned()));
-            DraftRule::default()
+    let rules = list.iter().enumerate().map(|(at, rule)| {
+        let at = format!("rules/{at}");
+        if let Value::Object(rule) = rule {
+            return draft(rule, &at, &mut issues);
         }
+        issues.push((at, "expected an object".to_owned()));
+        DraftRule::default()
     });
     let rules: Vec<DraftRule> = rules.collect();
     if issues.is_empty() {

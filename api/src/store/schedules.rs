@@ -48,6 +48,9 @@ pub struct Wish {
 
 /// Keeps a schedule, in place of what was kept of it.
 ///
+/// # Panics
+/// Never: words and numbers have a JSON form.
+///
 /// # Errors
 /// The database failed.
 pub async fn keep(to: &mut AnyConnection, row: &Schedule) -> Result<(), StoreError> {
@@ -78,6 +81,9 @@ pub async fn keep(to: &mut AnyConnection, row: &Schedule) -> Result<(), StoreErr
 }
 
 /// Keeps that a status changed.
+///
+/// # Panics
+/// Never: words and instants have a JSON form.
 ///
 /// # Errors
 /// The database failed.

@@ -175,7 +175,14 @@ async fn sch_02_sch_03_sch_08_to_sch_10_sch_12_sch_15_err_03_what_is_refused() {
     // ERR-03: all that is wrong is said.
     let body = with(with(evening(id), "isEnabled", json!(1)), "rules", window("7:00", "24:00"));
     assert_eq!(asker.post(door, Some(&body)).await.body["issues"].as_array().unwrap().len(), 3);
-    // SCH-09: a device that is not the user's, or not of that kind.
+}
+
+#[tokio::test]
+async fn sch_09_a_schedule_is_for_a_device_of_its_user() {
+    let stage = Stage::new().await;
+    let (asker, id) = scene(&stage).await;
+    let door = "/users/u/schedules";
+    let path = make(&asker, &evening(id)).await;
     let other = stage.live(&asker, "v", standing("stopped")).await;
     for target in [json!(other), json!(Uuid::new_v4()), json!("u-charger")] {
         let refused = asker.post(door, Some(&with(evening(id), "targetId", target.clone()))).await;

@@ -167,12 +167,10 @@ impl SteerFacts {
             _ => None,
         };
         match (flight.asker, told, needed) {
-            (Asker::Client, None, _) | (_, None, None) => Move::Rest,
-            (_, told, Some(switch)) if told == Some(switch) => Move::Rest,
-            (_, _, Some(switch)) => Move::Order(switch),
-            (Asker::Client, _, None) => Move::Rest,
-            (_, told, None) if told == self.desired => Move::Rest,
-            (_, _, None) => Move::CallOff,
+            (Asker::Client, None, _) | (Asker::Client, _, None) | (_, None, None) => Move::Rest,
+            (_, told, Some(switch)) if told != Some(switch) => Move::Order(switch),
+            (_, told, None) if told != self.desired => Move::CallOff,
+            _ => Move::Rest,
         }
     }
 

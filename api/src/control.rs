@@ -27,7 +27,6 @@ pub mod overrides;
 pub mod pursuit;
 pub mod schedules;
 pub mod steering;
-pub mod wishes;
 
 pub use crate::store::actions::{Action, Origin};
 pub use agenda::look_again;
