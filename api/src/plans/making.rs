@@ -131,7 +131,7 @@ fn ask(app: &App, pricer: &mut Pricer, ready: Ready, now: DateTime<Utc>) -> Aske
     let known_prices = sheet.as_ref().map_or(&none, |sheet| &sheet.prices);
     let assumed = &app.config().plans.assume;
     let wish = policy.ask(known, cycle.as_ref(), zone, now, known_prices.curve(), assumed);
-    Asked { cycle, sheet, wish, ready }
+    Asked { ready, cycle, sheet, wish }
 }
 
 /// Remembers the charge limits with which vehicles were seen where their flex

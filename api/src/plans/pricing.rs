@@ -4,6 +4,8 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
 use slackwater_engine::policy::ask::price_window;
@@ -119,6 +121,6 @@ fn sheet(prices: ResolvedPrices, currency: String) -> Sheet {
     let mut hasher = Sha256::new();
     hasher.update(&currency);
     hasher.update(&text);
-    let id: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let id = URL_SAFE_NO_PAD.encode(hasher.finalize());
     Sheet { id: id.into(), currency, prices, text }
 }

@@ -84,6 +84,9 @@ pub struct Sheet {
 
 /// Keeps plans, each in place of the one before.
 ///
+/// # Panics
+/// Never: names and finite numbers have a JSON form.
+///
 /// # Errors
 /// The database failed.
 pub async fn keep(to: &mut AnyConnection, plans: &[&KeptPlan]) -> Result<(), StoreError> {

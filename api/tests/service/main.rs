@@ -10,6 +10,7 @@ mod harness;
 mod identity;
 mod lists;
 mod overrides;
+mod plans;
 mod postgres;
 mod problems;
 mod process;

@@ -34,7 +34,8 @@ impl Columns {
             let [target] = request.targets[..] else { continue };
             let (from, to) = (micros_of(request.now), request.until.map_or(end, micros_of));
             let by = target.by.map_or(end, micros_of).min(to);
-            let is_plain = request.power_limits.is_empty()
+            let is_plain = request.power_max > Power::ZERO
+                && request.power_limits.is_empty()
                 && request.reserve <= Energy::ZERO
                 && request.energy_max.is_none();
             if is_plain && from < by {

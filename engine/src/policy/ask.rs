@@ -483,3 +483,220 @@ fn ask_charger(
     let charged = if length - charged < REST_IGNORED { length } else { charged };
     Ok(Wish::Charge(policy.request(now, by, charged)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::planned::Planned;
+    use crate::policy::charger::ChargerPolicy;
+    use crate::policy::flex::ReserveRule;
+    use crate::policy::flex::tests::request;
+    use crate::policy::vehicle::VehiclePolicyRequest;
+    use crate::prices::curve::tests::curve_of;
+    use crate::time::hour_minute::HourMinute;
+    use crate::units::{kw, kwh, percent};
+
+    fn at(hour: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)
+    }
+
+    fn clock(text: &str) -> Option<HourMinute> {
+        Some(HourMinute::parse(text).unwrap())
+    }
+
+    fn charger(duration: Option<HourMinute>) -> DevicePolicy {
+        let deadline = clock("23:00");
+        let policy = ChargerPolicy { is_enabled: true, deadline, charging_duration: duration };
+        DevicePolicy::Charger(policy)
+    }
+
+    fn vehicle(minimum: f64) -> DevicePolicy {
+        let request = VehiclePolicyRequest {
+            is_enabled: true,
+            deadline: clock("22:00"),
+            minimum_charge_limit_percent: minimum,
+        };
+        DevicePolicy::Vehicle(VehiclePolicy::new(request, None).unwrap())
+    }
+
+    fn flex(reserve: f64) -> DevicePolicy {
+        let given = request(reserve, &[("monday", "22:00", 60.0), ("tuesday", "02:00", 70.0)]);
+        let policy = FlexPolicy::new(&given, ReserveRule::Range).unwrap();
+        DevicePolicy::Flex { policy, location: "home".into() }
+    }
+
+    /// Plugged in at home, at 50 % of 40 kWh, 10 kW.
+    fn known() -> Known {
+        Known {
+            is_reachable: Some(true),
+            is_plugged_in: Some(true),
+            is_charging: Some(false),
+            soc: Some(percent(50.0)),
+            charge_limit: Some(percent(80.0)),
+            capacity: Some(kwh(40.0)),
+            power_max: Some(kw(10.0)),
+            location: Some("home".into()),
+            ..Known::default()
+        }
+    }
+
+    fn ask(policy: &DevicePolicy, known: &Known, hour: i64, cents: &[i32]) -> Result<Wish, Idle> {
+        let cycle = policy.cycle(None, known, Tz::UTC, at(hour), true);
+        let assumed = Assumptions::default();
+        policy.ask(known, cycle.as_ref(), Tz::UTC, at(hour), &curve_of(60, cents), &assumed)
+    }
+
+    /// Hours at which charging starts and ends.
+    #[track_caller]
+    fn hours(wish: Wish, cents: &[i32]) -> Vec<(f64, f64)> {
+        let planned = Planned::new(&curve_of(60, cents), wish).unwrap();
+        let hour = |t: DateTime<Utc>| (t - at(0)).num_minutes() as f64 / 60.0;
+        planned.brief.intervals.iter().map(|i| (hour(i.start), hour(i.end))).collect()
+    }
+
+    const CENTS: [i32; 8] = [30, 20, 10, 40, 5, 30, 30, 30];
+
+    #[test]
+    fn scp_11_scp_12_a_charger_is_asked_for_its_hours() {
+        let policy = charger(clock("02:00"));
+        let wish = ask(&policy, &known(), 0, &CENTS).unwrap();
+        assert_eq!(hours(wish, &CENTS), [(2.0, 3.0), (4.0, 5.0)]);
+        assert_eq!(ask(&policy, &known(), 0, &CENTS[..4]), Err(Idle::AwaitingPrices));
+        assert_eq!(ask(&charger(None), &known(), 0, &CENTS), Err(Idle::NothingAsked));
+        let silent = Known { is_reachable: None, ..known() };
+        assert_eq!(ask(&policy, &silent, 0, &CENTS), Err(Idle::NotReachable));
+        let unplugged = Known { is_plugged_in: Some(false), ..known() };
+        assert_eq!(ask(&policy, &unplugged, 0, &CENTS), Err(Idle::NotPluggedIn));
+        let off = DevicePolicy::Charger(ChargerPolicy::default());
+        assert_eq!(ask(&off, &known(), 0, &CENTS), Err(Idle::Off));
+    }
+
+    #[test]
+    fn scp_04_what_was_charged_in_the_cycle_is_not_asked_for_again() {
+        let policy = charger(clock("02:00"));
+        let on = Known { is_charging: Some(true), ..known() };
+        let begun = policy.cycle(None, &on, Tz::UTC, at(0), true);
+        let assumed = Assumptions::default();
+        let left = |minutes: i64| {
+            let now = at(0) + TimeDelta::minutes(minutes);
+            let cycle = policy.cycle(begun, &on, Tz::UTC, now, false);
+            let curve = curve_of(60, &CENTS);
+            let wish = policy.ask(&on, cycle.as_ref(), Tz::UTC, now, &curve, &assumed).unwrap();
+            Planned::new(&curve, wish).unwrap().brief.energy
+        };
+        assert_eq!((left(0), left(60), left(150)), (kwh(2.0), kwh(1.0), kwh(0.0)));
+        // Nobody starts a charger for four minutes.
+        assert_eq!(left(116), kwh(0.0));
+        assert!(left(114) > kwh(0.0));
+    }
+
+    #[test]
+    fn flx_21_a_floor_is_bought_at_once_whatever_the_price() {
+        let wish = ask(&vehicle(60.0), &known(), 0, &CENTS).unwrap();
+        // 4 kWh at once, the other 8 in the cheapest hours before ten.
+        assert_eq!(hours(wish, &CENTS)[0], (0.0, 0.4));
+        let low = Known { soc: Some(percent(10.0)), ..known() };
+        let wish = ask(&flex(20.0), &low, 0, &CENTS).unwrap();
+        assert_eq!(hours(wish, &CENTS)[0], (0.0, 0.4));
+        assert_eq!(ask(&flex(20.0), &low, 0, &[]), Err(Idle::ReserveAtAnyPrice));
+        assert_eq!(ask(&flex(20.0), &known(), 0, &[]), Err(Idle::AwaitingPrices));
+    }
+
+    #[test]
+    fn flx_23_flx_27_a_flex_policy_asks_at_its_place_for_each_deadline() {
+        let wish = ask(&flex(0.0), &known(), 0, &CENTS).unwrap();
+        // 4 kWh by ten in the evening, 4 more by two.
+        assert_eq!(hours(wish, &CENTS), [(2.0, 2.4), (4.0, 4.4)]);
+        let away = Known { location: None, ..known() };
+        assert_eq!(ask(&flex(0.0), &away, 0, &CENTS), Err(Idle::Away));
+        let blind = Known { soc: None, ..known() };
+        assert_eq!(ask(&flex(0.0), &blind, 0, &CENTS), Err(Idle::SocUnknown));
+        let strange = Known { capacity: None, ..known() };
+        assert_eq!(ask(&flex(0.0), &strange, 0, &CENTS), Err(Idle::CapacityUnknown));
+        let full = Known { is_fully_charged: Some(true), soc: None, ..known() };
+        assert!(ask(&flex(0.0), &full, 0, &CENTS).is_ok());
+    }
+
+    #[test]
+    fn a_target_that_was_missed_is_charged_for_without_pause() {
+        for policy in [vehicle(0.0), flex(0.0)] {
+            let begun = policy.cycle(None, &known(), Tz::UTC, at(0), true);
+            let late = at(5);
+            let cycle = policy.cycle(begun, &known(), Tz::UTC, late, false);
+            assert!(cycle.is_some_and(|cycle| cycle.is_late(late)), "{policy:?}");
+            let curve = curve_of(60, &CENTS);
+            let assumed = Assumptions::default();
+            let wish = policy.ask(&known(), cycle.as_ref(), Tz::UTC, late, &curve, &assumed);
+            assert_eq!(hours(wish.unwrap(), &CENTS)[0].0, 5.0);
+            let there = Known { soc: Some(percent(80.0)), ..known() };
+            let kept = policy.cycle(begun, &there, Tz::UTC, late, false).unwrap();
+            assert!(!kept.is_late(late));
+        }
+    }
+
+    #[test]
+    fn a_flex_policy_counts_where_it_holds_and_smart_charging_elsewhere() {
+        let both = [flex(0.0), vehicle(0.0)];
+        assert_eq!(first_in_force(&both, &known()), Some(0));
+        let away = Known { location: Some("work".into()), ..known() };
+        assert_eq!(first_in_force(&both, &away), Some(1));
+        let off = VehiclePolicy::new(VehiclePolicyRequest::default(), None).unwrap();
+        assert_eq!(first_in_force(&[flex(0.0), DevicePolicy::Vehicle(off)], &away), Some(0));
+        assert_eq!(first_in_force(&[], &away), None);
+    }
+
+    #[test]
+    fn what_makes_a_new_plan_necessary() {
+        let with = |change: &dyn Fn(&mut Known)| {
+            let mut after = known();
+            change(&mut after);
+            cause_of(&known(), &after)
+        };
+        assert_eq!(with(&|_| ()), None);
+        assert_eq!(with(&|k| k.soc = Some(percent(51.0))), None);
+        assert_eq!(with(&|k| k.soc = Some(percent(49.0))), None);
+        assert_eq!(with(&|k| k.soc = Some(percent(40.0))), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.soc = None), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.is_charging = Some(true)), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.charge_limit = None), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.location = None), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.is_plugged_in = None), Some(Cause::Unplugged));
+        let unplugged = Known { is_plugged_in: Some(false), ..known() };
+        assert_eq!(cause_of(&unplugged, &known()), Some(Cause::PluggedIn));
+    }
+
+    #[test]
+    fn a_plan_is_looked_at_when_it_stops_and_at_its_deadline() {
+        let policy = charger(clock("02:00"));
+        let cycle = policy.cycle(None, &known(), Tz::UTC, at(0), true);
+        let wish = ask(&policy, &known(), 0, &CENTS).unwrap();
+        let planned = Planned::new(&curve_of(60, &CENTS), wish).unwrap();
+        let review = |hour| review_at(cycle.as_ref(), Some(&planned.brief), at(hour));
+        assert_eq!([review(0), review(2), review(3)], [Some(at(3)), Some(at(3)), Some(at(5))]);
+        assert_eq!(review(5), None);
+        assert_eq!(review_at(cycle.as_ref(), None, at(0)), Some(at(5)));
+        // Not at once, however near the end is.
+        let near = at(3) - TimeDelta::seconds(1);
+        let soonest = review_at(cycle.as_ref(), Some(&planned.brief), near);
+        assert_eq!(soonest, Some(near + TimeDelta::minutes(1)));
+    }
+
+    #[test]
+    fn prices_count_from_the_hour_on() {
+        let (from, to) = price_window("2026-01-05T18:47:12.5Z".parse().unwrap());
+        assert_eq!((from, to), (at(0), at(7 * 24)));
+    }
+
+    #[test]
+    fn assumptions_are_checked() {
+        let text = |assumed: Assumptions| assumed.check().unwrap_err().to_string();
+        let base = Assumptions::default();
+        assert!(base.check().is_ok());
+        let efficiency = text(Assumptions { efficiency: f64::NAN, ..base });
+        assert_eq!(efficiency, "efficiency is NaN; it lies above 0 and is at most 1");
+        let capacity = text(Assumptions { capacity: Some(kwh(0.0)), ..base });
+        assert_eq!(capacity, "capacity_kwh is 0 kWh; a battery holds more than 0 kWh");
+        let power = text(Assumptions { power_max: kw(-1.0), ..base });
+        assert_eq!(power, "power_max_kw is -1 kW; a power is 0 kW or more");
+    }
+}
