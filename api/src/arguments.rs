@@ -31,7 +31,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Client(ClientCommand),
     /// Tell devices something, and follow what becomes of it.
-    Command(CommandLine),
+    #[command(name = "command")]
+    Tell(CommandLine),
     /// Pull the strings of a running sandbox.
     Sandbox(Strings),
     /// Show and set what smart charging is to do with devices.

@@ -19,7 +19,7 @@ async fn main() -> ExitCode {
         Command::Serve(arguments) => serve::serve(file, &arguments).await,
         Command::Client(ClientCommand::Create(new)) => client::create(file, new).await,
         Command::Client(ClientCommand::List) => client::list(file).await,
-        Command::Command(line) => command::run(line).await,
+        Command::Tell(line) => command::run(line).await,
         Command::Sandbox(strings) => sandbox::pull(strings).await,
         Command::Policy(words) => policy::policy(&words.admin, words.command).await,
         Command::Plan(words) => policy::plan(&words.admin, words.command).await,

@@ -129,8 +129,8 @@ async fn bat_04_bat_06_to_bat_08_bat_11_bat_12_modes_of_batteries() {
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&battery())).await;
     let operator = Operator::of(&stage);
-    let mode = |word: &str| json!({ "operation_mode": word });
-    let (status, made) = operator.tell(&id.to_string(), &mode("import_focus")).await;
+    let aim = |word: &str| json!({ "operation_mode": word });
+    let (status, made) = operator.tell(&id.to_string(), &aim("import_focus")).await;
     assert_eq!((status, &made["targetType"]), (200, &json!("battery")));
     assert_eq!(made["targetState"], json!({ "operationMode": "IMPORT_FOCUS" }));
     assert!(made.get("kind").is_none());
@@ -148,13 +148,13 @@ async fn bat_04_bat_06_to_bat_08_bat_11_bat_12_modes_of_batteries() {
     mute["facts"]["battery"]["mode"] = Value::Null;
     stage.fjord.says("u-battery", Ok(reading(&mute)));
     poll_now(&stage.app, id).await;
-    assert_eq!(operator.tell(&id.to_string(), &mode("time_of_use")).await.0, 400);
+    assert_eq!(operator.tell(&id.to_string(), &aim("time_of_use")).await.0, 400);
 
     let app = stage.app.clone();
     let old = stage.client_in(&app, "old", ApiVersion::V2024_01_01).await;
     let theirs = stage.live(&old, "v", reading(&battery())).await;
-    assert_eq!(operator.tell(&theirs.to_string(), &mode("idle")).await.0, 400);
-    assert_eq!(operator.tell(&theirs.to_string(), &mode("export_focus")).await.0, 200);
+    assert_eq!(operator.tell(&theirs.to_string(), &aim("idle")).await.0, 400);
+    assert_eq!(operator.tell(&theirs.to_string(), &aim("export_focus")).await.0, 200);
 }
 
 #[tokio::test]

@@ -20,9 +20,9 @@ fn standing(state: &str) -> Reading {
     reading(&shown)
 }
 
-async fn scene(stage: &Stage, state: &str) -> (Asker, Uuid, String) {
+async fn scene(stage: &Stage, shows: &str) -> (Asker, Uuid, String) {
     let asker = stage.client("a").await;
-    let id = stage.live(&asker, "u", standing(state)).await;
+    let id = stage.live(&asker, "u", standing(shows)).await;
     (asker, id, format!("/chargers/{id}/smart-override"))
 }
 
