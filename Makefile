@@ -205,6 +205,10 @@ notebooks: setup
 	$(call step,notebooks)
 	$(PYTHON) -m pytest --nbmake --nbmake-timeout=300 notebooks
 
+.PHONY: races
+races: tools ## Race commands against each other; ROUNDS=1000 of each
+	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service races::
+
 .PHONY: requirements
 requirements: setup ## List requirements of the service that no test cites
 	$(call step,requirements)

@@ -10,7 +10,7 @@ use mimalloc::MiMalloc;
 use slackwater_api::admin::openapi;
 
 use crate::arguments::{Arguments, ClientCommand, Command};
-use crate::commands::{client, sandbox, serve};
+use crate::commands::{client, command, policy, sandbox, serve};
 
 /// Answers are many small texts that live for microseconds.
 #[global_allocator]
@@ -24,7 +24,10 @@ async fn main() -> ExitCode {
         Command::Serve(arguments) => serve::serve(file, &arguments).await,
         Command::Client(ClientCommand::Create(new)) => client::create(file, new).await,
         Command::Client(ClientCommand::List) => client::list(file).await,
+        Command::Tell(line) => command::run(line).await,
         Command::Sandbox(strings) => sandbox::pull(strings).await,
+        Command::Policy(words) => policy::policy(&words.admin, words.command).await,
+        Command::Plan(words) => policy::plan(&words.admin, words.command).await,
         Command::Openapi => {
             print!("{}", openapi::text());
             Ok(())
