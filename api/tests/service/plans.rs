@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use axum::body::to_bytes;
 use axum::http::Method;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use slackwater_api::plans::planner::plan_now;
 use slackwater_api::plans::pricing::{PriceBook, Priced, Purpose};
 use slackwater_api::plans::wanted;
 use slackwater_api::state::App;
+use slackwater_api::store::clients;
 use slackwater_api::store::events;
 use slackwater_api::store::jobs::{self, LEASE};
 use slackwater_api::store::locations::{Location, LocationFacts};
@@ -27,7 +29,9 @@ use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::units::{Money, Percent, money, per_kwh};
 use uuid::Uuid;
 
-use crate::answer::{Answer, request, send};
+use tower::ServiceExt;
+
+use crate::answer::{Answer, request};
 use crate::harness::{Asker, On, Stage, six};
 use crate::readings::{charger, reading, vehicle};
 
@@ -106,6 +110,14 @@ async fn stage_with(on: On, cents: &[i32]) -> (Stage, Arc<Book>, Asker) {
     (stage, book, asker)
 }
 
+/// The same client with a token that has not expired.
+async fn fresh(stage: &Stage, mut asker: Asker) -> Asker {
+    let row = clients::get(stage.app.store(), &asker.id).await.unwrap().unwrap();
+    let app = &stage.app;
+    asker.token = app.tokens().issue(app.store(), &Arc::new(row.client), app.now()).await.unwrap();
+    asker
+}
+
 fn starts(status: &Answer) -> Vec<&str> {
     let intervals = status.body["chargingIntervals"].as_array().unwrap();
     intervals.iter().map(|interval| interval["startTime"].as_str().unwrap()).collect()
@@ -180,6 +192,7 @@ async fn scp_06_scp_07_scp_08_scp_10_to_scp_13_what_comes_of_it() {
     assert_eq!(starts(&asker.get(&path).await), ["2026-01-05T19:00:00Z", "2026-01-05T22:00:00Z"]);
     // SCP-10: the interval that holds the present.
     stage.app.clock().step(TimeDelta::minutes(70)).unwrap();
+    let asker = fresh(&stage, asker).await;
     let status = asker.get(&path).await;
     assert_eq!(status.body["chargingIntervals"][0]["status"], "IN_PROGRESS");
     assert_eq!(status.body["chargingIntervals"][1].get("status"), None);
@@ -498,7 +511,8 @@ async fn a_budget_keeps_plans_where_they_are_and_remembers_it() {
     assert!(plan.planned().unwrap().kept_from.is_some());
     book.set("north", &[30, 10, 1]);
     plan_now(&stage.app, &[(id, Cause::Prices)]).await.unwrap();
-    assert_eq!(starts(&asker.get(&path).await), ["2026-01-05T20:00:00Z"]);
+    // The budget buys a part of the hour, and no more.
+    assert_eq!(starts(&asker.get(&path).await), ["2026-01-05T19:00:00Z", "2026-01-05T20:00:00Z"]);
     let plan = stage.app.cache().read(|t| t.plans.plan(id).cloned()).unwrap();
     assert_eq!(plan.planned().unwrap().budget.unwrap().spent(), Money::ZERO);
 }
@@ -510,22 +524,25 @@ async fn operators_set_policies_and_see_plans_with_their_proof() {
     let car_id = stage.live(&asker, "u", car(50.0, true, 80.0)).await;
     let admin = admin::routes::router(&[stage.app.clone()], None);
     let ask = async |method, path: &str, body: Option<&Value>| {
-        send(admin.clone(), request(method, path, body)).await
+        let response = admin.clone().oneshot(request(method, path, body)).await.unwrap();
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, serde_json::from_slice::<Value>(&bytes).unwrap())
     };
     let smart =
         json!({ "is_enabled": true, "deadline": "23:00", "minimum_charge_limit_percent": 0.0 });
     let set = ask(Method::PUT, &format!("/policies/devices/{car_id}"), Some(&smart)).await;
-    assert_eq!((set.status, &set.body), (200, &smart));
+    assert_eq!(set, (200, smart.clone()));
     let policy = json!(week(10.0, 60.0));
     let order = json!({ "vehicle_id": car_id, "location_id": home, "policy": policy });
     let id = Uuid::new_v4();
     let made = ask(Method::PUT, &format!("/policies/flex/{id}"), Some(&order)).await;
-    assert_eq!((made.status, &made.body["id"]), (200, &json!(id)));
+    assert_eq!((made.0, &made.1["id"]), (200, &json!(id)));
     assert_eq!(asker.get(&format!("/flex/vehicle-policies/{id}")).await.status, 200);
     let shown = ask(Method::GET, &format!("/policies/devices/{car_id}"), None).await;
-    assert_eq!(shown.body["smart_charging"], smart);
-    assert_eq!(shown.body["flex"][0]["id"], json!(id));
-    let plan = ask(Method::GET, &format!("/plans/{car_id}"), None).await.body;
+    assert_eq!(shown.1["smart_charging"], smart);
+    assert_eq!(shown.1["flex"][0]["id"], json!(id));
+    let plan = ask(Method::GET, &format!("/plans/{car_id}"), None).await.1;
     assert_eq!(plan["flex_policy_id"], json!(id));
     assert_eq!(plan["reasons"][0]["code"], "below_marginal_price");
     assert_eq!(plan["saved"]["currency"], "NOK");
@@ -536,7 +553,7 @@ async fn operators_set_policies_and_see_plans_with_their_proof() {
     let floor =
         json!({ "is_enabled": true, "deadline": null, "minimum_charge_limit_percent": 81.0 });
     let refused = ask(Method::PUT, &format!("/policies/devices/{car_id}"), Some(&floor)).await;
-    assert_eq!(refused.status, 400);
+    assert_eq!(refused.0, 400);
     let unknown = ask(Method::GET, &format!("/plans/{}", Uuid::new_v4()), None).await;
-    assert_eq!(unknown.status, 404);
+    assert_eq!(unknown.0, 404);
 }
