@@ -221,7 +221,7 @@ fuzz: build ## Send generated requests to a sandbox; EXAMPLES=500 for a long run
 
 .PHONY: races
 races: build ## Command one device from many sides at once, a thousand times
-	SLACKWATER_RACE_ROUNDS=1000 cargo test $(WORKSPACE) --test service at_once
+	SLACKWATER_RACE_ROUNDS=1000 cargo test $(WORKSPACE) --test service races::
 
 # Advisories come from the network, so they stay out; `cargo deny check` has all.
 .PHONY: deny
