@@ -115,7 +115,9 @@ pub fn plan_within(
     let table = PriceTable::from_curves(curves);
     let end = table.horizon().end().map_or(0, micros_of);
     let mut rows = Rows { offsets: vec![0], ..Rows::default() };
-    wishes.iter().for_each(|wish| rows.push(wish, end));
+    for wish in wishes {
+        rows.push(wish, end);
+    }
     let vehicles = AreaVehicles {
         fleet: rows.fleet(),
         node: None,
