@@ -1,20 +1,25 @@
 //! Plans of an area within the power that its devices share.
-use slackwater_engine::units::Power;
-
-use crate::plans::agenda::Due;
-use crate::state::App;
-use crate::store::database::StoreError;
-use crate::store::jobs::AreaJob;
+#[cfg(not(feature = "lp"))]
+pub(crate) use refused::plan_within;
 
 /// Without linear programmes there is no limit: the settings refuse one.
 #[cfg(not(feature = "lp"))]
-pub(crate) async fn plan_within(
-    _app: &App,
-    _job: &AreaJob,
-    due: &[Due],
-    _power_max: Power,
-) -> Result<usize, StoreError> {
-    std::future::ready(Ok(due.len())).await
+mod refused {
+    use slackwater_engine::units::Power;
+
+    use crate::plans::agenda::Due;
+    use crate::state::App;
+    use crate::store::database::StoreError;
+    use crate::store::jobs::AreaJob;
+
+    pub(crate) async fn plan_within(
+        _app: &App,
+        _job: &AreaJob,
+        due: &[Due],
+        _power_max: Power,
+    ) -> Result<usize, StoreError> {
+        std::future::ready(Ok(due.len())).await
+    }
 }
 
 #[cfg(feature = "lp")]
@@ -118,14 +123,14 @@ mod coordinated {
                 curves.len() - 1
             });
         }
-        let wish = |member: &Member| SharedWish {
-            problem: &member.problem,
-            curve: places[&*member.sheet.id],
-            power: member.power,
-        };
         let options = AreaOptions::default();
         let plan = {
-            let wishes: Vec<SharedWish<'_>> = members.iter().map(wish).collect();
+            let wishes = members.iter().map(|member| SharedWish {
+                problem: &member.problem,
+                curve: places[&*member.sheet.id],
+                power: member.power,
+            });
+            let wishes: Vec<SharedWish<'_>> = wishes.collect();
             plan_shared(&curves, &wishes, power_max, &options, &mut |_| false)
         };
         let briefs = plan.unwrap_or_else(|error| {
