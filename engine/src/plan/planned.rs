@@ -180,7 +180,7 @@ mod tests {
         // It can be made again, and the next plan knows of the budget.
         let again = kept.plan(&then).unwrap().unwrap();
         assert_eq!(Brief::from(&again), kept.brief);
-        assert_eq!(kept.budget.map(|budget| budget.total()), Some(money(0.2)));
+        assert_eq!(kept.budget.map(Budget::total), Some(money(0.2)));
     }
 
     #[test]

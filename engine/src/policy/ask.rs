@@ -500,12 +500,12 @@ mod tests {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)
     }
 
-    fn clock(text: &str) -> Option<HourMinute> {
-        Some(HourMinute::parse(text).unwrap())
+    fn clock(text: &str) -> HourMinute {
+        HourMinute::parse(text).unwrap()
     }
 
     fn charger(duration: Option<HourMinute>) -> DevicePolicy {
-        let deadline = clock("23:00");
+        let deadline = Some(clock("23:00"));
         let policy = ChargerPolicy { is_enabled: true, deadline, charging_duration: duration };
         DevicePolicy::Charger(policy)
     }
@@ -513,7 +513,7 @@ mod tests {
     fn vehicle(minimum: f64) -> DevicePolicy {
         let request = VehiclePolicyRequest {
             is_enabled: true,
-            deadline: clock("22:00"),
+            deadline: Some(clock("22:00")),
             minimum_charge_limit_percent: minimum,
         };
         DevicePolicy::Vehicle(VehiclePolicy::new(request, None).unwrap())
@@ -558,7 +558,7 @@ mod tests {
 
     #[test]
     fn scp_11_scp_12_a_charger_is_asked_for_its_hours() {
-        let policy = charger(clock("02:00"));
+        let policy = charger(Some(clock("02:00")));
         let wish = ask(&policy, &known(), 0, &CENTS).unwrap();
         assert_eq!(hours(wish, &CENTS), [(2.0, 3.0), (4.0, 5.0)]);
         assert_eq!(ask(&policy, &known(), 0, &CENTS[..4]), Err(Idle::AwaitingPrices));
@@ -573,7 +573,7 @@ mod tests {
 
     #[test]
     fn scp_04_what_was_charged_in_the_cycle_is_not_asked_for_again() {
-        let policy = charger(clock("02:00"));
+        let policy = charger(Some(clock("02:00")));
         let on = Known { is_charging: Some(true), ..known() };
         let begun = policy.cycle(None, &on, Tz::UTC, at(0), true);
         let assumed = Assumptions::default();
@@ -627,7 +627,7 @@ mod tests {
             let curve = curve_of(60, &CENTS);
             let assumed = Assumptions::default();
             let wish = policy.ask(&known(), cycle.as_ref(), Tz::UTC, late, &curve, &assumed);
-            assert_eq!(hours(wish.unwrap(), &CENTS)[0].0, 5.0);
+            assert_eq!(hours(wish.unwrap(), &CENTS)[0].0.to_string(), "5");
             let there = Known { soc: Some(percent(80.0)), ..known() };
             let kept = policy.cycle(begun, &there, Tz::UTC, late, false).unwrap();
             assert!(!kept.is_late(late));
@@ -667,7 +667,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_looked_at_when_it_stops_and_at_its_deadline() {
-        let policy = charger(clock("02:00"));
+        let policy = charger(Some(clock("02:00")));
         let cycle = policy.cycle(None, &known(), Tz::UTC, at(0), true);
         let wish = ask(&policy, &known(), 0, &CENTS).unwrap();
         let planned = Planned::new(&curve_of(60, &CENTS), wish).unwrap();

@@ -135,14 +135,14 @@ mod tests {
     }
 
     /// Every day at seven, to 80 %.
-    fn sevens(now: DateTime<Utc>) -> Option<Promise> {
+    fn sevens(now: DateTime<Utc>) -> Promise {
         let days = (now - at(7)).num_hours().div_euclid(24) + 1;
-        Some(Promise { by: at(7 + 24 * days), target: Some(percent(80.0)) })
+        Promise { by: at(7 + 24 * days), target: Some(percent(80.0)) }
     }
 
     fn look(before: Option<Cycle>, plug: Option<bool>, hour: i64, is_kept: bool) -> Option<Cycle> {
         let sight = Sight { is_plugged_in: plug, is_charging: false };
-        Cycle::at_look(before, sight, at(hour), is_kept, sevens)
+        Cycle::at_look(before, sight, at(hour), is_kept, |now| Some(sevens(now)))
     }
 
     fn ends(cycle: Option<Cycle>) -> Option<DateTime<Utc>> {
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn charging_across_a_deadline_counts_for_both_cycles() {
         let on = Sight { is_plugged_in: Some(true), is_charging: true };
-        let begun = Cycle::at_look(None, on, at(5), true, sevens).unwrap();
-        let next = Cycle::at_look(Some(begun), on, at(8), true, sevens).unwrap();
+        let begun = Cycle::at_look(None, on, at(5), true, |now| Some(sevens(now))).unwrap();
+        let next = Cycle::at_look(Some(begun), on, at(8), true, |now| Some(sevens(now))).unwrap();
         assert_eq!((next.since, next.charged), (at(7), TimeDelta::hours(1)));
     }
 
