@@ -27,6 +27,9 @@ pub(crate) enum Command {
     /// Make and list clients.
     #[command(subcommand)]
     Client(ClientCommand),
+    /// Read events, and say who is told of them.
+    #[command(subcommand)]
+    Events(EventsCommand),
     /// Pull the strings of a running sandbox.
     Sandbox(Strings),
     /// Print the OpenAPI document.
@@ -79,6 +82,67 @@ pub(crate) struct Strings {
 
     #[command(subcommand)]
     pub(crate) command: SandboxCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EventsCommand {
+    /// Print events as lines of JSON, and go on with those that come.
+    Tail(Tail),
+    /// Subscribe a receiver from now on.
+    Subscribe(Subscribe),
+    /// List receivers, and how far each was served. Secrets are not shown.
+    List,
+    /// Remove a receiver that was subscribed by hand.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tail {
+    /// Begin after this `seq`.
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    pub(crate) after: i64,
+
+    /// Events of this client only.
+    #[arg(long)]
+    pub(crate) client: Option<String>,
+
+    /// Stop at the last event that there is.
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Subscribe {
+    /// What to call it.
+    pub(crate) name: String,
+
+    /// The client whose events are posted.
+    #[arg(long)]
+    pub(crate) client: String,
+
+    /// Where to post them.
+    #[arg(long)]
+    pub(crate) url: String,
+
+    /// The version that they carry, if not that of the client.
+    #[arg(long, value_parser = version)]
+    pub(crate) version: Option<ApiVersion>,
+
+    /// Names of the events; all, if none are named.
+    #[arg(long = "event", value_name = "NAME")]
+    pub(crate) events: Vec<String>,
+
+    /// A file with the body, in JSON with placeholders such as {name}. Without
+    /// it nothing is posted.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) template: Option<PathBuf>,
+
+    /// A file with the secret for signatures, `whsec_...`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secret_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,6 +4,7 @@
 //! `url` in `[store]`), then arguments. A value that cannot be used is refused
 //! with its name and where it came from.
 
+pub mod events;
 pub mod text;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,9 @@ use slackwater_engine::version::dated::ApiVersion;
 use slackwater_engine::version::lifecycle::Releases;
 use tracing_subscriber::EnvFilter;
 
+pub use crate::config::events::EventSettings;
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
+use crate::outbox::subscribing::SubscribeError;
 
 /// Variables of the environment that are arguments, not settings of the file.
 const ARGUMENTS: &[&str] = &["admin_url", "config", "listen", "log"];
@@ -66,6 +69,9 @@ pub enum ConfigError {
         /// What both would answer to.
         host: String,
     },
+    /// A receiver of events.
+    #[error("{0}")]
+    Subscription(String),
     /// The file, or a value in it.
     #[error("{0}")]
     Settings(#[from] Box<figment::Error>),
@@ -264,6 +270,9 @@ pub struct Config {
     /// Names of members that the specification withholds.
     #[serde(default)]
     pub names: NameSettings,
+    /// Events, and who is told of them.
+    #[serde(default)]
+    pub events: EventSettings,
     /// What the sandbox simulates.
     #[serde(default)]
     pub sandbox: SandboxSettings,
@@ -289,6 +298,7 @@ impl Default for Config {
             polling: PollingSettings::default(),
             versions: VersionSettings::default(),
             names: NameSettings::default(),
+            events: EventSettings::default(),
             sandbox: SandboxSettings::default(),
         }
     }
@@ -316,8 +326,15 @@ impl Config {
         let positive = [
             ("polling.concurrency", self.polling.concurrency),
             ("polling.timeout_seconds", self.polling.timeout_seconds),
+            ("events.timeout_seconds", self.events.timeout_seconds),
+            ("events.attempts_max", self.events.attempts_max.unwrap_or(1)),
+            ("events.keep_days", self.events.keep_days),
             ("limits.page_size_max", self.limits.page_size_max.unwrap_or(1)),
         ];
+        for subscription in &self.events.subscriptions {
+            let refused = |error: SubscribeError| ConfigError::Subscription(error.to_string());
+            subscription.check().map_err(refused)?;
+        }
         let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
         let spans = budgets.flat_map(BTreeMap::values).map(|b| ("budget.seconds", b.seconds));
         match positive.into_iter().chain(spans).find(|(_, value)| *value == 0) {
@@ -404,6 +421,21 @@ mod tests {
             ("[limits.budgets.link]\nrequests = 1\nseconds = 0", "budget.seconds is 0"),
             ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
             ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
+            ("[events]\nkeep_days = 0", "events.keep_days is 0"),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"ftp://x\"",
+                "subscription `a`: \"ftp://x\" is not an address",
+            ),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
+                 template = '\"{nome}\"'",
+                "subscription `a`: the template has `{nome}`",
+            ),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
+                 secret = \"short\"",
+                "a secret is whsec_",
+            ),
             ("unknown = 1", "unknown"),
             ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
         ];

@@ -15,6 +15,7 @@ pub mod clock;
 pub mod config;
 pub mod jobs;
 pub mod linking;
+pub mod outbox;
 pub mod page;
 pub mod problem;
 pub mod request;

@@ -1,6 +1,7 @@
 //! The operators' address: metrics, documentation, and the sandbox's strings.
 
 pub mod docs;
+pub mod events;
 pub mod metrics;
 pub mod openapi;
 pub mod residents;

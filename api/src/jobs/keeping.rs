@@ -7,10 +7,12 @@ use std::sync::{Mutex, PoisonError};
 use tracing::error;
 use uuid::Uuid;
 
+use crate::outbox::changes;
 use crate::state::App;
 use crate::store::accounts::{self, Account};
 use crate::store::database::StoreError;
 use crate::store::devices::{self, Device, DeviceState};
+use crate::store::events;
 
 /// What waits to be kept.
 #[derive(Debug, Default)]
@@ -41,6 +43,11 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     let waiting = app.poller().waiting().take();
     for (id, state) in &waiting {
         devices::keep_state(change.connection(), *id, state).await?;
+        let device = app.cache().read(|tables| tables.any_device(*id).cloned());
+        let changed = device.and_then(|device| changes::of_device(&device, state, app.now()));
+        if let Some(happening) = changed {
+            events::record(change.connection(), &happening).await?;
+        }
     }
     change
         .commit(|| {
@@ -69,5 +76,6 @@ pub async fn refuse_account(app: &App, device: &Device) {
 async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
     accounts::keep(change.connection(), &account).await?;
+    events::record(change.connection(), &changes::of_account(&account, app.now())).await?;
     change.commit(|| app.cache().write(|tables| tables.keep_account(account))).await
 }

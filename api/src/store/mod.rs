@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod clients;
 pub mod database;
+pub mod deliveries;
 pub mod devices;
 pub mod events;
 pub mod links;

@@ -7,6 +7,7 @@ mod fetching;
 mod harness;
 mod identity;
 mod lists;
+mod outbox;
 mod postgres;
 mod problems;
 mod process;
