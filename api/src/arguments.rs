@@ -30,6 +30,8 @@ pub(crate) enum Command {
     /// Read events, and say who is told of them.
     #[command(subcommand)]
     Events(EventsCommand),
+    /// Answer a link session of a running sandbox, as its user would in a browser.
+    Link(LinkStrings),
     /// Pull the strings of a running sandbox.
     Sandbox(Strings),
     /// Print the OpenAPI document.
@@ -143,6 +145,50 @@ pub(crate) struct Subscribe {
     /// A file with the secret for signatures, `whsec_...`.
     #[arg(long, value_name = "FILE")]
     pub(crate) secret_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LinkStrings {
+    /// The operators' address of the server.
+    #[arg(
+        long,
+        env = "SLACKWATER_ADMIN_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8083"
+    )]
+    pub(crate) admin: String,
+
+    #[command(subcommand)]
+    pub(crate) command: LinkCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LinkCommand {
+    /// Log in at the manufacturer and link its devices.
+    Accept {
+        /// The `linkUrl` of the session.
+        link_url: String,
+        /// The manufacturer, if the session does not name it.
+        #[arg(long)]
+        vendor: Option<String>,
+        /// The name of the account: that of a user of the scenario.
+        #[arg(long)]
+        user: String,
+        /// Its password.
+        #[arg(long, default_value = "sandbox")]
+        password: String,
+        /// The code, where the manufacturer wants one.
+        #[arg(long)]
+        code: Option<String>,
+        /// Devices to link, by the names of the scenario; without any, all that fit.
+        #[arg(long = "device", value_name = "DEVICE")]
+        devices: Vec<String>,
+    },
+    /// Say no.
+    Deny {
+        /// The `linkUrl` of the session.
+        link_url: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

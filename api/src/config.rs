@@ -5,6 +5,7 @@
 //! with its name and where it came from.
 
 pub mod events;
+pub mod link;
 pub mod text;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use slackwater_engine::version::lifecycle::Releases;
 use tracing_subscriber::EnvFilter;
 
 pub use crate::config::events::EventSettings;
+pub use crate::config::link::LinkSettings;
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
 use crate::outbox::subscribing::SubscribeError;
 
@@ -230,6 +232,10 @@ pub struct VersionSettings {
 pub struct NameSettings {
     /// Whether a user's credentials with a manufacturer are valid (LNK-27).
     pub credentials_valid: Option<String>,
+    /// The language of the pages, in requests for a link session (LNK-15).
+    pub link_language: Option<String>,
+    /// Their colour scheme (LNK-16).
+    pub link_colour_scheme: Option<String>,
 }
 
 /// What the sandbox simulates.
@@ -270,6 +276,9 @@ pub struct Config {
     /// Names of members that the specification withholds.
     #[serde(default)]
     pub names: NameSettings,
+    /// The pages on which people link devices.
+    #[serde(default)]
+    pub link: LinkSettings,
     /// Events, and who is told of them.
     #[serde(default)]
     pub events: EventSettings,
@@ -298,6 +307,7 @@ impl Default for Config {
             polling: PollingSettings::default(),
             versions: VersionSettings::default(),
             names: NameSettings::default(),
+            link: LinkSettings::default(),
             events: EventSettings::default(),
             sandbox: SandboxSettings::default(),
         }
@@ -326,6 +336,7 @@ impl Config {
         let positive = [
             ("polling.concurrency", self.polling.concurrency),
             ("polling.timeout_seconds", self.polling.timeout_seconds),
+            ("link.login_timeout_seconds", self.link.login_timeout_seconds),
             ("events.timeout_seconds", self.events.timeout_seconds),
             ("events.attempts_max", self.events.attempts_max.unwrap_or(1)),
             ("events.keep_days", self.events.keep_days),
@@ -421,6 +432,9 @@ mod tests {
             ("[limits.budgets.link]\nrequests = 1\nseconds = 0", "budget.seconds is 0"),
             ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
             ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
+            ("[link]\nlanguage = \"fr\"", "`fr` is no language of the pages"),
+            ("[link]\ncolour_scheme = \"pink\"", "pink"),
+            ("[link]\nlogin_timeout_seconds = 0", "link.login_timeout_seconds is 0"),
             ("[events]\nkeep_days = 0", "events.keep_days is 0"),
             (
                 "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"ftp://x\"",

@@ -14,6 +14,7 @@ pub mod cache;
 pub mod clock;
 pub mod config;
 pub mod jobs;
+pub mod link;
 pub mod linking;
 pub mod outbox;
 pub mod page;
@@ -102,7 +103,7 @@ pub fn auth_router(app: App) -> Router {
 
 /// The pages on which people link devices, on an address of their own.
 pub fn link_router(app: App) -> Router {
-    finished(Router::new(), app)
+    finished(link::routes::router(), app)
 }
 
 /// What all addresses have in common: problems for whatever is not there, for

@@ -9,7 +9,7 @@ use clap::Parser;
 use slackwater_api::admin::openapi;
 
 use crate::arguments::{Arguments, ClientCommand, Command};
-use crate::commands::{client, events, sandbox, serve};
+use crate::commands::{client, events, link, sandbox, serve};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -20,6 +20,7 @@ async fn main() -> ExitCode {
         Command::Client(ClientCommand::Create(new)) => client::create(file, new).await,
         Command::Client(ClientCommand::List) => client::list(file).await,
         Command::Events(command) => events::run(file, command).await,
+        Command::Link(strings) => link::answer(strings).await,
         Command::Sandbox(strings) => sandbox::pull(strings).await,
         Command::Openapi => {
             print!("{}", openapi::text());

@@ -2,6 +2,7 @@
 
 pub mod docs;
 pub mod events;
+pub mod link;
 pub mod metrics;
 pub mod openapi;
 pub mod residents;

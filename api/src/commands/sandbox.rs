@@ -55,7 +55,12 @@ pub(crate) async fn pull(strings: Strings) -> Result<(), Failure> {
     ask(&strings.admin, method, &path, body).await
 }
 
-async fn ask(admin: &str, method: Method, path: &str, body: String) -> Result<(), Failure> {
+pub(crate) async fn ask(
+    admin: &str,
+    method: Method,
+    path: &str,
+    body: String,
+) -> Result<(), Failure> {
     let url = format!("{}/sandbox/{path}", admin.trim_end_matches('/'));
     let failed = |reason: String| Failure::Unreachable { url: url.clone(), reason };
     let request = Request::builder()
