@@ -3,7 +3,7 @@
 ``tests/requirements.csv`` names them. A test cites one in its name
 (``env_14_lim_04_data_are_at_most_ten_minutes_old``, ``pag_03_to_pag_10_...``)
 or in a comment (``// ENV-12: ...``). Rows of what the service does not have yet
-(actions, pages, events, statistics, schedules) are counted and not listed.
+(pages, events, statistics) are counted and not listed.
 """
 
 import csv

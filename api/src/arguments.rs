@@ -7,6 +7,9 @@ use slackwater_api::clock::{ClockError, Speed};
 use slackwater_api::config::text::Listen;
 use slackwater_api::config::{ConfigError, log_filter};
 use slackwater_engine::version::dated::{ApiVersion, ApiVersionError};
+use uuid::Uuid;
+
+use crate::commands::command::CommandLine;
 
 /// Flexible electricity use over HTTP.
 #[derive(Debug, Parser)]
@@ -27,6 +30,9 @@ pub(crate) enum Command {
     /// Make and list clients.
     #[command(subcommand)]
     Client(ClientCommand),
+    /// Tell devices something, and follow what becomes of it.
+    #[command(name = "command")]
+    Tell(CommandLine),
     /// Read events, and say who is told of them.
     #[command(subcommand)]
     Events(EventsCommand),
@@ -34,8 +40,64 @@ pub(crate) enum Command {
     Link(LinkStrings),
     /// Pull the strings of a running sandbox.
     Sandbox(Strings),
+    /// Show and set what smart charging is to do with devices.
+    Policy(Asked<PolicyCommand>),
+    /// Show what is planned for devices.
+    Plan(Asked<PlanCommand>),
     /// Print the OpenAPI document.
     Openapi,
+}
+
+/// A command for a running server.
+#[derive(Debug, Args)]
+pub(crate) struct Asked<C: Subcommand> {
+    /// The operators' address of the server.
+    #[arg(
+        long,
+        env = "SLACKWATER_ADMIN_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8083"
+    )]
+    pub(crate) admin: String,
+
+    #[command(subcommand)]
+    pub(crate) command: C,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Print the policies of a device.
+    Show {
+        /// Its identifier.
+        device: Uuid,
+    },
+    /// Set the smart charging policy of a vehicle or charger.
+    Set {
+        /// Its identifier.
+        device: Uuid,
+        /// The policy as JSON; `-` reads the standard input. Of a vehicle:
+        /// `is_enabled`, `deadline`, `minimum_charge_limit_percent`; of a charger:
+        /// `is_enabled`, `deadline`, `charging_duration`.
+        file: PathBuf,
+    },
+    /// Make a flex policy, or put it in the place of one.
+    Flex {
+        /// Its identifier.
+        policy: Uuid,
+        /// The policy as JSON; `-` reads the standard input: `vehicle_id`,
+        /// `location_id`, and `policy` with `reserve_percent`, `schedule` and
+        /// `observed_limit_percent`.
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Print the last plan of a device, with reasons, certificate and prices.
+    Show {
+        /// Its identifier.
+        device: Uuid,
+    },
 }
 
 #[derive(Debug, Args)]

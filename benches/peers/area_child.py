@@ -39,7 +39,7 @@ Answer = dict[str, Any]
 
 def prices() -> sw.Prices:
     """Dear mornings and evenings, cheap nights, noise."""
-    return sw.Prices.from_values(START, curve().tolist(), step=SLOT, currency="EUR")
+    return sw.Prices.from_values(START, curve().tolist(), slot=SLOT, currency="EUR")
 
 
 def curve() -> Floats:

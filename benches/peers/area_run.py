@@ -72,11 +72,11 @@ def compare(ours: Answer, peer: Answer) -> None:
 
 def sizes(folder: Path, largest: int) -> list[Answer]:
     """One limit, from a thousand vehicles on."""
-    found = []
+    found: list[Answer] = []
     for vehicles in (size for size in SIZES if size <= largest):
         path = folder / f"{vehicles}.parquet"
         made = child({"do": "make", "vehicles": str(path), "count": vehicles})
-        case = {"vehicles": str(path), "out": str(folder / "plans.parquet"), "feeders": []}
+        case: Answer = {"vehicles": str(path), "out": str(folder / "plans.parquet"), "feeders": []}
         case |= {"limit_kw": SHARE * made["peak_kw"]}
         times = OFTEN if vehicles <= OFTEN_UP_TO else 1
         ours = repeated(case | {"do": "plan"}, times)
@@ -93,13 +93,13 @@ def feeders(folder: Path) -> list[Answer]:
     path = folder / f"{FEEDER_SIZE}.parquet"
     made = child({"do": "make", "vehicles": str(path), "count": FEEDER_SIZE})
     peaks = made["feeder_peaks_kw"]
-    found = []
+    found: list[Answer] = []
     for tight in (BINDING_FEEDERS, len(peaks)):
         shares = [FEEDER_SHARE if number < tight else LOOSE_SHARE for number in range(len(peaks))]
         limits = [share * peak for share, peak in zip(shares, peaks, strict=True)]
-        case = {"do": "plan", "vehicles": str(path), "out": str(folder / "plans.parquet")}
+        case: Answer = {"do": "plan", "vehicles": str(path), "out": str(folder / "plans.parquet")}
         case |= {"limit_kw": SHARE * made["peak_kw"], "feeders": limits}
-        about = {"case": f"{tight} tight feeders", "planner": "slackwater"}
+        about: Answer = {"case": f"{tight} tight feeders", "planner": "slackwater"}
         found.append(about | {"vehicles": FEEDER_SIZE} | repeated(case, 1))
     return found
 

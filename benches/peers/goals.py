@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from peers import results
@@ -50,6 +50,7 @@ class Evidence:
     benches: dict[str, Bench]
     sums: Sums = ()
     areas: Sums = ()
+    service: dict[str, Any] = field(default_factory=dict)
 
 
 class Measured(NamedTuple):

@@ -4,7 +4,7 @@ use axum::http::{Method, Uri};
 use axum::routing::get;
 
 use crate::admin::residents::Residents;
-use crate::admin::{docs, events, metrics, openapi, sandbox};
+use crate::admin::{control, docs, events, metrics, openapi, policies, sandbox};
 use crate::problem::Problem;
 use crate::routes::health;
 use crate::state::App;
@@ -26,5 +26,9 @@ pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
         .route("/events", get(events::list))
         .route("/events/subscriptions", get(events::subscriptions))
         .route("/health/ready", get(health::ready));
-    plain.merge(strings).merge(told.with_state(app.clone()))
+    plain
+        .merge(strings)
+        .merge(control::router(worlds))
+        .merge(policies::router(worlds.to_vec()))
+        .merge(told.with_state(app.clone()))
 }

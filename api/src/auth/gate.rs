@@ -25,7 +25,7 @@ pub const SERVICE_USER_ID: HeaderName = HeaderName::from_static("service-user-id
 pub const OPEN: &str = "/health/ready";
 
 /// Paths of a user's own resources, which the oldest version limits to the user in the header.
-const OF_A_USER: &[&str] = &["/me", "/vehicles", "/chargers", "/hvacs", "/inverters"];
+const OF_A_USER: &[&str] = &["/me", "/vehicles", "/chargers", "/hvacs", "/inverters", "/schedules"];
 
 /// Lets a request in that may be answered, and says who asks.
 pub async fn gate(State(app): State<App>, mut request: Request, next: Next) -> Response {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::arguments::{LinkCommand, LinkStrings};
 use crate::commands::failure::Failure;
-use crate::commands::sandbox::ask;
+use crate::commands::operator::ask;
 
 /// Says yes or no to a link session, as its user would.
 pub(crate) async fn answer(strings: LinkStrings) -> Result<(), Failure> {
@@ -18,9 +18,9 @@ pub(crate) async fn answer(strings: LinkStrings) -> Result<(), Failure> {
                 "code": code,
                 "devices": devices,
             });
-            ("link/accept", order)
+            ("sandbox/link/accept", order)
         }
-        LinkCommand::Deny { link_url } => ("link/deny", json!({ "link_url": link_url })),
+        LinkCommand::Deny { link_url } => ("sandbox/link/deny", json!({ "link_url": link_url })),
     };
     ask(&strings.admin, Method::POST, path, order.to_string()).await
 }

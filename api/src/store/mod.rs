@@ -4,14 +4,20 @@
 //! has been committed, and a commit survives a crash.
 
 pub mod accounts;
+pub mod actions;
 pub mod clients;
 pub mod database;
 pub mod deliveries;
 pub mod devices;
 pub mod events;
+pub mod jobs;
 pub mod links;
 pub mod locations;
+pub mod overrides;
+pub mod plans;
+pub mod policies;
 pub mod rows;
+pub mod schedules;
 pub mod settings;
 pub mod tokens;
 pub mod users;

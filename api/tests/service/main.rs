@@ -1,7 +1,9 @@
 //! The service through its doors, on both databases.
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends it, in helpers too")]
 
+mod actions;
 mod answer;
+mod commands;
 mod devices;
 mod fetching;
 mod harness;
@@ -9,11 +11,16 @@ mod identity;
 mod link_pages;
 mod lists;
 mod outbox;
+mod overrides;
+mod plans;
 mod postgres;
 mod problems;
 mod process;
+mod races;
 mod readings;
 mod sandbox;
+mod schedules;
+mod steering;
 mod tab;
 mod tenants;
 mod users;
