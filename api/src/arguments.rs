@@ -33,6 +33,11 @@ pub(crate) enum Command {
     /// Tell devices something, and follow what becomes of it.
     #[command(name = "command")]
     Tell(CommandLine),
+    /// Read events, and say who is told of them.
+    #[command(subcommand)]
+    Events(EventsCommand),
+    /// Answer a link session of a running sandbox, as its user would in a browser.
+    Link(LinkStrings),
     /// Pull the strings of a running sandbox.
     Sandbox(Strings),
     /// Show and set what smart charging is to do with devices.
@@ -141,6 +146,111 @@ pub(crate) struct Strings {
 
     #[command(subcommand)]
     pub(crate) command: SandboxCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EventsCommand {
+    /// Print events as lines of JSON, and go on with those that come.
+    Tail(Tail),
+    /// Subscribe a receiver from now on.
+    Subscribe(Subscribe),
+    /// List receivers, and how far each was served. Secrets are not shown.
+    List,
+    /// Remove a receiver that was subscribed by hand.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tail {
+    /// Begin after this `seq`.
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    pub(crate) after: i64,
+
+    /// Events of this client only.
+    #[arg(long)]
+    pub(crate) client: Option<String>,
+
+    /// Stop at the last event that there is.
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Subscribe {
+    /// What to call it.
+    pub(crate) name: String,
+
+    /// The client whose events are posted.
+    #[arg(long)]
+    pub(crate) client: String,
+
+    /// Where to post them.
+    #[arg(long)]
+    pub(crate) url: String,
+
+    /// The version that they carry, if not that of the client.
+    #[arg(long, value_parser = version)]
+    pub(crate) version: Option<ApiVersion>,
+
+    /// Names of the events; all, if none are named.
+    #[arg(long = "event", value_name = "NAME")]
+    pub(crate) events: Vec<String>,
+
+    /// A file with the body, in JSON with placeholders such as {name}. Without
+    /// it nothing is posted.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) template: Option<PathBuf>,
+
+    /// A file with the secret for signatures, `whsec_...`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secret_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LinkStrings {
+    /// The operators' address of the server.
+    #[arg(
+        long,
+        env = "SLACKWATER_ADMIN_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8083"
+    )]
+    pub(crate) admin: String,
+
+    #[command(subcommand)]
+    pub(crate) command: LinkCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LinkCommand {
+    /// Log in at the manufacturer and link its devices.
+    Accept {
+        /// The `linkUrl` of the session.
+        link_url: String,
+        /// The manufacturer, if the session does not name it.
+        #[arg(long)]
+        vendor: Option<String>,
+        /// The name of the account: that of a user of the scenario.
+        #[arg(long)]
+        user: String,
+        /// Its password.
+        #[arg(long, default_value = "sandbox")]
+        password: String,
+        /// The code, where the manufacturer wants one.
+        #[arg(long)]
+        code: Option<String>,
+        /// Devices to link, by the names of the scenario; without any, all that fit.
+        #[arg(long = "device", value_name = "DEVICE")]
+        devices: Vec<String>,
+    },
+    /// Say no.
+    Deny {
+        /// The `linkUrl` of the session.
+        link_url: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

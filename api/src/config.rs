@@ -4,6 +4,8 @@
 //! `url` in `[store]`), then arguments. A value that cannot be used is refused
 //! with its name and where it came from.
 
+pub mod events;
+pub mod link;
 pub mod text;
 
 use std::collections::BTreeMap;
@@ -20,7 +22,10 @@ use slackwater_engine::version::dated::ApiVersion;
 use slackwater_engine::version::lifecycle::Releases;
 use tracing_subscriber::EnvFilter;
 
+pub use crate::config::events::EventSettings;
+pub use crate::config::link::LinkSettings;
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
+use crate::outbox::subscribing::SubscribeError;
 use crate::plans::settings::PlanSettings;
 
 /// Variables of the environment that are arguments, not settings of the file.
@@ -72,6 +77,9 @@ pub enum ConfigError {
         /// What both would answer to.
         host: String,
     },
+    /// A receiver of events.
+    #[error("{0}")]
+    Subscription(String),
     /// The file, or a value in it.
     #[error("{0}")]
     Settings(#[from] Box<figment::Error>),
@@ -247,6 +255,10 @@ pub struct VersionSettings {
 pub struct NameSettings {
     /// Whether a user's credentials with a manufacturer are valid (LNK-27).
     pub credentials_valid: Option<String>,
+    /// The language of the pages, in requests for a link session (LNK-15).
+    pub link_language: Option<String>,
+    /// Their colour scheme (LNK-16).
+    pub link_colour_scheme: Option<String>,
 }
 
 /// What the sandbox simulates.
@@ -293,6 +305,12 @@ pub struct Config {
     /// Names of members that the specification withholds.
     #[serde(default)]
     pub names: NameSettings,
+    /// The pages on which people link devices.
+    #[serde(default)]
+    pub link: LinkSettings,
+    /// Events, and who is told of them.
+    #[serde(default)]
+    pub events: EventSettings,
     /// What the sandbox simulates.
     #[serde(default)]
     pub sandbox: SandboxSettings,
@@ -349,6 +367,8 @@ impl Default for Config {
             plans: PlanSettings::default(),
             versions: VersionSettings::default(),
             names: NameSettings::default(),
+            link: LinkSettings::default(),
+            events: EventSettings::default(),
             sandbox: SandboxSettings::default(),
         }
     }
@@ -379,6 +399,10 @@ impl Config {
         let positive = [
             ("polling.concurrency", self.polling.concurrency),
             ("polling.timeout_seconds", self.polling.timeout_seconds),
+            ("link.login_timeout_seconds", self.link.login_timeout_seconds),
+            ("events.timeout_seconds", self.events.timeout_seconds),
+            ("events.attempts_max", self.events.attempts_max.unwrap_or(1)),
+            ("events.keep_days", self.events.keep_days),
             ("action.timeout_seconds", self.action.timeout_seconds),
             ("action.retry_seconds", self.action.retry_seconds),
             ("action.pause_seconds", self.action.pause_seconds),
@@ -386,6 +410,10 @@ impl Config {
             ("action.concurrency", self.action.concurrency),
             ("limits.page_size_max", self.limits.page_size_max.unwrap_or(1)),
         ];
+        for subscription in &self.events.subscriptions {
+            let refused = |error: SubscribeError| ConfigError::Subscription(error.to_string());
+            subscription.check().map_err(refused)?;
+        }
         let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
         let spans = budgets.flat_map(BTreeMap::values).map(|b| ("budget.seconds", b.seconds));
         match positive.into_iter().chain(spans).find(|(_, value)| *value == 0) {
@@ -473,6 +501,24 @@ mod tests {
             ("[limits.budgets.link]\nrequests = 1\nseconds = 0", "budget.seconds is 0"),
             ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
             ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
+            ("[link]\nlanguage = \"fr\"", "`fr` is no language of the pages"),
+            ("[link]\ncolour_scheme = \"pink\"", "pink"),
+            ("[link]\nlogin_timeout_seconds = 0", "link.login_timeout_seconds is 0"),
+            ("[events]\nkeep_days = 0", "events.keep_days is 0"),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"ftp://x\"",
+                "subscription `a`: \"ftp://x\" is not an address",
+            ),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
+                 template = '\"{nome}\"'",
+                "subscription `a`: the template has `{nome}`",
+            ),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
+                 secret = \"short\"",
+                "a secret is whsec_",
+            ),
             ("[plans]\nstability_budget = -1.0", "plans.stability_budget is below 0"),
             ("[plans.assume]\nefficiency = 0.0", "plans.assume.efficiency is 0"),
             ("unknown = 1", "unknown"),

@@ -15,7 +15,9 @@ pub mod clock;
 pub mod config;
 pub mod control;
 pub mod jobs;
+pub mod link;
 pub mod linking;
+pub mod outbox;
 pub mod page;
 pub mod plans;
 pub mod problem;
@@ -129,7 +131,7 @@ pub fn auth_router(app: App) -> Router {
 
 /// The pages on which people link devices, on an address of their own.
 pub fn link_router(app: App) -> Router {
-    finished(Router::new(), app)
+    finished(link::routes::router(), app)
 }
 
 /// What all addresses have in common: problems for whatever is not there, for

@@ -67,8 +67,20 @@ pub async fn connect(
     client_id: &str,
     new: Vec<NewUser>,
 ) -> Result<Vec<Uuid>, StoreError> {
+    connect_within(app, app.store().begin().await?, client_id, new).await
+}
+
+/// The same as the end of a change that has begun, which it commits.
+///
+/// # Errors
+/// The database failed, and nothing of the change is kept.
+pub async fn connect_within(
+    app: &App,
+    mut change: Change,
+    client_id: &str,
+    new: Vec<NewUser>,
+) -> Result<Vec<Uuid>, StoreError> {
     let now = app.now();
-    let mut change = app.store().begin().await?;
     let mut kept = Vec::with_capacity(new.len());
     for user in new {
         kept.push(keep(app, &mut change, client_id, user, now).await?);

@@ -10,7 +10,7 @@ use mimalloc::MiMalloc;
 use slackwater_api::admin::openapi;
 
 use crate::arguments::{Arguments, ClientCommand, Command};
-use crate::commands::{client, command, policy, sandbox, serve};
+use crate::commands::{client, command, events, link, policy, sandbox, serve};
 
 /// Answers are many small texts that live for microseconds.
 #[global_allocator]
@@ -25,6 +25,8 @@ async fn main() -> ExitCode {
         Command::Client(ClientCommand::Create(new)) => client::create(file, new).await,
         Command::Client(ClientCommand::List) => client::list(file).await,
         Command::Tell(line) => command::run(line).await,
+        Command::Events(command) => events::run(file, command).await,
+        Command::Link(strings) => link::answer(strings).await,
         Command::Sandbox(strings) => sandbox::pull(strings).await,
         Command::Policy(words) => policy::policy(&words.admin, words.command).await,
         Command::Plan(words) => policy::plan(&words.admin, words.command).await,

@@ -8,7 +8,7 @@
 //! | Status | Titles |
 //! |---|---|
 //! | 400 | Bad request |
-//! | 401 | Unauthorized |
+//! | 401 | Unauthorized, Failed Auth Challenge |
 //! | 403 | Forbidden |
 //! | 404 | Entity Not Found; Not Found for paths that lead nowhere |
 //! | 405 | Vendor Unavailable; Method Not Allowed |
@@ -37,6 +37,7 @@ use utoipa::ToSchema;
 use crate::auth::secret::NoRandomness;
 use crate::config::{Budget, Limited};
 use crate::control::orders::OrderError;
+use crate::link::flow::Refusal as LinkRefusal;
 use crate::routes::actions::ActionBody;
 use crate::store::database::StoreError;
 use crate::vendor::error::VendorError;
@@ -73,6 +74,8 @@ const CREDENTIALS: Kind = (
     "/problems/permanently-invalid-credentials",
     "Permanently Invalid Credentials",
 );
+const FAILED_CHALLENGE: Kind =
+    (StatusCode::UNAUTHORIZED, "/problems/failed-auth-challenge", "Failed Auth Challenge");
 const FAILED_DEPENDENCY: Kind = (StatusCode::FAILED_DEPENDENCY, NO_TYPE, "Failed Dependency");
 const RATE_LIMITED: Kind =
     (StatusCode::TOO_MANY_REQUESTS, "/problems/rate-limited", "Rate Limited");
@@ -209,7 +212,10 @@ impl Problem {
                     None => problem,
                 }
             }
-            VendorError::Unauthorised | VendorError::ChallengeFailed => {
+            VendorError::ChallengeFailed => {
+                Self::new(FAILED_CHALLENGE, "the code is not the one that was sent")
+            }
+            VendorError::Unauthorised => {
                 Self::new(CREDENTIALS, "the manufacturer refuses the account; link it again")
             }
             VendorError::NoSuchDevice => Self::no_entity("device"),
@@ -303,6 +309,16 @@ impl From<StoreError> for Problem {
     }
 }
 
+impl From<LinkRefusal> for Problem {
+    fn from(refusal: LinkRefusal) -> Self {
+        match refusal {
+            LinkRefusal::Store(error) => error.into(),
+            LinkRefusal::Limit(_) => Self::forbidden(refusal.to_string()),
+            LinkRefusal::Closed | LinkRefusal::NoDevice => Self::bad_request(refusal.to_string()),
+        }
+    }
+}
+
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         // No wildcard arm: a new refusal must be given a status before this compiles.
@@ -355,6 +371,44 @@ pub fn of_panic(panic: Box<dyn Any + Send>) -> Response {
     let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
     error!(said, "a request panicked");
     Problem::server_error().into_response()
+}
+
+/// What went wrong on a page for people. The page says it in words; this is
+/// its number, for those who only see that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mishap {
+    /// Something is missing or wrong in what was entered: 422.
+    Entry,
+    /// The code of a second step was wrong: 401.
+    Code,
+    /// The form is not this browser's: 403.
+    ForeignForm,
+    /// The client may have no more connections: 403.
+    Limit,
+    /// There is no such session: 404.
+    NoSession,
+    /// The session was used, or has expired: 410.
+    SessionOver,
+    /// The service failed: 500.
+    Ours,
+    /// The manufacturer's service is down, slow, or does not want to: 503.
+    Vendor,
+}
+
+impl Mishap {
+    /// The status of the page.
+    #[must_use]
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::Entry => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Code => StatusCode::UNAUTHORIZED,
+            Self::ForeignForm | Self::Limit => StatusCode::FORBIDDEN,
+            Self::NoSession => StatusCode::NOT_FOUND,
+            Self::SessionOver => StatusCode::GONE,
+            Self::Ours => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Vendor => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
 }
 
 /// A failure of the token endpoint, in the form of RFC 6749, section 5.2.

@@ -9,6 +9,8 @@ use crate::auth::client::{Client, Environment};
 use crate::clock::Clock;
 use crate::config::{Config, Door, Doors};
 use crate::jobs::poller;
+use crate::outbox::poster::{Poster, PosterError};
+use crate::outbox::subscribing::{SubscribeError, configure};
 use crate::plans::{area, planner};
 use crate::sandbox::handle::Sandbox;
 use crate::serve::{ServeError, Sockets};
@@ -29,6 +31,12 @@ pub enum ServiceError {
     /// The sockets.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// Receivers of events.
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    /// Posting events.
+    #[error(transparent)]
+    Poster(#[from] PosterError),
     /// Neither environment is configured.
     #[error("no environment is configured; give [environments.sandbox] its three addresses")]
     Nothing,
@@ -60,6 +68,7 @@ impl Service {
     pub async fn start(config: Config, sandbox_clock: Clock) -> Result<Self, ServiceError> {
         let sockets = Sockets::bind(doors(&config)).await?;
         let store = Store::open(&config.store.url).await?;
+        configure(&store, &config.events.subscriptions).await?;
         let urls: Vec<(Role, String)> = sockets.urls().collect();
         let url = |role: Role| {
             let found = urls.iter().find(|(other, _)| *other == role);
@@ -126,6 +135,7 @@ impl Service {
         for app in &self.worlds {
             watch_devices(app).await?;
             tokio::spawn(poller::run(app.clone()));
+            tokio::spawn(Poster::new(app.clone(), Clock::system())?.run());
             tokio::spawn(control::job::run(app.clone()));
             tokio::spawn(planner::run(app.clone()));
             tokio::spawn(area::run(app.clone()));

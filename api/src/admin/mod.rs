@@ -2,6 +2,8 @@
 
 pub mod control;
 pub mod docs;
+pub mod events;
+pub mod link;
 pub mod metrics;
 pub mod openapi;
 pub mod policies;

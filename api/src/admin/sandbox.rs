@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::Uuid;
 
+use crate::admin::link;
 use crate::admin::residents::Residents;
 use crate::jobs::poller::poll_now;
 use crate::problem::Problem;
@@ -50,6 +51,8 @@ pub fn router(residents: Residents) -> Router {
         .route("/sandbox/hand", post(hand))
         .route("/sandbox/commands", get(commands))
         .route("/sandbox/clock", get(clock).post(set_clock))
+        .route("/sandbox/link/accept", post(link::accept))
+        .route("/sandbox/link/deny", post(link::deny))
         .with_state(residents)
 }
 
@@ -239,7 +242,7 @@ async fn show(residents: &Residents, ids: Vec<Uuid>) {
     let _: Result<Vec<()>, _> = timeout(PATIENCE, polls.join_all()).await;
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| Problem::bad_request(error.to_string()))
 }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use slackwater_api::auth::secret::NoRandomness;
 use slackwater_api::clock::ClockError;
 use slackwater_api::config::ConfigError;
+use slackwater_api::outbox::signing::SecretError;
+use slackwater_api::outbox::subscribing::SubscribeError;
 use slackwater_api::sandbox::document::ScenarioError;
 use slackwater_api::service::ServiceError;
 use slackwater_api::store::database::StoreError;
@@ -31,6 +33,14 @@ pub(crate) enum Failure {
     Read { file: PathBuf, reason: io::Error },
     #[error("{file} makes no sense:\n{error}")]
     Scenario { file: PathBuf, error: ScenarioError },
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error("there is no subscription `{0}` that was made by hand")]
+    NoSubscription(String),
+    #[error("cannot print: {0}")]
+    Print(io::Error),
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
     #[error("no token could be issued: {0}")]

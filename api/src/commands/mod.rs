@@ -2,7 +2,9 @@
 
 pub(crate) mod client;
 pub(crate) mod command;
+pub(crate) mod events;
 pub(crate) mod failure;
+pub(crate) mod link;
 pub(crate) mod operator;
 pub(crate) mod policy;
 pub(crate) mod sandbox;

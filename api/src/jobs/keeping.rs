@@ -10,11 +10,13 @@ use uuid::Uuid;
 use crate::control;
 use crate::control::actions::Effects;
 use crate::control::pursuit::observed;
+use crate::outbox::changes;
 use crate::plans::planner;
 use crate::state::App;
 use crate::store::accounts::{self, Account};
 use crate::store::database::StoreError;
 use crate::store::devices::{self, Device, DeviceState};
+use crate::store::events;
 
 /// What waits to be kept.
 #[derive(Debug, Default)]
@@ -45,6 +47,11 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     let waiting = app.poller().waiting().take();
     for (id, state) in &waiting {
         devices::keep_state(change.connection(), *id, state).await?;
+        let device = app.cache().read(|tables| tables.any_device(*id).cloned());
+        let changed = device.and_then(|device| changes::of_device(&device, state, app.now()));
+        if let Some(happening) = changed {
+            events::record(change.connection(), &happening).await?;
+        }
     }
     let mut effects = Effects::default();
     observed(app, &mut change, &mut effects, &waiting).await?;
@@ -91,5 +98,6 @@ pub async fn refuse_account(app: &App, device: &Device) {
 async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
     accounts::keep(change.connection(), &account).await?;
+    events::record(change.connection(), &changes::of_account(&account, app.now())).await?;
     change.commit(|| app.cache().write(|tables| tables.keep_account(account))).await
 }

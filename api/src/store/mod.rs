@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod actions;
 pub mod clients;
 pub mod database;
+pub mod deliveries;
 pub mod devices;
 pub mod events;
 pub mod jobs;

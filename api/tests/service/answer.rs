@@ -9,6 +9,7 @@ use tower::ServiceExt;
 const TITLES: &[(u16, &str)] = &[
     (400, "Bad request"),
     (401, "Unauthorized"),
+    (401, "Failed Auth Challenge"),
     (403, "Forbidden"),
     (404, "Entity Not Found"),
     (404, "Not Found"),

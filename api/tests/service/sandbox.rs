@@ -203,3 +203,52 @@ async fn commands_are_listed() {
     let (_, truth) = street.pull(Method::GET, &format!("/sandbox/devices/{id}"), "").await;
     assert!(truth["facts"]["charger"].is_object());
 }
+
+#[tokio::test]
+async fn lnk_20_ns_44_a_session_is_answered_without_a_browser() {
+    let street = settled().await;
+    let wanted = json!({
+        "scopes": ["vehicle:read:data", "charger:read:data"],
+        "redirectUri": "https://app.example.org/",
+    });
+    let session = async || {
+        let made = street.asker.post("/users/new/link", Some(&wanted)).await.body;
+        (made["linkUrl"].clone(), made["linkToken"].as_str().unwrap().to_owned())
+    };
+    let (url, token) = session().await;
+    let order = |change: Value| {
+        let mut order = json!({
+            "link_url": url, "vendor": "BOREAL", "user_name": "bo", "password": "sandbox",
+            "code": "246810",
+        });
+        order.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        order
+    };
+    let accept = "/sandbox/link/accept";
+    for (change, status, title) in [
+        (json!({ "code": "000000" }), 401, "Failed Auth Challenge"),
+        (json!({ "password": "wrong" }), 424, "Permanently Invalid Credentials"),
+        (json!({ "code": null }), 400, "Bad request"),
+        (json!({ "vendor": null }), 400, "Bad request"),
+        (json!({ "vendor": "NORDVARME" }), 400, "Bad request"),
+        (json!({ "devices": ["ada-car"] }), 404, "Entity Not Found"),
+        (json!({ "link_url": "http://link.localhost/link/x" }), 404, "Entity Not Found"),
+        (json!({ "user_name": "ada" }), 400, "Bad request"),
+    ] {
+        let (got, problem) = street.post(accept, &order(change.clone())).await;
+        assert_eq!((got.as_u16(), problem["title"].as_str().unwrap()), (status, title), "{change}");
+    }
+    let (status, done) = street.post(accept, &order(json!({}))).await;
+    assert_eq!(status, StatusCode::OK, "{done}");
+    assert_eq!(done["redirect"], format!("https://app.example.org/?state={token}"));
+    let vehicles = street.asker.get("/users/new/vehicles").await;
+    assert_eq!(vehicles.ids(), [done["devices"][0]["id"].as_str().unwrap()]);
+    assert_eq!(street.post(accept, &order(json!({}))).await.0, StatusCode::BAD_REQUEST);
+    let (url, token) = session().await;
+    let (status, done) = street.post("/sandbox/link/deny", &json!({ "link_url": url })).await;
+    assert_eq!(status, StatusCode::OK);
+    let end = format!("https://app.example.org/?state={token}&error=access_denied&");
+    assert!(done["redirect"].as_str().unwrap().starts_with(&end));
+    let (status, _) = street.post("/sandbox/link/deny", &json!({ "link_url": url })).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+}

@@ -25,10 +25,12 @@ pub(crate) struct Scripted {
     profile: Arc<Profile>,
     scripts: Mutex<BTreeMap<String, Script>>,
     health: Mutex<VendorHealth>,
+    /// What a log-in yields.
+    door: Mutex<Result<LogIn, VendorError>>,
     polls: AtomicUsize,
     outcomes: Mutex<BTreeMap<String, VecDeque<Outcome>>>,
     sent: Mutex<Vec<(String, Command)>>,
-    /// While true, polls wait.
+    /// While true, polls and log-ins wait.
     hangs: watch::Sender<bool>,
 }
 
@@ -46,6 +48,7 @@ impl Scripted {
             profile: Arc::new(profile),
             scripts: Mutex::default(),
             health: Mutex::new(ready),
+            door: Mutex::new(Err(VendorError::Unauthorised)),
             polls: AtomicUsize::new(0),
             outcomes: Mutex::default(),
             sent: Mutex::default(),
@@ -55,6 +58,11 @@ impl Scripted {
 
     pub(crate) fn says(&self, device: &str, script: Script) {
         self.scripts.lock().unwrap().insert(device.to_owned(), script);
+    }
+
+    /// From now on a log-in yields this.
+    pub(crate) fn lets_in(&self, answer: Result<LogIn, VendorError>) {
+        *self.door.lock().unwrap() = answer;
     }
 
     pub(crate) fn does(&self, devices: Health, linking: Health) {
@@ -92,7 +100,8 @@ impl Vendor for Scripted {
     }
 
     async fn log_in(&self, _: &Login, _: DateTime<Utc>) -> Result<LogIn, VendorError> {
-        Err(VendorError::Unauthorised)
+        self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
+        self.door.lock().unwrap().clone()
     }
 
     async fn poll(&self, device: &Linked, _: DateTime<Utc>) -> Result<Reading, VendorError> {
