@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import uuid
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -77,6 +78,9 @@ def live_ids(base: str, token: str) -> dict[str, list[str]]:
     ids["assetId"] = ids["vehicleId"] + ids["chargerId"]
     ids["vendor"] = ["VOLTBOX", "FJORD_MOTORS"]
     ids["actionId"], ids["scheduleId"] = made(connection, token, ids["chargerId"])
+    # The flex policy of ada-car, by its name in the street.
+    names = uuid.UUID("5b0f6a54-7f0c-4b5e-9d3c-51ac8a7e0001")
+    ids["policyId"] = [str(uuid.uuid5(names, "ada-car-flex"))]
     return ids
 
 

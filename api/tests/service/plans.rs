@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use axum::body::to_bytes;
 use axum::http::Method;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use slackwater_api::plans::planner::plan_now;
 use slackwater_api::plans::pricing::{PriceBook, Priced, Purpose};
 use slackwater_api::plans::wanted;
 use slackwater_api::state::App;
+use slackwater_api::store::clients;
 use slackwater_api::store::events;
 use slackwater_api::store::jobs::{self, LEASE};
 use slackwater_api::store::locations::{Location, LocationFacts};
@@ -27,7 +29,9 @@ use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::units::{Money, Percent, money, per_kwh};
 use uuid::Uuid;
 
-use crate::answer::{Answer, request, send};
+use tower::ServiceExt;
+
+use crate::answer::{Answer, request};
 use crate::harness::{Asker, On, Stage, six};
 use crate::readings::{charger, reading, vehicle};
 
@@ -106,6 +110,14 @@ async fn stage_with(on: On, cents: &[i32]) -> (Stage, Arc<Book>, Asker) {
     (stage, book, asker)
 }
 
+/// The same client with a token that has not expired.
+async fn fresh(stage: &Stage, mut asker: Asker) -> Asker {
+    let row = clients::get(stage.app.store(), &asker.id).await.unwrap().unwrap();
+    let app = &stage.app;
+    asker.token = app.tokens().issue(app.store(), &Arc::new(row.client), app.now()).await.unwrap();
+    asker
+}
+
 fn starts(status: &Answer) -> Vec<&str> {
     let intervals = status.body["chargingIntervals"].as_array().unwrap();
     intervals.iter().map(|interval| interval["startTime"].as_str().unwrap()).collect()
@@ -180,6 +192,7 @@ async fn scp_06_scp_07_scp_08_scp_10_to_scp_13_what_comes_of_it() {
     assert_eq!(starts(&asker.get(&path).await), ["2026-01-05T19:00:00Z", "2026-01-05T22:00:00Z"]);
     // SCP-10: the interval that holds the present.
     stage.app.clock().step(TimeDelta::minutes(70)).unwrap();
+    let asker = fresh(&stage, asker).await;
     let status = asker.get(&path).await;
     assert_eq!(status.body["chargingIntervals"][0]["status"], "IN_PROGRESS");
     assert_eq!(status.body["chargingIntervals"][1].get("status"), None);
@@ -237,11 +250,11 @@ async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_a_flex_policy() {
         assert_eq!(shown.body["vehicleId"], json!(car_id));
         // Seen at the place when it was planned for.
         assert_eq!(shown.body["lastObservedLocationChargeLimit"], 80.0);
-        let patch = json!({
+        let change = json!({
             "batteryReserve": 15,
             "schedule": { "friday": { "deadline": "06:30", "minimumChargeTarget": 75 } },
         });
-        let kept = asker.ask(Method::PATCH, &path, Some(&patch), &[]).await;
+        let kept = asker.ask(Method::PATCH, &path, Some(&change), &[]).await;
         assert_eq!((kept.status, &kept.body["batteryReserve"]), (200, &json!(15.0)));
         assert_eq!(Answer::keys(&kept.body["schedule"]), ["friday", "monday"]);
         let events = events::after(stage.app.store(), 0, 100).await.unwrap();
@@ -265,7 +278,7 @@ async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_a_flex_policy() {
         let stranger = stage.client("b").await;
         assert_eq!(stranger.get(&path).await.status, 404);
         // FLX-37: nobody makes one here.
-        let made = asker.post("/flex/vehicle-policies", Some(&patch)).await;
+        let made = asker.post("/flex/vehicle-policies", Some(&change)).await;
         assert_eq!((made.status, made.title()), (404, "Not Found"));
     }
 }
@@ -290,9 +303,9 @@ async fn flx_19_flx_25_flx_28_flx_33_refused_changes_name_the_member_and_change_
         (day(json!("07:00"), json!(90)), "/schedule/sunday/minimumChargeTarget: is 90 %, above"),
         (json!({ "schedule": [] }), "/schedule: expected an object"),
     ];
-    for (patch, expected) in refusals {
-        let refused = asker.ask(Method::PATCH, &path, Some(&patch), &[]).await;
-        assert_eq!((refused.status, refused.title()), (400, "Bad request"), "{patch}");
+    for (change, expected) in refusals {
+        let refused = asker.ask(Method::PATCH, &path, Some(&change), &[]).await;
+        assert_eq!((refused.status, refused.title()), (400, "Bad request"), "{change}");
         let issue = refused.body["issues"][0].as_str().unwrap();
         assert!(issue.starts_with(expected), "{issue}");
     }
@@ -312,8 +325,8 @@ async fn flx_32_concurrent_changes_of_different_days_lose_nothing() {
             let (asker, path) = (asker.clone(), path.clone());
             let wish = json!({ "deadline": "06:00", "minimumChargeTarget": 50 + index });
             asks.spawn(async move {
-                let patch = json!({ "schedule": { day: wish } });
-                asker.ask(Method::PATCH, &path, Some(&patch), &[]).await.status
+                let change = json!({ "schedule": { day: wish } });
+                asker.ask(Method::PATCH, &path, Some(&change), &[]).await.status
             });
         }
         assert_eq!(asks.join_all().await, [200; 7]);
@@ -330,18 +343,18 @@ async fn flx_21_to_flx_23_what_a_vehicle_does_is_told_with_the_printed_names() {
     let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
     let (car_id, id) = flexible(&stage, &asker, 20.0).await;
     let path = format!("/flex/vehicle-policies/{id}");
-    let state = async || {
-        let patch = json!({ "batteryReserve": 20 });
-        assert_eq!(asker.ask(Method::PATCH, &path, Some(&patch), &[]).await.status, 200);
+    let told = async || {
+        let change = json!({ "batteryReserve": 20 });
+        assert_eq!(asker.ask(Method::PATCH, &path, Some(&change), &[]).await.status, 200);
         let events = events::after(stage.app.store(), 0, 99).await.unwrap();
         events.last().unwrap().body.get("state").cloned()
     };
-    assert_eq!(state().await, None);
+    assert_eq!(told().await, None);
     let device = || stage.app.cache().read(|t| t.any_device(car_id).cloned()).unwrap();
     // Low: charged at once, although cheaper hours come.
     stage.fjord.says("u-vehicle", Ok(car(10.0, true, 80.0)));
     poll_now(&stage.app, car_id).await;
-    assert_eq!(state().await, Some(json!("SCHEDULE:BATTERY_RESERVE")));
+    assert_eq!(told().await, Some(json!("SCHEDULE:BATTERY_RESERVE")));
     assert_eq!(wanted(&stage.app, &device(), six()).switch, Some(Switch::Start));
     let mut away = car(10.0, true, 80.0);
     if let Facts::Vehicle(facts) = &mut away.facts {
@@ -349,7 +362,7 @@ async fn flx_21_to_flx_23_what_a_vehicle_does_is_told_with_the_printed_names() {
     }
     stage.fjord.says("u-vehicle", Ok(away));
     poll_now(&stage.app, car_id).await;
-    assert_eq!(state().await, Some(json!("UNAVAILABLE")));
+    assert_eq!(told().await, Some(json!("UNAVAILABLE")));
     assert_eq!(wanted(&stage.app, &device(), six()).switch, None);
 }
 
@@ -498,7 +511,8 @@ async fn a_budget_keeps_plans_where_they_are_and_remembers_it() {
     assert!(plan.planned().unwrap().kept_from.is_some());
     book.set("north", &[30, 10, 1]);
     plan_now(&stage.app, &[(id, Cause::Prices)]).await.unwrap();
-    assert_eq!(starts(&asker.get(&path).await), ["2026-01-05T20:00:00Z"]);
+    // The budget buys a part of the hour, and no more.
+    assert_eq!(starts(&asker.get(&path).await), ["2026-01-05T19:00:00Z", "2026-01-05T20:00:00Z"]);
     let plan = stage.app.cache().read(|t| t.plans.plan(id).cloned()).unwrap();
     assert_eq!(plan.planned().unwrap().budget.unwrap().spent(), Money::ZERO);
 }
@@ -508,24 +522,27 @@ async fn operators_set_policies_and_see_plans_with_their_proof() {
     let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
     let home = place(&stage, &asker, "u", "north").await;
     let car_id = stage.live(&asker, "u", car(50.0, true, 80.0)).await;
-    let admin = admin::routes::router(&[stage.app.clone()], None);
+    let admin = admin::routes::router(std::slice::from_ref(&stage.app), None);
     let ask = async |method, path: &str, body: Option<&Value>| {
-        send(admin.clone(), request(method, path, body)).await
+        let response = admin.clone().oneshot(request(method, path, body)).await.unwrap();
+        let status = response.status().as_u16();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, serde_json::from_slice::<Value>(&bytes).unwrap())
     };
     let smart =
         json!({ "is_enabled": true, "deadline": "23:00", "minimum_charge_limit_percent": 0.0 });
     let set = ask(Method::PUT, &format!("/policies/devices/{car_id}"), Some(&smart)).await;
-    assert_eq!((set.status, &set.body), (200, &smart));
+    assert_eq!(set, (200, smart.clone()));
     let policy = json!(week(10.0, 60.0));
     let order = json!({ "vehicle_id": car_id, "location_id": home, "policy": policy });
     let id = Uuid::new_v4();
     let made = ask(Method::PUT, &format!("/policies/flex/{id}"), Some(&order)).await;
-    assert_eq!((made.status, &made.body["id"]), (200, &json!(id)));
+    assert_eq!((made.0, &made.1["id"]), (200, &json!(id)));
     assert_eq!(asker.get(&format!("/flex/vehicle-policies/{id}")).await.status, 200);
     let shown = ask(Method::GET, &format!("/policies/devices/{car_id}"), None).await;
-    assert_eq!(shown.body["smart_charging"], smart);
-    assert_eq!(shown.body["flex"][0]["id"], json!(id));
-    let plan = ask(Method::GET, &format!("/plans/{car_id}"), None).await.body;
+    assert_eq!(shown.1["smart_charging"], smart);
+    assert_eq!(shown.1["flex"][0]["id"], json!(id));
+    let plan = ask(Method::GET, &format!("/plans/{car_id}"), None).await.1;
     assert_eq!(plan["flex_policy_id"], json!(id));
     assert_eq!(plan["reasons"][0]["code"], "below_marginal_price");
     assert_eq!(plan["saved"]["currency"], "NOK");
@@ -536,7 +553,7 @@ async fn operators_set_policies_and_see_plans_with_their_proof() {
     let floor =
         json!({ "is_enabled": true, "deadline": null, "minimum_charge_limit_percent": 81.0 });
     let refused = ask(Method::PUT, &format!("/policies/devices/{car_id}"), Some(&floor)).await;
-    assert_eq!(refused.status, 400);
+    assert_eq!(refused.0, 400);
     let unknown = ask(Method::GET, &format!("/plans/{}", Uuid::new_v4()), None).await;
-    assert_eq!(unknown.status, 404);
+    assert_eq!(unknown.0, 404);
 }

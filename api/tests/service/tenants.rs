@@ -7,10 +7,12 @@ use slackwater_api::admin::openapi::OPERATIONS;
 use slackwater_api::auth::gate::SERVICE_USER_ID;
 use slackwater_api::control::{Origin, order};
 use slackwater_api::jobs::poller::poll_now;
+use slackwater_api::plans::patching::keep_flex;
 use slackwater_api::state::App;
 use slackwater_api::version::SERVICE_VERSION;
 use slackwater_engine::device::command::Command;
 use slackwater_engine::device::scope::DeviceKind;
+use slackwater_engine::policy::flex::FlexRequest;
 use slackwater_engine::units::amps;
 use slackwater_engine::version::dated::ApiVersion;
 use uuid::Uuid;
@@ -52,6 +54,15 @@ async fn tenant(stage: &Stage, app: &App, name: &str) -> Tenant {
     });
     let made = asker.post(&format!("/users/{user}/schedules"), Some(&schedule)).await;
     ids.insert("{scheduleId}", made.body["id"].as_str().unwrap().to_owned());
+    let home = stage.place(&asker, &user, None).await;
+    let (policy, car) = (Uuid::new_v4(), ids["{vehicleId}"].parse().unwrap());
+    let wish = FlexRequest {
+        reserve_percent: 10.0,
+        schedule: BTreeMap::new(),
+        observed_limit_percent: 100.0,
+    };
+    keep_flex(app, &asker.id, policy, (car, home), wish).await.unwrap();
+    ids.insert("{policyId}", policy.to_string());
     ids.insert("{assetId}", ids["{vehicleId}"].clone());
     ids.insert("{userId}", user);
     ids.insert("{vendor}", "FJORD".to_owned());
@@ -76,6 +87,7 @@ fn nobodys() -> BTreeMap<&'static str, String> {
     ];
     let mut ids: BTreeMap<_, _> =
         parameters.into_iter().map(|parameter| (parameter, Uuid::new_v4().to_string())).collect();
+    ids.insert("{policyId}", Uuid::new_v4().to_string());
     ids.insert("{userId}", "user-of-nobody".to_owned());
     ids.insert("{vendor}", "FJORD".to_owned());
     ids
@@ -137,7 +149,8 @@ async fn ask(
     ids: &BTreeMap<&'static str, String>,
 ) -> Answer {
     let method = Method::from_bytes(method.as_bytes()).unwrap();
-    let body = (method == Method::PUT).then(|| json!({ "chargingLocationId": null }));
+    let is_change = [Method::PUT, Method::PATCH].contains(&method);
+    let body = is_change.then(|| json!({ "chargingLocationId": null }));
     let about = [(SERVICE_VERSION, OLDEST), (SERVICE_USER_ID, ids["{userId}"].as_str())];
     let headers = if path.starts_with("/me") { &about[..] } else { &[] };
     asker.ask(method, &filled(path, ids), body.as_ref(), headers).await
