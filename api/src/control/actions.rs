@@ -16,7 +16,7 @@ use crate::routes::actions::ActionBody;
 use crate::state::App;
 use crate::store::actions::{self, Action, Origin};
 use crate::store::database::{Change, StoreError};
-use crate::store::devices::Device;
+use crate::store::devices::{self, Device};
 use crate::store::events::{self, Happening};
 use crate::store::overrides::{self, Override};
 
@@ -92,6 +92,8 @@ pub async fn begin(
     (command, origin): (Command, Origin),
     now: DateTime<Utc>,
 ) -> Result<Action, StoreError> {
+    // Of two replicas, the second sees what the first has begun.
+    devices::claim(change.connection(), device.id).await?;
     if let Some(pending) = actions::pending_of(change.connection(), device.id).await? {
         end(change, effects, pending, &ActionEvent::Superseded, now).await?;
     }

@@ -12,7 +12,7 @@ use crate::store::actions::{self as rows, Action, Origin};
 use crate::store::database::StoreError;
 
 /// How often an order begins again because another replica was faster.
-const ATTEMPTS_MAX: usize = 5;
+const ATTEMPTS_MAX: usize = 10;
 
 /// Why a command does not become an action.
 #[derive(Debug, thiserror::Error)]

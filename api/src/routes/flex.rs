@@ -98,7 +98,7 @@ pub(crate) async fn patch(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Body,
+    body: Result<Body, Problem>,
 ) -> Result<Response, Problem> {
     let id = id_of(&id)?;
     let is_own = app.cache().read(|tables| {
@@ -107,6 +107,7 @@ pub(crate) async fn patch(
     if !is_own {
         return Err(Problem::no_entity("Policy"));
     }
+    let body = body?;
     let patch = read_patch(body)?;
     let kept = patch_flex(&app, &caller.client.id, id, &patch).await?;
     Ok(Json(kept).into_response())
