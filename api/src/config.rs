@@ -4,6 +4,7 @@
 //! `url` in `[store]`), then arguments. A value that cannot be used is refused
 //! with its name and where it came from.
 
+pub mod prices;
 pub mod text;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use slackwater_engine::version::dated::ApiVersion;
 use slackwater_engine::version::lifecycle::Releases;
 use tracing_subscriber::EnvFilter;
 
+use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
 
 /// Variables of the environment that are arguments, not settings of the file.
@@ -195,6 +197,10 @@ pub enum Limited {
     Fields,
     /// Refresh hints.
     RefreshHint,
+    /// Statistics of all users of a client.
+    Statistics,
+    /// Statistics of one user.
+    StatisticsOfUser,
 }
 
 /// How often vendors are asked. The rate is between the two: see `jobs::rate`.
@@ -267,6 +273,12 @@ pub struct Config {
     /// What the sandbox simulates.
     #[serde(default)]
     pub sandbox: SandboxSettings,
+    /// Market zones, by their names.
+    #[serde(default)]
+    pub zones: BTreeMap<String, ZoneSettings>,
+    /// What statistics requests may ask.
+    #[serde(default)]
+    pub statistics: StatisticsSettings,
 }
 
 impl Default for PollingSettings {
@@ -290,6 +302,8 @@ impl Default for Config {
             versions: VersionSettings::default(),
             names: NameSettings::default(),
             sandbox: SandboxSettings::default(),
+            zones: BTreeMap::new(),
+            statistics: StatisticsSettings::default(),
         }
     }
 }
@@ -345,6 +359,8 @@ impl Limited {
             Self::Link => "link",
             Self::Fields => "fields",
             Self::RefreshHint => "refresh_hint",
+            Self::Statistics => "statistics",
+            Self::StatisticsOfUser => "statistics_of_user",
         }
     }
 }

@@ -17,7 +17,9 @@ use crate::cache::tables::Cache;
 use crate::clock::Clock;
 use crate::config::{Config, Limited};
 use crate::jobs::poller::Poller;
+use crate::prices::book::Prices;
 use crate::problem::Problem;
+use crate::samples::waiting::Recorders;
 use crate::store::database::{Store, StoreError};
 use crate::store::settings::get_or_keep;
 use crate::vendor::integration::Vendor;
@@ -57,6 +59,8 @@ struct Shared {
     config: Config,
     store: Store,
     cache: Cache,
+    prices: Prices,
+    recorders: Recorders,
     tokens: Tokens,
     throttle: Throttle,
     budgets: Budgets,
@@ -95,6 +99,8 @@ impl App {
         let shared = Shared {
             cursor_key: get_or_keep(&store, CURSOR_KEY, &fresh_key).await?,
             cache: Cache::load(&store).await?,
+            prices: Prices::load(&store).await?,
+            recorders: Recorders::load(&store).await?,
             config,
             store,
             tokens: Tokens::default(),
@@ -160,6 +166,18 @@ impl App {
         &self.shared.cache
     }
 
+    /// What is known of prices without asking the database.
+    #[must_use]
+    pub fn prices(&self) -> &Prices {
+        &self.shared.prices
+    }
+
+    /// How far devices are recorded.
+    #[must_use]
+    pub fn recorders(&self) -> &Recorders {
+        &self.shared.recorders
+    }
+
     /// The tokens.
     #[must_use]
     pub fn tokens(&self) -> &Tokens {
@@ -215,6 +233,23 @@ impl App {
     pub fn spend(&self, client_id: &str, limited: Limited) -> Result<(), Problem> {
         let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
         let taken = self.shared.budgets.take(client_id, limited, budget, self.uptime());
+        taken.map_err(|wait| Problem::rate_limited(limited, budget, wait))
+    }
+
+    /// Takes a request about a user from that user's budget.
+    ///
+    /// # Errors
+    /// The budget is spent.
+    pub fn spend_of_user(
+        &self,
+        client_id: &str,
+        user_id: &str,
+        limited: Limited,
+    ) -> Result<(), Problem> {
+        let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
+        // Neither identifier holds a control character.
+        let whose = format!("{client_id}\u{0}{user_id}");
+        let taken = self.shared.budgets.take(&whose, limited, budget, self.uptime());
         taken.map_err(|wait| Problem::rate_limited(limited, budget, wait))
     }
 

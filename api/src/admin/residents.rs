@@ -10,6 +10,7 @@ use slackwater_engine::device::scope::DeviceKind;
 use uuid::Uuid;
 
 use crate::linking::{NewAccount, NewDevice, NewUser, connect};
+use crate::samples::scenario::{Keep, keep};
 use crate::sandbox::devices::Common;
 use crate::sandbox::handle::Sandbox;
 use crate::sandbox::scenario::Scenario;
@@ -53,7 +54,9 @@ impl Residents {
                 self.link(user(&mut users, &device.user), vendor, device, client_id);
             }
         }
-        connect(&self.app, client_id, users.into_values().collect()).await
+        let ids = connect(&self.app, client_id, users.into_values().collect()).await?;
+        keep(self, what, client_id, Keep::New).await?;
+        Ok(ids)
     }
 
     fn place(&self, location: &crate::sandbox::scenario::Location, client_id: &str) -> Location {

@@ -13,6 +13,7 @@ use crate::config::text::StoreUrl;
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "identity and devices", include_str!("migrations/0001_identity_and_devices.sql")),
     (2, "events", include_str!("migrations/0002_events.sql")),
+    (4, "prices", include_str!("migrations/0004_prices.sql")),
 ];
 
 /// Connections to a file. There is one writer; the others read beside it.
