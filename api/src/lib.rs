@@ -102,7 +102,8 @@ fn people() -> Router<App> {
 
 /// Prices, and what energy cost.
 fn money() -> Router<App> {
-    let price_signal = put(price_signals::put).layer(DefaultBodyLimit::max(price_signals::BODY_MAX));
+    let price_signal =
+        put(price_signals::put).layer(DefaultBodyLimit::max(price_signals::BODY_MAX));
     Router::new()
         .route("/flex/price-signals/{zoneId}/areas/{areaId}", price_signal)
         .route("/tariffs/{tariffId}", put(tariffs::put))

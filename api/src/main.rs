@@ -9,7 +9,7 @@ use clap::Parser;
 use slackwater_api::admin::openapi;
 
 use crate::arguments::{Arguments, ClientCommand, Command};
-use crate::commands::{client, sandbox, serve};
+use crate::commands::{client, prices, sandbox, serve};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -20,6 +20,8 @@ async fn main() -> ExitCode {
         Command::Client(ClientCommand::Create(new)) => client::create(file, new).await,
         Command::Client(ClientCommand::List) => client::list(file).await,
         Command::Sandbox(strings) => sandbox::pull(strings).await,
+        Command::Prices(order) => prices::order(order).await,
+        Command::Tariff(order) => prices::tariff(order).await,
         Command::Openapi => {
             print!("{}", openapi::text());
             Ok(())

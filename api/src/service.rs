@@ -9,6 +9,7 @@ use crate::auth::client::{Client, Environment};
 use crate::clock::Clock;
 use crate::config::{Config, Door, Doors};
 use crate::jobs::poller;
+use crate::prices::keep::{PriceFileError, keep_files};
 use crate::sandbox::handle::Sandbox;
 use crate::serve::{ServeError, Sockets};
 use crate::state::{App, SetupError, Urls};
@@ -28,6 +29,9 @@ pub enum ServiceError {
     /// The sockets.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// A list of market prices.
+    #[error(transparent)]
+    Prices(#[from] PriceFileError),
     /// Neither environment is configured.
     #[error("no environment is configured; give [environments.sandbox] its three addresses")]
     Nothing,
@@ -82,9 +86,8 @@ impl Service {
                 }
             });
         }
-        if worlds.is_empty() {
-            return Err(ServiceError::Nothing);
-        }
+        let Some(first) = worlds.first() else { return Err(ServiceError::Nothing) };
+        keep_files(first).await?;
         let admin_url = url(Role::Admin);
         Ok(Self { sockets, worlds, residents: None, admin_url })
     }

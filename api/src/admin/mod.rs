@@ -3,6 +3,7 @@
 pub mod docs;
 pub mod metrics;
 pub mod openapi;
+pub mod prices;
 pub mod residents;
 pub mod routes;
 pub mod sandbox;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use axum::http::header;
 use axum::response::IntoResponse;
+use slackwater_engine::statistics::resolution::Resolution;
 use slackwater_engine::version::dated::ApiVersion;
 use utoipa::ToSchema;
 use utoipa::openapi::path::{OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
@@ -17,8 +18,8 @@ use utoipa::openapi::security::{
     ClientCredentials, Flow, OAuth2, Scopes, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::{
-    ComponentsBuilder, Content, HttpMethod, InfoBuilder, OpenApi, Paths, RefOr, Required,
-    ResponseBuilder,
+    ComponentsBuilder, Content, Deprecated, HttpMethod, InfoBuilder, OpenApi, Paths, RefOr,
+    Required, ResponseBuilder,
 };
 
 use crate::auth::gate::OPEN;
@@ -29,7 +30,10 @@ use crate::routes::chargers::{Charger, ChargerUpdate};
 use crate::routes::health::{Ready, VendorHealthBody};
 use crate::routes::hvacs::Hvac;
 use crate::routes::inverters::Inverter;
+use crate::routes::price_signals::PriceSignalBody;
 use crate::routes::sessions::{LinkBody, LinkSessionBody};
+use crate::routes::statistics::{ChargingSession, ChargingStatistic, ProductionStatistic};
+use crate::routes::tariffs::TariffBody;
 use crate::routes::users::UserBody;
 use crate::routes::vehicles::Vehicle;
 
@@ -105,6 +109,9 @@ impl Operation {
         Self { method, path, tag, summary, body: None, answer, refusals: &[400, 404] }
     }
 }
+
+/// The group of statistics.
+const STATISTICS: &str = "Statistics";
 
 /// All operations.
 pub const OPERATIONS: &[Operation] = &[
@@ -240,6 +247,66 @@ pub const OPERATIONS: &[Operation] = &[
         answer: Answer::One("LinkSessionBody"),
         refusals: &[400, 404],
     },
+    Operation {
+        method: "PUT",
+        path: "/flex/price-signals/{zoneId}/areas/{areaId}",
+        tag: "Prices",
+        summary: "Replaces the prices of an area of a market zone, from the first value to `to`.",
+        body: Some("PriceSignalBody"),
+        answer: Answer::Nothing,
+        refusals: &[400, 404],
+    },
+    Operation {
+        method: "PUT",
+        path: "/tariffs/{tariffId}",
+        tag: "Prices",
+        summary: "Puts named prices in the place of what the tariff had. One that is new is made.",
+        body: Some("TariffBody"),
+        answer: Answer::Nothing,
+        refusals: &[400, 404],
+    },
+    Operation::get(
+        "/statistics/charging",
+        STATISTICS,
+        "Energy that devices of the user in the header took, by bucket. In version 2023-05-01 only.",
+        Answer::All("ChargingStatistic"),
+    )
+    .one(),
+    Operation::get(
+        "/statistics/charging/sessions",
+        STATISTICS,
+        "Ended charging sessions of the user in the header, oldest first. In version 2023-05-01 only.",
+        Answer::All("ChargingSession"),
+    )
+    .one(),
+    Operation::get(
+        "/statistics/production",
+        STATISTICS,
+        "Energy that inverters of the user in the header gave, by bucket. In version 2023-05-01 only.",
+        Answer::All("ProductionStatistic"),
+    )
+    .one(),
+    Operation::get(
+        "/users/{userId}/statistics/charging",
+        STATISTICS,
+        "Energy that a user's devices took, by bucket. Not in version 2023-05-01.",
+        Answer::All("ChargingStatistic"),
+    )
+    .one(),
+    Operation::get(
+        "/users/{userId}/statistics/charging/sessions",
+        STATISTICS,
+        "A user's ended charging sessions, oldest first. Not in version 2023-05-01.",
+        Answer::All("ChargingSession"),
+    )
+    .one(),
+    Operation::get(
+        "/users/{userId}/statistics/production",
+        STATISTICS,
+        "Energy that a user's inverters gave, by bucket. Not in version 2023-05-01.",
+        Answer::All("ProductionStatistic"),
+    )
+    .one(),
     Operation::get(
         "/me",
         "Users",
@@ -332,6 +399,11 @@ fn components() -> ComponentsBuilder {
     add::<LinkSessionBody>(&mut schemas);
     add::<ChargerUpdate>(&mut schemas);
     add::<Ready>(&mut schemas);
+    add::<PriceSignalBody>(&mut schemas);
+    add::<TariffBody>(&mut schemas);
+    add::<ChargingStatistic>(&mut schemas);
+    add::<ProductionStatistic>(&mut schemas);
+    add::<ChargingSession>(&mut schemas);
     add::<VendorHealthBody>(&mut schemas);
     add::<Problem>(&mut schemas);
     add::<Pagination>(&mut schemas);
@@ -439,12 +511,41 @@ fn parameters(operation: &Operation) -> Vec<Parameter> {
             parameter("pageSize", ParameterIn::Query, size, "Most items on the page.").build(),
         );
     }
+    if operation.tag == STATISTICS {
+        all.extend(of_statistics(operation.path));
+    }
     let versions = ApiVersion::ALL.map(ApiVersion::as_str);
     let version = Schema::from(
         ObjectBuilder::new().schema_type(Type::String).enum_values(Some(versions)).build(),
     );
     let about = "The dated version of the answer; without it, that of the client.";
     all.push(parameter("Service-Version", ParameterIn::Header, version, about).build());
+    all
+}
+
+/// The parameters of statistics. Others have the names that the operator gives them.
+fn of_statistics(path: &str) -> Vec<Parameter> {
+    let words = |words: &[&str]| {
+        let words = Some(words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        Schema::from(ObjectBuilder::new().schema_type(Type::String).enum_values(words).build())
+    };
+    let query = |name, schema, about| parameter(name, ParameterIn::Query, schema, about);
+    let kinds: &[&str] =
+        if path.ends_with("production") { &["inverter"] } else { &["vehicle", "charger", "hvac"] };
+    let kind = query("type", words(kinds), "The kind of device.").required(Required::True);
+    let end = query("endDate", text_schema(), "First instant after the range; now if left out.");
+    let mut all = vec![kind.build(), end.build()];
+    if path.ends_with("sessions") {
+        return all;
+    }
+    let resolutions = Resolution::ALL.map(|length| length.as_str().to_uppercase());
+    let resolutions: Vec<&str> = resolutions.iter().map(String::as_str).collect();
+    let about = "The length of the buckets. Provisional: the operator may give it another name.";
+    let resolution = query("resolution", words(&resolutions), about).required(Required::True);
+    let number = Schema::from(ObjectBuilder::new().schema_type(Type::Number).build());
+    let about = "Hours from UTC at which buckets follow the calendar; -14 to 14. Deprecated.";
+    let offset = query("utcOffset", number, about).deprecated(Some(Deprecated::True));
+    all.extend([resolution.build(), offset.build()]);
     all
 }
 

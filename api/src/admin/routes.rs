@@ -4,7 +4,7 @@ use axum::http::{Method, Uri};
 use axum::routing::get;
 
 use crate::admin::residents::Residents;
-use crate::admin::{docs, metrics, openapi, sandbox};
+use crate::admin::{docs, metrics, openapi, prices, sandbox};
 use crate::problem::Problem;
 use crate::routes::health;
 use crate::state::App;
@@ -24,5 +24,6 @@ pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
     let strings = residents.map(sandbox::router).unwrap_or_default();
     plain
         .merge(strings)
+        .merge(prices::router(app.clone()))
         .merge(Router::new().route("/health/ready", get(health::ready)).with_state(app.clone()))
 }

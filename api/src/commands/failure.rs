@@ -31,6 +31,8 @@ pub(crate) enum Failure {
     Read { file: PathBuf, reason: io::Error },
     #[error("{file} makes no sense:\n{error}")]
     Scenario { file: PathBuf, error: ScenarioError },
+    #[error("{what} are no JSON: {reason}")]
+    Json { what: &'static str, reason: String },
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
     #[error("no token could be issued: {0}")]

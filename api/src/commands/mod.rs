@@ -2,5 +2,6 @@
 
 pub(crate) mod client;
 pub(crate) mod failure;
+pub(crate) mod prices;
 pub(crate) mod sandbox;
 pub(crate) mod serve;

@@ -52,11 +52,17 @@ pub(crate) async fn pull(strings: Strings) -> Result<(), Failure> {
             (Method::POST, "clock".to_owned(), order.to_string())
         }
     };
-    ask(&strings.admin, method, &path, body).await
+    ask(&strings.admin, method, &format!("sandbox/{path}"), body).await
 }
 
-async fn ask(admin: &str, method: Method, path: &str, body: String) -> Result<(), Failure> {
-    let url = format!("{}/sandbox/{path}", admin.trim_end_matches('/'));
+/// Asks the operators' address of a server, and prints the answer.
+pub(crate) async fn ask(
+    admin: &str,
+    method: Method,
+    path: &str,
+    body: String,
+) -> Result<(), Failure> {
+    let url = format!("{}/{path}", admin.trim_end_matches('/'));
     let failed = |reason: String| Failure::Unreachable { url: url.clone(), reason };
     let request = Request::builder()
         .method(method)
@@ -79,7 +85,7 @@ async fn ask(admin: &str, method: Method, path: &str, body: String) -> Result<()
 }
 
 /// The text of a file; `-` is the standard input.
-fn read(file: &PathBuf) -> Result<String, Failure> {
+pub(crate) fn read(file: &PathBuf) -> Result<String, Failure> {
     let failed = |reason: io::Error| Failure::Read { file: file.clone(), reason };
     if file == Path::new("-") {
         let mut text = String::new();

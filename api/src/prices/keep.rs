@@ -1,11 +1,19 @@
 //! Every way in which prices change: kept on disk first, then shown.
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use chrono_tz::Tz;
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::overlay::overlaid;
 use slackwater_engine::prices::signal::{PriceSignal, ZoneError};
 use slackwater_engine::prices::tariff::{Rates, Tariff, TariffError, WeeklyIntervals};
+use tracing::info;
 
+use crate::config::prices::PriceFile;
 use crate::prices;
+use crate::prices::list::{self, ListError, ListOptions};
 use crate::state::App;
 use crate::store::database::{Change, StoreError};
 use crate::store::locations::Location;
@@ -38,6 +46,50 @@ pub enum AssignError {
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Why a list of the settings is not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum PriceFileError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {reason}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: io::Error,
+    },
+    /// The file is no price list.
+    #[error("{}: {reason}", file.display())]
+    List {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: ListError,
+    },
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Keeps the market prices that the settings name (NS-38).
+///
+/// # Errors
+/// A file cannot be read or makes no sense, or the database failed.
+pub async fn keep_files(app: &App) -> Result<(), PriceFileError> {
+    for (zone_id, zone) in &app.config().zones {
+        let Some(PriceFile { file, unit, time_zone }) = zone.prices.clone() else { continue };
+        let text = fs::read_to_string(&file)
+            .map_err(|reason| PriceFileError::Read { file: file.clone(), reason })?;
+        let options = ListOptions { currency: zone.currency, unit, time_zone };
+        let list = list::read(&text, &options)
+            .map_err(|reason| PriceFileError::List { file: file.clone(), reason })?;
+        for note in list.notes(time_zone.unwrap_or(Tz::UTC)) {
+            info!(zone = zone_id, file = %file.display(), note, "market prices");
+        }
+        keep_market(app, zone_id, zone.currency, &list.curve).await?;
+    }
+    Ok(())
 }
 
 /// Keeps what a client pushed for an area: on disk when this returns.

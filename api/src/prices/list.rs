@@ -193,7 +193,8 @@ fn unit_in(header: &str, currency: Currency) -> Option<String> {
     let header = header.to_lowercase().replace("_per_", "/").replace(" per ", "/");
     let words: Vec<&str> =
         header.split(|c: char| c.is_whitespace() || "()[]_:".contains(c)).collect();
-    let mut units = words.into_iter().filter(|word| PriceUnit::parse(word, currency.code()).is_ok());
+    let mut units =
+        words.into_iter().filter(|word| PriceUnit::parse(word, currency.code()).is_ok());
     units.next().map(ToOwned::to_owned)
 }
 
@@ -262,8 +263,12 @@ mod tests {
         let error = read(spring, &options("EUR", None)).unwrap_err();
         assert_eq!(error, ListError::NoTimeZone { row: 2 });
 
-        let json = r#"[{"start": "2026-01-05T00:00:00Z", "end": "2026-01-05T02:00:00Z", "price": 1.5}]"#;
-        assert_eq!(read(json, &options("NOK", None)), Err(ListError::NoUnit(options("NOK", None).currency)));
+        let json =
+            r#"[{"start": "2026-01-05T00:00:00Z", "end": "2026-01-05T02:00:00Z", "price": 1.5}]"#;
+        assert_eq!(
+            read(json, &options("NOK", None)),
+            Err(ListError::NoUnit(options("NOK", None).currency))
+        );
         let unit = Some("öre/kWh".to_owned());
         let list = read(json, &ListOptions { unit, ..options("NOK", None) }).unwrap();
         assert_eq!((list.curve.len(), list.curve.prices()[0]), (1, 0.015));

@@ -74,7 +74,8 @@ fn of_location(
         // Prices in another money than the zone's are not prices of the zone.
         let series = |name: &SeriesName| {
             let series = book.series(name)?;
-            zone.is_some_and(|zone| zone.currency == series.currency).then(|| series.curve.between(from, to))
+            zone.is_some_and(|zone| zone.currency == series.currency)
+                .then(|| series.curve.between(from, to))
         };
         let market = zone_id.and_then(|id| series(&SeriesName::Market { zone_id: id.to_owned() }));
         let signal = zone_id.zip(area_id).and_then(|(zone_id, area_id)| {
@@ -90,11 +91,8 @@ fn of_location(
     // It fails beyond the years of the calendar only, where no price is known.
     let tariff: Option<PriceCurve> =
         tariff.and_then(|tariff| tariff.curve(time_zone, from, to).ok());
-    let sources = Sources {
-        price_signal: signal.as_ref(),
-        tariff: tariff.as_ref(),
-        market: market.as_ref(),
-    };
+    let sources =
+        Sources { price_signal: signal.as_ref(), tariff: tariff.as_ref(), market: market.as_ref() };
     resolve(sources, from, to)
 }
 

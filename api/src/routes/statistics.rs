@@ -383,8 +383,11 @@ impl<'a> Asking<'a> {
         let has_range = self.caller.version.has(Field::UtcOffsetRange);
         let offset = self.read("utcOffset", |text| {
             let hours: f64 = text.parse().map_err(|_| "expected a number of hours")?;
-            let offset =
-                if has_range { UtcOffset::from_hours(hours) } else { UtcOffset::from_any_hours(hours) };
+            let offset = if has_range {
+                UtcOffset::from_hours(hours)
+            } else {
+                UtcOffset::from_any_hours(hours)
+            };
             offset.map_err(|error| error.to_string())
         });
         let asked = self.rest(kinds)?;
@@ -455,7 +458,8 @@ impl<'a> Asking<'a> {
 fn instant(text: &str) -> Result<DateTime<Utc>, String> {
     // A plus that was not escaped is a space.
     let read = DateTime::parse_from_rfc3339(&text.replace(' ', "+")).map(|at| at.to_utc());
-    let date = || text.parse::<NaiveDate>().ok().map(|date| date.and_time(NaiveTime::MIN).and_utc());
+    let date =
+        || text.parse::<NaiveDate>().ok().map(|date| date.and_time(NaiveTime::MIN).and_utc());
     let expected = || "expected a date such as 2026-01-05 or 2026-01-05T18:00:00Z".to_owned();
     read.ok().or_else(date).ok_or_else(expected)
 }

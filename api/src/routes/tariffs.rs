@@ -23,6 +23,10 @@ pub struct RateBody {
     pub cost: String,
 }
 
+/// The prices of a tariff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TariffBody(pub Vec<RateBody>);
+
 /// Puts named prices in the place of what the tariff had. One that is new is made.
 pub(crate) async fn put(
     State(app): State<App>,

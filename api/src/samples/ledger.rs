@@ -7,7 +7,7 @@ use tracing::warn;
 use crate::samples::prices_at;
 use crate::state::App;
 use crate::store::database::StoreError;
-use crate::store::samples::{ChargeSession, of_session, keep_session, replace_of_session};
+use crate::store::samples::{ChargeSession, keep_session, of_session, replace_of_session};
 use crate::vendor::reading::Facts;
 
 /// Freezes a session that has ended and of which all energy is known.

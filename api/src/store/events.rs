@@ -102,6 +102,6 @@ fn event(row: &AnyRow) -> Result<Event, StoreError> {
         name: row.try_get("name")?,
         version: parsed(row, "events", "version", ApiVersion::parse)?,
         at: instant(row, "happened_at")?,
-        body: parsed(row, "events", "body", serde_json::from_str)?,
+        body: parsed(row, "events", "body", |text| serde_json::from_str(text))?,
     })
 }

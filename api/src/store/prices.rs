@@ -60,9 +60,7 @@ impl SeriesName {
     fn columns(&self) -> (Option<&str>, &str, Option<&str>) {
         match self {
             Self::Market { zone_id } => (None, zone_id, None),
-            Self::Area { client_id, zone_id, area_id } => {
-                (Some(client_id), zone_id, Some(area_id))
-            }
+            Self::Area { client_id, zone_id, area_id } => (Some(client_id), zone_id, Some(area_id)),
         }
     }
 }
@@ -124,10 +122,10 @@ pub async fn lay_over(
     const REMOVE: &str =
         "delete from price_steps where series_id = $1 and end_at > $2 and start_at < $3";
     let (id, revision) = lock(to, name, currency).await?;
-    let horizon = new.horizon();
-    let (Some(&from), Some(&until)) = (horizon.starts().first(), horizon.ends().last()) else {
-        return Ok(revision);
-    };
+    let mut slots = new.slots();
+    let Some(first) = slots.next() else { return Ok(revision) };
+    let until = slots.last().map_or(first.end, |last| last.end).timestamp_micros();
+    let from = first.start.timestamp_micros();
     let before = sqlx::query(READ).bind(&id).bind(from).bind(until);
     let before = curve(&before.fetch_all(&mut *to).await?)?;
     sqlx::query(REMOVE).bind(&id).bind(from).bind(until).execute(&mut *to).await?;
@@ -254,11 +252,8 @@ fn series(row: &AnyRow, steps: &[AnyRow]) -> Result<Series, StoreError> {
 }
 
 fn curve(steps: &[AnyRow]) -> Result<PriceCurve, StoreError> {
-    let corrupt = |reason: String| StoreError::Corrupt {
-        table: "price_steps",
-        id: String::new(),
-        reason,
-    };
+    let corrupt =
+        |reason: String| StoreError::Corrupt { table: "price_steps", id: String::new(), reason };
     let slot = |row: &AnyRow| {
         let price: &str = row.try_get("price")?;
         let number: f64 = price.parse().map_err(|_| corrupt(format!("{price:?} is no price")))?;

@@ -340,7 +340,8 @@ pub async fn all_until(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>, Stor
 /// # Errors
 /// The database failed.
 pub async fn columns(store: &Store, wanted: &Wanted<'_>) -> Result<Columns, StoreError> {
-    let query = format!("select device_id as id, columns from samples where {OF_USER} order by start_at");
+    let query =
+        format!("select device_id as id, columns from samples where {OF_USER} order by start_at");
     let rows = bound(sqlx::query(sqlx::AssertSqlSafe(query)), wanted);
     let mut all = Columns::default();
     for row in &rows.fetch_all(store.reader()).await? {

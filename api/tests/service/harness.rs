@@ -95,6 +95,13 @@ impl Stage {
         Self { app, ..self }
     }
 
+    /// Another service on the same database, with a memory of its own.
+    pub(crate) async fn twin(&self) -> Self {
+        let app = load(self.app.config().clone(), self.app.clock().clone()).await;
+        let (fjord, heath) = (Arc::clone(&self.fjord), Arc::clone(&self.heath));
+        Self { app, fjord, heath, url: self.url.clone(), folder: None }
+    }
+
     pub(crate) fn folder(&self) -> &TempDir {
         self.folder.as_ref().unwrap()
     }

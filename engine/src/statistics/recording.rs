@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn samples_are_cut_where_prices_change_and_keep_their_own() {
-        let slot = |start, end, price| Slot { start: at(start), end: at(end), price: per_kwh(price) };
+        let slot =
+            |start, end, price| Slot { start: at(start), end: at(end), price: per_kwh(price) };
         let prices = PriceCurve::new(&[slot("18:05", "18:10", 0.1)]).unwrap();
         let cut = with_prices(&[sample("18:00", "18:15", 4.0)], &prices);
         let seen: Vec<Option<f64>> = cut.iter().map(|s| s.price.map(|p| p.as_per_kwh())).collect();
