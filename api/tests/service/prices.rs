@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::{Method, Request, StatusCode, header};
+use axum::http::{Method, Request, StatusCode};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use slackwater_api::admin;
@@ -149,13 +149,16 @@ async fn flx_02_to_flx_12_what_is_no_signal_is_refused() {
         (with("values", json!({})), "/values: expected an array"),
         (with("to", json!("2026-01-05T01:00:00Z")), "/to: to is"),
         (with("to", json!(null)), "/to: expected a date-time"),
-        (with("values", value("2026-01-05T01:00:00", json!(1))), "/values/0/at: expected a date-time"),
-        (with("values", value("2026-01-05T01:00:00Z", json!("1"))), "/values/0/price: expected a number"),
-        (with("values", json!([{ "price": 1 }])), "/values/0/at: is required"),
         (
-            signal("10:00", &[("02:00", 0.1), ("02:00", 0.2)]),
-            "/values/1/at: values[1].at is",
+            with("values", value("2026-01-05T01:00:00", json!(1))),
+            "/values/0/at: expected a date-time",
         ),
+        (
+            with("values", value("2026-01-05T01:00:00Z", json!("1"))),
+            "/values/0/price: expected a number",
+        ),
+        (with("values", json!([{ "price": 1 }])), "/values/0/at: is required"),
+        (signal("10:00", &[("02:00", 0.1), ("02:00", 0.2)]), "/values/1/at: values[1].at is"),
         (signal("10:00", &[("02:00", 0.1), ("10:00", 0.2)]), "/values/1/at: values[1].at is"),
         (json!({}), "/currency: is required"),
     ];
@@ -170,7 +173,10 @@ async fn flx_02_to_flx_12_what_is_no_signal_is_refused() {
     assert_eq!(euros.body["detail"], "currency is EUR; the prices of the zone are in NOK");
     for zone in ["NO2", "NO9"] {
         let answer = asker.put(&format!("/flex/price-signals/{zone}/areas/x"), &good).await;
-        assert_eq!((answer.status, &answer.body["detail"]), (400, &json!("the zone is not activated")));
+        assert_eq!(
+            (answer.status, &answer.body["detail"]),
+            (400, &json!("the zone is not activated"))
+        );
     }
     assert_eq!(seen(&stage, &home), "");
     // AMB-68: another offset is the same instant. Milliseconds are taken.
@@ -252,7 +258,8 @@ async fn tar_01_to_tar_07_a_put_makes_and_replaces_a_tariff() {
         let asker = stage.client("a").await;
         let home = place(&stage, &asker, "north").await;
         let rates = |names: &[&str]| {
-            let rate = |name: &&str| json!({ "name": name, "cost": "0.1234567890123456789012345678" });
+            let rate =
+                |name: &&str| json!({ "name": name, "cost": "0.1234567890123456789012345678" });
             Value::Array(names.iter().map(rate).collect())
         };
         let answer = asker.put("/tariffs/basic", &rates(&["low", "high"])).await;
@@ -282,7 +289,8 @@ async fn tar_01_to_tar_07_a_put_makes_and_replaces_a_tariff() {
         let asker = stage.again(&asker);
         assert_eq!(asker.put("/tariffs/basic", &rates(&["low"])).await.status, 204);
         assert_eq!(seen(&stage, &home), "");
-        let (status, _) = pull(&stage, Method::PUT, &path, &schedule("high", "01:00").to_string()).await;
+        let (status, _) =
+            pull(&stage, Method::PUT, &path, &schedule("high", "01:00").to_string()).await;
         assert_eq!(status, StatusCode::BAD_REQUEST);
         let nobody = path.replace("tariffs/schedule?client=client-a", "tariffs/schedule?client=x");
         let (status, _) = pull(&stage, Method::PUT, &nobody, "null").await;
@@ -332,7 +340,8 @@ async fn tar_08_tar_12_tar_15_signal_then_tariff_then_market_then_nothing() {
     keep_market(&stage.app, "NO1", nok(), &hours).await.unwrap();
     asker.put("/tariffs/t", &json!([{ "name": "all", "cost": "0.2" }])).await;
     let path = format!("/tariffs/schedule?client={}&location={}", asker.id, home.id);
-    let schedule = r#"{"tariff_id": "t", "intervals": [{"name": "all", "start": "03:00", "end": "05:00"}]}"#;
+    let schedule =
+        r#"{"tariff_id": "t", "intervals": [{"name": "all", "start": "03:00", "end": "05:00"}]}"#;
     assert_eq!(pull(&stage, Method::PUT, &path, schedule).await.0, StatusCode::NO_CONTENT);
     asker.put(NORTH, &signal("03:30", &[("02:30", 0.1)])).await;
     // AMB-35: the signal is for Flex only.
@@ -411,7 +420,8 @@ async fn ns_38_the_settings_name_lists() {
     std::fs::write(&file, "start,price_nok_per_kwh\n2026-01-05T01:00Z,1\n").unwrap();
     let single = keep_files(&stage.app).await.unwrap_err().to_string();
     assert!(single.contains("is the only one"), "{single}");
-    std::fs::write(&file, "start,price_nok_per_kwh\n2026-01-05T01:00Z,1\n2026-01-05T02:00Z,2\n").unwrap();
+    std::fs::write(&file, "start,price_nok_per_kwh\n2026-01-05T01:00Z,1\n2026-01-05T02:00Z,2\n")
+        .unwrap();
     keep_files(&stage.app).await.unwrap();
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "north").await;
