@@ -407,7 +407,7 @@ async fn samples_of_a_patch_take_the_place_of_what_was_there() {
 #[tokio::test]
 async fn sta_15_sta_19_a_polled_day_is_recorded() {
     for on in [On::Sqlite, On::Postgres] {
-        let home = home(on, |_| ()).await;
+        let mut home = home(on, |_| ()).await;
         let app = home.stage.app.clone();
         let patch = "vehicles: [{id: car, user: ada, vendor: VOLTBOX, location: home, charger: box, \
             capacity_kwh: 60, soc_percent: 20, is_plugged_in: true, charges_on_plug_in: true}]\n";
@@ -424,6 +424,7 @@ async fn sta_15_sta_19_a_polled_day_is_recorded() {
             step(15).await;
         }
         let until = start + TimeDelta::minutes(15 * 11);
+        home.asker = home.stage.renewed(&home.asker).await;
         let truth: f64 = home
             .residents
             .sandbox
