@@ -1,4 +1,6 @@
 //! Prices on the operators' address: what the specification shows no path for.
+use std::fmt::Display;
+
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{StatusCode, Uri};
@@ -40,7 +42,7 @@ async fn import(State(app): State<App>, uri: Uri, text: String) -> Result<Json<V
     let zone_id = required(&uri, "zone")?;
     let known = app.config().zones.get(&zone_id).map(|zone| zone.currency);
     let currency = match (optional(&uri, "currency"), known) {
-        (Some(code), _) => Currency::parse(&code).map_err(|error| bad("currency", &error))?,
+        (Some(code), _) => Currency::parse(&code).map_err(|error| bad("currency", error))?,
         (None, Some(currency)) => currency,
         (None, None) => {
             return Err(bad("currency", "is required: the settings do not know the zone"));
@@ -50,7 +52,7 @@ async fn import(State(app): State<App>, uri: Uri, text: String) -> Result<Json<V
         return Err(bad("currency", format!("is {currency}; the zone's is {known}")));
     }
     let time_zone = optional(&uri, "time_zone").map(|name| name.parse::<Tz>());
-    let time_zone = time_zone.transpose().map_err(|error| bad("time_zone", &error))?;
+    let time_zone = time_zone.transpose().map_err(|error| bad("time_zone", error))?;
     let options = ListOptions { currency, unit: optional(&uri, "unit"), time_zone };
     let list = read(&text, &options)?;
     keep_market(&app, &zone_id, currency, &list.curve).await?;
@@ -132,7 +134,7 @@ async fn location(app: &App, uri: &Uri) -> Result<Location, Problem> {
 
 fn instant(uri: &Uri, name: &'static str) -> Result<DateTime<Utc>, Problem> {
     let text = required(uri, name)?.replace(' ', "+");
-    DateTime::parse_from_rfc3339(&text).map(|at| at.to_utc()).map_err(|error| bad(name, &error))
+    DateTime::parse_from_rfc3339(&text).map(|at| at.to_utc()).map_err(|error| bad(name, error))
 }
 
 fn required(uri: &Uri, name: &'static str) -> Result<String, Problem> {
@@ -144,8 +146,8 @@ fn optional(uri: &Uri, name: &str) -> Option<String> {
     found.map(|(_, value)| value.into_owned())
 }
 
-fn bad(name: &str, reason: impl ToString) -> Problem {
-    Problem::invalid(vec![format!("/{name}: {}", reason.to_string())])
+fn bad(name: &str, reason: impl Display) -> Problem {
+    Problem::invalid(vec![format!("/{name}: {reason}")])
 }
 
 impl From<ListError> for Problem {

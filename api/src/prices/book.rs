@@ -97,8 +97,9 @@ impl Book {
 
     /// Keeps a series. Neighbours of one price become one step.
     pub fn keep_series(&mut self, name: SeriesName, series: Series) {
-        let curve = overlaid(&PriceCurve::default(), &series.curve);
-        self.series.insert(name, Arc::new(Series { curve, ..series }));
+        let Series { revision, currency, curve } = series;
+        let curve = overlaid(&PriceCurve::default(), &curve);
+        self.series.insert(name, Arc::new(Series { revision, currency, curve }));
     }
 
     /// Keeps a tariff.

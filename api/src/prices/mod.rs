@@ -20,6 +20,7 @@ use slackwater_engine::prices::resolve::{ResolvedPrices, Sources, resolve};
 use slackwater_engine::prices::signal::Zone;
 use slackwater_engine::prices::tariff::SPAN_MAX;
 
+use crate::config::prices::ZoneSettings;
 use crate::prices::book::Book;
 use crate::state::App;
 use crate::store::locations::Location;
@@ -29,7 +30,7 @@ use crate::store::prices::SeriesName;
 #[must_use]
 pub fn zone(app: &App, client_id: &str, zone_id: &str) -> Option<Zone> {
     let own = app.prices().read(|book| book.zone(client_id, zone_id));
-    own.or_else(|| app.config().zones.get(zone_id).map(|zone| zone.zone()))
+    own.or_else(|| app.config().zones.get(zone_id).map(ZoneSettings::zone))
 }
 
 /// The prices that Flex goes by at a location: those of the area's price

@@ -12,6 +12,7 @@ use serde::Serialize;
 use slackwater_engine::device::scope::DeviceKind;
 use slackwater_engine::statistics::charging::{Item, Spread, Totals};
 use slackwater_engine::statistics::columns::{Aggregator, Flows, Lengths, Samples};
+use slackwater_engine::statistics::fixed::Amount;
 use slackwater_engine::statistics::range::Range;
 use slackwater_engine::statistics::resolution::{Buckets, Resolution, UtcOffset};
 use slackwater_engine::statistics::sessions::{SessionItem, session};
@@ -340,7 +341,7 @@ fn non_smart_price(totals: &Totals) -> Option<Aggregate> {
 }
 
 fn non_smart_cost(totals: &Totals) -> Option<f64> {
-    totals.baseline_cost().map(|cost| cost.as_units())
+    totals.baseline_cost().map(Amount::as_units)
 }
 
 fn savings(totals: &Totals) -> Option<f64> {

@@ -34,13 +34,13 @@ pub async fn freeze_session(
             _ => None,
         }
     });
-    let whole = Session {
+    let charged = Session {
         plugged_in: from,
         power_max: unmanaged_power(limit, &samples),
         is_smart: session.is_smart,
         samples,
     };
-    match freeze(&whole, &prices) {
+    match freeze(&charged, &prices) {
         Ok(frozen) => replace_of_session(to, session, &frozen.samples).await?,
         // Samples are checked when they are kept: then they stay as they are.
         Err(error) => warn!(%error, session = %session.id, "a session was kept without savings"),

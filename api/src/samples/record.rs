@@ -41,7 +41,7 @@ pub async fn record(app: &App, before: &Device) {
         return;
     }
     recorder.until = until.or(recorder.until);
-    let parts = parts(app, &device, &recorder.sessions, samples);
+    let parts = parts(app, &device, &recorder.sessions, &samples);
     waiting::keep(app, Recorded { device_id: device.id, recorder, parts }).await;
 }
 
@@ -144,7 +144,7 @@ fn parts(
     app: &App,
     device: &Device,
     sessions: &[ChargeSession],
-    samples: Vec<Sample>,
+    samples: &[Sample],
 ) -> Vec<(Measured, Option<Uuid>, Vec<Sample>)> {
     let stays: Vec<_> = sessions.iter().map(|session| session.stay).collect();
     let here = measured(app, device);

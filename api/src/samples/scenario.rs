@@ -44,7 +44,7 @@ pub async fn keep(
         .sandbox
         .devices()
         .iter()
-        .map(|device| device.common())
+        .map(crate::sandbox::devices::Device::common)
         .map(|common| (common.id.clone(), common))
         .collect();
     let mut change = residents.app.store().begin().await?;
@@ -81,8 +81,8 @@ async fn keep_samples(
         kind: device.kind,
         location_id: Some(residents.id(&device.location, client_id)),
     };
-    let whose = (client_id, device.user.as_str());
-    let prices = prices_at(&residents.app, measured.location_id, whose, first.start, last.end);
+    let owner = (client_id, device.user.as_str());
+    let prices = prices_at(&residents.app, measured.location_id, owner, first.start, last.end);
     let there = if which == Keep::New { There::Stay } else { There::Yield };
     let priced = with_prices(&samples, &prices);
     samples::keep(change.connection(), &measured, Some(id), &priced, there).await?;
@@ -140,9 +140,15 @@ async fn keep_money(
     change
         .commit(|| {
             app.prices().write(|book| {
-                zones.into_iter().for_each(|row| book.keep_zone(row));
-                rows.into_iter().for_each(|row| book.keep_tariff(row));
-                schedules.into_iter().for_each(|(id, schedule)| book.assign(id, schedule));
+                for row in zones {
+                    book.keep_zone(row);
+                }
+                for row in rows {
+                    book.keep_tariff(row);
+                }
+                for (id, schedule) in schedules {
+                    book.assign(id, schedule);
+                }
             });
         })
         .await
