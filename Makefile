@@ -205,6 +205,10 @@ notebooks: setup
 	$(call step,notebooks)
 	$(PYTHON) -m pytest --nbmake --nbmake-timeout=300 notebooks
 
+.PHONY: races
+races: tools ## Race commands against each other; ROUNDS=1000 of each
+	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service races::
+
 .PHONY: requirements
 requirements: setup ## List requirements of the service that no test cites
 	$(call step,requirements)
@@ -214,6 +218,10 @@ requirements: setup ## List requirements of the service that no test cites
 fuzz: build ## Send generated requests to a sandbox; EXAMPLES=500 for a long run
 	$(call step,generated requests)
 	$(PYTHON) scripts/fuzz_api.py $(SERVER) --examples $(or $(EXAMPLES),10)
+
+.PHONY: races
+races: build ## Command one device from many sides at once, a thousand times
+	SLACKWATER_RACE_ROUNDS=1000 cargo test $(WORKSPACE) --test service races::
 
 # Advisories come from the network, so they stay out; `cargo deny check` has all.
 .PHONY: deny
@@ -239,7 +247,9 @@ bench: build $(VENV)/.peers-installed ## Time the engine, then other libraries o
 	$(PYTHON) benches/peers/run.py --json out/peers.json
 	$(PYTHON) benches/peers/statistics_run.py --rows 10000000 --json out/statistics-small.json
 	$(PYTHON) benches/peers/report.py --peers out/peers.json \
-		--statistics $(firstword $(wildcard out/statistics.json) out/statistics-small.json)
+		--statistics $(firstword $(wildcard out/statistics.json) out/statistics-small.json) \
+		$(addprefix --areas ,$(wildcard out/areas.json)) \
+		$(addprefix --service ,$(wildcard out/service.json))
 
 # 140 million samples: some 10 GB of memory and some minutes. `bench` reports them if they are
 # there, and else the 10 million that it sums up itself.
@@ -247,11 +257,18 @@ bench: build $(VENV)/.peers-installed ## Time the engine, then other libraries o
 bench-stats: build $(VENV)/.peers-installed ## Sum up a large table, then with polars and DuckDB
 	$(PYTHON) benches/peers/statistics_run.py --json out/statistics.json
 
+# A thousand to a million vehicles, and 200 feeders; some minutes. `bench` reports what this and `bench-api` left.
+.PHONY: bench-area
+bench-area: build $(VENV)/.peers-installed ## Plan areas of up to a million vehicles, file to file
+	@mkdir -p out
+	$(PYTHON) benches/peers/area_run.py --json out/areas.json
+
 # In one process with a bare handler: see what the framework itself costs.
 .PHONY: bench-api
 bench-api: tools ## Ask a service of 100,000 devices as fast as it answers
 	cargo build $(WORKSPACE) --example load
-	$(TARGET)/release/examples/load
+	@mkdir -p out
+	$(TARGET)/release/examples/load out/service.json
 
 .PHONY: docs
 docs: build ## Write the Rust and Python reference into target/doc

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import uuid
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -76,7 +77,39 @@ def live_ids(base: str, token: str) -> dict[str, list[str]]:
         ids[parameter] = [item["id"] for item in json.load(connection.getresponse())["data"]]
     ids["assetId"] = ids["vehicleId"] + ids["chargerId"]
     ids["vendor"] = ["VOLTBOX", "FJORD_MOTORS"]
+    ids["actionId"], ids["scheduleId"] = made(connection, token, ids["chargerId"])
+    # The flex policy of ada-car, by its name in the street.
+    names = uuid.UUID("5b0f6a54-7f0c-4b5e-9d3c-51ac8a7e0001")
+    ids["policyId"] = [str(uuid.uuid5(names, "ada-car-flex"))]
     return ids
+
+
+def made(
+    connection: http.client.HTTPConnection, token: str, chargers: list[str]
+) -> tuple[list[str], list[str]]:
+    """Identifiers of actions and schedules that are made for some chargers."""
+
+    def ask(method: str, path: str, body: object = None) -> dict[str, str]:
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer: dict[str, str] = json.load(connection.getresponse())
+        return answer
+
+    actions, schedules = [], []
+    for charger in chargers[:3]:
+        limited = ask("POST", f"/chargers/{charger}/max-current", {"maxCurrent": 10})
+        actions += [limited["id"]] if "id" in limited else []
+        schedule = {
+            "isEnabled": True,
+            "defaultShouldCharge": False,
+            "rules": [{"shouldCharge": True, "hourMinute": {"from": "22:00", "to": "06:00"}}],
+            "targetId": charger,
+            "targetType": "charger",
+            "locationId": None,
+        }
+        owner = ask("GET", f"/chargers/{charger}")["userId"]
+        schedules.append(ask("POST", f"/users/{owner}/schedules", schedule)["id"])
+    return actions, schedules
 
 
 def main() -> int:

@@ -2,7 +2,8 @@
 //!
 //! The tool that asks and the service that answers share the processors, and a
 //! handler that answers the same bytes without looking anything up runs beside
-//! it, so that what the framework costs is seen. Prints Markdown.
+//! it, so that what the framework costs is seen. Prints a table; `load FILE`
+//! writes the figures to a file as well.
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::routing::get;
 use chrono::{DateTime, Utc};
+use mimalloc::MiMalloc;
 use serde_json::json;
 use slackwater_api::auth::client::{Client, Environment};
 use slackwater_api::clock::Clock;
@@ -34,6 +36,10 @@ const USERS: usize = 10_000;
 const DEVICES_EACH: usize = 10;
 const CONNECTIONS: usize = 64;
 const SPAN: Duration = Duration::from_secs(5);
+
+/// That of the service as a process.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// A failure of the set-up, in words.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -62,21 +68,26 @@ async fn main() -> Result<(), Failure> {
         ids.iter().map(|id| request(&format!("/chargers/{id}"), &token)).collect();
     let page = [request("/chargers?pageSize=50", &token)];
     println!("| what | requests/s | median | p99 |\n| --- | --- | --- | --- |");
+    let mut figures = Vec::new();
     for (name, address, requests) in [
         ("bare handler", bare, &[request("/", "")][..]),
         ("GET one charger", service, &one),
         ("a page of 50", service, &page),
     ] {
         let run = measure(address, requests).await?;
-        println!(
-            "| {name} | {:.0} | {:.2} ms | {:.2} ms |",
-            run.requests_per_second,
-            run.p50.as_secs_f64() * 1e3,
-            run.p99.as_secs_f64() * 1e3,
-        );
+        let [p50, p99] = [run.p50, run.p99].map(|time| time.as_secs_f64());
+        let per_second = run.requests_per_second;
+        println!("| {name} | {per_second:.0} | {:.2} ms | {:.2} ms |", p50 * 1e3, p99 * 1e3);
+        figures.push(json!({
+            "what": name, "requests_per_s": per_second, "median_s": p50, "p99_s": p99,
+        }));
     }
-    let devices = USERS * DEVICES_EACH;
-    println!("\nStart with {devices} devices: {:.2} s. {}", loaded.as_secs_f64(), memory());
+    let (devices, start_s) = (USERS * DEVICES_EACH, loaded.as_secs_f64());
+    println!("\nStart with {devices} devices: {start_s:.2} s. {}", memory());
+    if let Some(file) = std::env::args().nth(1) {
+        let all = json!({ "requests": figures, "devices": devices, "start_s": start_s });
+        std::fs::write(file, serde_json::to_string_pretty(&all)?)?;
+    }
     Ok(())
 }
 

@@ -10,6 +10,8 @@ use slackwater_api::config::{ConfigError, log_filter};
 use slackwater_engine::version::dated::{ApiVersion, ApiVersionError};
 use uuid::Uuid;
 
+use crate::commands::command::CommandLine;
+
 /// Flexible electricity use over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "slackwater-api", version)]
@@ -29,22 +31,29 @@ pub(crate) enum Command {
     /// Make and list clients.
     #[command(subcommand)]
     Client(ClientCommand),
+    /// Tell devices something, and follow what becomes of it.
+    #[command(name = "command")]
+    Tell(CommandLine),
     /// Pull the strings of a running sandbox.
     Sandbox(Strings),
     /// Keep and look up prices of a running server.
-    Prices(Prices),
+    Prices(Asked<PricesCommand>),
     /// Say which tariff a location has, at a running server.
-    Tariff(Tariffs),
+    Tariff(Asked<TariffCommand>),
+    /// Show and set what smart charging is to do with devices.
+    Policy(Asked<PolicyCommand>),
+    /// Show what is planned for devices.
+    Plan(Asked<PlanCommand>),
     /// Print the OpenAPI document.
     Openapi,
 }
 
+/// A command for a running server.
 #[derive(Debug, Args)]
-pub(crate) struct Prices {
+pub(crate) struct Asked<C: Subcommand> {
     /// The operators' address of the server.
     #[arg(
         long,
-        global = true,
         env = "SLACKWATER_ADMIN_URL",
         value_name = "URL",
         default_value = "http://127.0.0.1:8083"
@@ -52,7 +61,43 @@ pub(crate) struct Prices {
     pub(crate) admin: String,
 
     #[command(subcommand)]
-    pub(crate) command: PricesCommand,
+    pub(crate) command: C,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Print the policies of a device.
+    Show {
+        /// Its identifier.
+        device: Uuid,
+    },
+    /// Set the smart charging policy of a vehicle or charger.
+    Set {
+        /// Its identifier.
+        device: Uuid,
+        /// The policy as JSON; `-` reads the standard input. Of a vehicle:
+        /// `is_enabled`, `deadline`, `minimum_charge_limit_percent`; of a charger:
+        /// `is_enabled`, `deadline`, `charging_duration`.
+        file: PathBuf,
+    },
+    /// Make a flex policy, or put it in the place of one.
+    Flex {
+        /// Its identifier.
+        policy: Uuid,
+        /// The policy as JSON; `-` reads the standard input: `vehicle_id`,
+        /// `location_id`, and `policy` with `reserve_percent`, `schedule` and
+        /// `observed_limit_percent`.
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Print the last plan of a device, with reasons, certificate and prices.
+    Show {
+        /// Its identifier.
+        device: Uuid,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -128,22 +173,6 @@ pub(crate) struct Window {
     /// First instant after it.
     #[arg(long)]
     pub(crate) to: DateTime<Utc>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Tariffs {
-    /// The operators' address of the server.
-    #[arg(
-        long,
-        global = true,
-        env = "SLACKWATER_ADMIN_URL",
-        value_name = "URL",
-        default_value = "http://127.0.0.1:8083"
-    )]
-    pub(crate) admin: String,
-
-    #[command(subcommand)]
-    pub(crate) command: TariffCommand,
 }
 
 #[derive(Debug, Subcommand)]

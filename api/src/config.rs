@@ -15,12 +15,15 @@ use chrono::{DateTime, Utc};
 use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
+use slackwater_engine::device::pursuit::Persistence;
+use slackwater_engine::schedule::steer::Patience;
 use slackwater_engine::version::dated::ApiVersion;
 use slackwater_engine::version::lifecycle::Releases;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
+use crate::plans::settings::PlanSettings;
 
 /// Variables of the environment that are arguments, not settings of the file.
 const ARGUMENTS: &[&str] = &["admin_url", "config", "listen", "log"];
@@ -60,6 +63,9 @@ pub enum ConfigError {
         /// The setting.
         name: &'static str,
     },
+    /// Something about plans makes no sense.
+    #[error("{0}")]
+    Plans(String),
     /// Two services share a socket and cannot be told apart.
     #[error("{listen} has two services at {host}; give them hosts of their own by `url`, or ports")]
     Ambiguous {
@@ -213,6 +219,23 @@ pub struct PollingSettings {
     pub timeout_seconds: u32,
 }
 
+/// How commands are pursued, and how patient schedules and plans are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ActionSettings {
+    /// After this time an action has failed (NS-34).
+    pub timeout_seconds: u32,
+    /// Between two attempts.
+    pub retry_seconds: u32,
+    /// Before a device that does not obey is told the same by its schedule or
+    /// plan again; each further time doubles it.
+    pub pause_seconds: u32,
+    /// The longest such pause.
+    pub pause_seconds_max: u32,
+    /// Actions that are pursued at one time, at most.
+    pub concurrency: u32,
+}
+
 /// When versions were released, oldest first. Without it all are served, for ever (AMB-60).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -264,6 +287,12 @@ pub struct Config {
     /// How often vendors are asked.
     #[serde(default)]
     pub polling: PollingSettings,
+    /// How commands are pursued.
+    #[serde(default)]
+    pub action: ActionSettings,
+    /// How plans are made.
+    #[serde(default)]
+    pub plans: PlanSettings,
     /// The life of versions.
     #[serde(default)]
     pub versions: VersionSettings,
@@ -287,6 +316,35 @@ impl Default for PollingSettings {
     }
 }
 
+impl Default for ActionSettings {
+    fn default() -> Self {
+        let (persistence, patience) = (Persistence::default(), Patience::default());
+        Self {
+            timeout_seconds: persistence.timeout_seconds,
+            retry_seconds: persistence.retry_seconds,
+            pause_seconds: patience.pause_seconds,
+            pause_seconds_max: patience.pause_seconds_max,
+            concurrency: 256,
+        }
+    }
+}
+
+impl ActionSettings {
+    /// How long, and how often, a command is sent.
+    #[must_use]
+    pub const fn persistence(&self) -> Persistence {
+        let Self { timeout_seconds, retry_seconds, .. } = *self;
+        Persistence { timeout_seconds, retry_seconds }
+    }
+
+    /// How long schedules and plans wait before they order the same again.
+    #[must_use]
+    pub const fn patience(&self) -> Patience {
+        let Self { pause_seconds, pause_seconds_max, .. } = *self;
+        Patience { pause_seconds, pause_seconds_max }
+    }
+}
+
 impl Default for Config {
     /// The sandbox on this machine only, kept in a file in this folder.
     fn default() -> Self {
@@ -299,6 +357,8 @@ impl Default for Config {
             store: StoreSettings { url: StoreUrl::here() },
             limits: LimitSettings::default(),
             polling: PollingSettings::default(),
+            action: ActionSettings::default(),
+            plans: PlanSettings::default(),
             versions: VersionSettings::default(),
             names: NameSettings::default(),
             sandbox: SandboxSettings::default(),
@@ -327,9 +387,17 @@ impl Config {
 
     /// What one value alone does not show.
     fn check(&self) -> Result<(), ConfigError> {
+        if let Some(flaw) = self.plans.flaw() {
+            return Err(ConfigError::Plans(flaw));
+        }
         let positive = [
             ("polling.concurrency", self.polling.concurrency),
             ("polling.timeout_seconds", self.polling.timeout_seconds),
+            ("action.timeout_seconds", self.action.timeout_seconds),
+            ("action.retry_seconds", self.action.retry_seconds),
+            ("action.pause_seconds", self.action.pause_seconds),
+            ("action.pause_seconds_max", self.action.pause_seconds_max),
+            ("action.concurrency", self.action.concurrency),
             ("limits.page_size_max", self.limits.page_size_max.unwrap_or(1)),
         ];
         let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
@@ -416,10 +484,13 @@ mod tests {
             ("[admin]\nlisten = \"here\"", "`here` is not an address and a port"),
             ("[polling]\nconcurrency = 0", "polling.concurrency is 0"),
             ("[polling]\nconcurrency = -1", "concurrency"),
+            ("[action]\nretry_seconds = 0", "action.retry_seconds is 0"),
             ("[limits]\npage_size_max = 0", "limits.page_size_max is 0"),
             ("[limits.budgets.link]\nrequests = 1\nseconds = 0", "budget.seconds is 0"),
             ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
             ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
+            ("[plans]\nstability_budget = -1.0", "plans.stability_budget is below 0"),
+            ("[plans.assume]\nefficiency = 0.0", "plans.assume.efficiency is 0"),
             ("unknown = 1", "unknown"),
             ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
         ];

@@ -13,9 +13,11 @@ pub mod auth;
 pub mod cache;
 pub mod clock;
 pub mod config;
+pub mod control;
 pub mod jobs;
 pub mod linking;
 pub mod page;
+pub mod plans;
 pub mod prices;
 pub mod problem;
 pub mod request;
@@ -46,7 +48,8 @@ use crate::routes::hvacs::Hvac;
 use crate::routes::inverters::Inverter;
 use crate::routes::vehicles::Vehicle;
 use crate::routes::{
-    chargers, health, lists, oauth, price_signals, refresh, sessions, statistics, tariffs, users,
+    actions, chargers, flex, health, lists, oauth, overrides, price_signals, refresh, schedules,
+    sessions, smart_charging, statistics, tariffs, users,
 };
 use crate::state::App;
 
@@ -74,13 +77,30 @@ fn devices() -> Router<App> {
         .route("/chargers", get(lists::list::<Charger>))
         .route("/chargers/{chargerId}", get(lists::get::<Charger>).put(chargers::put))
         .route("/chargers/{chargerId}/refresh-hint", post(refresh::hint::<Charger>))
+        .route("/chargers/{chargerId}/max-current", post(actions::max_current))
+        .route("/chargers/{chargerId}/charge-rate-limit", post(actions::charge_rate_limit))
+        .route(
+            "/chargers/{chargerId}/smart-override",
+            post(overrides::create).delete(overrides::end),
+        )
+        .route("/chargers/actions/{actionId}", get(actions::get_of_charger))
+        .route("/chargers/actions/{actionId}/cancel", post(actions::cancel_of_charger))
+        .route(
+            "/chargers/{chargerId}/smart-charging-policy",
+            get(smart_charging::policy).put(smart_charging::put_policy),
+        )
+        .route("/chargers/{chargerId}/smart-charging-status", get(smart_charging::status))
+        .route("/flex/vehicle-policies/{policyId}", get(flex::get).patch(flex::patch))
         .route("/hvacs", get(lists::list::<Hvac>))
         .route("/hvacs/{hvacId}/refresh-hint", post(refresh::hint::<Hvac>))
+        .route("/hvacs/{hvacId}/follow-schedule", post(actions::follow_schedule))
         .route("/inverters", get(lists::list::<Inverter>))
         .route("/inverters/{inverterId}", get(lists::get::<Inverter>))
         .route("/inverters/{inverterId}/refresh-hint", post(refresh::hint::<Inverter>))
         .route("/batteries", get(lists::list::<Battery>))
         .route("/batteries/{batteryId}/refresh-hint", post(refresh::hint::<Battery>))
+        .route("/batteries/actions/{actionId}", get(actions::get_of_battery))
+        .route("/batteries/actions/{actionId}/cancel", post(actions::cancel_of_battery))
 }
 
 /// Users, and how they link devices.
@@ -95,6 +115,12 @@ fn people() -> Router<App> {
         .route("/users/{userId}/chargers", get(lists::list_of_user::<Charger>))
         .route("/users/{userId}/hvacs", get(lists::list_of_user::<Hvac>))
         .route("/users/{userId}/inverters", get(lists::list_of_user::<Inverter>))
+        .route("/users/{userId}/schedules", get(schedules::list).post(schedules::create))
+        .route(
+            "/schedules/{scheduleId}",
+            get(schedules::get).put(schedules::put).delete(schedules::delete),
+        )
+        .route("/schedules/{scheduleId}/status", get(schedules::status))
         .route("/assets/{assetId}/relink", post(sessions::relink))
         .route("/me", get(users::me))
         .route("/me/vendors/{vendor}", delete(users::disconnect_me))

@@ -2,9 +2,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use slackwater_engine::device::action::ActionEvent;
 use slackwater_engine::device::scope::{DeviceKind, Granted};
 use uuid::Uuid;
 
+use crate::cache::tables::OfUser;
+use crate::control::actions::{self, Effects};
 use crate::state::App;
 use crate::store::accounts::{self, Account};
 use crate::store::database::{Change, StoreError};
@@ -177,8 +180,16 @@ fn device(
 /// The database failed, and the user stays.
 pub async fn delete_user(app: &App, client_id: &str, user_id: &str) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
+    let mut effects = Effects::default();
+    let all = |user: &OfUser| user.device_ids();
+    gone(app, &mut change, &mut effects, (client_id, user_id), all).await?;
     users::delete(change.connection(), client_id, user_id).await?;
-    change.commit(|| app.cache().write(|tables| tables.remove_user(client_id, user_id))).await
+    change
+        .commit(|| {
+            effects.show(app);
+            app.cache().write(|tables| tables.remove_user(client_id, user_id));
+        })
+        .await
 }
 
 /// Lets go of a user's accounts. Data stay (LNK-30).
@@ -213,8 +224,30 @@ pub async fn disconnect(
     vendor: &VendorCode,
 ) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
+    let mut effects = Effects::default();
+    let on_it = |user: &OfUser| user.devices_of(vendor);
+    gone(app, &mut change, &mut effects, (client_id, user_id), on_it).await?;
     accounts::delete(change.connection(), client_id, user_id, vendor).await?;
     change
-        .commit(|| app.cache().write(|tables| tables.remove_account(client_id, user_id, vendor)))
+        .commit(|| {
+            effects.show(app);
+            app.cache().write(|tables| tables.remove_account(client_id, user_id, vendor));
+        })
         .await
+}
+
+/// Ends the pending actions of devices that are about to be deleted (ACT-27).
+async fn gone(
+    app: &App,
+    change: &mut Change,
+    effects: &mut Effects,
+    (client_id, user_id): (&str, &str),
+    which: impl FnOnce(&OfUser) -> Vec<Uuid>,
+) -> Result<(), StoreError> {
+    let ids = app.cache().read(|tables| tables.user(client_id, user_id).map(which));
+    let event = (&ActionEvent::TargetDeleted, app.now());
+    for id in ids.unwrap_or_default() {
+        actions::end_pending(change, effects, id, |_| true, event).await?;
+    }
+    Ok(())
 }

@@ -13,7 +13,8 @@
 //! | 404 | Entity Not Found; Not Found for paths that lead nowhere |
 //! | 405 | Vendor Unavailable; Method Not Allowed |
 //! | 408 | Timeout |
-//! | 409 | Vendor Rejected, Should Not Disturb |
+//! | 409 | Vendor Rejected, Should Not Disturb; Conflict for actions that have ended |
+//! | 422 | Enode Controlled Entity |
 //! | 424 | Vendor Not Yet Reached, Permanently Invalid Credentials; Failed Dependency |
 //! | 429 | Rate Limited, Vendor Rate Limited |
 //! | 500 | Server Error, Validation Error |
@@ -26,6 +27,8 @@ use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::{Map, Value};
+use slackwater_engine::device::command::Refusal;
 use slackwater_engine::page::list::PageError;
 use slackwater_engine::version::dated::ApiVersionError;
 use tracing::error;
@@ -33,6 +36,8 @@ use utoipa::ToSchema;
 
 use crate::auth::secret::NoRandomness;
 use crate::config::{Budget, Limited};
+use crate::control::orders::OrderError;
+use crate::routes::actions::ActionBody;
 use crate::store::database::StoreError;
 use crate::vendor::error::VendorError;
 
@@ -55,6 +60,12 @@ const VENDOR_REJECTED: Kind =
     (StatusCode::CONFLICT, "/problems/vendor-rejected", "Vendor Rejected");
 const DO_NOT_DISTURB: Kind =
     (StatusCode::CONFLICT, "/problems/should-not-disturb", "Should Not Disturb");
+const CONFLICT: Kind = (StatusCode::CONFLICT, NO_TYPE, "Conflict");
+const CONTROLLED: Kind = (
+    StatusCode::UNPROCESSABLE_ENTITY,
+    "/problems/enode-controlled-entity",
+    "Enode Controlled Entity",
+);
 const NOT_YET_REACHED: Kind =
     (StatusCode::FAILED_DEPENDENCY, "/problems/vendor-not-yet-reached", "Vendor Not Yet Reached");
 const CREDENTIALS: Kind = (
@@ -91,6 +102,10 @@ pub struct Problem {
     /// What is wrong with the request: JSON pointers, each followed by a reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     issues: Vec<String>,
+    /// What the problem is about, beside the other members (RFC 7807, 3.2).
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    about: Option<Box<Map<String, Value>>>,
     #[serde(skip)]
     headers: Vec<(header::HeaderName, HeaderValue)>,
 }
@@ -98,7 +113,8 @@ pub struct Problem {
 impl Problem {
     fn new((status, kind, title): Kind, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self { status, kind, title, detail, issues: Vec::new(), headers: Vec::new() }
+        let (issues, headers) = (Vec::new(), Vec::new());
+        Self { status, kind, title, detail, issues, about: None, headers }
     }
 
     fn with(mut self, name: header::HeaderName, value: impl Into<HeaderValue>) -> Self {
@@ -158,6 +174,18 @@ impl Problem {
     #[must_use]
     pub fn no_such_method(method: &Method, uri: &Uri) -> Self {
         Self::new(NO_METHOD, format!("{} has no {method}", uri.path()))
+    }
+
+    /// 409: an action that is called off had ended before. The answer is a problem
+    /// and the action at once (AMB-03).
+    #[must_use]
+    pub fn already_resolved(action: &ActionBody) -> Self {
+        let detail = format!("the action has ended: it is {}", action.state);
+        let about = match action.to_value() {
+            Value::Object(members) => Some(Box::new(members)),
+            _ => None,
+        };
+        Self { about, ..Self::new(CONFLICT, detail) }
     }
 
     /// What a manufacturer's failure means for a read that waited for it.
@@ -271,6 +299,34 @@ impl From<StoreError> for Problem {
             StoreError::Down(_) | StoreError::Open(_) => Self::unavailable("try again later"),
             StoreError::Corrupt { .. } => Self::bad_answer(),
             StoreError::Migrate(_) | StoreError::Statement(_) => Self::server_error(),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        // No wildcard arm: a new refusal must be given a status before this compiles.
+        match refusal {
+            Refusal::NotPermitted { .. } => Self::forbidden(refusal.to_string()),
+            Refusal::Controlled { .. } => {
+                Self::new(CONTROLLED, format!("{refusal}; disable it, or create a smart override"))
+            }
+            Refusal::OutsideRange { .. }
+            | Refusal::Incapable { .. }
+            | Refusal::CannotAct { .. }
+            | Refusal::FullyCharged
+            | Refusal::AlreadyThere => Self::bad_request(refusal.to_string()),
+        }
+    }
+}
+
+impl From<OrderError> for Problem {
+    fn from(error: OrderError) -> Self {
+        match error {
+            OrderError::NoSuchDevice => Self::no_entity("device"),
+            OrderError::Refused(refusal) => refusal.into(),
+            OrderError::Hold(error) => Self::bad_request(error.to_string()),
+            OrderError::Store(error) => error.into(),
         }
     }
 }

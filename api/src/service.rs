@@ -9,13 +9,14 @@ use crate::auth::client::{Client, Environment};
 use crate::clock::Clock;
 use crate::config::{Config, Door, Doors};
 use crate::jobs::poller;
+use crate::plans::{area, planner};
 use crate::prices::keep::{PriceFileError, keep_files};
 use crate::sandbox::handle::Sandbox;
 use crate::serve::{ServeError, Sockets};
 use crate::state::{App, SetupError, Urls};
 use crate::store::clients;
 use crate::store::database::{Store, StoreError};
-use crate::{admin, auth_router, link_router, router};
+use crate::{admin, auth_router, control, link_router, router};
 
 /// Why the service cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -128,6 +129,9 @@ impl Service {
         for app in &self.worlds {
             watch_devices(app).await?;
             tokio::spawn(poller::run(app.clone()));
+            tokio::spawn(control::job::run(app.clone()));
+            tokio::spawn(planner::run(app.clone()));
+            tokio::spawn(area::run(app.clone()));
             let Urls { base, auth, link } = app.urls();
             let environment = app.environment().as_str();
             info!(environment, base, auth, link, admin = self.admin_url, "listening");
@@ -148,7 +152,10 @@ async fn watch_devices(app: &App) -> Result<(), StoreError> {
         .filter(|row| row.client.environment == app.environment())
         .map(|row| row.client.id)
         .collect();
-    poller::watch_all(app, |client_id| ours.iter().any(|id| id == client_id));
+    let is_ours = |client_id: &str| ours.iter().any(|id| id == client_id);
+    poller::watch_all(app, is_ours);
+    control::job::resume(app, is_ours);
+    planner::watch_all(app, is_ours);
     Ok(())
 }
 

@@ -16,8 +16,11 @@ use crate::auth::token::Tokens;
 use crate::cache::tables::Cache;
 use crate::clock::Clock;
 use crate::config::{Config, Limited};
+use crate::control::agenda::Agenda;
 use crate::jobs::poller::Poller;
+use crate::plans::planner::Planner;
 use crate::prices::book::Prices;
+use crate::prices::planning::Kept;
 use crate::problem::Problem;
 use crate::samples::waiting::Recorders;
 use crate::store::database::{Store, StoreError};
@@ -76,6 +79,8 @@ struct World {
     urls: Urls,
     vendors: RwLock<Vendors>,
     poller: Poller,
+    control: Agenda,
+    planner: Planner,
 }
 
 /// Handle to the state of one environment. Clones share it.
@@ -120,8 +125,12 @@ impl App {
 
     fn in_world(shared: Arc<Shared>, environment: Environment, clock: Clock, urls: Urls) -> Self {
         let poller = Poller::new(shared.config.polling);
+        let control = Agenda::new(shared.config.action.concurrency);
         let vendors = RwLock::default();
-        Self { shared, world: Arc::new(World { environment, clock, urls, vendors, poller }) }
+        let planner = Planner::default();
+        planner.set_prices(Arc::new(Kept));
+        let world = World { environment, clock, urls, vendors, poller, control, planner };
+        Self { shared, world: Arc::new(world) }
     }
 
     /// The settings.
@@ -194,6 +203,18 @@ impl App {
     #[must_use]
     pub fn poller(&self) -> &Poller {
         &self.world.poller
+    }
+
+    /// What is to be done about devices that are controlled.
+    #[must_use]
+    pub fn control(&self) -> &Agenda {
+        &self.world.control
+    }
+
+    /// What plans are made by.
+    #[must_use]
+    pub fn planner(&self) -> &Planner {
+        &self.world.planner
     }
 
     /// The key that cursors are signed with.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from peers import results
@@ -39,7 +39,7 @@ class Bench:
 
 
 Sums: TypeAlias = Sequence[dict[str, Any]]
-"""What ``statistics_run.py`` wrote: one entry for each engine and resolution."""
+"""What ``statistics_run.py`` or ``area_run.py`` wrote: one entry for each case."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Evidence:
     run: Run
     benches: dict[str, Bench]
     sums: Sums = ()
+    areas: Sums = ()
+    service: dict[str, Any] = field(default_factory=dict)
 
 
 class Measured(NamedTuple):

@@ -95,8 +95,18 @@ def plan_by_linprog(prices: Floats, limits_kwh: Floats, energy_kwh: float) -> So
     return Solution(float(result.fun), np.asarray(result.x, dtype=np.float64))
 
 
-def plan_depot(prices: Floats, limits_kwh: Floats, needs_kwh: Floats, limit_kwh: float) -> float:
-    """The least cost of vehicles behind one limit, a column for each vehicle and slot."""
+def plan_depot(
+    prices: Floats,
+    limits_kwh: Floats,
+    needs_kwh: Floats,
+    limit_kwh: float,
+    *,
+    solver: str = "choose",
+) -> float:
+    """The least cost of vehicles behind one limit, a column for each vehicle and slot.
+
+    ``solver="ipm"`` takes interior points without the crossover to a vertex: only the cost counts.
+    """
     vehicles, slots = np.nonzero(limits_kwh)
     count, rows = len(vehicles), len(needs_kwh)
     columns = np.arange(count, dtype=np.int32)
@@ -117,6 +127,9 @@ def plan_depot(prices: Floats, limits_kwh: Floats, needs_kwh: Floats, limit_kwh:
     highs = _NEW_HIGHS()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
+    highs.setOptionValue("solver", solver)
+    if solver == "ipm":
+        highs.setOptionValue("run_crossover", "off")
     highs.passModel(model)
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:

@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peers import machine, results
+from peers import area_goals, machine, results, service_goals
 from peers.goals import GOALS, Bench, Evidence, Sums
 from peers.results import Figure, Run, rate_text, ratio_text, time_text
 
@@ -25,11 +25,18 @@ def main() -> None:
     parser.add_argument("--peers", type=Path, required=True, help="JSON written by run.py")
     parser.add_argument("--criterion", type=Path, default=machine.ROOT / "target" / "criterion")
     parser.add_argument("--statistics", type=Path, help="JSON written by statistics_run.py")
+    parser.add_argument("--areas", type=Path, help="JSON written by area_run.py")
+    parser.add_argument("--service", type=Path, help="JSON written by the load tool")
     parser.add_argument("--date", help="day of the measurement; else that of the commit")
     parser.add_argument("--out", type=Path, default=machine.ROOT / "benches" / "RESULTS.md")
     arguments = parser.parse_args()
     sums: Sums = json.loads(arguments.statistics.read_text()) if arguments.statistics else ()
-    evidence = Evidence(Run.read(arguments.peers), read_criterion(arguments.criterion), sums)
+    areas: Sums = json.loads(arguments.areas.read_text()) if arguments.areas else ()
+    benches = read_criterion(arguments.criterion)
+    service = json.loads(arguments.service.read_text()) if arguments.service else {}
+    evidence = Evidence(Run.read(arguments.peers), benches, sums, areas, service)
+    if areas:
+        area_goals.draw(areas, arguments.out.with_name(area_goals.PICTURE))
     arguments.out.write_text(page(evidence, arguments.date or machine.commit_date()))
     sys.stdout.write(f"{arguments.out} written\n")
 
@@ -59,6 +66,8 @@ def page(evidence: Evidence, date: str) -> str:
         _goals(evidence),
         *(_group(run, name, title) for name, title in results.TITLES.items() if run.group(name)),
         _memory(run),
+        area_goals.section(evidence.areas),
+        service_goals.section(evidence.service),
         _engine(evidence.benches),
         _commands(run),
     ]
@@ -85,7 +94,7 @@ def _machine(run: Run, date: str) -> str:
 
 def _goals(evidence: Evidence) -> str:
     rows = []
-    for goal in GOALS:
+    for goal in (*GOALS, *area_goals.AREA_GOALS, *service_goals.SERVICE_GOALS):
         measured = goal.measure(evidence)
         text, command = (measured.text, f"`{measured.command}`") if measured else ("-", "-")
         rows.append([goal.work, goal.goal, text, goal.verdict(measured), command])

@@ -1,8 +1,10 @@
 //! The operators' address: metrics, documentation, and the sandbox's strings.
 
+pub mod control;
 pub mod docs;
 pub mod metrics;
 pub mod openapi;
+pub mod policies;
 pub mod prices;
 pub mod residents;
 pub mod routes;

@@ -7,10 +7,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use slackwater_engine::device::scope::DeviceKind;
+use slackwater_engine::policy::charger::{Change, ChargerPatch};
+use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
+use tracing::warn;
 use uuid::Uuid;
 
 use crate::linking::{NewAccount, NewDevice, NewUser, connect};
+use crate::plans::patching::{PolicyError, keep_flex, patch_charger, set_vehicle};
 use crate::samples::scenario::{Keep, keep};
+use crate::sandbox::check::flex_request;
 use crate::sandbox::devices::Common;
 use crate::sandbox::handle::Sandbox;
 use crate::sandbox::scenario::Scenario;
@@ -56,7 +61,45 @@ impl Residents {
         }
         let ids = connect(&self.app, client_id, users.into_values().collect()).await?;
         keep(self, what, client_id, Keep::New).await?;
+        self.keep_policies(what, client_id).await?;
         Ok(ids)
+    }
+
+    /// Keeps the policies of a scenario, or of a patch of one.
+    ///
+    /// A scenario that was accepted makes sense; a policy of a device that is
+    /// not linked waits for a scenario in which it is.
+    async fn keep_policies(&self, what: &Scenario, client_id: &str) -> Result<(), StoreError> {
+        let linked = |name: &str| {
+            let id = self.id(name, client_id);
+            self.app.cache().read(|tables| tables.device(client_id, id).cloned())
+        };
+        for policy in &what.charger_policies {
+            let Some(charger) = linked(&policy.charger) else { continue };
+            let patch = ChargerPatch {
+                is_enabled: Change::Set(policy.is_enabled),
+                deadline: Change::Set(policy.deadline),
+                charging_duration: Change::Set(policy.charging_duration),
+            };
+            patch_charger(&self.app, charger.id, patch).await?;
+        }
+        for policy in &what.vehicle_policies {
+            let Some(vehicle) = linked(&policy.vehicle) else { continue };
+            let request = VehiclePolicyRequest {
+                is_enabled: policy.is_enabled,
+                deadline: policy.deadline,
+                minimum_charge_limit_percent: policy.minimum_charge_limit_percent,
+            };
+            told(&policy.vehicle, set_vehicle(&self.app, &vehicle, request).await)?;
+        }
+        for policy in &what.flex_policies {
+            let Some(vehicle) = linked(&policy.vehicle) else { continue };
+            let id = self.id(&policy.id, client_id);
+            let places = (vehicle.id, self.id(&policy.location, client_id));
+            let kept = keep_flex(&self.app, client_id, id, places, flex_request(policy)).await;
+            told(&policy.id, kept.map(|_| ()))?;
+        }
+        Ok(())
     }
 
     fn place(&self, location: &crate::sandbox::scenario::Location, client_id: &str) -> Location {
@@ -128,6 +171,19 @@ impl Residents {
             let same = tables.devices().filter(|device| device.vendor.as_str() == code);
             same.map(|device| device.id).collect()
         })
+    }
+}
+
+/// A policy that does not fit a vehicle as it is now is left out, with a word in
+/// the log; a failure of the database is one.
+fn told(name: &str, kept: Result<(), PolicyError>) -> Result<(), StoreError> {
+    match kept {
+        Ok(()) => Ok(()),
+        Err(PolicyError::Store(error)) => Err(error),
+        Err(reason) => {
+            warn!(policy = name, %reason, "a policy of the scenario was left out");
+            Ok(())
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use axum::http::{Method, Uri};
 use axum::routing::get;
 
 use crate::admin::residents::Residents;
-use crate::admin::{docs, metrics, openapi, prices, sandbox};
+use crate::admin::{control, docs, metrics, openapi, policies, prices, sandbox};
 use crate::problem::Problem;
 use crate::routes::health;
 use crate::state::App;
@@ -25,5 +25,7 @@ pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
     plain
         .merge(strings)
         .merge(prices::router(app.clone()))
+        .merge(control::router(worlds))
+        .merge(policies::router(worlds.to_vec()))
         .merge(Router::new().route("/health/ready", get(health::ready)).with_state(app.clone()))
 }

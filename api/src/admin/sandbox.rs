@@ -90,6 +90,9 @@ fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
     part.inverters.retain(|device| named(&device.id));
     part.batteries.retain(|device| named(&device.id));
     part.meters.retain(|device| named(&device.id));
+    part.flex_policies.retain(|policy| applied.flex_policies.contains(&policy.id));
+    part.charger_policies.retain(|policy| applied.charger_policies.contains(&policy.charger));
+    part.vehicle_policies.retain(|policy| applied.vehicle_policies.contains(&policy.vehicle));
     part
 }
 
@@ -205,14 +208,20 @@ async fn clock(State(residents): State<Residents>) -> Result<Json<ClockState>, P
     Ok(Json(residents.sandbox.set_clock(&ClockOrder::default())?))
 }
 
-/// Steps the clock or sets its speed. What falls due in a step is polled before the answer.
+/// Steps the clock or sets its speed. What falls due in a step is polled, and
+/// what schedules want then is ordered, before the answer.
 async fn set_clock(
     State(residents): State<Residents>,
     body: Bytes,
 ) -> Result<Json<ClockState>, Problem> {
     let state = residents.sandbox.set_clock(&read(&body)?)?;
     // Whoever reads too early reads old data, which is no failure.
-    let _: Result<(), _> = timeout(PATIENCE, residents.app.poller().idle(state.now)).await;
+    let app = &residents.app;
+    let seen = async {
+        app.poller().idle(state.now).await;
+        app.control().idle(state.now).await;
+    };
+    let _: Result<(), _> = timeout(PATIENCE, seen).await;
     Ok(Json(state))
 }
 

@@ -25,7 +25,8 @@ pub const SERVICE_USER_ID: HeaderName = HeaderName::from_static("service-user-id
 pub const OPEN: &str = "/health/ready";
 
 /// Paths of a user's own resources, which the oldest version limits to the user in the header.
-const OF_A_USER: &[&str] = &["/me", "/vehicles", "/chargers", "/hvacs", "/inverters", STATISTICS];
+const OF_A_USER: &[&str] =
+    &["/me", "/vehicles", "/chargers", "/hvacs", "/inverters", "/schedules", STATISTICS];
 
 /// Where statistics lie in the oldest version; later they lie under their user.
 const STATISTICS: &str = "/statistics";

@@ -1,7 +1,10 @@
 //! What the process does for each command.
 
 pub(crate) mod client;
+pub(crate) mod command;
 pub(crate) mod failure;
+pub(crate) mod operator;
+pub(crate) mod policy;
 pub(crate) mod prices;
 pub(crate) mod sandbox;
 pub(crate) mod serve;

@@ -3,14 +3,15 @@ use axum::http::Method;
 use form_urlencoded::Serializer;
 use serde_json::{Value, json};
 
-use crate::arguments::{Place, Prices, PricesCommand, TariffCommand, Tariffs};
+use crate::arguments::{Place, PricesCommand, TariffCommand};
 use crate::commands::failure::Failure;
-use crate::commands::sandbox::{ask, read};
+use crate::commands::operator::ask;
+use crate::commands::sandbox::read;
 
 /// Keeps or looks up prices, and prints the answer.
-pub(crate) async fn order(order: Prices) -> Result<(), Failure> {
+pub(crate) async fn order(admin: &str, order: PricesCommand) -> Result<(), Failure> {
     let mut query = Serializer::new(String::new());
-    let (method, path, body) = match order.command {
+    let (method, path, body) = match order {
         PricesCommand::Import { file, zone, currency, unit, time_zone } => {
             let options = [("currency", currency), ("unit", unit), ("time_zone", time_zone)];
             query.append_pair("zone", &zone);
@@ -39,7 +40,7 @@ pub(crate) async fn order(order: Prices) -> Result<(), Failure> {
             (Method::GET, "prices/signal", String::new())
         }
     };
-    ask(&order.admin, method, &format!("{path}?{}", query.finish()), body).await
+    ask(admin, method, &format!("{path}?{}", query.finish()), body).await
 }
 
 fn of_place(query: &mut Serializer<'_, String>, place: &Place) {
@@ -49,8 +50,8 @@ fn of_place(query: &mut Serializer<'_, String>, place: &Place) {
 }
 
 /// Gives a location a tariff.
-pub(crate) async fn tariff(order: Tariffs) -> Result<(), Failure> {
-    let TariffCommand::Assign { client, location, tariff, intervals } = order.command;
+pub(crate) async fn tariff(admin: &str, order: TariffCommand) -> Result<(), Failure> {
+    let TariffCommand::Assign { client, location, tariff, intervals } = order;
     let intervals: Value = serde_json::from_str(&intervals)
         .map_err(|error| Failure::Json { what: "the intervals", reason: error.to_string() })?;
     let body = match tariff {
@@ -60,5 +61,5 @@ pub(crate) async fn tariff(order: Tariffs) -> Result<(), Failure> {
     let mut query = Serializer::new(String::new());
     query.append_pair("client", &client).append_pair("location", &location.to_string());
     let path = format!("tariffs/schedule?{}", query.finish());
-    ask(&order.admin, Method::PUT, &path, body.to_string()).await
+    ask(admin, Method::PUT, &path, body.to_string()).await
 }

@@ -15,7 +15,9 @@ use crate::config::prices::PriceFile;
 use crate::prices;
 use crate::prices::list::{self, ListError, ListOptions};
 use crate::state::App;
+use crate::store::clients;
 use crate::store::database::{Change, StoreError};
+use crate::store::jobs;
 use crate::store::locations::Location;
 use crate::store::prices::{Series, SeriesName, get, lay_over};
 use crate::store::tariffs::{self, TariffRow, TariffSchedule};
@@ -111,9 +113,8 @@ pub async fn push(
         zone_id: zone_id.to_owned(),
         area_id: area_id.to_owned(),
     };
-    keep_series(app, name, signal.currency(), signal.curve()).await?;
-    prices::changed(app, client_id, zone_id, area_id);
-    Ok(())
+    let asks = [(client_id.to_owned(), area_id.to_owned())];
+    Ok(keep_series(app, name, (signal.currency(), signal.curve()), &asks).await?)
 }
 
 /// Keeps market prices of a zone. What they leave out stays as it was.
@@ -127,16 +128,21 @@ pub async fn keep_market(
     curve: &PriceCurve,
 ) -> Result<(), StoreError> {
     let name = SeriesName::Market { zone_id: zone_id.to_owned() };
-    keep_series(app, name, currency, curve).await
+    // All areas of the zone, of all clients.
+    let all = clients::all(app.store()).await?.into_iter();
+    let asks: Vec<(String, String)> = all.map(|row| (row.client.id, String::new())).collect();
+    keep_series(app, name, (currency, curve), &asks).await
 }
 
-/// Lays prices over a series. What a price signal does not cover stays, too.
+/// Lays prices over a series, and asks for the plans of areas of clients to
+/// follow in the same change. What a price signal does not cover stays, too.
 async fn keep_series(
     app: &App,
     name: SeriesName,
-    currency: Currency,
-    new: &PriceCurve,
+    (currency, new): (Currency, &PriceCurve),
+    asks: &[(String, String)],
 ) -> Result<(), StoreError> {
+    let (SeriesName::Market { zone_id } | SeriesName::Area { zone_id, .. }) = name.clone();
     let mut change = app.store().begin().await?;
     let revision = lay_over(change.connection(), &name, currency, new).await?;
     let series = match known(app, &name, currency, revision) {
@@ -144,7 +150,12 @@ async fn keep_series(
         // Another replica changed it meanwhile.
         None => read(&mut change, &name, revision, currency).await?,
     };
-    change.commit(|| app.prices().write(|book| book.keep_series(name, series))).await
+    for (client_id, area_id) in asks {
+        jobs::ask(change.connection(), (client_id, &zone_id, area_id), app.now()).await?;
+    }
+    change.commit(|| app.prices().write(|book| book.keep_series(name, series))).await?;
+    prices::changed(app);
+    Ok(())
 }
 
 /// The prices of a series before its last change, if memory has them.
@@ -198,6 +209,12 @@ pub async fn assign(
     }
     let mut change = app.store().begin().await?;
     tariffs::assign(change.connection(), location.id, schedule.as_ref()).await?;
+    if let (Some(zone_id), area_id) = (&location.facts.zone_id, &location.facts.area_id) {
+        let area_id = area_id.as_deref().unwrap_or_default();
+        let area = (location.client_id.as_str(), zone_id.as_str(), area_id);
+        jobs::ask(change.connection(), area, app.now()).await?;
+    }
     change.commit(|| app.prices().write(|book| book.assign(location.id, schedule))).await?;
+    prices::changed(app);
     Ok(())
 }

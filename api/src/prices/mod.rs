@@ -8,10 +8,12 @@
 //! | [`book`] | all prices in memory |
 //! | [`keep`] | every way in which prices change |
 //! | [`list`] | price lists in files |
+//! | [`planning`] | prices as plans ask for them |
 
 pub mod book;
 pub mod keep;
 pub mod list;
+pub mod planning;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -97,8 +99,9 @@ fn of_location(
     resolve(sources, from, to)
 }
 
-/// Called after prices of an area were kept.
-pub fn changed(_app: &App, client_id: &str, zone_id: &str, area_id: &str) {
-    metrics::counter!("slackwater_price_signals_total").increment(1);
-    tracing::debug!(client_id, zone_id, area_id, "prices of an area changed");
+/// Called after prices were kept. That plans follow was asked for in the same
+/// change; this says that they need not wait.
+pub fn changed(app: &App) {
+    metrics::counter!("slackwater_price_changes_total").increment(1);
+    crate::plans::prices_changed(app);
 }

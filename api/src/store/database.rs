@@ -13,7 +13,9 @@ use crate::config::text::StoreUrl;
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "identity and devices", include_str!("migrations/0001_identity_and_devices.sql")),
     (2, "events", include_str!("migrations/0002_events.sql")),
+    (3, "control", include_str!("migrations/0003_control.sql")),
     (4, "prices", include_str!("migrations/0004_prices.sql")),
+    (6, "plans", include_str!("migrations/0006_plans.sql")),
 ];
 
 /// Connections to a file. There is one writer; the others read beside it.
@@ -29,6 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// reaches the disk, and foreign keys are kept.
 const SQLITE_SETUP: &str = "pragma journal_mode = wal; pragma synchronous = full; \
      pragma foreign_keys = on; pragma busy_timeout = 5000";
+
+/// What PostgreSQL calls two changes that wait for each other.
+const DEADLOCK: &str = "40P01";
 
 /// Why rows could not be read or kept.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +60,16 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+impl StoreError {
+    /// Whether the change did not fit what somebody else had just kept, or
+    /// waited for them while they waited for it. It may be tried again.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        let Self::Statement(sqlx::Error::Database(error)) = self else { return false };
+        error.is_unique_violation() || error.code().is_some_and(|code| code == DEADLOCK)
+    }
 }
 
 impl From<sqlx::Error> for StoreError {

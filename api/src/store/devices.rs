@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use futures_util::TryStreamExt as _;
 use slackwater_engine::device::scope::{DeviceKind, Granted, Permission};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
@@ -137,13 +138,16 @@ pub async fn delete(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// All devices.
+/// Goes through all devices, in no order. One is read while the next is fetched.
 ///
 /// # Errors
 /// The database failed.
-pub async fn all(store: &Store) -> Result<Vec<Device>, StoreError> {
-    let rows = sqlx::query("select * from devices").fetch_all(store.reader()).await?;
-    rows.iter().map(device).collect()
+pub async fn each(store: &Store, mut see: impl FnMut(Device)) -> Result<(), StoreError> {
+    let mut rows = sqlx::query("select * from devices").fetch(store.reader());
+    while let Some(row) = rows.try_next().await? {
+        see(device(&row)?);
+    }
+    Ok(())
 }
 
 fn device(row: &AnyRow) -> Result<Device, StoreError> {

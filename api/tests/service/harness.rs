@@ -4,17 +4,19 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, Request, header};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 use slackwater_api::auth::client::{Client, Environment};
 use slackwater_api::auth::gate::SERVICE_USER_ID;
 use slackwater_api::clock::Clock;
 use slackwater_api::config::Config;
+use slackwater_api::control;
 use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::linking::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_api::state::{App, Urls, Vendors};
 use slackwater_api::store::clients::{self, ClientRow};
 use slackwater_api::store::database::Store;
+use slackwater_api::store::events;
 use slackwater_api::store::locations::{Location, LocationFacts};
 use slackwater_api::vendor::integration::{Connection, Vendor};
 use slackwater_api::vendor::profile::VendorCode;
@@ -24,6 +26,7 @@ use slackwater_api::{auth_router, router};
 use slackwater_engine::device::scope::{DeviceKind, Granted};
 use slackwater_engine::version::dated::ApiVersion;
 use tempfile::TempDir;
+use tokio::task::AbortHandle;
 use uuid::Uuid;
 
 use crate::answer::{Answer, request, send};
@@ -95,9 +98,12 @@ impl Stage {
         Self { app, ..self }
     }
 
-    /// Another service on the same database, with a memory of its own.
-    pub(crate) async fn twin(&self) -> Self {
+    /// Another process on the same database.
+    pub(crate) async fn replica(&self) -> Self {
         let app = load(self.app.config().clone(), self.app.clock().clone()).await;
+        app.set_vendors(
+            self.app.vendors().into_iter().map(|v| (v.profile().code.clone(), v)).collect(),
+        );
         let (fjord, heath) = (Arc::clone(&self.fjord), Arc::clone(&self.heath));
         Self { app, fjord, heath, url: self.url.clone(), folder: None }
     }
@@ -184,6 +190,28 @@ impl Stage {
         let user = NewUser { id: user.to_owned(), accounts: Vec::new(), locations: vec![location] };
         connect(&self.app, &asker.id, vec![user]).await.unwrap();
         id
+    }
+
+    /// Pursues actions and follows schedules until the handle is aborted.
+    pub(crate) fn work(&self) -> AbortHandle {
+        tokio::spawn(control::job::run(self.app.clone())).abort_handle()
+    }
+
+    /// Waits until all is done that is due now.
+    pub(crate) async fn settle(&self) {
+        self.app.control().idle(self.app.now()).await;
+    }
+
+    /// Puts the clock forward and waits until all is done that falls due.
+    pub(crate) async fn step(&self, seconds: i64) {
+        self.app.clock().step(TimeDelta::seconds(seconds)).unwrap();
+        self.settle().await;
+    }
+
+    /// The names and bodies of the events so far.
+    pub(crate) async fn events(&self) -> Vec<(String, Value)> {
+        let all = events::after(self.app.store(), 0, 10_000).await.unwrap();
+        all.into_iter().map(|event| (event.name, event.body)).collect()
     }
 
     /// Links a device that was read once.

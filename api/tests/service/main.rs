@@ -1,19 +1,26 @@
 //! The service through its doors, on both databases.
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a test ends it, in helpers too")]
 
+mod actions;
 mod answer;
+mod commands;
 mod devices;
 mod fetching;
 mod harness;
 mod identity;
 mod lists;
+mod overrides;
+mod plans;
 mod postgres;
 mod prices;
 mod problems;
 mod process;
+mod races;
 mod readings;
 mod sandbox;
+mod schedules;
 mod statistics;
+mod steering;
 mod tenants;
 mod users;
 mod vendor;

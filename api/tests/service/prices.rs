@@ -222,7 +222,7 @@ async fn flx_11_what_another_replica_wrote_is_not_lost() {
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "north").await;
     asker.put(NORTH, &signal("04:00", &[("00:00", 0.1)])).await;
-    let other = stage.twin().await;
+    let other = stage.replica().await;
     let there = other.again(&asker);
     assert_eq!(there.put(NORTH, &signal("02:00", &[("01:00", 0.2)])).await.status, 204);
     assert_eq!(asker.put(NORTH, &signal("03:30", &[("03:00", 0.3)])).await.status, 204);

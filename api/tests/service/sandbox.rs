@@ -8,6 +8,7 @@ use slackwater_api::admin::residents::Residents;
 use slackwater_api::jobs::poller;
 use slackwater_api::sandbox::generate::street;
 use slackwater_api::sandbox::handle::Sandbox;
+use slackwater_api::sandbox::words::uuid_of;
 use tower::ServiceExt;
 
 use crate::harness::{Asker, Stage};
@@ -129,6 +130,26 @@ async fn scope_15_lnk_23_a_patch_is_seen_when_it_returns() {
     assert_eq!(theirs.ids().len(), 1);
     let nobody = street.pull(Method::POST, "/sandbox/scenario?client=nobody", patch).await;
     assert_eq!(nobody.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn policies_of_a_scenario_are_those_of_its_devices() {
+    let street = settled().await;
+    let path = format!("/chargers/{}/smart-charging-policy", street.id("gus-charger").await);
+    let policy = street.asker.get(&path).await.body;
+    let expected = json!({ "isEnabled": true, "deadline": "06:30", "chargingDuration": "03:00" });
+    assert_eq!(policy, expected);
+    let car = street.asker.get(&format!("/vehicles/{}", street.id("chen-car").await)).await.body;
+    let smart = json!({ "isEnabled": true, "deadline": "07:00", "minimumChargeLimit": 30.0 });
+    assert_eq!(car["smartChargingPolicy"], smart);
+    let flex = format!("/flex/vehicle-policies/{}", uuid_of("ada-car-flex"));
+    let flex = street.asker.get(&flex).await.body;
+    assert_eq!(flex["vehicleId"], json!(street.id("ada-car").await));
+    assert_eq!(flex["schedule"]["monday"]["minimumChargeTarget"], 80.0);
+    let earlier = "charger_policies: [{charger: gus-charger, deadline: \"05:00\"}]\n";
+    let (status, _) = street.pull(Method::POST, "/sandbox/scenario", earlier).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(street.asker.get(&path).await.body["deadline"], "05:00");
 }
 
 #[tokio::test]

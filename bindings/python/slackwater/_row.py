@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from slackwater.prices import Prices
+
+if TYPE_CHECKING:
+    from slackwater import _engine
 
 Row = TypeVar("Row", bound=tuple[object, ...])
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def row(kind: type[Row], given: object) -> Row:
@@ -27,3 +35,27 @@ def row(kind: type[Row], given: object) -> Row:
     if isinstance(given, tuple | list):
         return kind(*given)
     raise TypeError(f"expected a {kind.__name__}, not a {type(given).__name__}")
+
+
+def entries(given: Mapping[Key, Value], name: str) -> Mapping[Key, Value]:
+    """Take a mapping.
+
+    Raises:
+        TypeError: It is none.
+    """
+    anything: object = given
+    if not isinstance(anything, Mapping):
+        raise TypeError(f"{name} has to be a mapping, not a {type(anything).__name__}")
+    return given
+
+
+def native_prices(given: Prices, name: str) -> _engine.Prices:
+    """Take prices as the engine has them.
+
+    Raises:
+        TypeError: They are something else.
+    """
+    anything: object = given
+    if not isinstance(anything, Prices):
+        raise TypeError(f"{name} has to be Prices, not a {type(anything).__name__}")
+    return given._native

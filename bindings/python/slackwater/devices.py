@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
 from slackwater import _engine
-from slackwater._row import row
+from slackwater._row import entries, row
 
 PowerState = Literal[
     "unknown",
@@ -211,12 +211,11 @@ def pair(vehicle: Owned, charger: Owned, *, is_detected_together: bool) -> Pairi
     return Pairing(charger.id, vehicle.id) if is_paired else Pairing(None, None)
 
 
-def _capabilities(
-    given: Mapping[Ability, Capability],
-) -> list[_engine._CapabilityTuple]:
+def _capabilities(given: Mapping[Ability, Capability], name: str) -> list[_engine._CapabilityTuple]:
+    rows = {ability: row(Capability, one) for ability, one in entries(given, name).items()}
     return [
         (ability, one.is_capable, list(one.intervention_ids), one.allowed_range)
-        for ability, one in ((ability, row(Capability, one)) for ability, one in given.items())
+        for ability, one in rows.items()
     ]
 
 
@@ -251,8 +250,8 @@ def merge_capabilities(
         Capability(is_capable=False, intervention_ids=[], allowed_range=None)
     """
     merged = _engine.device_capabilities(
-        _capabilities(vehicle),
-        None if charger is None else _capabilities(charger),
+        _capabilities(vehicle, "vehicle"),
+        None if charger is None else _capabilities(charger, "charger"),
         vehicle_permissions=None if vehicle_permissions is None else list(vehicle_permissions),
         charger_permissions=None if charger_permissions is None else list(charger_permissions),
     )

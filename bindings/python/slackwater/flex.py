@@ -7,6 +7,7 @@ from datetime import datetime, time
 from typing import Literal, NamedTuple, TypeAlias
 
 from slackwater import _engine
+from slackwater._row import entries, native_prices, row
 from slackwater.plan import Plan
 from slackwater.prices import Prices
 
@@ -169,7 +170,7 @@ def patch(
     """
     native = _engine.flex_patch(
         _policy(policy),
-        (reserve_percent, dict(schedule or {})),
+        (reserve_percent, {} if schedule is None else _days(schedule)),
         fixed_reserve_percent=fixed_reserve_percent,
     )
     return _back(native)
@@ -366,7 +367,7 @@ def plan(
         ('SCHEDULE:BATTERY_RESERVE', 2.0)
     """
     native, asked = _engine.flex_plan(
-        prices._native,
+        native_prices(prices, "prices"),
         _policy(policy),
         facts,
         time_zone=time_zone,
@@ -379,7 +380,12 @@ def plan(
 
 
 def _policy(policy: FlexPolicy) -> _engine._FlexPolicy:
-    return (policy.reserve_percent, dict(policy.schedule), policy.observed_limit_percent)
+    policy = row(FlexPolicy, policy)
+    return (policy.reserve_percent, _days(policy.schedule), policy.observed_limit_percent)
+
+
+def _days(schedule: Mapping[str, Day]) -> dict[str, Day]:
+    return {name: row(Day, day) for name, day in entries(schedule, "schedule").items()}
 
 
 def _back(native: _engine._FlexPolicyBack) -> FlexPolicy:

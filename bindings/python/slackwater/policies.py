@@ -6,6 +6,7 @@ from datetime import datetime, time, timedelta
 from typing import Literal, NamedTuple, TypeAlias
 
 from slackwater import _engine
+from slackwater._row import native_prices
 from slackwater.plan import AfterDeadline, Battery, Plan
 from slackwater.prices import Prices
 
@@ -167,7 +168,7 @@ def plan_vehicle(
         4.0
     """
     native = _engine.policy_plan_vehicle(
-        prices._native,
+        native_prices(prices, "prices"),
         policy,
         now=now,
         by=by,
@@ -236,7 +237,9 @@ def charger_state(
         >>> charger_state(prices, facts, is_enabled=True, now=six, by=nine)
         'AWAITING_PRICES'
     """
-    return _engine.policy_charger_state(prices._native, is_enabled, facts, now=now, by=by)
+    return _engine.policy_charger_state(
+        native_prices(prices, "prices"), is_enabled, facts, now=now, by=by
+    )
 
 
 def plan_charger(
@@ -274,7 +277,9 @@ def plan_charger(
         >>> [interval.start.hour for interval in plan.intervals]
         [18, 20]
     """
-    native = _engine.policy_plan_charger(prices._native, policy, now=now, by=by, charged=charged)
+    native = _engine.policy_plan_charger(
+        native_prices(prices, "prices"), policy, now=now, by=by, charged=charged
+    )
     return Plan(native, prices)
 
 
@@ -314,6 +319,6 @@ def charger_status(
         ('CHARGING', ['IN_PROGRESS', None])
     """
     state, intervals = _engine.charger_status(
-        prices._native, policy, facts, now=now, by=by, charged=charged
+        native_prices(prices, "prices"), policy, facts, now=now, by=by, charged=charged
     )
     return ChargerStatus(state, [ChargingInterval(*interval) for interval in intervals])

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from slackwater import _engine
+from slackwater._row import native_prices, row
 from slackwater.prices import Prices
 
 
@@ -100,9 +101,10 @@ def replace(before: Prices | None, signal: PriceSignal) -> Prices:
         >>> [(start.hour, end.hour, price) for start, end, price in prices.slots()]
         [(0, 2, 0.1), (2, 4, 0.5), (4, 12, 0.1)]
     """
-    native = None if before is None else before._native
+    native = None if before is None else native_prices(before, "before")
     return Prices._wrap(_engine.replace_signal(native, _native(signal)))
 
 
 def _native(signal: PriceSignal) -> _engine._Signal:
-    return (signal.currency, signal.to, list(signal.values))
+    signal = row(PriceSignal, signal)
+    return (signal.currency, signal.to, [row(SignalValue, value) for value in signal.values])

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
 from slackwater import _engine
+from slackwater._row import native_prices, row
 from slackwater.prices import Prices
 
 Source: TypeAlias = Literal["price_signal", "tariff", "market"]
@@ -206,9 +207,9 @@ def resolve(
     prices, sources = _engine.resolve_prices(
         start,
         end,
-        price_signal=_native(price_signal),
+        price_signal=_native(price_signal, "price_signal"),
         tariff=None if tariff is None else _tariff(tariff),
-        market=_native(market),
+        market=_native(market, "market"),
     )
     return ResolvedPrices(Prices._wrap(prices), sources)
 
@@ -242,21 +243,23 @@ def price_at(
     """
     found = _engine.resolve_price(
         at,
-        price_signal=_native(price_signal),
+        price_signal=_native(price_signal, "price_signal"),
         tariff=None if tariff is None else _tariff(tariff),
-        market=_native(market),
+        market=_native(market, "market"),
     )
     return None if found is None else ResolvedPrice(*found)
 
 
-def _native(prices: Prices | None) -> _engine.Prices | None:
-    return None if prices is None else prices._native
+def _native(prices: Prices | None, name: str) -> _engine.Prices | None:
+    return None if prices is None else native_prices(prices, name)
 
 
 def _rates(rates: Sequence[Rate]) -> list[tuple[str, str]]:
-    return [(name, format(c, "f") if isinstance(c, Decimal) else c) for name, c in rates]
+    pairs = (row(Rate, rate) for rate in rates)
+    return [(name, format(c, "f") if isinstance(c, Decimal) else c) for name, c in pairs]
 
 
 def _tariff(tariff: Tariff) -> _engine._Tariff:
-    rates, intervals, currency, time_zone = tariff
-    return (_rates(rates), list(intervals), currency, time_zone)
+    rates, intervals, currency, time_zone = row(Tariff, tariff)
+    intervals = [row(TariffInterval, interval) for interval in intervals]
+    return (_rates(rates), intervals, currency, time_zone)

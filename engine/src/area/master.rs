@@ -36,6 +36,8 @@ pub(crate) struct Mix {
     pub(crate) per_group: Vec<f64>,
     /// Whether a hard limit is exceeded for want of better answers.
     pub(crate) is_beyond: bool,
+    /// Cost of the mix, with the price of what exceeds hard limits.
+    pub(crate) cost: f64,
 }
 
 /// A row of the programme that stands for a term in a slot.
@@ -267,6 +269,7 @@ impl<'a> Master<'a> {
             duals,
             per_group: self.groups.iter().map(|&r| solution.duals[r] * self.money).collect(),
             is_beyond: beyond.fold(0.0, f64::max) > 1e-9,
+            cost: solution.cost * self.money,
         })
     }
 }

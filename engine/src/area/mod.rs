@@ -2,6 +2,7 @@
 pub mod answers;
 pub mod batch;
 pub mod fleet;
+pub mod requests;
 pub mod storage;
 
 #[cfg(feature = "lp")]
@@ -14,6 +15,8 @@ pub mod outcome;
 pub mod problem;
 #[cfg(feature = "lp")]
 pub mod rows;
+#[cfg(feature = "lp")]
+pub mod shared;
 #[cfg(feature = "lp")]
 pub mod stability;
 #[cfg(feature = "lp")]

@@ -2,12 +2,18 @@
 //!
 //! Column generation solves a programme, adds variables and constraints to
 //! it, and solves it once more, many times over. Here the solver is kept
-//! between solutions, and each starts from the basis of the one before.
+//! between solutions, and each starts from the basis of the one before. New
+//! variables leave that basis feasible, so the primal simplex method goes on
+//! from it; new constraints leave its prices valid, which suits the dual one.
 use std::ops::RangeInclusive;
 
 use highs::{Col, HighsModelStatus, Model, RowProblem, Sense};
 
 use crate::lp::{Column, LpError, Solution};
+
+/// The two simplex methods, as the solver counts them.
+const DUAL: i32 = 1;
+const PRIMAL: i32 = 4;
 
 /// A programme to minimise that keeps its last basis. Same steps, same bytes.
 #[derive(Debug)]
@@ -16,6 +22,8 @@ pub struct WarmProgram {
     model: Option<Model>,
     columns: Vec<Col>,
     rows: Vec<highs::Row>,
+    /// Whether there are constraints that no solution knows.
+    has_new_rows: bool,
 }
 
 impl WarmProgram {
@@ -32,7 +40,7 @@ impl WarmProgram {
         model.set_option("random_seed", 0);
         // Presolve would throw the basis away.
         model.set_option("presolve", "off");
-        Ok(Self { model: Some(model), columns: Vec::new(), rows: Vec::new() })
+        Ok(Self { model: Some(model), columns: Vec::new(), rows: Vec::new(), has_new_rows: false })
     }
 
     /// Adds a constraint over the variables that are there, and tells its position.
@@ -49,6 +57,7 @@ impl WarmProgram {
         let terms = terms.into_iter().map(|(column, weight)| (columns[column], weight));
         let bad = LpError::BadRow { row: self.rows.len() };
         self.rows.push(model.try_add_row(bounds, terms).map_err(|_| bad)?);
+        self.has_new_rows = true;
         Ok(self.rows.len() - 1)
     }
 
@@ -100,7 +109,9 @@ impl WarmProgram {
     /// # Ok::<(), slackwater_engine::lp::LpError>(())
     /// ```
     pub fn minimise(&mut self) -> Result<Solution, LpError> {
-        let model = self.model.take().ok_or(LpError::Stopped)?;
+        let mut model = self.model.take().ok_or(LpError::Stopped)?;
+        let is_dual = std::mem::take(&mut self.has_new_rows);
+        model.set_option("simplex_strategy", if is_dual { DUAL } else { PRIMAL });
         let solved = model.try_solve().map_err(|_| LpError::Stopped)?;
         let outcome = match solved.status() {
             HighsModelStatus::Optimal | HighsModelStatus::ModelEmpty => Ok(()),

@@ -1,0 +1,142 @@
+"""Areas from file to file: ``python benches/peers/area_run.py --json FILE``.
+
+Each case runs in a process of its own, three times one after the other, and once where it is long.
+The peer is one linear programme by the interior points of HiGHS; costs are compared first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+HERE: Final = Path(__file__).resolve().parent
+SIZES: Final = (1_000, 10_000, 100_000, 1_000_000)
+PEER_SIZE: Final = 10_000
+FEEDER_SIZE: Final = 100_000
+BINDING_FEEDERS: Final = 20
+SHARE: Final = 0.35
+"""Of the peak of a fleet that nobody manages."""
+FEEDER_SHARE: Final = 0.3
+LOOSE_SHARE: Final = 1.0
+OFTEN: Final = 3
+OFTEN_UP_TO: Final = 100_000
+TIME_LIMIT_S: Final = 3600
+
+Answer = dict[str, Any]
+
+
+class DisagreementError(Exception):
+    """Two planners that come to different costs."""
+
+
+def child(case: Answer) -> Answer:
+    """Run one case in a process of its own."""
+    words = [sys.executable, str(HERE / "area_child.py"), json.dumps(case)]
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=TIME_LIMIT_S, check=False, env=os.environ
+    )
+    if done.returncode:
+        raise RuntimeError(f"{case['do']}: {done.stderr.strip().splitlines()[-1]}")
+    answer: Answer = json.loads(done.stdout)
+    return answer
+
+
+def repeated(case: Answer, times: int) -> Answer:
+    """The case with all its times, and with the largest of its peaks of memory."""
+    answers = [child(case) for _ in range(times)]
+    seconds = [answer["seconds"] for answer in answers]
+    cpu = [answer["cpu_seconds"] for answer in answers]
+    peak = max(answer["peak_bytes"] for answer in answers)
+    return answers[0] | {"seconds": seconds, "cpu_seconds": cpu, "peak_bytes": peak}
+
+
+def compare(ours: Answer, peer: Answer) -> None:
+    """Refuse a plan that is not within its gap of the peer's.
+
+    Raises:
+        DisagreementError: One of the two is wrong.
+    """
+    gap = (ours["cost"] - peer["cost"]) / abs(peer["cost"])
+    least = ours["bound"] - 1e-6 * abs(ours["bound"])
+    if gap > ours["gap"] + 1e-6 or peer["cost"] < least or math.isnan(gap):
+        text = f"cost {ours['cost']!r} and bound {ours['bound']!r}, HiGHS {peer['cost']!r}"
+        raise DisagreementError(text)
+
+
+def sizes(folder: Path, largest: int) -> list[Answer]:
+    """One limit, from a thousand vehicles on."""
+    found: list[Answer] = []
+    for vehicles in (size for size in SIZES if size <= largest):
+        path = folder / f"{vehicles}.parquet"
+        made = child({"do": "make", "vehicles": str(path), "count": vehicles})
+        case: Answer = {"vehicles": str(path), "out": str(folder / "plans.parquet"), "feeders": []}
+        case |= {"limit_kw": SHARE * made["peak_kw"]}
+        times = OFTEN if vehicles <= OFTEN_UP_TO else 1
+        ours = repeated(case | {"do": "plan"}, times)
+        found.append({"case": "one limit", "planner": "slackwater", "vehicles": vehicles} | ours)
+        if vehicles == PEER_SIZE:
+            peer = repeated(case | {"do": "highs"}, 1)
+            compare(ours, peer)
+            found.append({"case": "one limit", "planner": "highs", "vehicles": vehicles} | peer)
+    return found
+
+
+def feeders(folder: Path) -> list[Answer]:
+    """Two hundred feeders in one area."""
+    path = folder / f"{FEEDER_SIZE}.parquet"
+    made = child({"do": "make", "vehicles": str(path), "count": FEEDER_SIZE})
+    peaks = made["feeder_peaks_kw"]
+    found: list[Answer] = []
+    for tight in (BINDING_FEEDERS, len(peaks)):
+        shares = [FEEDER_SHARE if number < tight else LOOSE_SHARE for number in range(len(peaks))]
+        limits = [share * peak for share, peak in zip(shares, peaks, strict=True)]
+        case: Answer = {"do": "plan", "vehicles": str(path), "out": str(folder / "plans.parquet")}
+        case |= {"limit_kw": SHARE * made["peak_kw"], "feeders": limits}
+        about: Answer = {"case": f"{tight} tight feeders", "planner": "slackwater"}
+        found.append(about | {"vehicles": FEEDER_SIZE} | repeated(case, 1))
+    return found
+
+
+def own_curves(vehicles: int) -> Answer:
+    """A curve for each vehicle: in Rust, because no file holds so many curves in a natural way."""
+    cargo = ["cargo", "run", "--quiet", "--release", "--workspace", "--example", "area_own"]
+    done = subprocess.run(
+        [*cargo, "--", str(vehicles)],
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        check=True,
+        cwd=HERE.parents[1],
+    )
+    answer: Answer = json.loads(done.stdout)
+    about = {"case": "own curves", "planner": "slackwater", "vehicles": vehicles}
+    return about | answer | {"seconds": [answer["seconds"]]}
+
+
+def main() -> None:
+    """Measure everything and write it down."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--json", type=Path, required=True, help="where the figures go")
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="vehicles at most")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found = sizes(folder, arguments.largest) + feeders(folder)
+    found.append(own_curves(arguments.largest))
+    for answer in found:
+        seconds = min(answer["seconds"])
+        megabytes = answer["peak_bytes"] / 1e6
+        name = f"{answer['planner']}, {answer['vehicles']:,} vehicles, {answer['case']}"
+        sys.stdout.write(f"{name}: {seconds:.3f} s, {megabytes:,.0f} MB\n")
+    arguments.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
