@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 use std::path::PathBuf;
 
+use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
 use slackwater_api::auth::client::{Environment, EnvironmentError};
 use slackwater_api::clock::{ClockError, Speed};
@@ -40,6 +41,10 @@ pub(crate) enum Command {
     Link(LinkStrings),
     /// Pull the strings of a running sandbox.
     Sandbox(Strings),
+    /// Keep and look up prices of a running server.
+    Prices(Asked<PricesCommand>),
+    /// Say which tariff a location has, at a running server.
+    Tariff(Asked<TariffCommand>),
     /// Show and set what smart charging is to do with devices.
     Policy(Asked<PolicyCommand>),
     /// Show what is planned for devices.
@@ -97,6 +102,101 @@ pub(crate) enum PlanCommand {
     Show {
         /// Its identifier.
         device: Uuid,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PricesCommand {
+    /// Keep a list of market prices, in delimited text or JSON.
+    Import {
+        /// The list; `-` reads the standard input.
+        file: PathBuf,
+        /// The market zone.
+        #[arg(long)]
+        zone: String,
+        /// The currency, where the settings do not know the zone.
+        #[arg(long)]
+        currency: Option<String>,
+        /// What the numbers count, such as EUR/MWh, if the header does not say so.
+        #[arg(long)]
+        unit: Option<String>,
+        /// Whose clocks the times are, where they name no offset.
+        #[arg(long)]
+        time_zone: Option<String>,
+    },
+    /// Print the price that counts at a location at an instant, and where it is from.
+    At {
+        #[command(flatten)]
+        place: Place,
+        /// The instant, such as 2026-01-05T18:00:00Z.
+        #[arg(long)]
+        at: DateTime<Utc>,
+    },
+    /// Print the prices that count at a location in a window.
+    Window {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        window: Window,
+    },
+    /// Print what a client pushed for an area in a window.
+    Signal {
+        /// The client.
+        #[arg(long)]
+        client: String,
+        /// The market zone.
+        #[arg(long)]
+        zone: String,
+        /// The area.
+        #[arg(long)]
+        area: String,
+        #[command(flatten)]
+        window: Window,
+    },
+}
+
+/// A location, and whose prices are meant.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// The client.
+    #[arg(long)]
+    pub(crate) client: String,
+    /// The identifier of one of its locations.
+    #[arg(long)]
+    pub(crate) location: Uuid,
+    /// Let the price signal of the area count before tariff and market, as for Flex.
+    #[arg(long)]
+    pub(crate) flex: bool,
+}
+
+/// A time.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Window {
+    /// First instant.
+    #[arg(long)]
+    pub(crate) from: DateTime<Utc>,
+    /// First instant after it.
+    #[arg(long)]
+    pub(crate) to: DateTime<Utc>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TariffCommand {
+    /// Give a location a tariff, in the place of what it had.
+    Assign {
+        /// The client.
+        #[arg(long)]
+        client: String,
+        /// The identifier of one of its locations.
+        #[arg(long)]
+        location: Uuid,
+        /// The tariff; without one the location has none from now on.
+        #[arg(long)]
+        tariff: Option<String>,
+        /// When which rate holds, such as
+        /// `[{"name": "night", "weekdays": [0, 1], "start": "22:00", "end": "06:00"}]`.
+        #[arg(long, default_value = "[]")]
+        intervals: String,
     },
 }
 

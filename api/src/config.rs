@@ -6,6 +6,7 @@
 
 pub mod events;
 pub mod link;
+pub mod prices;
 pub mod text;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use tracing_subscriber::EnvFilter;
 
 pub use crate::config::events::EventSettings;
 pub use crate::config::link::LinkSettings;
+use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
 use crate::outbox::subscribing::SubscribeError;
 use crate::plans::settings::PlanSettings;
@@ -209,6 +211,10 @@ pub enum Limited {
     Fields,
     /// Refresh hints.
     RefreshHint,
+    /// Statistics of all users of a client.
+    Statistics,
+    /// Statistics of one user.
+    StatisticsOfUser,
 }
 
 /// How often vendors are asked. The rate is between the two: see `jobs::rate`.
@@ -314,6 +320,12 @@ pub struct Config {
     /// What the sandbox simulates.
     #[serde(default)]
     pub sandbox: SandboxSettings,
+    /// Market zones, by their names.
+    #[serde(default)]
+    pub zones: BTreeMap<String, ZoneSettings>,
+    /// What statistics requests may ask.
+    #[serde(default)]
+    pub statistics: StatisticsSettings,
 }
 
 impl Default for PollingSettings {
@@ -370,6 +382,8 @@ impl Default for Config {
             link: LinkSettings::default(),
             events: EventSettings::default(),
             sandbox: SandboxSettings::default(),
+            zones: BTreeMap::new(),
+            statistics: StatisticsSettings::default(),
         }
     }
 }
@@ -441,6 +455,8 @@ impl Limited {
             Self::Link => "link",
             Self::Fields => "fields",
             Self::RefreshHint => "refresh_hint",
+            Self::Statistics => "statistics",
+            Self::StatisticsOfUser => "statistics_of_user",
         }
     }
 }

@@ -20,9 +20,11 @@ pub mod linking;
 pub mod outbox;
 pub mod page;
 pub mod plans;
+pub mod prices;
 pub mod problem;
 pub mod request;
 pub mod routes;
+pub mod samples;
 pub mod sandbox;
 pub mod scope;
 pub mod serve;
@@ -33,9 +35,10 @@ pub mod vendor;
 pub mod version;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::metrics;
@@ -47,8 +50,8 @@ use crate::routes::hvacs::Hvac;
 use crate::routes::inverters::Inverter;
 use crate::routes::vehicles::Vehicle;
 use crate::routes::{
-    actions, chargers, flex, health, lists, oauth, overrides, refresh, schedules, sessions,
-    smart_charging, users,
+    actions, chargers, flex, health, lists, oauth, overrides, price_signals, refresh, schedules,
+    sessions, smart_charging, statistics, tariffs, users,
 };
 use crate::state::App;
 
@@ -60,6 +63,7 @@ pub fn router(app: App) -> Router {
     let routes = Router::new()
         .merge(devices())
         .merge(people())
+        .merge(money())
         .route("/health/ready", get(health::ready))
         .route("/health/chargers", get(health::chargers))
         .route_layer(from_fn_with_state(app.clone(), gate));
@@ -122,6 +126,21 @@ fn people() -> Router<App> {
         .route("/assets/{assetId}/relink", post(sessions::relink))
         .route("/me", get(users::me))
         .route("/me/vendors/{vendor}", delete(users::disconnect_me))
+}
+
+/// Prices, and what energy cost.
+fn money() -> Router<App> {
+    let price_signal =
+        put(price_signals::put).layer(DefaultBodyLimit::max(price_signals::BODY_MAX));
+    Router::new()
+        .route("/flex/price-signals/{zoneId}/areas/{areaId}", price_signal)
+        .route("/tariffs/{tariffId}", put(tariffs::put))
+        .route("/statistics/charging", get(statistics::charging))
+        .route("/statistics/charging/sessions", get(statistics::sessions))
+        .route("/statistics/production", get(statistics::production))
+        .route("/users/{userId}/statistics/charging", get(statistics::charging))
+        .route("/users/{userId}/statistics/charging/sessions", get(statistics::sessions))
+        .route("/users/{userId}/statistics/production", get(statistics::production))
 }
 
 /// The token endpoint, on an address of its own.

@@ -10,7 +10,7 @@ use mimalloc::MiMalloc;
 use slackwater_api::admin::openapi;
 
 use crate::arguments::{Arguments, ClientCommand, Command};
-use crate::commands::{client, command, events, link, policy, sandbox, serve};
+use crate::commands::{client, command, events, link, policy, prices, sandbox, serve};
 
 /// Answers are many small texts that live for microseconds.
 #[global_allocator]
@@ -28,6 +28,8 @@ async fn main() -> ExitCode {
         Command::Events(command) => events::run(file, command).await,
         Command::Link(strings) => link::answer(strings).await,
         Command::Sandbox(strings) => sandbox::pull(strings).await,
+        Command::Prices(words) => prices::order(&words.admin, words.command).await,
+        Command::Tariff(words) => prices::tariff(&words.admin, words.command).await,
         Command::Policy(words) => policy::policy(&words.admin, words.command).await,
         Command::Plan(words) => policy::plan(&words.admin, words.command).await,
         Command::Openapi => {

@@ -12,6 +12,7 @@ use crate::jobs::poller;
 use crate::outbox::poster::{Poster, PosterError};
 use crate::outbox::subscribing::{SubscribeError, configure};
 use crate::plans::{area, planner};
+use crate::prices::keep::{PriceFileError, keep_files};
 use crate::sandbox::handle::Sandbox;
 use crate::serve::{ServeError, Sockets};
 use crate::state::{App, SetupError, Urls};
@@ -37,6 +38,9 @@ pub enum ServiceError {
     /// Posting events.
     #[error(transparent)]
     Poster(#[from] PosterError),
+    /// A list of market prices.
+    #[error(transparent)]
+    Prices(#[from] PriceFileError),
     /// Neither environment is configured.
     #[error("no environment is configured; give [environments.sandbox] its three addresses")]
     Nothing,
@@ -92,9 +96,8 @@ impl Service {
                 }
             });
         }
-        if worlds.is_empty() {
-            return Err(ServiceError::Nothing);
-        }
+        let Some(first) = worlds.first() else { return Err(ServiceError::Nothing) };
+        keep_files(first).await?;
         let admin_url = url(Role::Admin);
         Ok(Self { sockets, worlds, residents: None, admin_url })
     }

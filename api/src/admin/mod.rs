@@ -7,6 +7,7 @@ pub mod link;
 pub mod metrics;
 pub mod openapi;
 pub mod policies;
+pub mod prices;
 pub mod residents;
 pub mod routes;
 pub mod sandbox;

@@ -3,6 +3,7 @@
 //! The table is also what tests walk through: every row is asked for, with ids
 //! of others too, and nothing answers that is not in it.
 pub mod control;
+mod money;
 mod shapes;
 
 use std::sync::LazyLock;
@@ -121,7 +122,7 @@ impl Operation {
 
 /// All operations: a table of those that read and link, and one for each further subject.
 pub static OPERATIONS: LazyLock<Vec<Operation>> =
-    LazyLock::new(|| [READING, control::OPERATIONS].concat());
+    LazyLock::new(|| [READING, control::OPERATIONS, money::OPERATIONS].concat());
 
 /// Reading devices, linking them, and users.
 const READING: &[Operation] = &[
@@ -394,6 +395,7 @@ fn components() -> ComponentsBuilder {
     add::<LinkSessionBody>(&mut schemas);
     add::<ChargerUpdate>(&mut schemas);
     control::add_schemas(&mut schemas);
+    money::add_bodies(&mut schemas);
     add::<Ready>(&mut schemas);
     add::<VendorHealthBody>(&mut schemas);
     add::<Problem>(&mut schemas);

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::linking::{NewAccount, NewDevice, NewUser, connect};
 use crate::plans::patching::{PolicyError, keep_flex, patch_charger, set_vehicle};
+use crate::samples::scenario::{Keep, keep};
 use crate::sandbox::check::flex_request;
 use crate::sandbox::devices::Common;
 use crate::sandbox::handle::Sandbox;
@@ -59,6 +60,7 @@ impl Residents {
             }
         }
         let ids = connect(&self.app, client_id, users.into_values().collect()).await?;
+        keep(self, what, client_id, Keep::New).await?;
         self.keep_policies(what, client_id).await?;
         Ok(ids)
     }

@@ -4,7 +4,7 @@ use axum::http::{Method, Uri};
 use axum::routing::get;
 
 use crate::admin::residents::Residents;
-use crate::admin::{control, docs, events, metrics, openapi, policies, sandbox};
+use crate::admin::{control, docs, events, metrics, openapi, policies, prices, sandbox};
 use crate::problem::Problem;
 use crate::routes::health;
 use crate::state::App;
@@ -28,6 +28,7 @@ pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
         .route("/health/ready", get(health::ready));
     plain
         .merge(strings)
+        .merge(prices::router(app.clone()))
         .merge(control::router(worlds))
         .merge(policies::router(worlds.to_vec()))
         .merge(told.with_state(app.clone()))

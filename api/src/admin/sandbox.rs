@@ -23,6 +23,7 @@ use crate::admin::residents::Residents;
 use crate::jobs::poller::poll_now;
 use crate::problem::Problem;
 use crate::request::{Path, query_pairs};
+use crate::samples::scenario::{Keep, keep};
 use crate::sandbox::conduct::Conduct;
 use crate::sandbox::control::{
     Applied, ClockOrder, ClockState, ConductOrder, ControlError, HandOrder, ReceivedCommand,
@@ -73,6 +74,7 @@ async fn apply(
     let whole = residents.sandbox.scenario();
     let patched = patched(&whole, &applied);
     let ids = residents.settle(&patched, &client_id).await?;
+    keep(&residents, &patched, &client_id, Keep::All).await?;
     show(&residents, ids).await;
     Ok(Json(applied))
 }
@@ -80,6 +82,9 @@ async fn apply(
 /// The part of a scenario that a patch named.
 fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
     let mut part = whole.clone();
+    part.zones.retain(|zone| applied.zones.contains(&zone.id));
+    part.tariffs.retain(|tariff| applied.tariffs.contains(&tariff.id));
+    part.samples.retain(|samples| applied.samples.contains(&samples.device));
     part.locations.retain(|location| applied.locations.contains(&location.id));
     let named = |id: &String| applied.devices.contains(id);
     part.chargers.retain(|device| named(&device.id));

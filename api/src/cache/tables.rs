@@ -138,6 +138,12 @@ impl Tables {
         self.clients.get(client_id)?.users.get(user_id)
     }
 
+    /// A place of a client, whichever user's. Looks at all of its users.
+    #[must_use]
+    pub fn location(&self, client_id: &str, id: Uuid) -> Option<&Location> {
+        self.clients.get(client_id)?.users.values().find_map(|user| user.location(id))
+    }
+
     /// The users of a client, to cut a page from; `None` if there never was one.
     #[must_use]
     pub fn users(&self, client_id: &str) -> Option<&Index<Arc<str>>> {

@@ -41,6 +41,8 @@ pub(crate) enum Failure {
     NoSubscription(String),
     #[error("cannot print: {0}")]
     Print(io::Error),
+    #[error("{what} are no JSON: {reason}")]
+    Json { what: &'static str, reason: String },
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
     #[error("no token could be issued: {0}")]

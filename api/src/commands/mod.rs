@@ -7,5 +7,6 @@ pub(crate) mod failure;
 pub(crate) mod link;
 pub(crate) mod operator;
 pub(crate) mod policy;
+pub(crate) mod prices;
 pub(crate) mod sandbox;
 pub(crate) mod serve;

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::config::PollingSettings;
 use crate::jobs::keeping::Waiting;
 use crate::jobs::reading::{pause, refresh};
+use crate::samples::record::record;
 use crate::state::App;
 
 /// Over this time the first polls of known devices are spread after a start.
@@ -211,6 +212,9 @@ async fn poll(app: &App, id: Uuid) {
     let read = refresh(app, &device).await;
     let outcome = if read.is_ok() { "answered" } else { "failed" };
     counter!("slackwater_polls_total", "outcome" => outcome).increment(1);
+    if read.is_ok() {
+        record(app, &device).await;
+    }
     let device = app.cache().read(|tables| tables.any_device(id).cloned());
     app.poller().put_back(id, read.is_err(), |failures| {
         device.map(|device| app.now() + pause(&device, &read, failures))

@@ -14,6 +14,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "identity and devices", include_str!("migrations/0001_identity_and_devices.sql")),
     (2, "events", include_str!("migrations/0002_events.sql")),
     (3, "control", include_str!("migrations/0003_control.sql")),
+    (4, "prices", include_str!("migrations/0004_prices.sql")),
     (5, "deliveries", include_str!("migrations/0005_deliveries.sql")),
     (6, "plans", include_str!("migrations/0006_plans.sql")),
 ];

@@ -136,6 +136,14 @@ impl Stage {
         Asker { router: router(self.app.clone()), ..asker.clone() }
     }
 
+    /// The same client with a new token: the old one ends after an hour.
+    pub(crate) async fn renewed(&self, asker: &Asker) -> Asker {
+        let row = clients::get(self.app.store(), &asker.id).await.unwrap().unwrap();
+        let client = Arc::new(row.client);
+        let token = self.app.tokens().issue(self.app.store(), &client, self.app.now()).await;
+        Asker { token: token.unwrap(), ..asker.clone() }
+    }
+
     /// The production environment beside the sandbox.
     pub(crate) fn production(&self) -> App {
         let urls = ["base", "auth", "link"].map(|door| format!("https://{door}.example.org"));

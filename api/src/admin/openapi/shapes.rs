@@ -6,7 +6,7 @@ use utoipa::openapi::schema::{
 };
 use utoipa::openapi::{Content, Required, ResponseBuilder};
 
-use super::{Answer, Operation};
+use super::{Answer, Operation, money};
 
 /// The status of an answer.
 pub(super) const fn success(answer: Answer) -> &'static str {
@@ -75,6 +75,9 @@ pub(super) fn parameters(operation: &Operation) -> Vec<Parameter> {
             parameter("pageSize", ParameterIn::Query, size, "Most items on the page.").build(),
         );
     }
+    if operation.tag == money::STATISTICS {
+        all.extend(money::of_statistics(operation.path));
+    }
     let versions = ApiVersion::ALL.map(ApiVersion::as_str);
     let version = Schema::from(
         ObjectBuilder::new().schema_type(Type::String).enum_values(Some(versions)).build(),
@@ -84,11 +87,18 @@ pub(super) fn parameters(operation: &Operation) -> Vec<Parameter> {
     all
 }
 
-fn parameter(name: &str, place: ParameterIn, schema: Schema, about: &str) -> ParameterBuilder {
+/// A parameter, as far as all have it.
+pub(super) fn parameter(
+    name: &str,
+    place: ParameterIn,
+    schema: Schema,
+    about: &str,
+) -> ParameterBuilder {
     let builder = ParameterBuilder::new().name(name).parameter_in(place).schema(Some(schema));
     builder.description(Some(about))
 }
 
-fn text_schema() -> Schema {
+/// A text.
+pub(super) fn text_schema() -> Schema {
     Schema::from(ObjectBuilder::new().schema_type(Type::String).build())
 }
