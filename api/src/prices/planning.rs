@@ -37,7 +37,7 @@ impl PriceBook for Kept {
             &location.client_id,
             &facts.zone_id,
             &facts.area_id,
-            clocks.map(|zone| zone.name()),
+            clocks.map(chrono_tz::Tz::name),
             tariff,
         ))
         .ok()

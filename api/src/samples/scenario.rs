@@ -84,8 +84,8 @@ async fn keep_samples(
     let owner = (client_id, device.user.as_str());
     let prices = prices_at(&residents.app, measured.location_id, owner, first.start, last.end);
     let there = if which == Keep::New { There::Stay } else { There::Yield };
-    let priced = with_prices(&samples, &prices);
-    samples::keep(change.connection(), &measured, Some(id), &priced, there).await?;
+    let with_costs = with_prices(&samples, &prices);
+    samples::keep(change.connection(), &measured, Some(id), &with_costs, there).await?;
     let is_charged = matches!(device.kind, DeviceKind::Vehicle | DeviceKind::Charger);
     if is_charged && has_energy(&samples) {
         let is_smart = samples.iter().any(|sample| sample.non_smart.is_some());

@@ -13,6 +13,7 @@ use slackwater_api::config::Config;
 use slackwater_api::control;
 use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::linking::{NewAccount, NewDevice, NewUser, connect};
+use slackwater_api::outbox::names::{DEVICE_CHANGED, USER_CHANGED};
 use slackwater_api::state::{App, Urls, Vendors};
 use slackwater_api::store::clients::{self, ClientRow};
 use slackwater_api::store::database::Store;
@@ -208,10 +209,12 @@ impl Stage {
         self.settle().await;
     }
 
-    /// The names and bodies of the events so far.
+    /// The names and bodies of the events so far, those for operators left out.
     pub(crate) async fn events(&self) -> Vec<(String, Value)> {
-        let all = events::after(self.app.store(), 0, 10_000).await.unwrap();
-        all.into_iter().map(|event| (event.name, event.body)).collect()
+        let all = events::after(self.app.store(), 0, 10_000).await.unwrap().into_iter();
+        let internal = [DEVICE_CHANGED, USER_CHANGED];
+        let told = all.filter(|event| !internal.contains(&event.name.as_str()));
+        told.map(|event| (event.name, event.body)).collect()
     }
 
     /// Links a device that was read once.

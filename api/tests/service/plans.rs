@@ -16,7 +16,6 @@ use slackwater_api::plans::pricing::{PriceBook, Priced, Purpose};
 use slackwater_api::plans::wanted;
 use slackwater_api::state::App;
 use slackwater_api::store::clients;
-use slackwater_api::store::events;
 use slackwater_api::store::jobs::{self, LEASE};
 use slackwater_api::store::locations::{Location, LocationFacts};
 use slackwater_api::vendor::reading::{Facts, Position, Reading};
@@ -257,13 +256,13 @@ async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_a_flex_policy() {
         let kept = asker.ask(Method::PATCH, &path, Some(&change), &[]).await;
         assert_eq!((kept.status, &kept.body["batteryReserve"]), (200, &json!(15.0)));
         assert_eq!(Answer::keys(&kept.body["schedule"]), ["friday", "monday"]);
-        let events = events::after(stage.app.store(), 0, 100).await.unwrap();
-        let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
+        let events = stage.events().await;
+        let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["Flex Policy Updated", "Flex Policy Status"]);
-        assert_eq!(events[0].body, kept.body);
+        assert_eq!(events[0].1, kept.body);
         // FLX-39: nothing but what is printed.
         assert_eq!(
-            events[1].body,
+            events[1].1,
             json!({ "settings": { "regularSchedule": kept.body["schedule"] } })
         );
         let stage = stage.restarted().await;
@@ -310,7 +309,7 @@ async fn flx_19_flx_25_flx_28_flx_33_refused_changes_name_the_member_and_change_
         assert!(issue.starts_with(expected), "{issue}");
     }
     assert_eq!(asker.get(&path).await.body, before);
-    assert_eq!(events::after(stage.app.store(), 0, 9).await.unwrap(), []);
+    assert_eq!(stage.events().await, []);
 }
 
 #[tokio::test]
@@ -334,7 +333,7 @@ async fn flx_32_concurrent_changes_of_different_days_lose_nothing() {
         for (index, day) in days.into_iter().enumerate() {
             assert_eq!(shown["schedule"][day]["minimumChargeTarget"], json!(50.0 + index as f64));
         }
-        assert_eq!(events::after(stage.app.store(), 0, 99).await.unwrap().len(), 14);
+        assert_eq!(stage.events().await.len(), 14);
     }
 }
 
@@ -346,8 +345,7 @@ async fn flx_21_to_flx_23_what_a_vehicle_does_is_told_with_the_printed_names() {
     let told = async || {
         let change = json!({ "batteryReserve": 20 });
         assert_eq!(asker.ask(Method::PATCH, &path, Some(&change), &[]).await.status, 200);
-        let events = events::after(stage.app.store(), 0, 99).await.unwrap();
-        events.last().unwrap().body.get("state").cloned()
+        stage.events().await.last().unwrap().1.get("state").cloned()
     };
     assert_eq!(told().await, None);
     let device = || stage.app.cache().read(|t| t.any_device(car_id).cloned()).unwrap();

@@ -35,6 +35,7 @@ impl Columns {
             let (from, to) = (micros_of(request.now), request.until.map_or(end, micros_of));
             let by = target.by.map_or(end, micros_of).min(to);
             let is_plain = request.power_max > Power::ZERO
+                && target.energy > Energy::ZERO
                 && request.power_limits.is_empty()
                 && request.reserve <= Energy::ZERO
                 && request.energy_max.is_none();

@@ -451,7 +451,7 @@ mod tests {
         let name = |hour| Some(tariff.at(at(hour), Tz::UTC)?.rate.name.as_str());
         assert_eq!([name("05"), name("06"), name("12")], [None, None, Some("b")]);
         let curve = tariff.curve(Tz::UTC, at("00"), at("23")).unwrap();
-        assert_eq!((curve.len(), curve.price_at(at("12"))), (1, Some(per_kwh(0.1))));
+        assert_eq!((curve.len(), curve.price_at(at("12"))), (1, Some(crate::units::per_kwh(0.1))));
         let nothing = Tariff::of_known(rates(&[]), &intervals);
         assert!(nothing.curve(Tz::UTC, at("00"), at("23")).unwrap().is_empty());
         let whole = Tariff::new(rates(&["a", "b"]), intervals.clone()).unwrap();
