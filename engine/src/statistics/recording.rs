@@ -155,7 +155,7 @@ pub fn has_energy(samples: &[Sample]) -> bool {
 mod tests {
     use super::*;
     use crate::prices::curve::Slot;
-    use crate::units::{kw, kwh, per_kwh};
+    use crate::units::{Price, kw, kwh, per_kwh};
 
     fn at(clock: &str) -> DateTime<Utc> {
         format!("2026-01-05T{clock}:00Z").parse().unwrap()
@@ -222,7 +222,7 @@ mod tests {
             |start, end, price| Slot { start: at(start), end: at(end), price: per_kwh(price) };
         let prices = PriceCurve::new(&[slot("18:05", "18:10", 0.1)]).unwrap();
         let cut = with_prices(&[sample("18:00", "18:15", 4.0)], &prices);
-        let seen: Vec<Option<f64>> = cut.iter().map(|s| s.price.map(|p| p.as_per_kwh())).collect();
+        let seen: Vec<Option<f64>> = cut.iter().map(|s| s.price.map(Price::as_per_kwh)).collect();
         assert_eq!(seen, [None, Some(0.1), None]);
         let own = Sample { price: Some(per_kwh(0.7)), ..sample("18:00", "18:15", 4.0) };
         assert_eq!(with_prices(&[own], &prices), [own]);
