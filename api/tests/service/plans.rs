@@ -249,11 +249,11 @@ async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_a_flex_policy() {
         assert_eq!(shown.body["vehicleId"], json!(car_id));
         // Seen at the place when it was planned for.
         assert_eq!(shown.body["lastObservedLocationChargeLimit"], 80.0);
-        let patch = json!({
+        let change = json!({
             "batteryReserve": 15,
             "schedule": { "friday": { "deadline": "06:30", "minimumChargeTarget": 75 } },
         });
-        let kept = asker.ask(Method::PATCH, &path, Some(&patch), &[]).await;
+        let kept = asker.ask(Method::PATCH, &path, Some(&change), &[]).await;
         assert_eq!((kept.status, &kept.body["batteryReserve"]), (200, &json!(15.0)));
         assert_eq!(Answer::keys(&kept.body["schedule"]), ["friday", "monday"]);
         let events = stage.events().await;
@@ -277,7 +277,7 @@ async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_a_flex_policy() {
         let stranger = stage.client("b").await;
         assert_eq!(stranger.get(&path).await.status, 404);
         // FLX-37: nobody makes one here.
-        let made = asker.post("/flex/vehicle-policies", Some(&patch)).await;
+        let made = asker.post("/flex/vehicle-policies", Some(&change)).await;
         assert_eq!((made.status, made.title()), (404, "Not Found"));
     }
 }
@@ -324,8 +324,8 @@ async fn flx_32_concurrent_changes_of_different_days_lose_nothing() {
             let (asker, path) = (asker.clone(), path.clone());
             let wish = json!({ "deadline": "06:00", "minimumChargeTarget": 50 + index });
             asks.spawn(async move {
-                let patch = json!({ "schedule": { day: wish } });
-                asker.ask(Method::PATCH, &path, Some(&patch), &[]).await.status
+                let change = json!({ "schedule": { day: wish } });
+                asker.ask(Method::PATCH, &path, Some(&change), &[]).await.status
             });
         }
         assert_eq!(asks.join_all().await, [200; 7]);
@@ -342,17 +342,17 @@ async fn flx_21_to_flx_23_what_a_vehicle_does_is_told_with_the_printed_names() {
     let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
     let (car_id, id) = flexible(&stage, &asker, 20.0).await;
     let path = format!("/flex/vehicle-policies/{id}");
-    let state = async || {
-        let patch = json!({ "batteryReserve": 20 });
-        assert_eq!(asker.ask(Method::PATCH, &path, Some(&patch), &[]).await.status, 200);
+    let told = async || {
+        let change = json!({ "batteryReserve": 20 });
+        assert_eq!(asker.ask(Method::PATCH, &path, Some(&change), &[]).await.status, 200);
         stage.events().await.last().unwrap().1.get("state").cloned()
     };
-    assert_eq!(state().await, None);
+    assert_eq!(told().await, None);
     let device = || stage.app.cache().read(|t| t.any_device(car_id).cloned()).unwrap();
     // Low: charged at once, although cheaper hours come.
     stage.fjord.says("u-vehicle", Ok(car(10.0, true, 80.0)));
     poll_now(&stage.app, car_id).await;
-    assert_eq!(state().await, Some(json!("SCHEDULE:BATTERY_RESERVE")));
+    assert_eq!(told().await, Some(json!("SCHEDULE:BATTERY_RESERVE")));
     assert_eq!(wanted(&stage.app, &device(), six()).switch, Some(Switch::Start));
     let mut away = car(10.0, true, 80.0);
     if let Facts::Vehicle(facts) = &mut away.facts {
@@ -360,7 +360,7 @@ async fn flx_21_to_flx_23_what_a_vehicle_does_is_told_with_the_printed_names() {
     }
     stage.fjord.says("u-vehicle", Ok(away));
     poll_now(&stage.app, car_id).await;
-    assert_eq!(state().await, Some(json!("UNAVAILABLE")));
+    assert_eq!(told().await, Some(json!("UNAVAILABLE")));
     assert_eq!(wanted(&stage.app, &device(), six()).switch, None);
 }
 
@@ -520,7 +520,7 @@ async fn operators_set_policies_and_see_plans_with_their_proof() {
     let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
     let home = place(&stage, &asker, "u", "north").await;
     let car_id = stage.live(&asker, "u", car(50.0, true, 80.0)).await;
-    let admin = admin::routes::router(&[stage.app.clone()], None);
+    let admin = admin::routes::router(std::slice::from_ref(&stage.app), None);
     let ask = async |method, path: &str, body: Option<&Value>| {
         let response = admin.clone().oneshot(request(method, path, body)).await.unwrap();
         let status = response.status().as_u16();

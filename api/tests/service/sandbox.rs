@@ -146,8 +146,8 @@ async fn policies_of_a_scenario_are_those_of_its_devices() {
     let flex = street.asker.get(&flex).await.body;
     assert_eq!(flex["vehicleId"], json!(street.id("ada-car").await));
     assert_eq!(flex["schedule"]["monday"]["minimumChargeTarget"], 80.0);
-    let patch = "charger_policies: [{charger: gus-charger, deadline: \"05:00\"}]\n";
-    let (status, _) = street.pull(Method::POST, "/sandbox/scenario", patch).await;
+    let later = "charger_policies: [{charger: gus-charger, deadline: \"05:00\"}]\n";
+    let (status, _) = street.pull(Method::POST, "/sandbox/scenario", later).await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(street.asker.get(&path).await.body["deadline"], "05:00");
 }
