@@ -411,7 +411,7 @@ async fn sta_15_sta_19_a_polled_day_is_recorded() {
         let app = home.stage.app.clone();
         let change = "vehicles: [{id: car, user: ada, vendor: VOLTBOX, location: home, charger: box, \
             capacity_kwh: 60, soc_percent: 20, is_plugged_in: true, charges_on_plug_in: true}]\n";
-        assert_eq!(home.pull("/sandbox/scenario", patch).await, 200);
+        assert_eq!(home.pull("/sandbox/scenario", change).await, 200);
         let polls = tokio::spawn(poller::run(app.clone()));
         let start = app.now();
         let step = async |minutes: i64| {
