@@ -20,7 +20,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Clock(#[from] ClockError),
     #[error(transparent)]
-    Service(#[from] ServiceError),
+    Service(Box<ServiceError>),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -51,4 +51,10 @@ pub(crate) enum Failure {
     Unreachable { url: String, reason: String },
     #[error("{status}\n{body}")]
     Refused { status: u16, body: String },
+}
+
+impl From<ServiceError> for Failure {
+    fn from(error: ServiceError) -> Self {
+        Self::Service(Box::new(error))
+    }
 }

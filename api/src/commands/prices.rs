@@ -16,9 +16,9 @@ pub(crate) async fn order(admin: &str, order: PricesCommand) -> Result<(), Failu
             let options = [("currency", currency), ("unit", unit), ("time_zone", time_zone)];
             query.append_pair("zone", &zone);
             for (name, value) in options {
-                value.iter().for_each(|value| {
-                    query.append_pair(name, value);
-                });
+                if let Some(value) = value {
+                    query.append_pair(name, &value);
+                }
             }
             (Method::POST, "prices/market", read(&file)?)
         }

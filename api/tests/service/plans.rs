@@ -283,7 +283,7 @@ async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_a_flex_policy() {
 }
 
 #[tokio::test]
-async fn flx_19_flx_25_flx_28_flx_33_refused_changes_name_the_member_and_change_nothing() {
+async fn flx_19_flx_25_flx_28_flx_33_lim_06_refused_changes_name_the_member_and_change_nothing() {
     let (stage, _, asker) = stage_with(On::Sqlite, &CENTS).await;
     let (_, id) = flexible(&stage, &asker, 10.0).await;
     let path = format!("/flex/vehicle-policies/{id}");
