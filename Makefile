@@ -219,10 +219,6 @@ fuzz: build ## Send generated requests to a sandbox; EXAMPLES=500 for a long run
 	$(call step,generated requests)
 	$(PYTHON) scripts/fuzz_api.py $(SERVER) --examples $(or $(EXAMPLES),10)
 
-.PHONY: races
-races: build ## Command one device from many sides at once, a thousand times
-	SLACKWATER_RACE_ROUNDS=1000 cargo test $(WORKSPACE) --test service races::
-
 # Advisories come from the network, so they stay out; `cargo deny check` has all.
 .PHONY: deny
 deny: tools
