@@ -14,6 +14,7 @@ mod outbox;
 mod overrides;
 mod plans;
 mod postgres;
+mod priced;
 mod prices;
 mod problems;
 mod process;
