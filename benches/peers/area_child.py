@@ -30,7 +30,6 @@ SLOTS: Final = 96
 SLOT: Final = timedelta(minutes=20)
 """A day of arrivals and the morning after it, in as many slots as the other benchmarks have."""
 START: Final = datetime(2026, 1, 5, 4, tzinfo=UTC)
-UNLIMITED_KW: Final = 1e9
 FEEDERS: Final = 200
 BINDING_FROM: Final = 0.999
 

@@ -19,8 +19,6 @@ FACTS = flex.VehicleFacts("home", "home", True, 40)
 SIGNAL = signals.PriceSignal("EUR", MORNING, [signals.SignalValue(SIX, 0.2)])
 CHARGER = policies.ChargerFacts(is_reachable=True, is_plugged_in=True, is_charging=False)
 RATE = tariffs.Rate("low", "0.10")
-INTERVAL = tariffs.TariffInterval("low", [6])
-TARIFF = tariffs.Tariff([RATE], [INTERVAL], "EUR", "Europe/Berlin")
 
 NOTHING: list[Any] = [None, 5, "x", object(), float("nan")]
 
