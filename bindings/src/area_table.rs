@@ -18,15 +18,15 @@ use slackwater_engine::area::rows::AreaRows;
 use slackwater_engine::area::stability::Previous;
 
 use crate::answer::{interval_fields, numbers};
-use crate::area::one_batch;
+use crate::area_input::one_batch;
 use crate::arrow::{Columns, Table, cast_times, refused, schema, to_numbers, utc};
 use crate::error::Refused;
 
 /// Rows of a record batch.
-const RUN: usize = 65_536;
+pub(crate) const RUN: usize = 65_536;
 
 /// The columns of a plan.
-fn plan_schema(id: &DataType, currency: &str) -> SchemaRef {
+pub(crate) fn plan_schema(id: &DataType, currency: &str) -> SchemaRef {
     let number = |name: &str| Field::new(name, DataType::Float64, true);
     let item = Field::new("item", DataType::Struct(interval_fields()), false);
     let fields = vec![
@@ -43,7 +43,7 @@ fn plan_schema(id: &DataType, currency: &str) -> SchemaRef {
     schema(fields, currency)
 }
 
-fn record_batch(
+pub(crate) fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
     rows: AreaRows,
@@ -92,10 +92,8 @@ pub(crate) fn tables(
         }
         let mut texts = StringBuilder::new();
         for row in first..first + rows.len() {
-            match errors.next_if(|(at, _)| *at == row) {
-                Some((_, error)) => texts.append_value(error.to_string()),
-                None => texts.append_null(),
-            }
+            let error = errors.next_if(|(at, _)| *at == row);
+            texts.append_option(error.map(|(_, error)| error.to_string()));
         }
         let ids = id.slice(first, rows.len());
         first += rows.len();

@@ -1,7 +1,9 @@
 //! What Python hears of an area that is planned, and may say to it.
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use slackwater_engine::area::watch::{Answered, Progress, Watch};
+use slackwater_engine::area::watch::{self, Answered, Progress, Watch};
+
+use crate::area_crew::Crew;
 
 /// Calls Python once a round: for signals, for who watches the progress, and
 /// for who remembers what was answered.
@@ -11,10 +13,18 @@ pub(crate) struct Watched {
     pub(crate) recall: Option<Py<PyAny>>,
     /// Takes what is to be kept, as text without a line break.
     pub(crate) keep: Option<Py<PyAny>>,
+    /// Asks the vehicles, if they are asked elsewhere.
+    pub(crate) crew: Option<Crew>,
     pub(crate) failed: Option<PyErr>,
 }
 
 impl Watched {
+    /// The first exception that any of them raised.
+    pub(crate) fn failure(&mut self) -> Option<PyErr> {
+        let of_crew = self.crew.as_mut().and_then(|crew| crew.failed.take());
+        of_crew.or(self.failed.take())
+    }
+
     fn asks_to_stop(&mut self, progress: &Progress) -> bool {
         Python::attach(|py| {
             // Ctrl-C asks for the plan so far, not for an exception.
@@ -45,7 +55,8 @@ impl Watched {
 
 impl Watch for Watched {
     fn stop(&mut self, progress: &Progress) -> bool {
-        self.failed.is_some() || self.asks_to_stop(progress)
+        let has_failed = self.crew.as_ref().is_some_and(|crew| crew.failed.is_some());
+        has_failed || self.failed.is_some() || self.asks_to_stop(progress)
     }
 
     fn recall(&mut self) -> Option<Answered> {
@@ -61,5 +72,9 @@ impl Watch for Watched {
         if let Err(error) = Python::attach(|py| keep.call1(py, (text,))) {
             self.failed = Some(error);
         }
+    }
+
+    fn crew(&mut self) -> Option<&mut dyn watch::Crew> {
+        self.crew.as_mut().map(|crew| crew as &mut dyn watch::Crew)
     }
 }

@@ -12,7 +12,7 @@ use slackwater_engine::device::hvac::{
 };
 use slackwater_engine::device::pairing::{Owned, are_paired};
 use slackwater_engine::device::power_state::PowerState;
-use slackwater_engine::device::reading::Whereabouts;
+use slackwater_engine::device::reading::{Whereabouts, last_seen, serial_number};
 use slackwater_engine::device::scope::{Granted, Permission};
 use slackwater_engine::schedule::control::Controller;
 use slackwater_engine::units::{Current, Power, Temperature, UnitError};
@@ -303,4 +303,48 @@ pub(crate) fn device_shown_consumption(
 ) -> Result<Option<f64>, Refused> {
     let reported = power(reported_kw, "reported_kw")?;
     Ok(shown_consumption(reported, is_active).map(Power::as_kw))
+}
+
+/// See `slackwater.devices.is_reached`.
+#[pyfunction]
+#[pyo3(signature = (
+    command, *, value, power_state, max_current_amps, charge_rate_limit_kw, operation_mode,
+    follows_schedule
+))]
+pub(crate) fn device_is_reached(
+    command: &str,
+    value: Option<f64>,
+    power_state: &str,
+    max_current_amps: Option<f64>,
+    charge_rate_limit_kw: Option<f64>,
+    operation_mode: Option<&str>,
+    follows_schedule: Option<bool>,
+) -> Result<bool, Refused> {
+    let state = PowerState::parse(power_state).named("power_state")?;
+    let mode = |word| OperationMode::parse(word, ApiVersion::LATEST);
+    let reading = DeviceReading {
+        max_current: max_current_amps
+            .map(Current::from_amps)
+            .transpose()
+            .named("max_current_amps")?,
+        charge_rate_limit: power(charge_rate_limit_kw, "charge_rate_limit_kw")?,
+        operation_mode: operation_mode.map(mode).transpose().named("operation_mode")?,
+        follows_schedule,
+        ..DeviceReading::of(state)
+    };
+    Ok(self::command(command, value)?.is_reached(&reading))
+}
+
+/// See `slackwater.devices.last_seen`.
+#[pyfunction]
+#[pyo3(signature = (last_data, *, linked_at))]
+pub(crate) fn device_last_seen(last_data: Option<Instant>, linked_at: Instant) -> DateTime<Utc> {
+    last_seen(last_data.map(|at| at.0), linked_at.0)
+}
+
+/// See `slackwater.devices.serial_number`.
+#[pyfunction]
+#[pyo3(signature = (reported, *, vendor_id))]
+pub(crate) fn device_serial_number<'a>(reported: Option<&'a str>, vendor_id: &'a str) -> &'a str {
+    serial_number(reported, vendor_id)
 }

@@ -8,6 +8,9 @@ mod repr;
 mod action;
 mod answer;
 mod area;
+mod area_crew;
+mod area_input;
+mod area_part;
 mod area_table;
 mod area_watch;
 mod arrow;
@@ -48,13 +51,16 @@ mod _engine {
     #[pymodule_export]
     use crate::area::{AreaPlan, plan_area};
     #[pymodule_export]
+    use crate::area_part::AreaPart;
+    #[pymodule_export]
     use crate::arrow::Table;
     #[pymodule_export]
     use crate::batch::{plan_batch, plan_batch_own};
     #[pymodule_export]
     use crate::device::{
         device_are_paired, device_capabilities, device_charge_state, device_check_command,
-        device_check_hold, device_shown_consumption, device_whereabouts,
+        device_check_hold, device_is_reached, device_last_seen, device_serial_number,
+        device_shown_consumption, device_whereabouts,
     };
     #[pymodule_export]
     use crate::error::InputError;

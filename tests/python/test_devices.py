@@ -340,3 +340,41 @@ def test_the_table_of_fields_has_one_row_per_version() -> None:
     assert sw.versions.LATEST == "2024-10-01"
     assert not tables[0]["series_estimated_savings"]
     assert tables[1]["series_estimated_savings"]
+
+
+def test_chg_03_chg_09_veh_07_what_stands_in_for_what_is_not_said() -> None:
+    linked = datetime(2026, 1, 5, tzinfo=UTC)
+    later = linked + timedelta(minutes=5)
+    assert sw.devices.last_seen(later, linked_at=linked) == later
+    assert sw.devices.last_seen(None, linked_at=linked) == linked
+    assert sw.devices.serial_number(None, vendor_id="V1") == "V1"
+    with pytest.raises(TypeError, match="linked_at"):
+        sw.devices.last_seen(None, linked_at=linked.replace(tzinfo=None))
+
+
+@pytest.mark.parametrize(
+    ("command", "value", "reading", "expected"),
+    [
+        ("start", None, {"power_state": "charging"}, True),
+        ("start", None, {"power_state": "unknown"}, False),
+        ("stop", None, {"power_state": "unplugged"}, True),
+        ("stop", None, {"power_state": "unknown"}, False),
+        ("max_current_amps", 10.0, {"power_state": "stopped", "max_current_amps": 10.04}, True),
+        ("max_current_amps", 10.0, {"power_state": "stopped", "max_current_amps": 10.06}, False),
+        ("charge_rate_limit_kw", 7.0, {"power_state": "stopped"}, False),
+        ("charge_rate_limit_kw", 7.0, {"power_state": "fault", "charge_rate_limit_kw": 7}, True),
+        ("idle", None, {"power_state": "unknown", "operation_mode": "idle"}, True),
+        ("follow_schedule", None, {"power_state": "unknown", "follows_schedule": False}, False),
+    ],
+)
+def test_act_10_when_a_command_is_reached(
+    command: Any, value: float | None, reading: dict[str, Any], *, expected: bool
+) -> None:
+    assert sw.devices.is_reached(command, value=value, **reading) is expected
+
+
+def test_a_reading_that_is_none_is_refused_by_name() -> None:
+    with pytest.raises(sw.InputError, match="max_current_amps"):
+        sw.devices.is_reached("start", power_state="fault", max_current_amps=float("nan"))
+    with pytest.raises(sw.InputError, match="operation_mode"):
+        sw.devices.is_reached("start", power_state="fault", operation_mode="party")

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias, final
 from slackwater.typing import ArrowTable
 
 __all__ = [
+    "AreaPart",
     "AreaPlan",
     "Certificate",
     "DepartureOutcome",
@@ -65,6 +66,9 @@ __all__ = [
     "device_charge_state",
     "device_check_command",
     "device_check_hold",
+    "device_is_reached",
+    "device_last_seen",
+    "device_serial_number",
     "device_shown_consumption",
     "device_whereabouts",
     "energy_at_risk",
@@ -1387,6 +1391,18 @@ def schedule_time_zone(own: tuple[str | None] | None, target: tuple[str | None] 
 def device_whereabouts(
     reported: _WhereaboutsTuple, *, permissions: Sequence[str]
 ) -> _WhereaboutsTuple: ...
+def device_last_seen(last_data: datetime | None, *, linked_at: datetime) -> datetime: ...
+def device_serial_number(reported: str | None, *, vendor_id: str) -> str: ...
+def device_is_reached(
+    command: str,
+    *,
+    value: float | None,
+    power_state: str,
+    max_current_amps: float | None,
+    charge_rate_limit_kw: float | None,
+    operation_mode: str | None,
+    follows_schedule: bool | None,
+) -> bool: ...
 def device_shown_consumption(reported_kw: float | None, *, is_active: bool) -> float | None: ...
 def device_charge_state(reported: _ChargeTuple, *, device: str, now: datetime) -> _ChargeTuple: ...
 def device_are_paired(
@@ -1506,14 +1522,25 @@ class AreaPlan:
     def state(self) -> tuple[list[float], list[list[float]]]: ...
     @property
     def plans(self) -> Table: ...
+    def told(self) -> tuple[str, list[tuple[str, str]]]: ...
+
+@final
+class AreaPart:
+    def __new__(
+        cls,
+        vehicles: ArrowTable,
+        paid: Mapping[str, object],
+        *,
+        nodes: Sequence[object],
+        place: str,
+    ) -> AreaPart: ...
+    def answer(self, question: str, own: str, change: str | None) -> Table: ...
+    def plans(self, question: str, own: str, change: str | None) -> Table: ...
 
 def plan_area(
     vehicles: ArrowTable,
-    prices: Prices | None,
+    paid: Mapping[str, object],
     *,
-    curves: PriceCurves | None,
-    export_prices: Prices | None,
-    export_curves: PriceCurves | None,
     nodes: Sequence[object],
     gap: float,
     max_rounds: int,

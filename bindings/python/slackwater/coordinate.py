@@ -384,24 +384,16 @@ def plan_area(
         [0.0, 0.1, 0.0]
     """
     began = perf_counter()
-    if (limit_kw is None) == (nodes is None):
-        message = "give either limit_kw or nodes"
-        raise InputError(message)
+    nodes = area_nodes(limit_kw, nodes)
     if previous is None and stability_budget is not None:
         message = "stability_budget needs a previous plan"
         raise InputError(message)
-    nodes = [Node(name="area", limit_kw=limit_kw)] if nodes is None else list(nodes)
     if previous is not None and not isinstance(previous, AreaPlan):
         stability_budget = stability_budget or 0.0
     told = previous.plans._native if isinstance(previous, AreaPlan) else previous
-    shared, curves = _curves(prices)
-    export_shared, export_curves = (None, None) if export_prices is None else _curves(export_prices)
     native = _engine.plan_area(
         vehicles,
-        shared,
-        curves=curves,
-        export_prices=export_shared,
-        export_curves=export_curves,
+        area_prices(prices, export_prices),
         nodes=nodes,
         gap=gap,
         max_rounds=max_rounds,
@@ -411,13 +403,36 @@ def plan_area(
             "start": previous._native.state if isinstance(previous, AreaPlan) else None,
         },
         listeners={
-            "progress": None if progress is None else _watch(progress),
+            "progress": None if progress is None else watched(progress),
             "recall": None if memory is None else memory.recall,
             "keep": None if memory is None else memory.keep,
             "sink": None if sink is None else _sink(sink),
+            "crew": None,
         },
     )
     return AreaPlan(native, nodes, perf_counter() - began)
+
+
+def area_nodes(limit_kw: Profile | None, nodes: Sequence[Node] | None) -> list[Node]:
+    """The nodes of an area, or the one that ``limit_kw`` is short for."""
+    if (limit_kw is None) == (nodes is None):
+        message = "give either limit_kw or nodes"
+        raise InputError(message)
+    return [Node(name="area", limit_kw=limit_kw)] if nodes is None else list(nodes)
+
+
+def area_prices(
+    prices: Prices | Mapping[str, Prices], export: Prices | Mapping[str, Prices] | None
+) -> dict[str, object]:
+    """Prices to buy and to sell at, as the engine takes them."""
+    shared, curves = _curves(prices)
+    export_shared, export_curves = (None, None) if export is None else _curves(export)
+    return {
+        "prices": shared,
+        "curves": curves,
+        "export_prices": export_shared,
+        "export_curves": export_curves,
+    }
 
 
 def _curves(
@@ -430,9 +445,10 @@ def _curves(
     return None, _engine.PriceCurves.from_prices(natives, ids=list(prices))
 
 
-def _watch(
+def watched(
     progress: Callable[[AreaProgress], object],
 ) -> Callable[[int, float, float, float], object]:
+    """What is called with the numbers of a round."""
     return lambda *numbers: progress(AreaProgress(*numbers))
 
 

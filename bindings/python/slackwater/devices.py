@@ -349,6 +349,75 @@ def check_command(
     return None if refusal is None else Refusal(*refusal)
 
 
+def is_reached(
+    command: Command,
+    *,
+    power_state: PowerState,
+    value: float | None = None,
+    max_current_amps: float | None = None,
+    charge_rate_limit_kw: float | None = None,
+    operation_mode: str | None = None,
+    follows_schedule: bool | None = None,
+) -> bool:
+    """Tell whether a device that reads so does what it was told.
+
+    A start is reached when it charges, a stop when no power flows; a state that
+    nobody knows is neither. Limits are compared to a twentieth of an ampere or
+    kilowatt. What the device does not say (``None``) is not reached.
+
+    Args:
+        command: What the device was told.
+        power_state: Where its delivery of power stands.
+        value: The current in A or the power in kW, for commands that set one.
+        max_current_amps: Its limit of the current.
+        charge_rate_limit_kw: Its limit of the charge rate.
+        operation_mode: What a battery aims at.
+        follows_schedule: Whether a heating unit follows its own schedule.
+
+    Raises:
+        InputError: A word is unknown, or a number is missing or not finite.
+
+    Example:
+        >>> is_reached("start", power_state="charging")
+        True
+        >>> is_reached("max_current_amps", value=10, power_state="stopped", max_current_amps=16)
+        False
+    """
+    return _engine.device_is_reached(
+        command,
+        value=value,
+        power_state=power_state,
+        max_current_amps=max_current_amps,
+        charge_rate_limit_kw=charge_rate_limit_kw,
+        operation_mode=operation_mode,
+        follows_schedule=follows_schedule,
+    )
+
+
+def last_seen(last_data: datetime | None, *, linked_at: datetime) -> datetime:
+    """Tell when a device was last seen: its last live data, or when it was linked.
+
+    Raises:
+        TypeError: A time has no zone.
+
+    Example:
+        >>> from datetime import UTC
+        >>> last_seen(None, linked_at=datetime(2026, 1, 5, tzinfo=UTC)).isoformat()
+        '2026-01-05T00:00:00+00:00'
+    """
+    return _engine.device_last_seen(last_data, linked_at=linked_at)
+
+
+def serial_number(reported: str | None, *, vendor_id: str) -> str:
+    """Tell a charger's serial number; without one, what its manufacturer calls it.
+
+    Example:
+        >>> serial_number("", vendor_id="box-7"), serial_number("S1", vendor_id="box-7")
+        ('box-7', 'S1')
+    """
+    return _engine.device_serial_number(reported, vendor_id=vendor_id)
+
+
 def check_hold(
     mode: HvacMode,
     *,

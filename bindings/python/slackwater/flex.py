@@ -187,7 +187,7 @@ def observe(policy: FlexPolicy, facts: VehicleFacts) -> FlexPolicy:
         >>> observe(FlexPolicy(10, {}), facts).observed_limit_percent
         80.0
     """
-    return _back(_engine.flex_observe(_policy(policy), facts))
+    return _back(_engine.flex_observe(_policy(policy), row(VehicleFacts, facts)))
 
 
 def state(reserve_percent: float, facts: VehicleFacts) -> State:
@@ -202,7 +202,7 @@ def state(reserve_percent: float, facts: VehicleFacts) -> State:
         >>> state(20, VehicleFacts("home", "home", True, soc_percent=None))
         State(name='soc_unknown', public_name=None)
     """
-    return State(*_engine.flex_state(reserve_percent, facts))
+    return State(*_engine.flex_state(reserve_percent, row(VehicleFacts, facts)))
 
 
 def deadlines(
@@ -314,7 +314,8 @@ def intent(
         InputError: The policy makes no sense, or the zone is unknown.
         TypeError: A time has no zone.
     """
-    native = _engine.flex_intent(_policy(policy), facts, time_zone=time_zone, now=now, until=until)
+    known = row(VehicleFacts, facts)
+    native = _engine.flex_intent(_policy(policy), known, time_zone=time_zone, now=now, until=until)
     return _intent(native)
 
 
@@ -369,7 +370,7 @@ def plan(
     native, asked = _engine.flex_plan(
         native_prices(prices, "prices"),
         _policy(policy),
-        facts,
+        row(VehicleFacts, facts),
         time_zone=time_zone,
         now=now,
         power_max_kw=power_max_kw,

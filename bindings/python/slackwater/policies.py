@@ -6,7 +6,7 @@ from datetime import datetime, time, timedelta
 from typing import Literal, NamedTuple, TypeAlias
 
 from slackwater import _engine
-from slackwater._row import native_prices
+from slackwater._row import native_prices, row
 from slackwater.plan import AfterDeadline, Battery, Plan
 from slackwater.prices import Prices
 
@@ -105,7 +105,9 @@ def check_vehicle(policy: VehiclePolicy, *, charge_limit_percent: float | None =
         Traceback (most recent call last):
         slackwater.InputError: minimum_charge_limit_percent is 81 %, above the charge limit of 80 %
     """
-    _engine.vehicle_policy_check(policy, charge_limit_percent=charge_limit_percent)
+    _engine.vehicle_policy_check(
+        row(VehiclePolicy, policy), charge_limit_percent=charge_limit_percent
+    )
 
 
 def vehicle_deadline(
@@ -125,7 +127,7 @@ def vehicle_deadline(
         InputError: The policy makes no sense, or the zone is unknown.
         TypeError: ``now`` has no zone.
     """
-    return _engine.vehicle_policy_deadline(policy, time_zone=time_zone, now=now)
+    return _engine.vehicle_policy_deadline(row(VehiclePolicy, policy), time_zone=time_zone, now=now)
 
 
 def plan_vehicle(
@@ -169,7 +171,7 @@ def plan_vehicle(
     """
     native = _engine.policy_plan_vehicle(
         native_prices(prices, "prices"),
-        policy,
+        row(VehiclePolicy, policy),
         now=now,
         by=by,
         power_max_kw=power_max_kw,
@@ -199,7 +201,7 @@ def charger_deadline(
         InputError: The policy makes no sense, or the zone is unknown.
         TypeError: ``now`` has no zone.
     """
-    return _engine.charger_deadline(policy, time_zone=time_zone, now=now)
+    return _engine.charger_deadline(row(ChargerPolicy, policy), time_zone=time_zone, now=now)
 
 
 def charger_state(
@@ -238,7 +240,7 @@ def charger_state(
         'AWAITING_PRICES'
     """
     return _engine.policy_charger_state(
-        native_prices(prices, "prices"), is_enabled, facts, now=now, by=by
+        native_prices(prices, "prices"), is_enabled, row(ChargerFacts, facts), now=now, by=by
     )
 
 
@@ -278,7 +280,7 @@ def plan_charger(
         [18, 20]
     """
     native = _engine.policy_plan_charger(
-        native_prices(prices, "prices"), policy, now=now, by=by, charged=charged
+        native_prices(prices, "prices"), row(ChargerPolicy, policy), now=now, by=by, charged=charged
     )
     return Plan(native, prices)
 
@@ -319,6 +321,11 @@ def charger_status(
         ('CHARGING', ['IN_PROGRESS', None])
     """
     state, intervals = _engine.charger_status(
-        native_prices(prices, "prices"), policy, facts, now=now, by=by, charged=charged
+        native_prices(prices, "prices"),
+        row(ChargerPolicy, policy),
+        row(ChargerFacts, facts),
+        now=now,
+        by=by,
+        charged=charged,
     )
     return ChargerStatus(state, [ChargingInterval(*interval) for interval in intervals])

@@ -132,7 +132,7 @@ def check_intervals(intervals: Sequence[TariffInterval]) -> None:
         Traceback (most recent call last):
         slackwater.InputError: intervals[1] overlaps intervals[0] on weekday 0 from 05:00 to 06:00
     """
-    _engine.check_intervals(list(intervals))
+    _engine.check_intervals([row(TariffInterval, interval) for interval in intervals])
 
 
 def tariff_prices(tariff: Tariff, *, start: datetime, end: datetime) -> Prices:

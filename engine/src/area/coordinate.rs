@@ -9,14 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::area::asked::Asked;
 use crate::area::outcome::{AreaPlan, Status};
+use crate::area::parts::{Mix, What};
 use crate::area::problem::AreaProblem;
 use crate::area::rounds::{Ended, Rounds, Until, relative_gap};
-use crate::area::settle::{Plans, Settled, Signals, Total, add_up};
+use crate::area::settle::{Plans, Settled, Signals, Total};
 use crate::area::signal::Worth;
+use crate::area::staff::Staff;
 use crate::area::stays::{Stays, shares_curves};
 use crate::area::terms::{Kind, Terms};
 use crate::area::watch::{Progress, Stop, Watch};
-use crate::area::{outcome, repair, settle, share};
+use crate::area::{outcome, repair, settle, share, sums};
 
 /// Groups up to which each vehicle is one of its own.
 const ALONE_MAX: usize = 192;
@@ -126,24 +128,25 @@ pub fn plan_area_watched(
     let count = problem.vehicles.fleet.len();
     let groups = if count <= ALONE_MAX { count.max(1) } else { GROUPS };
     let mut stays = Stays::new(problem, groups);
+    let staff = &mut Staff::new(watch, &stays);
     let terms = Terms::new(problem);
-    let unmanaged = outcome::unmanaged(problem, &stays, &terms);
     let worth = Worth { base: terms.worth, step: 0.0, tiers: 1 };
+    let unmanaged = outcome::unmanaged(problem, (&stays, worth), &terms, staff);
     let until = Until { gap: options.gap, rounds: options.max_rounds, scale: unmanaged.cost };
     let money = unmanaged.cost.abs().max(stays.need_kwh() * terms.worth * 1e-2).max(1e-9);
     let task = Task { problem, terms: &terms, worth, is_free: false, until, money };
     let start = options.start.clone().unwrap_or_default();
-    let mut first = coordinate(&task, &stays, &start, watch);
+    let mut first = coordinate(&task, &stays, &start, staff);
     while first.ended != Ended::Caller && settle::postpone_reserves(&task, &mut stays, &first) {
         let start = AreaState { rounds_per_kwh: Vec::new(), ..first.state };
-        first = coordinate(&task, &stays, &start, watch);
+        first = coordinate(&task, &stays, &start, staff);
     }
     let is_short = as_share(first.total.shed, stays.need_kwh()) > 1e-6;
     if !is_short || first.ended == Ended::Caller {
-        return outcome::finish(&task, stays, None, first, unmanaged);
+        return outcome::finish(&task, (stays, None), first, unmanaged, staff);
     }
-    let (shared, done) = share::share(&task, &stays, first, watch);
-    outcome::finish(&task, shared, Some(&stays), done, unmanaged)
+    let (shared, done) = share::share(&task, &stays, first, staff);
+    outcome::finish(&task, (shared, Some(&stays)), done, unmanaged, staff)
 }
 
 fn as_share(grains: i64, need_kwh: f64) -> f64 {
@@ -155,14 +158,14 @@ pub(crate) fn coordinate(
     task: &Task<'_>,
     stays: &Stays,
     start: &AreaState,
-    watch: &mut dyn Watch,
+    staff: &mut Staff<'_>,
 ) -> Coordinated {
-    let sampled = sampled(task, stays, start, watch);
+    let sampled = sampled(task, stays, start, staff);
     let (start, is_stopped) =
         sampled.as_ref().map_or((start, false), |(state, ended)| (state, *ended == Ended::Caller));
     let asked = task.asked(stays);
     let mut rounds = Rounds::new(asked, task.terms, (task.money, margin(task, stays)));
-    let mut ended = rounds.begin(start, task.until, watch);
+    let mut ended = rounds.begin(start, task.until, staff);
     if is_stopped {
         ended = Ended::Caller;
     }
@@ -170,9 +173,9 @@ pub(crate) fn coordinate(
     for part in [0.5, 0.1, 0.01, 0.0] {
         if ended == Ended::Gap {
             let until = Until { gap: task.until.gap * part, ..task.until };
-            ended = rounds.run(until, watch);
+            ended = rounds.run(until, staff);
         }
-        let settled = settle_best(task, &rounds, asked);
+        let settled = settle_best(task, &rounds, asked, staff);
         if best.as_ref().is_none_or(|best| order(&settled) < order(best)) {
             best = Some(settled);
         }
@@ -199,7 +202,7 @@ fn sampled(
     task: &Task<'_>,
     stays: &Stays,
     start: &AreaState,
-    watch: &mut dyn Watch,
+    staff: &mut Staff<'_>,
 ) -> Option<(AreaState, Ended)> {
     let count = stays.each.len();
     if count < 4 * SAMPLE || !start.duals_per_kwh.is_empty() {
@@ -212,8 +215,8 @@ fn sampled(
     let asked = task.asked(&sample);
     let mut rounds = Rounds::new(asked, &terms, (task.money * part, margin(task, stays)));
     let until = Until { gap: task.until.gap * 0.1, scale: task.until.scale * part, ..task.until };
-    rounds.begin(start, until, watch);
-    let ended = rounds.run(until, watch);
+    rounds.begin(start, until, staff);
+    let ended = rounds.run(until, staff);
     let mut state = rounds.state();
     if ended == Ended::Caller {
         // Who is in a hurry does not want all vehicles asked many times.
@@ -223,10 +226,15 @@ fn sampled(
 }
 
 /// Plans from the mix, first of whole answers, then of the mix itself.
-fn settle_best(task: &Task<'_>, rounds: &Rounds<'_>, asked: Asked<'_>) -> (Settled, Total, f64) {
+fn settle_best(
+    task: &Task<'_>,
+    rounds: &Rounds<'_>,
+    asked: Asked<'_>,
+    staff: &mut Staff<'_>,
+) -> (Settled, Total, f64) {
     let mut best: Option<(Settled, Total, f64)> = None;
     for whole_only in [true, false] {
-        let found = settle_once(task, rounds, asked, whole_only);
+        let found = settle_once(task, rounds, (asked, whole_only), staff);
         let is_better = best.as_ref().is_none_or(|best| order(&found) < order(best));
         let is_mixed = found.0.is_mixed.contains(&true);
         if is_better {
@@ -261,15 +269,17 @@ fn is_good(
 fn settle_once(
     task: &Task<'_>,
     rounds: &Rounds<'_>,
-    asked: Asked<'_>,
-    whole_only: bool,
+    (asked, whole_only): (Asked<'_>, bool),
+    staff: &mut Staff<'_>,
 ) -> (Settled, Total, f64) {
     let terms = task.terms;
     let mut settled = Settled::new(&asked, rounds.replies(), &rounds.mix, whole_only);
     let signals = Signals::new(&asked, terms, &settled, &rounds.prices);
-    let sum = |settled: &Settled| {
+    let mut sum = |settled: &Settled| {
+        let mixed = || What::Plans(Mix::new(settled, &rounds.prices));
         let plans = Plans { asked: &asked, settled, signals: &signals };
-        let total = add_up(&plans, terms);
+        let sums = staff.ask(&asked, mixed, Some(settled));
+        let total = sums::total(&sums.unwrap_or_else(|| sums::plans(&plans)), terms);
         let value = total.cost + cost_of_limits(terms, &total) + total.shed_worth;
         (total, value)
     };

@@ -2,6 +2,7 @@
 pub mod answers;
 pub mod batch;
 pub mod fleet;
+pub mod requests;
 pub mod storage;
 
 #[cfg(feature = "lp")]
@@ -11,13 +12,19 @@ pub mod limits;
 #[cfg(feature = "lp")]
 pub mod outcome;
 #[cfg(feature = "lp")]
+pub mod parts;
+#[cfg(feature = "lp")]
 pub mod problem;
 #[cfg(feature = "lp")]
 pub mod rows;
 #[cfg(feature = "lp")]
+pub mod shared;
+#[cfg(feature = "lp")]
 pub mod stability;
 #[cfg(feature = "lp")]
 pub mod store;
+#[cfg(feature = "lp")]
+pub mod sums;
 #[cfg(feature = "lp")]
 pub mod watch;
 
@@ -39,6 +46,8 @@ mod settle;
 mod share;
 #[cfg(feature = "lp")]
 mod signal;
+#[cfg(feature = "lp")]
+mod staff;
 #[cfg(feature = "lp")]
 mod stays;
 #[cfg(feature = "lp")]

@@ -1,6 +1,7 @@
 //! What an area plan is: what it costs, what it proves, what it leaves unmet,
 //! and the plan of each vehicle.
-use rayon::prelude::*;
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::area::answer::Scratch;
@@ -8,11 +9,15 @@ use crate::area::asked::Asked;
 use crate::area::coordinate::{AreaState, Coordinated, Task, cost_of_limits};
 use crate::area::fleet::RowError;
 use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
+use crate::area::parts::What;
 use crate::area::problem::AreaProblem;
 use crate::area::rounds::relative_gap;
-use crate::area::rows::{AreaRows, write_run};
+use crate::area::rows::{AreaRows, Writing, write_rows};
 use crate::area::settle::{Plans, Settled, Signals, Taken, Total};
+use crate::area::signal::Worth;
+use crate::area::staff::Staff;
 use crate::area::stays::{Stay, Stays};
+use crate::area::sums::{self, Sum};
 use crate::area::terms::{Kind, Terms};
 use crate::units::{MICROS_PER_HOUR, Power};
 
@@ -125,7 +130,7 @@ pub struct AreaPlan {
     pub(crate) settled: Settled,
     pub(crate) prices: Vec<Vec<f64>>,
     pub(crate) duals: Vec<f64>,
-    pub(crate) worth: crate::area::signal::Worth,
+    pub(crate) worth: Worth,
 }
 
 /// Energy of a stay at full power from its start, slot by slot.
@@ -144,55 +149,27 @@ pub(crate) fn at_once(asked: &Asked<'_>, stay: &Stay, most: i64, mut buy: impl F
 }
 
 /// The area without any management.
-pub(crate) fn unmanaged(problem: &AreaProblem<'_>, stays: &Stays, terms: &Terms) -> LoadAndCost {
-    let worth = crate::area::signal::Worth { base: terms.worth, step: 0.0, tiers: 1 };
+pub(crate) fn unmanaged(
+    problem: &AreaProblem<'_>,
+    (stays, worth): (&Stays, Worth),
+    terms: &Terms,
+    staff: &mut Staff<'_>,
+) -> LoadAndCost {
     let export = problem.export();
     let asked = Asked { curves: problem.curves, export, stays, worth, is_free: false };
-    let sums: Vec<(Vec<i64>, f64)> = stays
-        .blocks
-        .par_iter()
-        .map(|block| {
-            let mut load = vec![0i64; terms.slots()];
-            let mut cost = 0.0;
-            for stay in &stays.each[block.stays.clone()] {
-                at_once(&asked, stay, asked.need_at_plug(stay), |slot, energy| {
-                    load[slot] += energy;
-                    cost += asked.cost_of(stay, slot, energy);
-                });
-            }
-            (load, cost)
-        })
-        .collect();
-    load_and_cost(stays, terms, sums)
+    let sums = staff.ask(&asked, || What::AtOnce, None);
+    load_and_cost(terms, &sums.unwrap_or_else(|| sums::unmanaged(&asked)))
 }
 
 /// Each vehicle at its own cheapest, as if there were no limits.
-fn price_only(asked: &Asked<'_>, terms: &Terms) -> LoadAndCost {
-    let free = vec![0.0; terms.slots()];
-    let answer = |block| {
-        let answer = asked.answer(block, &free);
-        (answer.load, answer.cost)
-    };
-    let sums = asked.stays.blocks.par_iter().map(answer).collect();
-    load_and_cost(asked.stays, terms, sums)
+fn price_only(asked: &Asked<'_>, terms: &Terms, staff: &mut Staff<'_>) -> LoadAndCost {
+    let free = vec![0.0; terms.each.len() * terms.slots()];
+    let sums = staff.ask(asked, || What::Answer(free.clone()), None);
+    load_and_cost(terms, &sums.unwrap_or_else(|| sums::answers(asked, terms, &free)))
 }
 
-fn load_and_cost(stays: &Stays, terms: &Terms, sums: Vec<(Vec<i64>, f64)>) -> LoadAndCost {
-    let slots = terms.slots();
-    let limited = |terms: &Vec<usize>| if terms.is_empty() { Vec::new() } else { vec![0; slots] };
-    let mut total = Total {
-        loads: terms.by_node.iter().map(limited).collect(),
-        load: vec![0; slots],
-        ..Total::default()
-    };
-    for (block, (load, cost)) in stays.blocks.iter().zip(sums) {
-        total.cost += cost;
-        total.load.iter_mut().zip(&load).for_each(|(sum, load)| *sum += load);
-        for &node in &terms.paths[block.node as usize] {
-            let sums = total.loads[node as usize].iter_mut();
-            sums.zip(&load).for_each(|(sum, load)| *sum += load);
-        }
-    }
+fn load_and_cost(terms: &Terms, sums: &[Sum]) -> LoadAndCost {
+    let total = sums::total(sums, terms);
     let cost = total.cost + cost_of_limits(terms, &total);
     LoadAndCost { load_kw: powers(terms, &total.load), cost }
 }
@@ -205,10 +182,10 @@ fn powers(terms: &Terms, load: &[i64]) -> Vec<f64> {
 /// shared.
 pub(crate) fn finish(
     task: &Task<'_>,
-    stays: Stays,
-    asked_for: Option<&Stays>,
+    (stays, asked_for): (Stays, Option<&Stays>),
     done: Coordinated,
     unmanaged: LoadAndCost,
+    staff: &mut Staff<'_>,
 ) -> AreaPlan {
     let terms = task.terms;
     let asked = task.asked(&stays);
@@ -230,7 +207,7 @@ pub(crate) fn finish(
         Status::Stalled | Status::Rounds if gap <= task.until.gap => Status::Gap,
         status => status,
     };
-    let price_only = price_only(&asked, terms);
+    let price_only = price_only(&asked, terms, staff);
     let energy: i64 = total.load.iter().sum();
     AreaPlan {
         cost,
@@ -377,12 +354,7 @@ impl AreaPlan {
     /// comes or leaves. One with a least power runs at full power for part of
     /// the slot instead.
     pub fn rows(&self, problem: &AreaProblem<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
-        let count = problem.vehicles.fleet.len();
-        let mut position = vec![u32::MAX; count];
-        for (at, stay) in self.stays.each.iter().enumerate() {
-            position[stay.row as usize] = at as u32;
-        }
-        let mut unmet_kwh = vec![0.0; count];
+        let mut unmet_kwh = vec![0.0; problem.vehicles.fleet.len()];
         for unmet in &self.unmet {
             unmet_kwh[unmet.row] += unmet.energy_kwh;
         }
@@ -391,18 +363,17 @@ impl AreaPlan {
         let asked = Asked { curves: problem.curves, export, stays, worth, is_free: false };
         let signals = Signals::new(&asked, &terms, &self.settled, &self.prices);
         let plans = Plans { asked: &asked, settled: &self.settled, signals: &signals };
-        let runs: Vec<std::ops::Range<usize>> = (0..count)
-            .step_by(run.max(1))
-            .map(|start| start..(start + run.max(1)).min(count))
-            .collect();
-        let threads = rayon::current_num_threads().max(1);
-        for runs in runs.chunks(threads) {
-            let made: Vec<AreaRows> = runs
-                .par_iter()
-                .map(|rows| write_run(problem, &plans, &position, &unmet_kwh, rows.clone()))
-                .collect();
-            made.into_iter().for_each(&mut *sink);
+        write_rows(&Writing { problem, plans: &plans, unmet_kwh: &unmet_kwh }, run, sink);
+    }
+
+    /// Need that is not met by position of the vehicle, in that order.
+    pub(crate) fn unmet_by_position(&self) -> Vec<(usize, f64)> {
+        let mut by_row: BTreeMap<usize, f64> = BTreeMap::new();
+        for unmet in &self.unmet {
+            *by_row.entry(unmet.row).or_default() += unmet.energy_kwh;
         }
+        let each = self.stays.each.iter().enumerate();
+        each.filter_map(|(at, stay)| Some((at, *by_row.get(&(stay.row as usize))?))).collect()
     }
 
     /// Puts other plans of the same vehicles in the place of those found.

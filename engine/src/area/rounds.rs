@@ -5,14 +5,15 @@
 //! cost. Prices are drawn towards the best ones so far, by which they
 //! settle. Any prices at all give a bound on the cost of every plan; the best
 //! bound is the proof of how good the mix is.
-use rayon::prelude::*;
-
 use crate::area::asked::Asked;
 use crate::area::coordinate::AreaState;
 use crate::area::grains::as_kwh;
 use crate::area::master::{Master, Mix, Reply};
+use crate::area::parts::What;
+use crate::area::staff::Staff;
+use crate::area::sums;
 use crate::area::terms::{Kind, Terms};
-use crate::area::watch::{Answered, GroupAnswer, Progress, Watch};
+use crate::area::watch::{Answered, GroupAnswer, Progress};
 use crate::lp::LpError;
 
 /// How far prices are drawn towards the best so far (Wentges).
@@ -137,16 +138,16 @@ impl<'a> Rounds<'a> {
         &mut self,
         start: &AreaState,
         until: Until,
-        watch: &mut dyn Watch,
+        staff: &mut Staff<'_>,
     ) -> Ended {
-        self.try_begin(start, until, watch).unwrap_or(Ended::Stalled)
+        self.try_begin(start, until, staff).unwrap_or(Ended::Stalled)
     }
 
     fn try_begin(
         &mut self,
         start: &AreaState,
         until: Until,
-        watch: &mut dyn Watch,
+        staff: &mut Staff<'_>,
     ) -> Result<Ended, LpError> {
         let free = vec![0.0; self.best.len()];
         let others = start.rounds_per_kwh.iter().filter(|duals| **duals != start.duals_per_kwh);
@@ -157,20 +158,20 @@ impl<'a> Rounds<'a> {
         };
         let earlier: Vec<Vec<f64>> =
             std::iter::once(&start.duals_per_kwh).chain(others).filter(fits).cloned().collect();
-        self.round(free, watch)?;
+        self.round(free, staff)?;
         if self.mix.weights.is_empty() {
             // Whatever happens, there is a mix: all of the first answers.
             self.mix.weights = vec![1.0; self.asked.stays.groups];
         }
         for mut duals in earlier {
             self.terms.clamp(&mut duals);
-            self.round(duals, watch)?;
+            self.round(duals, staff)?;
             self.solve()?;
             let progress = self.progress(until.scale);
             if progress.gap <= until.gap * 0.1 || self.prices.len() >= until.rounds {
                 break;
             }
-            if watch.stop(&progress) {
+            if staff.watch.stop(&progress) {
                 return Ok(Ended::Caller);
             }
         }
@@ -179,8 +180,8 @@ impl<'a> Rounds<'a> {
     }
 
     /// What all vehicles buy when limits cost `duals`: remembered, or asked.
-    fn hear(&self, duals: &[f64], watch: &mut dyn Watch) -> Heard {
-        if let Some(known) = watch.recall().filter(|known| self.is_answer(known, duals)) {
+    fn hear(&self, duals: &[f64], staff: &mut Staff<'_>) -> Heard {
+        if let Some(known) = staff.watch.recall().filter(|known| self.is_answer(known, duals)) {
             let replies =
                 known.groups.into_iter().zip(self.empty_replies()).map(|(known, reply)| Reply {
                     value: known.value,
@@ -190,14 +191,14 @@ impl<'a> Rounds<'a> {
                 });
             return self.heard(replies.collect(), known.slack);
         }
-        let heard = self.ask(duals);
+        let heard = self.ask(duals, staff);
         let groups = heard.replies.iter().map(|reply| GroupAnswer {
             value: reply.value,
             shed: reply.shed,
             loads: reply.loads.clone(),
         });
         let (groups, slack) = (groups.collect(), heard.slack);
-        watch.keep(&Answered { prices_per_kwh: duals.to_vec(), groups, slack });
+        staff.watch.keep(&Answered { prices_per_kwh: duals.to_vec(), groups, slack });
         heard
     }
 
@@ -230,28 +231,24 @@ impl<'a> Rounds<'a> {
     }
 
     /// Asks all vehicles what they buy when limits cost `duals`.
-    fn ask(&self, duals: &[f64]) -> Heard {
-        let asked = &self.asked;
-        let added = added_by_node(asked, self.terms, duals);
-        let answers: Vec<_> = asked
-            .stays
-            .blocks
-            .par_iter()
-            .map(|block| asked.answer(block, &added[block.node as usize]))
-            .collect();
+    fn ask(&self, duals: &[f64], staff: &mut Staff<'_>) -> Heard {
+        let sums = staff.ask(&self.asked, || What::Answer(duals.to_vec()), None);
+        let sums = sums.unwrap_or_else(|| sums::answers(&self.asked, self.terms, duals));
         let slots = self.terms.slots();
         let nodes = &self.master.nodes;
         let mut replies: Vec<Reply> = self.empty_replies().collect();
         let mut slack = 0.0;
-        for (block, answer) in asked.stays.blocks.iter().zip(&answers) {
-            slack += answer.slack;
-            let reply = &mut replies[block.group];
-            reply.value += answer.cost + answer.shed_worth;
-            reply.shed += answer.shed;
-            for node in &self.terms.paths[block.node as usize] {
-                let at = nodes[block.group].binary_search(node).expect("a path is among the nodes");
+        for sum in &sums {
+            let reply = &mut replies[sum.group];
+            for (block, of_block) in sum.slack.iter().enumerate() {
+                slack += of_block;
+                reply.value += sum.cost[block] + sum.shed_worth[block];
+            }
+            reply.shed += sum.shed;
+            for node in &self.terms.paths[sum.node as usize] {
+                let at = nodes[sum.group].binary_search(node).expect("a path is among the nodes");
                 let loads = &mut reply.loads[at * slots..][..slots];
-                loads.iter_mut().zip(&answer.load).for_each(|(sum, load)| *sum += load);
+                loads.iter_mut().zip(&sum.load).for_each(|(sum, load)| *sum += load);
             }
         }
         self.heard(replies, slack)
@@ -313,8 +310,8 @@ impl<'a> Rounds<'a> {
     }
 
     /// Asks at some prices, and keeps what is new.
-    fn round(&mut self, duals: Vec<f64>, watch: &mut dyn Watch) -> Result<bool, LpError> {
-        let heard = self.hear(&duals, watch);
+    fn round(&mut self, duals: Vec<f64>, staff: &mut Staff<'_>) -> Result<bool, LpError> {
+        let heard = self.hear(&duals, staff);
         let bound = self.bound_of(&duals, &heard);
         if bound > self.bound {
             self.bound = bound;
@@ -374,11 +371,11 @@ impl<'a> Rounds<'a> {
 
     /// Goes on until there is reason to end. Should the solver give up, what
     /// was found until then stands.
-    pub(crate) fn run(&mut self, until: Until, watch: &mut dyn Watch) -> Ended {
-        self.go_on(until, watch).unwrap_or(Ended::Stalled)
+    pub(crate) fn run(&mut self, until: Until, staff: &mut Staff<'_>) -> Ended {
+        self.go_on(until, staff).unwrap_or(Ended::Stalled)
     }
 
-    fn go_on(&mut self, until: Until, watch: &mut dyn Watch) -> Result<Ended, LpError> {
+    fn go_on(&mut self, until: Until, staff: &mut Staff<'_>) -> Result<Ended, LpError> {
         let mut smoothing = SMOOTHING;
         loop {
             self.solve()?;
@@ -389,7 +386,7 @@ impl<'a> Rounds<'a> {
             if self.prices.len() >= until.rounds {
                 return Ok(Ended::Rounds);
             }
-            if watch.stop(&progress) {
+            if staff.watch.stop(&progress) {
                 return Ok(Ended::Caller);
             }
             if self.is_beyond_for_good(until) && self.master.raise_beyond(4.0 * self.dearest) {
@@ -398,7 +395,7 @@ impl<'a> Rounds<'a> {
             let drawn = self.best.iter().zip(&self.mix.duals);
             let duals = drawn.map(|(best, dual)| smoothing * best + (1.0 - smoothing) * dual);
             let before = self.bound;
-            let is_better = self.round(duals.collect(), watch)?;
+            let is_better = self.round(duals.collect(), staff)?;
             if is_better {
                 // A better bound says that the step may be longer.
                 smoothing = if self.bound > before {

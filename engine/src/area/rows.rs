@@ -1,4 +1,8 @@
 //! Plans of the vehicles of an area as columns.
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use crate::area::answer::Scratch;
 use crate::area::grains::{as_kwh, grains};
 use crate::area::outcome::at_once;
@@ -34,14 +38,34 @@ pub struct AreaRows {
     pub interval_power_kw: Vec<f64>,
 }
 
+/// What rows are written from.
+pub(crate) struct Writing<'a> {
+    pub(crate) problem: &'a AreaProblem<'a>,
+    pub(crate) plans: &'a Plans<'a>,
+    /// Need that is not met, by row.
+    pub(crate) unmet_kwh: &'a [f64],
+}
+
+/// Hands all rows to `sink`, in runs of at most `run`.
+pub(crate) fn write_rows(writing: &Writing<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
+    let count = writing.problem.vehicles.fleet.len();
+    let mut position = vec![u32::MAX; count];
+    for (at, stay) in writing.plans.asked.stays.each.iter().enumerate() {
+        position[stay.row as usize] = at as u32;
+    }
+    let starts = (0..count).step_by(run.max(1));
+    let runs: Vec<Range<usize>> =
+        starts.map(|start| start..(start + run.max(1)).min(count)).collect();
+    for runs in runs.chunks(rayon::current_num_threads().max(1)) {
+        let made: Vec<AreaRows> =
+            runs.par_iter().map(|rows| write_run(writing, &position, rows.clone())).collect();
+        made.into_iter().for_each(&mut *sink);
+    }
+}
+
 /// The rows of a run.
-pub(crate) fn write_run(
-    problem: &AreaProblem<'_>,
-    plans: &Plans<'_>,
-    position: &[u32],
-    unmet_kwh: &[f64],
-    rows: std::ops::Range<usize>,
-) -> AreaRows {
+fn write_run(writing: &Writing<'_>, position: &[u32], rows: Range<usize>) -> AreaRows {
+    let Writing { problem, plans, unmet_kwh } = *writing;
     let mut made = AreaRows { offsets: vec![0], ..AreaRows::default() };
     let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
     let stays = plans.asked.stays;

@@ -20,6 +20,7 @@ use crate::area::rounds::added_by_node;
 use crate::area::signal::Signal;
 use crate::area::stays::{Block, Stay, Stays};
 use crate::area::store::{NO_STORE, by_segments, reaches};
+use crate::area::sums;
 use crate::area::terms::Terms;
 
 /// Weights below this are rounding of the solver.
@@ -121,7 +122,7 @@ impl Settled {
         Self { shares, is_mixed, anew: BTreeMap::new() }
     }
 
-    /// The round whose answer a vehicle has.
+    /// The round whose answer the vehicle at a position among all has.
     fn round_of(&self, group: usize, position: usize) -> usize {
         let shares = &self.shares[group];
         let mut rest = ((position as f64 + 0.5) * GOLDEN).fract();
@@ -196,7 +197,7 @@ impl Plans<'_> {
             }
             return;
         }
-        let round = self.settled.round_of(group, position);
+        let round = self.settled.round_of(group, self.asked.stays.first + position);
         self.answer(stay, round, scratch, taken);
     }
 
@@ -292,56 +293,7 @@ pub(crate) struct Total {
 
 /// Adds up all plans.
 pub(crate) fn add_up(plans: &Plans<'_>, terms: &Terms) -> Total {
-    let blocks = &plans.asked.stays.blocks;
-    let sums: Vec<_> = blocks.par_iter().map(|block| add_block(plans, block)).collect();
-    let slots = terms.slots();
-    let limited = |terms: &Vec<usize>| if terms.is_empty() { Vec::new() } else { vec![0; slots] };
-    let mut total = Total {
-        loads: terms.by_node.iter().map(limited).collect(),
-        load: vec![0; slots],
-        ..Total::default()
-    };
-    for (block, sum) in blocks.iter().zip(sums) {
-        let load = sum.load;
-        total.cost += sum.cost;
-        total.sold += sum.sold;
-        total.shed += sum.shed;
-        total.shed_worth += sum.shed_worth;
-        total.short.extend(sum.short);
-        total.load.iter_mut().zip(&load).for_each(|(sum, load)| *sum += load);
-        for &node in &terms.paths[block.node as usize] {
-            let sums = total.loads[node as usize].iter_mut();
-            sums.zip(&load).for_each(|(sum, load)| *sum += load);
-        }
-    }
-    total
-}
-
-fn add_block(plans: &Plans<'_>, block: &Block) -> Total {
-    let mut sum = Total { load: vec![0i64; plans.asked.horizon().len()], ..Total::default() };
-    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
-    for position in block.stays.clone() {
-        plans.plan(block.group, position, &mut scratch, &mut taken);
-        let stay = &plans.asked.stays.each[position];
-        for &(slot, energy) in &taken {
-            sum.load[slot as usize] += energy;
-            sum.sold -= energy.min(0);
-            if block.curve.is_none() {
-                sum.cost += plans.asked.cost_of(stay, slot as usize, energy);
-            }
-        }
-        let shed = plans.asked.missing(stay, &taken);
-        if shed > 0 {
-            sum.shed += shed;
-            sum.shed_worth += plans.asked.worth.total_kwh(shed, stay.need, stay.priority);
-            sum.short.push(position as u32);
-        }
-    }
-    if let Some(curve) = block.curve {
-        let used = sum.load.iter().enumerate().filter(|(_, energy)| **energy != 0);
-        sum.cost = used.map(|(slot, &e)| plans.asked.own_price(curve, slot) * as_kwh(e)).sum();
-    }
-    sum
+    sums::total(&sums::plans(plans), terms)
 }
 
 /// Lets reserves of batteries come later where limits left no room for them
@@ -363,5 +315,6 @@ pub(crate) fn postpone_reserves(task: &Task<'_>, stays: &mut Stays, done: &Coord
         is_new |= from > store.reserve_from;
         store.reserve_from = from;
     }
+    stays.state += u32::from(is_new);
     is_new
 }

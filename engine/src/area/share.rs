@@ -9,8 +9,8 @@ use crate::area::grains::as_kwh;
 use crate::area::rounds::{Ended, Until};
 use crate::area::settle::{Plans, Signals, Taken};
 use crate::area::signal::Worth;
+use crate::area::staff::Staff;
 use crate::area::stays::Stays;
-use crate::area::watch::Watch;
 
 /// Parts of a need, each worth more than the one before.
 const TIERS: u32 = 10;
@@ -20,7 +20,7 @@ pub(crate) fn share(
     task: &Task<'_>,
     stays: &Stays,
     first: Coordinated,
-    watch: &mut dyn Watch,
+    staff: &mut Staff<'_>,
 ) -> (Stays, Coordinated) {
     let hard = task.terms.hard();
     let until = Until { gap: 1e-4, scale: as_kwh(first.total.shed), ..task.until };
@@ -32,34 +32,34 @@ pub(crate) fn share(
         money: stays.need_kwh(),
         ..*task
     };
-    let least = coordinate(&free, stays, &AreaState::default(), watch);
+    let least = coordinate(&free, stays, &AreaState::default(), staff);
     let shed = shed_of(&free, stays, &least);
     if least.ended == Ended::Caller {
         return (stays.clone(), first);
     }
     let start = AreaState { rounds_per_kwh: Vec::new(), ..first.state.clone() };
     let equal = equal_shares(stays, &shed);
-    let planned = plan_with(task, stays, &equal, &start, watch);
+    let planned = plan_with(task, (stays, 1), &equal, &start, staff);
     let unmet = |shed: &[i64], done: &Coordinated| shed.iter().sum::<i64>() + done.total.shed;
     let least = shed.iter().sum::<i64>();
     let is_more = |unmet: i64| as_kwh(unmet - least) > 1e-3 * as_kwh(least);
     if !is_more(unmet(&equal, &planned.1)) || planned.1.ended == Ended::Caller {
         return planned;
     }
-    let as_found = plan_with(task, stays, &shed, &start, watch);
+    let as_found = plan_with(task, (stays, 2), &shed, &start, staff);
     if unmet(&shed, &as_found.1) < unmet(&equal, &planned.1) { as_found } else { planned }
 }
 
 fn plan_with(
     task: &Task<'_>,
-    stays: &Stays,
+    (stays, state): (&Stays, u32),
     shed: &[i64],
     start: &AreaState,
-    watch: &mut dyn Watch,
+    staff: &mut Staff<'_>,
 ) -> (Stays, Coordinated) {
     let left: Vec<i64> = stays.each.iter().zip(shed).map(|(stay, shed)| stay.need - shed).collect();
-    let stays = stays.with_needs(&left);
-    let done = coordinate(task, &stays, start, watch);
+    let stays = Stays { state: stays.state + state, ..stays.with_needs(&left) };
+    let done = coordinate(task, &stays, start, staff);
     (stays, done)
 }
 

@@ -1,4 +1,6 @@
 //! The prices that vehicles are asked with, and the order of their slots.
+use serde::{Deserialize, Serialize};
+
 use crate::plan::choice::SLOTS_MAX;
 
 /// What a kWh is worth to a vehicle that would go without it.
@@ -6,7 +8,8 @@ use crate::plan::choice::SLOTS_MAX;
 /// Need is cut in `tiers` equal parts. The part shed first is worth `base`, and
 /// each further part `step` times the priority more, so that sharing a
 /// shortage equally sheds what is worth least.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Worth {
     pub(crate) base: f64,
     pub(crate) step: f64,

@@ -115,6 +115,18 @@ pub(crate) struct Stays {
     pub(crate) errors: Vec<(usize, RowError)>,
     /// Energy that a stay is too short for, by row, in kWh.
     pub(crate) beyond_kwh: Vec<(u32, f64)>,
+    /// Position of the first one among all vehicles of the area.
+    pub(crate) first: usize,
+    /// Whether these are only some of the vehicles, to try prices on.
+    pub(crate) is_sample: bool,
+    /// Whether needs are less than what was asked for.
+    pub(crate) is_cut: bool,
+    /// Differs wherever needs or reserves do.
+    pub(crate) state: u32,
+    /// Whether vehicles of one curve stand side by side.
+    pub(crate) by_curve: bool,
+    /// The largest priority as given.
+    pub(crate) priority_max: f32,
 }
 
 /// What becomes of one row.
@@ -127,6 +139,28 @@ enum Made {
 impl Stays {
     /// Prepares the vehicles of an area, split in at most `groups_max` groups.
     pub(crate) fn new(problem: &AreaProblem<'_>, groups_max: usize) -> Self {
+        let rows = problem.vehicles.fleet.len();
+        let mut all = Self::made(problem);
+        let most = all.each.iter().map(|stay| stay.priority).fold(f32::MIN_POSITIVE, f32::max);
+        all.weigh(most);
+        let by_curve = shares_curves(problem, rows);
+        all.each.par_sort_unstable_by_key(|stay| {
+            let curve = if by_curve { stay.curve } else { 0 };
+            let when = (stay.last, stay.first, stay.cap, stay.need);
+            (stay.node, curve, stay.store != NO_STORE, stay.whole, when, stay.row)
+        });
+        all.cut(by_curve, groups_max);
+        all
+    }
+
+    /// Puts priorities in proportion to the largest one.
+    pub(crate) fn weigh(&mut self, most: f32) {
+        self.priority_max = most;
+        self.each.iter_mut().for_each(|stay| stay.priority /= most);
+    }
+
+    /// The rows that make sense, as they come.
+    pub(crate) fn made(problem: &AreaProblem<'_>) -> Self {
         let rows = problem.vehicles.fleet.len();
         let made: Vec<Made> =
             (0..rows).into_par_iter().with_min_len(1024).map(|row| make(problem, row)).collect();
@@ -154,15 +188,6 @@ impl Stays {
                 }
             }
         }
-        let most = all.each.iter().map(|stay| stay.priority).fold(f32::MIN_POSITIVE, f32::max);
-        all.each.iter_mut().for_each(|stay| stay.priority /= most);
-        let by_curve = shares_curves(problem, rows);
-        all.each.par_sort_unstable_by_key(|stay| {
-            let curve = if by_curve { stay.curve } else { 0 };
-            let when = (stay.last, stay.first, stay.cap, stay.need);
-            (stay.node, curve, stay.store != NO_STORE, stay.whole, when, stay.row)
-        });
-        all.cut(by_curve, groups_max);
         all
     }
 
@@ -170,6 +195,7 @@ impl Stays {
     fn cut(&mut self, by_curve: bool, groups_max: usize) {
         let ends = self.group_ends(groups_max);
         self.groups = ends.len();
+        self.by_curve = by_curve;
         let mut start = 0;
         for (group, end) in ends.into_iter().enumerate() {
             while start < end {
@@ -182,13 +208,18 @@ impl Stays {
                 };
                 let most = (start + BLOCK).min(end);
                 let same = self.each[start..most].iter().take_while(|stay| like(stay)).count();
-                // Batteries are asked one by one, whatever they share.
-                let curve = (by_curve && !stores).then_some(first.curve);
-                let stays = start..start + same;
-                self.blocks.push(Block { stays, node: first.node, curve, group });
+                self.add_block(start..start + same, group);
                 start += same;
             }
         }
+    }
+
+    /// Vehicles that are asked together.
+    pub(crate) fn add_block(&mut self, stays: std::ops::Range<usize>, group: usize) {
+        let first = &self.each[stays.start];
+        // Batteries are asked one by one, whatever they share.
+        let curve = (self.by_curve && first.store == NO_STORE).then_some(first.curve);
+        self.blocks.push(Block { node: first.node, stays, curve, group });
     }
 
     /// Where groups end. Limits of a node are best met by a mix of its own, so
@@ -221,14 +252,14 @@ impl Stays {
         let all = self.each.len();
         let stays = (0..count).map(|at| self.each[at * all / count]).collect();
         let (wishes, stores) = (self.wishes.clone(), self.stores.clone());
-        let mut sample = Self { each: stays, wishes, stores, ..Self::default() };
+        let mut sample = Self { each: stays, wishes, stores, is_sample: true, ..Self::default() };
         sample.cut(by_curve, groups_max);
         sample
     }
 
     /// The same vehicles with other needs, in the order of the stays.
     pub(crate) fn with_needs(&self, needs: &[i64]) -> Self {
-        let mut stays = self.clone();
+        let mut stays = Self { is_cut: true, ..self.clone() };
         for (stay, &need) in stays.each.iter_mut().zip(needs) {
             stay.need = need;
             if let Some(wishes) = stays.wishes.get_mut(stay.wishes as usize) {

@@ -1,6 +1,9 @@
 //! Who watches the rounds of an area, stops them, and remembers what was answered.
 use serde::{Deserialize, Serialize};
 
+use crate::area::parts::{Change, Own, Question, Share};
+use crate::area::sums::Sum;
+
 /// Where the rounds are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
@@ -54,6 +57,30 @@ pub trait Watch {
 
     /// Called with every answer that is new.
     fn keep(&mut self, _answered: &Answered) {}
+
+    /// Who asks the vehicles, if they are asked elsewhere.
+    fn crew(&mut self) -> Option<&mut dyn Crew> {
+        None
+    }
+}
+
+/// Who asks the vehicles of an area, in parts.
+///
+/// The plan is the same to the last bit, whoever asks and in how many parts.
+pub trait Crew {
+    /// Number of parts wanted; there are no more of them.
+    fn parts(&self) -> usize;
+
+    /// Called once, with all parts.
+    fn deal(&mut self, shares: Vec<Share>);
+
+    /// Called when vehicles need something else than before, with what is
+    /// different from what was dealt, part by part.
+    fn change(&mut self, changes: &[Change]);
+
+    /// What each part answers; `None` where nobody answers, and vehicles are
+    /// asked here. What is not of the places of the parts has to be refused.
+    fn ask(&mut self, question: &Question, own: &[Own]) -> Option<Vec<Vec<Sum>>>;
 }
 
 /// A watch that can only stop the work.

@@ -44,6 +44,18 @@ pub enum Reporter {
 }
 
 impl ChargeState {
+    /// Whether it charges. A vendor that does not say so is taken at its state.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.is_charging.unwrap_or(self.power_state == PowerState::Charging)
+    }
+
+    /// Whether a plug is in, as said or as the state tells; `None` if neither does.
+    #[must_use]
+    pub fn is_plugged(&self) -> Option<bool> {
+        self.is_plugged_in.or(self.power_state.is_plugged_in())
+    }
+
     /// What is shown at `now` of what was reported.
     ///
     /// * The state is unknown once the reading is over seven days old; at
@@ -58,8 +70,7 @@ impl ChargeState {
     /// * A charger is never complete (VEH-27).
     #[must_use]
     pub fn shown(&self, reporter: Reporter, now: DateTime<Utc>) -> Self {
-        let is_charging = self.is_charging.unwrap_or(self.power_state == PowerState::Charging);
-        let is_plugged_in = self.is_plugged_in.or(self.power_state.is_plugged_in());
+        let (is_charging, is_plugged_in) = (self.is_on(), self.is_plugged());
         let is_stale = self.last_updated.is_some_and(|at| now - at > STALE_AFTER);
         let power_state = match reporter {
             _ if is_stale => PowerState::Unknown,

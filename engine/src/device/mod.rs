@@ -18,3 +18,4 @@ pub mod power_state;
 pub mod pursuit;
 pub mod reading;
 pub mod scope;
+pub mod target;

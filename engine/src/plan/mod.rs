@@ -1,5 +1,6 @@
 //! Plans for one vehicle: the cheapest energy before every deadline.
 pub mod baseline;
+pub mod brief;
 pub mod budget;
 pub mod certificate;
 pub mod charge;
@@ -15,6 +16,7 @@ pub mod flaw;
 pub mod kept;
 #[expect(clippy::module_inception, reason = "a plan is the central noun of this folder")]
 pub mod plan;
+pub mod planned;
 pub mod problem;
 pub mod replay;
 #[cfg(feature = "lp")]

@@ -3,7 +3,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::plan::Plan;
+use crate::plan::plan::{Interval, Plan};
 use crate::plan::problem::{AfterDeadline, Request, Target};
 use crate::prices::curve::PriceCurve;
 use crate::time::deadline::next_deadline;
@@ -250,10 +250,20 @@ pub fn charging_intervals(
     state: ChargerState,
     now: DateTime<Utc>,
 ) -> Vec<ChargingInterval> {
+    intervals_shown(&plan.intervals, state, now)
+}
+
+/// The same from the intervals of a plan alone.
+#[must_use]
+pub fn intervals_shown(
+    intervals: &[Interval],
+    state: ChargerState,
+    now: DateTime<Utc>,
+) -> Vec<ChargingInterval> {
     if !matches!(state, ChargerState::Charging | ChargerState::ChargingPaused) {
         return Vec::new();
     }
-    let ahead = plan.intervals.iter().filter(|interval| now < interval.end);
+    let ahead = intervals.iter().filter(|interval| now < interval.end);
     ahead
         .map(|interval| ChargingInterval {
             start: interval.start,

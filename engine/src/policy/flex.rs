@@ -338,6 +338,7 @@ pub(crate) mod tests {
             let text = format!("reserve_percent is {wrong} %; for this manufacturer it is 50 %");
             refused(wrong, 80.0, FIFTY, &text);
         }
+        // FLX-30: targets, too, are at least what it allows.
         let both = "reserve_percent is 20 %; for this manufacturer it is 50 %; \
             schedule[\"friday\"].target_percent is 49 %, below the reserve of 50 %";
         refused(20.0, 49.0, FIFTY, both);

@@ -441,6 +441,7 @@ mod tests {
         // Beyond the prices the next deadline is asked for all the same.
         let intent = week.intent(&facts(None), Tz::UTC, now, at("2026-01-05T20:00:00Z"));
         let battery = facts(None).battery(kwh(40.0), 1.0, None);
+        // FLX-31: a target is the least, not the most.
         assert!(intent.request(now, kw(5.0), battery, true).fill_when_negative);
         assert_eq!((intent.state, intent.is_next_met), (FlexState::SocUnknown, None));
         assert_eq!(intent.deadlines.len(), 1);

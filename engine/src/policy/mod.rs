@@ -1,5 +1,7 @@
 //! Standing wishes of users, and what they mean for a plan now.
+pub mod ask;
 pub mod charger;
+pub mod cycle;
 pub mod flex;
 pub mod flex_issue;
 pub mod flex_status;

@@ -81,6 +81,18 @@ impl VehiclePolicy {
         Ok(Self { is_enabled, deadline, minimum })
     }
 
+    /// Whether smart charging controls the vehicle.
+    #[must_use]
+    pub const fn is_enabled(&self) -> bool {
+        self.is_enabled
+    }
+
+    /// State of charge reached at once, at any price.
+    #[must_use]
+    pub const fn minimum(&self) -> Percent {
+        self.minimum
+    }
+
     /// The next time at which the vehicle must be ready, if there is one.
     ///
     /// Ask once, when the vehicle is plugged in: after a missed deadline the

@@ -59,7 +59,7 @@ pub enum CurveError {
 /// assert_eq!(curve.gaps(), [(at("2026-01-05T19:00:00Z"), at("2026-01-05T20:00:00Z"))]);
 /// # Ok::<(), slackwater_engine::prices::curve::CurveError>(())
 /// ```
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Slot>", into = "Vec<Slot>")]
 pub struct PriceCurve {
     horizon: Horizon,

@@ -3,6 +3,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::prices::curve::{CurveError, PriceCurve, Slot};
+use crate::prices::layers::{Layer, LayerError, LayeredPrices, Standing};
 use crate::prices::overlay::seen;
 use crate::time::instant::micros_of;
 use crate::units::Price;
@@ -128,6 +129,42 @@ impl ResolvedPrices {
         &self.curve
     }
 
+    /// The same prices as layers, one for each source, for plans that are saved.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use slackwater_engine::prices::curve::{PriceCurve, Slot};
+    /// use slackwater_engine::prices::resolve::{Sources, resolve};
+    /// use slackwater_engine::units::per_kwh;
+    /// let at = |hour: &str| format!("2026-01-05T{hour}:00:00Z").parse().unwrap();
+    /// let market = PriceCurve::new(&[Slot { start: at("06"), end: at("08"), price: per_kwh(0.1) }])?;
+    /// let resolved = resolve(Sources { market: Some(&market), ..Sources::default() }, at("06"), at("08"));
+    /// let layers = resolved.layers()?;
+    /// assert_eq!(layers.curve(), resolved.curve());
+    /// assert_eq!(layers.layers()[0].source, "market");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None that the slots did not have: the layers are checked anew.
+    pub fn layers(&self) -> Result<LayeredPrices, LayerError> {
+        let mut layers = Vec::new();
+        for source in [Source::PriceSignal, Source::Tariff, Source::Market] {
+            let own = self.slots().filter(|resolved| resolved.source == source);
+            let slots: Vec<Slot> = own.map(|resolved| resolved.slot).collect();
+            if !slots.is_empty() {
+                layers.push(Layer {
+                    source: source.as_str().to_owned(),
+                    standing: Standing::Known,
+                    ceiling: None,
+                    curve: PriceCurve::new(&slots)?,
+                });
+            }
+        }
+        LayeredPrices::new(layers)
+    }
+
     /// The slots with their sources, oldest first.
     pub fn slots(&self) -> impl ExactSizeIterator<Item = ResolvedSlot> + '_ {
         let slots = self.curve.slots().zip(&self.sources);
@@ -229,6 +266,11 @@ mod tests {
                 .zip(&curves)
                 .find_map(|(source, curve)| Some((curve.price_at(instant)?, source)));
             prop_assert_eq!(found, expected);
+            let layers = resolved.layers().unwrap();
+            prop_assert_eq!(layers.curve(), resolved.curve());
+            let named: Vec<&str> = layers.slots().map(|slot| slot.layer.source.as_str()).collect();
+            let named_so: Vec<&str> = resolved.slots().map(|slot| slot.source.as_str()).collect();
+            prop_assert_eq!(named, named_so);
             let text = serde_json::to_string(&resolved).unwrap();
             prop_assert_eq!(serde_json::from_str::<ResolvedPrices>(&text).unwrap(), resolved.clone());
         }

@@ -15,6 +15,9 @@ use crate::units::Price;
 /// Longest time for which a tariff is written out as slots, in days.
 const DAYS_MAX: i64 = 36_525;
 
+/// The same as a length: a hundred years.
+pub const SPAN_MAX: TimeDelta = TimeDelta::days(DAYS_MAX);
+
 /// A named price as somebody states it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -300,6 +303,20 @@ impl Tariff {
         Ok(Self { rates, intervals, rate_of })
     }
 
+    /// Joins rates and those intervals whose rate is there. An interval whose
+    /// rate was taken away has no price, as if it were a gap (TAR-05, TAR-12).
+    #[must_use]
+    pub fn of_known(rates: Rates, intervals: &WeeklyIntervals) -> Self {
+        let place = |name: &String| rates.0.iter().position(|rate| rate.name == *name);
+        let known: Vec<Option<usize>> =
+            intervals.requests.iter().map(|request| place(&request.name)).collect();
+        let kept = |part: &&Part| known[part.interval].is_some();
+        let parts = intervals.parts.iter().filter(kept).copied().collect();
+        // No part is left that could ask for the rate of an unknown one.
+        let rate_of = known.iter().map(|place| place.unwrap_or_default()).collect();
+        Self { intervals: WeeklyIntervals { parts, ..intervals.clone() }, rates, rate_of }
+    }
+
     /// The rate at an instant, or `None` where no interval holds.
     ///
     /// The clocks of `time_zone` decide: an interval in the hour that they
@@ -423,6 +440,22 @@ mod tests {
         // No day is no interval; a repeated day counts once.
         accepted(&[interval("a", Some(&[]), "", ""), interval("b", None, "", "")]);
         accepted(&[interval("a", Some(&[2, 2]), "", "")]);
+    }
+
+    #[test]
+    fn tar_05_12_an_interval_without_its_rate_is_a_gap() {
+        let intervals =
+            accepted(&[interval("a", None, "06:00", "12:00"), interval("b", None, "12:00", "")]);
+        let at = |hour: &str| format!("2026-01-05T{hour}:00:00Z").parse().unwrap();
+        let tariff = Tariff::of_known(rates(&["b"]), &intervals);
+        let name = |hour| Some(tariff.at(at(hour), Tz::UTC)?.rate.name.as_str());
+        assert_eq!([name("05"), name("06"), name("12")], [None, None, Some("b")]);
+        let curve = tariff.curve(Tz::UTC, at("00"), at("23")).unwrap();
+        assert_eq!((curve.len(), curve.price_at(at("12"))), (1, Some(crate::units::per_kwh(0.1))));
+        let nothing = Tariff::of_known(rates(&[]), &intervals);
+        assert!(nothing.curve(Tz::UTC, at("00"), at("23")).unwrap().is_empty());
+        let whole = Tariff::new(rates(&["a", "b"]), intervals.clone()).unwrap();
+        assert_eq!(Tariff::of_known(rates(&["a", "b"]), &intervals), whole);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod filter;
 pub mod place;
 pub mod rule;
 pub mod status;
+pub mod steer;
 pub mod transitions;
 
 mod week;

@@ -41,7 +41,8 @@ pub struct Rule {
 }
 
 /// A rule as a person wrote it, before it is checked.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DraftRule {
     /// What the rule says while it holds.
     pub should_charge: bool,
@@ -259,6 +260,15 @@ mod tests {
             "2026-01-05T00:00:00Z",
             "####",
         );
+    }
+
+    #[test]
+    fn sch_11_sch_16_sch_17_filters_are_optional_and_hold_together() {
+        check(false, &[rule(true)], "UTC", "2026-01-05T00:00:00Z", "####");
+        // Mondays from one to two, and at no other time.
+        let both = DraftRule { weekdays: Some(vec![0]), ..window("01:00", "02:00") };
+        check(false, std::slice::from_ref(&both), "UTC", "2026-01-05T00:00:00Z", "..##..");
+        check(false, &[both], "UTC", "2026-01-06T00:00:00Z", "......");
     }
 
     #[test]

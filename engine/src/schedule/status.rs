@@ -219,6 +219,20 @@ impl Status {
         Self { state, is_charging, is_charging_expected: parts.all(), parts }
     }
 
+    /// What the schedule wants its target to do, whether or not it does; `None`
+    /// while it is inactive, and where it leaves the target to itself.
+    ///
+    /// A start where charging is expected; a stop only where the rules do not
+    /// want charging.
+    #[must_use]
+    pub fn desired(&self) -> Option<Switch> {
+        match (self.state.is_active(), self.is_charging_expected, self.parts.should_charge) {
+            (true, true, _) => Some(Switch::Start),
+            (true, false, false) => Some(Switch::Stop),
+            _ => None,
+        }
+    }
+
     /// The command that brings the target into line (SCH-25, SCH-26).
     ///
     /// Only a misaligned schedule sends one. A start where charging is
@@ -281,6 +295,16 @@ mod tests {
             should_charge: true,
             is_overridden: false,
             is_action_pending: false,
+        }
+    }
+
+    #[test]
+    fn sch_25_what_is_ordered_is_what_is_desired() {
+        for facts in all_facts() {
+            let status = Status::of(&facts);
+            let switch = status.switch();
+            assert!(switch.is_none() || switch == status.desired(), "{facts:?}");
+            assert!(status.state.is_active() || status.desired().is_none(), "{facts:?}");
         }
     }
 

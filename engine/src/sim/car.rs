@@ -395,4 +395,4 @@ pub enum Hand {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

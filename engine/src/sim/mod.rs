@@ -12,6 +12,7 @@
 //! | [`supply`] | phases, volts and amperes of an outlet |
 //! | [`taper`] | the charging of a battery, slower towards its end |
 //! | [`trips`] | when a car is away |
+//! | [`bounds`] | of which numbers a car can be made |
 //! | [`car`] | a car: battery, plug, trips |
 //! | [`sun`] | what a solar roof gives |
 //! | [`weather`] | clouds, and the temperature outside |
@@ -20,6 +21,7 @@
 //! | [`room`] | a heated or cooled room with its thermostat |
 //! | [`storage`] | a home battery in its modes |
 //! | [`home`] | all of it behind one meter |
+pub mod bounds;
 pub mod car;
 pub mod chance;
 pub mod flow;

@@ -5,6 +5,7 @@ pub mod fixed;
 pub mod hem;
 pub mod measurements;
 pub mod range;
+pub mod recording;
 pub mod resolution;
 pub mod sample;
 pub mod savings;

@@ -63,6 +63,12 @@ impl Range {
         }
     }
 
+    /// Whether an instant lies in it.
+    #[must_use]
+    pub fn holds(&self, at: DateTime<Utc>) -> bool {
+        self.start <= at && at < self.end
+    }
+
     /// The range `[start, end)`, however old; all of time where an end is open.
     ///
     /// # Errors

@@ -11,6 +11,9 @@ const DAY: i64 = 24 * 60 * MINUTE;
 /// Largest offset, in hours, in either direction.
 const OFFSET_MAX: f64 = 14.0;
 
+/// Hours of a hundred years: no label of a bucket leaves the calendar by it.
+const ANY_OFFSET_MAX: f64 = 876_600.0;
+
 /// Length of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Resolution {
@@ -84,6 +87,12 @@ pub enum BucketError {
         /// The name as given.
         name: String,
     },
+    /// The offset is no number, or leads out of the calendar.
+    #[error("utc_offset_hours is {hours} h; it is a number of at most {ANY_OFFSET_MAX} h")]
+    AnyOffset {
+        /// The hours as given.
+        hours: f64,
+    },
     /// The offset is no number of hours from -14 to 14.
     #[error("utc_offset_hours is {hours} h; it lies in -14 h to 14 h")]
     Offset {
@@ -120,6 +129,18 @@ impl UtcOffset {
     pub fn from_hours(hours: f64) -> Result<Self, BucketError> {
         if !(-OFFSET_MAX..=OFFSET_MAX).contains(&hours) {
             return Err(BucketError::Offset { hours });
+        }
+        Ok(Self { minutes: (hours * 60.0).round() as i64 })
+    }
+
+    /// The offset of so many hours where no range is stated, which is so in
+    /// versions before the latest: any that leads to a date of the calendar.
+    ///
+    /// # Errors
+    /// `hours` is not finite, or more than a hundred years.
+    pub fn from_any_hours(hours: f64) -> Result<Self, BucketError> {
+        if !(-ANY_OFFSET_MAX..=ANY_OFFSET_MAX).contains(&hours) {
+            return Err(BucketError::AnyOffset { hours });
         }
         Ok(Self { minutes: (hours * 60.0).round() as i64 })
     }
@@ -316,6 +337,16 @@ mod tests {
                 2024-01-01T10:15:00Z 2024-01-01T16:00:00Z
             "#]],
         );
+    }
+
+    #[test]
+    fn sta_28_sta_41_a_range_is_for_the_latest_version_only() {
+        assert!(UtcOffset::from_hours(14.5).is_err());
+        assert_eq!(UtcOffset::from_any_hours(14.5).map(UtcOffset::as_minutes), Ok(870));
+        assert_eq!(UtcOffset::from_any_hours(-0.375).map(UtcOffset::as_minutes), Ok(-23));
+        for hours in [f64::NAN, f64::INFINITY, -1e300, 876_600.5] {
+            assert!(UtcOffset::from_any_hours(hours).is_err(), "{hours}");
+        }
     }
 
     #[test]

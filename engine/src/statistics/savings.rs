@@ -160,7 +160,7 @@ fn cost_of(row: &Sample, power: Option<Power>) -> Amount {
 }
 
 /// A sample cut where prices change; one that brings its price stays whole.
-fn priced(sample: &Sample, prices: &PriceCurve) -> Vec<Sample> {
+pub(crate) fn priced(sample: &Sample, prices: &PriceCurve) -> Vec<Sample> {
     if sample.price.is_some() {
         return vec![*sample];
     }

@@ -2,6 +2,7 @@
 //!
 //! Every period is half open, `[start, end)`. Instants are kept to the
 //! microsecond; finer digits are dropped.
+pub mod backoff;
 pub mod civil;
 pub mod deadline;
 pub mod horizon;

@@ -1,0 +1,237 @@
+//! Plans of many requests within a power that they share.
+use crate::area::coordinate::{AreaOptions, plan_area};
+use crate::area::fleet::{Curves, Fleet, Needs, TargetLists};
+use crate::area::limits::{Node, Profile};
+use crate::area::problem::{AreaError, AreaProblem, AreaVehicles};
+use crate::area::requests::intervals;
+use crate::area::rows::AreaRows;
+use crate::area::watch::Progress;
+use crate::plan::brief::Brief;
+use crate::plan::plan::Interval;
+use crate::plan::problem::ChargeProblem;
+use crate::prices::curve::PriceCurve;
+use crate::prices::table::PriceTable;
+use crate::time::instant::micros_of;
+use crate::units::{Energy, Money, Power};
+
+/// Rows that are handed over at a time.
+const RUN: usize = 8_192;
+
+/// A request among others.
+#[derive(Debug, Clone, Copy)]
+pub struct SharedWish<'a> {
+    /// What is asked.
+    pub problem: &'a ChargeProblem,
+    /// Position of its prices.
+    pub curve: usize,
+    /// Power that it takes while it is on, if that is not what it says of
+    /// itself: a request in hours speaks of 1 kW.
+    pub power: Power,
+}
+
+/// Requests as columns of a fleet, in the power that they really take.
+#[derive(Debug, Default)]
+struct Rows {
+    arrival: Vec<i64>,
+    departure: Vec<i64>,
+    energy_kwh: Vec<f64>,
+    power_kw: Vec<f64>,
+    reserve_kwh: Vec<f64>,
+    curve: Vec<u32>,
+    offsets: Vec<i32>,
+    by: Vec<i64>,
+    by_kwh: Vec<f64>,
+    /// Real power per power of the request.
+    scale: Vec<f64>,
+}
+
+impl Rows {
+    fn push(&mut self, wish: &SharedWish<'_>, end: i64) {
+        let request = wish.problem.request();
+        let own = request.power_max.as_kw();
+        let scale = if own > 0.0 { wish.power.as_kw() / own } else { 1.0 };
+        let kwh = |energy: Energy| energy.as_kwh() * scale;
+        let now = micros_of(request.now);
+        let until = request.until.map_or(end, micros_of);
+        let by = |target: Option<_>| target.map_or(end, micros_of).min(until);
+        let (mut reserve, mut departure, mut last) = (kwh(request.reserve), now, 0.0_f64);
+        for target in &request.targets {
+            if by(target.by) <= now {
+                // What is late is wanted at once.
+                reserve = reserve.max(kwh(target.energy));
+            } else {
+                departure = departure.max(by(target.by));
+            }
+        }
+        for target in request.targets.iter().filter(|target| by(target.by) > now) {
+            if by(target.by) == departure {
+                last = last.max(kwh(target.energy));
+            } else {
+                self.by.push(by(target.by));
+                self.by_kwh.push(kwh(target.energy));
+            }
+        }
+        let departure = if reserve > 0.0 { departure.max(until) } else { departure };
+        self.arrival.push(now);
+        self.departure.push(departure);
+        self.energy_kwh.push(last.max(reserve));
+        self.power_kw.push(wish.power.as_kw());
+        self.reserve_kwh.push(reserve);
+        self.curve.push(wish.curve as u32);
+        self.offsets.push(self.by.len() as i32);
+        self.scale.push(scale);
+    }
+
+    fn fleet(&self) -> Fleet<'_> {
+        let targets =
+            TargetLists { offsets: &self.offsets, by: &self.by, energy_kwh: &self.by_kwh };
+        Fleet {
+            arrival: &self.arrival,
+            departure: &self.departure,
+            needs: Needs::Energy { energy_kwh: &self.energy_kwh },
+            power_max_kw: &self.power_kw,
+            reserve_kwh: Some(&self.reserve_kwh),
+            targets: Some(targets),
+            curve: Some(&self.curve),
+        }
+    }
+}
+
+/// The plans that cost least together and take at most `power_max` at any time.
+///
+/// Each is on or off, at its own power. Where the power does not suffice for
+/// all needs, the shortage is shared. The bound of each plan is what it would
+/// cost alone; `None` stands for a request that makes no sense in an area.
+///
+/// # Errors
+/// All needs together are beyond what an area holds.
+pub fn plan_within(
+    curves: &[PriceCurve],
+    wishes: &[SharedWish<'_>],
+    power_max: Power,
+    options: &AreaOptions,
+    stop: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Vec<Option<Brief>>, AreaError> {
+    let table = PriceTable::from_curves(curves);
+    let end = table.horizon().end().map_or(0, micros_of);
+    let mut rows = Rows { offsets: vec![0], ..Rows::default() };
+    for wish in wishes {
+        rows.push(wish, end);
+    }
+    let vehicles = AreaVehicles {
+        fleet: rows.fleet(),
+        node: None,
+        priority: None,
+        // On or off and nothing between: whole answers only.
+        power_min_kw: Some(&rows.power_kw),
+        storage: None,
+    };
+    let node = Node::limited("area", Profile::Constant(power_max));
+    let problem = AreaProblem::new(vehicles, Curves::PerVehicle(&table), vec![node])?;
+    let plan = plan_area(&problem, options, stop);
+    let mut briefs = Vec::with_capacity(wishes.len());
+    plan.rows(&problem, RUN, &mut |made| {
+        for row in 0..made.len() {
+            let position = briefs.len();
+            let wish = &wishes[position];
+            briefs.push(brief(&made, row, wish, rows.scale[position], &curves[wish.curve]));
+        }
+    });
+    Ok(briefs)
+}
+
+/// A row in the power that its request speaks of.
+fn brief(
+    made: &AreaRows,
+    row: usize,
+    wish: &SharedWish<'_>,
+    scale: f64,
+    curve: &PriceCurve,
+) -> Option<Brief> {
+    let money = |amount: f64| Money::from_amount(amount / scale).ok();
+    let energy = |kwh: f64| Energy::from_kwh(kwh / scale).ok();
+    let columns = (&*made.interval_start, &*made.interval_end, &*made.interval_power_kw);
+    let power = |power: Power| Power::from_kw(power.as_kw() / scale).unwrap_or(Power::ZERO);
+    let own = |interval: Interval| Interval { power: power(interval.power), ..interval };
+    let alone = crate::plan::charge::plan_charge(curve, wish.problem);
+    let cost = money(made.cost[row])?;
+    Some(Brief {
+        intervals: intervals(&made.offsets, row, columns).into_iter().map(own).collect(),
+        energy: energy(made.energy_kwh[row])?,
+        cost,
+        bound: if alone.cost < cost { alone.cost } else { cost },
+        baseline_cost: money(made.baseline_cost[row])?,
+        shortfall: energy(made.unmet_kwh[row])?,
+        marginal_price: None,
+        unpriced_hours: alone.unpriced_hours,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::problem::{Request, Target};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh};
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    fn at(hour: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)
+    }
+
+    /// Cars of 10 kW that want 10 kWh each by the last hour, on one cheap hour.
+    fn cars(count: usize) -> Vec<ChargeProblem> {
+        let wish = Request::new(at(0), kw(10.0), Target { by: Some(at(4)), energy: kwh(10.0) });
+        vec![ChargeProblem::new(wish).unwrap(); count]
+    }
+
+    #[test]
+    fn a_shared_limit_moves_those_that_do_not_fit() {
+        let curves = [curve_of(60, &[40, 10, 30, 20])];
+        let cars = cars(4);
+        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0) };
+        let wishes: Vec<SharedWish<'_>> = cars.iter().map(wish).collect();
+        let options = AreaOptions::default();
+        let plan = plan_within(&curves, &wishes, kw(20.0), &options, &mut |_| false).unwrap();
+        let mut starts: Vec<i64> =
+            plan.iter().flatten().map(|b| (b.intervals[0].start - at(0)).num_hours()).collect();
+        starts.sort_unstable();
+        assert_eq!(starts, [1, 1, 3, 3]);
+        let cost: f64 = plan.iter().flatten().map(|brief| brief.cost.as_amount()).sum();
+        assert!((cost - 6.0).abs() < 1e-6, "{cost}");
+        assert!(plan.iter().flatten().all(|brief| brief.bound <= brief.cost));
+    }
+
+    #[test]
+    fn hours_count_with_the_power_that_they_take() {
+        // One hour each, in kWh at 1 kW, of chargers that take 10 kW.
+        let curves = [curve_of(60, &[40, 10, 30, 20])];
+        let wish = Request::new(at(0), kw(1.0), Target { by: Some(at(4)), energy: kwh(1.0) });
+        let chargers = vec![ChargeProblem::new(wish).unwrap(); 2];
+        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0) };
+        let wishes: Vec<SharedWish<'_>> = chargers.iter().map(wish).collect();
+        let options = AreaOptions::default();
+        let plan = plan_within(&curves, &wishes, kw(10.0), &options, &mut |_| false).unwrap();
+        let mut hours: Vec<_> = plan
+            .iter()
+            .flatten()
+            .map(|b| ((b.intervals[0].start - at(0)).num_hours(), b.energy))
+            .collect();
+        hours.sort_by_key(|(hour, _)| *hour);
+        assert_eq!(hours.iter().map(|(hour, _)| *hour).collect::<Vec<_>>(), [1, 3]);
+        assert!(hours.iter().all(|(_, energy)| (*energy - kwh(1.0)).as_kwh().abs() < 1e-9));
+    }
+
+    #[test]
+    fn what_is_late_is_wanted_at_once() {
+        let curves = [curve_of(60, &[40, 10, 30, 20])];
+        let late = Request::new(at(0), kw(10.0), Target { by: Some(at(-1)), energy: kwh(10.0) });
+        let late = ChargeProblem::new(late).unwrap();
+        let wishes = [SharedWish { problem: &late, curve: 0, power: kw(10.0) }];
+        let options = AreaOptions::default();
+        let plan = plan_within(&curves, &wishes, kw(20.0), &options, &mut |_| false).unwrap();
+        let brief = plan[0].as_ref().unwrap();
+        assert_eq!(brief.intervals[0].start, at(0));
+        assert!((brief.energy - kwh(10.0)).as_kwh().abs() < 1e-9);
+    }
+}

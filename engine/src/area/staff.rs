@@ -1,0 +1,69 @@
+//! Who is told of the rounds, and who asks the vehicles: here or elsewhere.
+use std::ops::Range;
+
+use crate::area::asked::Asked;
+use crate::area::parts::{self, Change, Own, Question, What};
+use crate::area::settle::Settled;
+use crate::area::stays::Stays;
+use crate::area::sums::Sum;
+use crate::area::watch::Watch;
+
+/// A watch, and what its crew was told last.
+pub(crate) struct Staff<'a> {
+    pub(crate) watch: &'a mut dyn Watch,
+    /// Positions of the vehicles of each part; none where there is no crew.
+    parts: Vec<Range<usize>>,
+    /// State of the vehicles that the crew knows of.
+    state: u32,
+}
+
+impl<'a> Staff<'a> {
+    /// Deals the vehicles to the crew, if there is one.
+    pub(crate) fn new(watch: &'a mut dyn Watch, stays: &Stays) -> Self {
+        let mut parts = Vec::new();
+        if let Some(crew) = watch.crew() {
+            let shares = parts::deal(stays, crew.parts());
+            let range = |share: &parts::Share| {
+                share.place.first..share.place.first + share.place.vehicles()
+            };
+            parts.extend(shares.iter().map(range));
+            crew.deal(shares);
+        }
+        Self { watch, parts, state: stays.state }
+    }
+
+    /// The sums of all blocks in their order, if it is not for us to ask. A sample
+    /// is small enough to be asked here.
+    pub(crate) fn ask(
+        &mut self,
+        asked: &Asked<'_>,
+        what: impl FnOnce() -> What,
+        settled: Option<&Settled>,
+    ) -> Option<Vec<Sum>> {
+        if asked.stays.is_sample {
+            return None;
+        }
+        let crew = self.watch.crew()?;
+        if self.state != asked.stays.state {
+            let changes: Vec<Change> =
+                self.parts.iter().map(|part| parts::change(asked.stays, part.clone())).collect();
+            crew.change(&changes);
+            self.state = asked.stays.state;
+        }
+        let own: Vec<Own> = match settled {
+            Some(settled) => {
+                let anew = |part| Own { anew: parts::anew(settled, part), unmet_kwh: Vec::new() };
+                self.parts.iter().map(anew).collect()
+            }
+            None => vec![Own::default(); self.parts.len()],
+        };
+        let question = Question { worth: asked.worth, is_free: asked.is_free, what: what() };
+        let mut sums = crew.ask(&question, &own)?;
+        for (sums, part) in sums.iter_mut().zip(&self.parts) {
+            for short in sums.iter_mut().flat_map(|sum| &mut sum.short) {
+                *short += part.start as u32;
+            }
+        }
+        Some(sums.into_iter().flatten().collect())
+    }
+}

@@ -1,0 +1,152 @@
+//! What a vehicle or charger reads like to those who switch it.
+use serde::{Deserialize, Serialize};
+
+use crate::device::capability::{Ability, Capabilities};
+use crate::device::charge_state::ChargeState;
+use crate::device::command::DeviceReading;
+use crate::device::power_state::PowerState;
+use crate::schedule::status::TargetReading;
+use crate::units::{Current, Percent};
+
+/// How full a vehicle is, as far as it says so.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fullness {
+    /// State of charge.
+    #[serde(rename = "soc_percent")]
+    pub soc: Option<Percent>,
+    /// Where it stops by itself.
+    #[serde(rename = "charge_limit_percent")]
+    pub charge_limit: Option<Percent>,
+    /// Whether it says that it is full.
+    pub is_fully_charged: Option<bool>,
+}
+
+impl Fullness {
+    /// That of a vehicle which shows this. One that is complete is full.
+    #[must_use]
+    pub fn of(shown: &ChargeState, soc: Option<Percent>, charge_limit: Option<Percent>) -> Self {
+        let is_complete = (shown.power_state == PowerState::Complete).then_some(true);
+        Self { soc, charge_limit, is_fully_charged: is_complete.or(shown.is_fully_charged) }
+    }
+}
+
+/// Whether something charges, from what it shows; `None` if nobody knows.
+#[must_use]
+pub fn is_charging(shown: &ChargeState) -> Option<bool> {
+    let by_state = match shown.power_state {
+        PowerState::Unknown => None,
+        state => Some(state == PowerState::Charging),
+    };
+    shown.is_charging.or(by_state)
+}
+
+/// What a command to a vehicle or charger is judged by (CHG-28, CHG-32).
+///
+/// A charger is as full as the vehicle at the other end of its cable; where
+/// none is known, nobody knows.
+#[must_use]
+pub fn command_reading(
+    shown: &ChargeState,
+    max_current: Option<Current>,
+    vehicle: Option<Fullness>,
+) -> DeviceReading {
+    DeviceReading {
+        is_fully_charged: vehicle.and_then(|vehicle| vehicle.is_fully_charged),
+        max_current,
+        charge_rate_limit: shown.charge_rate_limit,
+        ..DeviceReading::of(shown.power_state)
+    }
+}
+
+/// What a schedule of a vehicle or charger is judged by (AMB-18, AMB-19).
+///
+/// The capabilities are those within the permissions that were granted.
+#[must_use]
+pub fn target_reading(
+    shown: &ChargeState,
+    vehicle: Option<Fullness>,
+    location_id: Option<String>,
+    capabilities: &Capabilities,
+) -> TargetReading {
+    let can = |ability| capabilities.get(&ability).is_some_and(|capability| capability.is_capable);
+    let vehicle = vehicle.unwrap_or_default();
+    TargetReading {
+        is_plugged_in: shown.is_plugged_in.or(shown.power_state.is_plugged_in()),
+        is_charging: is_charging(shown),
+        soc: vehicle.soc,
+        charge_limit: vehicle.charge_limit,
+        is_fully_charged: vehicle.is_fully_charged,
+        location_id,
+        is_capable: can(Ability::StartCharging) && can(Ability::StopCharging),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::capability::Capability;
+    use crate::device::command::{Command, Refusal, Switch};
+    use crate::units::{kw, percent};
+
+    fn shown(power_state: PowerState) -> ChargeState {
+        ChargeState {
+            power_state,
+            is_plugged_in: None,
+            is_charging: None,
+            is_fully_charged: None,
+            charge_rate: None,
+            charge_time_remaining_minutes: None,
+            charge_rate_limit: Some(kw(11.0)),
+            last_updated: None,
+        }
+    }
+
+    fn able(abilities: &[Ability]) -> Capabilities {
+        let one = Capability { is_capable: true, ..Capability::default() };
+        abilities.iter().map(|ability| (*ability, one.clone())).collect()
+    }
+
+    #[test]
+    fn chg_32_a_charger_is_as_full_as_the_vehicle_at_it() {
+        let charger = shown(PowerState::Stopped);
+        let start = Command::Charge(Switch::Start);
+        let at = |vehicle| start.unmet_precondition(&command_reading(&charger, None, vehicle));
+        let full = Fullness::of(&shown(PowerState::Complete), None, None);
+        assert_eq!(at(Some(full)), Some(Refusal::FullyCharged));
+        assert_eq!(at(Some(Fullness::of(&shown(PowerState::Stopped), None, None))), None);
+        assert_eq!(at(None), None);
+    }
+
+    #[test]
+    fn amb_18_a_charger_needs_charge_as_its_vehicle_does() {
+        let both = able(&[Ability::StartCharging, Ability::StopCharging]);
+        let charger = shown(PowerState::Stopped);
+        let needs = |soc: f64| {
+            let state = shown(PowerState::Stopped);
+            let vehicle = Fullness::of(&state, Some(percent(soc)), Some(percent(80.0)));
+            target_reading(&charger, Some(vehicle), None, &both).needs_charge()
+        };
+        assert!(needs(79.0) && !needs(80.0));
+        assert!(target_reading(&charger, None, None, &both).needs_charge());
+    }
+
+    #[test]
+    fn sch_44_amb_19_capable_is_who_can_start_and_stop() {
+        let charger = shown(PowerState::Stopped);
+        let capable =
+            |list: &[Ability]| target_reading(&charger, None, None, &able(list)).is_capable;
+        assert!(capable(&[Ability::StartCharging, Ability::StopCharging]));
+        assert!(!capable(&[Ability::StartCharging]) && !capable(&[Ability::StopCharging]));
+    }
+
+    #[test]
+    fn what_nobody_says_follows_from_the_state() {
+        for state in PowerState::ALL {
+            let reading = target_reading(&shown(state), None, None, &Capabilities::new());
+            assert_eq!(reading.is_plugged_in, state.is_plugged_in());
+            let expected = (state != PowerState::Unknown).then_some(state == PowerState::Charging);
+            assert_eq!(reading.is_charging, expected);
+        }
+    }
+}

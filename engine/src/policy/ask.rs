@@ -1,0 +1,702 @@
+//! From a policy and what is known of its device to a wish for a plan, and
+//! when to ask again.
+use chrono::{DateTime, TimeDelta, Timelike, Utc};
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::brief::Brief;
+use crate::plan::kept::Wish;
+use crate::plan::vehicle::{Battery, SocTarget};
+use crate::policy::charger::{ChargerPolicy, prices_cover};
+use crate::policy::cycle::{Cycle, Promise, Sight};
+use crate::policy::flex::FlexPolicy;
+use crate::policy::flex_status::{FlexFacts, FlexState, flex_state};
+use crate::policy::vehicle::VehiclePolicy;
+use crate::prices::curve::PriceCurve;
+use crate::units::{Energy, Percent, Power};
+
+/// Less than this of a charger's hours is not asked for: switching takes
+/// time, and nobody starts a charger for a rest of it.
+const REST_IGNORED: TimeDelta = TimeDelta::minutes(5);
+
+/// A plan is not looked at again sooner.
+const PAUSE: TimeDelta = TimeDelta::minutes(1);
+
+/// A state of charge that fell by more than so many points was driven down.
+const DRIVEN_POINTS: f64 = 2.0;
+
+/// How far ahead plans look: the week of a weekly schedule.
+const AHEAD: TimeDelta = TimeDelta::days(7);
+
+/// Standing wishes for a device.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DevicePolicy {
+    /// Smart charging of a charger.
+    Charger(ChargerPolicy),
+    /// Smart charging of a vehicle.
+    Vehicle(VehiclePolicy),
+    /// A flex policy of a vehicle.
+    Flex {
+        /// What it wants.
+        policy: FlexPolicy,
+        /// Where it holds.
+        location: String,
+    },
+}
+
+/// What is known of a device. `None` is not known.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Known {
+    /// Whether it answers.
+    pub is_reachable: Option<bool>,
+    /// Whether a plug is in.
+    pub is_plugged_in: Option<bool>,
+    /// Whether it charges.
+    pub is_charging: Option<bool>,
+    /// Whether its vehicle says that it is full.
+    pub is_fully_charged: Option<bool>,
+    /// State of charge.
+    pub soc: Option<Percent>,
+    /// Where the vehicle stops by itself; not known counts as full.
+    pub charge_limit: Option<Percent>,
+    /// Usable capacity.
+    pub capacity: Option<Energy>,
+    /// Highest power.
+    pub power_max: Option<Power>,
+    /// The location that it is at.
+    pub location: Option<String>,
+}
+
+/// What an operator has assumed where nobody says.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Assumptions {
+    /// Power of a vehicle whose limit is not known.
+    #[serde(rename = "power_max_kw")]
+    pub power_max: Power,
+    /// Capacity of a vehicle that does not tell its own; without it such a
+    /// vehicle is not planned for.
+    #[serde(rename = "capacity_kwh")]
+    pub capacity: Option<Energy>,
+    /// Stored energy per energy at the plug, above 0 and at most 1.
+    pub efficiency: f64,
+    /// State of charge where it is not known; without it such a vehicle is not
+    /// planned for.
+    #[serde(rename = "soc_percent")]
+    pub soc: Option<Percent>,
+    /// Whether negative prices may fill vehicles under a flex policy beyond
+    /// their targets.
+    pub fill_when_negative: bool,
+}
+
+impl Default for Assumptions {
+    /// One phase of 32 A, no losses, and nothing else.
+    fn default() -> Self {
+        Self {
+            power_max: crate::units::kw(7.4),
+            capacity: None,
+            efficiency: 1.0,
+            soc: None,
+            fill_when_negative: false,
+        }
+    }
+}
+
+/// An assumption that makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum AssumptionError {
+    /// A power below zero.
+    #[error("power_max_kw is {} kW; a power is 0 kW or more", power.as_kw())]
+    Power {
+        /// The power as given.
+        power: Power,
+    },
+    /// A battery without capacity.
+    #[error("capacity_kwh is {} kWh; a battery holds more than 0 kWh", capacity.as_kwh())]
+    Capacity {
+        /// The capacity as given.
+        capacity: Energy,
+    },
+    /// An efficiency outside 0 to 1.
+    #[error("efficiency is {efficiency}; it lies above 0 and is at most 1")]
+    Efficiency {
+        /// The efficiency as given.
+        efficiency: f64,
+    },
+}
+
+impl Assumptions {
+    /// Checks them.
+    ///
+    /// # Errors
+    /// The first that makes no sense.
+    pub fn check(&self) -> Result<(), AssumptionError> {
+        let Self { power_max: power, efficiency, .. } = *self;
+        if power < Power::ZERO {
+            return Err(AssumptionError::Power { power });
+        }
+        if !(efficiency > 0.0 && efficiency <= 1.0) {
+            return Err(AssumptionError::Efficiency { efficiency });
+        }
+        match self.capacity.filter(|capacity| *capacity <= Energy::ZERO) {
+            Some(capacity) => Err(AssumptionError::Capacity { capacity }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a device has no plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Idle {
+    /// Its policy is off.
+    #[serde(rename = "off")]
+    Off,
+    /// The charger does not answer.
+    #[serde(rename = "not_reachable")]
+    NotReachable,
+    /// No plug is known to be in.
+    #[serde(rename = "not_plugged_in")]
+    NotPluggedIn,
+    /// It is not where its policy holds.
+    #[serde(rename = "away")]
+    Away,
+    /// The policy says nothing of how much.
+    #[serde(rename = "nothing_asked")]
+    NothingAsked,
+    /// Nobody knows how full it is.
+    #[serde(rename = "soc_unknown")]
+    SocUnknown,
+    /// Nobody knows how much fits in.
+    #[serde(rename = "capacity_unknown")]
+    CapacityUnknown,
+    /// Prices are not known, or not far enough.
+    #[serde(rename = "awaiting_prices")]
+    AwaitingPrices,
+    /// The same, and it is charged all the same: it is below what is to be
+    /// reached at any price.
+    #[serde(rename = "reserve_at_any_price")]
+    ReserveAtAnyPrice,
+}
+
+impl Idle {
+    /// The word that stands for it in data.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::NotReachable => "not_reachable",
+            Self::NotPluggedIn => "not_plugged_in",
+            Self::Away => "away",
+            Self::NothingAsked => "nothing_asked",
+            Self::SocUnknown => "soc_unknown",
+            Self::CapacityUnknown => "capacity_unknown",
+            Self::AwaitingPrices => "awaiting_prices",
+            Self::ReserveAtAnyPrice => "reserve_at_any_price",
+        }
+    }
+}
+
+/// What made a plan necessary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cause {
+    /// The policy is new or changed.
+    #[serde(rename = "policy")]
+    Policy,
+    /// A plug went in.
+    #[serde(rename = "plugged_in")]
+    PluggedIn,
+    /// A plug was pulled.
+    #[serde(rename = "unplugged")]
+    Unplugged,
+    /// Something else that plans rest on was read anew.
+    #[serde(rename = "reading")]
+    Reading,
+    /// Prices changed.
+    #[serde(rename = "prices")]
+    Prices,
+    /// A deadline passed, or a period of charging ended: what came of it is
+    /// looked at.
+    #[serde(rename = "review")]
+    Review,
+}
+
+/// The time in which prices count for a plan made `now`: from the hour that
+/// holds it, whose slots stay whole, to a week ahead.
+#[must_use]
+pub fn price_window(now: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
+    let hour = now.with_minute(0).and_then(|at| at.with_second(0));
+    let hour = hour.and_then(|at| at.with_nanosecond(0)).unwrap_or(now);
+    (hour, hour.checked_add_signed(AHEAD).unwrap_or(hour))
+}
+
+/// Whether something that plans rest on is no longer as it was.
+#[must_use]
+pub fn cause_of(before: &Known, after: &Known) -> Option<Cause> {
+    let plug = (before.is_plugged_in == Some(true), after.is_plugged_in == Some(true));
+    let fell = before
+        .soc
+        .zip(after.soc)
+        .is_some_and(|(before, after)| before.as_percent() - after.as_percent() > DRIVEN_POINTS);
+    let is_other = before.is_reachable != after.is_reachable
+        || before.is_charging != after.is_charging
+        || before.is_fully_charged != after.is_fully_charged
+        || before.soc.is_some() != after.soc.is_some()
+        || before.charge_limit != after.charge_limit
+        || before.capacity != after.capacity
+        || before.power_max != after.power_max
+        || before.location != after.location;
+    match plug {
+        (false, true) => Some(Cause::PluggedIn),
+        (true, false) => Some(Cause::Unplugged),
+        _ => (fell || is_other).then_some(Cause::Reading),
+    }
+}
+
+/// When a plan is looked at again, if nothing else happens: at its deadline,
+/// and whenever it stops charging.
+#[must_use]
+pub fn review_at(
+    cycle: Option<&Cycle>,
+    brief: Option<&Brief>,
+    now: DateTime<Utc>,
+) -> Option<DateTime<Utc>> {
+    let deadline = cycle.and_then(|cycle| cycle.promise).map(|promise| promise.by);
+    let deadline = deadline.filter(|by| now < *by);
+    let ends = brief.map(|brief| brief.intervals.iter().map(|interval| interval.end));
+    let end = ends.and_then(|mut ends| ends.find(|end| now < *end));
+    let first = deadline.into_iter().chain(end).min()?;
+    Some(first.max(now.checked_add_signed(PAUSE).unwrap_or(now)))
+}
+
+/// Of several policies of one device the one that counts: the first in force,
+/// else the first. Give flex policies before smart charging.
+pub fn first_in_force<'a>(
+    policies: impl IntoIterator<Item = &'a DevicePolicy>,
+    known: &Known,
+) -> Option<usize> {
+    let mut is_any = false;
+    for (index, policy) in policies.into_iter().enumerate() {
+        if policy.is_in_force(known) {
+            return Some(index);
+        }
+        is_any = true;
+    }
+    is_any.then_some(0)
+}
+
+impl Known {
+    /// State of charge; that of the charge limit if the vehicle says it is full.
+    fn soc(&self) -> Option<Percent> {
+        if self.is_fully_charged == Some(true) { Some(self.limit()) } else { self.soc }
+    }
+
+    fn limit(&self) -> Percent {
+        self.charge_limit.unwrap_or(Percent::FULL)
+    }
+
+    fn sight(&self) -> Sight {
+        let is_charging = self.is_charging.unwrap_or(false);
+        Sight { is_plugged_in: self.is_plugged_in, is_charging }
+    }
+
+    /// The same as a flex policy at a location takes it.
+    #[must_use]
+    pub fn flex_facts(&self, location: &str) -> FlexFacts {
+        FlexFacts {
+            policy_location: location.to_owned(),
+            vehicle_location: self.location.clone(),
+            is_plugged_in: self.is_plugged_in,
+            soc: self.soc(),
+            charge_limit: self.charge_limit,
+        }
+    }
+
+    /// The battery, or why it cannot be planned for.
+    fn battery(&self, assumed: &Assumptions) -> Result<Battery, Idle> {
+        let soc = self.soc();
+        let _: Percent = soc.or(assumed.soc).ok_or(Idle::SocUnknown)?;
+        Ok(Battery {
+            capacity: self.capacity.or(assumed.capacity).ok_or(Idle::CapacityUnknown)?,
+            soc,
+            soc_fallback: assumed.soc,
+            charge_limit: self.limit(),
+            efficiency: assumed.efficiency,
+        })
+    }
+}
+
+impl DevicePolicy {
+    /// Whether it is switched on. A flex policy always is.
+    #[must_use]
+    pub const fn is_enabled(&self) -> bool {
+        match self {
+            Self::Charger(policy) => policy.is_enabled,
+            Self::Vehicle(policy) => policy.is_enabled(),
+            Self::Flex { .. } => true,
+        }
+    }
+
+    /// Whether it would control the device: it is on, and the device is where it holds.
+    #[must_use]
+    pub fn is_in_force(&self, known: &Known) -> bool {
+        match self {
+            Self::Flex { location, .. } => known.location.as_ref() == Some(location),
+            other => other.is_enabled(),
+        }
+    }
+
+    /// What is to hold by its next deadline after an instant.
+    #[must_use]
+    pub fn promise(&self, zone: Tz, at: DateTime<Utc>, known: &Known) -> Option<Promise> {
+        let at_limit = |by| Promise { by, target: None };
+        match self {
+            Self::Charger(policy) => policy.next_deadline(zone, at).map(at_limit),
+            Self::Vehicle(policy) => policy.next_deadline(zone, at).map(at_limit),
+            Self::Flex { policy, .. } => {
+                let next = policy.next_deadline(zone, at, known.charge_limit)?;
+                Some(Promise { by: next.at, target: Some(next.target) })
+            }
+        }
+    }
+
+    /// The cycle of the device at a look at it.
+    ///
+    /// With `is_new` the policy is another than that of the cycle before, and
+    /// the deadline is the next one of the new policy.
+    #[must_use]
+    pub fn cycle(
+        &self,
+        before: Option<Cycle>,
+        known: &Known,
+        zone: Tz,
+        now: DateTime<Utc>,
+        is_new: bool,
+    ) -> Option<Cycle> {
+        let before = before.filter(|_| self.is_in_force(known));
+        let promise = before.and_then(|cycle| cycle.promise);
+        let is_kept = promise.is_none_or(|promise| self.is_kept(promise, known));
+        let next = |at| self.promise(zone, at, known);
+        let cycle = Cycle::at_look(before, known.sight(), now, is_kept, next)?;
+        Some(if is_new { cycle.promising(next(now)) } else { cycle })
+    }
+
+    /// Whether a promise that fell due was kept. A charger's always counts as
+    /// kept: its cycle ends with the deadline. What nobody knows counts, too.
+    fn is_kept(&self, promise: Promise, known: &Known) -> bool {
+        let reached =
+            |target: Percent| known.soc().is_none_or(|soc| soc >= target.min(known.limit()));
+        match self {
+            Self::Charger(_) => true,
+            Self::Vehicle(_) | Self::Flex { .. } => {
+                reached(promise.target.unwrap_or(Percent::FULL))
+            }
+        }
+    }
+
+    /// What the policy asks of a plan made `now`, or why it asks for nothing.
+    ///
+    /// # Errors
+    /// There is nothing to plan.
+    pub fn ask(
+        &self,
+        known: &Known,
+        cycle: Option<&Cycle>,
+        zone: Tz,
+        now: DateTime<Utc>,
+        curve: &PriceCurve,
+        assumed: &Assumptions,
+    ) -> Result<Wish, Idle> {
+        if !self.is_enabled() {
+            return Err(Idle::Off);
+        }
+        let promise = cycle.and_then(|cycle| cycle.promise);
+        let by = promise.map(|promise| promise.by);
+        let power_max = known.power_max.unwrap_or(assumed.power_max);
+        match self {
+            Self::Charger(policy) => ask_charger(*policy, known, cycle, by, now, curve),
+            Self::Vehicle(policy) => {
+                plugged_in(known)?;
+                let battery = known.battery(assumed)?;
+                priced(curve, now, known, policy.minimum())?;
+                Ok(Wish::Vehicle(policy.request(now, by, power_max, battery)))
+            }
+            Self::Flex { policy, location } => {
+                let facts = known.flex_facts(location);
+                let state = flex_state(policy.reserve(), &facts);
+                if state == FlexState::Unavailable {
+                    return Err(Idle::Away);
+                }
+                plugged_in(known)?;
+                let battery = known.battery(assumed)?;
+                priced(curve, now, known, policy.reserve())?;
+                let until = curve.horizon().end().unwrap_or(now);
+                let intent = policy.intent(&facts, zone, now, until);
+                let mut wish = intent.request(now, power_max, battery, assumed.fill_when_negative);
+                // Charging goes on for a deadline that was missed.
+                let late = promise.filter(|promise| promise.by <= now);
+                wish.targets
+                    .extend(late.map(|late| SocTarget { by: Some(late.by), soc: late.target }));
+                Ok(Wish::Vehicle(wish))
+            }
+        }
+    }
+}
+
+fn plugged_in(known: &Known) -> Result<(), Idle> {
+    if known.is_plugged_in == Some(true) { Ok(()) } else { Err(Idle::NotPluggedIn) }
+}
+
+/// Whether there is any price to plan with.
+fn priced(
+    curve: &PriceCurve,
+    now: DateTime<Utc>,
+    known: &Known,
+    at_once: Percent,
+) -> Result<(), Idle> {
+    let is_low = known.soc().is_some_and(|soc| soc < at_once.min(known.limit()));
+    if is_low && curve.price_at(now).is_none() {
+        Err(Idle::ReserveAtAnyPrice)
+    } else if prices_cover(curve, now, None) {
+        Ok(())
+    } else {
+        Err(Idle::AwaitingPrices)
+    }
+}
+
+fn ask_charger(
+    policy: ChargerPolicy,
+    known: &Known,
+    cycle: Option<&Cycle>,
+    by: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+    curve: &PriceCurve,
+) -> Result<Wish, Idle> {
+    if known.is_reachable != Some(true) {
+        return Err(Idle::NotReachable);
+    }
+    plugged_in(known)?;
+    if !prices_cover(curve, now, by) {
+        return Err(Idle::AwaitingPrices);
+    }
+    let length = policy.charging_duration.ok_or(Idle::NothingAsked)?.length();
+    let charged = cycle.map_or(TimeDelta::zero(), |cycle| cycle.charged);
+    let charged = if length - charged < REST_IGNORED { length } else { charged };
+    Ok(Wish::Charge(policy.request(now, by, charged)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::planned::Planned;
+    use crate::policy::charger::ChargerPolicy;
+    use crate::policy::flex::ReserveRule;
+    use crate::policy::flex::tests::request;
+    use crate::policy::vehicle::VehiclePolicyRequest;
+    use crate::prices::curve::tests::curve_of;
+    use crate::time::hour_minute::HourMinute;
+    use crate::units::{kw, kwh, percent};
+
+    fn at(hour: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)
+    }
+
+    fn clock(text: &str) -> HourMinute {
+        HourMinute::parse(text).unwrap()
+    }
+
+    fn charger(duration: Option<HourMinute>) -> DevicePolicy {
+        let deadline = Some(clock("23:00"));
+        let policy = ChargerPolicy { is_enabled: true, deadline, charging_duration: duration };
+        DevicePolicy::Charger(policy)
+    }
+
+    fn vehicle(minimum: f64) -> DevicePolicy {
+        let request = VehiclePolicyRequest {
+            is_enabled: true,
+            deadline: Some(clock("22:00")),
+            minimum_charge_limit_percent: minimum,
+        };
+        DevicePolicy::Vehicle(VehiclePolicy::new(request, None).unwrap())
+    }
+
+    fn flex(reserve: f64) -> DevicePolicy {
+        let given = request(reserve, &[("monday", "22:00", 60.0), ("tuesday", "02:00", 70.0)]);
+        let policy = FlexPolicy::new(&given, ReserveRule::Range).unwrap();
+        DevicePolicy::Flex { policy, location: "home".into() }
+    }
+
+    /// Plugged in at home, at 50 % of 40 kWh, 10 kW.
+    fn known() -> Known {
+        Known {
+            is_reachable: Some(true),
+            is_plugged_in: Some(true),
+            is_charging: Some(false),
+            soc: Some(percent(50.0)),
+            charge_limit: Some(percent(80.0)),
+            capacity: Some(kwh(40.0)),
+            power_max: Some(kw(10.0)),
+            location: Some("home".into()),
+            ..Known::default()
+        }
+    }
+
+    fn ask(policy: &DevicePolicy, known: &Known, hour: i64, cents: &[i32]) -> Result<Wish, Idle> {
+        let cycle = policy.cycle(None, known, Tz::UTC, at(hour), true);
+        let assumed = Assumptions::default();
+        policy.ask(known, cycle.as_ref(), Tz::UTC, at(hour), &curve_of(60, cents), &assumed)
+    }
+
+    /// Hours at which charging starts and ends.
+    #[track_caller]
+    fn hours(wish: Wish, cents: &[i32]) -> Vec<(f64, f64)> {
+        let planned = Planned::new(&curve_of(60, cents), wish).unwrap();
+        let hour = |t: DateTime<Utc>| (t - at(0)).num_minutes() as f64 / 60.0;
+        planned.brief.intervals.iter().map(|i| (hour(i.start), hour(i.end))).collect()
+    }
+
+    const CENTS: [i32; 8] = [30, 20, 10, 40, 5, 30, 30, 30];
+
+    #[test]
+    fn scp_11_scp_12_a_charger_is_asked_for_its_hours() {
+        let policy = charger(Some(clock("02:00")));
+        let wish = ask(&policy, &known(), 0, &CENTS).unwrap();
+        assert_eq!(hours(wish, &CENTS), [(2.0, 3.0), (4.0, 5.0)]);
+        assert_eq!(ask(&policy, &known(), 0, &CENTS[..4]), Err(Idle::AwaitingPrices));
+        assert_eq!(ask(&charger(None), &known(), 0, &CENTS), Err(Idle::NothingAsked));
+        let silent = Known { is_reachable: None, ..known() };
+        assert_eq!(ask(&policy, &silent, 0, &CENTS), Err(Idle::NotReachable));
+        let unplugged = Known { is_plugged_in: Some(false), ..known() };
+        assert_eq!(ask(&policy, &unplugged, 0, &CENTS), Err(Idle::NotPluggedIn));
+        let off = DevicePolicy::Charger(ChargerPolicy::default());
+        assert_eq!(ask(&off, &known(), 0, &CENTS), Err(Idle::Off));
+    }
+
+    #[test]
+    fn scp_04_what_was_charged_in_the_cycle_is_not_asked_for_again() {
+        let policy = charger(Some(clock("02:00")));
+        let on = Known { is_charging: Some(true), ..known() };
+        let begun = policy.cycle(None, &on, Tz::UTC, at(0), true);
+        let assumed = Assumptions::default();
+        let left = |minutes: i64| {
+            let now = at(0) + TimeDelta::minutes(minutes);
+            let cycle = policy.cycle(begun, &on, Tz::UTC, now, false);
+            let curve = curve_of(60, &CENTS);
+            let wish = policy.ask(&on, cycle.as_ref(), Tz::UTC, now, &curve, &assumed).unwrap();
+            Planned::new(&curve, wish).unwrap().brief.energy
+        };
+        assert_eq!((left(0), left(60), left(150)), (kwh(2.0), kwh(1.0), kwh(0.0)));
+        // Nobody starts a charger for four minutes.
+        assert_eq!(left(116), kwh(0.0));
+        assert!(left(114) > kwh(0.0));
+    }
+
+    #[test]
+    fn flx_21_a_floor_is_bought_at_once_whatever_the_price() {
+        let wish = ask(&vehicle(60.0), &known(), 0, &CENTS).unwrap();
+        // 4 kWh at once, the other 8 in the cheapest hours before ten.
+        assert_eq!(hours(wish, &CENTS)[0], (0.0, 0.4));
+        let low = Known { soc: Some(percent(10.0)), ..known() };
+        let wish = ask(&flex(20.0), &low, 0, &CENTS).unwrap();
+        assert_eq!(hours(wish, &CENTS)[0], (0.0, 0.4));
+        assert_eq!(ask(&flex(20.0), &low, 0, &[]), Err(Idle::ReserveAtAnyPrice));
+        assert_eq!(ask(&flex(20.0), &known(), 0, &[]), Err(Idle::AwaitingPrices));
+    }
+
+    #[test]
+    fn flx_23_flx_27_a_flex_policy_asks_at_its_place_for_each_deadline() {
+        let wish = ask(&flex(0.0), &known(), 0, &CENTS).unwrap();
+        // 4 kWh by ten in the evening, 4 more by two.
+        assert_eq!(hours(wish, &CENTS), [(2.0, 2.4), (4.0, 4.4)]);
+        let away = Known { location: None, ..known() };
+        assert_eq!(ask(&flex(0.0), &away, 0, &CENTS), Err(Idle::Away));
+        let blind = Known { soc: None, ..known() };
+        assert_eq!(ask(&flex(0.0), &blind, 0, &CENTS), Err(Idle::SocUnknown));
+        let strange = Known { capacity: None, ..known() };
+        assert_eq!(ask(&flex(0.0), &strange, 0, &CENTS), Err(Idle::CapacityUnknown));
+        let full = Known { is_fully_charged: Some(true), soc: None, ..known() };
+        assert!(ask(&flex(0.0), &full, 0, &CENTS).is_ok());
+    }
+
+    #[test]
+    fn a_target_that_was_missed_is_charged_for_without_pause() {
+        for policy in [vehicle(0.0), flex(0.0)] {
+            let begun = policy.cycle(None, &known(), Tz::UTC, at(0), true);
+            let late = at(5);
+            let cycle = policy.cycle(begun, &known(), Tz::UTC, late, false);
+            assert!(cycle.is_some_and(|cycle| cycle.is_late(late)), "{policy:?}");
+            let curve = curve_of(60, &CENTS);
+            let assumed = Assumptions::default();
+            let wish = policy.ask(&known(), cycle.as_ref(), Tz::UTC, late, &curve, &assumed);
+            assert_eq!(hours(wish.unwrap(), &CENTS)[0].0.to_string(), "5");
+            let there = Known { soc: Some(percent(80.0)), ..known() };
+            let kept = policy.cycle(begun, &there, Tz::UTC, late, false).unwrap();
+            assert!(!kept.is_late(late));
+        }
+    }
+
+    #[test]
+    fn a_flex_policy_counts_where_it_holds_and_smart_charging_elsewhere() {
+        let both = [flex(0.0), vehicle(0.0)];
+        assert_eq!(first_in_force(&both, &known()), Some(0));
+        let away = Known { location: Some("work".into()), ..known() };
+        assert_eq!(first_in_force(&both, &away), Some(1));
+        let off = VehiclePolicy::new(VehiclePolicyRequest::default(), None).unwrap();
+        assert_eq!(first_in_force(&[flex(0.0), DevicePolicy::Vehicle(off)], &away), Some(0));
+        assert_eq!(first_in_force(&[], &away), None);
+    }
+
+    #[test]
+    fn what_makes_a_new_plan_necessary() {
+        let with = |change: &dyn Fn(&mut Known)| {
+            let mut after = known();
+            change(&mut after);
+            cause_of(&known(), &after)
+        };
+        assert_eq!(with(&|_| ()), None);
+        assert_eq!(with(&|k| k.soc = Some(percent(51.0))), None);
+        assert_eq!(with(&|k| k.soc = Some(percent(49.0))), None);
+        assert_eq!(with(&|k| k.soc = Some(percent(40.0))), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.soc = None), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.is_charging = Some(true)), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.charge_limit = None), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.location = None), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.is_plugged_in = None), Some(Cause::Unplugged));
+        let unplugged = Known { is_plugged_in: Some(false), ..known() };
+        assert_eq!(cause_of(&unplugged, &known()), Some(Cause::PluggedIn));
+    }
+
+    #[test]
+    fn a_plan_is_looked_at_when_it_stops_and_at_its_deadline() {
+        let policy = charger(Some(clock("02:00")));
+        let cycle = policy.cycle(None, &known(), Tz::UTC, at(0), true);
+        let wish = ask(&policy, &known(), 0, &CENTS).unwrap();
+        let planned = Planned::new(&curve_of(60, &CENTS), wish).unwrap();
+        let review = |hour| review_at(cycle.as_ref(), Some(&planned.brief), at(hour));
+        assert_eq!([review(0), review(2), review(3)], [Some(at(3)), Some(at(3)), Some(at(5))]);
+        assert_eq!(review(5), None);
+        assert_eq!(review_at(cycle.as_ref(), None, at(0)), Some(at(5)));
+        // Not at once, however near the end is.
+        let near = at(3) - TimeDelta::seconds(1);
+        let soonest = review_at(cycle.as_ref(), Some(&planned.brief), near);
+        assert_eq!(soonest, Some(near + TimeDelta::minutes(1)));
+    }
+
+    #[test]
+    fn prices_count_from_the_hour_on() {
+        let (from, to) = price_window("2026-01-05T18:47:12.5Z".parse().unwrap());
+        assert_eq!((from, to), (at(0), at(7 * 24)));
+    }
+
+    #[test]
+    fn assumptions_are_checked() {
+        let text = |assumed: Assumptions| assumed.check().unwrap_err().to_string();
+        let base = Assumptions::default();
+        assert!(base.check().is_ok());
+        let efficiency = text(Assumptions { efficiency: f64::NAN, ..base });
+        assert_eq!(efficiency, "efficiency is NaN; it lies above 0 and is at most 1");
+        let capacity = text(Assumptions { capacity: Some(kwh(0.0)), ..base });
+        assert_eq!(capacity, "capacity_kwh is 0 kWh; a battery holds more than 0 kWh");
+        let power = text(Assumptions { power_max: kw(-1.0), ..base });
+        assert_eq!(power, "power_max_kw is -1 kW; a power is 0 kW or more");
+    }
+}
