@@ -1,12 +1,16 @@
 //! What can be said on the command line.
 use std::path::PathBuf;
 
+use crate::auth::client::{Environment, EnvironmentError};
+use crate::clock::{ClockError, Speed};
+use crate::config::text::Listen;
+use crate::config::{ConfigError, log_filter};
+use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
-use slackwater_api::auth::client::{Environment, EnvironmentError};
-use slackwater_api::clock::{ClockError, Speed};
-use slackwater_api::config::text::Listen;
-use slackwater_api::config::{ConfigError, log_filter};
 use slackwater_engine::version::dated::{ApiVersion, ApiVersionError};
+use uuid::Uuid;
+
+use crate::commands::command::CommandLine;
 
 /// Flexible electricity use over HTTP.
 #[derive(Debug, Parser)]
@@ -27,10 +31,173 @@ pub(crate) enum Command {
     /// Make and list clients.
     #[command(subcommand)]
     Client(ClientCommand),
+    /// Tell devices something, and follow what becomes of it.
+    #[command(name = "command")]
+    Tell(CommandLine),
+    /// Read events, and say who is told of them.
+    #[command(subcommand)]
+    Events(EventsCommand),
+    /// Answer a link session of a running sandbox, as its user would in a browser.
+    Link(LinkStrings),
     /// Pull the strings of a running sandbox.
     Sandbox(Strings),
+    /// Keep and look up prices of a running server.
+    Prices(Asked<PricesCommand>),
+    /// Say which tariff a location has, at a running server.
+    Tariff(Asked<TariffCommand>),
+    /// Show and set what smart charging is to do with devices.
+    Policy(Asked<PolicyCommand>),
+    /// Show what is planned for devices.
+    Plan(Asked<PlanCommand>),
     /// Print the OpenAPI document.
     Openapi,
+}
+
+/// A command for a running server.
+#[derive(Debug, Args)]
+pub(crate) struct Asked<C: Subcommand> {
+    /// The operators' address of the server.
+    #[arg(
+        long,
+        env = "SLACKWATER_ADMIN_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8083"
+    )]
+    pub(crate) admin: String,
+
+    #[command(subcommand)]
+    pub(crate) command: C,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Print the policies of a device.
+    Show {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
+    /// Set the smart charging policy of a vehicle or charger.
+    Set {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+        /// The policy as JSON; `-` reads the standard input. Of a vehicle:
+        /// `is_enabled`, `deadline`, `minimum_charge_limit_percent`; of a charger:
+        /// `is_enabled`, `deadline`, `charging_duration`.
+        file: PathBuf,
+    },
+    /// Make a flex policy, or put it in the place of one.
+    Flex {
+        /// Its identifier.
+        policy: Uuid,
+        /// The policy as JSON; `-` reads the standard input: `vehicle_id`,
+        /// `location_id`, and `policy` with `reserve_percent`, `schedule` and
+        /// `observed_limit_percent`.
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Print the last plan of a device, with reasons, certificate and prices.
+    Show {
+        /// Its identifier, or its manufacturer's name of it.
+        device: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PricesCommand {
+    /// Keep a list of market prices, in delimited text or JSON.
+    Import {
+        /// The list; `-` reads the standard input.
+        file: PathBuf,
+        /// The market zone.
+        #[arg(long)]
+        zone: String,
+        /// The currency, where the settings do not know the zone.
+        #[arg(long)]
+        currency: Option<String>,
+        /// What the numbers count, such as EUR/MWh, if the header does not say so.
+        #[arg(long)]
+        unit: Option<String>,
+        /// Whose clocks the times are, where they name no offset.
+        #[arg(long)]
+        time_zone: Option<String>,
+    },
+    /// Print the price that counts at a location at an instant, and where it is from.
+    At {
+        #[command(flatten)]
+        place: Place,
+        /// The instant, such as 2026-01-05T18:00:00Z.
+        #[arg(long)]
+        at: DateTime<Utc>,
+    },
+    /// Print the prices that count at a location in a window.
+    Window {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        window: Window,
+    },
+    /// Print what a client pushed for an area in a window.
+    Signal {
+        /// The client.
+        #[arg(long)]
+        client: String,
+        /// The market zone.
+        #[arg(long)]
+        zone: String,
+        /// The area.
+        #[arg(long)]
+        area: String,
+        #[command(flatten)]
+        window: Window,
+    },
+}
+
+/// A location, and whose prices are meant.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// The client.
+    #[arg(long)]
+    pub(crate) client: String,
+    /// The identifier of one of its locations.
+    #[arg(long)]
+    pub(crate) location: Uuid,
+    /// Let the price signal of the area count before tariff and market, as for Flex.
+    #[arg(long)]
+    pub(crate) flex: bool,
+}
+
+/// A time.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Window {
+    /// First instant.
+    #[arg(long)]
+    pub(crate) from: DateTime<Utc>,
+    /// First instant after it.
+    #[arg(long)]
+    pub(crate) to: DateTime<Utc>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TariffCommand {
+    /// Give a location a tariff, in the place of what it had.
+    Assign {
+        /// The client.
+        #[arg(long)]
+        client: String,
+        /// The identifier of one of its locations.
+        #[arg(long)]
+        location: Uuid,
+        /// The tariff; without one the location has none from now on.
+        #[arg(long)]
+        tariff: Option<String>,
+        /// When which rate holds, such as
+        /// `[{"name": "night", "weekdays": [0, 1], "start": "22:00", "end": "06:00"}]`.
+        #[arg(long, default_value = "[]")]
+        intervals: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -79,6 +246,111 @@ pub(crate) struct Strings {
 
     #[command(subcommand)]
     pub(crate) command: SandboxCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EventsCommand {
+    /// Print events as lines of JSON, and go on with those that come.
+    Tail(Tail),
+    /// Subscribe a receiver from now on.
+    Subscribe(Subscribe),
+    /// List receivers, and how far each was served. Secrets are not shown.
+    List,
+    /// Remove a receiver that was subscribed by hand.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tail {
+    /// Begin after this `seq`.
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    pub(crate) after: i64,
+
+    /// Events of this client only.
+    #[arg(long)]
+    pub(crate) client: Option<String>,
+
+    /// Stop at the last event that there is.
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Subscribe {
+    /// What to call it.
+    pub(crate) name: String,
+
+    /// The client whose events are posted.
+    #[arg(long)]
+    pub(crate) client: String,
+
+    /// Where to post them.
+    #[arg(long)]
+    pub(crate) url: String,
+
+    /// The version that they carry, if not that of the client.
+    #[arg(long, value_parser = version)]
+    pub(crate) version: Option<ApiVersion>,
+
+    /// Names of the events; all, if none are named.
+    #[arg(long = "event", value_name = "NAME")]
+    pub(crate) events: Vec<String>,
+
+    /// A file with the body, in JSON with placeholders such as {name}. Without
+    /// it nothing is posted.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) template: Option<PathBuf>,
+
+    /// A file with the secret for signatures, `whsec_...`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secret_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LinkStrings {
+    /// The operators' address of the server.
+    #[arg(
+        long,
+        env = "SLACKWATER_ADMIN_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8083"
+    )]
+    pub(crate) admin: String,
+
+    #[command(subcommand)]
+    pub(crate) command: LinkCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LinkCommand {
+    /// Log in at the manufacturer and link its devices.
+    Accept {
+        /// The `linkUrl` of the session.
+        link_url: String,
+        /// The manufacturer, if the session does not name it.
+        #[arg(long)]
+        vendor: Option<String>,
+        /// The name of the account: that of a user of the scenario.
+        #[arg(long)]
+        user: String,
+        /// Its password.
+        #[arg(long, default_value = "sandbox")]
+        password: String,
+        /// The code, where the manufacturer wants one.
+        #[arg(long)]
+        code: Option<String>,
+        /// Devices to link, by the names of the scenario; without any, all that fit.
+        #[arg(long = "device", value_name = "DEVICE")]
+        devices: Vec<String>,
+    },
+    /// Say no.
+    Deny {
+        /// The `linkUrl` of the session.
+        link_url: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,6 +4,9 @@
 //! `url` in `[store]`), then arguments. A value that cannot be used is refused
 //! with its name and where it came from.
 
+pub mod events;
+pub mod link;
+pub mod prices;
 pub mod text;
 
 use std::collections::BTreeMap;
@@ -14,11 +17,18 @@ use chrono::{DateTime, Utc};
 use figment::Figment;
 use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
+use slackwater_engine::device::pursuit::Persistence;
+use slackwater_engine::schedule::steer::Patience;
 use slackwater_engine::version::dated::ApiVersion;
 use slackwater_engine::version::lifecycle::Releases;
 use tracing_subscriber::EnvFilter;
 
+pub use crate::config::events::EventSettings;
+pub use crate::config::link::LinkSettings;
+use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
+use crate::outbox::subscribing::SubscribeError;
+use crate::plans::settings::PlanSettings;
 
 /// Variables of the environment that are arguments, not settings of the file.
 const ARGUMENTS: &[&str] = &["admin_url", "config", "listen", "log"];
@@ -58,6 +68,9 @@ pub enum ConfigError {
         /// The setting.
         name: &'static str,
     },
+    /// Something about plans makes no sense.
+    #[error("{0}")]
+    Plans(String),
     /// Two services share a socket and cannot be told apart.
     #[error("{listen} has two services at {host}; give them hosts of their own by `url`, or ports")]
     Ambiguous {
@@ -66,6 +79,9 @@ pub enum ConfigError {
         /// What both would answer to.
         host: String,
     },
+    /// A receiver of events.
+    #[error("{0}")]
+    Subscription(String),
     /// The file, or a value in it.
     #[error("{0}")]
     Settings(#[from] Box<figment::Error>),
@@ -195,6 +211,10 @@ pub enum Limited {
     Fields,
     /// Refresh hints.
     RefreshHint,
+    /// Statistics of all users of a client.
+    Statistics,
+    /// Statistics of one user.
+    StatisticsOfUser,
 }
 
 /// How often vendors are asked. The rate is between the two: see `jobs::rate`.
@@ -205,6 +225,23 @@ pub struct PollingSettings {
     pub concurrency: u32,
     /// How long a read may take.
     pub timeout_seconds: u32,
+}
+
+/// How commands are pursued, and how patient schedules and plans are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ActionSettings {
+    /// After this time an action has failed (NS-34).
+    pub timeout_seconds: u32,
+    /// Between two attempts.
+    pub retry_seconds: u32,
+    /// Before a device that does not obey is told the same by its schedule or
+    /// plan again; each further time doubles it.
+    pub pause_seconds: u32,
+    /// The longest such pause.
+    pub pause_seconds_max: u32,
+    /// Actions that are pursued at one time, at most.
+    pub concurrency: u32,
 }
 
 /// When versions were released, oldest first. Without it all are served, for ever (AMB-60).
@@ -224,6 +261,10 @@ pub struct VersionSettings {
 pub struct NameSettings {
     /// Whether a user's credentials with a manufacturer are valid (LNK-27).
     pub credentials_valid: Option<String>,
+    /// The language of the pages, in requests for a link session (LNK-15).
+    pub link_language: Option<String>,
+    /// Their colour scheme (LNK-16).
+    pub link_colour_scheme: Option<String>,
 }
 
 /// What the sandbox simulates.
@@ -258,20 +299,67 @@ pub struct Config {
     /// How often vendors are asked.
     #[serde(default)]
     pub polling: PollingSettings,
+    /// How commands are pursued.
+    #[serde(default)]
+    pub action: ActionSettings,
+    /// How plans are made.
+    #[serde(default)]
+    pub plans: PlanSettings,
     /// The life of versions.
     #[serde(default)]
     pub versions: VersionSettings,
     /// Names of members that the specification withholds.
     #[serde(default)]
     pub names: NameSettings,
+    /// The pages on which people link devices.
+    #[serde(default)]
+    pub link: LinkSettings,
+    /// Events, and who is told of them.
+    #[serde(default)]
+    pub events: EventSettings,
     /// What the sandbox simulates.
     #[serde(default)]
     pub sandbox: SandboxSettings,
+    /// Market zones, by their names.
+    #[serde(default)]
+    pub zones: BTreeMap<String, ZoneSettings>,
+    /// What statistics requests may ask.
+    #[serde(default)]
+    pub statistics: StatisticsSettings,
 }
 
 impl Default for PollingSettings {
     fn default() -> Self {
         Self { concurrency: 256, timeout_seconds: 60 }
+    }
+}
+
+impl Default for ActionSettings {
+    fn default() -> Self {
+        let (persistence, patience) = (Persistence::default(), Patience::default());
+        Self {
+            timeout_seconds: persistence.timeout_seconds,
+            retry_seconds: persistence.retry_seconds,
+            pause_seconds: patience.pause_seconds,
+            pause_seconds_max: patience.pause_seconds_max,
+            concurrency: 256,
+        }
+    }
+}
+
+impl ActionSettings {
+    /// How long, and how often, a command is sent.
+    #[must_use]
+    pub const fn persistence(&self) -> Persistence {
+        let Self { timeout_seconds, retry_seconds, .. } = *self;
+        Persistence { timeout_seconds, retry_seconds }
+    }
+
+    /// How long schedules and plans wait before they order the same again.
+    #[must_use]
+    pub const fn patience(&self) -> Patience {
+        let Self { pause_seconds, pause_seconds_max, .. } = *self;
+        Patience { pause_seconds, pause_seconds_max }
     }
 }
 
@@ -287,9 +375,15 @@ impl Default for Config {
             store: StoreSettings { url: StoreUrl::here() },
             limits: LimitSettings::default(),
             polling: PollingSettings::default(),
+            action: ActionSettings::default(),
+            plans: PlanSettings::default(),
             versions: VersionSettings::default(),
             names: NameSettings::default(),
+            link: LinkSettings::default(),
+            events: EventSettings::default(),
             sandbox: SandboxSettings::default(),
+            zones: BTreeMap::new(),
+            statistics: StatisticsSettings::default(),
         }
     }
 }
@@ -313,11 +407,27 @@ impl Config {
 
     /// What one value alone does not show.
     fn check(&self) -> Result<(), ConfigError> {
+        if let Some(flaw) = self.plans.flaw() {
+            return Err(ConfigError::Plans(flaw));
+        }
         let positive = [
             ("polling.concurrency", self.polling.concurrency),
             ("polling.timeout_seconds", self.polling.timeout_seconds),
+            ("link.login_timeout_seconds", self.link.login_timeout_seconds),
+            ("events.timeout_seconds", self.events.timeout_seconds),
+            ("events.attempts_max", self.events.attempts_max.unwrap_or(1)),
+            ("events.keep_days", self.events.keep_days),
+            ("action.timeout_seconds", self.action.timeout_seconds),
+            ("action.retry_seconds", self.action.retry_seconds),
+            ("action.pause_seconds", self.action.pause_seconds),
+            ("action.pause_seconds_max", self.action.pause_seconds_max),
+            ("action.concurrency", self.action.concurrency),
             ("limits.page_size_max", self.limits.page_size_max.unwrap_or(1)),
         ];
+        for subscription in &self.events.subscriptions {
+            let refused = |error: SubscribeError| ConfigError::Subscription(error.to_string());
+            subscription.check().map_err(refused)?;
+        }
         let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
         let spans = budgets.flat_map(BTreeMap::values).map(|b| ("budget.seconds", b.seconds));
         match positive.into_iter().chain(spans).find(|(_, value)| *value == 0) {
@@ -345,6 +455,8 @@ impl Limited {
             Self::Link => "link",
             Self::Fields => "fields",
             Self::RefreshHint => "refresh_hint",
+            Self::Statistics => "statistics",
+            Self::StatisticsOfUser => "statistics_of_user",
         }
     }
 }
@@ -400,10 +512,31 @@ mod tests {
             ("[admin]\nlisten = \"here\"", "`here` is not an address and a port"),
             ("[polling]\nconcurrency = 0", "polling.concurrency is 0"),
             ("[polling]\nconcurrency = -1", "concurrency"),
+            ("[action]\nretry_seconds = 0", "action.retry_seconds is 0"),
             ("[limits]\npage_size_max = 0", "limits.page_size_max is 0"),
             ("[limits.budgets.link]\nrequests = 1\nseconds = 0", "budget.seconds is 0"),
             ("[limits.budgets.sleep]\nrequests = 1\nseconds = 1", "sleep"),
             ("[versions]\nreleases = [[\"2022-01-01\", \"2022-01-01T00:00:00Z\"]]", "2022-01-01"),
+            ("[link]\nlanguage = \"fr\"", "`fr` is no language of the pages"),
+            ("[link]\ncolour_scheme = \"pink\"", "pink"),
+            ("[link]\nlogin_timeout_seconds = 0", "link.login_timeout_seconds is 0"),
+            ("[events]\nkeep_days = 0", "events.keep_days is 0"),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"ftp://x\"",
+                "subscription `a`: \"ftp://x\" is not an address",
+            ),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
+                 template = '\"{nome}\"'",
+                "subscription `a`: the template has `{nome}`",
+            ),
+            (
+                "[[events.subscriptions]]\nname = \"a\"\nclient = \"c\"\nurl = \"http://x\"\n\
+                 secret = \"short\"",
+                "a secret is whsec_",
+            ),
+            ("[plans]\nstability_budget = -1.0", "plans.stability_budget is below 0"),
+            ("[plans.assume]\nefficiency = 0.0", "plans.assume.efficiency is 0"),
             ("unknown = 1", "unknown"),
             ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
         ];

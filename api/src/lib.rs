@@ -4,21 +4,30 @@
 //! computes with a quantity, and the Python bindings are unknown to this crate.
 //!
 //! [`router`] is the whole service without a socket, so tests call it directly;
-//! the process around it (arguments, listener, signals) is in `main.rs`.
+//! the process around it (arguments, listener, signals) is in [`process`].
 //!
 //! Every failure leaves as a [`problem::Problem`], those of the framework included.
 
 pub mod admin;
+mod arguments;
 pub mod auth;
 pub mod cache;
 pub mod clock;
+mod commands;
 pub mod config;
+pub mod control;
 pub mod jobs;
+pub mod link;
 pub mod linking;
+pub mod outbox;
 pub mod page;
+pub mod plans;
+pub mod prices;
 pub mod problem;
+pub mod process;
 pub mod request;
 pub mod routes;
+pub mod samples;
 pub mod sandbox;
 pub mod scope;
 pub mod serve;
@@ -29,9 +38,10 @@ pub mod vendor;
 pub mod version;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::metrics;
@@ -42,7 +52,10 @@ use crate::routes::chargers::Charger;
 use crate::routes::hvacs::Hvac;
 use crate::routes::inverters::Inverter;
 use crate::routes::vehicles::Vehicle;
-use crate::routes::{chargers, health, lists, oauth, refresh, sessions, users};
+use crate::routes::{
+    actions, chargers, flex, health, lists, oauth, overrides, price_signals, refresh, schedules,
+    sessions, smart_charging, statistics, tariffs, users,
+};
 use crate::state::App;
 
 /// The service as a function from request to response.
@@ -53,6 +66,7 @@ pub fn router(app: App) -> Router {
     let routes = Router::new()
         .merge(devices())
         .merge(people())
+        .merge(money())
         .route("/health/ready", get(health::ready))
         .route("/health/chargers", get(health::chargers))
         .route_layer(from_fn_with_state(app.clone(), gate));
@@ -68,13 +82,30 @@ fn devices() -> Router<App> {
         .route("/chargers", get(lists::list::<Charger>))
         .route("/chargers/{chargerId}", get(lists::get::<Charger>).put(chargers::put))
         .route("/chargers/{chargerId}/refresh-hint", post(refresh::hint::<Charger>))
+        .route("/chargers/{chargerId}/max-current", post(actions::max_current))
+        .route("/chargers/{chargerId}/charge-rate-limit", post(actions::charge_rate_limit))
+        .route(
+            "/chargers/{chargerId}/smart-override",
+            post(overrides::create).delete(overrides::end),
+        )
+        .route("/chargers/actions/{actionId}", get(actions::get_of_charger))
+        .route("/chargers/actions/{actionId}/cancel", post(actions::cancel_of_charger))
+        .route(
+            "/chargers/{chargerId}/smart-charging-policy",
+            get(smart_charging::policy).put(smart_charging::put_policy),
+        )
+        .route("/chargers/{chargerId}/smart-charging-status", get(smart_charging::status))
+        .route("/flex/vehicle-policies/{policyId}", get(flex::get).patch(flex::patch))
         .route("/hvacs", get(lists::list::<Hvac>))
         .route("/hvacs/{hvacId}/refresh-hint", post(refresh::hint::<Hvac>))
+        .route("/hvacs/{hvacId}/follow-schedule", post(actions::follow_schedule))
         .route("/inverters", get(lists::list::<Inverter>))
         .route("/inverters/{inverterId}", get(lists::get::<Inverter>))
         .route("/inverters/{inverterId}/refresh-hint", post(refresh::hint::<Inverter>))
         .route("/batteries", get(lists::list::<Battery>))
         .route("/batteries/{batteryId}/refresh-hint", post(refresh::hint::<Battery>))
+        .route("/batteries/actions/{actionId}", get(actions::get_of_battery))
+        .route("/batteries/actions/{actionId}/cancel", post(actions::cancel_of_battery))
 }
 
 /// Users, and how they link devices.
@@ -89,9 +120,30 @@ fn people() -> Router<App> {
         .route("/users/{userId}/chargers", get(lists::list_of_user::<Charger>))
         .route("/users/{userId}/hvacs", get(lists::list_of_user::<Hvac>))
         .route("/users/{userId}/inverters", get(lists::list_of_user::<Inverter>))
+        .route("/users/{userId}/schedules", get(schedules::list).post(schedules::create))
+        .route(
+            "/schedules/{scheduleId}",
+            get(schedules::get).put(schedules::put).delete(schedules::delete),
+        )
+        .route("/schedules/{scheduleId}/status", get(schedules::status))
         .route("/assets/{assetId}/relink", post(sessions::relink))
         .route("/me", get(users::me))
         .route("/me/vendors/{vendor}", delete(users::disconnect_me))
+}
+
+/// Prices, and what energy cost.
+fn money() -> Router<App> {
+    let price_signal =
+        put(price_signals::put).layer(DefaultBodyLimit::max(price_signals::BODY_MAX));
+    Router::new()
+        .route("/flex/price-signals/{zoneId}/areas/{areaId}", price_signal)
+        .route("/tariffs/{tariffId}", put(tariffs::put))
+        .route("/statistics/charging", get(statistics::charging))
+        .route("/statistics/charging/sessions", get(statistics::sessions))
+        .route("/statistics/production", get(statistics::production))
+        .route("/users/{userId}/statistics/charging", get(statistics::charging))
+        .route("/users/{userId}/statistics/charging/sessions", get(statistics::sessions))
+        .route("/users/{userId}/statistics/production", get(statistics::production))
 }
 
 /// The token endpoint, on an address of its own.
@@ -101,7 +153,7 @@ pub fn auth_router(app: App) -> Router {
 
 /// The pages on which people link devices, on an address of their own.
 pub fn link_router(app: App) -> Router {
-    finished(Router::new(), app)
+    finished(link::routes::router(), app)
 }
 
 /// What all addresses have in common: problems for whatever is not there, for

@@ -2,9 +2,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use slackwater_engine::device::action::ActionEvent;
 use slackwater_engine::device::scope::{DeviceKind, Granted};
 use uuid::Uuid;
 
+use crate::cache::tables::OfUser;
+use crate::control::actions::{self, Effects};
 use crate::state::App;
 use crate::store::accounts::{self, Account};
 use crate::store::database::{Change, StoreError};
@@ -64,8 +67,20 @@ pub async fn connect(
     client_id: &str,
     new: Vec<NewUser>,
 ) -> Result<Vec<Uuid>, StoreError> {
+    connect_within(app, app.store().begin().await?, client_id, new).await
+}
+
+/// The same as the end of a change that has begun, which it commits.
+///
+/// # Errors
+/// The database failed, and nothing of the change is kept.
+pub async fn connect_within(
+    app: &App,
+    mut change: Change,
+    client_id: &str,
+    new: Vec<NewUser>,
+) -> Result<Vec<Uuid>, StoreError> {
     let now = app.now();
-    let mut change = app.store().begin().await?;
     let mut kept = Vec::with_capacity(new.len());
     for user in new {
         kept.push(keep(app, &mut change, client_id, user, now).await?);
@@ -177,8 +192,17 @@ fn device(
 /// The database failed, and the user stays.
 pub async fn delete_user(app: &App, client_id: &str, user_id: &str) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
+    let mut effects = Effects::default();
+    let all = |user: &OfUser| user.device_ids();
+    let gone = gone(app, &mut change, &mut effects, (client_id, user_id), all).await?;
     users::delete(change.connection(), client_id, user_id).await?;
-    change.commit(|| app.cache().write(|tables| tables.remove_user(client_id, user_id))).await
+    change
+        .commit(|| {
+            effects.show(app);
+            app.cache().write(|tables| tables.remove_user(client_id, user_id));
+            app.recorders().forget(&gone);
+        })
+        .await
 }
 
 /// Lets go of a user's accounts. Data stay (LNK-30).
@@ -213,8 +237,33 @@ pub async fn disconnect(
     vendor: &VendorCode,
 ) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
+    let mut effects = Effects::default();
+    let on_it = |user: &OfUser| user.devices_of(vendor);
+    let gone = gone(app, &mut change, &mut effects, (client_id, user_id), on_it).await?;
     accounts::delete(change.connection(), client_id, user_id, vendor).await?;
     change
-        .commit(|| app.cache().write(|tables| tables.remove_account(client_id, user_id, vendor)))
+        .commit(|| {
+            effects.show(app);
+            app.cache().write(|tables| tables.remove_account(client_id, user_id, vendor));
+            app.recorders().forget(&gone);
+        })
         .await
+}
+
+/// Ends the pending actions of devices that are about to be deleted (ACT-27).
+/// Returns which devices these are.
+async fn gone(
+    app: &App,
+    change: &mut Change,
+    effects: &mut Effects,
+    (client_id, user_id): (&str, &str),
+    which: impl FnOnce(&OfUser) -> Vec<Uuid>,
+) -> Result<Vec<Uuid>, StoreError> {
+    let ids = app.cache().read(|tables| tables.user(client_id, user_id).map(which));
+    let ids = ids.unwrap_or_default();
+    let event = (&ActionEvent::TargetDeleted, app.now());
+    for id in &ids {
+        actions::end_pending(change, effects, *id, |_| true, event).await?;
+    }
+    Ok(ids)
 }

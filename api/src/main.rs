@@ -1,40 +1,12 @@
-//! The process around the service: arguments, log, signals.
-
-mod arguments;
-mod commands;
-
+//! The program. All of it is in the library, where it is compiled once.
 use std::process::ExitCode;
 
-use clap::Parser;
 use mimalloc::MiMalloc;
-use slackwater_api::admin::openapi;
-
-use crate::arguments::{Arguments, ClientCommand, Command};
-use crate::commands::{client, sandbox, serve};
 
 /// Answers are many small texts that live for microseconds.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let file = arguments.config.as_deref();
-    let done = match arguments.command {
-        Command::Serve(arguments) => serve::serve(file, &arguments).await,
-        Command::Client(ClientCommand::Create(new)) => client::create(file, new).await,
-        Command::Client(ClientCommand::List) => client::list(file).await,
-        Command::Sandbox(strings) => sandbox::pull(strings).await,
-        Command::Openapi => {
-            print!("{}", openapi::text());
-            Ok(())
-        }
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            ExitCode::FAILURE
-        }
-    }
+fn main() -> ExitCode {
+    slackwater_api::process::run()
 }

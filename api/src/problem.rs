@@ -8,12 +8,13 @@
 //! | Status | Titles |
 //! |---|---|
 //! | 400 | Bad request |
-//! | 401 | Unauthorized |
+//! | 401 | Unauthorized, Failed Auth Challenge |
 //! | 403 | Forbidden |
 //! | 404 | Entity Not Found; Not Found for paths that lead nowhere |
 //! | 405 | Vendor Unavailable; Method Not Allowed |
 //! | 408 | Timeout |
-//! | 409 | Vendor Rejected, Should Not Disturb |
+//! | 409 | Vendor Rejected, Should Not Disturb; Conflict for actions that have ended |
+//! | 422 | Enode Controlled Entity |
 //! | 424 | Vendor Not Yet Reached, Permanently Invalid Credentials; Failed Dependency |
 //! | 429 | Rate Limited, Vendor Rate Limited |
 //! | 500 | Server Error, Validation Error |
@@ -26,6 +27,8 @@ use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::{Map, Value};
+use slackwater_engine::device::command::Refusal;
 use slackwater_engine::page::list::PageError;
 use slackwater_engine::version::dated::ApiVersionError;
 use tracing::error;
@@ -33,6 +36,9 @@ use utoipa::ToSchema;
 
 use crate::auth::secret::NoRandomness;
 use crate::config::{Budget, Limited};
+use crate::control::orders::OrderError;
+use crate::link::flow::Refusal as LinkRefusal;
+use crate::routes::actions::ActionBody;
 use crate::store::database::StoreError;
 use crate::vendor::error::VendorError;
 
@@ -55,6 +61,12 @@ const VENDOR_REJECTED: Kind =
     (StatusCode::CONFLICT, "/problems/vendor-rejected", "Vendor Rejected");
 const DO_NOT_DISTURB: Kind =
     (StatusCode::CONFLICT, "/problems/should-not-disturb", "Should Not Disturb");
+const CONFLICT: Kind = (StatusCode::CONFLICT, NO_TYPE, "Conflict");
+const CONTROLLED: Kind = (
+    StatusCode::UNPROCESSABLE_ENTITY,
+    "/problems/enode-controlled-entity",
+    "Enode Controlled Entity",
+);
 const NOT_YET_REACHED: Kind =
     (StatusCode::FAILED_DEPENDENCY, "/problems/vendor-not-yet-reached", "Vendor Not Yet Reached");
 const CREDENTIALS: Kind = (
@@ -62,6 +74,8 @@ const CREDENTIALS: Kind = (
     "/problems/permanently-invalid-credentials",
     "Permanently Invalid Credentials",
 );
+const FAILED_CHALLENGE: Kind =
+    (StatusCode::UNAUTHORIZED, "/problems/failed-auth-challenge", "Failed Auth Challenge");
 const FAILED_DEPENDENCY: Kind = (StatusCode::FAILED_DEPENDENCY, NO_TYPE, "Failed Dependency");
 const RATE_LIMITED: Kind =
     (StatusCode::TOO_MANY_REQUESTS, "/problems/rate-limited", "Rate Limited");
@@ -91,6 +105,10 @@ pub struct Problem {
     /// What is wrong with the request: JSON pointers, each followed by a reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     issues: Vec<String>,
+    /// What the problem is about, beside the other members (RFC 7807, 3.2).
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    about: Option<Box<Map<String, Value>>>,
     #[serde(skip)]
     headers: Vec<(header::HeaderName, HeaderValue)>,
 }
@@ -98,7 +116,8 @@ pub struct Problem {
 impl Problem {
     fn new((status, kind, title): Kind, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self { status, kind, title, detail, issues: Vec::new(), headers: Vec::new() }
+        let (issues, headers) = (Vec::new(), Vec::new());
+        Self { status, kind, title, detail, issues, about: None, headers }
     }
 
     fn with(mut self, name: header::HeaderName, value: impl Into<HeaderValue>) -> Self {
@@ -160,6 +179,18 @@ impl Problem {
         Self::new(NO_METHOD, format!("{} has no {method}", uri.path()))
     }
 
+    /// 409: an action that is called off had ended before. The answer is a problem
+    /// and the action at once (AMB-03).
+    #[must_use]
+    pub fn already_resolved(action: &ActionBody) -> Self {
+        let detail = format!("the action has ended: it is {}", action.state);
+        let about = match action.to_value() {
+            Value::Object(members) => Some(Box::new(members)),
+            _ => None,
+        };
+        Self { about, ..Self::new(CONFLICT, detail) }
+    }
+
     /// What a manufacturer's failure means for a read that waited for it.
     ///
     /// A device that was never heard of has no data to fall back on.
@@ -181,7 +212,10 @@ impl Problem {
                     None => problem,
                 }
             }
-            VendorError::Unauthorised | VendorError::ChallengeFailed => {
+            VendorError::ChallengeFailed => {
+                Self::new(FAILED_CHALLENGE, "the code is not the one that was sent")
+            }
+            VendorError::Unauthorised => {
                 Self::new(CREDENTIALS, "the manufacturer refuses the account; link it again")
             }
             VendorError::NoSuchDevice => Self::no_entity("device"),
@@ -268,9 +302,49 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         error!(%error, "the database failed");
         match error {
-            StoreError::Down(_) | StoreError::Open(_) => Self::unavailable("try again later"),
+            StoreError::Down(_) | StoreError::Open(_) | StoreError::Disk(_) => {
+                Self::unavailable("try again later")
+            }
             StoreError::Corrupt { .. } => Self::bad_answer(),
             StoreError::Migrate(_) | StoreError::Statement(_) => Self::server_error(),
+        }
+    }
+}
+
+impl From<LinkRefusal> for Problem {
+    fn from(refusal: LinkRefusal) -> Self {
+        match refusal {
+            LinkRefusal::Store(error) => error.into(),
+            LinkRefusal::Limit(_) => Self::forbidden(refusal.to_string()),
+            LinkRefusal::Closed | LinkRefusal::NoDevice => Self::bad_request(refusal.to_string()),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        // No wildcard arm: a new refusal must be given a status before this compiles.
+        match refusal {
+            Refusal::NotPermitted { .. } => Self::forbidden(refusal.to_string()),
+            Refusal::Controlled { .. } => {
+                Self::new(CONTROLLED, format!("{refusal}; disable it, or create a smart override"))
+            }
+            Refusal::OutsideRange { .. }
+            | Refusal::Incapable { .. }
+            | Refusal::CannotAct { .. }
+            | Refusal::FullyCharged
+            | Refusal::AlreadyThere => Self::bad_request(refusal.to_string()),
+        }
+    }
+}
+
+impl From<OrderError> for Problem {
+    fn from(error: OrderError) -> Self {
+        match error {
+            OrderError::NoSuchDevice => Self::no_entity("device"),
+            OrderError::Refused(refusal) => refusal.into(),
+            OrderError::Hold(error) => Self::bad_request(error.to_string()),
+            OrderError::Store(error) => error.into(),
         }
     }
 }
@@ -299,6 +373,44 @@ pub fn of_panic(panic: Box<dyn Any + Send>) -> Response {
     let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
     error!(said, "a request panicked");
     Problem::server_error().into_response()
+}
+
+/// What went wrong on a page for people. The page says it in words; this is
+/// its number, for those who only see that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mishap {
+    /// Something is missing or wrong in what was entered: 422.
+    Entry,
+    /// The code of a second step was wrong: 401.
+    Code,
+    /// The form is not this browser's: 403.
+    ForeignForm,
+    /// The client may have no more connections: 403.
+    Limit,
+    /// There is no such session: 404.
+    NoSession,
+    /// The session was used, or has expired: 410.
+    SessionOver,
+    /// The service failed: 500.
+    Ours,
+    /// The manufacturer's service is down, slow, or does not want to: 503.
+    Vendor,
+}
+
+impl Mishap {
+    /// The status of the page.
+    #[must_use]
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::Entry => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Code => StatusCode::UNAUTHORIZED,
+            Self::ForeignForm | Self::Limit => StatusCode::FORBIDDEN,
+            Self::NoSession => StatusCode::NOT_FOUND,
+            Self::SessionOver => StatusCode::GONE,
+            Self::Ours => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Vendor => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
 }
 
 /// A failure of the token endpoint, in the form of RFC 6749, section 5.2.

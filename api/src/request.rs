@@ -117,6 +117,22 @@ pub fn text(value: &Value) -> Result<String, String> {
     value.as_str().map(ToOwned::to_owned).ok_or_else(|| "expected a string".to_owned())
 }
 
+/// Reads a number.
+///
+/// # Errors
+/// The value is none.
+pub fn number(value: &Value) -> Result<f64, String> {
+    value.as_f64().ok_or_else(|| "expected a number".to_owned())
+}
+
+/// Reads true or false.
+///
+/// # Errors
+/// The value is neither.
+pub fn truth(value: &Value) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| "expected true or false".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

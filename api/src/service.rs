@@ -9,12 +9,17 @@ use crate::auth::client::{Client, Environment};
 use crate::clock::Clock;
 use crate::config::{Config, Door, Doors};
 use crate::jobs::poller;
+use crate::outbox::poster::{Poster, PosterError};
+use crate::outbox::subscribing::{SubscribeError, configure};
+use crate::plans::{area, planner};
+use crate::prices::keep::{PriceFileError, keep_files};
+use crate::prices::replicas;
 use crate::sandbox::handle::Sandbox;
 use crate::serve::{ServeError, Sockets};
 use crate::state::{App, SetupError, Urls};
 use crate::store::clients;
 use crate::store::database::{Store, StoreError};
-use crate::{admin, auth_router, link_router, router};
+use crate::{admin, auth_router, control, link_router, router};
 
 /// Why the service cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +33,15 @@ pub enum ServiceError {
     /// The sockets.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// Receivers of events.
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    /// Posting events.
+    #[error(transparent)]
+    Poster(#[from] PosterError),
+    /// A list of market prices.
+    #[error(transparent)]
+    Prices(#[from] PriceFileError),
     /// Neither environment is configured.
     #[error("no environment is configured; give [environments.sandbox] its three addresses")]
     Nothing,
@@ -59,6 +73,7 @@ impl Service {
     pub async fn start(config: Config, sandbox_clock: Clock) -> Result<Self, ServiceError> {
         let sockets = Sockets::bind(doors(&config)).await?;
         let store = Store::open(&config.store.url).await?;
+        configure(&store, &config.events.subscriptions).await?;
         let urls: Vec<(Role, String)> = sockets.urls().collect();
         let url = |role: Role| {
             let found = urls.iter().find(|(other, _)| *other == role);
@@ -82,9 +97,8 @@ impl Service {
                 }
             });
         }
-        if worlds.is_empty() {
-            return Err(ServiceError::Nothing);
-        }
+        let Some(first) = worlds.first() else { return Err(ServiceError::Nothing) };
+        keep_files(first).await?;
         let admin_url = url(Role::Admin);
         Ok(Self { sockets, worlds, residents: None, admin_url })
     }
@@ -112,7 +126,7 @@ impl Service {
         let first_id = ours.next().map_or_else(|| client.id.clone(), |first| first.id).into();
         let client_id = client.id.as_str().into();
         let residents = Residents { app, sandbox, client_id, first_id };
-        residents.settle(&residents.sandbox.scenario(), &client.id).await?;
+        residents.move_in().await?;
         self.residents = Some(residents);
         Ok(())
     }
@@ -122,9 +136,16 @@ impl Service {
     /// # Errors
     /// A socket or the database failed.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServiceError> {
+        if let Some(first) = self.worlds.first() {
+            tokio::spawn(replicas::run(first.clone()));
+        }
         for app in &self.worlds {
             watch_devices(app).await?;
             tokio::spawn(poller::run(app.clone()));
+            tokio::spawn(Poster::new(app.clone(), Clock::system())?.run());
+            tokio::spawn(control::job::run(app.clone()));
+            tokio::spawn(planner::run(app.clone()));
+            tokio::spawn(area::run(app.clone()));
             let Urls { base, auth, link } = app.urls();
             let environment = app.environment().as_str();
             info!(environment, base, auth, link, admin = self.admin_url, "listening");
@@ -145,7 +166,10 @@ async fn watch_devices(app: &App) -> Result<(), StoreError> {
         .filter(|row| row.client.environment == app.environment())
         .map(|row| row.client.id)
         .collect();
-    poller::watch_all(app, |client_id| ours.iter().any(|id| id == client_id));
+    let is_ours = |client_id: &str| ours.iter().any(|id| id == client_id);
+    poller::watch_all(app, is_ours);
+    control::job::resume(app, is_ours);
+    planner::watch_all(app, is_ours);
     Ok(())
 }
 

@@ -16,8 +16,13 @@ use crate::auth::token::Tokens;
 use crate::cache::tables::Cache;
 use crate::clock::Clock;
 use crate::config::{Config, Limited};
+use crate::control::agenda::Agenda;
 use crate::jobs::poller::Poller;
+use crate::plans::planner::Planner;
+use crate::prices::book::Prices;
+use crate::prices::planning::Kept;
 use crate::problem::Problem;
+use crate::samples::waiting::Recorders;
 use crate::store::database::{Store, StoreError};
 use crate::store::settings::get_or_keep;
 use crate::vendor::integration::Vendor;
@@ -57,6 +62,8 @@ struct Shared {
     config: Config,
     store: Store,
     cache: Cache,
+    prices: Prices,
+    recorders: Recorders,
     tokens: Tokens,
     throttle: Throttle,
     budgets: Budgets,
@@ -72,6 +79,8 @@ struct World {
     urls: Urls,
     vendors: RwLock<Vendors>,
     poller: Poller,
+    control: Agenda,
+    planner: Planner,
 }
 
 /// Handle to the state of one environment. Clones share it.
@@ -95,6 +104,8 @@ impl App {
         let shared = Shared {
             cursor_key: get_or_keep(&store, CURSOR_KEY, &fresh_key).await?,
             cache: Cache::load(&store).await?,
+            prices: Prices::load(&store).await?,
+            recorders: Recorders::load(&store).await?,
             config,
             store,
             tokens: Tokens::default(),
@@ -114,8 +125,12 @@ impl App {
 
     fn in_world(shared: Arc<Shared>, environment: Environment, clock: Clock, urls: Urls) -> Self {
         let poller = Poller::new(shared.config.polling);
+        let control = Agenda::new(shared.config.action.concurrency);
         let vendors = RwLock::default();
-        Self { shared, world: Arc::new(World { environment, clock, urls, vendors, poller }) }
+        let planner = Planner::default();
+        planner.set_prices(Arc::new(Kept));
+        let world = World { environment, clock, urls, vendors, poller, control, planner };
+        Self { shared, world: Arc::new(world) }
     }
 
     /// The settings.
@@ -160,6 +175,18 @@ impl App {
         &self.shared.cache
     }
 
+    /// What is known of prices without asking the database.
+    #[must_use]
+    pub fn prices(&self) -> &Prices {
+        &self.shared.prices
+    }
+
+    /// How far devices are recorded.
+    #[must_use]
+    pub fn recorders(&self) -> &Recorders {
+        &self.shared.recorders
+    }
+
     /// The tokens.
     #[must_use]
     pub fn tokens(&self) -> &Tokens {
@@ -176,6 +203,18 @@ impl App {
     #[must_use]
     pub fn poller(&self) -> &Poller {
         &self.world.poller
+    }
+
+    /// What is to be done about devices that are controlled.
+    #[must_use]
+    pub fn control(&self) -> &Agenda {
+        &self.world.control
+    }
+
+    /// What plans are made by.
+    #[must_use]
+    pub fn planner(&self) -> &Planner {
+        &self.world.planner
     }
 
     /// The key that cursors are signed with.
@@ -215,6 +254,23 @@ impl App {
     pub fn spend(&self, client_id: &str, limited: Limited) -> Result<(), Problem> {
         let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
         let taken = self.shared.budgets.take(client_id, limited, budget, self.uptime());
+        taken.map_err(|wait| Problem::rate_limited(limited, budget, wait))
+    }
+
+    /// Takes a request about a user from that user's budget.
+    ///
+    /// # Errors
+    /// The budget is spent.
+    pub fn spend_of_user(
+        &self,
+        client_id: &str,
+        user_id: &str,
+        limited: Limited,
+    ) -> Result<(), Problem> {
+        let Some(budget) = self.config().limits.budget(client_id, limited) else { return Ok(()) };
+        // Neither identifier holds a control character.
+        let whose = format!("{client_id}\u{0}{user_id}");
+        let taken = self.shared.budgets.take(&whose, limited, budget, self.uptime());
         taken.map_err(|wait| Problem::rate_limited(limited, budget, wait))
     }
 

@@ -7,6 +7,7 @@ import copy
 import pytest
 
 from peers import goals, statistics_run
+from peers.children import DisagreementError
 from peers.machine import Machine
 from peers.results import Run
 
@@ -14,12 +15,14 @@ ROWS = 10_000_000
 
 
 def test_engines_agree_on_ten_million_samples() -> None:
-    answers = [statistics_run.child(engine, "month", ROWS, 1) for engine in statistics_run.ENGINES]
+    answers = [
+        statistics_run.measured(engine, "month", ROWS, 1) for engine in statistics_run.ENGINES
+    ]
     statistics_run.compare(answers)
     assert answers[0]["digest"]["rows"] == 48 * 71 + 15
     wrong = copy.deepcopy(answers[1])
     wrong["digest"]["cost"] *= 1 + 1e-8
-    with pytest.raises(statistics_run.DisagreementError, match="cost: slackwater"):
+    with pytest.raises(DisagreementError, match="cost: slackwater"):
         statistics_run.compare([answers[0], wrong])
     lines = [statistics_run.line(answer) for answer in answers]
     assert all("M rows/s" in line for line in lines)
@@ -29,7 +32,7 @@ def test_engines_agree_on_ten_million_samples() -> None:
 def test_engines_agree_on_days_and_quarters(resolution: str, length: int) -> None:
     rows = 300_000
     engines = statistics_run.ENGINES
-    answers = [statistics_run.child(engine, resolution, rows, 1) for engine in engines]
+    answers = [statistics_run.measured(engine, resolution, rows, 1) for engine in engines]
     statistics_run.compare(answers)
     assert answers[0]["digest"]["rows"] == -(-rows // length)
 
@@ -37,13 +40,13 @@ def test_engines_agree_on_days_and_quarters(resolution: str, length: int) -> Non
 def test_rounds_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def child(engine: str, resolution: str, rows: int, repeats: int) -> dict[str, object]:
+    def measured(engine: str, resolution: str, rows: int, repeats: int) -> dict[str, object]:
         asked.append(engine)
         number = len(asked)
         facts = {"engine": engine, "resolution": resolution, "rows": rows, "digest": {}}
         return facts | {"seconds": [number] * repeats, "extra_bytes": number}
 
-    monkeypatch.setattr(statistics_run, "child", child)
+    monkeypatch.setattr(statistics_run, "measured", measured)
     answers = statistics_run.race("day", 96, 2, 2)
     assert asked == [*statistics_run.ENGINES] * 2
     assert [answer["seconds"] for answer in answers] == [[1, 1, 4, 4], [2, 2, 5, 5], [3, 3, 6, 6]]

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_page_shows_every_operation_and_loads_nothing() {
-        for operation in openapi::OPERATIONS {
+        for operation in openapi::OPERATIONS.iter() {
             assert!(PAGE.contains(operation.path), "{}", operation.path);
         }
         for loading in

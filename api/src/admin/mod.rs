@@ -1,8 +1,13 @@
 //! The operators' address: metrics, documentation, and the sandbox's strings.
 
+pub mod control;
 pub mod docs;
+pub mod events;
+pub mod link;
 pub mod metrics;
 pub mod openapi;
+pub mod policies;
+pub mod prices;
 pub mod residents;
 pub mod routes;
 pub mod sandbox;

@@ -2,23 +2,23 @@
 //!
 //! The table is also what tests walk through: every row is asked for, with ids
 //! of others too, and nothing answers that is not in it.
+pub mod control;
+mod money;
+mod shapes;
+
 use std::sync::LazyLock;
 
 use axum::http::header;
 use axum::response::IntoResponse;
-use slackwater_engine::version::dated::ApiVersion;
 use utoipa::ToSchema;
-use utoipa::openapi::path::{OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::path::OperationBuilder;
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{
-    Array, KnownFormat, ObjectBuilder, OneOfBuilder, Ref, Schema, SchemaFormat, Type,
-};
+use utoipa::openapi::schema::Schema;
 use utoipa::openapi::security::{
     ClientCredentials, Flow, OAuth2, Scopes, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::{
-    ComponentsBuilder, Content, HttpMethod, InfoBuilder, OpenApi, Paths, RefOr, Required,
-    ResponseBuilder,
+    ComponentsBuilder, HttpMethod, InfoBuilder, OpenApi, Paths, RefOr, Required, ResponseBuilder,
 };
 
 use crate::auth::gate::OPEN;
@@ -26,12 +26,16 @@ use crate::page::Pagination;
 use crate::problem::Problem;
 use crate::routes::batteries::Battery;
 use crate::routes::chargers::{Charger, ChargerUpdate};
+use crate::routes::flex::{FlexPolicyBody, FlexPolicyUpdate};
 use crate::routes::health::{Ready, VendorHealthBody};
 use crate::routes::hvacs::Hvac;
 use crate::routes::inverters::Inverter;
 use crate::routes::sessions::{LinkBody, LinkSessionBody};
+use crate::routes::smart_charging::{ChargerPolicyBody, ChargerPolicyUpdate, SmartChargingStatus};
 use crate::routes::users::UserBody;
 use crate::routes::vehicles::Vehicle;
+
+use self::shapes::{content, of, parameters, success};
 
 /// What an operation answers when nothing is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,14 +104,28 @@ impl Operation {
         }
     }
 
+    const fn post(
+        path: &'static str,
+        tag: &'static str,
+        summary: &'static str,
+        (body, answer): (Option<&'static str>, Answer),
+        refusals: &'static [u16],
+    ) -> Self {
+        Self { method: "POST", path, tag, summary, body, answer, refusals }
+    }
+
     const fn delete(path: &'static str, tag: &'static str, summary: &'static str) -> Self {
         let (method, answer) = ("DELETE", Answer::Nothing);
         Self { method, path, tag, summary, body: None, answer, refusals: &[400, 404] }
     }
 }
 
-/// All operations.
-pub const OPERATIONS: &[Operation] = &[
+/// All operations: a table of those that read and link, and one for each further subject.
+pub static OPERATIONS: LazyLock<Vec<Operation>> =
+    LazyLock::new(|| [READING, control::OPERATIONS, money::OPERATIONS].concat());
+
+/// Reading devices, linking them, and users.
+const READING: &[Operation] = &[
     Operation::get(
         "/vehicles",
         "Vehicles",
@@ -137,6 +155,45 @@ pub const OPERATIONS: &[Operation] = &[
         refusals: &[400, 404],
     },
     Operation::hint("/chargers/{chargerId}/refresh-hint", "Chargers"),
+    Operation::get(
+        "/chargers/{chargerId}/smart-charging-policy",
+        "Smart charging",
+        "What smart charging is to do with a charger; off before anybody says so. Beta.",
+        Answer::One("ChargerPolicyBody"),
+    )
+    .one(),
+    Operation {
+        method: "PUT",
+        path: "/chargers/{chargerId}/smart-charging-policy",
+        tag: "Smart charging",
+        summary: "Changes parts of that; the charger is planned for anew. Beta.",
+        body: Some("ChargerPolicyUpdate"),
+        answer: Answer::One("ChargerPolicyBody"),
+        refusals: &[400, 404],
+    },
+    Operation::get(
+        "/chargers/{chargerId}/smart-charging-status",
+        "Smart charging",
+        "What smart charging is doing, and when the charger is to be on. Beta.",
+        Answer::One("SmartChargingStatus"),
+    )
+    .one(),
+    Operation::get(
+        "/flex/vehicle-policies/{policyId}",
+        "Flex",
+        "A flex policy of a vehicle.",
+        Answer::One("FlexPolicyBody"),
+    )
+    .one(),
+    Operation {
+        method: "PATCH",
+        path: "/flex/vehicle-policies/{policyId}",
+        tag: "Flex",
+        summary: "Changes parts of a flex policy, all or none; the vehicle is planned for anew.",
+        body: Some("FlexPolicyUpdate"),
+        answer: Answer::One("FlexPolicyBody"),
+        refusals: &[400, 404],
+    },
     Operation::get(
         "/hvacs",
         "HVAC units",
@@ -289,9 +346,10 @@ pub fn text() -> String {
 #[must_use]
 pub fn document() -> OpenApi {
     let mut paths = Paths::new();
-    for operation in OPERATIONS {
+    for operation in OPERATIONS.iter() {
         let method = match operation.method {
             "PUT" => HttpMethod::Put,
+            "PATCH" => HttpMethod::Patch,
             "POST" => HttpMethod::Post,
             "DELETE" => HttpMethod::Delete,
             _ => HttpMethod::Get,
@@ -324,6 +382,11 @@ fn components() -> ComponentsBuilder {
     let mut schemas = Vec::new();
     add::<Vehicle>(&mut schemas);
     add::<Charger>(&mut schemas);
+    add::<ChargerPolicyBody>(&mut schemas);
+    add::<ChargerPolicyUpdate>(&mut schemas);
+    add::<SmartChargingStatus>(&mut schemas);
+    add::<FlexPolicyBody>(&mut schemas);
+    add::<FlexPolicyUpdate>(&mut schemas);
     add::<Hvac>(&mut schemas);
     add::<Inverter>(&mut schemas);
     add::<Battery>(&mut schemas);
@@ -331,6 +394,8 @@ fn components() -> ComponentsBuilder {
     add::<LinkBody>(&mut schemas);
     add::<LinkSessionBody>(&mut schemas);
     add::<ChargerUpdate>(&mut schemas);
+    control::add_schemas(&mut schemas);
+    money::add_bodies(&mut schemas);
     add::<Ready>(&mut schemas);
     add::<VendorHealthBody>(&mut schemas);
     add::<Problem>(&mut schemas);
@@ -374,87 +439,6 @@ fn described(operation: &Operation) -> OperationBuilder {
                 .build(),
         )),
     }
-}
-
-const fn success(answer: Answer) -> &'static str {
-    if matches!(answer, Answer::Nothing) { "204" } else { "200" }
-}
-
-fn content(answer: Answer) -> ResponseBuilder {
-    let response = ResponseBuilder::new().description("Done.");
-    let json = "application/json";
-    match answer {
-        Answer::Nothing => response,
-        Answer::One(name) => response.content(json, of(name)),
-        Answer::All(name) => response.content(json, Content::new(Some(list(name)))),
-        Answer::Unnamed => {
-            let object = ObjectBuilder::new().schema_type(Type::Object).build();
-            response.content(json, Content::new(Some(Schema::from(object))))
-        }
-        Answer::Page(name) => {
-            let page = ObjectBuilder::new()
-                .schema_type(Type::Object)
-                .property("data", list(name))
-                .required("data")
-                .property("pagination", Ref::from_schema_name("Pagination"))
-                .required("pagination")
-                .build();
-            // In the oldest version a list is bare.
-            let either = OneOfBuilder::new().item(Schema::from(page)).item(list(name)).build();
-            response.content(json, Content::new(Some(Schema::from(either))))
-        }
-    }
-}
-
-fn list(name: &str) -> Schema {
-    Schema::Array(Array::new(Ref::from_schema_name(name)))
-}
-
-fn of(name: &str) -> Content {
-    Content::new(Some(Ref::from_schema_name(name)))
-}
-
-fn parameters(operation: &Operation) -> Vec<Parameter> {
-    let named =
-        operation.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let mut all: Vec<Parameter> = named
-        .map(|name| {
-            parameter(name, ParameterIn::Path, text_schema(), "Names what it is about.")
-                .required(Required::True)
-                .build()
-        })
-        .collect();
-    if matches!(operation.answer, Answer::Page(_)) {
-        let cursor =
-            |name, about| parameter(name, ParameterIn::Query, text_schema(), about).build();
-        all.push(cursor("after", "A cursor: the page of older items. Excludes `before`."));
-        all.push(cursor("before", "A cursor: the page of newer items. Excludes `after`."));
-        let size = ObjectBuilder::new()
-            .schema_type(Type::Integer)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
-            .minimum(Some(1))
-            .default(Some(50.into()));
-        let size = Schema::from(size.build());
-        all.push(
-            parameter("pageSize", ParameterIn::Query, size, "Most items on the page.").build(),
-        );
-    }
-    let versions = ApiVersion::ALL.map(ApiVersion::as_str);
-    let version = Schema::from(
-        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(versions)).build(),
-    );
-    let about = "The dated version of the answer; without it, that of the client.";
-    all.push(parameter("Service-Version", ParameterIn::Header, version, about).build());
-    all
-}
-
-fn parameter(name: &str, place: ParameterIn, schema: Schema, about: &str) -> ParameterBuilder {
-    let builder = ParameterBuilder::new().name(name).parameter_in(place).schema(Some(schema));
-    builder.description(Some(about))
-}
-
-fn text_schema() -> Schema {
-    Schema::from(ObjectBuilder::new().schema_type(Type::String).build())
 }
 
 #[cfg(test)]

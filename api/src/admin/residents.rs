@@ -7,18 +7,30 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use slackwater_engine::device::scope::DeviceKind;
+use slackwater_engine::policy::charger::{Change, ChargerPatch};
+use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
+use tracing::warn;
 use uuid::Uuid;
 
+use crate::auth::secret::digest;
 use crate::linking::{NewAccount, NewDevice, NewUser, connect};
+use crate::plans::patching::{PolicyError, keep_flex, patch_charger, set_vehicle};
+use crate::samples::scenario::{Keep, keep};
+use crate::sandbox::check::flex_request;
 use crate::sandbox::devices::Common;
+use crate::sandbox::generate::text_of;
 use crate::sandbox::handle::Sandbox;
 use crate::sandbox::scenario::Scenario;
 use crate::sandbox::words::uuid_of;
 use crate::state::App;
 use crate::store::database::StoreError;
 use crate::store::locations::{Location, LocationFacts};
+use crate::store::settings;
 use crate::vendor::profile::VendorCode;
 use crate::vendor::reading::Position;
+
+/// Before the name of a client: which scenario it was given.
+const SETTLED: &str = "scenario_of_";
 
 /// A sandbox behind a service.
 #[derive(Debug, Clone)]
@@ -35,14 +47,43 @@ pub struct Residents {
 }
 
 impl Residents {
+    /// Gives the client of the scenario all that is in it, at a start.
+    ///
+    /// A scenario is given once. At a later start with the same one all is as
+    /// clients left it: what they changed stays, what they deleted is gone.
+    ///
+    /// # Errors
+    /// The database failed. What is missing then is given at the next start.
+    pub async fn move_in(&self) -> Result<(), StoreError> {
+        let scenario = self.sandbox.scenario();
+        let name = format!("{SETTLED}{}", self.client_id);
+        let version = digest(&text_of(&scenario));
+        if settings::get(self.app.store(), &name).await?.as_deref() == Some(&*version) {
+            self.name_vendors();
+            return Ok(());
+        }
+        self.settle(&scenario, &self.client_id, Keep::New).await?;
+        // Last of all, so that nothing is left out if the process ends before.
+        settings::keep(self.app.store(), &name, &version).await
+    }
+
+    fn name_vendors(&self) {
+        let vendors = self.sandbox.vendors().into_iter();
+        self.app.set_vendors(vendors.map(|v| (v.profile().code.clone(), v)).collect());
+    }
+
     /// Gives a client all that a scenario, or a patch of one, says is linked,
     /// and the environment its manufacturers. Returns the devices' identifiers.
     ///
     /// # Errors
-    /// The database failed, and nothing is linked.
-    pub async fn settle(&self, what: &Scenario, client_id: &str) -> Result<Vec<Uuid>, StoreError> {
-        let vendors = self.sandbox.vendors().into_iter();
-        self.app.set_vendors(vendors.map(|v| (v.profile().code.clone(), v)).collect());
+    /// The database failed, and what was not reached is not linked.
+    pub async fn settle(
+        &self,
+        what: &Scenario,
+        client_id: &str,
+        which: Keep,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        self.name_vendors();
         let mut users: BTreeMap<String, NewUser> = BTreeMap::new();
         for location in &what.locations {
             let place = self.place(location, client_id);
@@ -53,7 +94,61 @@ impl Residents {
                 self.link(user(&mut users, &device.user), vendor, device, client_id);
             }
         }
-        connect(&self.app, client_id, users.into_values().collect()).await
+        let ids = connect(&self.app, client_id, users.into_values().collect()).await?;
+        keep(self, what, client_id, which).await?;
+        self.keep_policies(what, client_id, which).await?;
+        Ok(ids)
+    }
+
+    /// Keeps the policies of a scenario, or of a patch of one.
+    ///
+    /// A scenario that was accepted makes sense; a policy of a device that is
+    /// not linked waits for a scenario in which it is.
+    async fn keep_policies(
+        &self,
+        what: &Scenario,
+        client_id: &str,
+        which: Keep,
+    ) -> Result<(), StoreError> {
+        let is_meant = |is_there: bool| which == Keep::All || !is_there;
+        let linked = |name: &str| {
+            let id = self.id(name, client_id);
+            self.app.cache().read(|tables| {
+                let is_meant = is_meant(tables.plans.smart(id).is_some());
+                tables.device(client_id, id).filter(|_| is_meant).cloned()
+            })
+        };
+        for policy in &what.charger_policies {
+            let Some(charger) = linked(&policy.charger) else { continue };
+            let patch = ChargerPatch {
+                is_enabled: Change::Set(policy.is_enabled),
+                deadline: Change::Set(policy.deadline),
+                charging_duration: Change::Set(policy.charging_duration),
+            };
+            patch_charger(&self.app, charger.id, patch).await?;
+        }
+        for policy in &what.vehicle_policies {
+            let Some(vehicle) = linked(&policy.vehicle) else { continue };
+            let request = VehiclePolicyRequest {
+                is_enabled: policy.is_enabled,
+                deadline: policy.deadline,
+                minimum_charge_limit_percent: policy.minimum_charge_limit_percent,
+            };
+            told(&policy.vehicle, set_vehicle(&self.app, &vehicle, request).await)?;
+        }
+        for policy in &what.flex_policies {
+            let (id, vehicle_id) =
+                (self.id(&policy.id, client_id), self.id(&policy.vehicle, client_id));
+            let vehicle = self.app.cache().read(|tables| {
+                let is_meant = is_meant(tables.plans.flex(id).is_some());
+                tables.device(client_id, vehicle_id).filter(|_| is_meant).cloned()
+            });
+            let Some(vehicle) = vehicle else { continue };
+            let places = (vehicle.id, self.id(&policy.location, client_id));
+            let kept = keep_flex(&self.app, client_id, id, places, flex_request(policy)).await;
+            told(&policy.id, kept.map(|_| ()))?;
+        }
+        Ok(())
     }
 
     fn place(&self, location: &crate::sandbox::scenario::Location, client_id: &str) -> Location {
@@ -125,6 +220,19 @@ impl Residents {
             let same = tables.devices().filter(|device| device.vendor.as_str() == code);
             same.map(|device| device.id).collect()
         })
+    }
+}
+
+/// A policy that does not fit a vehicle as it is now is left out, with a word in
+/// the log; a failure of the database is one.
+fn told(name: &str, kept: Result<(), PolicyError>) -> Result<(), StoreError> {
+    match kept {
+        Ok(()) => Ok(()),
+        Err(PolicyError::Store(error)) => Err(error),
+        Err(reason) => {
+            warn!(policy = name, %reason, "a policy of the scenario was left out");
+            Ok(())
+        }
     }
 }
 

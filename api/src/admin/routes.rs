@@ -4,7 +4,7 @@ use axum::http::{Method, Uri};
 use axum::routing::get;
 
 use crate::admin::residents::Residents;
-use crate::admin::{docs, metrics, openapi, sandbox};
+use crate::admin::{control, docs, events, metrics, openapi, policies, prices, sandbox};
 use crate::problem::Problem;
 use crate::routes::health;
 use crate::state::App;
@@ -22,7 +22,14 @@ pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
         });
     let Some(app) = worlds.first() else { return plain };
     let strings = residents.map(sandbox::router).unwrap_or_default();
+    let told = Router::new()
+        .route("/events", get(events::list))
+        .route("/events/subscriptions", get(events::subscriptions))
+        .route("/health/ready", get(health::ready));
     plain
         .merge(strings)
-        .merge(Router::new().route("/health/ready", get(health::ready)).with_state(app.clone()))
+        .merge(prices::router(app.clone()))
+        .merge(control::router(worlds))
+        .merge(policies::router(worlds.to_vec()))
+        .merge(told.with_state(app.clone()))
 }

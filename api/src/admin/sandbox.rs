@@ -11,6 +11,8 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::routing::{get, post};
 use axum::{Router, http::StatusCode};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use slackwater_engine::device::command::Command;
@@ -18,10 +20,13 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::Uuid;
 
+use crate::admin::link;
 use crate::admin::residents::Residents;
 use crate::jobs::poller::poll_now;
+use crate::plans::area;
 use crate::problem::Problem;
 use crate::request::{Path, query_pairs};
+use crate::samples::scenario::Keep;
 use crate::sandbox::conduct::Conduct;
 use crate::sandbox::control::{
     Applied, ClockOrder, ClockState, ConductOrder, ControlError, HandOrder, ReceivedCommand,
@@ -29,7 +34,9 @@ use crate::sandbox::control::{
 use crate::sandbox::document::ScenarioError;
 use crate::sandbox::scenario::Scenario;
 use crate::sandbox::schema::schema;
+use crate::state::App;
 use crate::store::clients;
+use crate::store::database::StoreError;
 use crate::vendor::integration::Linked;
 use crate::vendor::reading::Reading;
 
@@ -43,6 +50,8 @@ pub fn router(residents: Residents) -> Router {
         .route("/sandbox/scenario", get(scenario).post(apply))
         .route("/sandbox/schema", get(async || Json(schema())))
         .route("/sandbox/devices", get(devices))
+        .route("/sandbox/truth", get(truth_of_all))
+        .route("/sandbox/metered", get(metered))
         .route("/sandbox/devices/{device}", get(truth))
         .route("/sandbox/devices/{device}/reach", post(reach))
         .route("/sandbox/devices/{device}/send", post(send))
@@ -50,6 +59,8 @@ pub fn router(residents: Residents) -> Router {
         .route("/sandbox/hand", post(hand))
         .route("/sandbox/commands", get(commands))
         .route("/sandbox/clock", get(clock).post(set_clock))
+        .route("/sandbox/link/accept", post(link::accept))
+        .route("/sandbox/link/deny", post(link::deny))
         .with_state(residents)
 }
 
@@ -69,7 +80,7 @@ async fn apply(
     let applied = residents.sandbox.apply(&body)?;
     let whole = residents.sandbox.scenario();
     let patched = patched(&whole, &applied);
-    let ids = residents.settle(&patched, &client_id).await?;
+    let ids = residents.settle(&patched, &client_id, Keep::All).await?;
     show(&residents, ids).await;
     Ok(Json(applied))
 }
@@ -77,6 +88,9 @@ async fn apply(
 /// The part of a scenario that a patch named.
 fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
     let mut part = whole.clone();
+    part.zones.retain(|zone| applied.zones.contains(&zone.id));
+    part.tariffs.retain(|tariff| applied.tariffs.contains(&tariff.id));
+    part.samples.retain(|samples| applied.samples.contains(&samples.device));
     part.locations.retain(|location| applied.locations.contains(&location.id));
     let named = |id: &String| applied.devices.contains(id);
     part.chargers.retain(|device| named(&device.id));
@@ -85,6 +99,9 @@ fn patched(whole: &Scenario, applied: &Applied) -> Scenario {
     part.inverters.retain(|device| named(&device.id));
     part.batteries.retain(|device| named(&device.id));
     part.meters.retain(|device| named(&device.id));
+    part.flex_policies.retain(|policy| applied.flex_policies.contains(&policy.id));
+    part.charger_policies.retain(|policy| applied.charger_policies.contains(&policy.charger));
+    part.vehicle_policies.retain(|policy| applied.vehicle_policies.contains(&policy.vehicle));
     part
 }
 
@@ -120,6 +137,50 @@ async fn truth(
     let name = residents.name(&device);
     let reading = residents.sandbox.truth(&name);
     reading.map(Json).ok_or_else(|| Problem::no_entity("device"))
+}
+
+/// The same of all devices, or of those of `?kind=`.
+async fn truth_of_all(State(residents): State<Residents>, uri: Uri) -> Json<Vec<Value>> {
+    let kind = query_pairs(&uri).find(|(name, _)| name == "kind").map(|(_, kind)| kind);
+    let all = residents.sandbox.devices();
+    let common = all.iter().map(crate::sandbox::devices::Device::common);
+    let meant = common.filter(|device| kind.as_deref().is_none_or(|k| k == device.kind.as_str()));
+    let truth = meant.filter_map(|device| {
+        let reading = residents.sandbox.truth(&device.id)?;
+        Some(json!({ "device": device.id, "kind": device.kind.as_str(), "reading": reading }))
+    });
+    Json(truth.collect())
+}
+
+/// What devices' own meters counted in each whole quarter of an hour of
+/// `[from, to)`, in kWh: of `?device=`, or of all.
+async fn metered(
+    State(residents): State<Residents>,
+    uri: Uri,
+) -> Result<Json<Vec<Value>>, Problem> {
+    let given = |name: &str| query_pairs(&uri).find(|(given, _)| given == name).map(|(_, v)| v);
+    let instant = |name: &'static str| {
+        let text = given(name).map(|text| text.replace(' ', "+"));
+        let at = text.and_then(|text| DateTime::parse_from_rfc3339(&text).ok());
+        let expected = || format!("/{name}: expected an instant such as 2026-01-05T18:00:00Z");
+        at.map(|at| at.to_utc()).ok_or_else(|| Problem::invalid(vec![expected()]))
+    };
+    let (from, to) = (instant("from")?, instant("to")?);
+    let only = given("device").map(|device| residents.name(&device));
+    let all = residents.sandbox.devices();
+    let names = all.iter().map(|device| device.common().id);
+    let meant = names.filter(|name| only.as_ref().is_none_or(|only| only == name));
+    let counted = meant.map(|name| {
+        let quarters = residents.sandbox.metered(&name, from, to);
+        let imported: Vec<_> = quarters.iter().map(|quarter| quarter.imported).collect();
+        let exported: Vec<_> = quarters.iter().map(|quarter| quarter.exported).collect();
+        let start = quarters.first().map(|quarter| quarter.start);
+        json!({
+            "device": name, "start": start,
+            "imported_kwh": imported, "exported_kwh": exported,
+        })
+    });
+    Ok(Json(counted.collect()))
 }
 
 /// Says what a device or manufacturer does when it is called.
@@ -200,15 +261,42 @@ async fn clock(State(residents): State<Residents>) -> Result<Json<ClockState>, P
     Ok(Json(residents.sandbox.set_clock(&ClockOrder::default())?))
 }
 
-/// Steps the clock or sets its speed. What falls due in a step is polled before the answer.
+/// What a clock shows, and whether all that was due then is done.
+#[derive(Debug, Serialize)]
+struct Stepped {
+    #[serde(flatten)]
+    clock: ClockState,
+    is_settled: bool,
+}
+
+/// Steps the clock or sets its speed. What falls due in a step is polled and
+/// planned, and what schedules and plans want then is ordered, before the answer.
 async fn set_clock(
     State(residents): State<Residents>,
     body: Bytes,
-) -> Result<Json<ClockState>, Problem> {
-    let state = residents.sandbox.set_clock(&read(&body)?)?;
+) -> Result<Json<Stepped>, Problem> {
+    let clock = residents.sandbox.set_clock(&read(&body)?)?;
     // Whoever reads too early reads old data, which is no failure.
-    let _: Result<(), _> = timeout(PATIENCE, residents.app.poller().idle(state.now)).await;
-    Ok(Json(state))
+    let is_settled = match timeout(PATIENCE, settle(&residents.app, clock.now)).await {
+        Ok(settled) => settled.map(|()| true)?,
+        Err(_) => false,
+    };
+    Ok(Json(Stepped { clock, is_settled }))
+}
+
+/// Waits until all that was due at `now` is done, and all that came of it.
+async fn settle(app: &App, now: DateTime<Utc>) -> Result<(), StoreError> {
+    let agenda = app.planner().agenda();
+    loop {
+        app.poller().idle(now).await;
+        agenda.idle(now).await;
+        area::idle(app).await?;
+        app.control().idle(now).await;
+        // What is ordered reads devices, and what is read is planned for.
+        if app.poller().is_idle(now) && agenda.is_idle(now) && area::is_idle(app).await? {
+            return Ok(());
+        }
+    }
 }
 
 /// A device and those of its user, which may be at the other end of its cable.
@@ -230,7 +318,7 @@ async fn show(residents: &Residents, ids: Vec<Uuid>) {
     let _: Result<Vec<()>, _> = timeout(PATIENCE, polls.join_all()).await;
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| Problem::bad_request(error.to_string()))
 }
 

@@ -25,7 +25,11 @@ pub const SERVICE_USER_ID: HeaderName = HeaderName::from_static("service-user-id
 pub const OPEN: &str = "/health/ready";
 
 /// Paths of a user's own resources, which the oldest version limits to the user in the header.
-const OF_A_USER: &[&str] = &["/me", "/vehicles", "/chargers", "/hvacs", "/inverters"];
+const OF_A_USER: &[&str] =
+    &["/me", "/vehicles", "/chargers", "/hvacs", "/inverters", "/schedules", STATISTICS];
+
+/// Where statistics lie in the oldest version; later they lie under their user.
+const STATISTICS: &str = "/statistics";
 
 /// Lets a request in that may be answered, and says who asks.
 pub async fn gate(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -100,7 +104,13 @@ fn caller(
 
 /// Whether a path exists in a version (VER-18).
 fn is_served(path: &str, version: Version) -> bool {
-    !(path == "/me" || path.starts_with("/me/")) || version.has(Field::MeResource)
+    if path == "/me" || path.starts_with("/me/") {
+        return version.has(Field::MeResource);
+    }
+    if path.starts_with(STATISTICS) {
+        return !version.has(Field::PathsUnderUser);
+    }
+    !path.starts_with("/users/{userId}/statistics") || version.has(Field::PathsUnderUser)
 }
 
 /// The user that the oldest version names in a header, and later ones must not (AMB-59).

@@ -3,5 +3,7 @@
 //! The store is written first and these tables after it, by the same writer, so
 //! that they never show what a crash would take back. Reads ask nobody else.
 
+pub mod control;
 pub mod index;
+pub mod plans;
 pub mod tables;

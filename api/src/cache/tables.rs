@@ -6,12 +6,15 @@ use chrono::{DateTime, Utc};
 use slackwater_engine::device::scope::DeviceKind;
 use uuid::Uuid;
 
+use crate::cache::control::Control;
 use crate::cache::index::Index;
+use crate::cache::plans::PlanTables;
 use crate::store::accounts::{self, Account};
+use crate::store::actions;
 use crate::store::database::{Store, StoreError};
 use crate::store::devices::{self, Device};
 use crate::store::locations::{self, Location};
-use crate::store::users;
+use crate::store::{overrides, schedules, users};
 use crate::vendor::profile::VendorCode;
 use crate::vendor::reading::{Facts, OtherEnd};
 
@@ -26,6 +29,9 @@ pub struct Cache {
 pub struct Tables {
     clients: HashMap<Arc<str>, OfClient>,
     devices: HashMap<Uuid, Arc<Device>>,
+    control: Control,
+    /// Policies and plans.
+    pub plans: PlanTables,
 }
 
 /// What is known of a client.
@@ -62,7 +68,7 @@ impl Cache {
     /// # Errors
     /// The database failed, or holds what no version of this service has written.
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
-        let mut tables = Tables::default();
+        let mut tables = Tables { plans: PlanTables::load(store).await?, ..Tables::default() };
         for user in users::all(store).await? {
             let entry = tables.keep_user(&user.client_id, &user.id, user.created_at);
             entry.is_deauthorised = user.deauthorised_at.is_some();
@@ -74,6 +80,15 @@ impl Cache {
             tables.keep_location(location);
         }
         devices::each(store, |device| tables.keep_device(device)).await?;
+        for action in actions::all_pending(store).await? {
+            tables.control.keep_pending(action);
+        }
+        for override_ in overrides::all_active(store).await? {
+            tables.control.keep_override(override_);
+        }
+        for schedule in schedules::all(store).await? {
+            tables.control.keep_schedule(schedule);
+        }
         Ok(Self { tables: RwLock::new(tables) })
     }
 
@@ -106,10 +121,27 @@ impl Tables {
         self.devices.values()
     }
 
+    /// What controls devices.
+    #[must_use]
+    pub const fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// The same, to change it.
+    pub const fn control_mut(&mut self) -> &mut Control {
+        &mut self.control
+    }
+
     /// A user of a client.
     #[must_use]
     pub fn user(&self, client_id: &str, user_id: &str) -> Option<&OfUser> {
         self.clients.get(client_id)?.users.get(user_id)
+    }
+
+    /// A place of a client, whichever user's. Looks at all of its users.
+    #[must_use]
+    pub fn location(&self, client_id: &str, id: Uuid) -> Option<&Location> {
+        self.clients.get(client_id)?.users.values().find_map(|user| user.location(id))
     }
 
     /// The users of a client, to cut a page from; `None` if there never was one.
@@ -178,6 +210,7 @@ impl Tables {
 
     /// Keeps a place of a user who is known.
     pub fn keep_location(&mut self, location: Location) {
+        self.plans.keep_place(&location);
         if let Some(user) = self.user_mut(&location.client_id, &location.user_id) {
             user.locations.retain(|other| other.id != location.id);
             user.locations.push(location);
@@ -208,6 +241,8 @@ impl Tables {
     /// Forgets a device.
     pub fn remove_device(&mut self, id: Uuid) {
         let Some(device) = self.devices.remove(&id) else { return };
+        self.control.remove_target(id);
+        self.plans.forget(id);
         let linked = device.linked_at.timestamp_micros();
         let Some(client) = self.clients.get_mut(&device.client_id) else { return };
         if let Some(list) = client.lists.get_mut(&device.kind) {
@@ -228,6 +263,7 @@ impl Tables {
         let Some(client) = self.clients.get_mut(client_id) else { return };
         if let Some(user) = client.users.remove(user_id) {
             client.users_in_order.remove(user.created_at.timestamp_micros(), &user.id);
+            self.plans.forget_resident((client_id, user_id), &user.locations);
         }
     }
 
@@ -235,9 +271,7 @@ impl Tables {
     pub fn remove_account(&mut self, client_id: &str, user_id: &str, vendor: &VendorCode) {
         let Some(user) = self.user_mut(client_id, user_id) else { return };
         user.accounts.remove(vendor);
-        let of_vendor = user.by_vendor.iter().filter(|((code, _), _)| code == vendor);
-        let ids: Vec<Uuid> = of_vendor.map(|(_, id)| *id).collect();
-        for id in ids {
+        for id in user.devices_of(vendor) {
             self.remove_device(id);
         }
     }
@@ -275,6 +309,13 @@ impl OfUser {
     #[must_use]
     pub fn location(&self, id: Uuid) -> Option<&Location> {
         self.locations.iter().find(|location| location.id == id)
+    }
+
+    /// The devices on the account with a manufacturer.
+    #[must_use]
+    pub fn devices_of(&self, vendor: &VendorCode) -> Vec<Uuid> {
+        let of_vendor = self.by_vendor.iter().filter(|((code, _), _)| code == vendor);
+        of_vendor.map(|(_, id)| *id).collect()
     }
 
     /// All devices.

@@ -1,13 +1,13 @@
 //! Making and listing clients.
 use std::path::Path;
 
+use crate::auth::client::{Client, Environment};
+use crate::auth::secret::{generate, hash};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::store::clients::{self, ClientRow};
+use crate::store::database::Store;
 use serde_json::{Value, json};
-use slackwater_api::auth::client::{Client, Environment};
-use slackwater_api::auth::secret::{generate, hash};
-use slackwater_api::clock::Clock;
-use slackwater_api::config::Config;
-use slackwater_api::store::clients::{self, ClientRow};
-use slackwater_api::store::database::Store;
 use slackwater_engine::version::dated::ApiVersion;
 use uuid::Uuid;
 

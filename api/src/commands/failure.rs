@@ -2,12 +2,14 @@
 use std::io;
 use std::path::PathBuf;
 
-use slackwater_api::auth::secret::NoRandomness;
-use slackwater_api::clock::ClockError;
-use slackwater_api::config::ConfigError;
-use slackwater_api::sandbox::document::ScenarioError;
-use slackwater_api::service::ServiceError;
-use slackwater_api::store::database::StoreError;
+use crate::auth::secret::NoRandomness;
+use crate::clock::ClockError;
+use crate::config::ConfigError;
+use crate::outbox::signing::SecretError;
+use crate::outbox::subscribing::SubscribeError;
+use crate::sandbox::document::ScenarioError;
+use crate::service::ServiceError;
+use crate::store::database::StoreError;
 use slackwater_engine::version::dated::ApiVersion;
 
 /// Why the process could not do its work.
@@ -18,19 +20,31 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Clock(#[from] ClockError),
     #[error(transparent)]
-    Service(#[from] ServiceError),
+    Service(Box<ServiceError>),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Randomness(#[from] NoRandomness),
     #[error("version {0} cannot be chosen any more")]
     Version(ApiVersion),
+    #[error("cannot start: {0}")]
+    Start(io::Error),
     #[error("cannot watch for signals: {0}")]
     Signals(io::Error),
     #[error("cannot read {file}: {reason}")]
     Read { file: PathBuf, reason: io::Error },
     #[error("{file} makes no sense:\n{error}")]
     Scenario { file: PathBuf, error: ScenarioError },
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error("there is no subscription `{0}` that was made by hand")]
+    NoSubscription(String),
+    #[error("cannot print: {0}")]
+    Print(io::Error),
+    #[error("{what} are no JSON: {reason}")]
+    Json { what: &'static str, reason: String },
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
     #[error("no token could be issued: {0}")]
@@ -39,4 +53,10 @@ pub(crate) enum Failure {
     Unreachable { url: String, reason: String },
     #[error("{status}\n{body}")]
     Refused { status: u16, body: String },
+}
+
+impl From<ServiceError> for Failure {
+    fn from(error: ServiceError) -> Self {
+        Self::Service(Box::new(error))
+    }
 }

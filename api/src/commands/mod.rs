@@ -1,6 +1,12 @@
 //! What the process does for each command.
 
 pub(crate) mod client;
+pub(crate) mod command;
+pub(crate) mod events;
 pub(crate) mod failure;
+pub(crate) mod link;
+pub(crate) mod operator;
+pub(crate) mod policy;
+pub(crate) mod prices;
 pub(crate) mod sandbox;
 pub(crate) mod serve;

@@ -3,17 +3,14 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use axum::body::Body;
-use axum::http::{Method, Request, header};
-use http_body_util::BodyExt;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
-use serde_json::{Value, json};
-use slackwater_api::sandbox::generate::{generate, text_of};
-use slackwater_api::sandbox::schema::schema_text;
+use crate::sandbox::generate::{generate, text_of};
+use crate::sandbox::schema::schema_text;
+use axum::http::Method;
+use serde_json::json;
 
 use crate::arguments::{SandboxCommand, Strings};
 use crate::commands::failure::Failure;
+use crate::commands::operator::ask;
 
 /// Does what the command line says and prints the answer.
 pub(crate) async fn pull(strings: Strings) -> Result<(), Failure> {
@@ -52,34 +49,11 @@ pub(crate) async fn pull(strings: Strings) -> Result<(), Failure> {
             (Method::POST, "clock".to_owned(), order.to_string())
         }
     };
-    ask(&strings.admin, method, &path, body).await
-}
-
-async fn ask(admin: &str, method: Method, path: &str, body: String) -> Result<(), Failure> {
-    let url = format!("{}/sandbox/{path}", admin.trim_end_matches('/'));
-    let failed = |reason: String| Failure::Unreachable { url: url.clone(), reason };
-    let request = Request::builder()
-        .method(method)
-        .uri(&url)
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(Body::from(body))
-        .map_err(|error| failed(error.to_string()))?;
-    let client = Client::builder(TokioExecutor::new()).build_http::<Body>();
-    let answer = client.request(request).await.map_err(|error| failed(error.to_string()))?;
-    let status = answer.status();
-    let bytes = answer.into_body().collect().await.map_err(|error| failed(error.to_string()))?;
-    let text = String::from_utf8_lossy(&bytes.to_bytes()).into_owned();
-    let pretty = serde_json::from_str::<Value>(&text).map_or(text, |value| format!("{value:#}"));
-    if status.is_success() {
-        println!("{pretty}");
-        Ok(())
-    } else {
-        Err(Failure::Refused { status: status.as_u16(), body: pretty })
-    }
+    ask(&strings.admin, method, &format!("sandbox/{path}"), body).await
 }
 
 /// The text of a file; `-` is the standard input.
-fn read(file: &PathBuf) -> Result<String, Failure> {
+pub(crate) fn read(file: &PathBuf) -> Result<String, Failure> {
     let failed = |reason: io::Error| Failure::Read { file: file.clone(), reason };
     if file == Path::new("-") {
         let mut text = String::new();

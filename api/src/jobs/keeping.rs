@@ -7,10 +7,16 @@ use std::sync::{Mutex, PoisonError};
 use tracing::error;
 use uuid::Uuid;
 
+use crate::control;
+use crate::control::actions::Effects;
+use crate::control::pursuit::observed;
+use crate::outbox::changes;
+use crate::plans::planner;
 use crate::state::App;
 use crate::store::accounts::{self, Account};
 use crate::store::database::StoreError;
 use crate::store::devices::{self, Device, DeviceState};
+use crate::store::events;
 
 /// What waits to be kept.
 #[derive(Debug, Default)]
@@ -41,16 +47,39 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     let waiting = app.poller().waiting().take();
     for (id, state) in &waiting {
         devices::keep_state(change.connection(), *id, state).await?;
+        let device = app.cache().read(|tables| tables.any_device(*id).cloned());
+        let changed = device.and_then(|device| changes::of_device(&device, state, app.now()));
+        if let Some(happening) = changed {
+            events::record(change.connection(), &happening).await?;
+        }
     }
+    let mut effects = Effects::default();
+    observed(app, &mut change, &mut effects, &waiting).await?;
+    let ids: Vec<Uuid> = waiting.iter().map(|(id, _)| *id).collect();
     change
         .commit(|| {
             app.cache().write(|tables| {
                 for (id, state) in waiting {
+                    let before = planner::before_reading(app, tables, id);
                     tables.change_device(id, |device| device.state = state);
+                    planner::after_reading(app, tables, id, before);
                 }
             });
+            effects.show(app);
         })
-        .await
+        .await?;
+    look_at_all(app, &ids);
+    Ok(())
+}
+
+/// Has whoever is in charge look at devices, and at the other ends of their
+/// cables: how full a vehicle is decides for its charger, too.
+fn look_at_all(app: &App, ids: &[Uuid]) {
+    let others: Vec<Uuid> = app.cache().read(|tables| {
+        let devices = ids.iter().filter_map(|id| tables.any_device(*id));
+        devices.filter_map(|device| tables.other_end(device)).map(|other| other.id).collect()
+    });
+    ids.iter().chain(&others).for_each(|id| control::look_again(app, *id));
 }
 
 /// Remembers that the manufacturer does not accept the account of a device.
@@ -69,5 +98,6 @@ pub async fn refuse_account(app: &App, device: &Device) {
 async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
     accounts::keep(change.connection(), &account).await?;
+    events::record(change.connection(), &changes::of_account(&account, app.now())).await?;
     change.commit(|| app.cache().write(|tables| tables.keep_account(account))).await
 }

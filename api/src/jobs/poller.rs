@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::config::PollingSettings;
 use crate::jobs::keeping::Waiting;
 use crate::jobs::reading::{pause, refresh};
+use crate::samples::record::record;
 use crate::state::App;
 
 /// Over this time the first polls of known devices are spread after a start.
@@ -150,15 +151,18 @@ impl Poller {
             let mut ended = pin!(self.ended.notified());
             // Registered before the look, so that no end is missed.
             ended.as_mut().enable();
-            let is_idle = {
-                let queue = self.queue();
-                queue.running == 0 && queue.due.first().is_none_or(|(at, _)| *at > now)
-            };
-            if is_idle {
+            if self.is_idle(now) {
                 return;
             }
             ended.await;
         }
+    }
+
+    /// Whether all that was due at `now` is done.
+    #[must_use]
+    pub fn is_idle(&self, now: DateTime<Utc>) -> bool {
+        let queue = self.queue();
+        queue.running == 0 && queue.due.first().is_none_or(|(at, _)| *at > now)
     }
 }
 
@@ -211,6 +215,9 @@ async fn poll(app: &App, id: Uuid) {
     let read = refresh(app, &device).await;
     let outcome = if read.is_ok() { "answered" } else { "failed" };
     counter!("slackwater_polls_total", "outcome" => outcome).increment(1);
+    if read.is_ok() {
+        record(app, &device).await;
+    }
     let device = app.cache().read(|tables| tables.any_device(id).cloned());
     app.poller().put_back(id, read.is_err(), |failures| {
         device.map(|device| app.now() + pause(&device, &read, failures))

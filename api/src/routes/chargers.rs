@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::auth::caller::Caller;
+use crate::control::look_again;
 use crate::problem::Problem;
 use crate::request::{Body, Members, Path};
 use crate::routes::charge_state::{
@@ -257,6 +258,8 @@ pub(crate) async fn put(
         tables.change_device(device.id, |device| device.location = Some(location));
     };
     change.commit(|| app.cache().write(show)).await?;
+    // Schedules of other places may hold, or hold no longer.
+    look_again(&app, device.id);
     answer::<Charger>(&app, &caller, device.id)
 }
 

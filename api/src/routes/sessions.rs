@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::auth::caller::Caller;
 use crate::auth::secret::{digest, generate};
 use crate::config::Limited;
+use crate::link::language::ColourScheme;
 use crate::problem::Problem;
 use crate::request::{Body, Members, Path, text};
 use crate::routes::lists::find_any;
@@ -74,6 +75,9 @@ pub struct LinkRequest {
     pub scopes: Vec<(DeviceKind, Granted)>,
     /// Language of the pages, if it is not the browser's.
     pub language: Option<String>,
+    /// Their colours, if they are not the operator's.
+    #[serde(default)]
+    pub colour_scheme: Option<ColourScheme>,
     /// Where the user's browser goes in the end.
     pub redirect_uri: Option<String>,
 }
@@ -107,6 +111,7 @@ pub(crate) async fn relink(
         kind: Some(device.kind),
         scopes: vec![(device.kind, device.scopes.clone())],
         language: None,
+        colour_scheme: None,
         redirect_uri: None,
     };
     let session = begin(&app, &caller, &device.user_id, &request, Some(device.id)).await?;
@@ -167,7 +172,13 @@ fn read(app: &App, caller: &Caller, mut members: Members) -> Result<LinkRequest,
     });
     let kind = members.optional("vendorType", kind);
     let kind = kind.or_else(|| version.shows(Field::LinkVehicleByDefault, || DeviceKind::Vehicle));
-    let language = members.optional("forceLanguage", language);
+    let names = &app.config().names;
+    let old_language = members.optional("forceLanguage", language);
+    let new_language = names.link_language.as_deref();
+    let new_language = new_language.and_then(|name| members.optional(name, language));
+    let language = new_language.or(old_language);
+    let scheme = names.link_colour_scheme.as_deref();
+    let colour_scheme = scheme.and_then(|name| members.optional(name, colour_scheme));
     let redirect_uri = members.optional("redirectUri", redirect_uri);
     let has_old_names = version.has(Field::OldScopes);
     let read = |value: &Value| scopes(value, has_old_names, kind);
@@ -178,7 +189,7 @@ fn read(app: &App, caller: &Caller, mut members: Members) -> Result<LinkRequest,
         members.required("scopes", read)
     };
     let scopes = members.finish(scopes)?;
-    Ok(LinkRequest { vendor, kind, scopes, language, redirect_uri })
+    Ok(LinkRequest { vendor, kind, scopes, language, colour_scheme, redirect_uri })
 }
 
 fn kind(value: &Value) -> Result<DeviceKind, String> {
@@ -219,6 +230,11 @@ fn language(value: &Value) -> Result<String, String> {
     } else {
         Err("expected a language code".to_owned())
     }
+}
+
+fn colour_scheme(value: &Value) -> Result<ColourScheme, String> {
+    let scheme = ColourScheme::of(&text(value)?);
+    scheme.ok_or_else(|| "expected light, dark or system".to_owned())
 }
 
 /// An absolute address, of the web or of an application of its own. Addresses

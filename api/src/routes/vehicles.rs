@@ -179,7 +179,7 @@ impl Shape for Vehicle {
             charge_state: facts.map_or_else(VehicleChargeState::unknown, |facts| {
                 VehicleChargeState::of(facts, seen.now, charger.map(|charger| charger.id))
             }),
-            smart_charging_policy: VehiclePolicyRequest::default().into(),
+            smart_charging_policy: seen.tables.plans.of_vehicle(device.id).into(),
             odometer: Odometer {
                 distance: facts.and_then(|facts| facts.odometer_km),
                 last_updated: facts.and_then(|facts| facts.odometer_at),

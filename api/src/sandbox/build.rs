@@ -90,7 +90,8 @@ fn supply(outlet: Outlet) -> Supply {
     Supply { phases: outlet.phases, volts: outlet.volts, current_max: outlet.current_max }
 }
 
-fn car(vehicle: &Vehicle, zone: TimeZone) -> CarSpec {
+/// A vehicle as the engine's car.
+pub(crate) fn car(vehicle: &Vehicle, zone: TimeZone) -> CarSpec {
     let trip = |trip: &super::devices::Trip| Trip {
         weekdays: trip.weekdays.clone(),
         leave: trip.leave,

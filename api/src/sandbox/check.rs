@@ -9,9 +9,11 @@ use slackwater_engine::prices::tariff::{IntervalRequest, RateRequest, Rates, Wee
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::Percent;
 
+use super::build::car;
 use super::devices::{Outlet, Vehicle};
 use super::document::Finding;
 use super::scenario::{FlexPolicy as FlexPolicySpec, Interval, Samples, Scenario, Tariff, Vendor};
+use super::words::TimeZone;
 
 /// All that makes no sense.
 pub(crate) fn check(scenario: &Scenario) -> Vec<Finding> {
@@ -209,8 +211,10 @@ impl Checker<'_> {
             .collect();
         for (index, vehicle) in s.vehicles.iter().enumerate() {
             let field = |member: &str| format!("vehicles[{index}].{member}");
-            for (member, reason) in odd_battery(vehicle) {
-                self.wrong(field(member), reason);
+            // Bounds are the same wherever its clocks are read.
+            for odd in car(vehicle, TimeZone(chrono_tz::UTC)).checked().err().into_iter().flatten()
+            {
+                self.wrong(field(odd.field()), odd.to_string());
             }
             if let Some(charger) = &vehicle.charger {
                 match homes.get(charger.as_str()) {
@@ -350,30 +354,6 @@ fn seconds_of(vendor: &Vendor) -> [(&'static str, f64); 4] {
         ("answer_seconds", vendor.answer_seconds),
         ("login_seconds", vendor.login_seconds),
     ]
-}
-
-/// Numbers of which no battery is made.
-fn odd_battery(vehicle: &Vehicle) -> Vec<(&'static str, &'static str)> {
-    let mut odd = Vec::new();
-    if vehicle.capacity.as_kwh() <= 0.0 || vehicle.capacity.as_kwh() > 10_000.0 {
-        odd.push(("capacity_kwh", "a capacity is above 0 and at most 10000 kWh"));
-    }
-    if vehicle.efficiency.as_percent() <= 0.0 {
-        odd.push(("efficiency_percent", "some of what is taken is stored"));
-    }
-    if vehicle.power_max.as_kw() <= 0.0 {
-        odd.push(("power_max_kw", "a vehicle takes some power"));
-    }
-    if vehicle.taper_end.as_percent() <= 0.0 {
-        odd.push(("taper_end_percent", "a vehicle that takes nothing at last is never full"));
-    }
-    if vehicle.per_100_km.as_kwh() < 0.0 {
-        odd.push(("kwh_per_100_km", "driving takes energy"));
-    }
-    if !(0.0..=1e7).contains(&vehicle.odometer_km) {
-        odd.push(("odometer_km", "a distance is between 0 and 10000000 km"));
-    }
-    odd
 }
 
 fn list_of(kind: DeviceKind) -> &'static str {

@@ -96,7 +96,11 @@ fn names<T>(list: &[T], name: impl Fn(&T) -> &String) -> Vec<String> {
 
 /// Says what a device, or all of a vendor's, do when they are called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a `device` or a `vendor`, and its `conduct`: answer, freeze, \
+        {\"sleep\": {\"may_be_woken\": true}} or another of the documentation"
+)]
 pub enum ConductOrder {
     /// A device.
     Device {

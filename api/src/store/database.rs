@@ -1,18 +1,24 @@
 //! The database: opened, migrated, and its failures told apart.
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::any::{Any, AnyPoolOptions, install_default_drivers};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{AnyPool, Executor, Transaction};
+use sqlx::{AnyPool, Executor, Row, Transaction};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::config::text::StoreUrl;
+use crate::store::flush::Flusher;
 
 /// The migrations, oldest first. A released one is never changed.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "identity and devices", include_str!("migrations/0001_identity_and_devices.sql")),
     (2, "events", include_str!("migrations/0002_events.sql")),
+    (3, "control", include_str!("migrations/0003_control.sql")),
+    (4, "prices", include_str!("migrations/0004_prices.sql")),
+    (5, "deliveries", include_str!("migrations/0005_deliveries.sql")),
+    (6, "plans", include_str!("migrations/0006_plans.sql")),
 ];
 
 /// Connections to a file. There is one writer; the others read beside it.
@@ -25,9 +31,12 @@ const POSTGRES_CONNECTIONS: u32 = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What every connection to a file is told: readers beside the writer, a commit
-/// reaches the disk, and foreign keys are kept.
-const SQLITE_SETUP: &str = "pragma journal_mode = wal; pragma synchronous = full; \
+/// does not flush by itself (see [`Flusher`]), and foreign keys are kept.
+const SQLITE_SETUP: &str = "pragma journal_mode = wal; pragma synchronous = normal; \
      pragma foreign_keys = on; pragma busy_timeout = 5000";
+
+/// What PostgreSQL calls two changes that wait for each other.
+const DEADLOCK: &str = "40P01";
 
 /// Why rows could not be read or kept.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +50,9 @@ pub enum StoreError {
     /// It does not answer now.
     #[error("the database does not answer: {0}")]
     Down(sqlx::Error),
+    /// What was committed may not outlive a failure of the machine.
+    #[error("the disk of the database failed: {0}")]
+    Disk(#[from] io::Error),
     /// A statement failed.
     #[error("the database refused a statement: {0}")]
     Statement(sqlx::Error),
@@ -54,6 +66,16 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+impl StoreError {
+    /// Whether the change did not fit what somebody else had just kept, or
+    /// waited for them while they waited for it. It may be tried again.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        let Self::Statement(sqlx::Error::Database(error)) = self else { return false };
+        error.is_unique_violation() || error.code().is_some_and(|code| code == DEADLOCK)
+    }
 }
 
 impl From<sqlx::Error> for StoreError {
@@ -76,13 +98,15 @@ pub struct Store {
     /// lock. A server has many, but what readers are shown in memory must change
     /// in the order of the commits.
     writer: Arc<Mutex<()>>,
-    is_file: bool,
+    /// For a file: what brings commits to the disk. A server does so itself.
+    flusher: Option<Arc<Flusher>>,
 }
 
 /// A change that is being made. Nothing of it is kept before [`commit`](Self::commit).
 pub struct Change {
     transaction: Transaction<'static, Any>,
-    _turn: OwnedMutexGuard<()>,
+    turn: OwnedMutexGuard<()>,
+    flusher: Option<Arc<Flusher>>,
 }
 
 impl Store {
@@ -106,7 +130,8 @@ impl Store {
             });
         let pool = options.connect(&address(url)).await.map_err(StoreError::Open)?;
         migrator().run(&pool).await?;
-        Ok(Self { pool, writer: Arc::default(), is_file })
+        let flusher = if is_file { Some(Arc::new(flusher(&pool).await?)) } else { None };
+        Ok(Self { pool, writer: Arc::default(), flusher })
     }
 
     /// For statements that only read.
@@ -115,14 +140,21 @@ impl Store {
         &self.pool
     }
 
+    /// Whether other processes may work on the same rows. A file has one process.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        self.flusher.is_none()
+    }
+
     /// Begins a change.
     ///
     /// # Errors
     /// The database does not answer.
     pub async fn begin(&self) -> Result<Change, StoreError> {
         let turn = Arc::clone(&self.writer).lock_owned().await;
-        let begin = if self.is_file { "begin immediate" } else { "begin" };
-        Ok(Change { transaction: self.pool.begin_with(begin).await?, _turn: turn })
+        let begin = if self.flusher.is_some() { "begin immediate" } else { "begin" };
+        let transaction = self.pool.begin_with(begin).await?;
+        Ok(Change { transaction, turn, flusher: self.flusher.clone() })
     }
 
     /// Whether the database answers.
@@ -146,14 +178,36 @@ impl Change {
         &mut self.transaction
     }
 
-    /// Makes the change, and then shows it: `show` runs before the next change
-    /// begins. It is on disk when this returns.
+    /// Makes the change and shows it, as one of many steps that are done again
+    /// from the first if the machine fails before the last, an ordinary
+    /// [`commit`](Self::commit), which brings all of them to the disk.
     ///
     /// # Errors
     /// It was not made, and not shown.
+    pub async fn step<T>(self, show: impl FnOnce() -> T) -> Result<T, StoreError> {
+        self.transaction.commit().await?;
+        if let Some(flusher) = &self.flusher {
+            flusher.committed();
+        }
+        Ok(show())
+    }
+
+    /// Makes the change, and then shows it: `show` runs before the next change
+    /// begins. It is on disk when this returns; others may have seen it a moment
+    /// before that.
+    ///
+    /// # Errors
+    /// It was not made, and not shown. Or the disk failed afterwards: then it is
+    /// not known whether it outlives a failure of the machine.
     pub async fn commit<T>(self, show: impl FnOnce() -> T) -> Result<T, StoreError> {
         self.transaction.commit().await?;
-        Ok(show())
+        let number = self.flusher.as_ref().map(|flusher| flusher.committed());
+        let shown = show();
+        drop(self.turn);
+        if let (Some(flusher), Some(number)) = (&self.flusher, number) {
+            flusher.reach(number).await?;
+        }
+        Ok(shown)
     }
 }
 
@@ -165,10 +219,34 @@ fn address(url: &StoreUrl) -> String {
     }
 }
 
+/// For the file that the database is in, wherever its address leads.
+async fn flusher(pool: &AnyPool) -> Result<Flusher, StoreError> {
+    let file = "select cast(file as text) as file from pragma_database_list where name = 'main'";
+    let row = sqlx::query(file).fetch_one(pool).await?;
+    Ok(Flusher::new(row.try_get("file")?))
+}
+
 fn migrator() -> Migrator {
     let migration = |&(version, name, sql): &(i64, &'static str, &'static str)| {
         let sql = sqlx::SqlSafeStr::into_sql_str(sql);
         Migration::new(version, name.into(), MigrationType::Simple, sql, false)
     };
     Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_flushed_is_the_log_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("sqlite:{}/two%20words.db", folder.path().display());
+        let store = Store::open(&address.parse().unwrap()).await.unwrap();
+        let mut change = store.begin().await.unwrap();
+        sqlx::query("create table t (x bigint)").execute(change.connection()).await.unwrap();
+        let log = folder.path().join("two words.db-wal");
+        assert_eq!(store.flusher.as_ref().unwrap().log(), log);
+        assert!(change.commit(|| log.exists()).await.unwrap());
+    }
 }

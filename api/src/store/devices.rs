@@ -104,6 +104,18 @@ pub async fn keep_location(
     Ok(())
 }
 
+/// Makes other changes about a device wait for this one, those of other
+/// replicas among them.
+///
+/// # Errors
+/// The database failed.
+pub async fn claim(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> {
+    // Both databases lock a row that is written, whatever is written.
+    let query = sqlx::query("update devices set id = id where id = $1").bind(id.to_string());
+    query.execute(to).await?;
+    Ok(())
+}
+
 /// Keeps what a poll found.
 ///
 /// # Panics

@@ -91,7 +91,7 @@ pub async fn after(store: &Store, seq: i64, count_max: u32) -> Result<Vec<Event>
     rows.fetch_all(store.reader()).await?.iter().map(event).collect()
 }
 
-fn event(row: &AnyRow) -> Result<Event, StoreError> {
+pub(super) fn event(row: &AnyRow) -> Result<Event, StoreError> {
     let target_id: Option<&str> = row.try_get("target_id")?;
     Ok(Event {
         seq: row.try_get("seq")?,

@@ -4,13 +4,24 @@
 //! has been committed, and a commit survives a crash.
 
 pub mod accounts;
+pub mod actions;
 pub mod clients;
 pub mod database;
+pub mod deliveries;
 pub mod devices;
 pub mod events;
+pub mod flush;
+pub mod jobs;
 pub mod links;
 pub mod locations;
+pub mod overrides;
+pub mod plans;
+pub mod policies;
+pub mod prices;
 pub mod rows;
+pub mod samples;
+pub mod schedules;
 pub mod settings;
+pub mod tariffs;
 pub mod tokens;
 pub mod users;

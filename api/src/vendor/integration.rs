@@ -153,7 +153,7 @@ pub enum LogIn {
 }
 
 /// A device that an owner may link.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// The manufacturer's own identifier.
     pub device: String,

@@ -4,17 +4,20 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, Request, header};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 use slackwater_api::auth::client::{Client, Environment};
 use slackwater_api::auth::gate::SERVICE_USER_ID;
 use slackwater_api::clock::Clock;
 use slackwater_api::config::Config;
+use slackwater_api::control;
 use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::linking::{NewAccount, NewDevice, NewUser, connect};
+use slackwater_api::outbox::names::{DEVICE_CHANGED, USER_CHANGED};
 use slackwater_api::state::{App, Urls, Vendors};
 use slackwater_api::store::clients::{self, ClientRow};
 use slackwater_api::store::database::Store;
+use slackwater_api::store::events;
 use slackwater_api::store::locations::{Location, LocationFacts};
 use slackwater_api::vendor::integration::{Connection, Vendor};
 use slackwater_api::vendor::profile::VendorCode;
@@ -24,6 +27,7 @@ use slackwater_api::{auth_router, router};
 use slackwater_engine::device::scope::{DeviceKind, Granted};
 use slackwater_engine::version::dated::ApiVersion;
 use tempfile::TempDir;
+use tokio::task::AbortHandle;
 use uuid::Uuid;
 
 use crate::answer::{Answer, request, send};
@@ -95,6 +99,16 @@ impl Stage {
         Self { app, ..self }
     }
 
+    /// Another process on the same database.
+    pub(crate) async fn replica(&self) -> Self {
+        let app = load(self.app.config().clone(), self.app.clock().clone()).await;
+        app.set_vendors(
+            self.app.vendors().into_iter().map(|v| (v.profile().code.clone(), v)).collect(),
+        );
+        let (fjord, heath) = (Arc::clone(&self.fjord), Arc::clone(&self.heath));
+        Self { app, fjord, heath, url: self.url.clone(), folder: None }
+    }
+
     pub(crate) fn folder(&self) -> &TempDir {
         self.folder.as_ref().unwrap()
     }
@@ -121,6 +135,14 @@ impl Stage {
     /// A client that was there before a restart.
     pub(crate) fn again(&self, asker: &Asker) -> Asker {
         Asker { router: router(self.app.clone()), ..asker.clone() }
+    }
+
+    /// The same client with a new token: the old one ends after an hour.
+    pub(crate) async fn renewed(&self, asker: &Asker) -> Asker {
+        let row = clients::get(self.app.store(), &asker.id).await.unwrap().unwrap();
+        let client = Arc::new(row.client);
+        let token = self.app.tokens().issue(self.app.store(), &client, self.app.now()).await;
+        Asker { token: token.unwrap(), ..asker.clone() }
     }
 
     /// The production environment beside the sandbox.
@@ -169,6 +191,30 @@ impl Stage {
         let user = NewUser { id: user.to_owned(), accounts: Vec::new(), locations: vec![location] };
         connect(&self.app, &asker.id, vec![user]).await.unwrap();
         id
+    }
+
+    /// Pursues actions and follows schedules until the handle is aborted.
+    pub(crate) fn work(&self) -> AbortHandle {
+        tokio::spawn(control::job::run(self.app.clone())).abort_handle()
+    }
+
+    /// Waits until all is done that is due now.
+    pub(crate) async fn settle(&self) {
+        self.app.control().idle(self.app.now()).await;
+    }
+
+    /// Puts the clock forward and waits until all is done that falls due.
+    pub(crate) async fn step(&self, seconds: i64) {
+        self.app.clock().step(TimeDelta::seconds(seconds)).unwrap();
+        self.settle().await;
+    }
+
+    /// The names and bodies of the events so far, those for operators left out.
+    pub(crate) async fn events(&self) -> Vec<(String, Value)> {
+        let all = events::after(self.app.store(), 0, 10_000).await.unwrap().into_iter();
+        let internal = [DEVICE_CHANGED, USER_CHANGED];
+        let told = all.filter(|event| !internal.contains(&event.name.as_str()));
+        told.map(|event| (event.name, event.body)).collect()
     }
 
     /// Links a device that was read once.

@@ -1,12 +1,13 @@
 //! Pages of all lists.
 use std::collections::BTreeSet;
 
+use serde_json::json;
 use slackwater_engine::device::scope::DeviceKind;
 
 use crate::harness::{On, Stage, device};
 
 /// PAG-13: every list, with what fills it.
-const LISTS: [(&str, Option<DeviceKind>); 10] = [
+const LISTS: [(&str, Option<DeviceKind>); 11] = [
     ("/vehicles", Some(DeviceKind::Vehicle)),
     ("/chargers", Some(DeviceKind::Charger)),
     ("/hvacs", Some(DeviceKind::Hvac)),
@@ -17,9 +18,10 @@ const LISTS: [(&str, Option<DeviceKind>); 10] = [
     ("/users/u/chargers", Some(DeviceKind::Charger)),
     ("/users/u/hvacs", Some(DeviceKind::Hvac)),
     ("/users/u/inverters", Some(DeviceKind::Inverter)),
+    ("/users/u/schedules", None),
 ];
 
-/// Seven of each kind, of one user, and six more users.
+/// Seven of each kind, of one user, with seven schedules, and six more users.
 async fn full_stage(on: On) -> (Stage, crate::harness::Asker) {
     let stage = Stage::with(on, |_| ()).await;
     let asker = stage.client("a").await;
@@ -34,6 +36,14 @@ async fn full_stage(on: On) -> (Stage, crate::harness::Asker) {
     }
     for number in 0..6 {
         stage.link(&asker, &format!("u{number}"), device("d", DeviceKind::Meter)).await;
+    }
+    let chargers = asker.get("/chargers").await;
+    for target in chargers.ids() {
+        let schedule = json!({
+            "isEnabled": true, "defaultShouldCharge": true, "rules": [],
+            "targetId": target, "targetType": "charger", "locationId": null,
+        });
+        assert_eq!(asker.post("/users/u/schedules", Some(&schedule)).await.status, 200);
     }
     (stage, asker)
 }

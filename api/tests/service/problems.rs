@@ -28,17 +28,17 @@ async fn env_26_every_operation_answers_and_no_other_method_does() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.live(&asker, "u", reading(&charger())).await;
-    let headers = [(SERVICE_VERSION, OLDEST), (SERVICE_USER_ID, "u")];
+    let oldest = [(SERVICE_VERSION, OLDEST), (SERVICE_USER_ID, "u")];
     for path in paths() {
-        let known: Vec<&str> = OPERATIONS
-            .iter()
-            .filter(|operation| matches(operation.path, &path))
-            .map(|operation| operation.method)
-            .collect();
+        let operations = OPERATIONS.iter().filter(|operation| matches(operation.path, &path));
+        let is_later = |summary: &str| summary.ends_with("Not in version 2023-05-01.");
+        let later = operations.clone().any(|operation| is_later(operation.summary));
+        let headers = if later { &[][..] } else { &oldest[..] };
+        let known: Vec<&str> = operations.map(|operation| operation.method).collect();
         for method in ["GET", "PUT", "POST", "PATCH", "DELETE"] {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
             let body = json!({});
-            let answer = asker.ask(method.clone(), &path, Some(&body), &headers).await;
+            let answer = asker.ask(method.clone(), &path, Some(&body), headers).await;
             let is_known = known.contains(&method.as_str());
             let is_route = answer.title() != "Method Not Allowed" && answer.title() != "Not Found";
             assert_eq!(is_route, is_known, "{method} {path}: {}", answer.status);

@@ -20,14 +20,22 @@ use tokio::sync::oneshot;
 
 use crate::harness::six;
 
-async fn ask(method: Method, url: String, authorization: &str, body: &'static str) -> (u16, Value) {
+/// Sends a request, a form unless it is JSON.
+pub(crate) async fn ask(
+    method: Method,
+    url: String,
+    authorization: &str,
+    body: &str,
+) -> (u16, Value) {
+    let is_json = body.starts_with('{');
+    let kind = if is_json { "application/json" } else { "application/x-www-form-urlencoded" };
     let client = HttpClient::builder(TokioExecutor::new()).build_http::<Body>();
     let request = Request::builder()
         .method(method)
         .uri(url)
         .header(header::AUTHORIZATION, authorization)
-        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-        .body(Body::from(body))
+        .header(header::CONTENT_TYPE, kind)
+        .body(Body::from(body.to_owned()))
         .unwrap();
     let answer = client.request(request).await.unwrap();
     let status = answer.status().as_u16();

@@ -1,5 +1,5 @@
 //! A manufacturer that says what a test tells it to say.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -17,13 +17,20 @@ use tokio::sync::watch;
 /// What a device answers.
 type Script = Result<Reading, VendorError>;
 
+/// What comes of a command: what the device reads from then on, if anything changes.
+pub(crate) type Outcome = Result<Option<Reading>, VendorError>;
+
 #[derive(Debug)]
 pub(crate) struct Scripted {
     profile: Arc<Profile>,
     scripts: Mutex<BTreeMap<String, Script>>,
     health: Mutex<VendorHealth>,
+    /// What a log-in yields.
+    door: Mutex<Result<LogIn, VendorError>>,
     polls: AtomicUsize,
-    /// While true, polls wait.
+    outcomes: Mutex<BTreeMap<String, VecDeque<Outcome>>>,
+    sent: Mutex<Vec<(String, Command)>>,
+    /// While true, polls and log-ins wait.
     hangs: watch::Sender<bool>,
 }
 
@@ -41,7 +48,10 @@ impl Scripted {
             profile: Arc::new(profile),
             scripts: Mutex::default(),
             health: Mutex::new(ready),
+            door: Mutex::new(Err(VendorError::Unauthorised)),
             polls: AtomicUsize::new(0),
+            outcomes: Mutex::default(),
+            sent: Mutex::default(),
             hangs: watch::Sender::new(false),
         })
     }
@@ -50,8 +60,24 @@ impl Scripted {
         self.scripts.lock().unwrap().insert(device.to_owned(), script);
     }
 
+    /// From now on a log-in yields this.
+    pub(crate) fn lets_in(&self, answer: Result<LogIn, VendorError>) {
+        *self.door.lock().unwrap() = answer;
+    }
+
     pub(crate) fn does(&self, devices: Health, linking: Health) {
         *self.health.lock().unwrap() = VendorHealth { devices, linking };
+    }
+
+    /// What comes of the next commands to a device; later ones come to nothing.
+    pub(crate) fn obeys(&self, device: &str, outcomes: impl IntoIterator<Item = Outcome>) {
+        self.outcomes.lock().unwrap().insert(device.to_owned(), outcomes.into_iter().collect());
+    }
+
+    /// The commands that a device was sent.
+    pub(crate) fn sent(&self, device: &str) -> Vec<Command> {
+        let sent = self.sent.lock().unwrap();
+        sent.iter().filter(|(to, _)| to == device).map(|(_, command)| *command).collect()
     }
 
     pub(crate) fn hang(&self, hangs: bool) {
@@ -74,7 +100,8 @@ impl Vendor for Scripted {
     }
 
     async fn log_in(&self, _: &Login, _: DateTime<Utc>) -> Result<LogIn, VendorError> {
-        Err(VendorError::Unauthorised)
+        self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
+        self.door.lock().unwrap().clone()
     }
 
     async fn poll(&self, device: &Linked, _: DateTime<Utc>) -> Result<Reading, VendorError> {
@@ -84,8 +111,19 @@ impl Vendor for Scripted {
         script.unwrap_or(Err(VendorError::NoSuchDevice))
     }
 
-    async fn send(&self, _: &Linked, _: &Command, _: DateTime<Utc>) -> Result<(), VendorError> {
-        Err(VendorError::Refused { detail: "no commands".to_owned() })
+    async fn send(
+        &self,
+        device: &Linked,
+        command: &Command,
+        _: DateTime<Utc>,
+    ) -> Result<(), VendorError> {
+        self.sent.lock().unwrap().push((device.device.clone(), *command));
+        let mut outcomes = self.outcomes.lock().unwrap();
+        let outcome = outcomes.get_mut(&device.device).and_then(VecDeque::pop_front);
+        if let Some(reading) = outcome.unwrap_or(Ok(None))? {
+            self.says(&device.device, Ok(reading));
+        }
+        Ok(())
     }
 
     async fn metered(

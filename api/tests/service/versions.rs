@@ -56,6 +56,8 @@ async fn auth_08_auth_09_the_oldest_version_names_its_user() {
     }
     // AUTH-06: client-wide resources need no user.
     assert_eq!(asker.get_in(OLDEST, "/health/chargers").await.status, 200);
+    // Schedules are a user's own, too.
+    assert_eq!(asker.get_in(OLDEST, "/schedules/x").await.status, 400);
 }
 
 #[tokio::test]

@@ -1,0 +1,141 @@
+//! Commands whose paths the specification does not print, on the operators'
+//! address only. They make the same actions, and are refused for the same
+//! reasons, as those of clients.
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use slackwater_engine::device::battery::OperationMode;
+use slackwater_engine::device::command::Command;
+use uuid::Uuid;
+
+use crate::control::orders::{cancel, find};
+use crate::control::{Origin, order, overrides};
+use crate::problem::Problem;
+use crate::request::Path;
+use crate::routes::actions::{ActionBody, answer};
+use crate::routes::overrides::SmartOverride;
+use crate::state::App;
+use crate::store::clients;
+use crate::store::devices::Device;
+
+/// The services of all environments.
+type Worlds = Vec<App>;
+
+/// What answers below `/control`.
+pub fn router(worlds: &[App]) -> Router {
+    Router::new()
+        .route("/control/devices/{device}/command", post(command))
+        .route("/control/devices/{device}/override", post(begin).delete(end))
+        .route("/control/actions/{action}", get(show))
+        .route("/control/actions/{action}/cancel", post(call_off))
+        .with_state(worlds.to_vec())
+}
+
+/// Tells a device something, such as `{"charge": "start"}`.
+async fn command(
+    State(worlds): State<Worlds>,
+    Path(device): Path<String>,
+    body: Bytes,
+) -> Result<Json<ActionBody>, Problem> {
+    let (app, id) = device_of(&worlds, &device).await?;
+    let command: Command = serde_json::from_slice(&body)
+        .map_err(|error| Problem::bad_request(format!("no command: {error}")))?;
+    check_version(&app, id, &command).await?;
+    let action = order(&app, id, command, Origin::Client).await?;
+    Ok(Json(ActionBody::of(&action)))
+}
+
+/// Has a vehicle or charger charge now.
+async fn begin(
+    State(worlds): State<Worlds>,
+    Path(device): Path<String>,
+) -> Result<Json<SmartOverride>, Problem> {
+    let (app, id) = device_of(&worlds, &device).await?;
+    Ok(Json(SmartOverride::of(&overrides::create(&app, id).await?)))
+}
+
+/// Ends that.
+async fn end(
+    State(worlds): State<Worlds>,
+    Path(device): Path<String>,
+) -> Result<Json<SmartOverride>, Problem> {
+    let (app, id) = device_of(&worlds, &device).await?;
+    let ended = overrides::end(&app, id).await?;
+    let ended = ended.ok_or_else(|| Problem::no_entity("smart override"))?;
+    Ok(Json(SmartOverride::of(&ended)))
+}
+
+/// An action of any device.
+async fn show(
+    State(worlds): State<Worlds>,
+    Path(action): Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    let (app, id) = (first(&worlds)?, parse(&action)?);
+    let found = find(app, id, |_| true).await?.ok_or_else(|| Problem::no_entity("action"))?;
+    Ok(Json(ActionBody::of(&found)))
+}
+
+/// Calls an action of any device off.
+async fn call_off(
+    State(worlds): State<Worlds>,
+    Path(action): Path<String>,
+) -> Result<Response, Problem> {
+    let id = parse(&action)?;
+    let found = find(first(&worlds)?, id, |_| true).await?;
+    let found = found.ok_or_else(|| Problem::no_entity("action"))?;
+    let app = world_of(&worlds, &found.client_id).await?;
+    answer(cancel(&app, id, |_| true).await?)
+}
+
+/// A device, by its identifier or by its manufacturer's name of it.
+pub(crate) fn named(app: &App, given: &str) -> Option<Arc<Device>> {
+    let id = Uuid::parse_str(given).ok();
+    app.cache().read(|tables| {
+        if let Some(id) = id {
+            tables.any_device(id).cloned()
+        } else {
+            let mut named = tables.devices().filter(|device| device.vendor_device == given);
+            // A name that several have names none.
+            named.next().cloned().filter(|_| named.next().is_none())
+        }
+    })
+}
+
+/// A device, and the service that it belongs to.
+async fn device_of(worlds: &Worlds, given: &str) -> Result<(App, Uuid), Problem> {
+    let device = named(first(worlds)?, given).ok_or_else(|| Problem::no_entity("device"))?;
+    Ok((world_of(worlds, &device.client_id).await?, device.id))
+}
+
+/// The service of the environment that a client belongs to.
+async fn world_of(worlds: &Worlds, client_id: &str) -> Result<App, Problem> {
+    let client = clients::get(first(worlds)?.store(), client_id).await?;
+    let environment = client.map(|row| row.client.environment);
+    let world = worlds.iter().find(|app| Some(app.environment()) == environment);
+    world.cloned().ok_or_else(|| Problem::no_entity("environment"))
+}
+
+/// A mode that came with a later version than the client's does not exist for it (BAT-04).
+async fn check_version(app: &App, device_id: Uuid, command: &Command) -> Result<(), Problem> {
+    let Command::OperationMode(mode) = command else { return Ok(()) };
+    let owner = app
+        .cache()
+        .read(|tables| tables.any_device(device_id).map(|device| device.client_id.clone()));
+    let owner = owner.ok_or_else(|| Problem::no_entity("device"))?;
+    let client = clients::get(app.store(), &owner).await?;
+    let client = client.ok_or_else(|| Problem::no_entity("client"))?.client;
+    let known = OperationMode::parse(mode.as_str(), client.version);
+    known.map(|_| ()).map_err(|error| Problem::bad_request(error.to_string()))
+}
+
+fn first(worlds: &Worlds) -> Result<&App, Problem> {
+    worlds.first().ok_or_else(|| Problem::no_entity("environment"))
+}
+
+fn parse(id: &str) -> Result<Uuid, Problem> {
+    Uuid::parse_str(id).map_err(|_| Problem::no_entity("action"))
+}

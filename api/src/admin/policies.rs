@@ -1,0 +1,120 @@
+//! Policies and plans for operators: what has no path on the public address
+//! (NS-09, NS-35, NS-37).
+use axum::extract::State;
+use axum::routing::{get, put};
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use slackwater_engine::device::scope::DeviceKind;
+use slackwater_engine::policy::charger::{Change, ChargerPatch, ChargerPolicy};
+use slackwater_engine::policy::flex::FlexRequest;
+use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
+use std::sync::Arc;
+use uuid::Uuid;
+
+use crate::admin::control::named;
+use crate::plans::patching::{PolicyError, keep_flex, patch_charger, set_vehicle};
+use crate::plans::show::{ShownPlan, plan_of};
+use crate::problem::Problem;
+use crate::request::Path;
+use crate::routes::flex::FlexPolicyBody;
+use crate::state::App;
+use crate::store::clients;
+use crate::store::devices::Device;
+
+/// A flex policy as an operator states it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlexOrder {
+    /// The vehicle.
+    pub vehicle_id: Uuid,
+    /// Where it holds.
+    pub location_id: Uuid,
+    /// What it wants.
+    pub policy: FlexRequest,
+}
+
+/// What answers below `/policies` and `/plans`.
+pub fn router(worlds: Vec<App>) -> Router {
+    Router::new()
+        .route("/policies/devices/{device}", get(show).put(set))
+        .route("/policies/flex/{policy}", put(set_flex))
+        .route("/plans/{device}", get(plan))
+        .with_state(worlds)
+}
+
+/// The policies of a device.
+async fn show(
+    State(worlds): State<Vec<App>>,
+    Path(device): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let (app, device) = find(&worlds, &device).await?;
+    let (charger, vehicle, flex) = app.cache().read(|tables| {
+        let flex = tables.plans.flex_of(device.id).map(|row| FlexPolicyBody::of(row));
+        let plans = &tables.plans;
+        (plans.of_charger(device.id), plans.of_vehicle(device.id), flex.collect::<Vec<_>>())
+    });
+    Ok(Json(match device.kind {
+        DeviceKind::Charger => json!({ "smart_charging": charger }),
+        _ => json!({ "smart_charging": vehicle, "flex": flex }),
+    }))
+}
+
+/// Sets the smart charging policy of a device, in the members of its kind.
+async fn set(
+    State(worlds): State<Vec<App>>,
+    Path(device): Path<String>,
+    body: String,
+) -> Result<Json<Value>, Problem> {
+    let (app, device) = find(&worlds, &device).await?;
+    if device.kind == DeviceKind::Charger {
+        let policy: ChargerPolicy = read(&body)?;
+        let patch = ChargerPatch {
+            is_enabled: Change::Set(policy.is_enabled),
+            deadline: Change::Set(policy.deadline),
+            charging_duration: Change::Set(policy.charging_duration),
+        };
+        return Ok(Json(json!(patch_charger(&app, device.id, patch).await?)));
+    }
+    if device.kind != DeviceKind::Vehicle {
+        return Err(Problem::bad_request("only vehicles and chargers have policies"));
+    }
+    let policy: VehiclePolicyRequest = read(&body)?;
+    set_vehicle(&app, &device, policy).await?;
+    Ok(Json(json!(policy)))
+}
+
+/// Makes a flex policy, or puts it in the place of one.
+async fn set_flex(
+    State(worlds): State<Vec<App>>,
+    Path(policy): Path<Uuid>,
+    body: String,
+) -> Result<Json<FlexPolicyBody>, Problem> {
+    let order: FlexOrder = read(&body)?;
+    let (app, device) = find(&worlds, &order.vehicle_id.to_string()).await?;
+    let places = (order.vehicle_id, order.location_id);
+    Ok(Json(keep_flex(&app, &device.client_id, policy, places, order.policy).await?))
+}
+
+/// The last plan of a device.
+async fn plan(
+    State(worlds): State<Vec<App>>,
+    Path(device): Path<String>,
+) -> Result<Json<ShownPlan>, Problem> {
+    let (app, device) = find(&worlds, &device).await?;
+    Ok(Json(plan_of(&app, device.id).await?))
+}
+
+/// A device, and the environment that it belongs to.
+async fn find(worlds: &[App], given: &str) -> Result<(App, Arc<Device>), Problem> {
+    let missing = || PolicyError::Missing("device");
+    let first = worlds.first().ok_or_else(missing)?;
+    let device = named(first, given).ok_or_else(missing)?;
+    let client = clients::get(first.store(), &device.client_id).await?.ok_or_else(missing)?;
+    let app = worlds.iter().find(|app| app.environment() == client.client.environment);
+    Ok((app.cloned().ok_or_else(missing)?, device))
+}
+
+fn read<T: serde::de::DeserializeOwned>(body: &str) -> Result<T, Problem> {
+    serde_json::from_str(body).map_err(|error| Problem::bad_request(error.to_string()))
+}

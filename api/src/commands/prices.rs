@@ -1,0 +1,65 @@
+//! Prices and tariffs of a running server.
+use axum::http::Method;
+use form_urlencoded::Serializer;
+use serde_json::{Value, json};
+
+use crate::arguments::{Place, PricesCommand, TariffCommand};
+use crate::commands::failure::Failure;
+use crate::commands::operator::ask;
+use crate::commands::sandbox::read;
+
+/// Keeps or looks up prices, and prints the answer.
+pub(crate) async fn order(admin: &str, order: PricesCommand) -> Result<(), Failure> {
+    let mut query = Serializer::new(String::new());
+    let (method, path, body) = match order {
+        PricesCommand::Import { file, zone, currency, unit, time_zone } => {
+            let options = [("currency", currency), ("unit", unit), ("time_zone", time_zone)];
+            query.append_pair("zone", &zone);
+            for (name, value) in options {
+                if let Some(value) = value {
+                    query.append_pair(name, &value);
+                }
+            }
+            (Method::POST, "prices/market", read(&file)?)
+        }
+        PricesCommand::At { place, at } => {
+            of_place(&mut query, &place);
+            query.append_pair("at", &at.to_rfc3339());
+            (Method::GET, "prices/at", String::new())
+        }
+        PricesCommand::Window { place, window } => {
+            of_place(&mut query, &place);
+            query.append_pair("from", &window.from.to_rfc3339());
+            query.append_pair("to", &window.to.to_rfc3339());
+            (Method::GET, "prices/window", String::new())
+        }
+        PricesCommand::Signal { client, zone, area, window } => {
+            query.append_pair("client", &client).append_pair("zone", &zone);
+            query.append_pair("area", &area).append_pair("from", &window.from.to_rfc3339());
+            query.append_pair("to", &window.to.to_rfc3339());
+            (Method::GET, "prices/signal", String::new())
+        }
+    };
+    ask(admin, method, &format!("{path}?{}", query.finish()), body).await
+}
+
+fn of_place(query: &mut Serializer<'_, String>, place: &Place) {
+    query.append_pair("client", &place.client);
+    query.append_pair("location", &place.location.to_string());
+    query.append_pair("flex", if place.flex { "true" } else { "false" });
+}
+
+/// Gives a location a tariff.
+pub(crate) async fn tariff(admin: &str, order: TariffCommand) -> Result<(), Failure> {
+    let TariffCommand::Assign { client, location, tariff, intervals } = order;
+    let intervals: Value = serde_json::from_str(&intervals)
+        .map_err(|error| Failure::Json { what: "the intervals", reason: error.to_string() })?;
+    let body = match tariff {
+        Some(id) => json!({ "tariff_id": id, "intervals": intervals }),
+        None => Value::Null,
+    };
+    let mut query = Serializer::new(String::new());
+    query.append_pair("client", &client).append_pair("location", &location.to_string());
+    let path = format!("tariffs/schedule?{}", query.finish());
+    ask(admin, Method::PUT, &path, body.to_string()).await
+}

@@ -1,0 +1,86 @@
+//! Market zones, and names that statistics requests are given.
+use std::path::PathBuf;
+
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+use slackwater_engine::prices::currency::Currency;
+use slackwater_engine::prices::signal::Zone;
+use slackwater_engine::units::{Power, kw};
+
+/// A market zone (NS-35). A client's own zone of that name counts before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneSettings {
+    /// The currency of its prices.
+    pub currency: Currency,
+    /// Whether price signals are taken for it.
+    #[serde(default = "yes")]
+    pub is_activated: bool,
+    /// A list of its market prices, read at each start (NS-38).
+    #[serde(default)]
+    pub prices: Option<PriceFile>,
+}
+
+/// A price list in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceFile {
+    /// The file.
+    pub file: PathBuf,
+    /// What its numbers count, such as `EUR/MWh`, if its header does not say so.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Whose clocks its times are, where they name no offset.
+    #[serde(default)]
+    pub time_zone: Option<Tz>,
+}
+
+impl ZoneSettings {
+    /// The zone as the engine takes it.
+    #[must_use]
+    pub const fn zone(&self) -> Zone {
+        Zone { is_activated: self.is_activated, currency: self.currency }
+    }
+}
+
+/// What statistics requests may ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StatisticsSettings {
+    /// Names of parameters that the specification withholds (NS-13).
+    pub query: StatisticsQuery,
+    /// What a counter says beyond this power is a fault and not recorded.
+    #[serde(rename = "power_max_kw")]
+    pub power_max: Power,
+}
+
+/// Names of parameters of statistics. One without a name is not offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StatisticsQuery {
+    /// The earliest date. Without a name all of four years is shown.
+    pub start: Option<String>,
+    /// The one device that is asked for.
+    pub entity: Option<String>,
+    /// The one location that is asked for.
+    pub location: Option<String>,
+    /// The length of the buckets (AMB-65).
+    pub resolution: String,
+}
+
+impl Default for StatisticsSettings {
+    /// A megawatt: more than any vehicle or home takes.
+    fn default() -> Self {
+        Self { query: StatisticsQuery::default(), power_max: kw(1000.0) }
+    }
+}
+
+impl Default for StatisticsQuery {
+    fn default() -> Self {
+        Self { start: None, entity: None, location: None, resolution: "resolution".to_owned() }
+    }
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,210 @@
+//! Beginnings and ends of actions, with all that follows from them, in a change.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use metrics::counter;
+use slackwater_engine::device::action::{ActionEvent, Progress};
+use slackwater_engine::device::command::Command;
+use slackwater_engine::device::override_::{self, OverrideEvent};
+use slackwater_engine::device::pursuit::Attempts;
+use slackwater_engine::schedule::control::Controller;
+use uuid::Uuid;
+
+use crate::control::agenda::{Task, look_again};
+use crate::routes::actions::ActionBody;
+use crate::state::App;
+use crate::store::actions::{self, Action, Origin};
+use crate::store::database::{Change, StoreError};
+use crate::store::devices::{self, Device};
+use crate::store::events::{self, Happening};
+use crate::store::overrides::{self, Override};
+
+/// The event of each state that an action enters (EVT-03).
+pub const ACTION_UPDATED: &str = "user:vendor-action:updated";
+
+/// What a change did, to be shown once it is made.
+#[derive(Debug, Default)]
+pub struct Effects {
+    began: Vec<Action>,
+    ended: Vec<Action>,
+    overrides: Vec<Override>,
+    looks: BTreeSet<Uuid>,
+}
+
+impl Effects {
+    /// Whether nothing was done.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.began.is_empty() && self.ended.is_empty() && self.overrides.is_empty()
+    }
+
+    /// Has a device looked at afterwards.
+    pub fn look_at(&mut self, id: Uuid) {
+        self.looks.insert(id);
+    }
+
+    /// Shows what was done. Call it where the change is committed.
+    pub fn show(self, app: &App) {
+        let Self { began, ended, overrides, mut looks } = self;
+        for action in &ended {
+            counter!("slackwater_actions_total", "state" => action.progress.state.as_str())
+                .increment(1);
+        }
+        looks.extend(began.iter().chain(&ended).map(|action| action.target_id));
+        looks.extend(overrides.iter().map(|override_| override_.target_id));
+        let pursued: Vec<Uuid> = began.iter().map(|action| action.target_id).collect();
+        app.cache().write(|tables| {
+            let control = tables.control_mut();
+            for action in &ended {
+                control.remove_pending(action.target_id, action.id);
+            }
+            for action in began {
+                control.keep_pending(action);
+            }
+            for override_ in overrides {
+                control.keep_override(override_);
+            }
+        });
+        for id in pursued {
+            app.control().put(Task::Pursue(id), DateTime::<Utc>::MIN_UTC);
+        }
+        for id in looks {
+            look_again(app, id);
+        }
+    }
+
+    pub(crate) fn keep_override(&mut self, override_: Override) {
+        self.overrides.push(override_);
+    }
+}
+
+/// Begins an action. The device's pending one, if there is one, ends first with
+/// a conflict (ACT-13).
+///
+/// # Errors
+/// The database failed, or somebody else began one for the same device at the
+/// same time ([`StoreError::is_conflict`]).
+pub async fn begin(
+    change: &mut Change,
+    effects: &mut Effects,
+    device: &Device,
+    (command, origin): (Command, Origin),
+    now: DateTime<Utc>,
+) -> Result<Action, StoreError> {
+    // Of two replicas, the second sees what the first has begun.
+    devices::claim(change.connection(), device.id).await?;
+    if let Some(pending) = actions::pending_of(change.connection(), device.id).await? {
+        end(change, effects, pending, &ActionEvent::Superseded, now).await?;
+    }
+    let action = Action {
+        id: Uuid::now_v7(),
+        client_id: Arc::clone(&device.client_id),
+        user_id: Arc::clone(&device.user_id),
+        target_id: device.id,
+        kind: device.kind,
+        command,
+        origin,
+        progress: Progress::created(now),
+        attempts: Attempts::default(),
+    };
+    actions::insert(change.connection(), &action).await?;
+    tell(change, &action).await?;
+    effects.began.push(action.clone());
+    Ok(action)
+}
+
+/// Lets something happen to an action. Returns what it is then; `None` if it had
+/// ended before.
+///
+/// An override whose start comes to nothing ends with it (AMB-22).
+///
+/// # Errors
+/// The database failed.
+pub async fn end(
+    change: &mut Change,
+    effects: &mut Effects,
+    action: Action,
+    event: &ActionEvent,
+    now: DateTime<Utc>,
+) -> Result<Option<Action>, StoreError> {
+    let Some(progress) = action.progress.after(event, now) else { return Ok(None) };
+    if !actions::end(change.connection(), action.id, &progress).await? {
+        return Ok(None);
+    }
+    let action = Action { progress, ..action };
+    tell(change, &action).await?;
+    effects.began.retain(|begun| begun.id != action.id);
+    effects.ended.push(action.clone());
+    if let (Origin::Override(id), Some(_)) = (action.origin, event.failure()) {
+        let active = overrides::active_of(change.connection(), action.target_id).await?;
+        if let Some(active) = active.filter(|active| active.id == id) {
+            happen(change, effects, active, OverrideEvent::StartFailed, now).await?;
+        }
+    }
+    Ok(Some(action))
+}
+
+/// Lets something happen to an override that is active.
+///
+/// # Errors
+/// The database failed.
+pub async fn happen(
+    change: &mut Change,
+    effects: &mut Effects,
+    active: Override,
+    event: OverrideEvent,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let outcome = override_::after(Some(&active.life), event, now);
+    let Some(life) = outcome.latest.filter(|life| *life != active.life) else { return Ok(()) };
+    let changed = Override { life, ..active };
+    if overrides::change(change.connection(), &changed).await? {
+        effects.keep_override(changed);
+    }
+    Ok(())
+}
+
+/// Ends the pending action of a device, if it is one of those. Returns whether
+/// there was one.
+///
+/// # Errors
+/// The database failed.
+pub async fn end_pending(
+    change: &mut Change,
+    effects: &mut Effects,
+    target_id: Uuid,
+    is_meant: impl FnOnce(&Action) -> bool,
+    (event, now): (&ActionEvent, DateTime<Utc>),
+) -> Result<bool, StoreError> {
+    let pending = actions::pending_of(change.connection(), target_id).await?;
+    let Some(action) = pending.filter(is_meant) else { return Ok(false) };
+    Ok(end(change, effects, action, event, now).await?.is_some())
+}
+
+/// Keeps what happened to an action beside it, for whoever wants to be told (ACT-22).
+async fn tell(change: &mut Change, action: &Action) -> Result<(), StoreError> {
+    let happening = Happening {
+        client_id: action.client_id.to_string(),
+        user_id: action.user_id.to_string(),
+        target_id: Some(action.target_id),
+        name: ACTION_UPDATED,
+        at: action.progress.updated_at,
+        body: ActionBody::of(action).to_value(),
+    };
+    events::record(change.connection(), &happening).await
+}
+
+impl Origin {
+    /// Whether the one who asked is in charge of the device now.
+    #[must_use]
+    pub fn is_in_charge(self, controller: &Controller) -> bool {
+        match (self, controller) {
+            (Self::Schedule(id), Controller::Schedule(other)) => id.to_string() == *other,
+            (Self::Plan, Controller::SmartCharging) | (Self::Override(_), Controller::Override) => {
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Takes from the agenda for as long as the service runs.
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::control::agenda::{Due, Task};
+use crate::control::{pursuit, steering};
+use crate::state::App;
+
+/// Puts on the agenda what a restart interrupted: the pending actions of the
+/// clients of this environment, and a look at all devices that have schedules or
+/// policies.
+pub fn resume(app: &App, is_ours: impl Fn(&str) -> bool) {
+    let first = DateTime::<Utc>::MIN_UTC;
+    app.cache().read(|tables| {
+        let control = tables.control();
+        for action in control.all_pending().filter(|action| is_ours(&action.client_id)) {
+            app.control().put(Task::Pursue(action.target_id), first);
+        }
+        let is_watched = |id: &uuid::Uuid| {
+            tables.any_device(*id).is_some_and(|device| is_ours(&device.client_id))
+        };
+        for id in control.scheduled().chain(tables.plans.with_policy()).filter(is_watched) {
+            app.control().put(Task::Look(id), first);
+        }
+    });
+}
+
+/// Works until the task is dropped.
+pub async fn run(app: App) {
+    let permits = app.control().permits();
+    loop {
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
+        let due = app.control().next(&app).await;
+        let app = app.clone();
+        tokio::spawn(async move {
+            work(&app, due).await;
+            drop(permit);
+        });
+    }
+}
+
+async fn work(app: &App, due: Due) {
+    match due {
+        Due::Pursue(id) => {
+            let next = pursuit::turn(app, id).await;
+            app.control().done(Task::Pursue(id), next);
+        }
+        Due::Look(ids) => {
+            for (id, next) in steering::turn(app, &ids).await {
+                app.control().done(Task::Look(id), next);
+            }
+        }
+    }
+}

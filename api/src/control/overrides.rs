@@ -1,0 +1,121 @@
+//! "Charge now", and its end.
+use std::sync::Arc;
+
+use slackwater_engine::device::action::ActionEvent;
+use slackwater_engine::device::command::{Command, Refusal, Switch};
+use slackwater_engine::device::override_::{OverrideEvent, after};
+use uuid::Uuid;
+
+use crate::control::actions::{self, Effects};
+use crate::control::facts::Scene;
+use crate::control::orders::OrderError;
+use crate::state::App;
+use crate::store::actions::{Action, Origin};
+use crate::store::database::StoreError;
+use crate::store::devices::Device;
+use crate::store::overrides::{self, Override};
+
+/// Has a device charge now, whatever schedules and plans want (OVR-01). The
+/// active override, if there is one, is the answer (AMB-22).
+///
+/// A device that cannot start as it stands is told all the same: the action,
+/// and the override with it, ends with the reason.
+///
+/// # Errors
+/// There is no such device, its owner has not granted it, or it cannot be
+/// started at all.
+pub async fn create(app: &App, device_id: Uuid) -> Result<Override, OrderError> {
+    match try_create(app, device_id).await {
+        // Another replica was faster: what it made is active now.
+        Err(OrderError::Store(error)) if error.is_conflict() => try_create(app, device_id).await,
+        done => done,
+    }
+}
+
+async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> {
+    let mut change = app.store().begin().await?;
+    let now = app.now();
+    let device = app.cache().read(|tables| tables.any_device(device_id).cloned());
+    let device = device.ok_or(OrderError::NoSuchDevice)?;
+    let is_charging = check(app, &device)?;
+    let active = overrides::active_of(change.connection(), device_id).await?;
+    let outcome = after(
+        active.as_ref().map(|active| &active.life),
+        OverrideEvent::Requested(is_charging),
+        now,
+    );
+    let life = match (outcome.latest, active) {
+        (_, Some(active)) => return Ok(active),
+        (Some(life), None) => life,
+        (None, None) => return Err(OrderError::NoSuchDevice),
+    };
+    let mut effects = Effects::default();
+    let id = Uuid::now_v7();
+    // OVR-10: what a schedule or plan has under way is called off by name.
+    let is_a_controllers =
+        |action: &Action| matches!(action.origin, Origin::Schedule(_) | Origin::Plan);
+    let end = (&ActionEvent::OwnerCancelled, now);
+    actions::end_pending(&mut change, &mut effects, device_id, is_a_controllers, end).await?;
+    let action = if life.has_start_action {
+        let start = (Command::Charge(Switch::Start), Origin::Override(id));
+        Some(actions::begin(&mut change, &mut effects, &device, start, now).await?)
+    } else {
+        None
+    };
+    let new = Override {
+        id,
+        client_id: Arc::clone(&device.client_id),
+        user_id: Arc::clone(&device.user_id),
+        target_id: device.id,
+        kind: device.kind,
+        vendor: device.vendor.clone(),
+        action_id: action.map(|action| action.id),
+        life,
+    };
+    overrides::insert(change.connection(), &new).await?;
+    effects.keep_override(new.clone());
+    change.commit(|| effects.show(app)).await?;
+    Ok(new)
+}
+
+/// Whether the device charges, unless it cannot be overridden.
+fn check(app: &App, device: &Device) -> Result<Option<bool>, Refusal> {
+    let now = app.now();
+    let start = Command::Charge(Switch::Start);
+    app.cache().read(|tables| {
+        let scene = Scene { device, tables, now };
+        let facts = scene.of_command(&start, Origin::Override(Uuid::nil()));
+        match start.check(&facts) {
+            Err(refusal @ (Refusal::NotPermitted { .. } | Refusal::Incapable { .. })) => {
+                Err(refusal)
+            }
+            _ => Ok(scene.is_charging()),
+        }
+    })
+}
+
+/// Ends the active override of a device; `None` if it has none (OVR-06, OVR-07).
+///
+/// # Errors
+/// The database failed, and it stays.
+pub async fn end(app: &App, device_id: Uuid) -> Result<Option<Override>, StoreError> {
+    let mut change = app.store().begin().await?;
+    let now = app.now();
+    let active = overrides::active_of(change.connection(), device_id).await?;
+    let Some(active) = active else { return Ok(None) };
+    let Some(life) = after(Some(&active.life), OverrideEvent::EndRequested, now).latest else {
+        return Ok(None);
+    };
+    let ended = Override { life, ..active };
+    if !overrides::change(change.connection(), &ended).await? {
+        return Ok(None);
+    }
+    let mut effects = Effects::default();
+    // Its start, if that is still under way, goes with it.
+    let is_its = |action: &Action| action.origin == Origin::Override(ended.id);
+    let event = (&ActionEvent::OwnerCancelled, now);
+    actions::end_pending(&mut change, &mut effects, device_id, is_its, event).await?;
+    effects.keep_override(ended.clone());
+    change.commit(|| effects.show(app)).await?;
+    Ok(Some(ended))
+}

@@ -1,0 +1,138 @@
+//! Logging in, accepting, declining: what the pages and the command line share.
+use std::time::Duration;
+
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::ending::Failure;
+use super::session::Session;
+use crate::linking::{NewAccount, NewDevice, NewUser, connect_within};
+use crate::outbox::changes;
+use crate::state::App;
+use crate::store::accounts::Account;
+use crate::store::database::StoreError;
+use crate::store::{events, links};
+use crate::vendor::error::VendorError;
+use crate::vendor::integration::{Connection, LogIn, Login, Offer};
+use crate::vendor::profile::VendorCode;
+
+/// Why nothing was linked.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The session was used, or expired, before.
+    #[error("the link session was used or has expired")]
+    Closed,
+    /// The client may have no more connections.
+    #[error("the client's limit of {0} connections is reached")]
+    Limit(u32),
+    /// The account has no device that may be linked in this session.
+    #[error("the account has none of these devices")]
+    NoDevice,
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Logs a user in at a manufacturer, with patience, but not for ever.
+///
+/// # Errors
+/// The manufacturer did not let the user in, or did not answer.
+pub async fn log_in(
+    app: &App,
+    session: &Session,
+    code: &VendorCode,
+    login: &Login,
+) -> Result<LogIn, VendorError> {
+    let vendor = app.vendor(code).ok_or(VendorError::Outage)?;
+    let patience = Duration::from_secs(app.config().link.login_timeout_seconds.into());
+    match timeout(patience, vendor.log_in(login, app.now())).await {
+        Ok(Ok(LogIn::Connected { connection, offers })) => {
+            Ok(LogIn::Connected { connection, offers: session.fitting(offers) })
+        }
+        Ok(other) => other,
+        Err(_) => Err(VendorError::TimedOut),
+    }
+}
+
+/// Links devices of an account with what the session asks for, and uses the
+/// session up, in one change. Returns the devices' identifiers.
+///
+/// # Errors
+/// Nothing is linked, and unless it is closed the session can be used again.
+pub async fn accept(
+    app: &App,
+    session: &Session,
+    (vendor, connection): (&VendorCode, Connection),
+    chosen: &[Offer],
+) -> Result<Vec<Uuid>, Refusal> {
+    let mut devices = Vec::with_capacity(chosen.len());
+    for offer in chosen {
+        let scopes = session.granted(offer.kind).ok_or(Refusal::NoDevice)?.clone();
+        let vendor_device = offer.device.clone();
+        devices.push(NewDevice {
+            id: None,
+            vendor_device,
+            kind: offer.kind,
+            scopes,
+            location: None,
+        });
+    }
+    if devices.is_empty() {
+        return Err(Refusal::NoDevice);
+    }
+    let mut change = app.store().begin().await?;
+    if !links::use_up(change.connection(), session.hash(), app.now()).await? {
+        return Err(Refusal::Closed);
+    }
+    let client_id = &session.client.id;
+    if let Some(most) = app.config().limits.connections_max {
+        let own = (session.user_id(), vendor.as_str());
+        if links::other_connections(change.connection(), client_id, own).await? >= u64::from(most) {
+            return Err(Refusal::Limit(most));
+        }
+    }
+    let kept = Account {
+        client_id: client_id.clone(),
+        user_id: session.user_id().to_owned(),
+        vendor: vendor.clone(),
+        connection: None,
+        is_valid: true,
+        created_at: app.now(),
+    };
+    events::record(change.connection(), &changes::of_account(&kept, app.now())).await?;
+    let account = NewAccount { vendor: vendor.clone(), connection, devices };
+    let user = NewUser {
+        id: session.user_id().to_owned(),
+        accounts: vec![account],
+        locations: Vec::new(),
+    };
+    Ok(connect_within(app, change, client_id, vec![user]).await?)
+}
+
+/// Uses a session up without linking anything. Returns whether that was still
+/// possible.
+///
+/// # Errors
+/// The database failed.
+pub async fn leave(app: &App, session: &Session) -> Result<bool, StoreError> {
+    let mut change = app.store().begin().await?;
+    let was_open = links::use_up(change.connection(), session.hash(), app.now()).await?;
+    change.commit(|| was_open).await
+}
+
+/// What a client is told of a user who gives up because of an error.
+#[must_use]
+pub const fn failure_of(error: &VendorError) -> Failure {
+    match error {
+        VendorError::Unauthorised
+        | VendorError::ChallengeFailed
+        | VendorError::Refused { .. }
+        | VendorError::PreconditionLost { .. } => Failure::AccessDenied,
+        VendorError::Unreachable
+        | VendorError::Asleep { .. }
+        | VendorError::RateLimited { .. }
+        | VendorError::Outage
+        | VendorError::TimedOut
+        | VendorError::NoSuchDevice => Failure::TemporarilyUnavailable,
+    }
+}

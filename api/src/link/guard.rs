@@ -1,0 +1,53 @@
+//! What every page tells the browser not to do: load anything, run anything,
+//! be shown inside another page, keep a copy, or say where it came from.
+use std::sync::LazyLock;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+use super::frame::STYLE;
+
+/// The one style that pages may have, by its digest.
+static STYLE_HASH: LazyLock<String> =
+    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE))));
+
+/// Headers with one value for all pages.
+const FIXED: [(HeaderName, &str); 7] = [
+    (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+    (header::CACHE_CONTROL, "no-store"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
+    (HeaderName::from_static("x-robots-tag"), "noindex"),
+];
+
+/// Puts the headers on a page. Its forms lead back to it, and their answers to
+/// `end`, where the session ends.
+pub fn protect(headers: &mut HeaderMap, end: Option<&str>) {
+    for (name, value) in FIXED {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let policy = policy(end);
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+}
+
+fn policy(end: Option<&str>) -> String {
+    let end = end.map(|end| format!(" {end}")).unwrap_or_default();
+    format!(
+        "default-src 'none'; style-src {}; img-src data:; form-action 'self'{end}; \
+         base-uri 'none'; frame-ancestors 'none'",
+        *STYLE_HASH
+    )
+}
+
+/// Whether the browser says that another site made the request.
+#[must_use]
+pub fn is_cross_site(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+    site.is_some_and(|site| !matches!(site, "same-origin" | "none"))
+}

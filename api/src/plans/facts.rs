@@ -1,0 +1,126 @@
+//! What plans rest on, from readings and policies as they are kept.
+use chrono::{DateTime, Utc};
+use slackwater_engine::device::charge_state::{ChargeState, Reporter};
+use slackwater_engine::device::place::nearest;
+use slackwater_engine::device::reading::charger_is_reachable;
+use slackwater_engine::policy::ask::{DevicePolicy, Known, first_in_force};
+use slackwater_engine::policy::flex::FlexPolicy;
+use slackwater_engine::policy::vehicle::VehiclePolicy;
+use uuid::Uuid;
+
+use crate::cache::tables::Tables;
+use crate::store::devices::Device;
+use crate::store::locations::Location;
+use crate::store::policies::{FlexRow, SmartPolicy};
+use crate::vendor::reading::Facts;
+
+/// The policy of a device that counts now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counting {
+    /// What it wants.
+    pub policy: DevicePolicy,
+    /// The flex policy, if it is one.
+    pub flex_policy_id: Option<Uuid>,
+    /// Whose clocks and prices count: the place of a flex policy, else the one
+    /// that the device is at.
+    pub location: Option<Location>,
+    /// What is known of the device.
+    pub known: Known,
+}
+
+/// The policy of a device that counts now; `None` if nobody ever set one.
+#[must_use]
+pub fn counting(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Option<Counting> {
+    if !tables.plans.has_policy(device.id) {
+        return None;
+    }
+    let known = known(tables, device, now);
+    let rows: Vec<&FlexRow> = tables.plans.flex_of(device.id).map(|row| &**row).collect();
+    let mut policies: Vec<(DevicePolicy, Option<&FlexRow>)> =
+        rows.into_iter().filter_map(|row| Some((flex_policy(row)?, Some(row)))).collect();
+    let smart = tables.plans.smart(device.id).and_then(smart_policy);
+    policies.extend(smart.map(|policy| (policy, None)));
+    let first = first_in_force(policies.iter().map(|(policy, _)| policy), &known)?;
+    let (policy, row) = policies.swap_remove(first);
+    let location = match row {
+        Some(row) => location(tables, device, row.location_id),
+        None => location_of(tables, device),
+    };
+    let location = location.cloned();
+    Some(Counting { policy, flex_policy_id: row.map(|row| row.id), location, known })
+}
+
+/// A flex policy as plans take it; `None` for one that no version has written.
+#[must_use]
+pub fn flex_policy(row: &FlexRow) -> Option<DevicePolicy> {
+    let policy = FlexPolicy::stored(&row.policy).ok()?;
+    Some(DevicePolicy::Flex { policy, location: row.location_id.to_string() })
+}
+
+/// A smart charging policy as plans take it. A floor above the charge limit of
+/// today was below it when it was set.
+fn smart_policy(policy: &SmartPolicy) -> Option<DevicePolicy> {
+    match policy {
+        SmartPolicy::Charger(policy) => Some(DevicePolicy::Charger(*policy)),
+        SmartPolicy::Vehicle(request) => {
+            VehiclePolicy::new(*request, None).ok().map(DevicePolicy::Vehicle)
+        }
+    }
+}
+
+/// What is known of a device for its plan.
+#[must_use]
+pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Known {
+    let location = location_of(tables, device).map(|location| location.id.to_string());
+    let unread = Known { location, ..Known::default() };
+    let Some(reading) = device.state.reading.as_deref() else { return unread };
+    match &reading.facts {
+        Facts::Vehicle(facts) => Known {
+            is_reachable: device.state.is_reachable,
+            soc: facts.soc,
+            charge_limit: facts.charge_limit,
+            capacity: facts.capacity,
+            ..charging(unread, &facts.charging, Reporter::Vehicle, now)
+        },
+        Facts::Charger(facts) => Known {
+            is_reachable: Some(charger_is_reachable(device.state.is_reachable)),
+            ..charging(unread, &facts.charging, Reporter::Charger, now)
+        },
+        _ => unread,
+    }
+}
+
+fn charging(known: Known, state: &ChargeState, reporter: Reporter, now: DateTime<Utc>) -> Known {
+    let shown = state.shown(reporter, now);
+    Known {
+        is_plugged_in: state.is_plugged(),
+        is_charging: Some(state.is_on()),
+        is_fully_charged: shown.is_fully_charged,
+        power_max: shown.charge_rate_limit,
+        ..known
+    }
+}
+
+/// The place of its user that a device is at, wherever it says so: a vehicle by
+/// its position, anything else by what somebody said.
+#[must_use]
+pub fn location_of<'a>(tables: &'a Tables, device: &Device) -> Option<&'a Location> {
+    let sighting = device.state.reading.as_deref().and_then(|reading| match &reading.facts {
+        Facts::Vehicle(facts) => Some(facts.sighting),
+        _ => None,
+    });
+    let user = tables.user(&device.client_id, &device.user_id)?;
+    match sighting {
+        None => location(tables, device, device.location?.id?),
+        Some(sighting) => {
+            let placed = user.locations.iter();
+            let placed = placed.filter_map(|place| Some((place, place.facts.position?)));
+            nearest(&sighting?.position, placed)
+        }
+    }
+}
+
+/// A place of a device's user.
+fn location<'a>(tables: &'a Tables, device: &Device, id: Uuid) -> Option<&'a Location> {
+    tables.user(&device.client_id, &device.user_id)?.location(id)
+}

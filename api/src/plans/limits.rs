@@ -1,0 +1,146 @@
+//! Plans of an area within the power that its devices share.
+#[cfg(not(feature = "lp"))]
+pub(crate) use refused::plan_within;
+
+/// Without linear programmes there is no limit: the settings refuse one.
+#[cfg(not(feature = "lp"))]
+mod refused {
+    use slackwater_engine::units::Power;
+
+    use crate::plans::agenda::Due;
+    use crate::state::App;
+    use crate::store::database::StoreError;
+    use crate::store::jobs::AreaJob;
+
+    pub(crate) async fn plan_within(
+        _app: &App,
+        _job: &AreaJob,
+        due: &[Due],
+        _power_max: Power,
+    ) -> Result<usize, StoreError> {
+        std::future::ready(Ok(due.len())).await
+    }
+}
+
+#[cfg(feature = "lp")]
+pub(crate) use coordinated::plan_within;
+
+#[cfg(feature = "lp")]
+mod coordinated {
+    use std::collections::{BTreeMap, HashMap};
+    use std::sync::Arc;
+
+    use slackwater_engine::area::coordinate::AreaOptions;
+    use slackwater_engine::area::shared::{SharedWish, plan_within as plan_shared};
+    use slackwater_engine::plan::kept::Wish;
+    use slackwater_engine::plan::planned::Planned;
+    use slackwater_engine::plan::problem::ChargeProblem;
+    use slackwater_engine::prices::curve::PriceCurve;
+    use slackwater_engine::units::Power;
+    use tracing::error;
+    use uuid::Uuid;
+
+    use crate::plans::agenda::Due;
+    use crate::plans::area::{count, keep, turn};
+    use crate::plans::making::{self, Asked, Made, ask_all, finish};
+    use crate::plans::planner::{TURN, plan_now};
+    use crate::plans::pricing::Pricer;
+    use crate::state::App;
+    use crate::store::database::StoreError;
+    use crate::store::jobs::AreaJob;
+    use crate::store::plans::Sheet;
+
+    /// A wish that takes part in the coordination.
+    struct Member {
+        device_id: Uuid,
+        wish: Wish,
+        problem: ChargeProblem,
+        sheet: Arc<Sheet>,
+        power: Power,
+    }
+
+    /// Plans for all devices of an area together. Returns for how many, fewer
+    /// than there are if somebody else took over.
+    pub(crate) async fn plan_within(
+        app: &App,
+        job: &AreaJob,
+        due: &[Due],
+        power_max: Power,
+    ) -> Result<usize, StoreError> {
+        let now = app.now();
+        let mut pricer = Pricer::new(app, now);
+        let asked = ask_all(app, &mut pricer, due, now);
+        let members: Vec<Member> =
+            asked.into_iter().filter_map(|asked| member(app, asked)).collect();
+        let work = move || planned_together(members, power_max);
+        let together = tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| {
+            error!(%panic, "the coordination of an area failed");
+            HashMap::new()
+        });
+        let mut planned = 0;
+        for due in due.chunks(TURN) {
+            let Some(mut change) = turn(app, job).await? else { return Ok(planned) };
+            // What changed meanwhile is planned alone, and asks for the area anew.
+            let asked = ask_all(app, &mut pricer, due, now);
+            let is_as_before = |asked: &Asked| match (&asked.wish, together.get(&asked.device_id()))
+            {
+                (Ok(wish), Some(planned)) => *wish == planned.wish,
+                (Err(_), None) => true,
+                _ => false,
+            };
+            let (same, other): (Vec<Asked>, Vec<Asked>) = asked.into_iter().partition(is_as_before);
+            let places: BTreeMap<usize, Planned> = same
+                .iter()
+                .enumerate()
+                .filter_map(|(at, asked)| Some((at, together.get(&asked.device_id())?.clone())))
+                .collect();
+            let rows = finish(same, places, now);
+            making::keep(change.connection(), &rows).await?;
+            let made =
+                Made { plans: rows.into_iter().map(|(plan, _)| plan).collect(), ..Made::default() };
+            keep(app, change, made).await?;
+            let other: Vec<Due> = other.iter().map(Asked::due).collect();
+            plan_now(app, &other).await?;
+            planned += due.len();
+            count(due.len());
+        }
+        Ok(planned)
+    }
+
+    fn member(app: &App, asked: Asked) -> Option<Member> {
+        let (device_id, power) = (asked.device_id(), asked.power(app));
+        let wish = asked.wish.ok()?;
+        let problem = wish.problem().ok()?;
+        Some(Member { device_id, problem, wish, sheet: asked.sheet?, power })
+    }
+
+    fn planned_together(members: Vec<Member>, power_max: Power) -> HashMap<Uuid, Planned> {
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut curves: Vec<PriceCurve> = Vec::new();
+        for member in &members {
+            places.entry(&*member.sheet.id).or_insert_with(|| {
+                curves.push(member.sheet.prices.curve().clone());
+                curves.len() - 1
+            });
+        }
+        let options = AreaOptions::default();
+        let plan = {
+            let wishes = members.iter().map(|member| SharedWish {
+                problem: &member.problem,
+                curve: places[&*member.sheet.id],
+                power: member.power,
+            });
+            let wishes: Vec<SharedWish<'_>> = wishes.collect();
+            plan_shared(&curves, &wishes, power_max, &options, &mut |_| false)
+        };
+        let briefs = plan.unwrap_or_else(|error| {
+            error!(%error, "an area makes no sense");
+            Vec::new()
+        });
+        let planned = members.into_iter().zip(briefs).filter_map(|(member, brief)| {
+            let planned = Planned { is_shared: true, ..Planned::cheapest(member.wish, brief?) };
+            Some((member.device_id, planned))
+        });
+        planned.collect()
+    }
+}

@@ -1,0 +1,94 @@
+//! What an operator can set about plans.
+use serde::{Deserialize, Serialize};
+use slackwater_engine::policy::ask::Assumptions;
+use slackwater_engine::units::{Money, Power};
+
+/// How plans are made.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PlanSettings {
+    /// What is assumed of devices that do not say it (NS-37).
+    pub assume: Assumptions,
+    /// Money that a stay at the plug may cost beyond the cheapest plans, so that
+    /// a new plan changes little against the one before. Without it each plan is
+    /// the cheapest.
+    pub stability_budget: Option<Money>,
+    /// Limits that the devices of an area share.
+    pub limits: Vec<AreaLimit>,
+}
+
+/// A limit on the power that plans of an area take together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AreaLimit {
+    /// The market zone.
+    pub zone: String,
+    /// The part of the zone.
+    pub area: String,
+    /// Highest power.
+    #[serde(rename = "power_max_kw")]
+    pub power_max: Power,
+}
+
+impl PlanSettings {
+    /// The limit of an area, if there is one.
+    #[must_use]
+    pub fn limit(&self, zone_id: &str, area_id: &str) -> Option<Power> {
+        let limit = self.limits.iter().find(|limit| limit.zone == zone_id && limit.area == area_id);
+        limit.map(|limit| limit.power_max)
+    }
+
+    /// What makes no sense, with the name of the setting.
+    #[must_use]
+    pub fn flaw(&self) -> Option<String> {
+        let assume = &self.assume;
+        if self.stability_budget.is_some_and(|budget| budget < Money::ZERO) {
+            return Some("plans.stability_budget is below 0".to_owned());
+        }
+        if let Err(reason) = assume.check() {
+            return Some(format!("plans.assume.{reason}"));
+        }
+        for (index, limit) in self.limits.iter().enumerate() {
+            let name = format!("plans.limits[{index}]");
+            if limit.power_max < Power::ZERO {
+                return Some(format!("{name}.power_max_kw is below 0 kW"));
+            }
+            let is_twice = self.limits[..index]
+                .iter()
+                .any(|other| other.zone == limit.zone && other.area == limit.area);
+            if is_twice {
+                return Some(format!("{name} is a second limit of {}/{}", limit.zone, limit.area));
+            }
+        }
+        if !self.limits.is_empty() && !cfg!(feature = "lp") {
+            return Some(
+                "plans.limits needs a service that was built with the feature `lp`".to_owned(),
+            );
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flaw(text: &str) -> Option<String> {
+        let settings: PlanSettings = serde_json::from_str(text).unwrap();
+        settings.flaw()
+    }
+
+    #[test]
+    fn settings_are_refused_by_name() {
+        assert_eq!(flaw("{}"), None);
+        let budget = flaw(r#"{"stability_budget": -1.0}"#).unwrap();
+        assert_eq!(budget, "plans.stability_budget is below 0");
+        let efficiency = flaw(r#"{"assume": {"efficiency": 1.5}}"#).unwrap();
+        assert!(efficiency.starts_with("plans.assume.efficiency is 1.5"), "{efficiency}");
+        let limit = r#"{"zone": "NO1", "area": "north", "power_max_kw": 10.0}"#;
+        let twice = flaw(&format!(r#"{{"limits": [{limit}, {limit}]}}"#)).unwrap();
+        assert_eq!(twice, "plans.limits[1] is a second limit of NO1/north");
+        let one = flaw(&format!(r#"{{"limits": [{limit}]}}"#));
+        assert_eq!(one.is_none(), cfg!(feature = "lp"), "{one:?}");
+    }
+}

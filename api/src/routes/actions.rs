@@ -1,0 +1,341 @@
+//! Commands to devices, and the actions that they become.
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use slackwater_engine::device::action::{ActionState, FailureKind};
+use slackwater_engine::device::battery::OperationMode;
+use slackwater_engine::device::command::{Command, Switch};
+use slackwater_engine::units::{Current, Power};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::auth::caller::Caller;
+use crate::control::orders::{self, Cancelled, is_of};
+use crate::control::{Action, Origin, order};
+use crate::problem::Problem;
+use crate::request::{Body, Members, Path};
+use crate::routes::batteries::Battery;
+use crate::routes::chargers::Charger;
+use crate::routes::hvacs::Hvac;
+use crate::routes::lists::{Shape, find};
+use crate::state::App;
+
+/// One command to one device, and how far it has come.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActionBody {
+    /// Its identifier.
+    pub id: Uuid,
+    /// The owner of the device.
+    pub user_id: String,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// When its state last changed.
+    pub updated_at: DateTime<Utc>,
+    /// When it ended; null while it is pending.
+    pub completed_at: Option<DateTime<Utc>>,
+    /// One of `PENDING`, `CONFIRMED`, `FAILED`, `CANCELLED`.
+    #[schema(value_type = String)]
+    pub state: &'static str,
+    /// The device.
+    pub target_id: String,
+    /// `vehicle`, `charger`, `battery` or `hvac`.
+    #[schema(value_type = String)]
+    pub target_type: &'static str,
+    /// What the device is to be set to; not of actions that start or stop charging.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_state: Option<TargetState>,
+    /// `START` or `STOP`; of those actions only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub kind: Option<&'static str>,
+    /// Why it did not end as wished; null while pending and if confirmed.
+    pub failure_reason: Option<FailureReason>,
+}
+
+/// What a device is to be set to: one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TargetState {
+    /// A battery's mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub operation_mode: Option<&'static str>,
+    /// Limit of the current in A.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_current: Option<f64>,
+    /// Limit of the power in kW.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub charge_rate_limit: Option<f64>,
+}
+
+/// Why an action did not end as wished.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct FailureReason {
+    /// One of six words, such as `NO_RESPONSE`.
+    #[serde(rename = "type")]
+    #[schema(value_type = String)]
+    pub kind: &'static str,
+    /// The reason in a sentence.
+    pub detail: String,
+}
+
+/// A limit of the current.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MaxCurrentBody {
+    /// In A, at least 0.
+    #[schema(minimum = 0)]
+    pub max_current: f64,
+}
+
+/// A limit of the power.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChargeRateLimitBody {
+    /// In kW, at least 0.
+    #[schema(minimum = 0)]
+    pub charge_rate_limit: f64,
+}
+
+impl ActionBody {
+    /// The shape of an action.
+    #[must_use]
+    pub fn of(action: &Action) -> Self {
+        let progress = &action.progress;
+        let kind = match action.command {
+            Command::Charge(Switch::Start) => Some("START"),
+            Command::Charge(Switch::Stop) => Some("STOP"),
+            _ => None,
+        };
+        Self {
+            id: action.id,
+            user_id: action.user_id.to_string(),
+            created_at: progress.created_at,
+            updated_at: progress.updated_at,
+            completed_at: progress.completed_at,
+            state: state_word(progress.state),
+            target_id: action.target_id.to_string(),
+            target_type: action.kind.as_str(),
+            target_state: kind.is_none().then(|| TargetState::of(&action.command)),
+            kind,
+            failure_reason: progress.failure.as_ref().map(|failure| FailureReason {
+                kind: failure_word(failure.kind),
+                detail: failure.detail.clone(),
+            }),
+        }
+    }
+
+    /// The same as JSON.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_else(|_| Value::Object(Map::new()))
+    }
+}
+
+impl TargetState {
+    /// Of commands whose target the specification does not print, nothing is shown.
+    fn of(command: &Command) -> Self {
+        match command {
+            Command::MaxCurrent(current) => {
+                Self { max_current: Some(current.as_amps()), ..Self::default() }
+            }
+            Command::ChargeRateLimit(power) => {
+                Self { charge_rate_limit: Some(power.as_kw()), ..Self::default() }
+            }
+            Command::OperationMode(mode) => {
+                Self { operation_mode: Some(mode_word(*mode)), ..Self::default() }
+            }
+            Command::Charge(_) | Command::FollowSchedule | Command::Hold(_) => Self::default(),
+        }
+    }
+}
+
+const fn state_word(state: ActionState) -> &'static str {
+    match state {
+        ActionState::Pending => "PENDING",
+        ActionState::Confirmed => "CONFIRMED",
+        ActionState::Failed => "FAILED",
+        ActionState::Cancelled => "CANCELLED",
+    }
+}
+
+const fn failure_word(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::NoResponse => "NO_RESPONSE",
+        FailureKind::FailedPrecondition => "FAILED_PRECONDITION",
+        FailureKind::Unnecessary => "UNNECESSARY",
+        FailureKind::Conflict => "CONFLICT",
+        FailureKind::RequestedCancellation => "REQUESTED_CANCELLATION",
+        FailureKind::NotFound => "NOT_FOUND",
+    }
+}
+
+const fn mode_word(mode: OperationMode) -> &'static str {
+    match mode {
+        OperationMode::SelfReliance => "SELF_RELIANCE",
+        OperationMode::TimeOfUse => "TIME_OF_USE",
+        OperationMode::ImportFocus => "IMPORT_FOCUS",
+        OperationMode::ExportFocus => "EXPORT_FOCUS",
+        OperationMode::Idle => "IDLE",
+    }
+}
+
+/// Limits the current of a charger.
+pub(crate) async fn max_current(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Result<Body, Problem>,
+) -> Result<Json<ActionBody>, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let read = |amps| Current::from_amps(amps).map_err(|error| error.to_string());
+    let limit = limit(body?, "maxCurrent", read)?;
+    command(&app, device.id, Command::MaxCurrent(limit)).await
+}
+
+/// Limits the power of a charger.
+pub(crate) async fn charge_rate_limit(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Result<Body, Problem>,
+) -> Result<Json<ActionBody>, Problem> {
+    let device = find::<Charger>(&app, &caller, &id)?;
+    let read = |kw| Power::from_kw(kw).map_err(|error| error.to_string());
+    let limit = limit(body?, "chargeRateLimit", read)?;
+    command(&app, device.id, Command::ChargeRateLimit(limit)).await
+}
+
+/// Ends a hold of a heating unit. Takes no body.
+pub(crate) async fn follow_schedule(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    let device = find::<Hvac>(&app, &caller, &id)?;
+    command(&app, device.id, Command::FollowSchedule).await
+}
+
+async fn command(
+    app: &App,
+    device_id: Uuid,
+    command: Command,
+) -> Result<Json<ActionBody>, Problem> {
+    let action = order(app, device_id, command, Origin::Client).await?;
+    Ok(Json(ActionBody::of(&action)))
+}
+
+/// The one number of a body, not below zero.
+fn limit<T>(
+    body: Body,
+    name: &str,
+    read: impl FnOnce(f64) -> Result<T, String>,
+) -> Result<T, Problem> {
+    let mut members = Members::from(body);
+    let value = members.required(name, |value| match value.as_f64() {
+        None => Err("expected a number".to_owned()),
+        Some(number) if number < 0.0 => Err(format!("is {number}; a limit is at least 0")),
+        Some(number) => read(number),
+    });
+    members.finish(value)
+}
+
+/// An action of a charger.
+pub(crate) async fn get_of_charger(
+    state: State<App>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    get::<Charger>(state, caller, id).await
+}
+
+/// An action of a battery.
+pub(crate) async fn get_of_battery(
+    state: State<App>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    get::<Battery>(state, caller, id).await
+}
+
+/// Calls an action of a charger off.
+pub(crate) async fn cancel_of_charger(
+    state: State<App>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<Response, Problem> {
+    cancel::<Charger>(state, caller, id).await
+}
+
+/// Calls an action of a battery off.
+pub(crate) async fn cancel_of_battery(
+    state: State<App>,
+    caller: Caller,
+    id: Path<String>,
+) -> Result<Response, Problem> {
+    cancel::<Battery>(state, caller, id).await
+}
+
+async fn get<T: Shape>(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<ActionBody>, Problem> {
+    let found = orders::find(&app, parse(&id)?, is_callers::<T>(&caller)).await?;
+    let action = found.ok_or_else(|| Problem::no_entity("action"))?;
+    Ok(Json(ActionBody::of(&action)))
+}
+
+async fn cancel<T: Shape>(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let cancelled = orders::cancel(&app, parse(&id)?, is_callers::<T>(&caller)).await?;
+    answer(cancelled)
+}
+
+/// What somebody who calls an action off is answered.
+///
+/// # Errors
+/// There is no such action, or it had ended before.
+pub fn answer(cancelled: Option<Cancelled>) -> Result<Response, Problem> {
+    match cancelled {
+        None => Err(Problem::no_entity("action")),
+        Some(Cancelled::Now(action)) => Ok(Json(ActionBody::of(&action)).into_response()),
+        Some(Cancelled::Before(action)) => Err(Problem::already_resolved(&ActionBody::of(&action))),
+    }
+}
+
+/// Whether an action is one that the caller may see below a path.
+fn is_callers<T: Shape>(caller: &Caller) -> impl Fn(&Action) -> bool {
+    let is_theirs = is_of(&caller.client.id, T::KIND);
+    let user_id = caller.user_id.clone();
+    move |action| is_theirs(action) && user_id.as_ref().is_none_or(|id| *id == action.user_id)
+}
+
+/// The identifier in a path. One that is none names no action.
+fn parse(id: &str) -> Result<Uuid, Problem> {
+    Uuid::parse_str(id).map_err(|_| Problem::no_entity("action"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn act_02_act_24_bat_03_the_words_of_the_specification() {
+        let upper = |word: &str| word.to_uppercase();
+        assert!(ActionState::ALL.iter().all(|state| state_word(*state) == upper(state.as_str())));
+        assert!(FailureKind::ALL.iter().all(|kind| failure_word(*kind) == upper(kind.as_str())));
+        assert!(OperationMode::ALL.iter().all(|mode| mode_word(*mode) == upper(mode.as_str())));
+        let words: BTreeSet<&str> = FailureKind::ALL.map(failure_word).into_iter().collect();
+        assert_eq!(words.len(), 6);
+    }
+}

@@ -1,0 +1,125 @@
+//! What is recorded of each device, and keeping it, many devices at a time.
+//!
+//! As with what polls find: whoever has the writer's turn keeps all that is
+//! waiting, in one commit; the others find their work done.
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+use slackwater_engine::statistics::recording::is_settled;
+use slackwater_engine::statistics::sample::Sample;
+use tracing::error;
+use uuid::Uuid;
+
+use crate::samples::ledger;
+use crate::state::App;
+use crate::store::database::{Store, StoreError};
+use crate::store::samples::{self, ChargeSession, Measured, There};
+
+/// How far a device is recorded.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recorder {
+    /// Until when; `None` if not at all.
+    pub until: Option<DateTime<Utc>>,
+    /// Sessions that are not frozen, oldest first.
+    pub sessions: Vec<ChargeSession>,
+}
+
+/// What is added to the record of a device.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The device.
+    pub device_id: Uuid,
+    /// How far it is recorded with it.
+    pub recorder: Recorder,
+    /// The samples, by session and place.
+    pub parts: Vec<(Measured, Option<Uuid>, Vec<Sample>)>,
+}
+
+/// All devices that are recorded, and what waits to be kept.
+#[derive(Debug, Default)]
+pub struct Recorders {
+    known: Mutex<HashMap<Uuid, Recorder>>,
+    waiting: Mutex<Vec<Recorded>>,
+}
+
+impl Recorders {
+    /// All that is kept.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn load(store: &Store) -> Result<Self, StoreError> {
+        let mut known: HashMap<Uuid, Recorder> = HashMap::new();
+        for (device_id, until) in samples::all_until(store).await? {
+            known.entry(device_id).or_default().until = Some(until);
+        }
+        for session in samples::open_sessions(store).await? {
+            known.entry(session.measured.device_id).or_default().sessions.push(session);
+        }
+        Ok(Self { known: Mutex::new(known), waiting: Mutex::default() })
+    }
+
+    /// How far a device is recorded.
+    #[must_use]
+    pub fn of(&self, device_id: Uuid) -> Recorder {
+        self.known().get(&device_id).cloned().unwrap_or_default()
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Uuid, Recorder>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Recorded>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets devices that are gone.
+    pub fn forget(&self, gone: &[Uuid]) {
+        let mut known = self.known();
+        for id in gone {
+            known.remove(id);
+        }
+    }
+}
+
+/// Keeps what was recorded of a device.
+pub async fn keep(app: &App, recorded: Recorded) {
+    app.recorders().waiting().push(recorded);
+    if let Err(failure) = keep_all(app).await {
+        error!(%failure, "recorded energy was not kept");
+    }
+}
+
+async fn keep_all(app: &App) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    let mut waiting = std::mem::take(&mut *app.recorders().waiting());
+    // Whoever was deleted meanwhile has no statistics.
+    waiting.retain(|recorded| {
+        app.cache().read(|tables| tables.any_device(recorded.device_id).is_some())
+    });
+    for Recorded { device_id, recorder, parts } in &mut waiting {
+        let to = change.connection();
+        for session in &recorder.sessions {
+            samples::keep_session(to, session).await?;
+        }
+        for (measured, session_id, own) in parts {
+            samples::keep(to, measured, *session_id, own, There::Join).await?;
+        }
+        let Some(until) = recorder.until else { continue };
+        samples::keep_until(to, *device_id, until).await?;
+        for session in &mut recorder.sessions {
+            if is_settled(session.stay, until) {
+                ledger::freeze_session(app, to, session).await?;
+            }
+        }
+    }
+    change
+        .commit(|| {
+            let mut known = app.recorders().known();
+            for Recorded { device_id, mut recorder, .. } in waiting {
+                recorder.sessions.retain(|session| !session.is_frozen);
+                known.insert(device_id, recorder);
+            }
+        })
+        .await
+}
