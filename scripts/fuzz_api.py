@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from sandboxes import listening, spawn, uuid_of
+
 ROOT = Path(__file__).parent.parent
 
 # Cursors are opaque and users' names free text, so a request that fits the
@@ -30,33 +32,6 @@ CHECKS = (
     "ignored_auth",
     "use_after_free",
 )
-
-
-def start(server: str, folder: str) -> tuple[subprocess.Popen[str], dict[str, str], str]:
-    """The process, its addresses, and a token."""
-    environment = {
-        **os.environ,
-        "SLACKWATER_STORE__URL": f"sqlite:{folder}/fuzz.db",
-    }
-    command = [server, "serve", "--listen", "127.0.0.1:0", "--scenario", "street", "--welcome"]
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    if process.stdout is None or process.stderr is None:
-        message = "the server has no output"
-        raise RuntimeError(message)
-    token = ""
-    for line in process.stdout:
-        if "Bearer " in line:
-            token = line.partition("Bearer ")[2].partition("'")[0]
-        if line.startswith("Documentation"):
-            break
-    for line in process.stderr:
-        event = json.loads(line)
-        if event.get("message") == "listening":
-            return process, event, token
-    message = "the server did not start"
-    raise RuntimeError(message)
 
 
 def live_ids(base: str, token: str) -> dict[str, list[str]]:
@@ -76,7 +51,38 @@ def live_ids(base: str, token: str) -> dict[str, list[str]]:
         ids[parameter] = [item["id"] for item in json.load(connection.getresponse())["data"]]
     ids["assetId"] = ids["vehicleId"] + ids["chargerId"]
     ids["vendor"] = ["VOLTBOX", "FJORD_MOTORS"]
+    ids["actionId"], ids["scheduleId"] = made(connection, token, ids["chargerId"])
+    # The flex policy of ada-car, by its name in the street.
+    ids["policyId"] = [uuid_of("ada-car-flex")]
     return ids
+
+
+def made(
+    connection: http.client.HTTPConnection, token: str, chargers: list[str]
+) -> tuple[list[str], list[str]]:
+    """Identifiers of actions and schedules that are made for some chargers."""
+
+    def ask(method: str, path: str, body: object = None) -> dict[str, str]:
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer: dict[str, str] = json.load(connection.getresponse())
+        return answer
+
+    actions, schedules = [], []
+    for charger in chargers[:3]:
+        limited = ask("POST", f"/chargers/{charger}/max-current", {"maxCurrent": 10})
+        actions += [limited["id"]] if "id" in limited else []
+        schedule = {
+            "isEnabled": True,
+            "defaultShouldCharge": False,
+            "rules": [{"shouldCharge": True, "hourMinute": {"from": "22:00", "to": "06:00"}}],
+            "targetId": charger,
+            "targetType": "charger",
+            "locationId": None,
+        }
+        owner = ask("GET", f"/chargers/{charger}")["userId"]
+        schedules.append(ask("POST", f"/users/{owner}/schedules", schedule)["id"])
+    return actions, schedules
 
 
 def main() -> int:
@@ -86,9 +92,10 @@ def main() -> int:
     parser.add_argument("--examples", default="20", help="requests per operation and phase")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        process, addresses, token = start(arguments.server, folder)
+        settings = {"SLACKWATER_STORE__URL": f"sqlite:{folder}/fuzz.db"}
+        running = listening(spawn(arguments.server, [], settings))
+        base, token = running.base, running.token
         try:
-            base = addresses["base"]
             environment = {
                 **os.environ,
                 "PYTHONPATH": str(ROOT / "scripts"),
@@ -104,8 +111,8 @@ def main() -> int:
             ]
             return subprocess.run(command, env=environment, cwd=folder, check=False).returncode
         finally:
-            process.terminate()
-            process.wait()
+            running.process.terminate()
+            running.process.wait()
 
 
 if __name__ == "__main__":

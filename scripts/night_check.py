@@ -1,0 +1,410 @@
+"""Was the night as it should be? Judged from meters and events, not from what the server says.
+
+Of the server's own accounts only the statistics and the gaps of its plans are
+read, because those are what is compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
+from itertools import pairwise
+
+from night_drive import Record, Seen
+from night_service import Json, instant
+from night_town import (
+    EARLY,
+    ENDS,
+    OUTAGE,
+    OUTAGE_OF,
+    QUARTER,
+    Car,
+    Prices,
+    Town,
+    nights_quarters,
+    quarter_at,
+    quarter_of,
+)
+
+ACTION = "user:vendor-action:updated"
+DEVICE = "device:changed"
+MONEY_TOLERANCE = 1e-6
+ENERGY_TOLERANCE_KWH = 1e-6
+
+NOTICED_WITHIN = timedelta(minutes=15)
+"""A plug is seen by a poll, a plan is made, the car is told: it takes so long at most."""
+
+LATE = timedelta(minutes=4)
+"""A car is told with the minute, takes 20 s to obey and 10 s to begin, each time it starts."""
+
+PROBLEMS_SHOWN = 5
+
+
+@dataclass
+class Verdict:
+    """What came of one thing that was checked."""
+
+    claim: str
+    seen: str
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing spoke against it."""
+        return not self.problems
+
+    def lines(self) -> Iterator[str]:
+        """For the summary."""
+        yield f"{'yes' if self.is_good else 'NO '}  {self.claim}: {self.seen}"
+        for problem in self.problems[:PROBLEMS_SHOWN]:
+            yield f"       {problem}"
+        if len(self.problems) > PROBLEMS_SHOWN:
+            yield f"       and {len(self.problems) - PROBLEMS_SHOWN} more"
+
+
+@dataclass(frozen=True)
+class Stay:
+    """A car at its plug until its deadline."""
+
+    car: Car
+    by: datetime
+    arrived: Seen
+    ready: Seen
+
+    @property
+    def hours(self) -> float:
+        """How long it was there."""
+        return (self.by - self.arrived.at) / timedelta(hours=1)
+
+
+def deadline_of(car: Car, record: Record) -> datetime | None:
+    """When a car has to be ready, by what its owner said last."""
+    return car.by(time.fromisoformat(EARLY) if car.name in record.early else None)
+
+
+def stays(town: Town, record: Record) -> Iterator[Stay]:
+    """The stays of cars that have a deadline, and are there when it comes."""
+    for car in town.cars.values():
+        by = deadline_of(car, record) if car.is_planned else None
+        seen = record.cars[car.name]
+        last = next((i for i, look in enumerate(seen) if look.at == by), None)
+        if by is None or last is None or not seen[last].is_plugged_in:
+            continue
+        first = last
+        while first > 0 and seen[first - 1].is_plugged_in:
+            first -= 1
+        yield Stay(car, by, seen[first], seen[last])
+
+
+def hours_needed(car: Car, soc_percent: float) -> float:
+    """Hours at the plug to a car's target; slow above the bend, and none if it is there."""
+    to_bend = max(0.0, min(car.target_percent, car.taper_from) - soc_percent)
+    above = max(0.0, car.target_percent - max(soc_percent, car.taper_from))
+    per_point = car.capacity_kwh / 100 / car.efficiency / car.power_kw
+    return (to_bend + above / car.taper_end) * per_point
+
+
+def check_deadlines(town: Town, record: Record) -> Verdict:
+    """Every deadline that could be met was met."""
+    counted: Counter[str] = Counter()
+    problems, latest = [], 0.0
+    for stay in stays(town, record):
+        car, by = stay.car, stay.by
+        late_h = LATE / timedelta(hours=1)
+        if car.follows == "hours":
+            looks = [look for look in record.cars[car.name] if stay.arrived.at <= look.at < by]
+            charged = sum(look.power_kw > 0 for look in looks) * (looks[1].at - looks[0].at)
+            missing = car.hours - charged / timedelta(hours=1)
+            needed = car.hours
+            is_full = stay.ready.soc_percent >= car.limit_percent - 0.5
+            missing = 0.0 if is_full else missing - 5 / 60
+        else:
+            missing = hours_needed(car, stay.ready.soc_percent)
+            needed = hours_needed(car, stay.arrived.soc_percent)
+        outage = OUTAGE[1] - OUTAGE[0] if car.vendor == OUTAGE_OF else timedelta(0)
+        spare = stay.hours - needed - (NOTICED_WITHIN + outage) / timedelta(hours=1)
+        if missing <= late_h:
+            counted["met"] += 1
+            latest = max(latest, missing)
+        elif spare < 0:
+            counted["not in reach"] += 1
+        elif not car.may_be_woken:
+            counted["asleep for good"] += 1
+        else:
+            counted["missed"] += 1
+            problems.append(
+                f"{car.name} ({car.follows}, {car.vendor}) was at {stay.ready.soc_percent:.1f} % "
+                f"of {car.target_percent:.0f} % by {by:%H:%M}, {missing * 60:.0f} min short; "
+                f"there since {stay.arrived.at:%H:%M} with {stay.arrived.soc_percent:.1f} %"
+            )
+    told = ", ".join(f"{count} {word}" for word, count in sorted(counted.items()))
+    told += f"; the latest by {latest * 60:.1f} min of charging"
+    return Verdict("every deadline that could be met was met", told, problems)
+
+
+def actions_of(record: Record) -> list[Json]:
+    """The events of actions, oldest first."""
+    return [event for event in record.events if event["name"] == ACTION]
+
+
+def check_one_active(record: Record) -> Verdict:
+    """No target ever had two active actions, and nothing was sent without one."""
+    active: dict[str, str] = {}
+    spans: dict[str, list[tuple[datetime, datetime | None]]] = defaultdict(list)
+    problems = []
+    for event in actions_of(record):
+        action, target = event["data"], event["data"]["targetId"]
+        if action["state"] == "PENDING":
+            if target in active:
+                problems.append(f"{target} had {active[target]} and {action['id']}")
+            active[target] = action["id"]
+            spans[target].append((instant(action["createdAt"]), None))
+        elif active.get(target) == action["id"]:
+            del active[target]
+            spans[target][-1] = (spans[target][-1][0], instant(action["completedAt"]))
+        else:
+            problems.append(f"{action['id']} ended and was not active")
+    for command in record.commands:
+        at, target = instant(command["at"]), record.ids[command["device"]]
+        own = spans[target]
+        if not any(start <= at and (end is None or at <= end) for start, end in own):
+            problems.append(f"{command['device']} was told {command['command']} out of the blue")
+    seen = f"{sum(map(len, spans.values()))} actions of {len(spans)} targets"
+    return Verdict(
+        "no target ever had two active actions",
+        f"{seen}, {len(record.commands)} commands at the manufacturers, each within one",
+        problems,
+    )
+
+
+def check_events(record: Record, refused: int) -> Verdict:
+    """Every transition has its event exactly once per id."""
+    problems = []
+    ids = Counter(event["id"] for event in record.events)
+    problems += [f"event {name} is kept {n} times" for name, n in ids.items() if n > 1]
+    got = Counter(event["id"] for event in record.delivered)
+    actions = actions_of(record)
+    wanted = {event["id"] for event in record.events if event["name"] != DEVICE}
+    problems += [f"event {name} was not delivered" for name in wanted - set(got)]
+    problems += [f"event {name} was delivered but is not kept" for name in set(got) - set(ids)]
+    problems += [f"event {name} was accepted {n} times" for name, n in got.items() if n > 1]
+    order = [event["seq"] for event in record.delivered]
+    if order != sorted(order):
+        problems.append("events were delivered out of order")
+    states: dict[str, list[str]] = defaultdict(list)
+    for event in actions:
+        states[event["data"]["id"]].append(event["data"]["state"])
+    for name, seen in states.items():
+        is_life = seen[0] == "PENDING" and (
+            len(seen) == 1 or (len(seen) == 2 and seen[1] in ("CONFIRMED", "FAILED", "CANCELLED"))
+        )
+        if not is_life:
+            problems.append(f"action {name} went {' '.join(seen)}")
+    problems += unseen_plugs(record)
+    return Verdict(
+        "every transition has its event, exactly once per id",
+        f"{len(record.events)} events, {len(got)} delivered, "
+        f"{refused} of them refused once and sent again",
+        problems,
+    )
+
+
+def unseen_plugs(record: Record) -> Iterator[str]:
+    """Plugs that came or went without an event while somebody could see it."""
+    changed: dict[str, list[datetime]] = defaultdict(list)
+    for event in record.events:
+        if event["name"] == DEVICE and "charging" in event["data"]["changed"]:
+            changed[event["target"]].append(instant(event["at"]))
+    for name, seen in record.cars.items():
+        target = record.ids.get(name)
+        for before, after in pairwise(seen):
+            is_hidden = before.at < OUTAGE[1] and after.at >= OUTAGE[0] - QUARTER
+            if target is None or is_hidden or after.at > ENDS - QUARTER:
+                continue
+            until = after.at + NOTICED_WITHIN
+            if before.is_plugged_in != after.is_plugged_in and not any(
+                before.at <= at <= until for at in changed[target]
+            ):
+                yield f"the plug of {name} changed at {after.at:%H:%M} without an event"
+
+
+def check_bills(town: Town, prices: Prices, record: Record) -> Verdict:
+    """Bills are what meters say, times the price in force."""
+    owners = {
+        device["id"]: (device["user"], kind, town.homes[device["location"]])
+        for kind, devices in (
+            ("vehicle", "vehicles"),
+            ("charger", "chargers"),
+            ("hvac", "hvacs"),
+            ("inverter", "inverters"),
+        )
+        for device in town.scenario[devices]
+    }
+    energy: dict[tuple[str, str, int], float] = defaultdict(float)
+    money: dict[tuple[str, str, int], float] = defaultdict(float)
+    for name, (user, kind, home) in owners.items():
+        if name not in record.ids:
+            continue
+        sign = -1.0 if kind == "inverter" else 1.0
+        for quarter, kwh in zip(nights_quarters(), record.metered[name], strict=True):
+            price = prices.paid(home, quarter)
+            energy[user, kind, quarter] += sign * kwh
+            money[user, kind, quarter] += sign * kwh * (price or 0.0)
+    problems, worst = [], 0.0
+    total: dict[str, float] = defaultdict(float)
+    billed: dict[tuple[str, str, int], Json] = {}
+    for (user, kind), rows in record.statistics.items():
+        for row in rows:
+            billed[user, kind, quarter_of(instant(row["date"]))] = row
+    for key, kwh in energy.items():
+        row = billed.get(key, {"kwhSum": 0.0, "costSum": 0.0, "earningsSum": 0.0})
+        cost = row["earningsSum" if key[1] == "inverter" else "costSum"]
+        off = max(abs(row["kwhSum"] - kwh), abs(cost - money[key]))
+        worst = max(worst, off)
+        total[key[1]] += row["kwhSum"]
+        if off > MONEY_TOLERANCE:
+            user, kind, quarter = key
+            problems.append(
+                f"{user}'s {kind} at {quarter_at(quarter):%H:%M}: {row['kwhSum']:.6f} kWh "
+                f"for {cost:.6f}, metered {kwh:.6f} kWh for {money[key]:.6f}"
+            )
+    kwh_of = ", ".join(f"{kind} {kwh:.0f} kWh" for kind, kwh in sorted(total.items()))
+    return Verdict(
+        "bills are energy times the price in force",
+        f"{len(energy)} quarters of devices ({kwh_of}), off by {worst:.1e} at most",
+        problems,
+    )
+
+
+def check_schedules(town: Town, record: Record) -> Verdict:
+    """Cars under a schedule charge within its window only."""
+    problems, count = [], 0
+    for car in town.cars.values():
+        if car.follows != "schedule":
+            continue
+        count += 1
+        since: datetime | None = None
+        for look in record.cars[car.name]:
+            local = look.at.astimezone(car.home.zone).hour
+            is_forbidden = 6 <= local < 22 and look.power_kw > 0
+            since = (since or look.at) if is_forbidden else None
+            is_overridden = any(name.startswith(owner_of(car)) for _, name in record.overrides)
+            if since and look.at - since > 2 * NOTICED_WITHIN and not is_overridden:
+                problems.append(f"{car.name} charged at {look.at:%H:%M}")
+                break
+    return Verdict("schedules hold", f"{count} cars", problems)
+
+
+def owner_of(car: Car) -> str:
+    """How names of an owner's devices begin."""
+    return car.home.user.split("-")[0] + "-"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan as it was kept, and what it rests on."""
+
+    car: Car
+    made_at: datetime
+    by: datetime
+    cost: float
+    gap: float
+    energy_kwh: float
+    power_kw: float
+    intervals: list[tuple[datetime, datetime]]
+
+
+def check_gaps(town: Town, prices: Prices, record: Record) -> Verdict:
+    """Each plan was within its reported gap of the best on what was known then."""
+    problems, count, worst_gap, worst = [], 0, 0.0, 0.0
+    for document in record.plans:
+        plan = plan_of(town.cars[document["car"]], document)
+        if plan is None:
+            continue
+        count += 1
+        known = curve(plan.car, prices, plan.made_at, plan.by, plan.made_at)
+        cost = sum(
+            plan.power_kw * overlap(start, end, span) * price
+            for start, end in plan.intervals
+            for span, price in known
+        )
+        best = cheapest(plan, known, document)
+        over = cost - best
+        worst, worst_gap = max(worst, over - plan.gap), max(worst_gap, plan.gap)
+        label = f"{plan.car.name} at {plan.made_at:%H:%M}"
+        if abs(cost - plan.cost) > MONEY_TOLERANCE:
+            problems.append(f"{label}: costs {cost:.6f}, reported {plan.cost:.6f}")
+        if over > plan.gap + MONEY_TOLERANCE:
+            problems.append(f"{label}: {over:.6f} above the best, reported gap {plan.gap:.6f}")
+    return Verdict(
+        "each plan was within its reported gap on what was known then",
+        f"{count} plans, the largest gap {worst_gap:.4f}, none beyond it by more than {worst:.1e}",
+        problems,
+    )
+
+
+def plan_of(car: Car, document: Json) -> Plan | None:
+    """A plan whose deadline is in the morning; `None` if there is nothing in it."""
+    brief, cycle = document["plan"], document["cycle"]
+    promise = cycle and cycle.get("promise")
+    made_at = instant(document["made_at"])
+    if not brief["intervals"] or not promise or instant(promise["by"]) <= made_at:
+        return None
+    intervals = [(instant(i["start"]), instant(i["end"])) for i in brief["intervals"]]
+    if intervals[-1][1] > instant(promise["by"]) or brief["shortfall_kwh"] > 0:
+        return None
+    return Plan(
+        car=car,
+        made_at=made_at,
+        by=instant(promise["by"]),
+        cost=brief["cost"],
+        gap=brief["cost"] - brief["bound"],
+        energy_kwh=brief["energy_kwh"],
+        power_kw=brief["intervals"][0]["power_kw"],
+        intervals=intervals,
+    )
+
+
+Span = tuple[datetime, datetime]
+
+
+def curve(
+    car: Car, prices: Prices, start: datetime, end: datetime, known_at: datetime = ENDS
+) -> list[tuple[Span, float]]:
+    """The prices that a car's plan goes by, in the quarters of a period."""
+    found = []
+    for number in range(quarter_of(start), quarter_of(end - timedelta(microseconds=1)) + 1):
+        price = prices.followed(car.home, number, is_flex=car.follows == "flex", known_at=known_at)
+        if price is not None:
+            at = quarter_at(number)
+            found.append(((max(at, start), min(at + QUARTER, end)), price))
+    return found
+
+
+def overlap(start: datetime, end: datetime, span: Span) -> float:
+    """Hours that two periods share."""
+    shared = min(end, span[1]) - max(start, span[0])
+    return max(0.0, shared / timedelta(hours=1))
+
+
+def cheapest(plan: Plan, known: list[tuple[Span, float]], document: Json) -> float:
+    """Cost of the same energy, the reserve at once and the rest where it is cheapest."""
+    car = plan.car
+    reserve = 0.0
+    if car.follows != "hours":
+        stored = plan.energy_kwh * car.efficiency / car.capacity_kwh * 100
+        target = document["cycle"]["promise"]["target_percent"]
+        target = min(car.limit_percent if target is None else target, car.limit_percent)
+        missing = car.reserve_percent - (target - stored)
+        reserve = max(0.0, missing) * car.capacity_kwh / 100 / car.efficiency
+    cost, left = 0.0, plan.energy_kwh - reserve
+    first = plan.made_at + timedelta(hours=reserve / plan.power_kw)
+    for span, price in known:
+        cost += plan.power_kw * overlap(plan.made_at, first, span) * price
+    for span, price in sorted(known, key=lambda slot: slot[1]):
+        bought = min(left, plan.power_kw * overlap(first, plan.by, span))
+        cost += bought * price
+        left -= bought
+    return cost

@@ -1,0 +1,206 @@
+"""The checker of the night notices what it is there to notice."""
+
+import copy
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+
+from night_check import (  # noqa: E402
+    Verdict,
+    check_bills,
+    check_deadlines,
+    check_events,
+    check_gaps,
+    check_one_active,
+)
+from night_drive import Record, Seen  # noqa: E402
+from night_town import ENDS, STARTS, Car, Home, Prices, Town, nights_quarters, quarter_at  # noqa: E402
+
+HOUR = timedelta(hours=1)
+CAR = "ada-car"
+TARGET = "00000000-0000-0000-0000-000000000001"
+
+
+def written(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")
+
+
+def event(seq: int, state: str, action: str = "a", **more: Any) -> dict[str, Any]:
+    data = {
+        "id": action,
+        "targetId": TARGET,
+        "state": state,
+        "createdAt": written(STARTS + 2 * HOUR),
+        "completedAt": None if state == "PENDING" else written(STARTS + 2 * HOUR + HOUR / 60),
+    }
+    name = "user:vendor-action:updated"
+    return {"seq": seq, "id": f"e{seq}", "name": name, "target": TARGET, "data": data, **more}
+
+
+def plugged(seq: int, at: datetime) -> dict[str, Any]:
+    data = {"kind": "vehicle", "changed": ["charging"]}
+    return event(seq, "PENDING", name="device:changed", at=written(at), data=data)
+
+
+def town() -> Town:
+    home = Home("ada-home", "ada", ZoneInfo("Europe/Oslo"), "NO1", "oslo-east", None, ())
+    clock = (ENDS - 5 * HOUR).astimezone(home.zone).time()
+    car = Car(
+        name=CAR, home=home, vendor="FJORD", power_kw=10.0, capacity_kwh=50.0, efficiency=1.0,
+        limit_percent=90.0, taper_from=90.0, taper_end=0.3, may_be_woken=True, follows="flex",
+        policy="p", target_percent=80.0, reserve_percent=0.0, deadline=clock, hours=0.0, device=CAR,
+    )  # fmt: skip
+    devices: dict[str, Any] = {kind: [] for kind in ("vehicles", "chargers", "hvacs", "inverters")}
+    devices["vehicles"] = [{"id": CAR, "user": "ada", "location": "ada-home"}]
+    return Town(devices, {"ada-home": home}, {CAR: car}, {})
+
+
+def prices() -> Prices:
+    book = Prices({})
+    cheap = quarter_at(nights_quarters()[8])
+    rows = {n: 0.5 if cheap <= quarter_at(n) < cheap + 2 * HOUR else 1.0 for n in nights_quarters()}
+    book.publish("NO1", STARTS, rows)
+    return book
+
+
+def night() -> Record:
+    """A car comes home after an hour and charges 20 kWh in the two cheap hours."""
+    record = Record(ids={CAR: TARGET})
+    for look in range(24 * 12 + 1):
+        at = STARTS + look * HOUR / 12
+        soc = 40.0 + max(0.0, min(2.0, (at - STARTS) / HOUR - 2)) * 20
+        power = 10.0 if 40 < soc < 80 else 0.0
+        record.cars.setdefault(CAR, []).append(Seen(at, soc, at >= STARTS + HOUR, power))
+    record.metered[CAR] = [2.5 if 8 <= place < 16 else 0.0 for place in range(96)]
+    record.statistics["ada", "vehicle"] = [
+        {"date": written(quarter_at(n)), "kwhSum": kwh, "costSum": kwh * 0.5}
+        for n, kwh in zip(nights_quarters(), record.metered[CAR], strict=True)
+    ]
+    record.events = [plugged(1, STARTS + HOUR), event(2, "PENDING"), event(3, "CONFIRMED")]
+    record.delivered = record.events[1:]
+    at = STARTS + 2 * HOUR
+    record.commands = [{"at": written(at), "device": CAR, "command": {"charge": "start"}}]
+    by = written(ENDS - 5 * HOUR)
+    record.plans = [
+        {
+            "car": CAR,
+            "made_at": written(STARTS + HOUR),
+            "cycle": {"promise": {"by": by, "target_percent": 80.0}},
+            "plan": {
+                "intervals": [
+                    {"start": written(at), "end": written(at + 2 * HOUR), "power_kw": 10.0}
+                ],
+                "energy_kwh": 20.0,
+                "shortfall_kwh": 0.0,
+                "cost": 10.0,
+                "bound": 10.0,
+            },
+        }
+    ]
+    return record
+
+
+def judged(record: Record) -> dict[str, Verdict]:
+    return {
+        "deadlines": check_deadlines(town(), record),
+        "active": check_one_active(record),
+        "events": check_events(record, 0),
+        "bills": check_bills(town(), prices(), record),
+        "gaps": check_gaps(town(), prices(), record),
+    }
+
+
+def faults(record: Record) -> set[str]:
+    return {name for name, verdict in judged(record).items() if not verdict.is_good}
+
+
+def test_a_good_night_is_good() -> None:
+    verdicts = judged(night())
+    assert {name: verdict.problems for name, verdict in verdicts.items() if verdict.problems} == {}
+    assert "1 met" in verdicts["deadlines"].seen
+    assert verdicts["gaps"].seen.startswith("1 plans")
+
+
+def late(record: Record) -> None:
+    looks = record.cars[CAR]
+    record.cars[CAR] = [
+        Seen(look.at, min(look.soc_percent, 75.0), look.is_plugged_in, look.power_kw)
+        for look in looks
+    ]
+
+
+def second_action(record: Record) -> None:
+    record.events.insert(2, event(20, "PENDING", "b"))
+    record.events.append(event(21, "CANCELLED", "b"))
+    record.delivered = record.events[1:]
+    record.delivered.sort(key=lambda one: one["seq"])
+
+
+def out_of_the_blue(record: Record) -> None:
+    record.commands[0]["at"] = written(STARTS + 3 * HOUR)
+
+
+def twice(record: Record) -> None:
+    record.delivered.append(record.delivered[-1])
+
+
+def lost(record: Record) -> None:
+    record.delivered = record.delivered[:1]
+
+
+def silent_plug(record: Record) -> None:
+    del record.events[0]
+
+
+def ended_twice(record: Record) -> None:
+    record.events.append(event(4, "FAILED"))
+    record.delivered = record.events[1:]
+
+
+def wrong_bill(record: Record) -> None:
+    record.statistics["ada", "vehicle"][9]["costSum"] += 2e-6
+
+
+def missing_bill(record: Record) -> None:
+    del record.statistics["ada", "vehicle"][9]
+
+
+def dear_plan(record: Record) -> None:
+    plan = record.plans[0]["plan"]
+    (interval,) = plan["intervals"]
+    interval["start"] = written(STARTS + 6 * HOUR)
+    interval["end"] = written(STARTS + 8 * HOUR)
+    plan.update(cost=20.0, bound=20.0)
+
+
+def false_cost(record: Record) -> None:
+    record.plans[0]["plan"]["cost"] = 9.9
+
+
+@pytest.mark.parametrize(
+    ("fault", "noticed"),
+    [
+        (late, {"deadlines"}),
+        (second_action, {"active"}),
+        (out_of_the_blue, {"active"}),
+        (twice, {"events"}),
+        (lost, {"events"}),
+        (silent_plug, {"events"}),
+        (ended_twice, {"active", "events"}),
+        (wrong_bill, {"bills"}),
+        (missing_bill, {"bills"}),
+        (dear_plan, {"gaps"}),
+        (false_cost, {"gaps"}),
+    ],
+)
+def test_a_fault_is_noticed(fault: Any, noticed: set[str]) -> None:
+    record = copy.deepcopy(night())
+    fault(record)
+    assert faults(record) >= noticed
