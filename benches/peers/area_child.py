@@ -115,7 +115,9 @@ def nodes_of(case: Answer) -> list[sw.Node]:
 
 
 def plan(case: Answer) -> Answer:
-    """Plan an area from file to file."""
+    """Plan an area from file to file, in a process that has planned something before."""
+    # What a first call loads is asked for once in the life of a process: a second and a half.
+    sw.plan_area(read(case).slice(0, 1), prices(), nodes=nodes_of(case))
     began = time.perf_counter()
     used = time.process_time()
     writer: list[pq.ParquetWriter] = []
@@ -131,8 +133,8 @@ def plan(case: Answer) -> Answer:
         open_file.close()
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
     return {
-        "seconds": seconds,
-        "cpu_seconds": cpu,
+        "seconds": [seconds],
+        "cpu_seconds": [cpu],
         "peak_bytes": peak_bytes(),
         "gap": found.gap,
         "rounds": found.rounds,
@@ -164,7 +166,7 @@ def highs(case: Answer) -> Answer:
     needs = table.column("energy_kwh").to_numpy()
     cost = lp.plan_depot(curve(), limits, needs, limit_kwh(case), solver="ipm")
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
-    return {"seconds": seconds, "cpu_seconds": cpu, "peak_bytes": peak_bytes(), "cost": cost}
+    return {"seconds": [seconds], "cpu_seconds": [cpu], "peak_bytes": peak_bytes(), "cost": cost}
 
 
 def limit_kwh(case: Answer) -> float:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-HERE: Final = Path(__file__).resolve().parent
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from peers.children import HERE, TIME_LIMIT_S, Answer, DisagreementError, child, together
+
 SIZES: Final = (1_000, 10_000, 100_000, 1_000_000)
 PEER_SIZE: Final = 10_000
 FEEDER_SIZE: Final = 100_000
@@ -27,34 +29,17 @@ FEEDER_SHARE: Final = 0.3
 LOOSE_SHARE: Final = 1.0
 OFTEN: Final = 3
 OFTEN_UP_TO: Final = 100_000
-TIME_LIMIT_S: Final = 3600
-
-Answer = dict[str, Any]
 
 
-class DisagreementError(Exception):
-    """Two planners that come to different costs."""
+def asked(case: Answer) -> Answer:
+    """One case in a process of its own."""
+    return child("area_child.py", [json.dumps(case)], case["do"])
 
 
-def child(case: Answer) -> Answer:
-    """Run one case in a process of its own."""
-    words = [sys.executable, str(HERE / "area_child.py"), json.dumps(case)]
-    done = subprocess.run(
-        words, capture_output=True, text=True, timeout=TIME_LIMIT_S, check=False, env=os.environ
-    )
-    if done.returncode:
-        raise RuntimeError(f"{case['do']}: {done.stderr.strip().splitlines()[-1]}")
-    answer: Answer = json.loads(done.stdout)
-    return answer
-
-
-def repeated(case: Answer, times: int) -> Answer:
-    """The case with all its times, and with the largest of its peaks of memory."""
-    answers = [child(case) for _ in range(times)]
-    seconds = [answer["seconds"] for answer in answers]
-    cpu = [answer["cpu_seconds"] for answer in answers]
-    peak = max(answer["peak_bytes"] for answer in answers)
-    return answers[0] | {"seconds": seconds, "cpu_seconds": cpu, "peak_bytes": peak}
+def measured(case: Answer, times: int) -> Answer:
+    """A case with all its times, and with the largest of its peaks of memory."""
+    runs = [asked(case) for _ in range(times)]
+    return together(runs, times=("seconds", "cpu_seconds"), most="peak_bytes")
 
 
 def compare(ours: Answer, peer: Answer) -> None:
@@ -75,14 +60,14 @@ def sizes(folder: Path, largest: int) -> list[Answer]:
     found: list[Answer] = []
     for vehicles in (size for size in SIZES if size <= largest):
         path = folder / f"{vehicles}.parquet"
-        made = child({"do": "make", "vehicles": str(path), "count": vehicles})
+        made = asked({"do": "make", "vehicles": str(path), "count": vehicles})
         case: Answer = {"vehicles": str(path), "out": str(folder / "plans.parquet"), "feeders": []}
         case |= {"limit_kw": SHARE * made["peak_kw"]}
         times = OFTEN if vehicles <= OFTEN_UP_TO else 1
-        ours = repeated(case | {"do": "plan"}, times)
+        ours = measured(case | {"do": "plan"}, times)
         found.append({"case": "one limit", "planner": "slackwater", "vehicles": vehicles} | ours)
         if vehicles == PEER_SIZE:
-            peer = repeated(case | {"do": "highs"}, 1)
+            peer = measured(case | {"do": "highs"}, 1)
             compare(ours, peer)
             found.append({"case": "one limit", "planner": "highs", "vehicles": vehicles} | peer)
     return found
@@ -91,7 +76,7 @@ def sizes(folder: Path, largest: int) -> list[Answer]:
 def feeders(folder: Path) -> list[Answer]:
     """Two hundred feeders in one area."""
     path = folder / f"{FEEDER_SIZE}.parquet"
-    made = child({"do": "make", "vehicles": str(path), "count": FEEDER_SIZE})
+    made = asked({"do": "make", "vehicles": str(path), "count": FEEDER_SIZE})
     peaks = made["feeder_peaks_kw"]
     found: list[Answer] = []
     for tight in (BINDING_FEEDERS, len(peaks)):
@@ -100,7 +85,7 @@ def feeders(folder: Path) -> list[Answer]:
         case: Answer = {"do": "plan", "vehicles": str(path), "out": str(folder / "plans.parquet")}
         case |= {"limit_kw": SHARE * made["peak_kw"], "feeders": limits}
         about: Answer = {"case": f"{tight} tight feeders", "planner": "slackwater"}
-        found.append(about | {"vehicles": FEEDER_SIZE} | repeated(case, 1))
+        found.append(about | {"vehicles": FEEDER_SIZE} | measured(case, 1))
     return found
 
 

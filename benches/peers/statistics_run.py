@@ -10,14 +10,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-HERE: Final = Path(__file__).resolve().parent
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from peers.children import Answer, DisagreementError, child, together
+
 ENGINES: Final = ("slackwater", "polars", "duckdb")
 RESOLUTIONS: Final = ("month", "day")
 DEVICE_ROWS: Final = 1461 * 96
@@ -25,26 +26,12 @@ DEVICES: Final = 1000
 # A query of one device takes milliseconds, so it is asked often.
 QUERIES: Final = 31
 TOLERANCE: Final = 1e-9
-TIME_LIMIT_S: Final = 3600
-
-Answer = dict[str, Any]
 
 
-class DisagreementError(Exception):
-    """Engines that answer the same question differently."""
-
-
-def child(engine: str, resolution: str, rows: int, repeats: int) -> Answer:
-    """Measure one engine in a process of its own."""
-    words = [sys.executable, str(HERE / "statistics_child.py"), engine, resolution]
-    words += ["--rows", str(rows), "--repeats", str(repeats)]
-    done = subprocess.run(
-        words, capture_output=True, text=True, timeout=TIME_LIMIT_S, check=False, env=os.environ
-    )
-    if done.returncode:
-        raise RuntimeError(f"{engine}: {done.stderr.strip().splitlines()[-1]}")
-    answer: Answer = json.loads(done.stdout)
-    return answer
+def measured(engine: str, resolution: str, rows: int, repeats: int) -> Answer:
+    """One engine in a process of its own."""
+    words = [engine, resolution, "--rows", str(rows), "--repeats", str(repeats)]
+    return child("statistics_child.py", words, engine)
 
 
 def compare(answers: list[Answer]) -> None:
@@ -62,22 +49,15 @@ def compare(answers: list[Answer]) -> None:
                 raise DisagreementError(text)
 
 
-def together(rounds: list[Answer]) -> Answer:
-    """The rounds of one engine: all times, and the largest of each amount of memory."""
-    seconds = [each for answer in rounds for each in answer["seconds"]]
-    extra = max(answer["extra_bytes"] for answer in rounds)
-    return rounds[0] | {"seconds": seconds, "extra_bytes": extra}
-
-
 def race(resolution: str, rows: int, repeats: int, rounds: int) -> list[Answer]:
     """All engines, as often as there are rounds."""
     found: dict[str, list[Answer]] = {engine: [] for engine in ENGINES}
     for _ in range(rounds):
-        answers = [child(engine, resolution, rows, repeats) for engine in ENGINES]
+        answers = [measured(engine, resolution, rows, repeats) for engine in ENGINES]
         compare(answers)
         for answer in answers:
             found[answer["engine"]].append(answer)
-    return [together(found[engine]) for engine in ENGINES]
+    return [together(found[engine], times=("seconds",), most="extra_bytes") for engine in ENGINES]
 
 
 def line(answer: Answer) -> str:
