@@ -65,6 +65,10 @@ $(VENV)/.peers-installed: requirements-bench.txt | $(VENV)/.tools-installed
 	uv pip install --quiet --python $(PYTHON) -r requirements-bench.txt
 	@touch $@
 
+$(VENV)/.cluster-installed: requirements-cluster.txt | $(VENV)/.tools-installed
+	uv pip install --quiet --python $(PYTHON) -r requirements-cluster.txt
+	@touch $@
+
 # HiGHS compiles for minutes before its bindings are generated. What they need
 # is looked for first, so that a gap costs a second and not those minutes.
 .PHONY: tools
@@ -78,13 +82,17 @@ tools: setup
 
 .PHONY: lock
 lock: setup ## Resolve the Python requirements anew, from pyproject.toml
-	uv pip compile --quiet --universal --python-version 3.11 --upgrade --all-extras --group dev \
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade --extra all --group dev \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --upgrade --group bench \
 		--constraints requirements-dev.txt --no-annotate \
 		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
 		pyproject.toml --output-file requirements-bench.txt
+	uv pip compile --quiet --universal --python-version 3.11 --upgrade --group cluster \
+		--constraints requirements-dev.txt --no-annotate \
+		--custom-compile-command 'make lock' --no-emit-index-url --no-emit-find-links \
+		pyproject.toml --output-file requirements-cluster.txt
 
 # ----------------------------------------------------------------- building
 
@@ -121,7 +129,7 @@ serve: build ## Serve a sandbox of twenty homes, and print what to try
 # Cheap before dear, the engine before its users, Rust before Python.
 RUST_CHECKS := lock-current fmt engine-lint engine-test rust-lint rust-test rust-doc
 PYTHON_CHECKS := python-lint python-types python-stubs python-test cases-own notebooks
-SERVICE_CHECKS := requirements fuzz
+SERVICE_CHECKS := requirements fuzz kills-short
 
 .PHONY: test
 test: tools $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) deny ## Run every check, the one thing CI does
@@ -186,6 +194,11 @@ python-stubs: setup
 	$(call step,stub of the native module)
 	$(PYTHON) -m mypy.stubtest --mypy-config-file pyproject.toml slackwater._engine
 
+# Ray and Spark are large, and Spark needs Java: not part of `test`.
+.PHONY: cluster
+cluster: build $(VENV)/.cluster-installed ## Plan areas on Ray and on Spark (needs Java); compare with one process
+	$(PYTHON) -m pytest tests/cluster
+
 # The other libraries of the benchmark are tested, too: they must agree on costs.
 .PHONY: python-test
 python-test: setup $(VENV)/.peers-installed
@@ -205,6 +218,10 @@ notebooks: setup
 	$(call step,notebooks)
 	$(PYTHON) -m pytest --nbmake --nbmake-timeout=300 notebooks
 
+.PHONY: races
+races: tools ## Race commands against each other; ROUNDS=1000 of each
+	SLACKWATER_RACE_ROUNDS=$(or $(ROUNDS),1000) cargo test $(WORKSPACE) --test service races::
+
 .PHONY: requirements
 requirements: setup ## List requirements of the service that no test cites
 	$(call step,requirements)
@@ -214,6 +231,28 @@ requirements: setup ## List requirements of the service that no test cites
 fuzz: build ## Send generated requests to a sandbox; EXAMPLES=500 for a long run
 	$(call step,generated requests)
 	$(PYTHON) scripts/fuzz_api.py $(SERVER) --examples $(or $(EXAMPLES),10)
+
+.PHONY: kills
+kills: build ## Kill a service while sixteen clients write, and look what is left; ROUNDS=200
+	$(call step,kills)
+	$(PYTHON) scripts/kills.py $(SERVER) --rounds $(or $(ROUNDS),200) --restart-max 2
+
+# The same with few kills and no limit of time: another program may have the machine.
+.PHONY: kills-short
+kills-short: build
+	$(call step,kills under writers)
+	$(PYTHON) scripts/kills.py $(SERVER) --rounds 8
+
+# A thousand homes from noon to noon, with prices that change, an outage and a limit; see scripts/night.py.
+.PHONY: night
+night: build ## Run a night in the sandbox and judge it; HOMES=1000 SEED=7
+	@mkdir -p out
+	$(PYTHON) scripts/night.py $(SERVER) --homes $(or $(HOMES),1000) --seed $(or $(SEED),7) --picture out/night.png
+
+.PHONY: night-short
+night-short: build
+	$(call step,a night in the sandbox)
+	$(PYTHON) scripts/night.py $(SERVER) --homes 20
 
 # Advisories come from the network, so they stay out; `cargo deny check` has all.
 .PHONY: deny
@@ -257,7 +296,7 @@ bench-area: build $(VENV)/.peers-installed ## Plan areas of up to a million vehi
 
 # In one process with a bare handler: see what the framework itself costs.
 .PHONY: bench-api
-bench-api: tools ## Ask a service of 100,000 devices as fast as it answers
+bench-api: build ## Ask a service of 100,000 devices as fast as it answers
 	cargo build $(WORKSPACE) --example load
 	@mkdir -p out
 	$(TARGET)/release/examples/load out/service.json
