@@ -8,15 +8,19 @@
 use serde::{Deserialize, Serialize};
 
 use crate::area::asked::Asked;
+use crate::area::grains::as_kwh;
+use crate::area::hear::Ear;
+use crate::area::nested::Nested;
 use crate::area::outcome::{AreaPlan, Status};
 use crate::area::parts::{Mix, What};
 use crate::area::problem::AreaProblem;
-use crate::area::rounds::{Ended, Rounds, Until, relative_gap};
+use crate::area::rounds::{Ended, Found, Rounds, Search, Until, relative_gap};
 use crate::area::settle::{Plans, Settled, Signals, Total};
 use crate::area::signal::Worth;
 use crate::area::staff::Staff;
 use crate::area::stays::{Stays, shares_curves};
 use crate::area::terms::{Kind, Terms};
+use crate::area::tree::Tree;
 use crate::area::watch::{Progress, Stop, Watch};
 use crate::area::{outcome, repair, settle, share, sums};
 
@@ -28,6 +32,9 @@ const GROUPS: usize = 8;
 
 /// Vehicles of the sample on which prices of a large fleet are found first.
 const SAMPLE: usize = 8_192;
+
+/// Part of its limits up to which a node is not expected to reach them.
+const LOOSE: f64 = 0.8;
 
 /// Unmet energy that does not make one plan worse than another: 1e-6 kWh.
 const GRAINS_IGNORED: i64 = 1_000;
@@ -160,11 +167,21 @@ pub(crate) fn coordinate(
     start: &AreaState,
     staff: &mut Staff<'_>,
 ) -> Coordinated {
-    let sampled = sampled(task, stays, start, staff);
+    let whole = Tree::new(task.terms, stays, |_| false).filter(|_| stays.each.len() > ALONE_MAX);
+    let sampled = sampled(task, (stays, whole.as_ref()), start, staff);
+    let state = sampled.as_ref().map_or(start, |(state, _)| state);
+    let tree = whole.and_then(|_| {
+        let loads = expected(task, stays, state);
+        Tree::new(task.terms, stays, |top| is_loose(task.terms, &loads, top))
+    });
     let (start, is_stopped) =
         sampled.as_ref().map_or((start, false), |(state, ended)| (state, *ended == Ended::Caller));
     let asked = task.asked(stays);
-    let mut rounds = Rounds::new(asked, task.terms, (task.money, margin(task, stays)));
+    let scales = (task.money, margin(task, stays));
+    let mut rounds: Box<dyn Search + '_> = match &tree {
+        Some(tree) => Box::new(Nested::new(asked, task.terms, tree, scales)),
+        None => Box::new(Rounds::new(asked, task.terms, scales)),
+    };
     let mut ended = rounds.begin(start, task.until, staff);
     if is_stopped {
         ended = Ended::Caller;
@@ -175,20 +192,20 @@ pub(crate) fn coordinate(
             let until = Until { gap: task.until.gap * part, ..task.until };
             ended = rounds.run(until, staff);
         }
-        let settled = settle_best(task, &rounds, asked, staff);
+        let settled = settle_best(task, &*rounds, asked, staff);
         if best.as_ref().is_none_or(|best| order(&settled) < order(best)) {
             best = Some(settled);
         }
-        let is_good = best.as_ref().is_some_and(|best| is_good(task, &rounds, stays, best));
+        let is_good = best.as_ref().is_some_and(|best| is_good(task, &*rounds, stays, best));
         if is_good || ended != Ended::Gap {
             break;
         }
     }
     let (settled, total, _) = best.unwrap_or_default();
-    let state = rounds.state();
-    let (bound, duals, count) = (rounds.bound, rounds.duals().to_vec(), rounds.prices.len());
-    let prices = rounds.prices;
-    Coordinated { settled, prices, total, bound, duals, ended, rounds: count, state }
+    let state = rounds.found().state(&rounds.shares());
+    let Found { prices, best: duals, bound, .. } = rounds.into_found();
+    let rounds = prices.len();
+    Coordinated { settled, prices, total, bound, duals, ended, rounds, state }
 }
 
 /// The part of hard limits that the mix leaves alone: whole answers of many
@@ -200,7 +217,7 @@ fn margin(task: &Task<'_>, stays: &Stays) -> f64 {
 /// Prices found on a sample of a large fleet, to begin with.
 fn sampled(
     task: &Task<'_>,
-    stays: &Stays,
+    (stays, tree): (&Stays, Option<&Tree>),
     start: &AreaState,
     staff: &mut Staff<'_>,
 ) -> Option<(AreaState, Ended)> {
@@ -209,15 +226,23 @@ fn sampled(
         return None;
     }
     let by_curve = shares_curves(task.problem, count);
-    let sample = stays.sample(SAMPLE, stays.groups, by_curve);
+    let sample =
+        stays.sample(SAMPLE, tree.map_or((stays.groups, true), |_| (GROUPS, false)), by_curve);
     let part = sample.need_kwh() / stays.need_kwh().max(1e-9);
-    let terms = task.terms.scaled(part);
+    // Of each branch the sample has too few to tell its prices.
+    let terms = tree.map_or(task.terms, |tree| &tree.wide).scaled(part);
     let asked = task.asked(&sample);
     let mut rounds = Rounds::new(asked, &terms, (task.money * part, margin(task, stays)));
     let until = Until { gap: task.until.gap * 0.1, scale: task.until.scale * part, ..task.until };
     rounds.begin(start, until, staff);
     let ended = rounds.run(until, staff);
-    let mut state = rounds.state();
+    let mut state = rounds.found().state(&rounds.shares());
+    if let Some(tree) = tree {
+        let (cells, slots) = (task.terms.each.len() * terms.slots(), terms.slots());
+        for duals in std::iter::once(&mut state.duals_per_kwh).chain(&mut state.rounds_per_kwh) {
+            *duals = tree.spread_out(duals, cells, slots);
+        }
+    }
     if ended == Ended::Caller {
         // Who is in a hurry does not want all vehicles asked many times.
         state.rounds_per_kwh.clear();
@@ -225,10 +250,53 @@ fn sampled(
     Some((state, ended))
 }
 
+/// Loads to be expected in the nodes, from what some vehicles do at the prices of
+/// a plan; none where all can be asked as well.
+fn expected(task: &Task<'_>, stays: &Stays, state: &AreaState) -> Vec<Vec<f64>> {
+    let count = stays.each.len();
+    let rounds = &state.rounds_per_kwh;
+    if count < 4 * SAMPLE || rounds.is_empty() {
+        return Vec::new();
+    }
+    let sample = stays.sample(SAMPLE, (GROUPS, true), shares_curves(task.problem, count));
+    let asked = task.asked(&sample);
+    let ear = Ear::new(asked, task.terms);
+    let needs = |stays: &Stays| {
+        let mut needs = vec![0.0; task.terms.by_node.len()];
+        for stay in &stays.each {
+            for &node in &task.terms.paths[stay.node as usize] {
+                needs[node as usize] += as_kwh(stay.need);
+            }
+        }
+        needs
+    };
+    let (all, some) = (needs(stays), needs(&sample));
+    let mut loads: Vec<Vec<f64>> = vec![Vec::new(); all.len()];
+    for duals in rounds {
+        for (node, load) in ear.answers(duals).loads.into_iter().enumerate() {
+            let scale = all[node] / some[node].max(1e-9) / rounds.len() as f64;
+            loads[node].resize(load.len(), 0.0);
+            loads[node].iter_mut().zip(load).for_each(|(sum, load)| *sum += load * scale);
+        }
+    }
+    loads
+}
+
+/// Whether a node is expected to stay well below its limits.
+fn is_loose(terms: &Terms, loads: &[Vec<f64>], node: u32) -> bool {
+    let Some(load) = loads.get(node as usize) else { return false };
+    terms.by_node[node as usize].iter().all(|&term| {
+        let term = &terms.each[term];
+        let mut slots = load.iter().zip(&term.bounds);
+        !matches!(term.kind, Kind::Square(_))
+            && slots.all(|(load, bound)| term.sign * load <= LOOSE * bound)
+    })
+}
+
 /// Plans from the mix, first of whole answers, then of the mix itself.
 fn settle_best(
     task: &Task<'_>,
-    rounds: &Rounds<'_>,
+    rounds: &dyn Search,
     asked: Asked<'_>,
     staff: &mut Staff<'_>,
 ) -> (Settled, Total, f64) {
@@ -257,26 +325,26 @@ fn order(settled: &(Settled, Total, f64)) -> (i64, i64) {
 /// Whether plans are within the gap, and nobody is short for want of rounding.
 fn is_good(
     task: &Task<'_>,
-    rounds: &Rounds<'_>,
+    rounds: &dyn Search,
     stays: &Stays,
     settled: &(Settled, Total, f64),
 ) -> bool {
     let is_served = as_share(settled.1.shed, stays.need_kwh()) <= 1e-9;
     let is_forced = settled.1.shed_worth > 0.0 && rounds.sheds();
-    rounds.gap(settled.2, task.until.scale) <= task.until.gap && (is_served || is_forced)
+    rounds.found().gap(settled.2, task.until.scale) <= task.until.gap && (is_served || is_forced)
 }
 
 fn settle_once(
     task: &Task<'_>,
-    rounds: &Rounds<'_>,
+    rounds: &dyn Search,
     (asked, whole_only): (Asked<'_>, bool),
     staff: &mut Staff<'_>,
 ) -> (Settled, Total, f64) {
     let terms = task.terms;
-    let mut settled = Settled::new(&asked, rounds.replies(), &rounds.mix, whole_only);
-    let signals = Signals::new(&asked, terms, &settled, &rounds.prices);
+    let mut settled = Settled::new(&asked, rounds.shares(), whole_only);
+    let signals = Signals::new(&asked, terms, &settled, &rounds.found().prices);
     let mut sum = |settled: &Settled| {
-        let mixed = || What::Plans(Mix::new(settled, &rounds.prices));
+        let mixed = || What::Plans(Mix::new(settled, &rounds.found().prices));
         let plans = Plans { asked: &asked, settled, signals: &signals };
         let sums = staff.ask(&asked, mixed, Some(settled));
         let total = sums::total(&sums.unwrap_or_else(|| sums::plans(&plans)), terms);
@@ -284,14 +352,14 @@ fn settle_once(
         (total, value)
     };
     let (total, _) = sum(&settled);
-    let forced = (rounds.duals(), rounds.sheds());
+    let forced = (&*rounds.found().best, rounds.sheds());
     repair::repair(&asked, terms, &mut settled, &signals, &total, forced);
     let (mut total, mut value) = sum(&settled);
     for _ in 0..3 {
-        if rounds.gap(value, task.until.scale) <= task.until.gap {
+        if rounds.found().gap(value, task.until.scale) <= task.until.gap {
             break;
         }
-        repair::improve(&asked, terms, &mut settled, &signals, &total, rounds.duals());
+        repair::improve(&asked, terms, &mut settled, &signals, &total, &rounds.found().best);
         let (next, better) = sum(&settled);
         let gain = value - better;
         (total, value) = (next, better);

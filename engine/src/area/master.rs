@@ -19,6 +19,8 @@ pub(crate) struct Reply {
     pub(crate) round: usize,
     /// Cost of the energy plus worth of what is shed.
     pub(crate) value: f64,
+    /// Most by which that is above the least at the prices asked.
+    pub(crate) slack: f64,
     /// Need that is not met.
     pub(crate) shed: i64,
     /// Load of each limited node that the group is part of, slot by slot.
@@ -36,8 +38,12 @@ pub(crate) struct Mix {
     pub(crate) per_group: Vec<f64>,
     /// Whether a hard limit is exceeded for want of better answers.
     pub(crate) is_beyond: bool,
+    /// Energy beyond hard limits, in kWh.
+    pub(crate) beyond_kwh: f64,
     /// Cost of the mix, with the price of what exceeds hard limits.
     pub(crate) cost: f64,
+    /// Whether it comes from the programme.
+    pub(crate) is_solved: bool,
 }
 
 /// A row of the programme that stands for a term in a slot.
@@ -107,6 +113,12 @@ impl<'a> Master<'a> {
 
     /// Adds a reply.
     pub(crate) fn add(&mut self, reply: Reply) -> Result<(), LpError> {
+        let cost = reply.value;
+        self.add_at(reply, cost)
+    }
+
+    /// Adds a reply that costs something else than its value.
+    pub(crate) fn add_at(&mut self, reply: Reply, cost: f64) -> Result<(), LpError> {
         let mut weights = Vec::with_capacity(self.rows.len() + 1);
         weights.push((self.groups[reply.group], 1.0));
         for row in &self.rows {
@@ -115,7 +127,7 @@ impl<'a> Master<'a> {
                 weights.push((row.lp, row.slope * load / row.unit));
             }
         }
-        let column = Column { cost: reply.value / self.money, lower: 0.0, upper: f64::INFINITY };
+        let column = Column { cost: cost / self.money, lower: 0.0, upper: f64::INFINITY };
         self.weights.push(self.lp.add_column(column, weights)?);
         self.replies.push(reply);
         Ok(())
@@ -239,16 +251,55 @@ impl<'a> Master<'a> {
         Ok(true)
     }
 
+    /// Whether a reply that costs so much is cheaper than the mix of its group, by
+    /// at least a part of that.
+    pub(crate) fn improves(&self, reply: &Reply, cost: f64, (mix, least): (&Mix, f64)) -> bool {
+        let Some(&value) = mix.per_group.get(reply.group) else { return true };
+        let slots = self.terms.slots();
+        let mut cost = cost;
+        for (term, duals) in self.terms.each.iter().zip(mix.duals.chunks(slots)) {
+            let node = term.node as u32;
+            if let Ok(at) = self.nodes[reply.group].binary_search(&node) {
+                let load = &reply.loads[at * slots..][..slots];
+                let paid = load.iter().zip(duals).map(|(&load, dual)| as_kwh(load) * dual);
+                cost += term.sign * paid.sum::<f64>();
+            }
+        }
+        cost < value - least * value.abs().max(cost.abs())
+    }
+
+    /// Lets each reply cost something else.
+    pub(crate) fn reprice(&mut self, costs: &[f64]) {
+        for (&column, cost) in self.weights.iter().zip(costs) {
+            self.lp.change_cost(column, cost / self.money);
+        }
+    }
+
+    /// The price on what exceeds hard limits.
+    pub(crate) fn beyond_price(&self) -> f64 {
+        self.beyond_price
+    }
+
     /// Makes exceeding a hard limit dearer.
     pub(crate) fn raise_beyond(&mut self, most: f64) -> bool {
         if self.beyond_price >= most {
             return false;
         }
-        self.beyond_price = (self.beyond_price * 8.0).min(most);
-        for &(column, unit) in &self.beyond {
-            self.lp.change_cost(column, self.beyond_price * unit / self.money);
-        }
+        self.limit_beyond((self.beyond_price * 8.0).min(most));
         true
+    }
+
+    /// Lets exceeding a hard limit cost so much.
+    pub(crate) fn limit_beyond(&mut self, price: f64) {
+        self.beyond_price = price;
+        for &(column, unit) in &self.beyond {
+            self.lp.change_cost(column, price * unit / self.money);
+        }
+    }
+
+    /// Part of hard limits that is left for whole answers to fit in.
+    pub(crate) fn margin(&self) -> f64 {
+        self.margin
     }
 
     /// The cheapest mix.
@@ -264,12 +315,15 @@ impl<'a> Master<'a> {
         }
         self.terms.clamp(&mut duals);
         let beyond = self.beyond.iter().map(|&(column, _)| solution.values[column]);
+        let kwh = self.beyond.iter().map(|&(column, unit)| solution.values[column] * unit);
         Ok(Mix {
             weights: self.weights.iter().map(|&column| solution.values[column].max(0.0)).collect(),
             duals,
             per_group: self.groups.iter().map(|&r| solution.duals[r] * self.money).collect(),
             is_beyond: beyond.fold(0.0, f64::max) > 1e-9,
+            beyond_kwh: kwh.sum(),
             cost: solution.cost * self.money,
+            is_solved: true,
         })
     }
 }

@@ -33,9 +33,15 @@ mod answer;
 #[cfg(feature = "lp")]
 mod asked;
 #[cfg(feature = "lp")]
+mod branch;
+#[cfg(feature = "lp")]
 mod grains;
 #[cfg(feature = "lp")]
+mod hear;
+#[cfg(feature = "lp")]
 mod master;
+#[cfg(feature = "lp")]
+mod nested;
 #[cfg(feature = "lp")]
 mod repair;
 #[cfg(feature = "lp")]
@@ -52,3 +58,5 @@ mod staff;
 mod stays;
 #[cfg(feature = "lp")]
 mod terms;
+#[cfg(feature = "lp")]
+mod tree;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::area::answer::{Scratch, within};
 use crate::area::asked::Asked;
 use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
-use crate::area::rounds::added_by_node;
+use crate::area::hear::added_by_node;
 use crate::area::settle::{Plans, Settled, Signals, Taken, Total, merge};
 use crate::area::stays::{NO_WISHES, Stay};
 use crate::area::store::{Free, NO_STORE};
@@ -33,13 +33,15 @@ pub(crate) struct Room {
     slots: usize,
     up: Vec<Vec<i64>>,
     down: Vec<Vec<i64>>,
+    /// Slots of nodes in which a limit is exceeded.
+    exceeded: usize,
 }
 
 impl Room {
     fn new(terms: &Terms, total: &Total) -> Self {
         let slots = terms.slots();
         let empty = vec![Vec::new(); terms.by_node.len()];
-        let mut room = Self { slots, up: empty.clone(), down: empty };
+        let mut room = Self { slots, up: empty.clone(), down: empty, exceeded: 0 };
         for term in terms.each.iter().filter(|term| term.kind == Kind::Hard) {
             let is_import = term.sign > 0.0;
             let side = if is_import { &mut room.up } else { &mut room.down };
@@ -51,11 +53,13 @@ impl Room {
                 *left = (*left).min(most - if is_import { load } else { -load });
             }
         }
+        let sides = room.up.iter().chain(&room.down);
+        room.exceeded = sides.flatten().filter(|&&left| left < 0).count();
         room
     }
 
     fn is_exceeded(&self) -> bool {
-        self.up.iter().chain(&self.down).flatten().any(|&left| left < 0)
+        self.exceeded > 0
     }
 
     /// The least room on the way to the top, for each slot: up and down.
@@ -75,11 +79,13 @@ impl Room {
         for &node in &terms.paths[stay.node as usize] {
             let (up, down) = (&mut self.up[node as usize], &mut self.down[node as usize]);
             for &(slot, energy) in taken {
-                if let Some(left) = up.get_mut(slot as usize) {
-                    *left -= sign * energy;
-                }
-                if let Some(left) = down.get_mut(slot as usize) {
-                    *left += sign * energy;
+                for (left, change) in
+                    [(up.get_mut(slot as usize), -energy), (down.get_mut(slot as usize), energy)]
+                {
+                    let Some(left) = left else { continue };
+                    let before = usize::from(*left < 0);
+                    *left += sign * change;
+                    self.exceeded = self.exceeded + usize::from(*left < 0) - before;
                 }
             }
         }

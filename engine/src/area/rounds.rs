@@ -8,27 +8,38 @@
 use crate::area::asked::Asked;
 use crate::area::coordinate::AreaState;
 use crate::area::grains::as_kwh;
-use crate::area::master::{Master, Mix, Reply};
-use crate::area::parts::What;
+use crate::area::hear::Ear;
+use crate::area::master::{Master, Mix};
+use crate::area::settle::Shares;
 use crate::area::staff::Staff;
-use crate::area::sums;
-use crate::area::terms::{Kind, Terms};
-use crate::area::watch::{Answered, GroupAnswer, Progress};
+use crate::area::terms::Terms;
+use crate::area::watch::Progress;
 use crate::lp::LpError;
 
-/// How far prices are drawn towards the best so far (Wentges).
+/// How far prices are drawn towards the best so far, at first and at most.
 const SMOOTHING: f64 = 0.7;
+
+/// The first price on what exceeds hard limits, in proportion to the dearest kWh,
+/// and the last.
+pub(crate) const BEYOND: f64 = 0.25;
+pub(crate) const BEYOND_MAX: f64 = 4.0;
+
+/// Times that a programme is solved anew for limits that were not in it.
+pub(crate) const ACTIVATIONS: usize = 20;
+
+/// What an answer must at least be cheaper by to be new, in proportion to its cost.
+pub(crate) const ROUNDING: f64 = 1e-9;
+
+/// Part of a limit by which a mix may exceed it: rounding of the solver.
+pub(crate) const TOLERANCE: f64 = 1e-7;
 
 /// Most rounds whose prices are kept for the next plan.
 const ROUNDS_KEPT: usize = 40;
 
-/// And at most.
-const SMOOTHING_MAX: f64 = 0.7;
-
 /// Gap to a mix that exceeds hard limits at which exceeding them gets dearer.
 /// Half as many rounds as when there is nothing left to find; from 0.1 % to 5 %
 /// it makes no difference.
-const GAP_BEYOND: f64 = 0.02;
+pub(crate) const GAP_BEYOND: f64 = 0.02;
 
 /// Why the rounds ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,77 +63,90 @@ pub(crate) struct Until {
     pub(crate) scale: f64,
 }
 
-/// What all vehicles answered at some prices.
-pub(crate) struct Heard {
-    pub(crate) replies: Vec<Reply>,
-    /// Load of each limited node in kWh; empty for other nodes.
-    pub(crate) loads: Vec<Vec<f64>>,
-    /// Cost of the energy plus worth of what is shed.
-    pub(crate) value: f64,
-    /// Most by which that is above the least at these prices.
-    pub(crate) slack: f64,
-}
-
-/// The state between rounds.
-pub(crate) struct Rounds<'a> {
-    asked: Asked<'a>,
-    terms: &'a Terms,
-    master: Master<'a>,
-    /// Prices of each round, term by term and slot by slot.
-    pub(crate) prices: Vec<Vec<f64>>,
-    pub(crate) best: Vec<f64>,
-    pub(crate) bound: f64,
-    pub(crate) mix: Mix,
-    pub(crate) cost: f64,
-    /// The most that a kWh is worth to any vehicle.
-    dearest: f64,
-}
-
-impl<'a> Rounds<'a> {
-    pub(crate) fn new(asked: Asked<'a>, terms: &'a Terms, (money, margin): (f64, f64)) -> Self {
-        let nodes = nodes_of_groups(&asked, terms);
-        let energy = asked.stays.need_kwh() / terms.slots().max(1) as f64;
-        let energy = (energy * 0.01).max(1e-6);
-        let dearest = asked.worth.of(asked.worth.tiers - 1, 1.0).max(1e-6);
-        let start = dearest * 0.25;
-        let master = Master::new(terms, nodes, (money, energy), (start, margin))
-            .expect("a programme of empty rows is one that the solver takes");
-        let cells = terms.each.len() * terms.slots();
-        Self {
-            asked,
-            terms,
-            master,
-            prices: Vec::new(),
-            best: vec![0.0; cells],
-            bound: f64::NEG_INFINITY,
-            mix: Mix::default(),
-            cost: f64::INFINITY,
-            dearest,
+impl Until {
+    /// Why to end here, if there is a reason.
+    pub(crate) fn reached(&self, progress: &Progress, staff: &mut Staff<'_>) -> Option<Ended> {
+        if progress.gap <= self.gap {
+            Some(Ended::Gap)
+        } else if progress.round >= self.rounds {
+            Some(Ended::Rounds)
+        } else {
+            staff.watch.stop(progress).then_some(Ended::Caller)
         }
     }
+}
 
-    /// All replies that are in the mix or were.
-    pub(crate) fn replies(&self) -> &[Reply] {
-        &self.master.replies
+/// How far prices are drawn towards the best so far (Wentges).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace(f64);
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self(SMOOTHING)
+    }
+}
+
+impl Pace {
+    /// The next prices to ask at.
+    pub(crate) fn draw(self, best: &[f64], newest: &[f64]) -> Vec<f64> {
+        let drawn = best.iter().zip(newest);
+        drawn.map(|(best, newest)| self.0 * best + (1.0 - self.0) * newest).collect()
     }
 
-    /// Whether the mix itself leaves need unmet.
-    pub(crate) fn sheds(&self) -> bool {
-        let replies = self.master.replies.iter().zip(&self.mix.weights);
-        replies.map(|(reply, weight)| as_kwh(reply.shed) * weight).sum::<f64>() > 1e-6
+    /// Learns from a round; tells whether there is nothing left to ask.
+    pub(crate) fn learn(&mut self, is_new: bool, is_better: bool) -> bool {
+        let Self(smoothing) = *self;
+        let is_done = !is_new && smoothing <= 0.0;
+        self.0 = match (is_new, is_better) {
+            // A better bound says that the step may be longer.
+            (true, true) => smoothing * 0.8,
+            (true, false) => 0.3 * SMOOTHING + 0.7 * smoothing,
+            // Nothing new between the two prices: ask at the new ones themselves.
+            (false, _) => {
+                if smoothing > 0.5 {
+                    0.4
+                } else {
+                    0.0
+                }
+            }
+        };
+        is_done
     }
+}
 
+/// What rounds came to so far.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Prices of each round, term by term and slot by slot.
+    pub(crate) prices: Vec<Vec<f64>>,
     /// The prices with the best bound.
-    pub(crate) fn duals(&self) -> &[f64] {
-        &self.best
+    pub(crate) best: Vec<f64>,
+    pub(crate) bound: f64,
+    /// Cost of the best mix; infinite before there is one within the limits.
+    pub(crate) cost: f64,
+}
+
+impl Found {
+    pub(crate) fn new(cells: usize) -> Self {
+        let best = vec![0.0; cells];
+        Self { prices: Vec::new(), best, bound: f64::NEG_INFINITY, cost: f64::INFINITY }
+    }
+
+    pub(crate) fn gap(&self, cost: f64, scale: f64) -> f64 {
+        relative_gap(cost, self.bound, scale)
+    }
+
+    pub(crate) fn progress(&self, scale: f64) -> Progress {
+        let (round, cost, bound) = (self.prices.len(), self.cost, self.bound);
+        Progress { round, cost, bound, gap: self.gap(cost, scale) }
     }
 
     /// What helps to plan the same area, or one like it, again: the best
     /// prices, and those of the rounds with the most weight in the mix.
-    pub(crate) fn state(&self) -> AreaState {
+    pub(crate) fn state(&self, shares: &[Shares]) -> AreaState {
         let mut weights = vec![0.0; self.prices.len()];
-        for (reply, weight) in self.master.replies.iter().zip(&self.mix.weights) {
-            weights[reply.round] += weight;
+        for &(round, weight) in shares.iter().flatten() {
+            weights[round] += weight;
         }
         let mut rounds: Vec<usize> = (1..self.prices.len()).collect();
         rounds.retain(|&round| weights[round] > 0.0);
@@ -131,16 +155,48 @@ impl<'a> Rounds<'a> {
         let rounds_per_kwh = rounds.into_iter().map(|round| self.prices[round].clone()).collect();
         AreaState { duals_per_kwh: self.best.clone(), rounds_per_kwh }
     }
+}
 
-    /// Asks at no prices, and at those of an earlier plan if they fit: the best
-    /// ones first, then those that weighed most, until the gap is small enough.
-    pub(crate) fn begin(
-        &mut self,
-        start: &AreaState,
-        until: Until,
-        staff: &mut Staff<'_>,
-    ) -> Ended {
-        self.try_begin(start, until, staff).unwrap_or(Ended::Stalled)
+/// A way to find prices and a mix of answers.
+pub(crate) trait Search {
+    /// Asks at no prices, and at those of an earlier plan if they fit.
+    fn begin(&mut self, start: &AreaState, until: Until, staff: &mut Staff<'_>) -> Ended;
+
+    /// Goes on until there is reason to end. Should the solver give up, what
+    /// was found until then stands.
+    fn run(&mut self, until: Until, staff: &mut Staff<'_>) -> Ended;
+
+    fn found(&self) -> &Found;
+
+    fn into_found(self: Box<Self>) -> Found;
+
+    /// The rounds that each group draws from, with their weights.
+    fn shares(&self) -> Vec<Shares>;
+
+    /// Whether the mix itself leaves need unmet.
+    fn sheds(&self) -> bool;
+}
+
+/// The state between rounds of one master programme.
+pub(crate) struct Rounds<'a> {
+    ear: Ear<'a>,
+    master: Master<'a>,
+    found: Found,
+    mix: Mix,
+    /// The most that a kWh is worth to any vehicle.
+    dearest: f64,
+}
+
+impl<'a> Rounds<'a> {
+    pub(crate) fn new(asked: Asked<'a>, terms: &'a Terms, (money, margin): (f64, f64)) -> Self {
+        let ear = Ear::new(asked, terms);
+        let energy = energy_scale(asked.stays.need_kwh(), terms.slots());
+        let dearest = dearest(&asked);
+        let master =
+            Master::new(terms, ear.nodes.clone(), (money, energy), (dearest * BEYOND, margin))
+                .expect("a programme of empty rows is one that the solver takes");
+        let found = Found::new(terms.each.len() * terms.slots());
+        Self { ear, master, found, mix: Mix::default(), dearest }
     }
 
     fn try_begin(
@@ -149,7 +205,7 @@ impl<'a> Rounds<'a> {
         until: Until,
         staff: &mut Staff<'_>,
     ) -> Result<Ended, LpError> {
-        let free = vec![0.0; self.best.len()];
+        let free = vec![0.0; self.found.best.len()];
         let others = start.rounds_per_kwh.iter().filter(|duals| **duals != start.duals_per_kwh);
         let fits = |duals: &&Vec<f64>| {
             duals.len() == free.len()
@@ -161,14 +217,14 @@ impl<'a> Rounds<'a> {
         self.round(free, staff)?;
         if self.mix.weights.is_empty() {
             // Whatever happens, there is a mix: all of the first answers.
-            self.mix.weights = vec![1.0; self.asked.stays.groups];
+            self.mix.weights = vec![1.0; self.ear.nodes.len()];
         }
         for mut duals in earlier {
-            self.terms.clamp(&mut duals);
+            self.ear.terms.clamp(&mut duals);
             self.round(duals, staff)?;
             self.solve()?;
-            let progress = self.progress(until.scale);
-            if progress.gap <= until.gap * 0.1 || self.prices.len() >= until.rounds {
+            let progress = self.found.progress(until.scale);
+            if progress.gap <= until.gap * 0.1 || self.found.prices.len() >= until.rounds {
                 break;
             }
             if staff.watch.stop(&progress) {
@@ -179,151 +235,22 @@ impl<'a> Rounds<'a> {
         Ok(Ended::Gap)
     }
 
-    /// What all vehicles buy when limits cost `duals`: remembered, or asked.
-    fn hear(&self, duals: &[f64], staff: &mut Staff<'_>) -> Heard {
-        if let Some(known) = staff.watch.recall().filter(|known| self.is_answer(known, duals)) {
-            let replies =
-                known.groups.into_iter().zip(self.empty_replies()).map(|(known, reply)| Reply {
-                    value: known.value,
-                    shed: known.shed,
-                    loads: known.loads,
-                    ..reply
-                });
-            return self.heard(replies.collect(), known.slack);
-        }
-        let heard = self.ask(duals, staff);
-        let groups = heard.replies.iter().map(|reply| GroupAnswer {
-            value: reply.value,
-            shed: reply.shed,
-            loads: reply.loads.clone(),
-        });
-        let (groups, slack) = (groups.collect(), heard.slack);
-        staff.watch.keep(&Answered { prices_per_kwh: duals.to_vec(), groups, slack });
-        heard
-    }
-
-    /// Whether something remembered answers this very question.
-    fn is_answer(&self, known: &Answered, duals: &[f64]) -> bool {
-        let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
-        let fits = |(group, reply): (&GroupAnswer, Reply)| group.loads.len() == reply.loads.len();
-        known.prices_per_kwh.len() == duals.len()
-            && known.prices_per_kwh.iter().zip(duals).all(same)
-            && known.groups.len() == self.asked.stays.groups
-            && known.groups.iter().zip(self.empty_replies()).all(fits)
-    }
-
-    fn empty_replies(&self) -> impl Iterator<Item = Reply> + '_ {
-        let (slots, nodes) = (self.terms.slots(), &self.master.nodes);
-        (0..self.asked.stays.groups).map(move |group| Reply {
-            group,
-            round: self.prices.len(),
-            value: 0.0,
-            shed: 0,
-            loads: vec![0; nodes[group].len() * slots],
-        })
-    }
-
-    fn heard(&self, replies: Vec<Reply>, slack: f64) -> Heard {
-        let value = replies.iter().map(|reply| reply.value).sum();
-        let weights = vec![1.0; replies.len()];
-        let loads = self.loads(&replies, &weights);
-        Heard { replies, loads, value, slack }
-    }
-
-    /// Asks all vehicles what they buy when limits cost `duals`.
-    fn ask(&self, duals: &[f64], staff: &mut Staff<'_>) -> Heard {
-        let sums = staff.ask(&self.asked, || What::Answer(duals.to_vec()), None);
-        let sums = sums.unwrap_or_else(|| sums::answers(&self.asked, self.terms, duals));
-        let slots = self.terms.slots();
-        let nodes = &self.master.nodes;
-        let mut replies: Vec<Reply> = self.empty_replies().collect();
-        let mut slack = 0.0;
-        for sum in &sums {
-            let reply = &mut replies[sum.group];
-            for (block, of_block) in sum.slack.iter().enumerate() {
-                slack += of_block;
-                reply.value += sum.cost[block] + sum.shed_worth[block];
-            }
-            reply.shed += sum.shed;
-            for node in &self.terms.paths[sum.node as usize] {
-                let at = nodes[sum.group].binary_search(node).expect("a path is among the nodes");
-                let loads = &mut reply.loads[at * slots..][..slots];
-                loads.iter_mut().zip(&sum.load).for_each(|(sum, load)| *sum += load);
-            }
-        }
-        self.heard(replies, slack)
-    }
-
-    /// Loads of limited nodes when replies count with weights, in kWh.
-    pub(crate) fn loads(&self, replies: &[Reply], weights: &[f64]) -> Vec<Vec<f64>> {
-        let slots = self.terms.slots();
-        let mut loads: Vec<Vec<f64>> = self
-            .terms
-            .by_node
-            .iter()
-            .map(|terms| if terms.is_empty() { Vec::new() } else { vec![0.0; slots] })
-            .collect();
-        for (reply, &weight) in replies.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
-            for (at, &node) in self.master.nodes[reply.group].iter().enumerate() {
-                let load = &reply.loads[at * slots..][..slots];
-                let sums = loads[node as usize].iter_mut();
-                sums.zip(load).for_each(|(sum, &load)| *sum += weight * as_kwh(load));
-            }
-        }
-        loads
-    }
-
-    /// The bound that prices prove, given what was heard at them.
-    pub(crate) fn bound_of(&self, duals: &[f64], heard: &Heard) -> f64 {
-        let slots = self.terms.slots().max(1);
-        let terms = self.terms.each.iter().zip(duals.chunks(slots));
-        let of_terms = terms.map(|(term, duals)| {
-            let load = &heard.loads[term.node];
-            let paid: f64 = load.iter().zip(duals).map(|(load, dual)| load * dual).sum();
-            term.sign * paid - self.terms.conjugate(term, duals)
-        });
-        heard.value - heard.slack + of_terms.sum::<f64>()
-    }
-
-    /// What the limits cost at some loads; infinite beyond a hard one.
-    pub(crate) fn cost_of_limits(&self, loads: &[Vec<f64>], tolerance: f64) -> f64 {
-        let of_term = |term: &crate::area::terms::Term| {
-            let load = &loads[term.node];
-            let beyond = |slot: usize| term.sign * load[slot] - term.bounds[slot];
-            let is_beyond =
-                |slot: usize| beyond(slot) > tolerance * (1.0 + term.bounds[slot].abs());
-            if term.kind == Kind::Hard && (0..load.len()).any(is_beyond) {
-                return f64::INFINITY;
-            }
-            self.terms.cost(term, load)
-        };
-        self.terms.each.iter().map(of_term).sum()
-    }
-
-    pub(crate) fn gap(&self, cost: f64, scale: f64) -> f64 {
-        relative_gap(cost, self.bound, scale)
-    }
-
-    fn progress(&self, scale: f64) -> Progress {
-        let (round, cost, bound) = (self.prices.len(), self.cost, self.bound);
-        Progress { round, cost, bound, gap: self.gap(cost, scale) }
-    }
-
     /// Asks at some prices, and keeps what is new.
     fn round(&mut self, duals: Vec<f64>, staff: &mut Staff<'_>) -> Result<bool, LpError> {
-        let heard = self.hear(&duals, staff);
-        let bound = self.bound_of(&duals, &heard);
-        if bound > self.bound {
-            self.bound = bound;
-            self.best.clone_from(&duals);
+        let round = self.found.prices.len();
+        let heard = self.ear.hear(round, &duals, staff);
+        let bound = self.ear.bound_of(&duals, &heard);
+        if bound > self.found.bound {
+            self.found.bound = bound;
+            self.found.best.clone_from(&duals);
         }
-        self.prices.push(duals);
+        self.found.prices.push(duals);
         let mut is_better = false;
-        if self.prices.len() == 1 {
+        if round == 0 {
             self.master.activate(&heard.loads)?;
         }
         for reply in heard.replies {
-            if self.prices.len() == 1 || self.improves(&reply) {
+            if round == 0 || self.master.improves(&reply, reply.value, (&self.mix, ROUNDING)) {
                 is_better = true;
                 self.master.add(reply)?;
             }
@@ -331,31 +258,14 @@ impl<'a> Rounds<'a> {
         Ok(is_better)
     }
 
-    /// Whether a reply is cheaper than the mix of its group at the last prices.
-    fn improves(&self, reply: &Reply) -> bool {
-        let Some(&value) = self.mix.per_group.get(reply.group) else { return true };
-        let slots = self.terms.slots();
-        let mut cost = reply.value;
-        for (at, &node) in self.master.nodes[reply.group].iter().enumerate() {
-            let load = &reply.loads[at * slots..][..slots];
-            for &term in &self.terms.by_node[node as usize] {
-                let duals = &self.mix.duals[term * slots..][..slots];
-                let sign = self.terms.each[term].sign;
-                let paid = load.iter().zip(duals).map(|(&load, dual)| sign * as_kwh(load) * dual);
-                cost += paid.sum::<f64>();
-            }
-        }
-        cost < value - 1e-9 * value.abs().max(cost.abs())
-    }
-
     /// Solves the master programme until no limit is violated unseen.
     fn solve(&mut self) -> Result<(), LpError> {
-        for _ in 0..20 {
+        for _ in 0..ACTIVATIONS {
             self.mix = self.master.solve()?;
-            let loads = self.loads(&self.master.replies, &self.mix.weights);
+            let loads = self.ear.loads(&self.master.replies, &self.mix.weights);
             let replies = self.master.replies.iter().zip(&self.mix.weights);
             let value: f64 = replies.map(|(reply, weight)| reply.value * weight).sum();
-            self.cost = value + self.cost_of_limits(&loads, 1e-7);
+            self.found.cost = value + self.ear.terms.cost_of_limits(&loads, TOLERANCE);
             if !self.master.activate(&loads)? {
                 break;
             }
@@ -366,51 +276,75 @@ impl<'a> Rounds<'a> {
     /// Whether the rounds near an optimum that exceeds hard limits: what they
     /// find from there on is thrown away once exceeding them gets dearer.
     fn is_beyond_for_good(&self, until: Until) -> bool {
-        self.mix.is_beyond && self.gap(self.mix.cost, until.scale) <= GAP_BEYOND
-    }
-
-    /// Goes on until there is reason to end. Should the solver give up, what
-    /// was found until then stands.
-    pub(crate) fn run(&mut self, until: Until, staff: &mut Staff<'_>) -> Ended {
-        self.go_on(until, staff).unwrap_or(Ended::Stalled)
+        self.mix.is_beyond && self.found.gap(self.mix.cost, until.scale) <= GAP_BEYOND
     }
 
     fn go_on(&mut self, until: Until, staff: &mut Staff<'_>) -> Result<Ended, LpError> {
-        let mut smoothing = SMOOTHING;
+        let mut pace = Pace::default();
         loop {
             self.solve()?;
-            let progress = self.progress(until.scale);
-            if progress.gap <= until.gap {
-                return Ok(Ended::Gap);
+            let progress = self.found.progress(until.scale);
+            if let Some(ended) = until.reached(&progress, staff) {
+                return Ok(ended);
             }
-            if self.prices.len() >= until.rounds {
-                return Ok(Ended::Rounds);
-            }
-            if staff.watch.stop(&progress) {
-                return Ok(Ended::Caller);
-            }
-            if self.is_beyond_for_good(until) && self.master.raise_beyond(4.0 * self.dearest) {
+            let most = BEYOND_MAX * self.dearest;
+            if self.is_beyond_for_good(until) && self.master.raise_beyond(most) {
                 continue;
             }
-            let drawn = self.best.iter().zip(&self.mix.duals);
-            let duals = drawn.map(|(best, dual)| smoothing * best + (1.0 - smoothing) * dual);
-            let before = self.bound;
-            let is_better = self.round(duals.collect(), staff)?;
-            if is_better {
-                // A better bound says that the step may be longer.
-                smoothing = if self.bound > before {
-                    smoothing * 0.8
-                } else {
-                    0.3 * SMOOTHING_MAX + 0.7 * smoothing
-                };
-            } else if smoothing > 0.0 {
-                // Nothing new between the two prices: ask at the new ones themselves.
-                smoothing = if smoothing > 0.5 { 0.4 } else { 0.0 };
-            } else if !self.mix.is_beyond || !self.master.raise_beyond(4.0 * self.dearest) {
+            let duals = pace.draw(&self.found.best, &self.mix.duals);
+            let before = self.found.bound;
+            let is_new = self.round(duals, staff)?;
+            let is_done = pace.learn(is_new, self.found.bound > before);
+            if is_done && (!self.mix.is_beyond || !self.master.raise_beyond(most)) {
                 return Ok(Ended::Stalled);
             }
         }
     }
+}
+
+impl Search for Rounds<'_> {
+    /// Asks at no prices, and at those of an earlier plan if they fit: the best
+    /// ones first, then those that weighed most, until the gap is small enough.
+    fn begin(&mut self, start: &AreaState, until: Until, staff: &mut Staff<'_>) -> Ended {
+        self.try_begin(start, until, staff).unwrap_or(Ended::Stalled)
+    }
+
+    fn run(&mut self, until: Until, staff: &mut Staff<'_>) -> Ended {
+        self.go_on(until, staff).unwrap_or(Ended::Stalled)
+    }
+
+    fn found(&self) -> &Found {
+        &self.found
+    }
+
+    fn into_found(self: Box<Self>) -> Found {
+        self.found
+    }
+
+    fn shares(&self) -> Vec<Shares> {
+        let mut shares = vec![Shares::new(); self.ear.nodes.len()];
+        for (reply, &weight) in self.master.replies.iter().zip(&self.mix.weights) {
+            if weight > 0.0 {
+                shares[reply.group].push((reply.round, weight));
+            }
+        }
+        shares
+    }
+
+    fn sheds(&self) -> bool {
+        let replies = self.master.replies.iter().zip(&self.mix.weights);
+        replies.map(|(reply, weight)| as_kwh(reply.shed) * weight).sum::<f64>() > 1e-6
+    }
+}
+
+/// Energy of a slot that counts as little, of a need spread over all of them.
+pub(crate) fn energy_scale(need_kwh: f64, slots: usize) -> f64 {
+    (need_kwh / slots.max(1) as f64 * 0.01).max(1e-6)
+}
+
+/// The most that a kWh is worth to any vehicle.
+pub(crate) fn dearest(asked: &Asked<'_>) -> f64 {
+    asked.worth.of(asked.worth.tiers - 1, 1.0).max(1e-6)
 }
 
 /// How far a cost is from its bound, in proportion to the larger of bound and scale.
@@ -421,29 +355,4 @@ pub(crate) fn relative_gap(cost: f64, bound: f64, scale: f64) -> f64 {
     let gap = (cost - bound).max(0.0);
     let scale = bound.abs().max(scale.abs());
     if gap <= 0.0 { 0.0 } else { gap / scale.max(f64::MIN_POSITIVE) }
-}
-
-/// What limits add to the prices of each node that has vehicles.
-pub(crate) fn added_by_node(asked: &Asked<'_>, terms: &Terms, duals: &[f64]) -> Vec<Vec<f64>> {
-    let mut added = vec![Vec::new(); terms.paths.len()];
-    for block in &asked.stays.blocks {
-        let node = block.node as usize;
-        if added[node].is_empty() {
-            added[node] = terms.added(block.node, duals);
-        }
-    }
-    added
-}
-
-/// The limited nodes that each group is part of, in order.
-fn nodes_of_groups(asked: &Asked<'_>, terms: &Terms) -> Vec<Vec<u32>> {
-    let mut nodes = vec![Vec::new(); asked.stays.groups];
-    for block in &asked.stays.blocks {
-        nodes[block.group].extend_from_slice(&terms.paths[block.node as usize]);
-    }
-    for nodes in &mut nodes {
-        nodes.sort_unstable();
-        nodes.dedup();
-    }
-    nodes
 }

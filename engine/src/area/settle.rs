@@ -15,8 +15,7 @@ use crate::area::answer::{Scratch, answer_one};
 use crate::area::asked::Asked;
 use crate::area::coordinate::{Coordinated, Task};
 use crate::area::grains::as_kwh;
-use crate::area::master::{Mix, Reply};
-use crate::area::rounds::added_by_node;
+use crate::area::hear::added_by_node;
 use crate::area::signal::Signal;
 use crate::area::stays::{Block, Stay, Stays};
 use crate::area::store::{NO_STORE, by_segments, reaches};
@@ -97,15 +96,10 @@ impl Signals {
 
 impl Settled {
     /// Gives every vehicle its part of a mix.
-    pub(crate) fn new(asked: &Asked<'_>, replies: &[Reply], mix: &Mix, whole_only: bool) -> Self {
+    pub(crate) fn new(asked: &Asked<'_>, mut shares: Vec<Shares>, whole_only: bool) -> Self {
         let groups = asked.stays.groups;
-        let mut shares: Vec<Shares> = vec![Vec::new(); groups];
-        for (reply, &weight) in replies.iter().zip(&mix.weights) {
-            if weight > WEIGHT_MIN {
-                shares[reply.group].push((reply.round, weight));
-            }
-        }
         for shares in &mut shares {
+            shares.retain(|&(_, weight)| weight > WEIGHT_MIN);
             let sum: f64 = shares.iter().map(|(_, weight)| weight).sum();
             for (_, weight) in shares {
                 *weight /= sum;

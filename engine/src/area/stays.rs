@@ -17,7 +17,14 @@ use crate::units::MICROS_PER_HOUR;
 pub(crate) const BLOCK: usize = 4_096;
 
 /// Nodes that are groups of their own, at most.
-const NODES_MAX: usize = 192;
+const NODES_MAX: usize = 1024;
+
+/// Nodes that are many, so that each has groups of its own whatever its part of the vehicles.
+pub(crate) const NODES_MANY: usize = 8;
+
+/// Vehicles that make another group worth while there, and groups at most.
+const PER_GROUP: usize = 64;
+const GROUPS_PER_NODE: usize = 4;
 
 /// Stands for a vehicle without targets before its departure.
 pub(crate) const NO_WISHES: u32 = u32::MAX;
@@ -149,7 +156,8 @@ impl Stays {
             let when = (stay.last, stay.first, stay.cap, stay.need);
             (stay.node, curve, stay.store != NO_STORE, stay.whole, when, stay.row)
         });
-        all.cut(by_curve, groups_max);
+        let ends = all.group_ends(groups_max);
+        all.cut(by_curve, ends);
         all
     }
 
@@ -192,8 +200,7 @@ impl Stays {
     }
 
     /// Cuts the order into groups, and these into blocks.
-    fn cut(&mut self, by_curve: bool, groups_max: usize) {
-        let ends = self.group_ends(groups_max);
+    fn cut(&mut self, by_curve: bool, ends: Vec<usize>) {
         self.groups = ends.len();
         self.by_curve = by_curve;
         let mut start = 0;
@@ -226,21 +233,23 @@ impl Stays {
     /// each node is a group or several, unless there are very many.
     fn group_ends(&self, groups_max: usize) -> Vec<usize> {
         let count = self.each.len();
-        let even = |from: usize, to: usize, parts: usize| {
-            (1..=parts).map(move |part| from + part * (to - from) / parts)
-        };
         if count == 0 {
             return vec![0];
         }
         let nodes: Vec<usize> =
             self.each.chunk_by(|a, b| a.node == b.node).map(<[Stay]>::len).collect();
         if nodes.len() > NODES_MAX || count <= groups_max {
-            return even(0, count, groups_max.max(NODES_MAX).min(count)).collect();
+            return even(0, count, groups_max.max(192).min(count)).collect();
         }
+        let nodes_many = nodes.len() >= NODES_MANY;
         let mut ends = Vec::new();
         let mut start = 0;
         for length in nodes {
-            let parts = (groups_max * length / count).clamp(1, length);
+            let parts = if nodes_many {
+                (length / PER_GROUP).clamp(1, GROUPS_PER_NODE)
+            } else {
+                (groups_max * length / count).clamp(1, length)
+            };
             ends.extend(even(start, start + length, parts));
             start += length;
         }
@@ -248,12 +257,22 @@ impl Stays {
     }
 
     /// Some of the stays, spread evenly, in the same order.
-    pub(crate) fn sample(&self, count: usize, groups_max: usize, by_curve: bool) -> Self {
+    pub(crate) fn sample(
+        &self,
+        count: usize,
+        (groups_max, is_by_node): (usize, bool),
+        by_curve: bool,
+    ) -> Self {
         let all = self.each.len();
         let stays = (0..count).map(|at| self.each[at * all / count]).collect();
         let (wishes, stores) = (self.wishes.clone(), self.stores.clone());
         let mut sample = Self { each: stays, wishes, stores, is_sample: true, ..Self::default() };
-        sample.cut(by_curve, groups_max);
+        let ends = if is_by_node {
+            sample.group_ends(groups_max)
+        } else {
+            even(0, count, groups_max).collect()
+        };
+        sample.cut(by_curve, ends);
         sample
     }
 
@@ -276,6 +295,11 @@ impl Stays {
     pub(crate) fn need_kwh(&self) -> f64 {
         as_kwh(self.each.iter().map(|stay| stay.need).sum())
     }
+}
+
+/// Ends of parts of like size.
+fn even(from: usize, to: usize, parts: usize) -> impl Iterator<Item = usize> {
+    (1..=parts).map(move |part| from + part * (to - from) / parts)
 }
 
 /// Whether vehicles are many on each curve, so that its price order pays.

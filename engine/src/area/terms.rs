@@ -86,17 +86,30 @@ impl Terms {
 
     /// The hard limits on import alone.
     pub(crate) fn hard(&self) -> Self {
-        let mut hard = self.clone();
-        hard.each.retain(|term| term.kind == Kind::Hard && term.sign > 0.0);
-        hard.by_node.iter_mut().for_each(Vec::clear);
-        for (at, term) in hard.each.iter().enumerate() {
-            hard.by_node[term.node].push(at);
+        let each = &self.each;
+        self.only(|at| each[at].kind == Kind::Hard && each[at].sign > 0.0)
+    }
+
+    /// Some of the limits, with the nodes that have one.
+    pub(crate) fn only(&self, is_kept: impl Fn(usize) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.each.len()).filter(|&at| is_kept(at)).collect();
+        let mut only = self.few(&kept);
+        only.by_node = vec![Vec::new(); self.by_node.len()];
+        for (at, term) in only.each.iter().enumerate() {
+            only.by_node[term.node].push(at);
         }
-        let by_node = &hard.by_node;
-        for path in &mut hard.paths {
-            path.retain(|&node| !by_node[node as usize].is_empty());
-        }
-        hard
+        let by_node = &only.by_node;
+        let limited = |path: &Vec<u32>| {
+            path.iter().copied().filter(|&node| !by_node[node as usize].is_empty()).collect()
+        };
+        only.paths = self.paths.iter().map(limited).collect();
+        only
+    }
+
+    /// Some of the limits by themselves, without nodes and paths.
+    pub(crate) fn few(&self, kept: &[usize]) -> Self {
+        let each = kept.iter().map(|&at| self.each[at].clone()).collect();
+        Self { each, hours: self.hours.clone(), worth: self.worth, ..Self::default() }
     }
 
     /// A price above which going without is cheaper than any detour.
@@ -160,6 +173,21 @@ impl Terms {
                 finite.map(|slot| weight / self.hours[slot] * beyond(slot).powi(2)).sum()
             }
         }
+    }
+
+    /// What the limits cost at some loads; infinite beyond a hard one.
+    pub(crate) fn cost_of_limits(&self, loads: &[Vec<f64>], tolerance: f64) -> f64 {
+        let of_term = |term: &Term| {
+            let load = &loads[term.node];
+            let beyond = |slot: usize| term.sign * load[slot] - term.bounds[slot];
+            let is_beyond =
+                |slot: usize| beyond(slot) > tolerance * (1.0 + term.bounds[slot].abs());
+            if term.kind == Kind::Hard && (0..load.len()).any(is_beyond) {
+                return f64::INFINITY;
+            }
+            self.cost(term, load)
+        };
+        self.each.iter().map(of_term).sum()
     }
 
     /// The most that `Σ dual * load - cost` can be, whatever the load.

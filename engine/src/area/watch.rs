@@ -23,6 +23,8 @@ pub struct Progress {
 pub struct GroupAnswer {
     /// Cost of the energy plus worth of what is shed.
     pub value: f64,
+    /// Most by which that is dearer than the best at these prices.
+    pub slack: f64,
     /// Need that is not met, in billionths of a kWh.
     pub shed: i64,
     /// Load of each limited node in each slot, in billionths of a kWh.
@@ -37,8 +39,6 @@ pub struct Answered {
     pub prices_per_kwh: Vec<f64>,
     /// Their answers, by group.
     pub groups: Vec<GroupAnswer>,
-    /// Most by which all this is dearer than the best at these prices.
-    pub slack: f64,
 }
 
 /// Who watches the rounds.

@@ -127,6 +127,57 @@ impl Area {
         area
     }
 
+    /// Some 200 vehicles in eight or more branches below one node, or below none.
+    /// Some branches have a node inside.
+    pub(crate) fn branched(seed: u64) -> Self {
+        let mut random = Random(seed.wrapping_mul(15_485_863) + 3);
+        let slots = 6 + random.below(8) as usize;
+        let lengths = vec![HOUR / 2; slots];
+        let end: i64 = lengths.iter().sum();
+        let prices: Vec<f64> = (0..slots).map(|_| random.between(-0.05, 0.4)).collect();
+        let mut area = Self::empty(lengths, prices);
+        let count = 200 + random.below(40) as usize;
+        let branches = 8 + random.below(6) as usize;
+        let has_top = random.below(4) > 0;
+        let level =
+            |random: &mut Random, vehicles: usize| vehicles as f64 * random.between(2.5, 7.0);
+        if has_top {
+            let most = level(&mut random, count);
+            area.nodes.push(Node::limited("area", Profile::Constant(kw(most))));
+        }
+        for branch in 0..branches {
+            let most = level(&mut random, count / branches);
+            let limits = vec![limit(&mut random, most, slots)];
+            let parent = has_top.then_some(0);
+            area.nodes.push(Node { name: format!("branch {branch}"), parent, base: None, limits });
+            if random.below(3) == 0 {
+                let parent = Some(area.nodes.len() - 1);
+                let limits = vec![limit(&mut random, most * 0.6, slots)];
+                area.nodes.push(Node {
+                    name: format!("inside {branch}"),
+                    parent,
+                    base: None,
+                    limits,
+                });
+            }
+        }
+        let first = u64::from(has_top);
+        for _ in 0..count {
+            let from = random.below((end / 2) as u64) as i64;
+            let to = from + (random.between(0.3, 1.0) * (end - from) as f64) as i64;
+            let power = [3.7, 7.4, 11.0, 22.0][random.below(4) as usize];
+            let hours = (to - from) as f64 / HOUR as f64;
+            area.arrival.push(from);
+            area.departure.push(to);
+            area.power.push(power);
+            area.energy.push(random.between(0.0, 0.7) * power * hours);
+            area.priority.push(1.0 + random.below(3) as f64);
+            area.node.push((first + random.below(area.nodes.len() as u64 - first)) as u32);
+            area.curve.push(0);
+        }
+        area
+    }
+
     /// The same with vehicles that discharge, with reserves, earlier targets,
     /// and vehicles that are on or off. Prices are above what is paid for a
     /// kWh sold, unless `is_wild`.

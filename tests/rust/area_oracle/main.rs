@@ -75,6 +75,17 @@ fn small_areas_agree_with_one_programme() {
     assert!(u64::from(census.proved) >= AREAS * scale() * 9 / 10, "{} gaps proved", census.proved);
 }
 
+/// Branches with programmes of their own come to what one programme says.
+#[test]
+fn areas_of_many_branches_agree_with_one_programme() {
+    let mut census = Census::default();
+    for seed in 0..AREAS / 8 * scale() {
+        judge_area(&Area::branched(seed), seed, &mut census);
+    }
+    assert!(census.short >= 3, "{} areas are short of energy", census.short);
+    assert!(u64::from(census.proved) >= AREAS / 8 * scale() * 9 / 10, "{} proved", census.proved);
+}
+
 #[test]
 fn areas_with_export_reserves_and_deadlines_agree_with_one_programme() {
     let mut census = Census::default();
@@ -177,7 +188,8 @@ impl Watch for Notes {
 #[test]
 fn what_was_answered_is_not_asked_again() {
     for seed in [3, 5, 11, 12, 19] {
-        let area = Area::mixed(seed, false);
+        let is_branched = seed % 2 == 0;
+        let area = if is_branched { Area::branched(seed) } else { Area::mixed(seed, false) };
         let problem = area.problem();
         let options = AreaOptions::default();
         let run = |known: &[Answered]| {

@@ -1,0 +1,174 @@
+//! Asking all vehicles at some prices, and what their answers prove.
+use crate::area::asked::Asked;
+use crate::area::grains::as_kwh;
+use crate::area::master::Reply;
+use crate::area::parts::What;
+use crate::area::staff::Staff;
+use crate::area::sums::{self, Sum};
+use crate::area::terms::Terms;
+use crate::area::watch::{Answered, GroupAnswer};
+
+/// What all vehicles answered at some prices.
+pub(crate) struct Heard {
+    pub(crate) replies: Vec<Reply>,
+    /// Load of each limited node in kWh; empty for other nodes.
+    pub(crate) loads: Vec<Vec<f64>>,
+    /// Cost of the energy plus worth of what is shed, less what that can at
+    /// most be above the least at these prices.
+    pub(crate) least: f64,
+}
+
+/// Whoever asks all vehicles.
+#[derive(Clone)]
+pub(crate) struct Ear<'a> {
+    pub(crate) asked: Asked<'a>,
+    pub(crate) terms: &'a Terms,
+    /// Limited nodes of each group, in order.
+    pub(crate) nodes: Vec<Vec<u32>>,
+}
+
+impl<'a> Ear<'a> {
+    pub(crate) fn new(asked: Asked<'a>, terms: &'a Terms) -> Self {
+        let nodes = nodes_of_groups(&asked, terms);
+        Self { asked, terms, nodes }
+    }
+
+    /// What all vehicles buy when limits cost `duals`: remembered, or asked.
+    pub(crate) fn hear(&self, round: usize, duals: &[f64], staff: &mut Staff<'_>) -> Heard {
+        if let Some(known) = staff.watch.recall().filter(|known| self.is_answer(known, duals)) {
+            let groups = known.groups.into_iter().enumerate();
+            let replies = groups.map(|(group, known)| {
+                let GroupAnswer { value, slack, shed, loads } = known;
+                Reply { group, round, value, slack, shed, loads }
+            });
+            return self.heard(replies.collect());
+        }
+        let heard = self.ask(round, duals, staff);
+        let groups = heard.replies.iter().map(|reply| GroupAnswer {
+            value: reply.value,
+            slack: reply.slack,
+            shed: reply.shed,
+            loads: reply.loads.clone(),
+        });
+        let groups = groups.collect();
+        staff.watch.keep(&Answered { prices_per_kwh: duals.to_vec(), groups });
+        heard
+    }
+
+    /// Whether something remembered answers this very question.
+    fn is_answer(&self, known: &Answered, duals: &[f64]) -> bool {
+        let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
+        let slots = self.terms.slots();
+        let fits =
+            |(group, nodes): (&GroupAnswer, &Vec<u32>)| group.loads.len() == nodes.len() * slots;
+        known.prices_per_kwh.len() == duals.len()
+            && known.prices_per_kwh.iter().zip(duals).all(same)
+            && known.groups.len() == self.asked.stays.groups
+            && known.groups.iter().zip(&self.nodes).all(fits)
+    }
+
+    fn heard(&self, replies: Vec<Reply>) -> Heard {
+        let least = replies.iter().map(|reply| reply.value - reply.slack).sum();
+        let weights = vec![1.0; replies.len()];
+        let loads = self.loads(&replies, &weights);
+        Heard { replies, loads, least }
+    }
+
+    /// Asks all vehicles what they buy when limits cost `duals`.
+    fn ask(&self, round: usize, duals: &[f64], staff: &mut Staff<'_>) -> Heard {
+        let sums = staff.ask(&self.asked, || What::Answer(duals.to_vec()), None);
+        let sums = sums.unwrap_or_else(|| sums::answers(&self.asked, self.terms, duals));
+        self.added_up(round, &sums)
+    }
+
+    /// The same without anybody who watches.
+    pub(crate) fn answers(&self, duals: &[f64]) -> Heard {
+        self.added_up(0, &sums::answers(&self.asked, self.terms, duals))
+    }
+
+    fn added_up(&self, round: usize, sums: &[Sum]) -> Heard {
+        let slots = self.terms.slots();
+        let groups = self.nodes.iter().enumerate();
+        let mut replies: Vec<Reply> = groups
+            .map(|(group, nodes)| Reply {
+                group,
+                round,
+                value: 0.0,
+                slack: 0.0,
+                shed: 0,
+                loads: vec![0; nodes.len() * slots],
+            })
+            .collect();
+        for sum in sums {
+            let reply = &mut replies[sum.group];
+            for (block, of_block) in sum.slack.iter().enumerate() {
+                reply.slack += of_block;
+                reply.value += sum.cost[block] + sum.shed_worth[block];
+            }
+            reply.shed += sum.shed;
+            for node in &self.terms.paths[sum.node as usize] {
+                let nodes = &self.nodes[sum.group];
+                let at = nodes.binary_search(node).expect("a path is among the nodes");
+                let loads = &mut reply.loads[at * slots..][..slots];
+                loads.iter_mut().zip(&sum.load).for_each(|(sum, load)| *sum += load);
+            }
+        }
+        self.heard(replies)
+    }
+
+    /// Loads of limited nodes when replies count with weights, in kWh.
+    pub(crate) fn loads(&self, replies: &[Reply], weights: &[f64]) -> Vec<Vec<f64>> {
+        let slots = self.terms.slots();
+        let mut loads: Vec<Vec<f64>> = self
+            .terms
+            .by_node
+            .iter()
+            .map(|terms| if terms.is_empty() { Vec::new() } else { vec![0.0; slots] })
+            .collect();
+        for (reply, &weight) in replies.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+            for (at, &node) in self.nodes[reply.group].iter().enumerate() {
+                let load = &reply.loads[at * slots..][..slots];
+                let sums = loads[node as usize].iter_mut();
+                sums.zip(load).for_each(|(sum, &load)| *sum += weight * as_kwh(load));
+            }
+        }
+        loads
+    }
+
+    /// The bound that prices prove, given what was heard at them.
+    pub(crate) fn bound_of(&self, duals: &[f64], heard: &Heard) -> f64 {
+        let slots = self.terms.slots().max(1);
+        let terms = self.terms.each.iter().zip(duals.chunks(slots));
+        let of_terms = terms.map(|(term, duals)| {
+            let load = &heard.loads[term.node];
+            let paid: f64 = load.iter().zip(duals).map(|(load, dual)| load * dual).sum();
+            term.sign * paid - self.terms.conjugate(term, duals)
+        });
+        heard.least + of_terms.sum::<f64>()
+    }
+}
+
+/// What limits add to the prices of each node that has vehicles.
+pub(crate) fn added_by_node(asked: &Asked<'_>, terms: &Terms, duals: &[f64]) -> Vec<Vec<f64>> {
+    let mut added = vec![Vec::new(); terms.paths.len()];
+    for block in &asked.stays.blocks {
+        let node = block.node as usize;
+        if added[node].is_empty() {
+            added[node] = terms.added(block.node, duals);
+        }
+    }
+    added
+}
+
+/// The limited nodes that each group is part of, in order.
+fn nodes_of_groups(asked: &Asked<'_>, terms: &Terms) -> Vec<Vec<u32>> {
+    let mut nodes = vec![Vec::new(); asked.stays.groups];
+    for block in &asked.stays.blocks {
+        nodes[block.group].extend_from_slice(&terms.paths[block.node as usize]);
+    }
+    for nodes in &mut nodes {
+        nodes.sort_unstable();
+        nodes.dedup();
+    }
+    nodes
+}
