@@ -351,8 +351,45 @@ fn rows_in_error_are_of_the_last_part() {
     assert_eq!(errors, [0, 0, 2]);
 }
 
+#[test]
+fn a_battery_that_is_there_before_all_prices_goes_without() {
+    let early = Car { from_hour: -5, hours: 3, discharge_max_kw: 9.0, ..car(0) };
+    let columns = Columns::new(&[car(1), early]);
+    let town = Town::new(30.0);
+    let (plan, _) = check_same(&columns, &town, 2);
+    // From 20 % to 80 % of 50 kWh.
+    assert_eq!(plan.unmet.iter().map(|unmet| unmet.row).collect::<Vec<_>>(), [1]);
+    assert!((plan.unmet[0].energy_kwh - 30.0).abs() < 1e-9 && plan.unmet[0].node.is_none());
+}
+
+prop_compose! {
+    fn any_car()(
+        (from_hour, hours, soc_percent) in (-3..18i64, -1..22i64, 0.0..79.0f64),
+        reserve_percent in prop::sample::select(vec![0.0, 0.0, 45.0]),
+        power_max_kw in prop::sample::select(vec![3.7, 11.0, 22.0]),
+        (power_min_kw, discharge_max_kw) in prop::sample::select(vec![
+            (f64::NAN, f64::NAN), (f64::NAN, f64::NAN), (3.0, f64::NAN), (f64::NAN, 9.0),
+        ]),
+        priority in prop::sample::select(vec![0.5, 1.0, 3.0]),
+        node in 0..2u32,
+    ) -> Car {
+        Car {
+            from_hour, hours, soc_percent, reserve_percent, power_max_kw, power_min_kw,
+            discharge_max_kw, priority, node,
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Vehicles of all kinds, limits that bind or not, any number of parts.
+    #[test]
+    fn any_area_in_any_parts_is_the_area_of_one(
+        cars in prop::collection::vec(any_car(), 0..22), limit_kw in 4.0..120.0f64, parts in 1..7usize,
+    ) {
+        check_same(&Columns::new(&cars), &Town::new(limit_kw), parts);
+    }
 
     /// Every vehicle is of one part, in the order of all; parts are of whole blocks, and
     /// none is larger than its even share and a block.
