@@ -50,10 +50,10 @@ def curve() -> Floats:
     return found
 
 
-def make(path: Path, vehicles: int) -> Answer:
-    """Write the fleet of :func:`slackwater.sim.fleet`, every vehicle with its feeder."""
+def fleet(vehicles: int) -> pa.Table:
+    """The fleet of :func:`slackwater.sim.fleet`, every vehicle with its feeder."""
     stays = sw.sim.fleet(vehicles, seed=7).stays
-    table = pa.table(
+    return pa.table(
         {
             "id": [stay.id for stay in stays],
             "arrival": pa.array([stay.arrival for stay in stays], pa.timestamp("us", "UTC")),
@@ -63,6 +63,11 @@ def make(path: Path, vehicles: int) -> Answer:
             "node": [f"feeder {number % FEEDERS:03}" for number in range(len(stays))],
         }
     )
+
+
+def make(path: Path, vehicles: int) -> Answer:
+    """Write the fleet, and tell what it draws at most."""
+    table = fleet(vehicles)
     pq.write_table(table, path)
     loads = unmanaged(table)
     return {

@@ -10,8 +10,8 @@ import argparse
 import json
 import resource
 import statistics
+import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -20,42 +20,25 @@ import numpy as np
 import pyarrow as pa
 import ray
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import slackwater as sw
 from slackwater import parts
 from slackwater.ray import RayCrew
 
-NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
+from peers import area_child
+from peers.area_run import SHARE
+
 ACTORS: Final = (1, 2, 4, 8, 16, 32)
 SIZES: Final = (100_000, 1_000_000)
 REPEATS: Final = 50
-SHARE_KW: Final = 1.0
-"""Limit for each vehicle; unmanaged they come to some three times that at once."""
 
 
-def prices() -> sw.Prices:
-    """A day of quarter hours."""
-    slots = np.arange(96)
-    noise = np.random.default_rng(1).uniform(-0.04, 0.04, 96)
-    values = 0.12 + 0.13 * np.cos(slots / 96 * 2 * np.pi) + noise
-    return sw.Prices.from_values(NOON, values.tolist(), currency="EUR", slot=timedelta(minutes=15))
-
-
-def fleet(count: int) -> pa.Table:
-    """Vehicles that come in the afternoon and leave in the morning."""
-    random = np.random.default_rng(2)
-    start = np.datetime64("2026-01-05T12:00", "us")
-    arrival = start + random.integers(0, 360, count) * np.timedelta64(60_000_000, "us")
-    stay = random.integers(120, 1000, count) * np.timedelta64(60_000_000, "us")
-    utc = pa.timestamp("us", "UTC")
-    return pa.table(
-        {
-            "id": np.arange(count),
-            "arrival": pa.array(arrival).cast(utc),
-            "departure": pa.array(arrival + stay).cast(utc),
-            "energy_kwh": random.uniform(0, 20, count),
-            "power_max_kw": random.choice([3.7, 7.4, 11.0, 22.0], count),
-        }
-    )
+def town(count: int) -> tuple[pa.Table, float]:
+    """The fleet of ``area_run.py`` as one area, and a limit that binds."""
+    rows = area_child.fleet(count)
+    peak_kw = area_child.unmanaged(rows).sum(axis=0).max()
+    return rows.drop_columns("node"), SHARE * float(peak_kw)
 
 
 class Timed(RayCrew):
@@ -96,7 +79,8 @@ def of_actors(actors: int) -> dict[str, Any]:
     """A round of next to no vehicles."""
     crew = Timed(actors)
     # Groups of one vehicle: as many blocks, and one part for each actor.
-    parts.plan_area(fleet(4 * actors), prices(), crew=crew, limit_kw=6.0 * actors, max_rounds=10)
+    rows, limit_kw = town(4 * actors)
+    parts.plan_area(rows, area_child.prices(), crew=crew, limit_kw=limit_kw, max_rounds=10)
     request = crew.rounds[-1]
     seconds = timed(lambda: crew.answer(request))
     crew.close()
@@ -105,7 +89,7 @@ def of_actors(actors: int) -> dict[str, Any]:
 
 def of_fleet(count: int) -> dict[str, Any]:
     """A fleet by one process, and by two actors."""
-    rows, curve, limit_kw = fleet(count), prices(), SHARE_KW * count
+    (rows, limit_kw), curve = town(count), area_child.prices()
     marks: list[float] = []
     began = perf_counter()
     local = sw.plan_area(

@@ -5,6 +5,8 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::horizon::Horizon;
 
+pub mod area;
+
 /// A small generator (SplitMix64): the same numbers on every machine.
 pub struct Random(u64);
 

@@ -92,8 +92,7 @@ impl AreaPart {
         change: Option<&str>,
     ) -> Result<Table, Refused> {
         py.detach(|| {
-            let (question, own): (Question, Own) = (read("question", question)?, read("own", own)?);
-            let part = self.after(change)?;
+            let (question, own, part) = self.asked(question, own, change)?;
             let prices = (self.paid.import()?.0, self.paid.export()?);
             let sums = part.answer(prices, &question, &own).map_err(not_ours)?;
             sums_table(self.number, &sums)
@@ -110,14 +109,23 @@ impl AreaPart {
         change: Option<&str>,
     ) -> Result<Table, Refused> {
         py.detach(|| {
-            let (question, own): (Question, Own) = (read("question", question)?, read("own", own)?);
-            let part = self.after(change)?;
+            let (question, own, part) = self.asked(question, own, change)?;
             self.written(&part, &question, &own)
         })
     }
 }
 
 impl AreaPart {
+    /// What a call asks, and the part that it asks.
+    fn asked(
+        &self,
+        question: &str,
+        own: &str,
+        change: Option<&str>,
+    ) -> Result<(Question, Own, Arc<Part>), Refused> {
+        Ok((read("question", question)?, read("own", own)?, self.after(change)?))
+    }
+
     /// The part after a change; the last one is kept.
     fn after(&self, change: Option<&str>) -> Result<Arc<Part>, Refused> {
         let Some(change) = change else { return Ok(self.part.clone()) };

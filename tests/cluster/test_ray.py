@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,18 @@ def test_a_dataset_of_ray(tmp_path: Path) -> None:
     assert area_parts.bits(in_order(written)) == area_parts.bits(pa.table(local))
     assert {path.suffix for path in (tmp_path / "plans").iterdir()} == {".parquet"}
     planned.crew.close()
+
+
+def test_plans_of_parts_without_changes_are_written(tmp_path: Path) -> None:
+    """A request need not say in what a part is no longer as it was dealt."""
+    vehicles, prices = fleets.fleet(300), fleets.day_ahead()
+    local = sw.plan_area(vehicles, prices, limit_kw=5_000)
+    crew = RayCrew(parts=2)
+    planned = parts.plan_area(vehicles, prices, crew=crew, limit_kw=5_000)
+    files = crew.write(replace(planned.request, changes=None), tmp_path)
+    written = pa.concat_tables([pq.read_table(file) for file in files])
+    assert area_parts.bits(in_order(written)) == area_parts.bits(pa.table(local))
+    crew.close()
 
 
 class Killing(RayCrew):

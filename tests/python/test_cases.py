@@ -37,6 +37,19 @@ def test_a_wrong_expectation_fails_with_both_values() -> None:
     assert "power_max_kw is -1 kW" in failures[1]
 
 
+@pytest.mark.parametrize(("known", "other"), [("timeout", "timedout"), ("post", "posted")])
+def test_an_event_of_another_name_is_none(known: str, other: str) -> None:
+    """Names are not guessed: one that is nearly right fails its case."""
+    [devices] = [path for path in OWN if path.stem == "devices"]
+    found = json.loads(devices.read_text(encoding="utf-8"))
+    named = [case for case in found if f'"event": "{known}"' in json.dumps(case)]
+    misnamed = json.loads(json.dumps(named).replace(f'"event": "{known}"', f'"event": "{other}"'))
+    failures: list[str] = []
+    count = cases.run([*named, *misnamed], failures.append)
+    assert count == {"passed": len(named), "failed": len(named)}
+    assert all(f"no event is called {other}" in failure for failure in failures)
+
+
 def test_a_call_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing run is no success."""
     assert cases.run([{"id": "x", "fn": "no.such", "input": {}, "expected": 1}])["failed"] == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import dask
@@ -14,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import slackwater as sw
+import slackwater.ray
 from slackwater import parts
 from slackwater.parts import AreaTerms, Request, answer_parts, open_part, plan_batches, plan_parts
 
@@ -29,6 +32,25 @@ def compare(vehicles: pa.Table, prices: Any, crew: HereCrew, **options: Any) -> 
     assert crew.questions > local.rounds
     check_same(local, planned, in_order(crew.plans(planned.request)))
     return local
+
+
+@pytest.mark.parametrize(
+    ("planner", "own"),
+    [(parts.plan_area, {"crew"}), (slackwater.ray.plan_area, {"crew", "dataset"})],
+)
+def test_options_of_areas_are_the_same_wherever_they_are_planned(
+    planner: Callable[..., object], own: set[str]
+) -> None:
+    """They are written out in each, where ``help`` and editors show them."""
+    here, there = signature(sw.plan_area).parameters, signature(planner).parameters
+    shared = here.keys() & there.keys()
+    assert there.keys() - shared == own
+    assert here.keys() - shared <= {"vehicles", "sink", "stability_budget"}
+    for name in shared:
+        assert (there[name].default, there[name].kind) == (here[name].default, here[name].kind)
+        # Only one process can stay near plans of its vehicles that come as a table.
+        expected = str(here[name].annotation).replace("AreaPlan | ArrowTable", "AreaPlan")
+        assert there[name].annotation == expected, name
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 1000])

@@ -41,11 +41,11 @@ async fn command(
     Path(device): Path<String>,
     body: Bytes,
 ) -> Result<Json<ActionBody>, Problem> {
-    let (app, id) = device_of(&worlds, &device).await?;
+    let (app, device) = device_of(&worlds, &device).await?;
     let command: Command = serde_json::from_slice(&body)
         .map_err(|error| Problem::bad_request(format!("no command: {error}")))?;
-    check_version(&app, id, &command).await?;
-    let action = order(&app, id, command, Origin::Client).await?;
+    check_version(&app, &device, &command).await?;
+    let action = order(&app, device.id, command, Origin::Client).await?;
     Ok(Json(ActionBody::of(&action)))
 }
 
@@ -54,8 +54,8 @@ async fn begin(
     State(worlds): State<Worlds>,
     Path(device): Path<String>,
 ) -> Result<Json<SmartOverride>, Problem> {
-    let (app, id) = device_of(&worlds, &device).await?;
-    Ok(Json(SmartOverride::of(&overrides::create(&app, id).await?)))
+    let (app, device) = device_of(&worlds, &device).await?;
+    Ok(Json(SmartOverride::of(&overrides::create(&app, device.id).await?)))
 }
 
 /// Ends that.
@@ -63,8 +63,8 @@ async fn end(
     State(worlds): State<Worlds>,
     Path(device): Path<String>,
 ) -> Result<Json<SmartOverride>, Problem> {
-    let (app, id) = device_of(&worlds, &device).await?;
-    let ended = overrides::end(&app, id).await?;
+    let (app, device) = device_of(&worlds, &device).await?;
+    let ended = overrides::end(&app, device.id).await?;
     let ended = ended.ok_or_else(|| Problem::no_entity("smart override"))?;
     Ok(Json(SmartOverride::of(&ended)))
 }
@@ -92,7 +92,7 @@ async fn call_off(
 }
 
 /// A device, by its identifier or by its manufacturer's name of it.
-pub(crate) fn named(app: &App, given: &str) -> Option<Arc<Device>> {
+fn named(app: &App, given: &str) -> Option<Arc<Device>> {
     let id = Uuid::parse_str(given).ok();
     app.cache().read(|tables| {
         if let Some(id) = id {
@@ -106,13 +106,13 @@ pub(crate) fn named(app: &App, given: &str) -> Option<Arc<Device>> {
 }
 
 /// A device, and the service that it belongs to.
-async fn device_of(worlds: &Worlds, given: &str) -> Result<(App, Uuid), Problem> {
+pub(crate) async fn device_of(worlds: &[App], given: &str) -> Result<(App, Arc<Device>), Problem> {
     let device = named(first(worlds)?, given).ok_or_else(|| Problem::no_entity("device"))?;
-    Ok((world_of(worlds, &device.client_id).await?, device.id))
+    Ok((world_of(worlds, &device.client_id).await?, device))
 }
 
 /// The service of the environment that a client belongs to.
-async fn world_of(worlds: &Worlds, client_id: &str) -> Result<App, Problem> {
+async fn world_of(worlds: &[App], client_id: &str) -> Result<App, Problem> {
     let client = clients::get(first(worlds)?.store(), client_id).await?;
     let environment = client.map(|row| row.client.environment);
     let world = worlds.iter().find(|app| Some(app.environment()) == environment);
@@ -120,19 +120,15 @@ async fn world_of(worlds: &Worlds, client_id: &str) -> Result<App, Problem> {
 }
 
 /// A mode that came with a later version than the client's does not exist for it (BAT-04).
-async fn check_version(app: &App, device_id: Uuid, command: &Command) -> Result<(), Problem> {
+async fn check_version(app: &App, device: &Device, command: &Command) -> Result<(), Problem> {
     let Command::OperationMode(mode) = command else { return Ok(()) };
-    let owner = app
-        .cache()
-        .read(|tables| tables.any_device(device_id).map(|device| device.client_id.clone()));
-    let owner = owner.ok_or_else(|| Problem::no_entity("device"))?;
-    let client = clients::get(app.store(), &owner).await?;
+    let client = clients::get(app.store(), &device.client_id).await?;
     let client = client.ok_or_else(|| Problem::no_entity("client"))?.client;
     let known = OperationMode::parse(mode.as_str(), client.version);
     known.map(|_| ()).map_err(|error| Problem::bad_request(error.to_string()))
 }
 
-fn first(worlds: &Worlds) -> Result<&App, Problem> {
+fn first(worlds: &[App]) -> Result<&App, Problem> {
     worlds.first().ok_or_else(|| Problem::no_entity("environment"))
 }
 

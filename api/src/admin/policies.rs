@@ -9,18 +9,15 @@ use slackwater_engine::device::scope::DeviceKind;
 use slackwater_engine::policy::charger::{Change, ChargerPatch, ChargerPolicy};
 use slackwater_engine::policy::flex::FlexRequest;
 use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
-use std::sync::Arc;
 use uuid::Uuid;
 
-use crate::admin::control::named;
-use crate::plans::patching::{PolicyError, keep_flex, patch_charger, set_vehicle};
+use crate::admin::control::device_of;
+use crate::plans::patching::{keep_flex, patch_charger, set_vehicle};
 use crate::plans::show::{ShownPlan, plan_of};
 use crate::problem::Problem;
 use crate::request::Path;
 use crate::routes::flex::FlexPolicyBody;
 use crate::state::App;
-use crate::store::clients;
-use crate::store::devices::Device;
 
 /// A flex policy as an operator states it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +45,7 @@ async fn show(
     State(worlds): State<Vec<App>>,
     Path(device): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    let (app, device) = find(&worlds, &device).await?;
+    let (app, device) = device_of(&worlds, &device).await?;
     let (charger, vehicle, flex) = app.cache().read(|tables| {
         let flex = tables.plans.flex_of(device.id).map(|row| FlexPolicyBody::of(row));
         let plans = &tables.plans;
@@ -66,7 +63,7 @@ async fn set(
     Path(device): Path<String>,
     body: String,
 ) -> Result<Json<Value>, Problem> {
-    let (app, device) = find(&worlds, &device).await?;
+    let (app, device) = device_of(&worlds, &device).await?;
     if device.kind == DeviceKind::Charger {
         let policy: ChargerPolicy = read(&body)?;
         let patch = ChargerPatch {
@@ -91,7 +88,7 @@ async fn set_flex(
     body: String,
 ) -> Result<Json<FlexPolicyBody>, Problem> {
     let order: FlexOrder = read(&body)?;
-    let (app, device) = find(&worlds, &order.vehicle_id.to_string()).await?;
+    let (app, device) = device_of(&worlds, &order.vehicle_id.to_string()).await?;
     let places = (order.vehicle_id, order.location_id);
     Ok(Json(keep_flex(&app, &device.client_id, policy, places, order.policy).await?))
 }
@@ -101,18 +98,8 @@ async fn plan(
     State(worlds): State<Vec<App>>,
     Path(device): Path<String>,
 ) -> Result<Json<ShownPlan>, Problem> {
-    let (app, device) = find(&worlds, &device).await?;
+    let (app, device) = device_of(&worlds, &device).await?;
     Ok(Json(plan_of(&app, device.id).await?))
-}
-
-/// A device, and the environment that it belongs to.
-async fn find(worlds: &[App], given: &str) -> Result<(App, Arc<Device>), Problem> {
-    let missing = || PolicyError::Missing("device");
-    let first = worlds.first().ok_or_else(missing)?;
-    let device = named(first, given).ok_or_else(missing)?;
-    let client = clients::get(first.store(), &device.client_id).await?.ok_or_else(missing)?;
-    let app = worlds.iter().find(|app| app.environment() == client.client.environment);
-    Ok((app.cloned().ok_or_else(missing)?, device))
 }
 
 fn read<T: serde::de::DeserializeOwned>(body: &str) -> Result<T, Problem> {

@@ -31,6 +31,7 @@ use crate::sandbox::conduct::Conduct;
 use crate::sandbox::control::{
     Applied, ClockOrder, ClockState, ConductOrder, ControlError, HandOrder, ReceivedCommand,
 };
+use crate::sandbox::devices::Device;
 use crate::sandbox::document::ScenarioError;
 use crate::sandbox::scenario::Scenario;
 use crate::sandbox::schema::schema;
@@ -143,7 +144,7 @@ async fn truth(
 async fn truth_of_all(State(residents): State<Residents>, uri: Uri) -> Json<Vec<Value>> {
     let kind = query_pairs(&uri).find(|(name, _)| name == "kind").map(|(_, kind)| kind);
     let all = residents.sandbox.devices();
-    let common = all.iter().map(crate::sandbox::devices::Device::common);
+    let common = all.iter().map(Device::common);
     let meant = common.filter(|device| kind.as_deref().is_none_or(|k| k == device.kind.as_str()));
     let truth = meant.filter_map(|device| {
         let reading = residents.sandbox.truth(&device.id)?;
@@ -233,7 +234,7 @@ async fn send(
     let command: Command = read(&body)?;
     let name = residents.name(&device);
     let all = residents.sandbox.devices();
-    let common = all.iter().map(crate::sandbox::devices::Device::common).find(|c| c.id == name);
+    let common = all.iter().map(Device::common).find(|c| c.id == name);
     let (user, vendor) = common
         .and_then(|common| Some((common.user, common.vendor?)))
         .ok_or_else(|| Problem::no_entity("device"))?;

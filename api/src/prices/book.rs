@@ -24,6 +24,8 @@ pub struct Book {
     series: HashMap<SeriesName, Arc<Series>>,
     tariffs: HashMap<(String, String), TariffRow>,
     schedules: HashMap<Uuid, TariffSchedule>,
+    /// Locations by the tariff of their schedule: who changes a tariff asks for them.
+    places: HashMap<String, HashSet<Uuid>>,
 }
 
 impl Prices {
@@ -38,7 +40,7 @@ impl Prices {
             book.keep_series(name, series);
         }
         for (location_id, schedule) in tariffs::all_schedules(store).await? {
-            book.schedules.insert(location_id, schedule);
+            book.assign(location_id, Some(schedule));
         }
         tariffs::all(store).await?.into_iter().for_each(|row| book.keep_tariff(row));
         Ok(Self(RwLock::new(book)))
@@ -83,8 +85,7 @@ impl Book {
     /// The places that have a tariff of that name, of whichever client.
     #[must_use]
     pub fn places_with(&self, tariff_id: &str) -> HashSet<Uuid> {
-        let with = self.schedules.iter().filter(|(_, schedule)| schedule.tariff_id == tariff_id);
-        with.map(|(location_id, _)| *location_id).collect()
+        self.places.get(tariff_id).cloned().unwrap_or_default()
     }
 
     /// The tariff of a location, as far as its client has the rates. Both were
@@ -116,9 +117,43 @@ impl Book {
 
     /// Keeps the schedule of a location, or takes it away.
     pub fn assign(&mut self, location_id: Uuid, schedule: Option<TariffSchedule>) {
-        match schedule {
-            Some(schedule) => self.schedules.insert(location_id, schedule),
-            None => self.schedules.remove(&location_id),
-        };
+        if let Some(before) = self.schedules.remove(&location_id)
+            && let Some(places) = self.places.get_mut(&before.tariff_id)
+        {
+            places.remove(&location_id);
+        }
+        if let Some(schedule) = schedule {
+            self.places.entry(schedule.tariff_id.clone()).or_default().insert(location_id);
+            self.schedules.insert(location_id, schedule);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Locations get tariffs, change them and lose them, in any order.
+        #[test]
+        fn places_with_a_tariff_are_those_whose_schedule_names_it(
+            changes in prop::collection::vec((0..4u128, prop::option::of(0..3u8)), 0..40),
+        ) {
+            let mut book = Book::default();
+            for (place, tariff) in changes {
+                let tariff_id = tariff.map(|tariff| tariff.to_string());
+                let schedule =
+                    tariff_id.map(|tariff_id| TariffSchedule { tariff_id, intervals: Vec::new() });
+                book.assign(Uuid::from_u128(place), schedule);
+                for tariff in ["0", "1", "2"] {
+                    let named = (0..4).map(Uuid::from_u128).filter(|place| {
+                        book.schedule(*place).is_some_and(|schedule| schedule.tariff_id == tariff)
+                    });
+                    prop_assert_eq!(book.places_with(tariff), named.collect());
+                }
+            }
+        }
     }
 }

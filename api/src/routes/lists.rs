@@ -102,23 +102,23 @@ async fn page<T: Shape>(
         fetch_all::<T>(app, caller, user_id).await?;
     }
     let list_of = |data: Vec<T>, pagination| Listing { data, pagination };
-    let (listing, is_paged) = app.cache().read(|tables| {
+    let listing = app.cache().read(|tables| {
         let index = tables.list(&caller.client.id, user_id, T::KIND);
         let shape = |id: &Uuid| {
             let device = tables.device(&caller.client.id, *id)?;
             Some(T::of(&Seen { device, tables, version: caller.version, now: caller.now }))
         };
         let nowhere = Pagination { before: None, after: None };
-        let Some(index) = index else { return (list_of(Vec::new(), nowhere), is_paged) };
+        let Some(index) = index else { return list_of(Vec::new(), nowhere) };
         if !is_paged {
             let mut all: Vec<T> = index.iter().filter_map(shape).collect();
             all.reverse();
-            return (list_of(all, nowhere), is_paged);
+            return list_of(all, nowhere);
         }
         let page = index.page(&request);
         let id = |key: &Key| Uuid::parse_str(&key.id).ok();
         let data = page.keys.iter().filter_map(id).filter_map(|id| shape(&id)).collect();
-        (list_of(data, list.pagination(&page)), is_paged)
+        list_of(data, list.pagination(&page))
     });
     // Written after the tables are free for others again.
     let bytes = BYTES_EACH * (1 + listing.data.len());

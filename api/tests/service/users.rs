@@ -2,6 +2,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 use slackwater_api::linking::{NewAccount, NewUser, connect};
+use slackwater_api::scope::word;
 use slackwater_api::vendor::error::VendorError;
 use slackwater_api::vendor::integration::Connection;
 use slackwater_api::vendor::profile::VendorCode;
@@ -66,23 +67,9 @@ async fn lnk_11_ver_07_older_versions_have_a_link_state() {
 async fn lnk_05_lnk_07_lnk_09_scope_04_to_scope_09_ver_08_err_18_what_a_session_asks_for() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
-    let all = [
-        "battery:control:operation_mode",
-        "battery:read:location",
-        "battery:read:data",
-        "charger:control:charging",
-        "charger:read:data",
-        "hvac:control:mode",
-        "hvac:read:data",
-        "inverter:control:power_limit",
-        "inverter:read:data",
-        "inverter:read:location",
-        "meter:read:location",
-        "meter:read:data",
-        "vehicle:control:charging",
-        "vehicle:read:data",
-        "vehicle:read:location",
-    ];
+    let words = |kind: DeviceKind| kind.permissions().iter().map(move |of| word(kind, *of));
+    let all: Vec<String> = DeviceKind::ALL.into_iter().flat_map(words).collect();
+    assert_eq!(all.len(), 15);
     let good = [
         json!({ "scopes": all }),
         json!({ "scopes": all, "vendorType": "hvac", "vendor": "FJORD", "unknown": 1 }),

@@ -43,9 +43,7 @@ def entries(given: Mapping[Key, Value], name: str) -> Mapping[Key, Value]:
     Raises:
         TypeError: It is none.
     """
-    anything: object = given
-    if not isinstance(anything, Mapping):
-        raise TypeError(f"{name} has to be a mapping, not a {type(anything).__name__}")
+    _check(given, Mapping, name, "a mapping")
     return given
 
 
@@ -55,7 +53,11 @@ def native_prices(given: Prices, name: str) -> _engine.Prices:
     Raises:
         TypeError: They are something else.
     """
-    anything: object = given
-    if not isinstance(anything, Prices):
-        raise TypeError(f"{name} has to be Prices, not a {type(anything).__name__}")
+    _check(given, Prices, name, "Prices")
     return given._native
+
+
+def _check(given: object, kind: type[object], name: str, what: str) -> None:
+    """Refuse what is of another kind, by the name of its argument."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{name} has to be {what}, not a {type(given).__name__}")

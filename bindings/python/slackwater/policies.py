@@ -192,14 +192,7 @@ def charger_deadline(
 ) -> datetime | None:
     """Find the next deadline of a charger, if there is one. Ask once a cycle.
 
-    Args:
-        policy: The policy.
-        time_zone: IANA name of the zone of the location.
-        now: Aware time from which to look.
-
-    Raises:
-        InputError: The policy makes no sense, or the zone is unknown.
-        TypeError: ``now`` has no zone.
+    Arguments and errors are those of :func:`vehicle_deadline`.
     """
     return _engine.charger_deadline(row(ChargerPolicy, policy), time_zone=time_zone, now=now)
 

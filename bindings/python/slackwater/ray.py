@@ -107,6 +107,13 @@ class RayCrew:
 
     def submit(self, request: Request, method: str = "answer") -> list[Any]:
         """Ask all actors, and do not wait: a reference for each part."""
+        return [
+            getattr(keeper, method).remote(request.question, own, change)
+            for keeper, own, change in self._told(request)
+        ]
+
+    def _told(self, request: Request) -> list[tuple[Any, str, Any]]:
+        """Each actor, what is said to it alone, and its change, if there is one."""
         import ray  # noqa: PLC0415 - comes with the extra
 
         if not self._keepers:
@@ -115,21 +122,17 @@ class RayCrew:
             # Some megabytes of needs: sent once, not with every question.
             self._changes = (request.changes, [ray.put(text) for text in request.changes or ()])
         changes = self._changes[1] or [None] * len(self._keepers)
-        asked = zip(self._keepers, request.own, changes, strict=True)
-        return [
-            getattr(keeper, method).remote(request.question, own, change)
-            for keeper, own, change in asked
-        ]
+        return list(zip(self._keepers, request.own, changes, strict=True))
 
     def write(self, request: Request, folder: str | Path) -> list[str]:
         """Have every actor write the plans of its rows, as Parquet; return the files."""
         import ray  # noqa: PLC0415 - comes with the extra
 
-        names = [str(Path(folder) / f"part-{part:05}.parquet") for part in range(len(self._tables))]
-        told = zip(self._keepers, names, request.own, request.changes or (), strict=True)
         files = [
-            keeper.write.remote(name, request.question, own, change)
-            for keeper, name, own, change in told
+            keeper.write.remote(
+                str(Path(folder) / f"part-{part:05}.parquet"), request.question, own, change
+            )
+            for part, (keeper, own, change) in enumerate(self._told(request))
         ]
         return list(ray.get(files))
 

@@ -381,3 +381,6 @@ impl AreaPlan {
         (question, places.iter().map(own).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

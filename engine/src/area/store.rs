@@ -337,7 +337,13 @@ impl StoreScratch {
             kernel.slots.push(made);
         }
         let target = battery.target_kwh;
-        let last = kernel.slots.last().copied().unwrap_or_default();
+        // Whoever is never there while prices are known keeps the level of its arrival.
+        let nowhere = KernelSlot {
+            limit_kwh: battery.limit_kwh,
+            most_kwh: battery.limit_kwh.max(reach),
+            ..KernelSlot::default()
+        };
+        let last = kernel.slots.last().copied().unwrap_or(nowhere);
         for tier in 0..asked.worth.tiers {
             let missing = as_kwh(asked.worth.part(stay.need, tier));
             kernel.slots.push(KernelSlot { charge_kwh: missing, discharge_kwh: 0.0, ..last });

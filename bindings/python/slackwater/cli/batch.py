@@ -23,7 +23,7 @@ from slackwater.cli import options
 from slackwater.cli.clock import Clock
 from slackwater.cli.files import INSTANT, read_vehicles, write_table
 from slackwater.cli.prices import PriceFormat, PriceOptions, read_prices
-from slackwater.cli.screen import amount, answers, remarks, show_notes, tail
+from slackwater.cli.screen import amount, answers, left_out, remarks, show_notes, tail
 
 ROWS_PER_CHUNK = 50_000
 ROWS_SHOWN = 10
@@ -187,9 +187,7 @@ def _first_rows(plans: pa.Table, clock: Clock) -> Group:
         )
         style = {"shortfall": "yellow", "error": "red"}.get(row["status"], "")
         table.add_row(tail(row["id"]), *cells, start, style=style)
-    more = plans.num_rows - ROWS_SHOWN
-    rest = [Text(f"… and {more:,} more; --out writes them all", style="dim")] if more > 0 else []
-    return Group(table, *rest, Text())
+    return Group(table, *left_out(plans.num_rows, ROWS_SHOWN), Text())
 
 
 def _total(plans: pa.Table, column: str) -> float:

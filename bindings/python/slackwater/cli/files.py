@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -43,6 +44,21 @@ def write_table(table: pa.Table, path: Path, clock: Clock) -> None:
             path.write_text(to_json(rows_of(table, clock)), encoding="utf-8")
         case _:
             path.write_text(to_csv(table, clock), encoding="utf-8")
+
+
+def give(
+    table: pa.Table, form: OutputFormat, out: Path | None, clock: Clock, *, show: Callable[[], None]
+) -> None:
+    """Write rows to a file, if one is wanted, and to stdout, where ``show`` draws the table."""
+    if out:
+        write_table(table, out, clock)
+    match form:
+        case OutputFormat.JSON:
+            sys.stdout.write(to_json(rows_of(table, clock)))
+        case OutputFormat.CSV:
+            sys.stdout.write(to_csv(table, clock))
+        case OutputFormat.TABLE:
+            show()
 
 
 def rows_of(table: pa.Table, clock: Clock) -> list[dict[str, Json]]:

@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -18,7 +17,7 @@ from rich.text import Text
 import slackwater as sw
 from slackwater.cli.clock import Clock
 from slackwater.cli.files import INSTANT, Json, OutputFormat, to_csv, to_json, write_table
-from slackwater.cli.screen import amount, answers, show_notes
+from slackwater.cli.screen import amount, answers, show_notes, titled
 
 PERIODS = pa.schema(
     {
@@ -190,14 +189,7 @@ class Answer:
         plan = self.plan
         if not plan.intervals:
             return Text("Nothing is charged.", style="bold")
-        table = Table(
-            title=f"Charging plan, {self.clock.name}",
-            title_style="bold",
-            title_justify="left",
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-            show_footer=True,
-        )
+        table = titled(f"Charging plan, {self.clock.name}", has_footer=True)
         table.add_column("when", "in all", no_wrap=True)
         table.add_column("kWh", amount(plan.energy_kwh), justify="right", style="cyan")
         table.add_column(f"{plan.currency}/kWh", justify="right", no_wrap=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -15,7 +14,7 @@ import slackwater as sw
 from slackwater import _view, site_html
 from slackwater.cli.clock import Clock
 from slackwater.cli.plan_output import Answer
-from slackwater.cli.screen import amount
+from slackwater.cli.screen import amount, titled
 from slackwater.saved import AnyPlan
 
 
@@ -141,13 +140,7 @@ def _shown(told: _Told, clock: Clock) -> Group:
 def _rows(told: _Told, clock: Clock) -> Table | Text:
     if not told.rows:
         return Text("Nothing is done.", style="bold")
-    table = Table(
-        title=f"{told.title}, {clock.name}",
-        title_style="bold",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    table = titled(f"{told.title}, {clock.name}")
     table.add_column("when", no_wrap=True)
     for head in told.heads:
         is_text = head in {"reason", "device"}

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +19,7 @@ import slackwater as sw
 from slackwater._engine import InputError
 from slackwater.cli.clock import Clock
 from slackwater.cli.reasons import table_of
-from slackwater.cli.screen import answers
+from slackwater.cli.screen import answers, titled
 from slackwater.saved import AnyPlan, differences
 
 DIFFERENT = 3
@@ -188,7 +187,7 @@ def _number(value: bool | float | str | None) -> float | None:  # noqa: FBT001  
 def _over_time(
     periods: Sequence[_Period], title: str, clock: Clock, text: Callable[[float], str]
 ) -> Table:
-    table = _table(title)
+    table = titled(title)
     table.add_column("from", no_wrap=True)
     for head in ("before", "after"):
         table.add_column(head, justify="right", style="cyan")
@@ -212,7 +211,7 @@ def _places(
     within: str = "",
 ) -> Table:
     """A row for each place; times as they are saved, or on a clock."""
-    table = _table(title)
+    table = titled(title)
     table.add_column("place")
     table.add_column(before, justify="right", style="cyan")
     table.add_column(after, justify="right", style="cyan")
@@ -227,16 +226,6 @@ def _cell(value: bool | float | str | None, clock: Clock | None) -> str:  # noqa
     if isinstance(value, str) and clock and INSTANT.fullmatch(value):
         return clock.iso(datetime.fromisoformat(value))
     return "-" if value is None else str(value)
-
-
-def _table(title: str) -> Table:
-    return Table(
-        title=title or None,
-        title_style="bold",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
 
 
 def _cut(table: Table, rows: int) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 WIDTH_OF_FILES = 100
@@ -22,6 +24,24 @@ def answers() -> Console:
 def remarks() -> Console:
     """The place for notes and warnings: stderr, one line each."""
     return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+
+def titled(title: str, *, has_footer: bool = False) -> Table:
+    """A table below its title, if it has one."""
+    return Table(
+        title=title or None,
+        title_style="bold",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_footer=has_footer,
+    )
+
+
+def left_out(rows: int, shown: int) -> list[Text]:
+    """Say how many rows are not on the screen, if there are any."""
+    more = rows - shown
+    return [Text(f"… and {more:,} more; --out writes them all", style="dim")] if more > 0 else []
 
 
 def amount(value: float) -> str:

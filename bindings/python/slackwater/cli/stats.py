@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import pyarrow as pa
 import typer
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -18,8 +18,8 @@ from slackwater import statistics
 from slackwater._engine import InputError
 from slackwater.cli import options
 from slackwater.cli.clock import Clock, parse_instant
-from slackwater.cli.files import OutputFormat, read_samples, rows_of, to_csv, to_json, write_table
-from slackwater.cli.screen import amount, answers, remarks, show_notes, tail
+from slackwater.cli.files import OutputFormat, give, read_samples
+from slackwater.cli.screen import amount, answers, left_out, remarks, show_notes, tail
 
 ROWS_SHOWN = 24
 READING, WHAT = "What the file holds", "What is summed up"
@@ -176,15 +176,7 @@ def stats(
     except InputError as error:
         raise InputError(f"{samples}: {error}") from None
     clock = Clock(None)
-    if out:
-        write_table(sums, out, clock)
-    match form:
-        case OutputFormat.JSON:
-            sys.stdout.write(to_json(rows_of(sums, clock)))
-        case OutputFormat.CSV:
-            sys.stdout.write(to_csv(sums, clock))
-        case OutputFormat.TABLE:
-            _show(sums, columns)
+    give(sums, form, out, clock, show=lambda: _show(sums, columns))
     if out:
         remarks().print(Text(f"{sums.num_rows:,} rows written to {out}"))
     notes = _notes(findings)
@@ -261,8 +253,4 @@ def _show(sums: pa.Table, by: list[str]) -> None:
         cells.append("" if price is None else f"{price:.4f}")
         cells += ["" if row[name] is None else amount(row[name]) for name in ("cost", "savings")]
         shown.add_row(*cells)
-    console = answers()
-    console.print(shown)
-    more = sums.num_rows - ROWS_SHOWN
-    if more > 0:
-        console.print(Text(f"… and {more:,} more; --out writes them all", style="dim"))
+    answers().print(Group(shown, *left_out(sums.num_rows, ROWS_SHOWN)))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import pyarrow as pa
 import typer
 from rich import box
+from rich.console import Group
 from rich.table import Table
-from rich.text import Text
 
 from slackwater import io
 from slackwater.cli import options
 from slackwater.cli.clock import Clock, parse_instant
-from slackwater.cli.files import OutputFormat, rows_of, to_csv, to_json, write_table
-from slackwater.cli.screen import answers, show_notes, tail
+from slackwater.cli.files import OutputFormat, give
+from slackwater.cli.screen import answers, left_out, show_notes, tail
 
 ROWS_SHOWN = 10
 
@@ -62,15 +61,7 @@ def stays(
         capacity_kwh=capacity_kwh,
     )
     table = pa.table(found)
-    if out:
-        write_table(table, out, clock)
-    match form:
-        case OutputFormat.JSON:
-            sys.stdout.write(to_json(rows_of(table, clock)))
-        case OutputFormat.CSV:
-            sys.stdout.write(to_csv(table, clock))
-        case OutputFormat.TABLE:
-            _show(table, clock)
+    give(table, form, out, clock, show=lambda: _show(table, clock))
     show_notes(found.notes)
 
 
@@ -87,8 +78,4 @@ def _show(table: pa.Table, clock: Clock) -> None:
         shown.add_row(
             tail(row["id"]), row["location"], when, *numbers, f"{row['soc_percent']:.0f} %"
         )
-    console = answers()
-    console.print(shown)
-    more = table.num_rows - ROWS_SHOWN
-    if more > 0:
-        console.print(Text(f"… and {more:,} more; --out writes them all", style="dim"))
+    answers().print(Group(shown, *left_out(table.num_rows, ROWS_SHOWN)))
