@@ -13,7 +13,7 @@ from datetime import datetime, time, timedelta
 from itertools import pairwise
 
 from night_drive import Record, Seen
-from night_service import Json, instant
+from night_service import instant
 from night_town import (
     EARLY,
     ENDS,
@@ -27,6 +27,7 @@ from night_town import (
     quarter_at,
     quarter_of,
 )
+from sandboxes import Json
 
 ACTION = "user:vendor-action:updated"
 DEVICE = "device:changed"

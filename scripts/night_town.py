@@ -6,13 +6,12 @@ import json
 import math
 import random
 import subprocess
-import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from night_service import Json
+from sandboxes import Json
 
 STARTS = datetime(2026, 1, 13, 11, tzinfo=UTC)
 """Tuesday noon in Oslo; the night ends a day later."""
@@ -22,9 +21,6 @@ ENDS = STARTS + LASTS
 QUARTER = timedelta(minutes=15)
 
 AREA = ("NO1", "oslo-east")
-NAMES = uuid.UUID("5b0f6a54-7f0c-4b5e-9d3c-51ac8a7e0001")
-"""The space in which the scenario's names become identifiers."""
-
 DAY_AHEAD_AT = STARTS + timedelta(hours=1)
 SIGNAL_AT = STARTS + timedelta(hours=5, minutes=30)
 REVISED_AT = STARTS + timedelta(hours=11, minutes=30)
