@@ -28,8 +28,8 @@ TOKEN_GOOD_FOR = timedelta(minutes=50)
 """Tokens last an hour of the sandbox's time."""
 
 SETTLES_WITHIN_SECONDS = 600
-REFUSED_OF = 17
-"""The receiver refuses one event in so many once, to be sent it again."""
+REFUSED_AT = frozenset(4**power for power in range(12))
+"""The receiver refuses these of all events once, to be sent them again some seconds later."""
 
 TEMPLATE = {
     "id": "{id}",
@@ -106,7 +106,7 @@ class Receiver:
         """Take an event, or not."""
         name = event["id"]
         self.deliveries[name] += 1
-        if len(self.deliveries) % REFUSED_OF == 0 and self.deliveries[name] == 1:
+        if len(self.deliveries) in REFUSED_AT and self.deliveries[name] == 1:
             self.refused += 1
             return 503
         self.accepted.append(event)
