@@ -95,6 +95,7 @@ class Car:
     taper_from: float
     taper_end: float
     may_be_woken: bool
+    sleeps_after: timedelta | None
     follows: str
     """`flex`, `smart`, `hours`, `schedule` or `nobody`."""
     policy: str | None
@@ -270,6 +271,7 @@ def cars_of(scenario: Json, homes: dict[str, Home], scheduled: set[str]) -> dict
             taper_from=spec["taper_from_percent"],
             taper_end=spec["taper_end_percent"] / 100,
             may_be_woken=spec["may_be_woken"],
+            sleeps_after=sleeps_after(spec),
             follows=asked["follows"],
             policy=asked.get("policy"),
             target_percent=min(asked["target"], spec["charge_limit_percent"]),
@@ -279,6 +281,12 @@ def cars_of(scenario: Json, homes: dict[str, Home], scheduled: set[str]) -> dict
             device=device,
         )
     return cars
+
+
+def sleeps_after(vehicle: Json) -> timedelta | None:
+    """After which time without power and wheels a vehicle sleeps; `None` if never."""
+    idle: float | None = vehicle.get("sleeps_after_minutes")
+    return None if idle is None else timedelta(minutes=idle)
 
 
 def flex_asked(policy: Json, home: Home) -> Json:

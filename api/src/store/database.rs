@@ -19,6 +19,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (4, "prices", include_str!("migrations/0004_prices.sql")),
     (5, "deliveries", include_str!("migrations/0005_deliveries.sql")),
     (6, "plans", include_str!("migrations/0006_plans.sql")),
+    (7, "sleepers", include_str!("migrations/0007_sleepers.sql")),
 ];
 
 /// Connections to a file. There is one writer; the others read beside it.
