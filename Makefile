@@ -129,7 +129,7 @@ serve: build ## Serve a sandbox of twenty homes, and print what to try
 # Cheap before dear, the engine before its users, Rust before Python.
 RUST_CHECKS := lock-current fmt engine-lint engine-test rust-lint rust-test rust-doc
 PYTHON_CHECKS := python-lint python-types python-stubs python-test cases-own notebooks
-SERVICE_CHECKS := requirements fuzz kills-short
+SERVICE_CHECKS := requirements fuzz kills-short night-short
 
 .PHONY: test
 test: tools $(RUST_CHECKS) build $(PYTHON_CHECKS) $(SERVICE_CHECKS) deny ## Run every check, the one thing CI does
@@ -249,6 +249,7 @@ night: build ## Run a night in the sandbox and judge it; HOMES=1000 SEED=7
 	@mkdir -p out
 	$(PYTHON) scripts/night.py $(SERVER) --homes $(or $(HOMES),1000) --seed $(or $(SEED),7) --picture out/night.png
 
+# A street of twenty homes, in half a minute.
 .PHONY: night-short
 night-short: build
 	$(call step,a night in the sandbox)

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sandboxes import listening, spawn, uuid_of
+from sandboxes import STREET, listening, spawn, uuid_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -93,7 +93,7 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = {"SLACKWATER_STORE__URL": f"sqlite:{folder}/fuzz.db"}
-        running = listening(spawn(arguments.server, [], settings))
+        running = listening(spawn(arguments.server, STREET, settings), is_welcome=True)
         base, token = running.base, running.token
         try:
             environment = {
@@ -111,8 +111,7 @@ def main() -> int:
             ]
             return subprocess.run(command, env=environment, cwd=folder, check=False).returncode
         finally:
-            running.process.terminate()
-            running.process.wait()
+            running.end()
 
 
 if __name__ == "__main__":

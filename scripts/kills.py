@@ -34,7 +34,7 @@ from kills_writers import (
     TariffTimes,
     Writer,
 )
-from sandboxes import NotStartedError, Running, listening, spawn
+from sandboxes import STREET, NotStartedError, Running, listening, spawn
 
 # Acknowledged writes before a kill, at most.
 WRITES_MAX = 150
@@ -130,11 +130,11 @@ class Trial:
             "SLACKWATER_STORE__URL": f"sqlite:{self.file}",
             "SLACKWATER_SANDBOX__START": (BEGIN + timedelta(seconds=self.seconds)).isoformat(),
         }
-        return spawn(self.server, ["--clock", "0x"], settings)
+        return spawn(self.server, [*STREET, "--clock", "0x"], settings)
 
     def begin(self) -> Running:
         """The first start, which makes the database."""
-        running = listening(self.spawn())
+        running = listening(self.spawn(), is_welcome=True)
         store = opened(self.file)
         (self.client_id,) = store.execute("select id from clients").fetchone()
         store.close()
@@ -145,7 +145,7 @@ class Trial:
         if self.restarts and self.rng.randrange(START_KILLS) == 0:
             self.kill_start()
         begun = time.monotonic()
-        running = listening(self.spawn())
+        running = listening(self.spawn(), is_welcome=True)
         doors = Doors(running, self.client_id)
         status, body = doors.base.ask("GET", "/health/ready")
         self.restarts.append(time.monotonic() - begun)

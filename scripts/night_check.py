@@ -13,13 +13,14 @@ from datetime import datetime, time, timedelta
 from itertools import pairwise
 
 from night_drive import Record, Seen
-from night_service import Json, instant
+from night_service import instant
 from night_town import (
     EARLY,
     ENDS,
     OUTAGE,
     OUTAGE_OF,
     QUARTER,
+    STARTS,
     Car,
     Prices,
     Town,
@@ -27,6 +28,7 @@ from night_town import (
     quarter_at,
     quarter_of,
 )
+from sandboxes import Json
 
 ACTION = "user:vendor-action:updated"
 DEVICE = "device:changed"
@@ -106,6 +108,14 @@ def hours_needed(car: Car, soc_percent: float) -> float:
     return (to_bend + above / car.taper_end) * per_point
 
 
+def is_surprise(stay: Stay) -> bool:
+    """Whether a car that may not be woken had never slept before it came: nobody could know."""
+    idle = stay.car.sleeps_after
+    if stay.car.may_be_woken or idle is None:
+        return False
+    return stay.arrived.at - STARTS < idle + NOTICED_WITHIN
+
+
 def check_deadlines(town: Town, record: Record) -> Verdict:
     """Every deadline that could be met was met."""
     counted: Counter[str] = Counter()
@@ -130,8 +140,8 @@ def check_deadlines(town: Town, record: Record) -> Verdict:
             latest = max(latest, missing)
         elif spare < 0:
             counted["not in reach"] += 1
-        elif not car.may_be_woken:
-            counted["asleep for good"] += 1
+        elif is_surprise(stay):
+            counted["asleep before anybody knew"] += 1
         else:
             counted["missed"] += 1
             problems.append(
@@ -399,6 +409,8 @@ def cheapest(plan: Plan, known: list[tuple[Span, float]], document: Json) -> flo
         target = min(car.limit_percent if target is None else target, car.limit_percent)
         missing = car.reserve_percent - (target - stored)
         reserve = max(0.0, missing) * car.capacity_kwh / 100 / car.efficiency
+        # Whoever will be out of reach when it sleeps gets all that it needs at once.
+        reserve = reserve if car.may_be_woken else plan.energy_kwh
     cost, left = 0.0, plan.energy_kwh - reserve
     first = plan.made_at + timedelta(hours=reserve / plan.power_kw)
     for span, price in known:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import random
 import sys
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from urllib.parse import quote
 
-from night_service import Json, Service, instant, written
+from night_service import Service, instant, written
 from night_town import (
     AREA,
     DAY_AHEAD_AT,
     EARLY,
     EARLY_AT,
     ENDS,
-    NAMES,
     OUTAGE,
     OUTAGE_OF,
     OVERRIDES_FROM,
@@ -36,6 +34,7 @@ from night_town import (
     market_of,
     signal_of,
 )
+from sandboxes import Json, uuid_of
 
 STEP = timedelta(minutes=1)
 LOOK = timedelta(minutes=5)
@@ -74,11 +73,6 @@ class Record:
     early: list[str] = field(default_factory=list)
     ids: dict[str, str] = field(default_factory=dict)
     """Identifiers of devices by their names in the scenario."""
-
-
-def id_of(name: str) -> str:
-    """The identifier of something with a name in the scenario."""
-    return str(uuid.uuid5(NAMES, name))
 
 
 class Night:
@@ -190,7 +184,7 @@ class Night:
                 "rules": [{"shouldCharge": True, "hourMinute": window}],
                 "targetId": self.record.ids[car.name],
                 "targetType": "vehicle",
-                "locationId": id_of(car.home.name),
+                "locationId": uuid_of(car.home.name),
             }
             self.service.client.post(f"/users/{quote(car.home.user)}/schedules", schedule)
 
@@ -201,7 +195,7 @@ class Night:
             weekday = ENDS.strftime("%A").lower()
             wish = {"deadline": EARLY, "minimumChargeTarget": car.target_percent}
             patch = {"schedule": {weekday: wish}}
-            self.service.client.patch(f"/flex/vehicle-policies/{id_of(car.policy or '')}", patch)
+            self.service.client.patch(f"/flex/vehicle-policies/{uuid_of(car.policy or '')}", patch)
             self.record.early.append(car.name)
 
     def _override(self, charger: str) -> None:

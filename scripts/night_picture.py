@@ -118,6 +118,14 @@ def draw_prices(axes: Axes, town: Town, prices: Prices) -> None:
             color=SIGNAL, linewidth=1.9 if style == "solid" else 1.2, linestyle=style,
             alpha=1.0 if style == "solid" else 0.65,
         )  # fmt: skip
+        # Where the two are far apart.
+        apart = dict(found).get(REVISED_AT + timedelta(hours=5, minutes=30))
+        if style != "solid" and apart is not None:
+            axes.annotate(
+                "as first sent", (at(REVISED_AT + timedelta(hours=5, minutes=30)), apart), (0, -6),
+                textcoords="offset points", color=SIGNAL, fontsize=9.5, ha="left", va="top",
+                alpha=0.75,
+            )  # fmt: skip
     for time, words in ((SIGNAL_AT, "price signal"), (REVISED_AT, "revised")):
         axes.axvline(at(time), color=SIGNAL, linewidth=1, linestyle=(0, (1, 2)))
         axes.annotate(
@@ -153,9 +161,11 @@ def draw_load(axes: Axes, town: Town, record: Record, limit_kw: float | None) ->
     for name, colour, words in (
         ("planned", PLANNED, "planned"),
         ("others", OTHERS, "schedules, and nobody's"),
-        ("impatient", IMPATIENT, "owners who could not wait"),
+        ("impatient", IMPATIENT, "after an override"),
     ):
         own = np.array(loads.get(name, np.zeros(len(base)))) / scale
+        if not own.any():
+            continue
         axes.stairs(base + own, edges, baseline=base, fill=True, color=colour, label=words)
         base += own
     axes.stairs(
@@ -172,8 +182,11 @@ def draw_load(axes: Axes, town: Town, record: Record, limit_kw: float | None) ->
             textcoords="offset points", color=LIMIT, fontsize=9.5, ha="right",
         )  # fmt: skip
     top = max(float(base.max()), float(unmanaged.max()), (limit_kw or 0) / scale) * 1.13
-    for time, _ in record.overrides:
-        axes.plot(at(time), top * 0.985, marker="v", color=IMPATIENT, markersize=5)
+    pressed = [at(time) for time, _ in record.overrides]
+    axes.plot(
+        pressed, [top * 0.985] * len(pressed), marker="v", color=IMPATIENT, markersize=5,
+        linestyle="none", label="an owner presses override",
+    )  # fmt: skip
     middle = OUTAGE[0] + (OUTAGE[1] - OUTAGE[0]) / 2
     axes.annotate(
         f"{OUTAGE_OF.replace('_', ' ').title()} down", (at(middle), top),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import subprocess
@@ -15,22 +14,22 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Self, TypeVar
-from urllib.parse import quote, urlsplit
+from typing import Self, TypeVar
+from urllib.parse import quote
 
-Json = Any
-"""What a JSON document holds."""
+from sandboxes import Asker, Json, listening, spawn
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 THREADS = 8
+PATIENCE_SECONDS = 300
 TOKEN_GOOD_FOR = timedelta(minutes=50)
 """Tokens last an hour of the sandbox's time."""
 
 SETTLES_WITHIN_SECONDS = 600
-REFUSED_OF = 17
-"""The receiver refuses one event in so many once, to be sent it again."""
+REFUSED_AT = frozenset(4**power for power in range(12))
+"""The receiver refuses these of all events once, to be sent them again some seconds later."""
 
 TEMPLATE = {
     "id": "{id}",
@@ -47,31 +46,8 @@ class AnswerError(RuntimeError):
     """An answer that the night cannot go on with."""
 
 
-class Caller:
-    """Asks one address, with a connection for each thread."""
-
-    def __init__(self, address: str) -> None:
-        self._netloc = urlsplit(address).netloc
-        self._local = threading.local()
-        self.headers: dict[str, str] = {"Content-Type": "application/json"}
-
-    def ask(
-        self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None
-    ) -> tuple[int, Json]:
-        """Ask, and return status and body; strings are sent as they are."""
-        text = body if isinstance(body, str) or body is None else json.dumps(body)
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = http.client.HTTPConnection(self._netloc, timeout=300)
-            self._local.connection = connection
-        try:
-            connection.request(method, path, text, {**self.headers, **(headers or {})})
-            answer = connection.getresponse()
-            content = answer.read()
-        except (OSError, http.client.HTTPException):
-            self._local.connection = None
-            raise
-        return answer.status, json.loads(content) if content else None
+class Caller(Asker):
+    """Asks for what must be answered well."""
 
     def get(self, path: str) -> Json:
         """Ask for something that must be there."""
@@ -130,7 +106,7 @@ class Receiver:
         """Take an event, or not."""
         name = event["id"]
         self.deliveries[name] += 1
-        if len(self.deliveries) % REFUSED_OF == 0 and self.deliveries[name] == 1:
+        if len(self.deliveries) in REFUSED_AT and self.deliveries[name] == 1:
             self.refused += 1
             return 503
         self.accepted.append(event)
@@ -145,9 +121,10 @@ class Service:
     """A running server: `client` is the public interface, `operator` the other address."""
 
     def __init__(self, binary: Path, folder: Path, settings: str, receiver: Receiver) -> None:
+        settings_of = {"SLACKWATER_STORE__URL": f"sqlite:{folder}/night.db"}
         made = subprocess.run(
             [binary, "client", "create", "--environment", "sandbox", "--name", "night"],
-            env={**os.environ, "SLACKWATER_STORE__URL": f"sqlite:{folder}/night.db"},
+            env={**os.environ, **settings_of},
             capture_output=True,
             text=True,
             check=True,
@@ -157,22 +134,15 @@ class Service:
         config = folder / "night.toml"
         config.write_text(
             settings.replace("CLIENT", self.client_id)
-            + f'\n[store]\nurl = "sqlite:{folder}/night.db"\n'
             + "\n[[events.subscriptions]]\n"
             + f'name = "night"\nclient = "{self.client_id}"\nurl = "{receiver.url}"\n'
             + f"template = '{json.dumps(TEMPLATE)}'\n"
         )
-        self._process = subprocess.Popen(
-            [binary, "serve", "--config", config, "--listen", "127.0.0.1:0"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.log: list[Json] = []
-        addresses = self._addresses()
-        self.client = Caller(addresses["base"])
-        self.operator = Caller(addresses["admin"])
-        self._auth = Caller(addresses["auth"])
+        self._running = listening(spawn(binary, ["--config", config], settings_of))
+        self.log = self._running.log
+        self.client = Caller(self._running.base, patience_seconds=PATIENCE_SECONDS)
+        self.operator = Caller(self._running.admin, patience_seconds=PATIENCE_SECONDS)
+        self._auth = Caller(self._running.auth)
         self._issued_at = datetime.min.replace(tzinfo=UTC)
         self.pool = ThreadPoolExecutor(THREADS)
 
@@ -181,28 +151,7 @@ class Service:
 
     def __exit__(self, *_: object) -> None:
         self.pool.shutdown(cancel_futures=True)
-        self._process.terminate()
-        self._process.wait()
-
-    def _addresses(self) -> dict[str, str]:
-        out, err = self._process.stdout, self._process.stderr
-        if out is None or err is None:
-            raise RuntimeError("the server has no output")
-        lines = []
-        for line in err:
-            lines.append(line)
-            event = json.loads(line) if line.startswith("{") else {}
-            if event.get("message") == "listening":
-                # A pipe that nobody reads fills up, and then the server waits.
-                threading.Thread(target=out.read, daemon=True).start()
-                threading.Thread(target=self._keep_log, args=(err,), daemon=True).start()
-                return {name: str(event[name]) for name in ("base", "auth", "admin")}
-        raise RuntimeError("the server did not start:\n" + "".join(lines))
-
-    def _keep_log(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            if line.startswith("{"):
-                self.log.append(json.loads(line))
+        self._running.end()
 
     def refresh_token(self, now: datetime) -> None:
         """Get a token if the one there is will not last."""

@@ -6,13 +6,12 @@ import json
 import math
 import random
 import subprocess
-import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from night_service import Json
+from sandboxes import Json
 
 STARTS = datetime(2026, 1, 13, 11, tzinfo=UTC)
 """Tuesday noon in Oslo; the night ends a day later."""
@@ -22,9 +21,6 @@ ENDS = STARTS + LASTS
 QUARTER = timedelta(minutes=15)
 
 AREA = ("NO1", "oslo-east")
-NAMES = uuid.UUID("5b0f6a54-7f0c-4b5e-9d3c-51ac8a7e0001")
-"""The space in which the scenario's names become identifiers."""
-
 DAY_AHEAD_AT = STARTS + timedelta(hours=1)
 SIGNAL_AT = STARTS + timedelta(hours=5, minutes=30)
 REVISED_AT = STARTS + timedelta(hours=11, minutes=30)
@@ -99,6 +95,7 @@ class Car:
     taper_from: float
     taper_end: float
     may_be_woken: bool
+    sleeps_after: timedelta | None
     follows: str
     """`flex`, `smart`, `hours`, `schedule` or `nobody`."""
     policy: str | None
@@ -274,6 +271,7 @@ def cars_of(scenario: Json, homes: dict[str, Home], scheduled: set[str]) -> dict
             taper_from=spec["taper_from_percent"],
             taper_end=spec["taper_end_percent"] / 100,
             may_be_woken=spec["may_be_woken"],
+            sleeps_after=sleeps_after(spec),
             follows=asked["follows"],
             policy=asked.get("policy"),
             target_percent=min(asked["target"], spec["charge_limit_percent"]),
@@ -283,6 +281,12 @@ def cars_of(scenario: Json, homes: dict[str, Home], scheduled: set[str]) -> dict
             device=device,
         )
     return cars
+
+
+def sleeps_after(vehicle: Json) -> timedelta | None:
+    """After which time without power and wheels a vehicle sleeps; `None` if never."""
+    idle: float | None = vehicle.get("sleeps_after_minutes")
+    return None if idle is None else timedelta(minutes=idle)
 
 
 def flex_asked(policy: Json, home: Home) -> Json:

@@ -6,12 +6,20 @@ import os
 import subprocess
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-# Under this name identifiers are made from the names in a scenario.
+Json = Any
+"""What a JSON document holds."""
+
 NAMES = uuid.UUID("5b0f6a54-7f0c-4b5e-9d3c-51ac8a7e0001")
+"""Under this name identifiers are made from the names in a scenario."""
+
+STREET = ("--scenario", "street", "--welcome")
+"""Arguments for the street that comes with the service; the token is in its welcome."""
 
 
 def uuid_of(name: str) -> str:
@@ -25,21 +33,41 @@ class NotStartedError(RuntimeError):
 
 @dataclass
 class Running:
-    """A server that listens."""
+    """A server that listens.
+
+    Attributes:
+        process: Its process.
+        base: Address of the public interface.
+        auth: Address at which tokens are issued.
+        admin: Address of operators.
+        token: The token of its welcome; empty if it has none.
+        log: What it logged since it listens.
+    """
 
     process: subprocess.Popen[str]
     base: str
+    auth: str
     admin: str
-    token: str
-    # What it logged as an error since it listens.
-    errors: list[str] = field(default_factory=list)
+    token: str = ""
+    log: list[Json] = field(default_factory=list)
+
+    @property
+    def errors(self) -> list[str]:
+        """What it logged as an error."""
+        return [json.dumps(event) for event in self.log if event.get("level") == "ERROR"]
+
+    def end(self) -> None:
+        """Tell it to stop, and wait until it has."""
+        self.process.terminate()
+        self.process.wait()
 
 
-def spawn(server: str, arguments: Iterable[str], settings: dict[str, str]) -> subprocess.Popen[str]:
-    """Runs the street on free ports."""
-    command = [server, "serve", "--listen", "127.0.0.1:0", "--scenario", "street", "--welcome"]
+def spawn(
+    server: str | Path, arguments: Iterable[str | Path], settings: Mapping[str, str]
+) -> subprocess.Popen[str]:
+    """Run a server on free ports; `settings` are variables of its environment."""
     return subprocess.Popen(
-        [*command, *arguments],
+        [server, "serve", "--listen", "127.0.0.1:0", *arguments],
         env={**os.environ, **settings},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -47,53 +75,97 @@ def spawn(server: str, arguments: Iterable[str], settings: dict[str, str]) -> su
     )
 
 
-def listening(process: subprocess.Popen[str]) -> Running:
+def listening(process: subprocess.Popen[str], *, is_welcome: bool = False) -> Running:
     """A server that was started, once it listens.
+
+    Args:
+        process: The server.
+        is_welcome: Whether it was told to say welcome.
 
     Raises:
         NotStartedError: It ended instead.
     """
-    if process.stdout is None or process.stderr is None:
+    out, err = process.stdout, process.stderr
+    if out is None or err is None:
         raise NotStartedError("the server has no output")
+    said = []
+    for line in err:
+        said.append(line)
+        event = event_of(line)
+        if event.get("message") == "listening":
+            running = Running(process, event["base"], event["auth"], event["admin"])
+            # It welcomes before it listens: all of that is there.
+            running.token = token_in(out) if is_welcome else ""
+            # A pipe that nobody reads fills up, and then the server waits.
+            threading.Thread(target=out.read, daemon=True).start()
+            threading.Thread(target=keep_log, args=(err, running.log), daemon=True).start()
+            return running
+    process.wait()
+    raise NotStartedError(f"the server did not start: {''.join(said)}")
+
+
+def event_of(line: str) -> Json:
+    """A line of a log; empty if it is none, or cut off."""
+    try:
+        return json.loads(line) if line.startswith("{") else {}
+    except ValueError:
+        return {}
+
+
+def keep_log(lines: Iterable[str], log: list[Json]) -> None:
+    """Read a log until its process ends."""
+    for line in lines:
+        log += filter(None, [event_of(line)])
+
+
+def token_in(lines: Iterable[str]) -> str:
+    """The token of a welcome."""
     token = ""
-    for line in process.stdout:
+    for line in lines:
         if "Bearer " in line:
             token = line.partition("Bearer ")[2].partition("'")[0]
         if line.startswith("Documentation"):
             break
-    log = []
-    for line in process.stderr:
-        log.append(line)
-        event = json.loads(line) if line.startswith("{") else {}
-        if event.get("message") == "listening":
-            running = Running(process, event["base"], event["admin"], token)
-            # A pipe that nobody reads fills up, and then the server waits.
-            threading.Thread(target=process.stdout.read, daemon=True).start()
-            threading.Thread(target=_errors, args=(process.stderr, running), daemon=True).start()
-            return running
-    process.wait()
-    raise NotStartedError(f"the server did not start: {''.join(log)}")
-
-
-def _errors(lines: Iterable[str], running: Running) -> None:
-    running.errors += [line for line in lines if '"level":"ERROR"' in line]
+    return token
 
 
 class Asker:
-    """A connection to one address of a server."""
+    """Asks one address of a server, with a connection for each thread."""
 
-    def __init__(self, address: str, token: str) -> None:
-        self._connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=60)
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    def __init__(self, address: str, token: str = "", *, patience_seconds: float = 60) -> None:
+        self._netloc = urlsplit(address).netloc
+        self._patience_seconds = patience_seconds
+        self._local = threading.local()
+        self.headers = {"Content-Type": "application/json"}
+        if token:
+            self.headers["Authorization"] = f"Bearer {token}"
 
-    def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
-        """The status and the body of an answer that came in full."""
-        text = None if body is None else json.dumps(body)
-        self._connection.request(method, path, text, self._headers)
-        answer = self._connection.getresponse()
-        content = answer.read()
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, Json]:
+        """The status and the body of an answer that came in full; strings are sent as they are."""
+        text = body if isinstance(body, str) or body is None else json.dumps(body)
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            patience = self._patience_seconds
+            connection = http.client.HTTPConnection(self._netloc, timeout=patience)
+            self._local.connection = connection
+        try:
+            connection.request(method, path, text, {**self.headers, **(headers or {})})
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
         return answer.status, json.loads(content) if content else None
 
     def close(self) -> None:
-        """Ends the connection."""
-        self._connection.close()
+        """End the connection of this thread."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None

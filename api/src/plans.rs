@@ -7,6 +7,7 @@
 
 pub mod agenda;
 pub mod area;
+mod beside;
 pub mod facts;
 pub mod follow;
 pub mod limits;

@@ -242,6 +242,12 @@ impl Percent {
         Self(self.0.min(other.0))
     }
 
+    /// The larger of the two.
+    #[must_use]
+    pub const fn max(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+
     /// Stored energy at this state of charge in a battery of `capacity`.
     #[must_use]
     pub fn of(self, capacity: Energy) -> Energy {

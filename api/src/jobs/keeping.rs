@@ -27,6 +27,10 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((id, state));
     }
 
+    fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     fn take(&self) -> Vec<(Uuid, DeviceState)> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -43,7 +47,8 @@ pub async fn keep(app: &App, id: Uuid, state: DeviceState) {
 }
 
 async fn keep_all(app: &App) -> Result<(), StoreError> {
-    let mut change = app.store().begin().await?;
+    let is_needed = || !app.poller().waiting().is_empty();
+    let Some(mut change) = app.store().begin_if(is_needed).await? else { return Ok(()) };
     let waiting = app.poller().waiting().take();
     for (id, state) in &waiting {
         devices::keep_state(change.connection(), *id, state).await?;

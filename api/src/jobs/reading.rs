@@ -52,6 +52,12 @@ fn after(before: &DeviceState, read: &Result<Arc<Reading>, VendorError>) -> Devi
             heard_at: Some(reading.at),
             is_reachable: reading.is_reachable,
             reading: Some(Arc::clone(reading)),
+            may_be_woken: before.may_be_woken,
+        },
+        Err(VendorError::Asleep { may_be_woken }) => DeviceState {
+            is_reachable: Some(false),
+            may_be_woken: Some(*may_be_woken),
+            ..before.clone()
         },
         Err(_) => DeviceState { is_reachable: Some(false), ..before.clone() },
     }

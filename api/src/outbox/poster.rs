@@ -55,7 +55,8 @@ pub struct Poster {
     http: Http,
     /// What this process calls itself in leases.
     holder: Arc<str>,
-    /// Leases go by the machine's clock: a sandbox's may run a thousand times faster.
+    /// Receivers, and leases, live in the machine's time: a sandbox's clock may
+    /// run a thousand times faster, or stand still.
     machine: Clock,
     permits: Arc<Semaphore>,
 }
@@ -68,7 +69,7 @@ enum Outcome {
 }
 
 impl Poster {
-    /// A poster whose leases go by `machine`.
+    /// A poster whose leases and attempts go by `machine`.
     ///
     /// # Errors
     /// There is no TLS, or the system has no random numbers.
@@ -136,7 +137,7 @@ impl Poster {
 
     async fn due(&self) -> Result<Vec<String>, StoreError> {
         let app = &self.app;
-        deliveries::due(app.store(), app.environment(), app.now(), &self.lease()).await
+        deliveries::due(app.store(), app.environment(), &self.lease()).await
     }
 
     /// Tells operators how far the slowest receiver is behind.
@@ -205,7 +206,7 @@ impl Poster {
         let version = subscription.version.unwrap_or(event.version);
         let shown = Event { name: name.to_owned(), version, ..event.clone() };
         let (id, body) = (event.id.to_string(), template.body(&shown));
-        let timestamp = self.app.now().timestamp();
+        let timestamp = self.machine.now().timestamp();
         let (url, secret) = (subscription.url.as_str(), subscription.secret.as_ref());
         let letter = Letter { url, id: &id, timestamp, body: &body, secret };
         let posted = self.http.post(&letter).await;
@@ -215,7 +216,7 @@ impl Poster {
     }
 
     fn served(&self, posted_seq: i64) -> Served {
-        Served { posted_seq, failures: 0, due_at: self.app.now(), last_failure: None }
+        Served { posted_seq, failures: 0, due_at: self.machine.now(), last_failure: None }
     }
 
     /// What follows a failure: another attempt later, or the end of this event.
@@ -242,7 +243,7 @@ impl Poster {
         Served {
             posted_seq: if is_over { event.seq } else { seq },
             failures: if is_over { 0 } else { failures },
-            due_at: self.app.now().checked_add_signed(wait).unwrap_or(DateTime::<Utc>::MAX_UTC),
+            due_at: self.machine.now().checked_add_signed(wait).unwrap_or(DateTime::<Utc>::MAX_UTC),
             last_failure: Some(failure.to_string()),
         }
     }

@@ -37,9 +37,14 @@ impl Queue {
 }
 
 impl Agenda {
-    /// Plans for a device as soon as may be.
+    /// Plans for a device as soon as may be. That it was looked at does not make
+    /// another cause be forgotten, for which it has not been planned yet.
     pub fn soon(&self, id: Uuid, cause: Cause) {
-        self.queue().put(id, DateTime::<Utc>::MIN_UTC, cause);
+        let mut queue = self.queue();
+        let before = queue.devices.get(&id).map(|(_, before)| *before);
+        let before = before.filter(|before| cause.is_look() && !before.is_look());
+        queue.put(id, DateTime::<Utc>::MIN_UTC, before.unwrap_or(cause));
+        drop(queue);
         self.wake.notify_one();
     }
 
@@ -148,6 +153,9 @@ mod tests {
         agenda.review(one, Some(at(30)));
         assert_eq!(agenda.take(at(8), 1), Ok(vec![(one, Cause::PluggedIn)]));
         assert_eq!(agenda.take(at(8), 9), Ok(vec![(two, Cause::Review)]));
+        agenda.soon(one, Cause::Prices);
+        agenda.soon(one, Cause::Reading);
+        assert_eq!(agenda.take(at(8), 9), Ok(vec![(one, Cause::Prices)]));
         agenda.review(two, Some(at(9)));
         agenda.review(two, None);
         assert_eq!(agenda.take(at(59), 9), Err(None));

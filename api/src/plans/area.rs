@@ -6,18 +6,16 @@
 //! processes write plans of one area at a time. A process that dies leaves a
 //! lease that runs out, and the work is done again from its beginning, which
 //! does no harm.
-use std::collections::BTreeSet;
 use std::pin::pin;
 use std::time::Duration;
 
 use metrics::{counter, gauge, histogram};
 use slackwater_engine::policy::ask::Cause;
 use tracing::{error, info};
-use uuid::Uuid;
 
-use crate::cache::tables::OfUser;
 use crate::clock::Clock;
 use crate::plans::agenda::Due;
+use crate::plans::beside;
 use crate::plans::limits;
 use crate::plans::making::{Made, make};
 use crate::plans::planner::{TURN, show};
@@ -105,19 +103,11 @@ pub async fn work(app: &App) -> Result<Option<usize>, StoreError> {
     Ok(Some(planned))
 }
 
-/// The devices that an area's prices matter to: those under a policy of users
-/// who have a place there.
+/// The devices of an area, and why they are due.
 fn devices(app: &App, job: &AreaJob) -> Vec<Due> {
     let area = (!job.area_id.is_empty()).then_some(job.area_id.as_str());
-    app.cache().read(|tables| {
-        let residents = tables.plans.residents(&job.zone_id, area);
-        let own = residents.filter(|(client_id, _)| **client_id == *job.client_id);
-        let users = own.filter_map(|(client, user)| tables.user(client, user));
-        // In order, and each once: a user may have several places.
-        let ids: BTreeSet<Uuid> = users.flat_map(OfUser::device_ids).collect();
-        let own = ids.into_iter().filter(|id| tables.plans.has_policy(*id));
-        own.map(|id| (id, Cause::Prices)).collect()
-    })
+    let ids = app.cache().read(|t| beside::devices(t, &job.client_id, &job.zone_id, area));
+    ids.into_iter().map(|id| (id, Cause::Prices)).collect()
 }
 
 /// Plans for each device on its own. Returns for how many, fewer than there

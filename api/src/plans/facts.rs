@@ -80,6 +80,7 @@ pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Known {
             soc: facts.soc,
             charge_limit: facts.charge_limit,
             capacity: facts.capacity,
+            may_be_woken: device.state.may_be_woken,
             ..charging(unread, &facts.charging, Reporter::Vehicle, now)
         },
         Facts::Charger(facts) => Known {

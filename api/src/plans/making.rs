@@ -11,12 +11,14 @@ use slackwater_engine::policy::ask::{Cause, DevicePolicy, Idle, review_at};
 use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::schedule::place::{Place, time_zone_of};
+use slackwater_engine::units::Power;
 use sqlx::AnyConnection;
 use tracing::warn;
 use uuid::Uuid;
 
 use crate::cache::tables::Tables;
 use crate::plans::agenda::Due;
+use crate::plans::beside::{Area, area_of, plan_beside};
 use crate::plans::facts::{Counting, counting};
 use crate::plans::pricing::{Pricer, Purpose};
 use crate::state::App;
@@ -40,7 +42,7 @@ pub struct Made {
 #[derive(Debug, Clone)]
 pub(crate) struct Ready {
     pub(crate) device_id: Uuid,
-    client_id: Arc<str>,
+    pub(crate) client_id: Arc<str>,
     pub(crate) cause: Cause,
     pub(crate) counting: Counting,
     before: Option<Arc<KeptPlan>>,
@@ -68,11 +70,14 @@ pub async fn make(
     let now = app.now();
     let asked = ask_all(app, pricer, due, now);
     let flex = observe(change.connection(), &asked).await?;
-    let is_shared = ask_areas(app, change.connection(), &asked, now).await?;
     let old = sheets_before(app, change.connection(), &asked).await?;
-    let planned = plan_all(app, &asked, &old);
+    let mut planned = plan_all(app, &asked, &old);
+    let beside = plan_beside(app, &asked);
+    ask_areas(change.connection(), &beside.wanting, now).await?;
+    planned.extend(beside.planned);
     let made = finish(asked, planned, now);
     keep(change.connection(), &made).await?;
+    let is_shared = !beside.wanting.is_empty();
     Ok(Made { flex, is_shared, plans: made.into_iter().map(|(plan, _)| plan).collect() })
 }
 
@@ -157,33 +162,16 @@ async fn observe(to: &mut AnyConnection, asked: &[Asked]) -> Result<Vec<FlexRow>
     Ok(changed)
 }
 
-/// Asks for new plans of the areas with a limit in which devices have new plans
-/// of their own. Returns whether there is any.
+/// Asks for new plans of areas.
 async fn ask_areas(
-    app: &App,
     to: &mut AnyConnection,
-    asked: &[Asked],
+    areas: &BTreeSet<Area>,
     now: DateTime<Utc>,
-) -> Result<bool, StoreError> {
-    let settings = &app.config().plans;
-    if settings.limits.is_empty() {
-        return Ok(false);
+) -> Result<(), StoreError> {
+    for Area { client_id, zone_id, area_id } in areas {
+        jobs::ask(to, (client_id, zone_id.as_str(), area_id.as_str()), now).await?;
     }
-    let mut areas: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
-    for asked in asked.iter().filter(|asked| asked.wish.is_ok()) {
-        let place = asked.ready.counting.location.as_ref().map(|place| &place.facts);
-        let area =
-            place.and_then(|facts| Some((facts.zone_id.as_deref()?, facts.area_id.as_deref()?)));
-        if let Some((zone_id, area_id)) = area
-            && settings.limit(zone_id, area_id).is_some()
-        {
-            areas.insert((&*asked.ready.client_id, zone_id, area_id));
-        }
-    }
-    for &area in &areas {
-        jobs::ask(to, area, now).await?;
-    }
-    Ok(!areas.is_empty())
+    Ok(())
 }
 
 /// The sheets of the plans before, where plans stay close to those.
@@ -208,7 +196,7 @@ async fn sheets_before(
 
 impl Asked {
     /// The plan before, if it belongs to the same stay.
-    fn previous(&self) -> Option<&KeptPlan> {
+    pub(crate) fn previous(&self) -> Option<&KeptPlan> {
         let before = self.ready.before.as_deref()?;
         let since = |cycle: Option<Cycle>| cycle.map(|cycle| cycle.since);
         let is_same = since(before.state.cycle) == since(self.cycle)
@@ -217,7 +205,7 @@ impl Asked {
     }
 }
 
-/// Plans all wishes, those of one sheet together. Answers by position.
+/// Plans all wishes without a limit, those of one sheet together. Answers by position.
 fn plan_all(
     app: &App,
     asked: &[Asked],
@@ -225,7 +213,7 @@ fn plan_all(
 ) -> BTreeMap<usize, Planned> {
     let mut groups: BTreeMap<&str, (&Arc<Sheet>, Vec<usize>)> = BTreeMap::new();
     for (position, asked) in asked.iter().enumerate() {
-        if let (Ok(_), Some(sheet)) = (&asked.wish, &asked.sheet) {
+        if let (Ok(_), Some(sheet), None) = (&asked.wish, &asked.sheet, area_of(app, asked)) {
             groups.entry(&*sheet.id).or_insert((sheet, Vec::new())).1.push(position);
         }
     }
@@ -283,7 +271,6 @@ pub(crate) fn finish(
     asked.into_iter().enumerate().map(finish).collect()
 }
 
-#[cfg(feature = "lp")]
 impl Asked {
     /// The device.
     pub(crate) const fn device_id(&self) -> Uuid {
@@ -291,12 +278,13 @@ impl Asked {
     }
 
     /// The device as something to plan for.
+    #[cfg(feature = "lp")]
     pub(crate) const fn due(&self) -> Due {
         (self.ready.device_id, self.ready.cause)
     }
 
     /// The power that the device takes while it charges.
-    pub(crate) fn power(&self, app: &App) -> slackwater_engine::units::Power {
+    pub(crate) fn power(&self, app: &App) -> Power {
         let known = self.ready.counting.known.power_max;
         known.unwrap_or(app.config().plans.assume.power_max)
     }

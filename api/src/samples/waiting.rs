@@ -91,7 +91,8 @@ pub async fn keep(app: &App, recorded: Recorded) {
 }
 
 async fn keep_all(app: &App) -> Result<(), StoreError> {
-    let mut change = app.store().begin().await?;
+    let is_needed = || !app.recorders().waiting().is_empty();
+    let Some(mut change) = app.store().begin_if(is_needed).await? else { return Ok(()) };
     let mut waiting = std::mem::take(&mut *app.recorders().waiting());
     // Whoever was deleted meanwhile has no statistics.
     waiting.retain(|recorded| {

@@ -19,6 +19,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (4, "prices", include_str!("migrations/0004_prices.sql")),
     (5, "deliveries", include_str!("migrations/0005_deliveries.sql")),
     (6, "plans", include_str!("migrations/0006_plans.sql")),
+    (7, "sleepers", include_str!("migrations/0007_sleepers.sql")),
 ];
 
 /// Connections to a file. There is one writer; the others read beside it.
@@ -152,6 +153,30 @@ impl Store {
     /// The database does not answer.
     pub async fn begin(&self) -> Result<Change, StoreError> {
         let turn = Arc::clone(&self.writer).lock_owned().await;
+        self.begin_in(turn).await
+    }
+
+    /// Begins a change if there is something to change when its turn comes. `None`
+    /// says that others did it meanwhile, and that what they did is on disk.
+    ///
+    /// # Errors
+    /// The database does not answer, or the disk failed.
+    pub async fn begin_if(
+        &self,
+        is_needed: impl FnOnce() -> bool,
+    ) -> Result<Option<Change>, StoreError> {
+        let turn = Arc::clone(&self.writer).lock_owned().await;
+        if is_needed() {
+            return self.begin_in(turn).await.map(Some);
+        }
+        drop(turn);
+        if let Some(flusher) = &self.flusher {
+            flusher.reach(flusher.count()).await?;
+        }
+        Ok(None)
+    }
+
+    async fn begin_in(&self, turn: OwnedMutexGuard<()>) -> Result<Change, StoreError> {
         let begin = if self.flusher.is_some() { "begin immediate" } else { "begin" };
         let transaction = self.pool.begin_with(begin).await?;
         Ok(Change { transaction, turn, flusher: self.flusher.clone() })
@@ -237,6 +262,20 @@ fn migrator() -> Migrator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn who_comes_late_finds_the_work_done_and_on_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("sqlite:{}/one.db", folder.path().display());
+        let store = Store::open(&address.parse().unwrap()).await.unwrap();
+        let change = store.begin_if(|| true).await.unwrap().unwrap();
+        let late = store.begin_if(|| false);
+        let made = change.step(|| ());
+        let (late, made) = tokio::join!(late, made);
+        made.unwrap();
+        assert!(late.unwrap().is_none());
+        assert_eq!(store.flusher.as_ref().unwrap().flushed().await, 1);
+    }
 
     #[tokio::test]
     async fn what_is_flushed_is_the_log_of_the_file() {

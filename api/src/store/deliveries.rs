@@ -38,7 +38,7 @@ pub struct Subscription {
     pub posted_seq: i64,
     /// Failures on end.
     pub failures: u32,
-    /// When to try next, if there is something to post.
+    /// When to try next by the machine's clock, if there is something to post.
     pub due_at: DateTime<Utc>,
     /// What went wrong last.
     pub last_failure: Option<String>,
@@ -51,7 +51,7 @@ pub struct Served {
     pub posted_seq: i64,
     /// Failures on end.
     pub failures: u32,
-    /// When to try next.
+    /// When to try next, by the machine's clock.
     pub due_at: DateTime<Utc>,
     /// What went wrong.
     pub last_failure: Option<String>,
@@ -164,7 +164,6 @@ pub async fn all(store: &Store) -> Result<Vec<Subscription>, StoreError> {
 pub async fn due(
     store: &Store,
     environment: Environment,
-    now: DateTime<Utc>,
     lease: &Lease<'_>,
 ) -> Result<Vec<String>, StoreError> {
     let rows = sqlx::query(
@@ -177,7 +176,7 @@ pub async fn due(
          order by due_at, subscriptions.id",
     )
     .bind(environment.as_str())
-    .bind(now.timestamp_micros())
+    .bind(lease.now.timestamp_micros())
     .bind(lease.now.timestamp_micros())
     .fetch_all(store.reader())
     .await?;

@@ -57,6 +57,8 @@ pub struct DeviceState {
     pub is_reachable: Option<bool>,
     /// The last reading.
     pub reading: Option<Arc<Reading>>,
+    /// Whether it may be woken, as it was found asleep last.
+    pub may_be_woken: Option<bool>,
 }
 
 /// Keeps a device, in place of what was kept under its identifier.
@@ -131,13 +133,17 @@ pub async fn keep_state(
     let reading = state.reading.as_ref().map(|reading| {
         serde_json::to_string(&**reading).expect("words and finite numbers have a JSON form")
     });
-    sqlx::query("update devices set heard_at = $2, is_reachable = $3, reading = $4 where id = $1")
-        .bind(id.to_string())
-        .bind(state.heard_at.map(|at| at.timestamp_micros()))
-        .bind(state.is_reachable.map(i64::from))
-        .bind(reading)
-        .execute(to)
-        .await?;
+    sqlx::query(
+        "update devices set heard_at = $2, is_reachable = $3, reading = $4, may_be_woken = $5
+         where id = $1",
+    )
+    .bind(id.to_string())
+    .bind(state.heard_at.map(|at| at.timestamp_micros()))
+    .bind(state.is_reachable.map(i64::from))
+    .bind(reading)
+    .bind(state.may_be_woken.map(i64::from))
+    .execute(to)
+    .await?;
     Ok(())
 }
 
@@ -182,7 +188,8 @@ fn device(row: &AnyRow) -> Result<Device, StoreError> {
 }
 
 fn state(row: &AnyRow) -> Result<DeviceState, StoreError> {
-    let is_reachable: Option<i64> = row.try_get("is_reachable")?;
+    let word = |column| row.try_get::<Option<i64>, &str>(column);
+    let (is_reachable, may_be_woken) = (word("is_reachable")?, word("may_be_woken")?);
     let reading: Option<&str> = row.try_get("reading")?;
     let reading = match reading {
         None => None,
@@ -192,6 +199,7 @@ fn state(row: &AnyRow) -> Result<DeviceState, StoreError> {
         heard_at: optional_instant(row, "heard_at")?,
         is_reachable: is_reachable.map(|is| is != 0),
         reading: reading.map(Arc::new),
+        may_be_woken: may_be_woken.map(|may| may != 0),
     })
 }
 

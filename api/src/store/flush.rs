@@ -69,6 +69,18 @@ impl Flusher {
         self.count.committed()
     }
 
+    /// How many changes were committed.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count.committed.load(Ordering::Acquire)
+    }
+
+    /// How many of them are on disk.
+    #[cfg(test)]
+    pub(crate) async fn flushed(&self) -> u64 {
+        *self.count.flushed.lock().await
+    }
+
     /// Returns when the change of that number is on disk.
     ///
     /// # Errors

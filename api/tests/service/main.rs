@@ -3,6 +3,7 @@
 
 mod actions;
 mod answer;
+mod areas;
 mod commands;
 mod devices;
 mod fetching;

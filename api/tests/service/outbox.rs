@@ -10,6 +10,7 @@ use axum::routing::post;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_api::admin;
+use slackwater_api::auth::client::Environment;
 use slackwater_api::clock::Clock;
 use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::outbox::poster::Poster;
@@ -106,12 +107,16 @@ async fn happens(stage: &Stage, asker: &Asker, user: &str, n: usize) {
 }
 
 fn poster(stage: &Stage) -> Poster {
-    Poster::new(stage.app.clone(), Clock::fixed(six())).unwrap()
+    poster_at(stage, &Clock::fixed(six()))
 }
 
-/// Puts the clock to when a receiver that failed is tried again.
-fn wait_for(stage: &Stage, failures: u32) {
-    stage.app.clock().step(backoff::wait(failures, u16::MAX)).unwrap();
+fn poster_at(stage: &Stage, machine: &Clock) -> Poster {
+    Poster::new(stage.app.clone(), machine.clone()).unwrap()
+}
+
+/// Puts the machine's clock to when a receiver that failed is tried again.
+fn wait_for(machine: &Clock, failures: u32) {
+    machine.step(backoff::wait(failures, u16::MAX)).unwrap();
 }
 
 #[tokio::test]
@@ -178,7 +183,8 @@ async fn ns_20_a_receiver_that_fails_is_tried_again_later_with_the_same_id() {
         happens(&stage, &asker, "u", n).await;
     }
     receiver.answers(&[200, 500, 302, 404, 201]);
-    let poster = poster(&stage);
+    let machine = Clock::fixed(six());
+    let poster = poster_at(&stage, &machine);
     poster.post_due().await.unwrap();
     assert_eq!(receiver.all("n"), [1, 2]);
     let row = &deliveries::all(stage.app.store()).await.unwrap()[0];
@@ -190,10 +196,10 @@ async fn ns_20_a_receiver_that_fails_is_tried_again_later_with_the_same_id() {
     poster.post_due().await.unwrap();
     assert_eq!(receiver.bodies().len(), 2);
     for failures in 1..=3 {
-        stage.app.clock().step(backoff::wait(failures, 0) - TimeDelta::microseconds(1)).unwrap();
+        machine.step(backoff::wait(failures, 0) - TimeDelta::microseconds(1)).unwrap();
         poster.post_due().await.unwrap();
         assert_eq!(receiver.bodies().len(), failures as usize + 1, "too early");
-        wait_for(&stage, failures);
+        wait_for(&machine, failures);
         poster.post_due().await.unwrap();
     }
     assert_eq!(receiver.all("n"), [1, 2, 2, 2, 2, 3]);
@@ -201,6 +207,31 @@ async fn ns_20_a_receiver_that_fails_is_tried_again_later_with_the_same_id() {
     assert!(ids[1..5].iter().all(|id| *id == ids[1]) && ids[0] != ids[1]);
     let row = &deliveries::all(stage.app.store()).await.unwrap()[0];
     assert_eq!((row.failures, row.last_failure.clone()), (0, None));
+}
+
+#[tokio::test]
+async fn ns_20_a_sandbox_that_stands_still_or_hurries_changes_no_wait() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let receiver = Receiver::default();
+    let new = subscription("r", &asker, &receiver.listen().await);
+    subscribe(stage.app.store(), &new).await.unwrap();
+    happens(&stage, &asker, "u", 1).await;
+    receiver.answers(&[503, 503]);
+    let machine = Clock::fixed(six());
+    let poster = poster_at(&stage, &machine);
+    poster.post_due().await.unwrap();
+    // A day in the sandbox is a moment to a receiver that is busy.
+    stage.app.clock().step(TimeDelta::days(1)).unwrap();
+    poster.post_due().await.unwrap();
+    assert_eq!(receiver.all("n"), [1]);
+    // And in a sandbox in which it is always the same time, receivers recover all the same.
+    for failures in 1..=2 {
+        wait_for(&machine, failures);
+        poster.post_due().await.unwrap();
+    }
+    assert_eq!(receiver.all("n"), [1, 1, 1]);
+    assert_eq!(deliveries::behind(stage.app.store(), Environment::Sandbox).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -228,7 +259,8 @@ async fn ns_20_a_dead_receiver_delays_nobody_else() {
     }
     happens(&stage, &asker, "u", 1).await;
     happens(&stage, &asker, "u", 2).await;
-    let poster = poster(&stage);
+    let machine = Clock::fixed(six());
+    let poster = poster_at(&stage, &machine);
     poster.post_due().await.unwrap();
     assert_eq!(well.all("n"), [1, 2]);
     let failures = |rows: &[deliveries::Subscription]| {
@@ -241,12 +273,12 @@ async fn ns_20_a_dead_receiver_delays_nobody_else() {
     assert!(rows[1].last_failure.as_ref().unwrap().starts_with("not reached: "));
     // After the last attempt that the operator allows, an event is given up.
     for count in 1..=2 {
-        wait_for(&stage, count);
+        wait_for(&machine, count);
         poster.post_due().await.unwrap();
     }
     assert_eq!(broken.all("n"), [1, 1, 1]);
     broken.always(204);
-    wait_for(&stage, 3);
+    wait_for(&machine, 3);
     poster.post_due().await.unwrap();
     assert_eq!(broken.all("n"), [1, 1, 1, 2]);
 }
@@ -263,7 +295,7 @@ async fn ns_20_one_of_several_replicas_posts_and_after_a_crash_another() {
             happens(&stage, &asker, "u", n).await;
         }
         let machine = Clock::fixed(six());
-        let poster = || Poster::new(stage.app.clone(), machine.clone()).unwrap();
+        let poster = || poster_at(&stage, &machine);
         let replicas = [poster(), poster(), poster()];
         let [a, b, c] = replicas.each_ref().map(Poster::post_due);
         let (a, b, c) = tokio::join!(a, b, c);

@@ -3,17 +3,16 @@ use std::sync::Arc;
 
 use axum::body::to_bytes;
 use axum::http::Method;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_api::admin;
 use slackwater_api::jobs::poller::poll_now;
-use slackwater_api::plans::area::work;
 use slackwater_api::plans::patching::{keep_flex, set_vehicle};
 use slackwater_api::plans::planner::plan_now;
 use slackwater_api::plans::wanted;
 use slackwater_api::state::App;
 use slackwater_api::store::clients;
-use slackwater_api::store::jobs::{self, LEASE};
+use slackwater_api::vendor::error::VendorError;
 use slackwater_api::vendor::reading::{Facts, Reading};
 use slackwater_engine::device::command::Switch;
 use slackwater_engine::policy::ask::Cause;
@@ -37,7 +36,7 @@ async fn fresh(stage: &Stage, mut asker: Asker) -> Asker {
     asker
 }
 
-fn starts(status: &Answer) -> Vec<&str> {
+pub(crate) fn starts(status: &Answer) -> Vec<&str> {
     let intervals = status.body["chargingIntervals"].as_array().unwrap();
     intervals.iter().map(|interval| interval["startTime"].as_str().unwrap()).collect()
 }
@@ -328,81 +327,33 @@ async fn a_plug_a_deadline_and_a_missed_target_make_new_plans() {
     assert_eq!(now().await, None);
 }
 
-/// Asks for the plans of the north of NO1 to follow.
-async fn ask_north(stage: &Stage, asker: &Asker) {
-    let mut change = stage.app.store().begin().await.unwrap();
-    let area = (asker.id.as_str(), "NO1", "north");
-    jobs::ask(change.connection(), area, stage.app.now()).await.unwrap();
-    change.commit(|| ()).await.unwrap();
-}
-
 #[tokio::test]
-async fn flx_13_flx_14_plans_of_an_area_follow_its_prices_and_no_others() {
-    for on in [On::Sqlite, On::Postgres] {
-        let (stage, book, asker) = stage_with(on, &CENTS).await;
-        book.set("south", &CENTS);
-        let policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "01:00" });
-        let mut ids = Vec::new();
-        for (user, area) in [("u", "north"), ("v", "south")] {
-            let home = place(&stage, &asker, user, area).await;
-            let id = charger_at(&stage, &asker, user, home).await;
-            asker.put(&format!("/chargers/{id}/smart-charging-policy"), &policy).await;
-            ids.push(id);
-        }
-        for area in ["north", "south"] {
-            book.set(area, &[30, 1, 10, 40, 5, 30]);
-        }
-        assert_eq!(work(&stage.app).await.unwrap(), None);
-        ask_north(&stage, &asker).await;
-        ask_north(&stage, &asker).await;
-        assert_eq!(work(&stage.app).await.unwrap(), Some(1));
-        assert_eq!(work(&stage.app).await.unwrap(), None);
-        let start = async |id: Uuid| {
-            let status = asker.get(&format!("/chargers/{id}/smart-charging-status")).await;
-            starts(&status).into_iter().map(str::to_owned).collect::<Vec<_>>()
-        };
-        assert_eq!(start(ids[0]).await, ["2026-01-05T19:00:00Z"]);
-        assert_eq!(start(ids[1]).await, ["2026-01-05T22:00:00Z"]);
-        let stage = stage.restarted().await;
-        let kept = stage.app.cache().read(|t| t.plans.plan(ids[0]).cloned()).unwrap();
-        assert_eq!(kept.planned().unwrap().brief.intervals[0].start, at(1));
-    }
-}
-
-#[tokio::test]
-async fn flx_14_an_area_is_worked_on_by_one_and_again_after_a_crash() {
+async fn a_vehicle_that_may_not_be_woken_is_charged_before_it_sleeps() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &CENTS).await;
-        ask_north(&stage, &asker).await;
-        let environment = stage.app.environment();
-        let store = stage.app.store();
-        let take = async |owner: &str, now: DateTime<Utc>| {
-            let mut change = store.begin().await.unwrap();
-            let job = jobs::take(change.connection(), environment, owner, now).await.unwrap();
-            change.commit(|| ()).await.unwrap();
-            job
+        place(&stage, &asker, "u", "north").await;
+        let id = stage.live(&asker, "u", car(50.0, false, 80.0)).await;
+        let device = |stage: &Stage| stage.app.cache().read(|t| t.any_device(id).cloned()).unwrap();
+        let policy = VehiclePolicyRequest {
+            is_enabled: true,
+            deadline: Some("23:00".to_owned().try_into().unwrap()),
+            minimum_charge_limit_percent: 0.0,
         };
-        let renew = async |owner: &str, job: &jobs::AreaJob| {
-            let mut change = store.begin().await.unwrap();
-            let is_held = jobs::renew(change.connection(), job, owner, six()).await.unwrap();
-            change.commit(|| ()).await.unwrap();
-            is_held
-        };
-        let first = take("one", six()).await.unwrap();
-        assert_eq!(take("two", six()).await, None);
-        // The first dies. Nobody else works before the lease has run out.
-        let early = six() + LEASE - TimeDelta::microseconds(1);
-        assert_eq!(take("two", early).await, None);
-        let second = take("two", six() + LEASE).await.unwrap();
-        assert_eq!(first, second);
-        assert!(!renew("one", &first).await, "who came back late writes nothing");
-        assert!(renew("two", &second).await);
-        // Prices change once more meanwhile: that is not done yet.
-        ask_north(&stage, &asker).await;
-        let mut change = store.begin().await.unwrap();
-        jobs::finish(change.connection(), &second, "two").await.unwrap();
-        change.commit(|| ()).await.unwrap();
-        assert_eq!(take("one", six()).await.map(|job| job.asked), Some(2));
+        set_vehicle(&stage.app, &device(&stage), policy).await.unwrap();
+        let sleeps = |may_be_woken| Err(VendorError::Asleep { may_be_woken });
+        for (may_be_woken, expected) in [(true, Switch::Stop), (false, Switch::Start)] {
+            stage.fjord.says("u-vehicle", sleeps(may_be_woken));
+            poll_now(&stage.app, id).await;
+            for is_plugged_in in [false, true] {
+                stage.fjord.says("u-vehicle", Ok(car(50.0, is_plugged_in, 80.0)));
+                poll_now(&stage.app, id).await;
+                settle(&stage.app).await;
+            }
+            let wanted = wanted(&stage.app, &device(&stage), six()).switch;
+            assert_eq!(wanted, Some(expected), "{may_be_woken}");
+        }
+        let stage = stage.restarted().await;
+        assert_eq!(device(&stage).state.may_be_woken, Some(false));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Many vehicles at once.
 pub mod answers;
 pub mod batch;
+pub mod beside;
 pub mod fleet;
 pub mod requests;
 pub mod storage;

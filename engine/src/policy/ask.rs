@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::brief::Brief;
 use crate::plan::kept::Wish;
-use crate::plan::vehicle::{Battery, SocTarget};
+use crate::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use crate::policy::charger::{ChargerPolicy, prices_cover};
 use crate::policy::cycle::{Cycle, Promise, Sight};
 use crate::policy::flex::FlexPolicy;
@@ -65,6 +65,8 @@ pub struct Known {
     pub power_max: Option<Power>,
     /// The location that it is at.
     pub location: Option<String>,
+    /// Whether anybody may wake it when it sleeps.
+    pub may_be_woken: Option<bool>,
 }
 
 /// What an operator has assumed where nobody says.
@@ -220,6 +222,18 @@ pub enum Cause {
     Review,
 }
 
+impl Cause {
+    /// Whether only the device was looked at: nobody wants anything else of it,
+    /// and prices are as they were.
+    #[must_use]
+    pub const fn is_look(self) -> bool {
+        match self {
+            Self::Reading | Self::Review => true,
+            Self::Policy | Self::PluggedIn | Self::Unplugged | Self::Prices => false,
+        }
+    }
+}
+
 /// The time in which prices count for a plan made `now`: from the hour that
 /// holds it, whose slots stay whole, to a week ahead.
 #[must_use]
@@ -244,7 +258,8 @@ pub fn cause_of(before: &Known, after: &Known) -> Option<Cause> {
         || before.charge_limit != after.charge_limit
         || before.capacity != after.capacity
         || before.power_max != after.power_max
-        || before.location != after.location;
+        || before.location != after.location
+        || before.may_be_woken != after.may_be_woken;
     match plug {
         (false, true) => Some(Cause::PluggedIn),
         (true, false) => Some(Cause::Unplugged),
@@ -292,6 +307,16 @@ impl Known {
 
     fn limit(&self) -> Percent {
         self.charge_limit.unwrap_or(Percent::FULL)
+    }
+
+    /// A vehicle that sleeps and may not be woken is out of reach for the rest of
+    /// its stay: all that it is to reach, it is to reach at once.
+    fn while_awake(&self, request: VehicleRequest) -> VehicleRequest {
+        if self.may_be_woken != Some(false) {
+            return request;
+        }
+        let wanted = request.targets.iter().map(|target| target.soc.unwrap_or(self.limit()));
+        VehicleRequest { reserve: wanted.fold(request.reserve, Percent::max), ..request }
     }
 
     fn sight(&self) -> Sight {
@@ -418,7 +443,7 @@ impl DevicePolicy {
                 plugged_in(known)?;
                 let battery = known.battery(assumed)?;
                 priced(curve, now, known, policy.minimum())?;
-                Ok(Wish::Vehicle(policy.request(now, by, power_max, battery)))
+                Ok(Wish::Vehicle(known.while_awake(policy.request(now, by, power_max, battery))))
             }
             Self::Flex { policy, location } => {
                 let facts = known.flex_facts(location);
@@ -436,7 +461,7 @@ impl DevicePolicy {
                 let late = promise.filter(|promise| promise.by <= now);
                 wish.targets
                     .extend(late.map(|late| SocTarget { by: Some(late.by), soc: late.target }));
-                Ok(Wish::Vehicle(wish))
+                Ok(Wish::Vehicle(known.while_awake(wish)))
             }
         }
     }
@@ -618,6 +643,18 @@ mod tests {
     }
 
     #[test]
+    fn who_may_not_be_woken_is_charged_before_it_sleeps() {
+        let sleeper = Known { may_be_woken: Some(false), ..known() };
+        // 12 kWh to the charge limit, 8 kWh to the later of two targets.
+        for (policy, end) in [(vehicle(0.0), 1.2), (flex(0.0), 0.8)] {
+            let wish = ask(&policy, &sleeper, 0, &CENTS).unwrap();
+            assert_eq!(hours(wish, &CENTS), [(0.0, end)], "{policy:?}");
+            let other = Known { may_be_woken: Some(true), ..known() };
+            assert_eq!(ask(&policy, &other, 0, &CENTS), ask(&policy, &known(), 0, &CENTS));
+        }
+    }
+
+    #[test]
     fn a_target_that_was_missed_is_charged_for_without_pause() {
         for policy in [vehicle(0.0), flex(0.0)] {
             let begun = policy.cycle(None, &known(), Tz::UTC, at(0), true);
@@ -660,6 +697,7 @@ mod tests {
         assert_eq!(with(&|k| k.is_charging = Some(true)), Some(Cause::Reading));
         assert_eq!(with(&|k| k.charge_limit = None), Some(Cause::Reading));
         assert_eq!(with(&|k| k.location = None), Some(Cause::Reading));
+        assert_eq!(with(&|k| k.may_be_woken = Some(false)), Some(Cause::Reading));
         assert_eq!(with(&|k| k.is_plugged_in = None), Some(Cause::Unplugged));
         let unplugged = Known { is_plugged_in: Some(false), ..known() };
         assert_eq!(cause_of(&unplugged, &known()), Some(Cause::PluggedIn));

@@ -1,0 +1,134 @@
+//! Plans in areas with a limit: one beside those of the others.
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use slackwater_engine::area::beside::{Taker, going_on, is_wanting, plan_beside as beside};
+use slackwater_engine::plan::brief::Brief;
+use slackwater_engine::plan::planned::Planned;
+use slackwater_engine::units::Power;
+use tracing::warn;
+use uuid::Uuid;
+
+use crate::cache::tables::{OfUser, Tables};
+use crate::plans::facts::known;
+use crate::plans::making::Asked;
+use crate::state::App;
+
+/// An area with a limit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Area {
+    /// The client whose devices share the limit.
+    pub(crate) client_id: Arc<str>,
+    /// The market zone.
+    pub(crate) zone_id: String,
+    /// The part of the zone.
+    pub(crate) area_id: String,
+}
+
+/// What was planned beside others.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// Plans, by position.
+    pub(crate) planned: BTreeMap<usize, Planned>,
+    /// Areas in which the room that was left did not suffice.
+    pub(crate) wanting: BTreeSet<Area>,
+}
+
+/// The area whose limit counts for a device, and that limit.
+pub(crate) fn area_of(app: &App, asked: &Asked) -> Option<(Area, Power)> {
+    let settings = &app.config().plans;
+    if settings.limits.is_empty() {
+        return None;
+    }
+    let facts = &asked.ready.counting.location.as_ref()?.facts;
+    let (zone_id, area_id) = (facts.zone_id.as_deref()?, facts.area_id.as_deref()?);
+    let power_max = settings.limit(zone_id, area_id)?;
+    let (zone_id, area_id) = (zone_id.to_owned(), area_id.to_owned());
+    Some((Area { client_id: Arc::clone(&asked.ready.client_id), zone_id, area_id }, power_max))
+}
+
+/// Plans for devices in areas with a limit: a plan goes on if it still does what
+/// is asked, and is else made in the room that the other plans leave.
+pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
+    let mut made = Beside::default();
+    let mut takers: BTreeMap<Area, BTreeMap<Uuid, Taker>> = BTreeMap::new();
+    for (position, asked) in asked.iter().enumerate() {
+        let Some((area, power_max)) = area_of(app, asked) else { continue };
+        let others =
+            takers.entry(area.clone()).or_insert_with(|| app.cache().read(|t| all(app, t, &area)));
+        others.remove(&asked.device_id());
+        let power = asked.power(app);
+        let Some((planned, is_wanting)) = one(asked, power, others, power_max) else { continue };
+        if is_wanting {
+            made.wanting.insert(area);
+        }
+        let intervals = planned.brief.intervals.clone();
+        others.insert(asked.device_id(), Taker { intervals, power });
+        made.planned.insert(position, planned);
+    }
+    made
+}
+
+/// The plan of one device, and whether it leaves much to be wished for.
+fn one(
+    asked: &Asked,
+    power: Power,
+    others: &BTreeMap<Uuid, Taker>,
+    power_max: Power,
+) -> Option<(Planned, bool)> {
+    let (wish, sheet) = (asked.wish.as_ref().ok()?, asked.sheet.as_ref()?);
+    let curve = sheet.prices.curve();
+    let refused = |error: &dyn std::error::Error| {
+        warn!(device = %asked.device_id(), %error, "a policy asks for what makes no sense");
+    };
+    let problem = wish.problem().inspect_err(|error| refused(error)).ok()?;
+    let before = before(asked);
+    let is_look = asked.ready.cause.is_look();
+    let kept = before.filter(|_| is_look).and_then(|before| going_on(curve, &problem, before));
+    let brief = match kept {
+        Some(brief) => brief,
+        None => beside(curve, &problem, power, others.values(), power_max)
+            .inspect_err(|error| refused(error))
+            .ok()?,
+    };
+    let is_wanting = is_wanting(&brief, before);
+    Some((Planned { is_shared: true, ..Planned::cheapest(wish.clone(), brief) }, is_wanting))
+}
+
+/// The plan before, if it was made for the same promise.
+fn before(asked: &Asked) -> Option<&Brief> {
+    let before = asked.previous()?;
+    let promise = asked.cycle.and_then(|cycle| cycle.promise);
+    let is_same = before.state.cycle.and_then(|cycle| cycle.promise) == promise;
+    before.planned().filter(|_| is_same).map(|planned| &planned.brief)
+}
+
+/// All devices of an area that have a plan, and when they charge.
+fn all(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, Taker> {
+    let (now, assumed) = (app.now(), app.config().plans.assume.power_max);
+    let taker = |id: Uuid| {
+        let planned = tables.plans.plan(id)?.planned()?;
+        let device = tables.any_device(id)?;
+        let power = known(tables, device, now).power_max.unwrap_or(assumed);
+        Some((id, Taker { intervals: planned.brief.intervals.clone(), power }))
+    };
+    devices(tables, &area.client_id, &area.zone_id, Some(&area.area_id))
+        .into_iter()
+        .filter_map(taker)
+        .collect()
+}
+
+/// The devices that an area's prices matter to: those under a policy of users
+/// who have a place there. In order, and each once: a user may have several places.
+pub(crate) fn devices(
+    tables: &Tables,
+    client_id: &str,
+    zone_id: &str,
+    area_id: Option<&str>,
+) -> BTreeSet<Uuid> {
+    let residents = tables.plans.residents(zone_id, area_id);
+    let own = residents.filter(|(client, _)| **client == *client_id);
+    let users = own.filter_map(|(client, user)| tables.user(client, user));
+    let ids = users.flat_map(OfUser::device_ids);
+    ids.filter(|id| tables.plans.has_policy(*id)).collect()
+}

@@ -1,0 +1,343 @@
+//! One plan beside those of others, within a power that they share.
+//!
+//! To plan a whole area anew whenever one of its vehicles was looked at would
+//! move the others without need, and start and stop those that charge. A plan
+//! that still does what is asked goes on, and one that does not is made in the
+//! room that the others leave. The whole is planned anew where that is not enough.
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::plan::brief::Brief;
+use crate::plan::charge::plan_charge;
+use crate::plan::plan::Interval;
+use crate::plan::problem::{ChargeProblem, PowerLimit, RequestError};
+use crate::prices::curve::PriceCurve;
+use crate::units::{Energy, Money, Power};
+
+/// What of a need may be missing while there is charging ahead: a vehicle takes
+/// half a minute to begin, each time.
+const SLACK: TimeDelta = TimeDelta::minutes(2);
+
+/// What may be missing where there is none ahead.
+const REST: TimeDelta = TimeDelta::minutes(1);
+
+/// Powers this near are one.
+const NEAR_KW: f64 = 1e-6;
+
+/// A plan this much dearer than alone, in proportion, is worth planning the area anew.
+const DEARER: f64 = 0.05;
+
+/// Somebody else, and when it charges.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Taker {
+    /// Its charging periods, in time order.
+    pub intervals: Vec<Interval>,
+    /// The power that it takes in them.
+    pub power: Power,
+}
+
+/// The cheapest plan for one that takes `power` while it is on, where the others
+/// leave so much of `power_max`.
+///
+/// What does not fit before a deadline is a shortfall. The bound is what it would
+/// cost alone.
+///
+/// # Errors
+/// The request has power limits of its own in crowded periods.
+///
+/// # Example
+///
+/// Two hours, of which another one has the cheaper.
+///
+/// ```
+/// use slackwater_engine::area::beside::{Taker, plan_beside};
+/// use slackwater_engine::plan::plan::Interval;
+/// use slackwater_engine::plan::problem::{ChargeProblem, Request, Target};
+/// use slackwater_engine::prices::curve::{PriceCurve, Slot};
+/// use slackwater_engine::units::{kw, kwh, per_kwh};
+///
+/// let [six, seven, eight] =
+///     [18, 19, 20].map(|hour| format!("2026-01-05T{hour}:00:00Z").parse().unwrap());
+/// let curve = PriceCurve::new(&[
+///     Slot { start: six, end: seven, price: per_kwh(0.10) },
+///     Slot { start: seven, end: eight, price: per_kwh(0.30) },
+/// ])?;
+/// let need = Request::new(six, kw(11.0), Target { by: None, energy: kwh(11.0) });
+/// let other = Interval { start: six, end: seven, power: kw(11.0) };
+/// let others = [Taker { intervals: vec![other], power: kw(11.0) }];
+/// let brief = plan_beside(&curve, &ChargeProblem::new(need)?, kw(11.0), &others, kw(20.0))?;
+/// assert_eq!(brief.intervals[0].start, seven);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn plan_beside<'a>(
+    curve: &PriceCurve,
+    problem: &ChargeProblem,
+    power: Power,
+    others: impl IntoIterator<Item = &'a Taker>,
+    power_max: Power,
+) -> Result<Brief, RequestError> {
+    let mut request = problem.request().clone();
+    let room = power_max - power;
+    if room < Power::ZERO {
+        // It does not fit, even where nobody else is.
+        request.power_max = Power::ZERO;
+    }
+    request.power_limits.extend(crowded(others, room, request.now));
+    let limited = plan_charge(curve, &ChargeProblem::new(request)?);
+    let alone = plan_charge(curve, problem);
+    let mut brief = Brief::from(&limited);
+    brief.bound = if alone.cost < brief.cost { alone.cost } else { brief.cost };
+    Ok(brief)
+}
+
+/// Periods after `from` in which others take more than `room`.
+fn crowded<'a>(
+    others: impl IntoIterator<Item = &'a Taker>,
+    room: Power,
+    from: DateTime<Utc>,
+) -> Vec<PowerLimit> {
+    let mut changes: Vec<(DateTime<Utc>, f64)> = Vec::new();
+    for taker in others {
+        let ahead = taker.intervals.iter().filter(|interval| from < interval.end);
+        for interval in ahead {
+            changes.push((interval.start.max(from), taker.power.as_kw()));
+            changes.push((interval.end, -taker.power.as_kw()));
+        }
+    }
+    changes.push((from, 0.0));
+    changes.sort_by_key(|(at, _)| *at);
+    let mut found: Vec<PowerLimit> = Vec::new();
+    let mut taken = 0.0;
+    for (index, &(start, change)) in changes.iter().enumerate() {
+        taken += change;
+        let Some(&(end, _)) = changes.get(index + 1).filter(|(end, _)| start < *end) else {
+            continue;
+        };
+        if taken <= room.as_kw() + NEAR_KW {
+            continue;
+        }
+        match found.last_mut().filter(|last| last.end == start) {
+            Some(last) => last.end = end,
+            None => found.push(PowerLimit { start, end, power_max: Power::ZERO }),
+        }
+    }
+    found
+}
+
+/// A plan made before as it goes on from now, if it still does what is asked.
+///
+/// Each deadline must be met but for two minutes of charging, nothing much may be
+/// bought beyond the need, and what is wanted at once must be on its way. The
+/// bound is the least cost of the energy that is still ahead.
+#[must_use]
+pub fn going_on(curve: &PriceCurve, problem: &ChargeProblem, before: &Brief) -> Option<Brief> {
+    let request = problem.request();
+    let now = request.now;
+    let is_alike = |i: &Interval| (i.power.as_kw() - request.power_max.as_kw()).abs() < NEAR_KW;
+    let ahead: Vec<Interval> = before
+        .intervals
+        .iter()
+        .filter(|interval| now < interval.end)
+        .map(|interval| Interval { start: interval.start.max(now), ..*interval })
+        .collect();
+    if before.shortfall > Energy::ZERO || !ahead.iter().all(is_alike) {
+        return None;
+    }
+    let slack = request.power_max.over(if ahead.is_empty() { REST } else { SLACK });
+    let at_once = energy_at_once(&ahead, now);
+    let mut kept = request.clone();
+    for target in &mut kept.targets {
+        let by = [target.by, request.until].into_iter().flatten().min();
+        let is_late = by.is_some_and(|by| by <= now);
+        let there = if is_late { at_once } else { energy_by(&ahead, by) };
+        if there + slack < target.energy {
+            return None;
+        }
+        target.energy = if is_late { there.min(target.energy) } else { there };
+    }
+    let is_much = energy_by(&ahead, None) > problem.wanted() + slack;
+    if is_much || at_once + slack < request.reserve {
+        return None;
+    }
+    kept.reserve = request.reserve.min(at_once);
+    let best = plan_charge(curve, &ChargeProblem::new(kept).ok()?);
+    let cost = cost_of(curve, &ahead)?;
+    Some(Brief {
+        energy: energy_by(&ahead, None),
+        intervals: ahead,
+        cost,
+        bound: if best.cost < cost { best.cost } else { cost },
+        baseline_cost: best.baseline_cost,
+        shortfall: Energy::ZERO,
+        marginal_price: None,
+        unpriced_hours: best.unpriced_hours,
+    })
+}
+
+/// Energy that intervals bring by an instant.
+fn energy_by(intervals: &[Interval], by: Option<DateTime<Utc>>) -> Energy {
+    let energy = |interval: &Interval| {
+        let end = by.map_or(interval.end, |by| by.min(interval.end));
+        interval.power.over((end - interval.start).max(TimeDelta::zero()))
+    };
+    intervals.iter().map(energy).fold(Energy::ZERO, |sum, energy| sum + energy)
+}
+
+/// Energy that intervals bring without a pause from now on.
+fn energy_at_once(intervals: &[Interval], now: DateTime<Utc>) -> Energy {
+    let mut reached = now;
+    let run = intervals.iter().take_while(|interval| {
+        let is_next = interval.start <= reached;
+        reached = interval.end;
+        is_next
+    });
+    run.fold(Energy::ZERO, |sum, i| sum + i.power.over(i.end - i.start))
+}
+
+/// What intervals cost; `None` if a price is missing.
+fn cost_of(curve: &PriceCurve, intervals: &[Interval]) -> Option<Money> {
+    let mut cost = Money::ZERO;
+    for interval in intervals {
+        let mut priced = TimeDelta::zero();
+        for slot in curve.between(interval.start, interval.end).slots() {
+            priced += slot.end - slot.start;
+            cost = cost + slot.price.of(interval.power.over(slot.end - slot.start));
+        }
+        if priced < interval.end - interval.start {
+            return None;
+        }
+    }
+    Some(cost)
+}
+
+/// Whether a plan made beside others leaves so much to be wished for that the
+/// whole area is worth planning anew: it is short by more than the one before it,
+/// or is the first that is much dearer than alone.
+#[must_use]
+pub fn is_wanting(brief: &Brief, before: Option<&Brief>) -> bool {
+    let least = brief.intervals.first().map_or(Energy::ZERO, |interval| interval.power.over(REST));
+    let short = before.map_or(Energy::ZERO, |before| before.shortfall);
+    let is_dear = |brief: &Brief| {
+        let (cost, bound) = (brief.cost.as_amount(), brief.bound.as_amount());
+        cost - bound > DEARER * bound.abs()
+    };
+    brief.shortfall > short + least || (is_dear(brief) && !before.is_some_and(is_dear))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::problem::{Request, Target};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh};
+    use proptest::prelude::*;
+
+    const CENTS: [i32; 4] = [40, 10, 30, 20];
+
+    fn at(minutes: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
+    }
+
+    fn interval(from: i64, to: i64) -> Interval {
+        Interval { start: at(from), end: at(to), power: kw(10.0) }
+    }
+
+    fn taker(from: i64, to: i64) -> Taker {
+        Taker { intervals: vec![interval(from, to)], power: kw(10.0) }
+    }
+
+    /// 10 kW, by the end of the fourth hour.
+    fn need(from: i64, energy: f64) -> ChargeProblem {
+        let target = Target { by: Some(at(240)), energy: kwh(energy) };
+        ChargeProblem::new(Request::new(at(from), kw(10.0), target)).unwrap()
+    }
+
+    fn brief(intervals: Vec<Interval>) -> Brief {
+        let alone = plan_charge(&curve_of(60, &CENTS), &need(0, 20.0));
+        Brief { intervals, ..Brief::from(&alone) }
+    }
+
+    #[test]
+    fn others_keep_what_they_have() {
+        let curve = curve_of(60, &CENTS);
+        let plan = |others: &[Taker], most| {
+            plan_beside(&curve, &need(0, 20.0), kw(10.0), others, kw(most)).unwrap()
+        };
+        let hours = |brief: &Brief| -> Vec<i64> {
+            brief.intervals.iter().map(|i| (i.start - at(0)).num_minutes()).collect()
+        };
+        assert_eq!(hours(&plan(&[], 20.0)), [60, 180]);
+        assert_eq!(hours(&plan(&[taker(60, 120)], 20.0)), [60, 180]);
+        let beside = plan(&[taker(60, 120), taker(90, 120), taker(-60, 0)], 20.0);
+        // Half of the second hour, the fourth, and half of the third.
+        assert_eq!(hours(&beside), [60, 120, 180]);
+        assert_eq!((beside.bound.as_amount(), beside.cost.as_amount()), (3.0, 4.0));
+        assert!(is_wanting(&beside, None) && !is_wanting(&beside, Some(&beside)));
+        // Where there is no room at all the need is short, and said to be.
+        for others in [vec![taker(0, 240), taker(0, 240)], vec![]] {
+            let none = plan(&others, if others.is_empty() { 9.0 } else { 20.0 });
+            assert_eq!((none.intervals.len(), none.shortfall), (0, kwh(20.0)));
+            assert!(is_wanting(&none, None) && !is_wanting(&none, Some(&none)));
+        }
+    }
+
+    #[test]
+    fn a_plan_that_does_what_is_asked_goes_on() {
+        let curve = curve_of(60, &CENTS);
+        let before = brief(vec![interval(60, 120), interval(180, 240)]);
+        let on = |from, energy| going_on(&curve, &need(from, energy), &before);
+        assert_eq!(on(0, 20.0).unwrap().intervals, before.intervals);
+        // Half an hour of it is over, and a minute was lost at its start.
+        let later = on(90, 15.2).unwrap();
+        assert_eq!(later.intervals, [interval(90, 120), interval(180, 240)]);
+        assert!((later.cost.as_amount() - 2.5).abs() < 1e-9 && later.bound <= later.cost);
+        assert_eq!(on(90, 15.4), None, "it lost more than two minutes");
+        assert_eq!(on(90, 14.6), None, "somebody else charged it");
+        // What is left when all is over is made up for.
+        assert_eq!(on(240, 0.1).map(|brief| brief.intervals), Some(vec![]));
+        assert_eq!(on(240, 0.2), None);
+        let short = Brief { shortfall: kwh(1.0), ..before.clone() };
+        assert_eq!(going_on(&curve, &need(0, 20.0), &short), None);
+    }
+
+    #[test]
+    fn what_is_wanted_at_once_is_not_waited_for() {
+        let curve = curve_of(60, &CENTS);
+        let before = brief(vec![interval(60, 120), interval(180, 240)]);
+        let mut request = need(60, 20.0).request().clone();
+        request.reserve = kwh(10.0);
+        let low = |request: &Request| ChargeProblem::new(request.clone()).unwrap();
+        assert!(going_on(&curve, &low(&request), &before).is_some());
+        request.reserve = kwh(11.0);
+        assert_eq!(going_on(&curve, &low(&request), &before), None);
+        let late = Target { by: Some(at(-10)), energy: kwh(20.0) };
+        let late = ChargeProblem::new(Request::new(at(0), kw(10.0), late)).unwrap();
+        assert_eq!(going_on(&curve, &late, &before), None);
+    }
+
+    proptest! {
+        /// Whoever is planned beside others never brings them above the limit.
+        #[test]
+        fn the_limit_holds(
+            cents in prop::collection::vec(-5..60_i32, 8),
+            others in prop::collection::vec((0..480_i64, 1..120_i64, 1..12_u8), 0..8),
+            (energy, power, most) in (0.0..60.0_f64, 3.0..12.0_f64, 0.0..40.0_f64),
+        ) {
+            let curve = curve_of(60, &cents);
+            let others: Vec<Taker> = others.into_iter().map(|(start, length, power)| Taker {
+                intervals: vec![interval(start, start + length)],
+                power: kw(power.into()),
+            }).collect();
+            let target = Target { by: Some(at(420)), energy: kwh(energy) };
+            let problem = ChargeProblem::new(Request::new(at(7), kw(power), target)).unwrap();
+            let brief = plan_beside(&curve, &problem, kw(power), &others, kw(most)).unwrap();
+            prop_assert!(brief.bound <= brief.cost);
+            let is_on = |intervals: &[Interval], at| intervals.iter().any(|i| i.start <= at && at < i.end);
+            for minute in 0..480 {
+                let at = at(minute);
+                let taken = others.iter().filter(|o| is_on(&o.intervals, at)).map(|o| o.power.as_kw());
+                let taken: f64 = taken.sum();
+                prop_assert!(!is_on(&brief.intervals, at) || taken + power <= most + 1e-5);
+            }
+        }
+    }
+}
