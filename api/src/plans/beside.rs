@@ -18,11 +18,11 @@ use crate::state::App;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Area {
     /// The client whose devices share the limit.
-    pub(crate) client_id: Arc<str>,
+    pub(crate) client: Arc<str>,
     /// The market zone.
-    pub(crate) zone_id: String,
+    pub(crate) zone: String,
     /// The part of the zone.
-    pub(crate) area_id: String,
+    pub(crate) name: String,
 }
 
 /// What was planned beside others.
@@ -41,10 +41,10 @@ pub(crate) fn area_of(app: &App, asked: &Asked) -> Option<(Area, Power)> {
         return None;
     }
     let facts = &asked.ready.counting.location.as_ref()?.facts;
-    let (zone_id, area_id) = (facts.zone_id.as_deref()?, facts.area_id.as_deref()?);
-    let power_max = settings.limit(zone_id, area_id)?;
-    let (zone_id, area_id) = (zone_id.to_owned(), area_id.to_owned());
-    Some((Area { client_id: Arc::clone(&asked.ready.client_id), zone_id, area_id }, power_max))
+    let (zone, name) = (facts.zone_id.as_deref()?, facts.area_id.as_deref()?);
+    let power_max = settings.limit(zone, name)?;
+    let client = Arc::clone(&asked.ready.client_id);
+    Some((Area { client, zone: zone.to_owned(), name: name.to_owned() }, power_max))
 }
 
 /// Plans for devices in areas with a limit: a plan goes on if it still does what
@@ -112,7 +112,7 @@ fn all(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, Taker> {
         let power = known(tables, device, now).power_max.unwrap_or(assumed);
         Some((id, Taker { intervals: planned.brief.intervals.clone(), power }))
     };
-    devices(tables, &area.client_id, &area.zone_id, Some(&area.area_id))
+    devices(tables, &area.client, &area.zone, Some(&area.name))
         .into_iter()
         .filter_map(taker)
         .collect()

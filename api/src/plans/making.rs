@@ -168,8 +168,8 @@ async fn ask_areas(
     areas: &BTreeSet<Area>,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    for Area { client_id, zone_id, area_id } in areas {
-        jobs::ask(to, (client_id, zone_id.as_str(), area_id.as_str()), now).await?;
+    for Area { client, zone, name } in areas {
+        jobs::ask(to, (client, zone.as_str(), name.as_str()), now).await?;
     }
     Ok(())
 }
