@@ -112,7 +112,7 @@ def section(areas: Sequence[Area]) -> str:
     about = (
         "From the file of the vehicles to the file of their plans, each case in a process of its"
         " own, the start of Python not counted. The limit is 35 % of the peak of the fleet that"
-        " nobody manages; a tight feeder has 30 % of its own. Own curves are planned in Rust,"
+        " nobody manages; a tight feeder has 36 % of its own. Own curves are planned in Rust,"
         " without files."
     )
     picture = f"![Time against the number of vehicles]({PICTURE})"

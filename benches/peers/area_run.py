@@ -25,7 +25,8 @@ FEEDER_SIZE: Final = 100_000
 BINDING_FEEDERS: Final = 20
 SHARE: Final = 0.35
 """Of the peak of a fleet that nobody manages."""
-FEEDER_SHARE: Final = 0.3
+FEEDER_SHARE: Final = 0.36
+"""Of the peak of a tight feeder: less would leave vehicles without their energy."""
 LOOSE_SHARE: Final = 1.0
 OFTEN: Final = 3
 OFTEN_UP_TO: Final = 100_000

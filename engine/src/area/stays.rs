@@ -1,8 +1,7 @@
 //! The vehicles of an area, made ready to be asked many times.
 //!
-//! Energy becomes whole grains, stays become runs of slots, and like vehicles
-//! come to stand side by side: by node, by departure, by arrival. The order
-//! depends on the vehicles alone, so everything after it does too.
+//! Energy becomes whole grains, stays become runs of slots, and like vehicles come
+//! to stand side by side: by node, departure, arrival. The order depends on them alone.
 use rayon::prelude::*;
 
 use crate::area::fleet::{Curves, RowError, Vehicle};
@@ -16,8 +15,9 @@ use crate::units::MICROS_PER_HOUR;
 /// Vehicles answered in one piece of work.
 pub(crate) const BLOCK: usize = 4_096;
 
-/// Nodes that are groups of their own, at most.
+/// Nodes that are groups of their own, at most; with more of them, groups as they come.
 const NODES_MAX: usize = 1024;
+const GROUPS_MANY: usize = 192;
 
 /// Nodes that are many, so that each has groups of its own whatever its part of the vehicles.
 pub(crate) const NODES_MANY: usize = 8;
@@ -229,8 +229,7 @@ impl Stays {
         self.blocks.push(Block { node: first.node, stays, curve, group });
     }
 
-    /// Where groups end. Limits of a node are best met by a mix of its own, so
-    /// each node is a group or several, unless there are very many.
+    /// Where groups end: limits of a node are best met by a mix of its own.
     fn group_ends(&self, groups_max: usize) -> Vec<usize> {
         let count = self.each.len();
         if count == 0 {
@@ -239,19 +238,19 @@ impl Stays {
         let nodes: Vec<usize> =
             self.each.chunk_by(|a, b| a.node == b.node).map(<[Stay]>::len).collect();
         if nodes.len() > NODES_MAX || count <= groups_max {
-            return even(0, count, groups_max.max(192).min(count)).collect();
+            return even(0, count, groups_max.max(GROUPS_MANY).min(count)).collect();
         }
-        let nodes_many = nodes.len() >= NODES_MANY;
+        let are_many = nodes.len() >= NODES_MANY;
+        let parts = |length: usize| {
+            if are_many {
+                return (length / PER_GROUP).clamp(1, GROUPS_PER_NODE);
+            }
+            (groups_max * length / count).clamp(1, length)
+        };
         let mut ends = Vec::new();
-        let mut start = 0;
-        for length in nodes {
-            let parts = if nodes_many {
-                (length / PER_GROUP).clamp(1, GROUPS_PER_NODE)
-            } else {
-                (groups_max * length / count).clamp(1, length)
-            };
-            ends.extend(even(start, start + length, parts));
-            start += length;
+        for &length in &nodes {
+            let start = ends.last().copied().unwrap_or(0);
+            ends.extend(even(start, start + length, parts(length)));
         }
         ends
     }

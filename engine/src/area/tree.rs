@@ -146,3 +146,98 @@ fn tops(terms: &Terms, stays: &Stays) -> Option<BTreeMap<u32, u32>> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::area::fleet::{Curves, Fleet, Needs};
+    use crate::area::limits::{Node, Profile};
+    use crate::area::problem::{AreaProblem, AreaVehicles};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::kw;
+
+    const HOUR: i64 = 3_600_000_000;
+
+    /// Top nodes of branches, positions of wide limits, and of those of each branch.
+    type Fallen = (Vec<u32>, Vec<usize>, Vec<Vec<usize>>);
+
+    /// So many nodes below the first, each below the one that `parents` says, with
+    /// four vehicles on each leaf; tells how the area falls apart.
+    fn tree(parents: &[Option<usize>], is_loose: impl Fn(u32) -> bool) -> Option<Fallen> {
+        let nodes: Vec<Node> = parents
+            .iter()
+            .enumerate()
+            .map(|(at, &parent)| {
+                let node = Node::limited(&format!("{at}"), Profile::Constant(kw(20.0)));
+                Node { parent, ..node }
+            })
+            .collect();
+        let is_leaf = |at: &usize| !parents.contains(&Some(*at));
+        let leaves: Vec<u32> = (0..nodes.len()).filter(is_leaf).map(|at| at as u32).collect();
+        let node: Vec<u32> = leaves.iter().flat_map(|&leaf| [leaf; 4]).collect();
+        let count = node.len();
+        let curve = curve_of(60, &[40, 10, 30, 20]);
+        let start = curve.horizon().starts()[0];
+        let fleet = Fleet {
+            arrival: &vec![start; count],
+            departure: &vec![start + 4 * HOUR; count],
+            needs: Needs::Energy { energy_kwh: &vec![10.0; count] },
+            power_max_kw: &vec![11.0; count],
+            reserve_kwh: None,
+            targets: None,
+            curve: None,
+        };
+        let vehicles = AreaVehicles {
+            fleet,
+            node: Some(&node),
+            priority: None,
+            power_min_kw: None,
+            storage: None,
+        };
+        let problem = AreaProblem::new(vehicles, Curves::Shared(&curve), nodes).unwrap();
+        let (terms, stays) = (Terms::new(&problem), Stays::new(&problem, 8));
+        let tree = Tree::new(&terms, &stays, is_loose)?;
+        let tops = tree.twigs.iter().map(|twig| twig.top).collect();
+        let inside = tree.twigs.iter().map(|twig| twig.terms_at.clone()).collect();
+        Some((tops, tree.wide_at, inside))
+    }
+
+    /// One area and so many feeders.
+    fn feeders(count: usize) -> Vec<Option<usize>> {
+        std::iter::once(None).chain((0..count).map(|_| Some(0))).collect()
+    }
+
+    #[test]
+    fn eight_feeders_are_branches_and_seven_are_not() {
+        assert_eq!(tree(&feeders(7), |_| false), None);
+        let (tops, wide, inside) = tree(&feeders(8), |_| false).unwrap();
+        assert_eq!((tops, wide), ((1..9).collect(), vec![0]));
+        assert_eq!(inside, (1..9).map(|at| vec![at]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_loose_feeder_leaves_its_limit_to_the_wide_programme() {
+        let (tops, wide, inside) = tree(&feeders(8), |node| node == 3).unwrap();
+        assert_eq!((tops.len(), wide), (8, vec![0, 3]));
+        assert_eq!((inside[1].clone(), inside[2].clone()), (vec![2], vec![]));
+    }
+
+    #[test]
+    fn branches_begin_where_there_are_many() {
+        // Two halves of an area, each of four feeders; the first feeder has two sites.
+        let mut parents = vec![None, Some(0), Some(0)];
+        parents.extend([Some(1); 4]);
+        parents.extend([Some(2); 4]);
+        parents.extend([Some(3); 2]);
+        let (tops, wide, inside) = tree(&parents, |node| node == 3).unwrap();
+        assert_eq!((tops, wide), ((3..11).collect(), vec![0, 1, 2]));
+        // A feeder with sites inside is never a loose one.
+        assert_eq!((inside[0].clone(), inside[1].clone()), (vec![3, 11, 12], vec![4]));
+    }
+
+    #[test]
+    fn feeders_without_an_area_are_branches_too() {
+        let (tops, wide, _) = tree(&[None; 9], |_| false).unwrap();
+        assert_eq!((tops.len(), wide), (9, vec![]));
+    }
+}
