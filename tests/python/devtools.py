@@ -43,7 +43,8 @@ class Window:
         self._number = 0
         self._session: str | None = None
         self.events: list[dict[str, Any]] = []
-        target = self.call("Target.getTargets")["targetInfos"][0]["targetId"]
+        # Of the targets that are there at the start, the first need not be a page.
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Network", "Log", "Runtime"):

@@ -384,3 +384,5 @@ impl AreaPlan {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod town;

@@ -1,5 +1,6 @@
 //! Standing wishes of users, and what they mean for a plan now.
 pub mod ask;
+pub mod assumptions;
 pub mod charger;
 pub mod cycle;
 pub mod flex;
