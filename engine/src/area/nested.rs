@@ -66,6 +66,8 @@ pub(crate) struct Nested<'a> {
     pace: Pace,
     /// Rounds at the present wide prices, and whether they brought new offers.
     stay: usize,
+    /// Rounds that there are at most.
+    stay_max: usize,
     has_offered: bool,
     /// The best bound before the present wide prices.
     bound_before: f64,
@@ -112,6 +114,7 @@ impl<'a> Nested<'a> {
             found,
             pace: Pace::default(),
             stay: 0,
+            stay_max: STAY_MAX,
             has_offered: false,
             bound_before: f64::NEG_INFINITY,
             moves: 0,
@@ -271,12 +274,24 @@ impl<'a> Nested<'a> {
         } else if self.is_earlier {
             (f64::INFINITY, 1)
         } else if self.found.cost.is_infinite() {
-            (OPEN_FIRST * scale, STAY_MAX)
+            (OPEN_FIRST * scale, self.stay_max)
         } else {
-            (OPEN * whole, STAY_MAX)
+            (OPEN * whole, self.stay_max)
         };
         let is_done = self.branches.iter().all(|branch| branch.is_done);
         self.stay > 0 && (is_done || open <= most || self.stay >= rounds)
+    }
+
+    /// What is left to try where no wide prices bring anything new: to hear the
+    /// branches out once, and to make exceeding wide limits dearer.
+    fn has_more_to_do(&mut self) -> bool {
+        let is_heard = self.branches.iter().all(|branch| branch.is_done);
+        if !is_heard && self.stay_max == STAY_MAX {
+            self.stay_max = STAY_FIRST;
+            return true;
+        }
+        self.stay_max = STAY_MAX;
+        self.mix.is_beyond && self.wide.raise_beyond(self.most())
     }
 
     fn try_begin(
@@ -356,8 +371,7 @@ impl<'a> Nested<'a> {
             } else if self.is_settled(until) {
                 let is_better = self.found.bound > self.bound_before;
                 let is_done = self.pace.learn(self.has_offered, is_better);
-                let most = self.most();
-                if is_done && (!self.mix.is_beyond || !self.wide.raise_beyond(most)) {
+                if is_done && !self.has_more_to_do() {
                     return Ok(Ended::Stalled);
                 }
                 let best = self.tree.wide_of(&self.found.best, self.ear.terms.slots());
