@@ -54,8 +54,9 @@ def town() -> Town:
     clock = (ENDS - 5 * HOUR).astimezone(home.zone).time()
     car = Car(
         name=CAR, home=home, vendor="FJORD", power_kw=10.0, capacity_kwh=50.0, efficiency=1.0,
-        limit_percent=90.0, taper_from=90.0, taper_end=0.3, may_be_woken=True, sleeps_after=None, follows="flex",
-        policy="p", target_percent=80.0, reserve_percent=0.0, deadline=clock, hours=0.0, device=CAR,
+        limit_percent=90.0, taper_from=90.0, taper_end=0.3, may_be_woken=True,
+        sleeps_after=None, follows="flex", policy="p", target_percent=80.0, reserve_percent=0.0,
+        deadline=clock, hours=0.0, device=CAR,
     )  # fmt: skip
     devices: dict[str, Any] = {kind: [] for kind in ("vehicles", "chargers", "hvacs", "inverters")}
     devices["vehicles"] = [{"id": CAR, "user": "ada", "location": "ada-home"}]

@@ -384,5 +384,3 @@ impl AreaPlan {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod town;

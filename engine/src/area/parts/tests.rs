@@ -2,10 +2,12 @@
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 
-use super::town::{Car, Columns, SLOTS, Town, car};
 use super::*;
 use crate::area::coordinate::{AreaOptions, plan_area, plan_area_watched};
 use crate::area::watch::{Crew, Progress, Watch};
+
+mod town;
+use town::{Car, Columns, SLOTS, Town, car};
 
 /// What goes to another machine and comes back.
 fn sent<T: Serialize + DeserializeOwned>(data: &T) -> T {
