@@ -202,7 +202,8 @@ impl<'a> Branch<'a> {
                 term.sign * paid - self.twig.terms.conjugate(term, duals)
             })
             .sum();
-        let is_first = self.master.replies.is_empty();
+        // Since the wide prices moved, or at first, there is no mix to compare with.
+        let is_blind = self.is_stale;
         let mut is_new = false;
         for (own, &group) in self.twig.groups.iter().enumerate() {
             let all = &heard.replies[group];
@@ -211,7 +212,7 @@ impl<'a> Branch<'a> {
             let reply = Reply { group: own, loads: loads.collect(), ..*all };
             let cost = self.cost(&reply);
             proved += cost - reply.slack;
-            if is_first || self.master.improves(&reply, cost, (&self.mix, least)) {
+            if is_blind || self.master.improves(&reply, cost, (&self.mix, least)) {
                 is_new = true;
                 self.master.add_at(reply, cost)?;
             }

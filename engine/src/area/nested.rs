@@ -8,6 +8,8 @@
 //! lead to. A bound is the sum of what each branch proved at those prices.
 use std::collections::BTreeSet;
 
+use rayon::prelude::*;
+
 use crate::area::asked::Asked;
 use crate::area::branch::{Branch, Offer, WEIGHT_MIN};
 use crate::area::coordinate::AreaState;
@@ -24,16 +26,22 @@ use crate::area::terms::Terms;
 use crate::area::tree::{Tree, Twig, gathered, scatter};
 use crate::lp::LpError;
 
-/// Bundles of branches that offer together: of those with a programme of their
-/// own, and of those without, whose answers have less to tell.
+/// Bundles of branches that offer together, at most: of those with a programme of
+/// their own, and of those without, whose answers have less to tell.
 const BUNDLES: usize = 64;
-const BUNDLES_LOOSE: usize = 12;
+const BUNDLES_LOOSE: usize = 6;
+
+/// Branches of a bundle, at least: more offers make the wide programme slower
+/// than they make it wiser.
+const BUNDLE_MIN: usize = 2;
 
 /// What an answer must be cheaper by to be new to a branch, in proportion to the gap wanted.
 const NEW: f64 = 0.02;
 
-/// Rounds at the same wide prices, at most.
-const STAY_MAX: usize = 2;
+/// Rounds at the same wide prices, at most. A round costs a tenth of what solving
+/// the programmes of branches does, so that a second one at the same prices is
+/// worth less than one at others.
+const STAY_MAX: usize = 1;
 
 /// And at the first ones, where branches know nothing yet.
 const STAY_FIRST: usize = 40;
@@ -45,7 +53,7 @@ const OPEN: f64 = 0.25;
 const OPEN_FIRST: f64 = 0.002;
 
 /// Wide prices of an earlier plan that are asked for at once, at most.
-const EARLIER_MAX: usize = 40;
+const EARLIER_MAX: usize = 12;
 
 /// The state between rounds.
 pub(crate) struct Nested<'a> {
@@ -130,11 +138,11 @@ impl<'a> Nested<'a> {
     fn move_to(&mut self, prices: Vec<f64>) {
         let (cells, slots) = (self.found.best.len(), self.ear.terms.slots());
         let all = self.tree.spread_out(&prices, cells, slots);
-        for branch in &mut self.branches {
+        let terms = self.ear.terms;
+        self.branches.par_iter_mut().for_each(|branch| {
             let above = branch.twig.above.first();
-            let added = above.map_or(vec![0.0; slots], |&node| self.ear.terms.added(node, &all));
-            branch.move_to(added);
-        }
+            branch.move_to(above.map_or(vec![0.0; slots], |&node| terms.added(node, &all)));
+        });
         self.prices = prices;
         (self.stay, self.has_offered) = (0, false);
         self.bound_before = self.found.bound;
@@ -144,7 +152,7 @@ impl<'a> Nested<'a> {
     /// Solves the programmes of the branches.
     fn solve_branches(&mut self, scale: f64) -> Result<(), LpError> {
         let most = self.most();
-        self.branches.iter_mut().try_for_each(|branch| branch.solve(scale, most))
+        self.branches.par_iter_mut().try_for_each(|branch| branch.solve(scale, most))
     }
 
     /// Asks all vehicles at the trial prices of all branches.
@@ -157,9 +165,7 @@ impl<'a> Nested<'a> {
         }
         let heard = self.ear.hear(self.found.prices.len(), &duals, staff);
         self.found.prices.push(duals);
-        for branch in &mut self.branches {
-            branch.take(&heard, least)?;
-        }
+        self.branches.par_iter_mut().try_for_each(|branch| branch.take(&heard, least))?;
         self.stay += 1;
         let wide = &self.tree.wide;
         let paid = wide.each.iter().zip(self.prices.chunks(slots.max(1)));
@@ -377,7 +383,7 @@ impl<'a> Nested<'a> {
                 let best = self.tree.wide_of(&self.found.best, self.ear.terms.slots());
                 self.move_to(self.pace.draw(&best, &self.mix.duals));
                 self.is_earlier = false;
-                self.solve_branches(until.scale)?;
+                // Near the last wide prices the last ones inside do well enough.
                 self.draw();
             } else {
                 self.draw();
@@ -430,7 +436,7 @@ fn bundles(branches: &[Branch<'_>]) -> Vec<Vec<usize>> {
     let has_terms = |at: &usize| !branches[*at].twig.terms.each.is_empty();
     let (own, loose): (Vec<usize>, Vec<usize>) = (0..branches.len()).partition(has_terms);
     let dealt = |branches: &[usize], most: usize| -> Vec<Vec<usize>> {
-        let size = branches.len().div_ceil(most).max(1);
+        let size = branches.len().div_ceil(most).max(BUNDLE_MIN);
         branches.chunks(size).map(<[usize]>::to_vec).collect()
     };
     [dealt(&own, BUNDLES), dealt(&loose, BUNDLES_LOOSE)].concat()

@@ -26,6 +26,15 @@ pub struct WarmProgram {
     has_new_rows: bool,
 }
 
+#[expect(
+    unsafe_code,
+    reason = "the solver's handle is a bare pointer, which is not Send by itself"
+)]
+// SAFETY: the handle is owned, is used through `&mut self` only, and the solver keeps
+// nothing of it by thread: what it holds for a thread (its executor) is made anew
+// wherever it is first called, and with `threads = 1` nothing is handed to others.
+unsafe impl Send for WarmProgram {}
+
 impl WarmProgram {
     /// A programme without variables or constraints.
     ///
