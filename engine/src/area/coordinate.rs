@@ -33,6 +33,10 @@ const GROUPS: usize = 8;
 /// Vehicles of the sample on which prices of a large fleet are found first.
 const SAMPLE: usize = 8_192;
 
+/// How much larger the next sample is. A round of the whole fleet costs as much as
+/// those of many samples, and fewer are left to do after a larger one.
+const SAMPLE_STEP: usize = 8;
+
 /// Part of its limits up to which a node is not expected to reach them.
 const LOOSE: f64 = 0.8;
 
@@ -214,7 +218,8 @@ fn margin(task: &Task<'_>, stays: &Stays) -> f64 {
     if stays.each.len() <= ALONE_MAX { 0.0 } else { (0.1 * task.until.gap).min(1e-4) }
 }
 
-/// Prices found on a sample of a large fleet, to begin with.
+/// Prices found on a sample of a large fleet, to begin with; on a larger one after
+/// that, where the fleet is larger still.
 fn sampled(
     task: &Task<'_>,
     (stays, tree): (&Stays, Option<&Tree>),
@@ -225,20 +230,15 @@ fn sampled(
     if count < 4 * SAMPLE || !start.duals_per_kwh.is_empty() {
         return None;
     }
-    let by_curve = shares_curves(task.problem, count);
-    let sample =
-        stays.sample(SAMPLE, tree.map_or((stays.groups, true), |_| (GROUPS, false)), by_curve);
-    let part = sample.need_kwh() / stays.need_kwh().max(1e-9);
-    // Of each branch the sample has too few to tell its prices.
-    let terms = tree.map_or(task.terms, |tree| &tree.wide).scaled(part);
-    let asked = task.asked(&sample);
-    let mut rounds = Rounds::new(asked, &terms, (task.money * part, margin(task, stays)));
-    let until = Until { gap: task.until.gap * 0.1, scale: task.until.scale * part, ..task.until };
-    rounds.begin(start, until, staff);
-    let ended = rounds.run(until, staff);
-    let mut state = rounds.found().state(&rounds.shares());
+    let (mut state, mut ended) = (start.clone(), Ended::Gap);
+    let mut size = SAMPLE;
+    while count >= 4 * size && ended != Ended::Caller {
+        (state, ended) = sampled_once(task, (stays, tree), (size, &state), staff);
+        size *= SAMPLE_STEP;
+    }
     if let Some(tree) = tree {
-        let (cells, slots) = (task.terms.each.len() * terms.slots(), terms.slots());
+        let slots = task.terms.slots();
+        let cells = task.terms.each.len() * slots;
         for duals in std::iter::once(&mut state.duals_per_kwh).chain(&mut state.rounds_per_kwh) {
             *duals = tree.spread_out(duals, cells, slots);
         }
@@ -248,6 +248,27 @@ fn sampled(
         state.rounds_per_kwh.clear();
     }
     Some((state, ended))
+}
+
+/// Prices found on a sample, those of the wide limits only where there are branches.
+fn sampled_once(
+    task: &Task<'_>,
+    (stays, tree): (&Stays, Option<&Tree>),
+    (size, start): (usize, &AreaState),
+    staff: &mut Staff<'_>,
+) -> (AreaState, Ended) {
+    let by_curve = shares_curves(task.problem, stays.each.len());
+    let sample =
+        stays.sample(size, tree.map_or((stays.groups, true), |_| (GROUPS, false)), by_curve);
+    let part = sample.need_kwh() / stays.need_kwh().max(1e-9);
+    // Of each branch the sample has too few to tell its prices.
+    let terms = tree.map_or(task.terms, |tree| &tree.wide).scaled(part);
+    let asked = task.asked(&sample);
+    let mut rounds = Rounds::new(asked, &terms, (task.money * part, margin(task, stays)));
+    let until = Until { gap: task.until.gap * 0.1, scale: task.until.scale * part, ..task.until };
+    rounds.begin(start, until, staff);
+    let ended = rounds.run(until, staff);
+    (rounds.found().state(&rounds.shares()), ended)
 }
 
 /// Loads to be expected in the nodes, from what some vehicles do at the prices of
