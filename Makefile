@@ -292,8 +292,9 @@ bench-stats: build $(VENV)/.peers-installed ## Sum up a large table, then with p
 # A thousand to a million vehicles, and 200 feeders; some minutes. `bench` reports what this and `bench-api` left.
 .PHONY: bench-area
 bench-area: build $(VENV)/.peers-installed ## Plan areas of up to a million vehicles, file to file
+	cargo build $(WORKSPACE) --example area_own
 	@mkdir -p out
-	$(PYTHON) benches/peers/area_run.py --json out/areas.json
+	$(PYTHON) benches/peers/area_run.py $(TARGET)/release/examples/area_own --json out/areas.json
 
 # In one process with a bare handler: see what the framework itself costs.
 .PHONY: bench-api

@@ -1,4 +1,4 @@
-"""Areas from file to file: ``python benches/peers/area_run.py --json FILE``.
+"""Areas from file to file: ``python benches/peers/area_run.py AREA_OWN --json FILE``.
 
 Each case runs in a process of its own, three times one after the other, and once where it is long.
 The peer is one linear programme by the interior points of HiGHS; costs are compared first.
@@ -17,7 +17,7 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peers.children import HERE, TIME_LIMIT_S, Answer, DisagreementError, child, together
+from peers.children import TIME_LIMIT_S, Answer, DisagreementError, child, together
 
 SIZES: Final = (1_000, 10_000, 100_000, 1_000_000)
 PEER_SIZE: Final = 10_000
@@ -90,16 +90,14 @@ def feeders(folder: Path) -> list[Answer]:
     return found
 
 
-def own_curves(vehicles: int) -> Answer:
+def own_curves(example: Path, vehicles: int) -> Answer:
     """A curve for each vehicle: in Rust, because no file holds so many curves in a natural way."""
-    cargo = ["cargo", "run", "--quiet", "--release", "--workspace", "--example", "area_own"]
     done = subprocess.run(
-        [*cargo, "--", str(vehicles)],
-        capture_output=True,
+        [str(example), str(vehicles)],
+        stdout=subprocess.PIPE,
         text=True,
         timeout=TIME_LIMIT_S,
         check=True,
-        cwd=HERE.parents[1],
     )
     answer: Answer = json.loads(done.stdout)
     about = {"case": "own curves", "planner": "slackwater", "vehicles": vehicles}
@@ -110,12 +108,13 @@ def main() -> None:
     """Measure everything and write it down."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", type=Path, required=True, help="where the figures go")
+    parser.add_argument("example", type=Path, help="the program `area_own`, built")
     parser.add_argument("--largest", type=int, default=SIZES[-1], help="vehicles at most")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found = sizes(folder, arguments.largest) + feeders(folder)
-    found.append(own_curves(arguments.largest))
+    found.append(own_curves(arguments.example, arguments.largest))
     for answer in found:
         seconds = min(answer["seconds"])
         megabytes = answer["peak_bytes"] / 1e6
