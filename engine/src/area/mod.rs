@@ -40,6 +40,8 @@ mod grains;
 #[cfg(feature = "lp")]
 mod hear;
 #[cfg(feature = "lp")]
+mod lanes;
+#[cfg(feature = "lp")]
 mod master;
 #[cfg(feature = "lp")]
 mod nested;

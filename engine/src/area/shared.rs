@@ -1,6 +1,9 @@
 //! Plans of many requests within a power that they share.
+use chrono::{DateTime, Utc};
+
 use crate::area::coordinate::{AreaOptions, plan_area};
 use crate::area::fleet::{Curves, Fleet, Needs, TargetLists};
+use crate::area::lanes::{Switched, mean_kw, spread};
 use crate::area::limits::{Node, Profile};
 use crate::area::problem::{AreaError, AreaProblem, AreaVehicles};
 use crate::area::requests::intervals;
@@ -11,7 +14,8 @@ use crate::plan::plan::Interval;
 use crate::plan::problem::ChargeProblem;
 use crate::prices::curve::PriceCurve;
 use crate::prices::table::PriceTable;
-use crate::time::instant::micros_of;
+use crate::time::horizon::Horizon;
+use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Power};
 
 /// Rows that are handed over at a time.
@@ -103,6 +107,11 @@ impl Rows {
 /// all needs, the shortage is shared. The bound of each plan is what it would
 /// cost alone; `None` stands for a request that makes no sense in an area.
 ///
+/// A limit of an area is one of the mean of each slot. Within a slot those who
+/// need a part of it come one after the other, and the slot under way counts from
+/// now on. What is wanted at once, or due within a slot, is not moved for that,
+/// and may come on top.
+///
 /// # Errors
 /// All needs together are beyond what an area holds.
 pub fn plan_within(
@@ -112,7 +121,9 @@ pub fn plan_within(
     options: &AreaOptions,
     stop: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Vec<Option<Brief>>, AreaError> {
-    let table = PriceTable::from_curves(curves);
+    // What is over of a slot leaves no room in the rest of it.
+    let curves: Vec<PriceCurve> = curves.iter().map(|curve| ahead(curve, wishes)).collect();
+    let table = PriceTable::from_curves(&curves);
     let end = table.horizon().end().map_or(0, micros_of);
     let mut rows = Rows { offsets: vec![0], ..Rows::default() };
     for wish in wishes {
@@ -126,7 +137,9 @@ pub fn plan_within(
         power_min_kw: Some(&rows.power_kw),
         storage: None,
     };
-    let node = Node::limited("area", Profile::Constant(power_max));
+    let mean = mean_kw(rows.power_kw.iter().copied(), power_max.as_kw());
+    let mean = Power::from_kw(mean).unwrap_or(power_max);
+    let node = Node::limited("area", Profile::Constant(mean));
     let problem = AreaProblem::new(vehicles, Curves::PerVehicle(&table), vec![node])?;
     let plan = plan_area(&problem, options, stop);
     let mut briefs = Vec::with_capacity(wishes.len());
@@ -137,7 +150,54 @@ pub fn plan_within(
             briefs.push(brief(&made, row, wish, rows.scale[position], &curves[wish.curve]));
         }
     });
+    one_after_the_other(&mut briefs, wishes, (table.horizon(), power_max));
     Ok(briefs)
+}
+
+/// A price curve from the first instant at which something is asked for.
+fn ahead(curve: &PriceCurve, wishes: &[SharedWish<'_>]) -> PriceCurve {
+    let now = wishes.iter().map(|wish| wish.problem.request().now).min();
+    match (now, curve.horizon().end()) {
+        (Some(now), Some(end)) if now < end => curve.between(now, end),
+        _ => curve.clone(),
+    }
+}
+
+/// Lets those who need a part of a slot have it one after the other.
+fn one_after_the_other(
+    briefs: &mut [Option<Brief>],
+    wishes: &[SharedWish<'_>],
+    (horizon, power_max): (&Horizon, Power),
+) {
+    let planned = briefs.iter().zip(wishes);
+    let mut vehicles: Vec<Switched> = planned.map(|(b, wish)| switched(b.as_ref(), wish)).collect();
+    let slots = horizon.periods().map(|(start, end)| micros_of(start)..micros_of(end));
+    spread(&mut vehicles, slots, power_max.as_kw());
+    for (brief, vehicle) in briefs.iter_mut().zip(vehicles) {
+        let Some(brief) = brief else { continue };
+        let Some(&Interval { power, .. }) = brief.intervals.first() else { continue };
+        let interval =
+            |&(start, end)| Interval { start: instant_at(start), end: instant_at(end), power };
+        brief.intervals = vehicle.on.iter().map(interval).collect();
+    }
+}
+
+/// A plan as what is on and off.
+fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> Switched {
+    let request = wish.problem.request();
+    let intervals = brief.map_or(&[][..], |brief| &brief.intervals);
+    let on = intervals.iter().map(|i| (micros_of(i.start), micros_of(i.end))).collect();
+    let is_late = |at: Option<DateTime<Utc>>| at.is_some_and(|at| at <= request.now);
+    let is_at_once =
+        request.reserve > Energy::ZERO || request.targets.iter().any(|target| is_late(target.by));
+    let first = intervals.first().filter(|_| is_at_once);
+    let due = request.targets.iter().map(|target| target.by).chain([request.until]);
+    Switched {
+        on,
+        power_kw: wish.power.as_kw(),
+        from: micros_of(first.map_or(request.now, |interval| interval.end)),
+        due: due.flatten().map(micros_of).collect(),
+    }
 }
 
 /// A row in the power that its request speaks of.
@@ -220,6 +280,27 @@ mod tests {
         hours.sort_by_key(|(hour, _)| *hour);
         assert_eq!(hours.iter().map(|(hour, _)| *hour).collect::<Vec<_>>(), [1, 3]);
         assert!(hours.iter().all(|(_, energy)| (*energy - kwh(1.0)).as_kwh().abs() < 1e-9));
+    }
+
+    #[test]
+    fn the_limit_holds_at_any_time() {
+        // Forty minutes each, asked for in the middle of the only cheap hour.
+        let curves = [curve_of(60, &[10, 20])];
+        let now = at(0) + TimeDelta::minutes(30);
+        let need = Target { by: Some(at(2)), energy: kwh(20.0 / 3.0) };
+        let cars = vec![ChargeProblem::new(Request::new(now, kw(10.0), need)).unwrap(); 4];
+        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0) };
+        let wishes: Vec<SharedWish<'_>> = cars.iter().map(wish).collect();
+        let options = AreaOptions::default();
+        let plan = plan_within(&curves, &wishes, kw(25.0), &options, &mut |_| false).unwrap();
+        let briefs: Vec<&Brief> = plan.iter().flatten().collect();
+        assert!(briefs.iter().all(|brief| brief.shortfall.as_kwh() < 1e-6));
+        for minute in 0..120 {
+            let at = at(0) + TimeDelta::minutes(minute);
+            let is_on = |i: &&Interval| i.start <= at && at < i.end;
+            let on = briefs.iter().flat_map(|brief| &brief.intervals).filter(is_on).count();
+            assert!(on <= 2, "{on} are on in minute {minute}");
+        }
     }
 
     #[test]

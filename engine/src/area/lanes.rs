@@ -1,0 +1,214 @@
+//! Who charges when within a slot, so that a shared power holds at any time.
+//!
+//! The limit of an area holds for the mean of each slot, and a slot used in part
+//! is used from its start: vehicles that fit in the mean would all begin at once.
+//! Here their parts of a slot are laid one behind the other, in lanes with one
+//! taker at a time. What does not fit at the end of a lane goes on at the start
+//! of the next (the wrap-around rule for machines that may be interrupted): nobody
+//! is then in two lanes at once, because nobody takes more than the slot.
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// From an instant up to another, in microseconds.
+pub(crate) type Span = (i64, i64);
+
+/// A vehicle that takes its power or none.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Switched {
+    /// When it is on, in time order.
+    pub(crate) on: Vec<Span>,
+    pub(crate) power_kw: f64,
+    /// Slots that begin before are left as they are: what is wanted at once is.
+    pub(crate) from: i64,
+    /// When something is due: within a slot it is not put off to after that.
+    pub(crate) due: Vec<i64>,
+}
+
+/// The mean that lanes within `power_max` can hold, whoever fits into it: a lane
+/// takes the whole of its greatest power while it is in use.
+///
+/// In lanes by falling power each takes at most the least power of the one before,
+/// so that all together take at most the greatest power above their mean. And where
+/// the mean is that of so many lanes of the least power, there are no more lanes.
+pub(crate) fn mean_kw(powers_kw: impl Iterator<Item = f64>, power_max: f64) -> f64 {
+    let fitting = powers_kw.filter(|&power| 0.0 < power && power <= power_max);
+    let (least, most) = fitting
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), power| (least.min(power), most.max(power)));
+    if most <= 0.0 {
+        return power_max;
+    }
+    let lanes = (power_max / most + 1e-9).floor();
+    (power_max - most).max(lanes * least)
+}
+
+/// Lays what vehicles take in each slot into lanes, where it does not fit as it is.
+pub(crate) fn spread(
+    vehicles: &mut [Switched],
+    slots: impl Iterator<Item = Range<i64>>,
+    power_max_kw: f64,
+) {
+    let mut made: Vec<Vec<Span>> = vec![Vec::new(); vehicles.len()];
+    let mut next = vec![0; vehicles.len()];
+    for slot in slots {
+        let (mut parts, mut all_kw) = (Vec::new(), 0.0);
+        for (row, vehicle) in vehicles.iter().enumerate() {
+            while vehicle.on.get(next[row]).is_some_and(|on| on.1 <= slot.start) {
+                next[row] += 1;
+            }
+            let here = vehicle.on[next[row]..].iter().take_while(|on| on.0 < slot.end);
+            let here = here.map(|on| (on.0.max(slot.start), on.1.min(slot.end)));
+            let here: Vec<Span> = here.collect();
+            let is_due = vehicle.due.iter().any(|&at| slot.start < at && at < slot.end);
+            let micros: i64 = here.iter().map(|on| on.1 - on.0).sum();
+            all_kw += if here.is_empty() { 0.0 } else { vehicle.power_kw };
+            let is_part = 0 < micros && micros < slot.end - slot.start;
+            if is_part && !is_due && vehicle.from <= slot.start {
+                parts.push((row, micros, here));
+            } else {
+                made[row].extend(here);
+            }
+        }
+        if all_kw <= power_max_kw {
+            parts.into_iter().for_each(|(row, _, here)| made[row].extend(here));
+            continue;
+        }
+        let mut parts: Vec<(usize, i64)> = parts.iter().map(|part| (part.0, part.1)).collect();
+        // The greatest powers first: a lane takes what the greatest in it takes.
+        parts.sort_by(|a, b| vehicles[b.0].power_kw.total_cmp(&vehicles[a.0].power_kw));
+        for (row, on) in laid(&parts, slot) {
+            made[row].extend(on);
+        }
+    }
+    for (vehicle, mut on) in vehicles.iter_mut().zip(made) {
+        on.sort_unstable();
+        on.dedup_by(|next, kept| {
+            let is_next = next.0 == kept.1;
+            if is_next {
+                kept.1 = next.1;
+            }
+            is_next
+        });
+        vehicle.on = on;
+    }
+}
+
+/// Parts of a slot in lanes, by row.
+fn laid(parts: &[(usize, i64)], slot: Range<i64>) -> BTreeMap<usize, Vec<Span>> {
+    let mut at = slot.start;
+    let mut made = BTreeMap::new();
+    for &(row, micros) in parts {
+        let end = at + micros;
+        let on = if end <= slot.end {
+            vec![(at, end)]
+        } else {
+            vec![(slot.start, slot.start + end - slot.end), (at, slot.end)]
+        };
+        at = on[0].1;
+        if at == slot.end {
+            at = slot.start;
+        }
+        made.insert(row, on);
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn switched(on: Vec<Span>, power_kw: f64) -> Switched {
+        Switched { on, power_kw, from: 0, due: Vec::new() }
+    }
+
+    fn is_on(vehicle: &Switched, at: i64) -> bool {
+        vehicle.on.iter().any(|on| on.0 <= at && at < on.1)
+    }
+
+    /// Slots of an hour, in minutes.
+    fn hours(count: i64) -> impl Iterator<Item = Range<i64>> {
+        (0..count).map(|hour| hour * 60..(hour + 1) * 60)
+    }
+
+    fn drawn(vehicles: &[Switched], minutes: i64) -> Vec<String> {
+        let cell = |vehicle, at| if is_on(vehicle, at) { '#' } else { '.' };
+        let row = |vehicle| (0..minutes).step_by(10).map(|at| cell(vehicle, at)).collect();
+        vehicles.iter().map(row).collect()
+    }
+
+    #[test]
+    fn parts_of_an_hour_come_one_after_the_other() {
+        // Forty minutes of three vehicles in two lanes; the fourth has the hour.
+        let mut vehicles = vec![switched(vec![(0, 40)], 10.0); 3];
+        vehicles.push(switched(vec![(0, 60)], 10.0));
+        spread(&mut vehicles, hours(1), 30.0);
+        assert_eq!(drawn(&vehicles, 60), ["####..", "##..##", "..####", "######"]);
+        let mut fitting = vec![switched(vec![(0, 40)], 10.0); 3];
+        spread(&mut fitting, hours(1), 30.0);
+        assert_eq!(drawn(&fitting, 60), ["####.."; 3]);
+    }
+
+    #[test]
+    fn what_is_due_or_wanted_at_once_stays() {
+        let mut vehicles = vec![switched(vec![(0, 30), (60, 90)], 10.0); 3];
+        vehicles[0].from = 1;
+        vehicles[1].due = vec![90];
+        spread(&mut vehicles, hours(2), 20.0);
+        let drawn = drawn(&vehicles, 120);
+        assert_eq!(drawn, ["###...###...", "###...###...", "...###...###"]);
+    }
+
+    #[test]
+    fn a_mean_leaves_room_for_lanes() {
+        let mean = |powers: &[f64], most| mean_kw(powers.iter().copied(), most);
+        let is = |powers: &[f64], most, kw: f64| assert!((mean(powers, most) - kw).abs() < 1e-9);
+        is(&[11.0; 3], 40.0, 33.0);
+        is(&[11.0, 3.7], 40.0, 29.0);
+        is(&[11.0, 10.0], 12.0, 10.0);
+        // Who never fits does not count, and may be all there is.
+        is(&[22.0, 5.0], 10.0, 10.0);
+        is(&[22.0], 10.0, 10.0);
+    }
+
+    proptest! {
+        /// Where each slot holds in the mean, lanes hold at any time, and everybody
+        /// has what it had of each slot.
+        #[test]
+        fn lanes_hold_at_any_time(
+            (seed, is_one) in (prop::collection::vec((1..4_u8, 0..=60_i64, 0..=60_i64), 1..12), any::<bool>()),
+            power_max in 10.0..60.0_f64,
+        ) {
+            let powers: Vec<f64> = seed.iter().map(|(p, ..)| if is_one { 4.0 } else { 2.5 * f64::from(*p) }).collect();
+            let mean = mean_kw(powers.iter().copied(), power_max);
+            let mut left = [mean * 60.0; 2];
+            let mut vehicles = Vec::new();
+            for ((_, first, second), &power) in seed.iter().zip(&powers) {
+                let mut on = Vec::new();
+                for (slot, minutes) in [*first, *second].into_iter().enumerate() {
+                    let minutes = minutes.min((left[slot] / power) as i64);
+                    left[slot] -= minutes as f64 * power;
+                    let start = slot as i64 * 60;
+                    on.push((start, start + minutes));
+                }
+                on.retain(|on| on.0 < on.1);
+                vehicles.push(switched(on, power));
+            }
+            let before = vehicles.clone();
+            spread(&mut vehicles, hours(2), power_max);
+            for minute in 0..120 {
+                let on = vehicles.iter().filter(|vehicle| is_on(vehicle, minute));
+                let taken: f64 = on.map(|vehicle| vehicle.power_kw).sum();
+                prop_assert!(taken <= power_max + 1e-6, "{} at {}", taken, minute);
+            }
+            let of_slot = |v: &Switched, slot: Range<i64>| -> usize {
+                slot.filter(|&at| is_on(v, at)).count()
+            };
+            for (now, then) in vehicles.iter().zip(&before) {
+                prop_assert!(now.on.windows(2).all(|on| on[0].1 < on[1].0));
+                for slot in hours(2) {
+                    prop_assert_eq!(of_slot(now, slot.clone()), of_slot(then, slot));
+                }
+            }
+        }
+    }
+}
