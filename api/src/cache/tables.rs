@@ -79,7 +79,7 @@ impl Cache {
         for location in locations::all(store).await? {
             tables.keep_location(location);
         }
-        devices::each(store, |device| tables.keep_device(device)).await?;
+        devices::all(store).await?.for_each(|device| tables.keep_device(device));
         for action in actions::all_pending(store).await? {
             tables.control.keep_pending(action);
         }
