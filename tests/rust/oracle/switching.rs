@@ -463,3 +463,35 @@ fn uneven_problems_are_solved_as_well() {
     });
     census.into_inner().assert_each(0.05);
 }
+
+/// A charger that has just begun, with nothing more to charge, and a limit later
+/// on, so that the mixed-integer programme plans it: it stops, although it has not
+/// been on for so long as it should.
+#[test]
+fn no_least_time_takes_energy_that_nobody_wants() {
+    let case = Switch {
+        slots: vec![(0, 15, 0.0), (15, 30, 0.1)],
+        now: 1,
+        by: 30,
+        kwh: 0.0,
+        early: None,
+        kw_max: 8.0,
+        kw_min: 4.0,
+        limit: Some((15, 30, 5.0)),
+        start_cost: 0.0,
+        sessions: None,
+        on_min: 15,
+        off_min: 0,
+        state: Some((true, 1)),
+        run_last: 0,
+    };
+    let plan = case.plan();
+    assert_eq!(plan.certificate.method.as_str(), "mixed_integer");
+    assert!(plan.intervals.is_empty(), "{plan:?}");
+    let unmet: Vec<&str> = plan.unmet.iter().map(UnmetWish::as_str).collect();
+    assert_eq!(unmet, ["on_min"]);
+    let even = Switch { limit: None, ..case }.plan();
+    assert_eq!(even.certificate.method.as_str(), "exact_search");
+    assert_eq!(even.intervals, plan.intervals);
+    assert_eq!(even.unmet.iter().map(UnmetWish::as_str).collect::<Vec<_>>(), unmet);
+}

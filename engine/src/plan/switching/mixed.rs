@@ -128,6 +128,12 @@ impl<'t> Model<'t> {
             self.at_least(0.0, least.to_vec());
         }
         let last = self.timeline.levels.len().wrapping_sub(1);
+        if self.timeline.levels.is_empty() {
+            // Where nothing is wanted, no rule of switching takes energy.
+            let wanted = self.timeline.wanted(self.rules);
+            let all = self.columns.iter().map(|columns| (columns.kwh, 1.0)).collect();
+            self.row(wanted, wanted, all);
+        }
         for (index, level) in self.timeline.levels.clone().into_iter().enumerate() {
             let count = if index == last { self.columns.len() } else { level.boundary };
             let mut terms: Vec<(usize, f64)> =
