@@ -6,7 +6,6 @@
 //! taker at a time. What does not fit at the end of a lane goes on at the start
 //! of the next (the wrap-around rule for machines that may be interrupted): nobody
 //! is then in two lanes at once, because nobody takes more than the slot.
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// From an instant up to another, in microseconds.
@@ -52,30 +51,20 @@ pub(crate) fn spread(
     for slot in slots {
         let (mut parts, mut all_kw) = (Vec::new(), 0.0);
         for (row, vehicle) in vehicles.iter().enumerate() {
-            while vehicle.on.get(next[row]).is_some_and(|on| on.1 <= slot.start) {
-                next[row] += 1;
-            }
-            let here = vehicle.on[next[row]..].iter().take_while(|on| on.0 < slot.end);
-            let here = here.map(|on| (on.0.max(slot.start), on.1.min(slot.end)));
-            let here: Vec<Span> = here.collect();
-            let is_due = vehicle.due.iter().any(|&at| slot.start < at && at < slot.end);
-            let micros: i64 = here.iter().map(|on| on.1 - on.0).sum();
+            let here = within(&vehicle.on, &mut next[row], &slot);
             all_kw += if here.is_empty() { 0.0 } else { vehicle.power_kw };
-            let is_part = 0 < micros && micros < slot.end - slot.start;
-            if is_part && !is_due && vehicle.from <= slot.start {
-                parts.push((row, micros, here));
-            } else {
-                made[row].extend(here);
+            if is_free(vehicle, &here, &slot) {
+                parts.push((row, here.iter().map(|on| on.1 - on.0).sum()));
             }
+            made[row].extend(here);
         }
         if all_kw <= power_max_kw {
-            parts.into_iter().for_each(|(row, _, here)| made[row].extend(here));
             continue;
         }
-        let mut parts: Vec<(usize, i64)> = parts.iter().map(|part| (part.0, part.1)).collect();
         // The greatest powers first: a lane takes what the greatest in it takes.
         parts.sort_by(|a, b| vehicles[b.0].power_kw.total_cmp(&vehicles[a.0].power_kw));
-        for (row, on) in laid(&parts, slot) {
+        for (row, on) in laid(&parts, &slot) {
+            made[row].retain(|on| on.1 <= slot.start);
             made[row].extend(on);
         }
     }
@@ -92,10 +81,24 @@ pub(crate) fn spread(
     }
 }
 
-/// Parts of a slot in lanes, by row.
-fn laid(parts: &[(usize, i64)], slot: Range<i64>) -> BTreeMap<usize, Vec<Span>> {
+/// What of `on` lies within a slot; `next` is the first that has not ended before.
+fn within(on: &[Span], next: &mut usize, slot: &Range<i64>) -> Vec<Span> {
+    *next += on[*next..].iter().take_while(|on| on.1 <= slot.start).count();
+    let here = on[*next..].iter().take_while(|on| on.0 < slot.end);
+    here.map(|on| (on.0.max(slot.start), on.1.min(slot.end))).collect()
+}
+
+/// Whether it does not matter when in the slot a vehicle takes what it takes.
+fn is_free(vehicle: &Switched, here: &[Span], slot: &Range<i64>) -> bool {
+    let micros: i64 = here.iter().map(|on| on.1 - on.0).sum();
+    let is_due = vehicle.due.iter().any(|&at| slot.start < at && at < slot.end);
+    0 < micros && micros < slot.end - slot.start && !is_due && vehicle.from <= slot.start
+}
+
+/// Parts of a slot, by row and length, in lanes.
+fn laid(parts: &[(usize, i64)], slot: &Range<i64>) -> Vec<(usize, Vec<Span>)> {
     let mut at = slot.start;
-    let mut made = BTreeMap::new();
+    let mut made = Vec::with_capacity(parts.len());
     for &(row, micros) in parts {
         let end = at + micros;
         let on = if end <= slot.end {
@@ -107,7 +110,7 @@ fn laid(parts: &[(usize, i64)], slot: Range<i64>) -> BTreeMap<usize, Vec<Span>> 
         if at == slot.end {
             at = slot.start;
         }
-        made.insert(row, on);
+        made.push((row, on));
     }
     made
 }
