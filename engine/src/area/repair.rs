@@ -6,6 +6,8 @@
 //! in the end no limit is exceeded.
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+
 use crate::area::answer::{Scratch, within};
 use crate::area::asked::Asked;
 use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
@@ -26,6 +28,11 @@ const SHORT_MAX: usize = 512;
 
 /// Vehicles that may be moved for one of them, at most.
 const MOVED_MAX: usize = 20_000;
+
+/// Vehicles whose plans are made side by side before they come in turn, and the
+/// fewest that a core takes of them.
+const AHEAD: usize = 1_024;
+const AHEAD_MIN: usize = 32;
 
 /// Room under hard limits, slot by slot: for energy that is bought, and for
 /// energy that is sold. For each node the least of its limits; empty without one.
@@ -75,6 +82,18 @@ impl Room {
         (least(&self.up), least(&self.down))
     }
 
+    /// Whether a plan that counts already uses no slot beyond a limit.
+    fn holds(&self, terms: &Terms, stay: &Stay, taken: &Taken) -> bool {
+        let is_kept = |left: Option<&i64>| left.is_none_or(|&left| left >= 0);
+        terms.paths[stay.node as usize].iter().all(|&node| {
+            let (up, down) = (&self.up[node as usize], &self.down[node as usize]);
+            taken.iter().all(|&(slot, energy)| {
+                let slot = slot as usize;
+                (energy < 0 || is_kept(up.get(slot))) && (energy > 0 || is_kept(down.get(slot)))
+            })
+        })
+    }
+
     fn take(&mut self, terms: &Terms, stay: &Stay, taken: &Taken, sign: i64) {
         for &node in &terms.paths[stay.node as usize] {
             let (up, down) = (&mut self.up[node as usize], &mut self.down[node as usize]);
@@ -105,6 +124,12 @@ enum Why {
     MakeRoom,
     /// There may be something better in the room that is left.
     Better,
+}
+
+/// The plan that a vehicle has, and its group.
+struct Old {
+    group: usize,
+    taken: Taken,
 }
 
 /// A walk over vehicles that are planned anew, one after the other.
@@ -232,32 +257,66 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Plans vehicles anew for good.
     fn visit(&mut self, order: impl Iterator<Item = usize>, why: Why) {
-        let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
-        for position in order {
-            if why != Why::Better && !self.room.is_exceeded() {
-                break;
-            }
-            self.plan_anew(position, why, &mut scratch, &mut taken);
-        }
+        self.walk(order, why);
         self.undo.clear();
     }
 
+    /// Plans vehicles anew in an order that has each once. The plans that they
+    /// have are made side by side, ahead of their turn.
+    fn walk(&mut self, mut order: impl Iterator<Item = usize>, why: Why) {
+        let mut scratch = Scratch::default();
+        loop {
+            let next: Vec<usize> = order.by_ref().take(AHEAD).collect();
+            if next.is_empty() || self.is_done(why) {
+                break;
+            }
+            for (position, old) in self.ahead(&next, why) {
+                if self.is_done(why) {
+                    break;
+                }
+                self.plan_anew(position, why, &mut scratch, &old);
+            }
+        }
+    }
+
+    fn is_done(&self, why: Why) -> bool {
+        why != Why::Better && !self.room.is_exceeded()
+    }
+
+    /// The plans of vehicles that may be planned anew. Where only what is better
+    /// counts, those stay out for whom there is nothing better before they begin.
+    fn ahead(&self, positions: &[usize], why: Why) -> Vec<(usize, Old)> {
+        let plan = |scratch: &mut Scratch, &position: &usize| {
+            let mut taken = Taken::new();
+            let group = self.plan(position, scratch, &mut taken);
+            let old = Old { group, taken };
+            let is_of_use = why != Why::Better || self.anew(position, why, scratch, &old).is_some();
+            is_of_use.then_some((position, old))
+        };
+        let plans = positions.par_iter().with_min_len(AHEAD_MIN);
+        plans.map_init(Scratch::default, plan).flatten_iter().collect()
+    }
+
     /// Plans one vehicle within the room that all others leave.
-    fn plan_anew(&mut self, position: usize, why: Why, scratch: &mut Scratch, taken: &mut Taken) {
+    fn plan_anew(&mut self, position: usize, why: Why, scratch: &mut Scratch, old: &Old) {
+        if let Some(anew) = self.anew(position, why, scratch, old) {
+            self.replace(position, old.taken.clone(), anew);
+        }
+    }
+
+    /// What a vehicle would have instead, if it is to have something else.
+    fn anew(&self, position: usize, why: Why, scratch: &mut Scratch, old: &Old) -> Option<Taken> {
         let (asked, terms) = (self.asked, self.terms);
         let stay = &asked.stays.each[position];
-        let group = self.plan(position, scratch, taken);
-        let (mut up, mut down) = self.room.on_path(terms, stay);
-        let fits = |&(slot, energy): &(u32, i64)| {
-            let (up, down) = (up[slot as usize], down[slot as usize]);
-            (energy < 0 || up >= 0) && (energy > 0 || down >= 0)
-        };
-        if why != Why::Better && taken.iter().all(fits) {
-            return;
+        let taken = &old.taken;
+        if why != Why::Better && self.room.holds(terms, stay, taken) {
+            return None;
         }
-        let others = (up.clone(), down.clone());
-        for &(slot, energy) in taken.iter() {
+        let others = self.room.on_path(terms, stay);
+        let (mut up, mut down) = others.clone();
+        for &(slot, energy) in taken {
             let (up, down) = (&mut up[slot as usize], &mut down[slot as usize]);
             (*up, *down) = (up.saturating_add(energy), down.saturating_sub(energy));
         }
@@ -267,7 +326,7 @@ impl<'a> Walk<'a> {
         }
         let added = &self.added[stay.node as usize];
         let mut anew = Taken::new();
-        let has_mix = why != Why::Better && self.settled.is_mixed[group];
+        let has_mix = why != Why::Better && self.settled.is_mixed[old.group];
         if has_mix && stay.wishes == NO_WISHES && stay.store == NO_STORE && !stay.whole {
             // A mix is worth keeping: only what is beyond moves elsewhere.
             trim(asked, stay, taken, &mut up, &mut anew);
@@ -289,9 +348,8 @@ impl<'a> Walk<'a> {
             Why::BeyondAtAnyPrice | Why::BeyondCharging => true,
             Why::MakeRoom | Why::Better => false,
         };
-        if !is_refused && (may_be_worse || !is_worse(&others, taken, &anew)) {
-            self.replace(position, taken.clone(), anew);
-        }
+        let is_taken = !is_refused && (may_be_worse || !is_worse(&others, taken, &anew));
+        is_taken.then_some(anew)
     }
 
     /// The plan that a vehicle has, and its group.
@@ -337,12 +395,7 @@ impl<'a> Walk<'a> {
         merge(&mut anew);
         self.replace(position, taken.clone(), anew);
         let others = spread(self.asked.stays.each.len()).filter(|&other| other != position);
-        for other in others.take(MOVED_MAX) {
-            if !self.room.is_exceeded() {
-                break;
-            }
-            self.plan_anew(other, Why::MakeRoom, &mut scratch, &mut taken);
-        }
+        self.walk(others.take(MOVED_MAX), Why::MakeRoom);
         let changes = std::mem::take(&mut self.undo);
         if self.room.is_exceeded() {
             for (position, old, new) in changes.into_iter().rev() {
