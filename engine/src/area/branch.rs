@@ -3,15 +3,13 @@ use crate::area::grains::as_kwh;
 use crate::area::hear::{Ear, Heard};
 use crate::area::master::{Master, Mix, Reply};
 use crate::area::rounds::{ACTIVATIONS, Pace};
+use crate::area::settle::WEIGHT_MIN;
 use crate::area::terms::Kind;
 use crate::area::tree::Twig;
 use crate::lp::LpError;
 
 /// Gap of a branch at which exceeding its limits gets dearer.
 const OPEN_BEYOND: f64 = 0.1;
-
-/// Weights below this are rounding of the solver.
-pub(crate) const WEIGHT_MIN: f64 = 1e-9;
 
 /// One branch at the present wide prices.
 pub(crate) struct Branch<'a> {
@@ -102,26 +100,6 @@ impl<'a> Branch<'a> {
         (self.is_done, self.is_stale) = (false, true);
     }
 
-    /// Loads of the nodes inside when answers count with weights.
-    fn loads(&self, weights: &[f64]) -> Vec<Vec<f64>> {
-        let slots = self.slots();
-        let last = self.twig.terms.each.iter().map(|term| term.node + 1).max().unwrap_or(0);
-        let mut loads = vec![Vec::new(); last];
-        for term in &self.twig.terms.each {
-            loads[term.node] = vec![0.0; slots];
-        }
-        let replies = self.master.replies.iter().zip(weights);
-        for (reply, &weight) in replies.filter(|(_, weight)| **weight > 0.0) {
-            for (at, &node) in self.master.nodes[reply.group].iter().enumerate() {
-                // Nodes without limits inside have none to be added up.
-                let sums = loads.get_mut(node as usize).into_iter().flatten();
-                let load = reply.loads[at * slots..][..slots].iter();
-                sums.zip(load).for_each(|(sum, &load)| *sum += weight * as_kwh(load));
-            }
-        }
-        loads
-    }
-
     /// The cheapest mix at the present wide prices. Exceeding limits gets
     /// dearer where there is little left to find.
     pub(crate) fn solve(&mut self, scale: f64, most: f64) -> Result<(), LpError> {
@@ -140,11 +118,11 @@ impl<'a> Branch<'a> {
 
     fn solve_once(&mut self) -> Result<(), LpError> {
         self.mix = self.cheapest();
-        if self.is_within(&self.loads(&self.mix.weights)) {
+        if self.is_within(&self.master.loads(&self.mix.weights)) {
             return Ok(());
         }
         for _ in 0..ACTIVATIONS {
-            let loads = self.loads(&self.mix.weights);
+            let loads = self.master.loads(&self.mix.weights);
             if !self.master.activate(&loads)? && self.mix.is_solved {
                 break;
             }
@@ -194,14 +172,7 @@ impl<'a> Branch<'a> {
     /// Takes what its vehicles answered at the prices of the round.
     pub(crate) fn take(&mut self, heard: &Heard, least: f64) -> Result<(), LpError> {
         let slots = self.slots();
-        let terms = self.twig.terms.each.iter().zip(self.trial.chunks(slots.max(1)));
-        let mut proved: f64 = terms
-            .map(|(term, duals)| {
-                let load = heard.loads[term.node].iter().zip(duals);
-                let paid: f64 = load.map(|(load, dual)| load * dual).sum();
-                term.sign * paid - self.twig.terms.conjugate(term, duals)
-            })
-            .sum();
+        let mut proved = self.twig.terms.proved(&self.trial, &heard.loads);
         // Since the wide prices moved, or at first, there is no mix to compare with.
         let is_blind = self.is_stale;
         let mut is_new = false;

@@ -230,8 +230,8 @@ fn sampled(
     if count < 4 * SAMPLE || !start.duals_per_kwh.is_empty() {
         return None;
     }
-    let (mut state, mut ended) = (start.clone(), Ended::Gap);
-    let mut size = SAMPLE;
+    let (mut state, mut ended) = sampled_once(task, (stays, tree), (SAMPLE, start), staff);
+    let mut size = SAMPLE * SAMPLE_STEP;
     while count >= 4 * size && ended != Ended::Caller {
         (state, ended) = sampled_once(task, (stays, tree), (size, &state), staff);
         size *= SAMPLE_STEP;

@@ -1,7 +1,6 @@
 //! Asking all vehicles at some prices, and what their answers prove.
 use crate::area::asked::Asked;
-use crate::area::grains::as_kwh;
-use crate::area::master::Reply;
+use crate::area::master::{Reply, loads_of};
 use crate::area::parts::What;
 use crate::area::staff::Staff;
 use crate::area::sums::{self, Sum};
@@ -11,7 +10,7 @@ use crate::area::watch::{Answered, GroupAnswer};
 /// What all vehicles answered at some prices.
 pub(crate) struct Heard {
     pub(crate) replies: Vec<Reply>,
-    /// Load of each limited node in kWh; empty for other nodes.
+    /// Load of each limited node in kWh; empty or absent for other nodes.
     pub(crate) loads: Vec<Vec<f64>>,
     /// Cost of the energy plus worth of what is shed, less what that can at
     /// most be above the least at these prices.
@@ -70,7 +69,7 @@ impl<'a> Ear<'a> {
     fn heard(&self, replies: Vec<Reply>) -> Heard {
         let least = replies.iter().map(|reply| reply.value - reply.slack).sum();
         let weights = vec![1.0; replies.len()];
-        let loads = self.loads(&replies, &weights);
+        let loads = loads_of(self.terms, &self.nodes, &replies, &weights);
         Heard { replies, loads, least }
     }
 
@@ -116,35 +115,9 @@ impl<'a> Ear<'a> {
         self.heard(replies)
     }
 
-    /// Loads of limited nodes when replies count with weights, in kWh.
-    pub(crate) fn loads(&self, replies: &[Reply], weights: &[f64]) -> Vec<Vec<f64>> {
-        let slots = self.terms.slots();
-        let mut loads: Vec<Vec<f64>> = self
-            .terms
-            .by_node
-            .iter()
-            .map(|terms| if terms.is_empty() { Vec::new() } else { vec![0.0; slots] })
-            .collect();
-        for (reply, &weight) in replies.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
-            for (at, &node) in self.nodes[reply.group].iter().enumerate() {
-                let load = &reply.loads[at * slots..][..slots];
-                let sums = loads[node as usize].iter_mut();
-                sums.zip(load).for_each(|(sum, &load)| *sum += weight * as_kwh(load));
-            }
-        }
-        loads
-    }
-
     /// The bound that prices prove, given what was heard at them.
     pub(crate) fn bound_of(&self, duals: &[f64], heard: &Heard) -> f64 {
-        let slots = self.terms.slots().max(1);
-        let terms = self.terms.each.iter().zip(duals.chunks(slots));
-        let of_terms = terms.map(|(term, duals)| {
-            let load = &heard.loads[term.node];
-            let paid: f64 = load.iter().zip(duals).map(|(load, dual)| load * dual).sum();
-            term.sign * paid - self.terms.conjugate(term, duals)
-        });
-        heard.least + of_terms.sum::<f64>()
+        heard.least + self.terms.proved(duals, &heard.loads)
     }
 }
 

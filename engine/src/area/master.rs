@@ -27,6 +27,31 @@ pub(crate) struct Reply {
     pub(crate) loads: Vec<i64>,
 }
 
+/// Loads of the nodes that `terms` limit when replies count with weights, in
+/// kWh; empty for other nodes. `nodes` are those of each group, in the order of
+/// its loads.
+pub(crate) fn loads_of(
+    terms: &Terms,
+    nodes: &[Vec<u32>],
+    replies: &[Reply],
+    weights: &[f64],
+) -> Vec<Vec<f64>> {
+    let slots = terms.slots();
+    let last = terms.each.iter().map(|term| term.node + 1).max().unwrap_or(0);
+    let mut loads = vec![Vec::new(); last];
+    for term in &terms.each {
+        loads[term.node] = vec![0.0; slots];
+    }
+    for (reply, &weight) in replies.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+        for (at, &node) in nodes[reply.group].iter().enumerate() {
+            let sums = loads.get_mut(node as usize).into_iter().flatten();
+            let load = reply.loads[at * slots..][..slots].iter();
+            sums.zip(load).for_each(|(sum, &load)| *sum += weight * as_kwh(load));
+        }
+    }
+    loads
+}
+
 /// What the master programme says.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Mix {
@@ -109,6 +134,11 @@ impl<'a> Master<'a> {
             energy,
             margin,
         })
+    }
+
+    /// Loads of limited nodes when the replies so far count with weights.
+    pub(crate) fn loads(&self, weights: &[f64]) -> Vec<Vec<f64>> {
+        loads_of(self.terms, &self.nodes, &self.replies, weights)
     }
 
     /// Adds a reply.

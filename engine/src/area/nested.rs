@@ -11,16 +11,16 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use crate::area::asked::Asked;
-use crate::area::branch::{Branch, Offer, WEIGHT_MIN};
+use crate::area::branch::{Branch, Offer};
 use crate::area::coordinate::AreaState;
-use crate::area::grains::{as_kwh, grains};
+use crate::area::grains::grains;
 use crate::area::hear::Ear;
 use crate::area::master::{Master, Mix, Reply};
 use crate::area::rounds::{
     ACTIVATIONS, BEYOND, BEYOND_MAX, Ended, Found, Pace, ROUNDING, Search, TOLERANCE, Until,
     dearest, energy_scale,
 };
-use crate::area::settle::Shares;
+use crate::area::settle::{Shares, WEIGHT_MIN};
 use crate::area::staff::Staff;
 use crate::area::terms::Terms;
 use crate::area::tree::{Tree, Twig, gathered, scatter};
@@ -220,7 +220,7 @@ impl<'a> Nested<'a> {
     fn solve_wide(&mut self) -> Result<(), LpError> {
         for _ in 0..ACTIVATIONS {
             self.mix = self.wide.solve()?;
-            let loads = self.wide_loads();
+            let loads = self.wide.loads(&self.mix.weights);
             let used = self.offers.iter().zip(&self.wide.replies).zip(&self.mix.weights);
             let mut cost = self.tree.wide.cost_of_limits(&loads, TOLERANCE);
             for ((offer, reply), &weight) in used {
@@ -246,25 +246,8 @@ impl<'a> Nested<'a> {
 
     fn without_branches(&self, mut loads: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         for branch in &self.branches {
-            loads[branch.twig.top as usize].clear();
-        }
-        loads
-    }
-
-    /// Loads of the wide nodes in the mix of offers.
-    fn wide_loads(&self) -> Vec<Vec<f64>> {
-        let slots = self.ear.terms.slots();
-        let mut loads = vec![Vec::new(); self.ear.terms.by_node.len()];
-        for term in &self.tree.wide.each {
-            loads[term.node] = vec![0.0; slots];
-        }
-        for (reply, &weight) in self.wide.replies.iter().zip(&self.mix.weights) {
-            if weight > 0.0 {
-                for (at, &node) in self.wide.nodes[reply.group].iter().enumerate() {
-                    let load = reply.loads[at * slots..][..slots].iter();
-                    let sums = loads[node as usize].iter_mut();
-                    sums.zip(load).for_each(|(sum, &load)| *sum += weight * as_kwh(load));
-                }
+            if let Some(load) = loads.get_mut(branch.twig.top as usize) {
+                load.clear();
             }
         }
         loads

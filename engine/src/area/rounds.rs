@@ -262,7 +262,7 @@ impl<'a> Rounds<'a> {
     fn solve(&mut self) -> Result<(), LpError> {
         for _ in 0..ACTIVATIONS {
             self.mix = self.master.solve()?;
-            let loads = self.ear.loads(&self.master.replies, &self.mix.weights);
+            let loads = self.master.loads(&self.mix.weights);
             let replies = self.master.replies.iter().zip(&self.mix.weights);
             let value: f64 = replies.map(|(reply, weight)| reply.value * weight).sum();
             self.found.cost = value + self.ear.terms.cost_of_limits(&loads, TOLERANCE);

@@ -23,7 +23,7 @@ use crate::area::sums;
 use crate::area::terms::Terms;
 
 /// Weights below this are rounding of the solver.
-const WEIGHT_MIN: f64 = 1e-9;
+pub(crate) const WEIGHT_MIN: f64 = 1e-9;
 
 /// Step of the spread: consecutive multiples fall evenly into the unit interval.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;

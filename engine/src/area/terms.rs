@@ -190,6 +190,18 @@ impl Terms {
         self.each.iter().map(of_term).sum()
     }
 
+    /// What prices of limits prove at these loads: what is paid at them, less the
+    /// most that it could be worth to the limits.
+    pub(crate) fn proved(&self, duals: &[f64], loads: &[Vec<f64>]) -> f64 {
+        let terms = self.each.iter().zip(duals.chunks(self.slots().max(1)));
+        let of_terms = terms.map(|(term, duals)| {
+            let paid: f64 =
+                loads[term.node].iter().zip(duals).map(|(load, dual)| load * dual).sum();
+            term.sign * paid - self.conjugate(term, duals)
+        });
+        of_terms.sum()
+    }
+
     /// The most that `Σ dual * load - cost` can be, whatever the load.
     pub(crate) fn conjugate(&self, term: &Term, duals: &[f64]) -> f64 {
         let finite = (0..duals.len()).filter(|&slot| term.bounds[slot].is_finite());
