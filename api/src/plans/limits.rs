@@ -31,7 +31,7 @@ mod coordinated {
     use std::sync::Arc;
 
     use slackwater_engine::area::coordinate::AreaOptions;
-    use slackwater_engine::area::shared::{SharedWish, plan_within as plan_shared};
+    use slackwater_engine::area::shared::{SharedPower, SharedWish, plan_within as plan_shared};
     use slackwater_engine::plan::kept::Wish;
     use slackwater_engine::plan::planned::Planned;
     use slackwater_engine::plan::problem::ChargeProblem;
@@ -57,6 +57,7 @@ mod coordinated {
         problem: ChargeProblem,
         sheet: Arc<Sheet>,
         power: Power,
+        is_on: bool,
     }
 
     /// Plans for all devices of an area together. Returns for how many, fewer
@@ -109,9 +110,10 @@ mod coordinated {
 
     fn member(app: &App, asked: Asked) -> Option<Member> {
         let (device_id, power) = (asked.device_id(), asked.power(app));
+        let is_on = asked.ready.counting.known.is_charging == Some(true);
         let wish = asked.wish.ok()?;
         let problem = wish.problem().ok()?;
-        Some(Member { device_id, problem, wish, sheet: asked.sheet?, power })
+        Some(Member { device_id, problem, wish, sheet: asked.sheet?, power, is_on })
     }
 
     fn planned_together(members: Vec<Member>, power_max: Power) -> HashMap<Uuid, Planned> {
@@ -129,9 +131,11 @@ mod coordinated {
                 problem: &member.problem,
                 curve: places[&*member.sheet.id],
                 power: member.power,
+                is_on: member.is_on,
             });
             let wishes: Vec<SharedWish<'_>> = wishes.collect();
-            plan_shared(&curves, &wishes, power_max, &options, &mut |_| false)
+            let power = SharedPower::with_headroom(power_max);
+            plan_shared(&curves, &wishes, power, &options, &mut |_| false)
         };
         let briefs = plan.unwrap_or_else(|error| {
             error!(%error, "an area makes no sense");

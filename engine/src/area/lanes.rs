@@ -6,6 +6,7 @@
 //! taker at a time. What does not fit at the end of a lane goes on at the start
 //! of the next (the wrap-around rule for machines that may be interrupted): nobody
 //! is then in two lanes at once, because nobody takes more than the slot.
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// From an instant up to another, in microseconds.
@@ -21,6 +22,17 @@ pub(crate) struct Switched {
     pub(crate) from: i64,
     /// When something is due: within a slot it is not put off to after that.
     pub(crate) due: Vec<i64>,
+    /// Whether it is on when the first slot begins.
+    pub(crate) is_on: bool,
+}
+
+/// What a vehicle takes of a slot, whenever that is.
+struct Part {
+    row: usize,
+    micros: i64,
+    power_kw: f64,
+    /// Whether it is on when the slot begins.
+    goes_on: bool,
 }
 
 /// The mean that lanes within `power_max` can hold, whoever fits into it: a lane
@@ -29,15 +41,23 @@ pub(crate) struct Switched {
 /// In lanes by falling power each takes at most the least power of the one before,
 /// so that all together take at most the greatest power above their mean. And where
 /// the mean is that of so many lanes of the least power, there are no more lanes.
-pub(crate) fn mean_kw(powers_kw: impl Iterator<Item = f64>, power_max: f64) -> f64 {
+///
+/// With it the mean that is left where a `headroom` of it is kept back, in whole
+/// numbers of the greatest power: less would be room that nobody fits into.
+pub(crate) fn mean_kw(
+    powers_kw: impl Iterator<Item = f64>,
+    power_max: f64,
+    headroom: f64,
+) -> (f64, f64) {
     let fitting = powers_kw.filter(|&power| 0.0 < power && power <= power_max);
     let (least, most) = fitting
         .fold((f64::INFINITY, 0.0_f64), |(least, most), power| (least.min(power), most.max(power)));
     if most <= 0.0 {
-        return power_max;
+        return (power_max, power_max);
     }
     let lanes = (power_max / most + 1e-9).floor();
-    (power_max - most).max(lanes * least)
+    let mean = (power_max - most).max(lanes * least);
+    (mean, mean - (mean / most * headroom).round() * most)
 }
 
 /// Lays what vehicles take in each slot into lanes, where it does not fit as it is.
@@ -54,16 +74,16 @@ pub(crate) fn spread(
             let here = within(&vehicle.on, &mut next[row], &slot);
             all_kw += if here.is_empty() { 0.0 } else { vehicle.power_kw };
             if is_free(vehicle, &here, &slot) {
-                parts.push((row, here.iter().map(|on| on.1 - on.0).sum()));
+                let micros = here.iter().map(|on| on.1 - on.0).sum();
+                let goes_on = made[row].last().map_or(vehicle.is_on, |on| on.1 == slot.start);
+                parts.push(Part { row, micros, power_kw: vehicle.power_kw, goes_on });
             }
             made[row].extend(here);
         }
         if all_kw <= power_max_kw {
             continue;
         }
-        // The greatest powers first: a lane takes what the greatest in it takes.
-        parts.sort_by(|a, b| vehicles[b.0].power_kw.total_cmp(&vehicles[a.0].power_kw));
-        for (row, on) in laid(&parts, &slot) {
+        for (row, on) in laid(parts, &slot) {
             made[row].retain(|on| on.1 <= slot.start);
             made[row].extend(on);
         }
@@ -95,22 +115,31 @@ fn is_free(vehicle: &Switched, here: &[Span], slot: &Range<i64>) -> bool {
     0 < micros && micros < slot.end - slot.start && !is_due && vehicle.from <= slot.start
 }
 
-/// Parts of a slot, by row and length, in lanes.
-fn laid(parts: &[(usize, i64)], slot: &Range<i64>) -> Vec<(usize, Vec<Span>)> {
+/// Parts of a slot in lanes, by row. The greatest powers come first: a lane takes
+/// what the greatest in it takes. Of one power, those that are on already begin a
+/// lane, so that few stop and start again.
+fn laid(mut parts: Vec<Part>, slot: &Range<i64>) -> Vec<(usize, Vec<Span>)> {
+    parts.sort_by(|a, b| b.power_kw.total_cmp(&a.power_kw));
     let mut at = slot.start;
     let mut made = Vec::with_capacity(parts.len());
-    for &(row, micros) in parts {
-        let end = at + micros;
-        let on = if end <= slot.end {
-            vec![(at, end)]
-        } else {
-            vec![(slot.start, slot.start + end - slot.end), (at, slot.end)]
-        };
-        at = on[0].1;
-        if at == slot.end {
-            at = slot.start;
+    for same in parts.chunk_by(|a, b| a.power_kw.total_cmp(&b.power_kw).is_eq()) {
+        let (mut on, mut off): (VecDeque<&Part>, VecDeque<&Part>) =
+            same.iter().partition(|part| part.goes_on);
+        loop {
+            // Who does not fit before the end goes on at the start of the next lane.
+            let begins =
+                at == slot.start || off.front().is_none_or(|part| at + part.micros > slot.end);
+            let (first, second) = if begins { (&mut on, &mut off) } else { (&mut off, &mut on) };
+            let Some(part) = first.pop_front().or_else(|| second.pop_front()) else { break };
+            let end = at + part.micros;
+            let taken = if end <= slot.end {
+                vec![(at, end)]
+            } else {
+                vec![(slot.start, slot.start + end - slot.end), (at, slot.end)]
+            };
+            at = if taken[0].1 == slot.end { slot.start } else { taken[0].1 };
+            made.push((part.row, taken));
         }
-        made.push((row, on));
     }
     made
 }
@@ -121,7 +150,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn switched(on: Vec<Span>, power_kw: f64) -> Switched {
-        Switched { on, power_kw, from: 0, due: Vec::new() }
+        Switched { on, power_kw, from: 0, due: Vec::new(), is_on: false }
     }
 
     fn is_on(vehicle: &Switched, at: i64) -> bool {
@@ -152,18 +181,28 @@ mod tests {
     }
 
     #[test]
+    fn who_is_on_goes_on() {
+        // The third is on already; in the second hour those who were on last.
+        let mut vehicles = vec![switched(vec![(0, 40), (60, 100)], 10.0); 3];
+        vehicles[2].is_on = true;
+        spread(&mut vehicles, hours(2), 20.0);
+        let drawn = drawn(&vehicles, 120);
+        assert_eq!(drawn, ["##..######..", "..######..##", "####....####"]);
+    }
+
+    #[test]
     fn what_is_due_or_wanted_at_once_stays() {
         let mut vehicles = vec![switched(vec![(0, 30), (60, 90)], 10.0); 3];
         vehicles[0].from = 1;
         vehicles[1].due = vec![90];
         spread(&mut vehicles, hours(2), 20.0);
         let drawn = drawn(&vehicles, 120);
-        assert_eq!(drawn, ["###...###...", "###...###...", "...###...###"]);
+        assert_eq!(drawn, ["###......###", "###...###...", "...######..."]);
     }
 
     #[test]
     fn a_mean_leaves_room_for_lanes() {
-        let mean = |powers: &[f64], most| mean_kw(powers.iter().copied(), most);
+        let mean = |powers: &[f64], most| mean_kw(powers.iter().copied(), most, 0.0).0;
         let is = |powers: &[f64], most, kw: f64| assert!((mean(powers, most) - kw).abs() < 1e-9);
         is(&[11.0; 3], 40.0, 33.0);
         is(&[11.0, 3.7], 40.0, 29.0);
@@ -171,6 +210,14 @@ mod tests {
         // Who never fits does not count, and may be all there is.
         is(&[22.0, 5.0], 10.0, 10.0);
         is(&[22.0], 10.0, 10.0);
+    }
+
+    #[test]
+    fn headroom_is_that_of_whole_vehicles() {
+        let left = |count: f64| mean_kw([11.0].into_iter(), 11.0 * count, 0.05).1 / 11.0;
+        let counts = [2.0, 9.0, 10.0, 29.0, 30.0, 1000.0];
+        let close = |(a, b): (f64, f64)| assert!((a - b).abs() < 1e-9, "{a} of {b}");
+        counts.map(left).into_iter().zip([2.0, 9.0, 9.0, 28.0, 28.0, 950.0]).for_each(close);
     }
 
     proptest! {
@@ -182,7 +229,7 @@ mod tests {
             power_max in 10.0..60.0_f64,
         ) {
             let powers: Vec<f64> = seed.iter().map(|(p, ..)| if is_one { 4.0 } else { 2.5 * f64::from(*p) }).collect();
-            let mean = mean_kw(powers.iter().copied(), power_max);
+            let (mean, _) = mean_kw(powers.iter().copied(), power_max, 0.0);
             let mut left = [mean * 60.0; 2];
             let mut vehicles = Vec::new();
             for ((_, first, second), &power) in seed.iter().zip(&powers) {

@@ -31,6 +31,40 @@ pub struct SharedWish<'a> {
     /// Power that it takes while it is on, if that is not what it says of
     /// itself: a request in hours speaks of 1 kW.
     pub power: Power,
+    /// Whether it takes it now.
+    pub is_on: bool,
+}
+
+/// Power that vehicles share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SharedPower {
+    /// What they take at most at any time.
+    pub power_max: Power,
+    /// Part of it that is kept back after the slot under way, for what comes in
+    /// between: vehicles obey late, come, and leave.
+    pub headroom: f64,
+}
+
+impl SharedPower {
+    /// With a twentieth that is kept back.
+    #[must_use]
+    pub const fn with_headroom(power_max: Power) -> Self {
+        Self { power_max, headroom: 0.05 }
+    }
+
+    /// All of it, at any time.
+    #[must_use]
+    pub const fn whole(power_max: Power) -> Self {
+        Self { power_max, headroom: 0.0 }
+    }
+
+    /// What slots hold in the mean, by vehicles with these powers.
+    fn profile(self, powers_kw: &[f64], slots: usize) -> Profile {
+        let (mean, later) =
+            mean_kw(powers_kw.iter().copied(), self.power_max.as_kw(), self.headroom);
+        let power = |slot| Power::from_kw(if slot == 0 { mean } else { later }).ok();
+        Profile::PerSlot((0..slots).map(power).collect())
+    }
 }
 
 /// Requests as columns of a fleet, in the power that they really take.
@@ -110,14 +144,14 @@ impl Rows {
 /// A limit of an area is one of the mean of each slot. Within a slot those who
 /// need a part of it come one after the other, and the slot under way counts from
 /// now on. What is wanted at once, or due within a slot, is not moved for that,
-/// and may come on top.
+/// and may come on top. Nothing is kept back where anybody would be short for it.
 ///
 /// # Errors
 /// All needs together are beyond what an area holds.
 pub fn plan_within(
     curves: &[PriceCurve],
     wishes: &[SharedWish<'_>],
-    power_max: Power,
+    power: SharedPower,
     options: &AreaOptions,
     stop: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Vec<Option<Brief>>, AreaError> {
@@ -137,20 +171,26 @@ pub fn plan_within(
         power_min_kw: Some(&rows.power_kw),
         storage: None,
     };
-    let mean = mean_kw(rows.power_kw.iter().copied(), power_max.as_kw());
-    let mean = Power::from_kw(mean).unwrap_or(power_max);
-    let node = Node::limited("area", Profile::Constant(mean));
-    let problem = AreaProblem::new(vehicles, Curves::PerVehicle(&table), vec![node])?;
-    let plan = plan_area(&problem, options, stop);
+    let problem = |power: SharedPower| {
+        let node = Node::limited("area", power.profile(&rows.power_kw, table.horizon().len()));
+        AreaProblem::new(vehicles, Curves::PerVehicle(&table), vec![node])
+    };
+    let mut area = problem(power)?;
+    let mut plan = plan_area(&area, options, stop);
+    if plan.unmet_kwh > 0.0 && power.headroom > 0.0 {
+        area = problem(SharedPower::whole(power.power_max))?;
+        let options = AreaOptions { start: Some(plan.state), ..options.clone() };
+        plan = plan_area(&area, &options, stop);
+    }
     let mut briefs = Vec::with_capacity(wishes.len());
-    plan.rows(&problem, RUN, &mut |made| {
+    plan.rows(&area, RUN, &mut |made| {
         for row in 0..made.len() {
             let position = briefs.len();
             let wish = &wishes[position];
             briefs.push(brief(&made, row, wish, rows.scale[position], &curves[wish.curve]));
         }
     });
-    one_after_the_other(&mut briefs, wishes, (table.horizon(), power_max));
+    one_after_the_other(&mut briefs, wishes, (table.horizon(), power.power_max));
     Ok(briefs)
 }
 
@@ -197,6 +237,7 @@ fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> Switched {
         power_kw: wish.power.as_kw(),
         from: micros_of(first.map_or(request.now, |interval| interval.end)),
         due: due.flatten().map(micros_of).collect(),
+        is_on: wish.is_on,
     }
 }
 
@@ -249,10 +290,12 @@ mod tests {
     fn a_shared_limit_moves_those_that_do_not_fit() {
         let curves = [curve_of(60, &[40, 10, 30, 20])];
         let cars = cars(4);
-        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0) };
+        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
         let wishes: Vec<SharedWish<'_>> = cars.iter().map(wish).collect();
         let options = AreaOptions::default();
-        let plan = plan_within(&curves, &wishes, kw(20.0), &options, &mut |_| false).unwrap();
+        let plan =
+            plan_within(&curves, &wishes, SharedPower::whole(kw(20.0)), &options, &mut |_| false)
+                .unwrap();
         let mut starts: Vec<i64> =
             plan.iter().flatten().map(|b| (b.intervals[0].start - at(0)).num_hours()).collect();
         starts.sort_unstable();
@@ -268,10 +311,12 @@ mod tests {
         let curves = [curve_of(60, &[40, 10, 30, 20])];
         let wish = Request::new(at(0), kw(1.0), Target { by: Some(at(4)), energy: kwh(1.0) });
         let chargers = vec![ChargeProblem::new(wish).unwrap(); 2];
-        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0) };
+        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
         let wishes: Vec<SharedWish<'_>> = chargers.iter().map(wish).collect();
         let options = AreaOptions::default();
-        let plan = plan_within(&curves, &wishes, kw(10.0), &options, &mut |_| false).unwrap();
+        let plan =
+            plan_within(&curves, &wishes, SharedPower::whole(kw(10.0)), &options, &mut |_| false)
+                .unwrap();
         let mut hours: Vec<_> = plan
             .iter()
             .flatten()
@@ -289,10 +334,12 @@ mod tests {
         let now = at(0) + TimeDelta::minutes(30);
         let need = Target { by: Some(at(2)), energy: kwh(20.0 / 3.0) };
         let cars = vec![ChargeProblem::new(Request::new(now, kw(10.0), need)).unwrap(); 4];
-        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0) };
+        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
         let wishes: Vec<SharedWish<'_>> = cars.iter().map(wish).collect();
         let options = AreaOptions::default();
-        let plan = plan_within(&curves, &wishes, kw(25.0), &options, &mut |_| false).unwrap();
+        let plan =
+            plan_within(&curves, &wishes, SharedPower::whole(kw(25.0)), &options, &mut |_| false)
+                .unwrap();
         let briefs: Vec<&Brief> = plan.iter().flatten().collect();
         assert!(briefs.iter().all(|brief| brief.shortfall.as_kwh() < 1e-6));
         for minute in 0..120 {
@@ -304,13 +351,34 @@ mod tests {
     }
 
     #[test]
+    fn something_is_kept_back_for_later_unless_somebody_needs_it() {
+        let curves = [curve_of(60, &[40, 10, 30, 20])];
+        let options = AreaOptions::default();
+        let power = SharedPower::with_headroom(kw(120.0));
+        let minutes_of_the_cheapest = |count: usize| {
+            let cars = cars(count);
+            let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
+            let wishes: Vec<SharedWish<'_>> = cars.iter().map(wish).collect();
+            let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+            assert!(plan.iter().flatten().all(|brief| brief.shortfall.as_kwh() < 1e-6));
+            let intervals = plan.iter().flatten().flat_map(|brief| &brief.intervals);
+            let within = intervals.map(|i| (i.end.min(at(2)) - i.start.max(at(1))).num_minutes());
+            within.filter(|minutes| *minutes > 0).sum::<i64>()
+        };
+        assert_eq!(minutes_of_the_cheapest(24), 11 * 60);
+        assert_eq!(minutes_of_the_cheapest(48), 12 * 60);
+    }
+
+    #[test]
     fn what_is_late_is_wanted_at_once() {
         let curves = [curve_of(60, &[40, 10, 30, 20])];
         let late = Request::new(at(0), kw(10.0), Target { by: Some(at(-1)), energy: kwh(10.0) });
         let late = ChargeProblem::new(late).unwrap();
-        let wishes = [SharedWish { problem: &late, curve: 0, power: kw(10.0) }];
+        let wishes = [SharedWish { problem: &late, curve: 0, power: kw(10.0), is_on: false }];
         let options = AreaOptions::default();
-        let plan = plan_within(&curves, &wishes, kw(20.0), &options, &mut |_| false).unwrap();
+        let plan =
+            plan_within(&curves, &wishes, SharedPower::whole(kw(20.0)), &options, &mut |_| false)
+                .unwrap();
         let brief = plan[0].as_ref().unwrap();
         assert_eq!(brief.intervals[0].start, at(0));
         assert!((brief.energy - kwh(10.0)).as_kwh().abs() < 1e-9);
