@@ -100,12 +100,27 @@ def stays(town: Town, record: Record) -> Iterator[Stay]:
         yield Stay(car, by, seen[first], seen[last])
 
 
+def hours_per_point(car: Car) -> float:
+    """Hours at the plug for a percent of the battery, below the bend."""
+    return car.capacity_kwh / 100 / car.efficiency / car.power_kw
+
+
 def hours_needed(car: Car, soc_percent: float) -> float:
     """Hours at the plug to a car's target; slow above the bend, and none if it is there."""
     to_bend = max(0.0, min(car.target_percent, car.taper_from) - soc_percent)
     above = max(0.0, car.target_percent - max(soc_percent, car.taper_from))
-    per_point = car.capacity_kwh / 100 / car.efficiency / car.power_kw
-    return (to_bend + above / car.taper_end) * per_point
+    return (to_bend + above / car.taper_end) * hours_per_point(car)
+
+
+def hours_charged(car: Car, looks: list[Seen]) -> float:
+    """Hours in which a car charged: by what it took, and above the bend by the looks at it."""
+    hours = 0.0
+    for look, after in pairwise(looks):
+        if after.soc_percent <= car.taper_from:
+            hours += (after.soc_percent - look.soc_percent) * hours_per_point(car)
+        elif look.power_kw > 0:
+            hours += (after.at - look.at) / timedelta(hours=1)
+    return hours
 
 
 def is_surprise(stay: Stay) -> bool:
@@ -124,12 +139,10 @@ def check_deadlines(town: Town, record: Record) -> Verdict:
         car, by = stay.car, stay.by
         late_h = LATE / timedelta(hours=1)
         if car.follows == "hours":
-            looks = [look for look in record.cars[car.name] if stay.arrived.at <= look.at < by]
-            charged = sum(look.power_kw > 0 for look in looks) * (looks[1].at - looks[0].at)
-            missing = car.hours - charged / timedelta(hours=1)
+            looks = [look for look in record.cars[car.name] if stay.arrived.at <= look.at <= by]
             needed = car.hours
             is_full = stay.ready.soc_percent >= car.limit_percent - 0.5
-            missing = 0.0 if is_full else missing - 5 / 60
+            missing = 0.0 if is_full else needed - hours_charged(car, looks)
         else:
             missing = hours_needed(car, stay.ready.soc_percent)
             needed = hours_needed(car, stay.arrived.soc_percent)
