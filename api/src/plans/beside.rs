@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use slackwater_engine::area::beside::{Taker, going_on, is_wanting, plan_beside as beside};
+use slackwater_engine::area::beside::{Taker, Wanting, going_on, plan_beside as beside, wanting};
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::planned::Planned;
 use slackwater_engine::units::Power;
@@ -30,8 +30,8 @@ pub(crate) struct Area {
 pub(crate) struct Beside {
     /// Plans, by position.
     pub(crate) planned: BTreeMap<usize, Planned>,
-    /// Areas in which the room that was left did not suffice.
-    pub(crate) wanting: BTreeSet<Area>,
+    /// Areas in which the room that was left did not suffice, and for what.
+    pub(crate) wanting: BTreeMap<Area, Wanting>,
 }
 
 /// The area whose limit counts for a device, and that limit.
@@ -58,9 +58,12 @@ pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
             takers.entry(area.clone()).or_insert_with(|| app.cache().read(|t| all(app, t, &area)));
         others.remove(&asked.device_id());
         let power = asked.power(app);
-        let Some((planned, is_wanting)) = one(asked, power, others, power_max) else { continue };
-        if is_wanting {
-            made.wanting.insert(area);
+        let Some((planned, wanting)) = one(asked, power, others, power_max) else { continue };
+        if let Some(wanting) = wanting {
+            made.wanting
+                .entry(area)
+                .and_modify(|most| *most = wanting.max(*most))
+                .or_insert(wanting);
         }
         let intervals = planned.brief.intervals.clone();
         others.insert(asked.device_id(), Taker { intervals, power });
@@ -69,13 +72,13 @@ pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
     made
 }
 
-/// The plan of one device, and whether it leaves much to be wished for.
+/// The plan of one device, and what it leaves to be wished for.
 fn one(
     asked: &Asked,
     power: Power,
     others: &BTreeMap<Uuid, Taker>,
     power_max: Power,
-) -> Option<(Planned, bool)> {
+) -> Option<(Planned, Option<Wanting>)> {
     let (wish, sheet) = (asked.wish.as_ref().ok()?, asked.sheet.as_ref()?);
     let curve = sheet.prices.curve();
     let refused = |error: &dyn std::error::Error| {
@@ -91,8 +94,8 @@ fn one(
             .inspect_err(|error| refused(error))
             .ok()?,
     };
-    let is_wanting = is_wanting(&brief, before);
-    Some((Planned { is_shared: true, ..Planned::cheapest(wish.clone(), brief) }, is_wanting))
+    let wanting = wanting(&brief, before);
+    Some((Planned { is_shared: true, ..Planned::cheapest(wish.clone(), brief) }, wanting))
 }
 
 /// The plan before, if it was made for the same promise.

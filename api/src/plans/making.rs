@@ -1,8 +1,9 @@
 //! Making plans: gathered from memory, priced, planned by the engine, written.
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use slackwater_engine::area::beside::Wanting;
 use slackwater_engine::area::requests::plan_wishes;
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::kept::Wish;
@@ -165,11 +166,12 @@ async fn observe(to: &mut AnyConnection, asked: &[Asked]) -> Result<Vec<FlexRow>
 /// Asks for new plans of areas.
 async fn ask_areas(
     to: &mut AnyConnection,
-    areas: &BTreeSet<Area>,
+    areas: &BTreeMap<Area, Wanting>,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    for Area { client, zone, name } in areas {
-        jobs::ask(to, (client, zone.as_str(), name.as_str()), now).await?;
+    for (Area { client, zone, name }, wanting) in areas {
+        let area = (&**client, zone.as_str(), name.as_str());
+        jobs::ask_after(to, area, now, wanting.patience()).await?;
     }
     Ok(())
 }

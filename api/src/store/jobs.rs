@@ -4,7 +4,7 @@
 //! leaves the two apart, and the work is done again when the lease has run out.
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
@@ -36,19 +36,36 @@ pub struct AreaJob {
 /// The database failed.
 pub async fn ask(
     to: &mut AnyConnection,
-    (client_id, zone_id, area_id): (&str, &str, &str),
+    area: (&str, &str, &str),
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
+    ask_after(to, area, now, TimeDelta::zero()).await
+}
+
+/// The same, unless the area was asked for less than `patience` before.
+///
+/// # Errors
+/// The database failed.
+pub async fn ask_after(
+    to: &mut AnyConnection,
+    (client_id, zone_id, area_id): (&str, &str, &str),
+    now: DateTime<Utc>,
+    patience: TimeDelta,
+) -> Result<(), StoreError> {
+    // Clocks of replicas differ: without patience the time does not count.
+    let latest = if patience.is_zero() { i64::MAX } else { (now - patience).timestamp_micros() };
     sqlx::query(
         "insert into area_jobs (client_id, zone_id, area_id, asked, done, asked_at)
          values ($1, $2, $3, 1, 0, $4)
          on conflict (client_id, zone_id, area_id) do update
-             set asked = area_jobs.asked + 1, asked_at = excluded.asked_at",
+             set asked = area_jobs.asked + 1, asked_at = excluded.asked_at
+             where area_jobs.asked_at <= $5",
     )
     .bind(client_id)
     .bind(zone_id)
     .bind(area_id)
     .bind(now.timestamp_micros())
+    .bind(latest)
     .execute(to)
     .await?;
     Ok(())

@@ -7,6 +7,7 @@ use slackwater_api::plans::area::{self, work};
 use slackwater_api::plans::planner::plan_now;
 use slackwater_api::plans::settings::AreaLimit;
 use slackwater_api::store::jobs::{self, LEASE};
+use slackwater_engine::area::beside::Wanting;
 use slackwater_engine::policy::ask::Cause;
 use slackwater_engine::units::kw;
 use uuid::Uuid;
@@ -133,4 +134,33 @@ async fn plans_of_an_area_with_a_limit_keep_it_and_are_left_alone() {
     }
     plan_now(&stage.app, &[(ids[1], Cause::Prices), (ids[2], Cause::Prices)]).await.unwrap();
     assert_eq!(hours(), [None, Some(4), Some(2)]);
+}
+
+/// Whoever would only pay less asks for an area once in a quarter of an hour;
+/// whoever goes short asks at once.
+#[tokio::test]
+async fn an_area_is_not_planned_anew_for_each_newcomer() {
+    for on in [On::Sqlite, On::Postgres] {
+        let (stage, _, asker) = stage_with(on, &CENTS).await;
+        let area = (asker.id.as_str(), "NO1", "north");
+        let minute = |minutes| six() + TimeDelta::minutes(minutes);
+        let is_asked = async |minutes, wanting: Wanting| {
+            let mut change = stage.app.store().begin().await.unwrap();
+            let to = change.connection();
+            jobs::ask_after(to, area, minute(minutes), wanting.patience()).await.unwrap();
+            let environment = stage.app.environment();
+            let job = jobs::take(to, environment, "one", minute(minutes)).await.unwrap();
+            if let Some(job) = &job {
+                jobs::finish(to, job, "one").await.unwrap();
+            }
+            change.commit(|| ()).await.unwrap();
+            job.is_some()
+        };
+        assert!(is_asked(0, Wanting::Cheaper).await, "nobody asked before");
+        assert!(!is_asked(14, Wanting::Cheaper).await);
+        assert!(is_asked(14, Wanting::Energy).await);
+        assert!(!is_asked(28, Wanting::Cheaper).await);
+        assert!(is_asked(29, Wanting::Cheaper).await);
+        assert!(is_asked(29, Wanting::Energy).await);
+    }
 }

@@ -209,18 +209,42 @@ fn cost_of(curve: &PriceCurve, intervals: &[Interval]) -> Option<Money> {
     Some(cost)
 }
 
-/// Whether a plan made beside others leaves so much to be wished for that the
-/// whole area is worth planning anew: it is short by more than the one before it,
-/// or is the first that is much dearer than alone.
+/// What a plan made beside others leaves to be wished for, so that the whole area
+/// is worth planning anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanting {
+    /// It is the first that is much dearer than alone.
+    Cheaper,
+    /// It is short by more than the one before it.
+    Energy,
+}
+
+impl Wanting {
+    /// How long after it was asked for last an area is planned anew for that. In a
+    /// crowded evening every newcomer would pay less elsewhere: planning the area
+    /// for each of them would move the others all the time.
+    #[must_use]
+    pub const fn patience(self) -> TimeDelta {
+        match self {
+            Self::Cheaper => TimeDelta::minutes(15),
+            Self::Energy => TimeDelta::zero(),
+        }
+    }
+}
+
+/// Whether a plan made beside others leaves something to be wished for.
 #[must_use]
-pub fn is_wanting(brief: &Brief, before: Option<&Brief>) -> bool {
+pub fn wanting(brief: &Brief, before: Option<&Brief>) -> Option<Wanting> {
     let least = brief.intervals.first().map_or(Energy::ZERO, |interval| interval.power.over(REST));
     let short = before.map_or(Energy::ZERO, |before| before.shortfall);
     let is_dear = |brief: &Brief| {
         let (cost, bound) = (brief.cost.as_amount(), brief.bound.as_amount());
         cost - bound > DEARER * bound.abs()
     };
-    brief.shortfall > short + least || (is_dear(brief) && !before.is_some_and(is_dear))
+    if brief.shortfall > short + least {
+        return Some(Wanting::Energy);
+    }
+    (is_dear(brief) && !before.is_some_and(is_dear)).then_some(Wanting::Cheaper)
 }
 
 #[cfg(test)]
@@ -271,12 +295,14 @@ mod tests {
         // Half of the second hour, the fourth, and half of the third.
         assert_eq!(hours(&beside), [60, 120, 180]);
         assert_eq!((beside.bound.as_amount(), beside.cost.as_amount()), (3.0, 4.0));
-        assert!(is_wanting(&beside, None) && !is_wanting(&beside, Some(&beside)));
+        assert_eq!(wanting(&beside, None), Some(Wanting::Cheaper));
+        assert_eq!(wanting(&beside, Some(&beside)), None);
         // Where there is no room at all the need is short, and said to be.
         for others in [vec![taker(0, 240), taker(0, 240)], vec![]] {
             let none = plan(&others, if others.is_empty() { 9.0 } else { 20.0 });
             assert_eq!((none.intervals.len(), none.shortfall), (0, kwh(20.0)));
-            assert!(is_wanting(&none, None) && !is_wanting(&none, Some(&none)));
+            assert_eq!(wanting(&none, None), Some(Wanting::Energy));
+            assert_eq!(wanting(&none, Some(&none)), None);
         }
     }
 
