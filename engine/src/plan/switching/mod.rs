@@ -29,10 +29,9 @@
 //! Power, `sessions_max`, `one_block` and `off_min` are limits and always
 //! kept. `on_min` is a limit too, which yields in one place: the last session
 //! may be shorter where energy would be missing otherwise, or come that is not
-//! wanted. `run_last` is a
-//! wish, which yields where it cannot be had or would cost energy. Then comes
-//! the energy, earliest deadline first, and last the money. What yielded is
-//! named in the plan.
+//! wanted. `run_last` is a wish, which yields where it cannot be had or would
+//! cost energy. Then comes the energy, earliest deadline first, and last the
+//! money. What yielded is named in the plan.
 //!
 //! # What is solved how
 //!
