@@ -230,7 +230,7 @@ requirements: setup ## List requirements of the service that no test cites
 .PHONY: fuzz
 fuzz: build ## Send generated requests to a sandbox; EXAMPLES=500 for a long run
 	$(call step,generated requests)
-	$(PYTHON) scripts/fuzz_api.py $(SERVER) --examples $(or $(EXAMPLES),10)
+	$(PYTHON) scripts/fuzz_api.py $(SERVER) --examples $(or $(EXAMPLES),20)
 
 .PHONY: kills
 kills: build ## Kill a service while sixteen clients write, and look what is left; ROUNDS=200

@@ -2,21 +2,25 @@
 
 The server runs the street on free ports with a database of its own. Checked is
 that every answer is one that ``api/openapi.json`` describes, and that none is a
-defect of the server. Half of the identifiers are live ones, the others made up.
+defect of the server. Half of the identifiers are live ones, the others made up;
+what requests may delete is set apart, so that the last one finds the others still.
 
 Usage: ``python scripts/fuzz_api.py target/release/slackwater-api [--examples 20]``
 """
 
 import argparse
-import http.client
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-from sandboxes import STREET, listening, spawn, uuid_of
+from sandboxes import STREET, Asker, listening, spawn, uuid_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -34,8 +38,17 @@ CHECKS = (
 )
 
 
-def live_ids(base: str, token: str) -> dict[str, list[str]]:
-    """Identifiers of the street, by the names of path parameters."""
+# Whose things requests may delete. All else stays, so that the last one still finds it.
+LEAVERS = ["lena", "sam"]
+CHANGERS, OLD_CHANGERS = ["rosa", "tess"], ["fern", "nora"]
+SPENT_VENDORS = ["SOLVANG", "TESSERA"]
+
+Ids = dict[str, list[str]]
+"""Identifiers of the street, by the names of path parameters."""
+
+
+def live_ids(asker: Asker, admin: Asker) -> tuple[Ids, Ids]:
+    """Identifiers that stay, and those that requests may delete."""
     lists = {
         "vehicleId": "vehicles",
         "chargerId": "chargers",
@@ -44,34 +57,39 @@ def live_ids(base: str, token: str) -> dict[str, list[str]]:
         "batteryId": "batteries",
         "userId": "users",
     }
-    ids: dict[str, list[str]] = {}
-    connection = http.client.HTTPConnection(base.removeprefix("http://"))
+    spent: Ids = {"userId": LEAVERS, "vendor": SPENT_VENDORS}
+    spent |= {"changer": CHANGERS, "oldChanger": OLD_CHANGERS}
+    gone = {*LEAVERS, *CHANGERS, *OLD_CHANGERS}
+    ids: Ids = {}
     for parameter, name in lists.items():
-        connection.request("GET", f"/{name}", headers={"Authorization": f"Bearer {token}"})
-        ids[parameter] = [item["id"] for item in json.load(connection.getresponse())["data"]]
+        items = asker.ask("GET", f"/{name}")[1]["data"]
+        owner = "id" if parameter == "userId" else "userId"
+        ids[parameter] = [item["id"] for item in items if item.get(owner) not in gone]
     ids["assetId"] = ids["vehicleId"] + ids["chargerId"]
     ids["vendor"] = ["VOLTBOX", "FJORD_MOTORS"]
-    ids["actionId"], ids["scheduleId"] = made(connection, token, ids["chargerId"])
-    # The flex policy of ada-car, by its name in the street.
-    ids["policyId"] = [uuid_of("ada-car-flex")]
-    return ids
+    ids["tariffId"] = ["night-and-day"]
+    ids["zoneId"], ids["areaId"] = ["NO1"], ["oslo-east"]
+    # By their names in the street.
+    ids["policyId"], ids["locationId"] = [uuid_of("ada-car-flex")], [uuid_of("ada-home")]
+    ids["actionId"] = actions(asker, admin, ids)
+    made = schedules(asker, ids["chargerId"][:3])
+    ids["scheduleId"], spent["scheduleId"] = made[1:], made[:1]
+    return ids, spent
 
 
-def made(
-    connection: http.client.HTTPConnection, token: str, chargers: list[str]
-) -> tuple[list[str], list[str]]:
-    """Identifiers of actions and schedules that are made for some chargers."""
+def actions(asker: Asker, admin: Asker, ids: Ids) -> list[str]:
+    """Identifiers of actions of some chargers and batteries."""
+    limits = (f"/chargers/{charger}/max-current" for charger in ids["chargerId"][:3])
+    modes = (f"/control/devices/{battery}/command" for battery in ids["batteryId"][:3])
+    made = [asker.ask("POST", path, {"maxCurrent": 10}) for path in limits]
+    made += [admin.ask("POST", path, {"operation_mode": "import_focus"}) for path in modes]
+    return [action["id"] for _, action in made if "id" in action]
 
-    def ask(method: str, path: str, body: object = None) -> dict[str, str]:
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        connection.request(method, path, None if body is None else json.dumps(body), headers)
-        answer: dict[str, str] = json.load(connection.getresponse())
-        return answer
 
-    actions, schedules = [], []
-    for charger in chargers[:3]:
-        limited = ask("POST", f"/chargers/{charger}/max-current", {"maxCurrent": 10})
-        actions += [limited["id"]] if "id" in limited else []
+def schedules(asker: Asker, chargers: list[str]) -> list[str]:
+    """Identifiers of schedules that are made for some chargers."""
+    made = []
+    for charger in chargers:
         schedule = {
             "isEnabled": True,
             "defaultShouldCharge": False,
@@ -80,9 +98,38 @@ def made(
             "targetType": "charger",
             "locationId": None,
         }
-        owner = ask("GET", f"/chargers/{charger}")["userId"]
-        schedules.append(ask("POST", f"/users/{owner}/schedules", schedule)["id"])
-    return actions, schedules
+        owner = asker.ask("GET", f"/chargers/{charger}")[1]["userId"]
+        made.append(asker.ask("POST", f"/users/{owner}/schedules", schedule)[1]["id"])
+    return made
+
+
+def answers(admin: str) -> Counter[tuple[str, str]]:
+    """How many answers the server gave, by operation and status."""
+    with urllib.request.urlopen(f"{admin}/metrics") as page:  # noqa: S310
+        lines = page.read().decode().splitlines()
+    counted: Counter[tuple[str, str]] = Counter()
+    for line in lines:
+        name, _, count = line.rpartition(" ")
+        if name.startswith("slackwater_answers_total{"):
+            label = dict(re.findall(r'(\w+)="([^"]*)"', name))
+            counted[f"{label['method']} {label['route']}", label["status"]] += int(count)
+    return counted
+
+
+def summary(counted: Counter[tuple[str, str]]) -> Iterator[str]:
+    """What was answered how often, and which operations never did what they are for."""
+    statuses: Counter[str] = Counter()
+    for (_, status), count in counted.items():
+        statuses[status] += count
+    told = ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))
+    yield f"Answers: {told}"
+    document = json.loads((ROOT / "api/openapi.json").read_text())
+    operations = {
+        f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item
+    }
+    done = {operation for (operation, status), _ in counted.items() if status.startswith("2")}
+    for operation in sorted(operations - done):
+        yield f"Never succeeded: {operation}"
 
 
 def main() -> int:
@@ -96,11 +143,13 @@ def main() -> int:
         running = listening(spawn(arguments.server, STREET, settings), is_welcome=True)
         base, token = running.base, running.token
         try:
+            ids, spent = live_ids(Asker(base, token), Asker(running.admin))
             environment = {
                 **os.environ,
                 "PYTHONPATH": str(ROOT / "scripts"),
                 "SCHEMATHESIS_HOOKS": "fuzz_hooks",
-                "SLACKWATER_LIVE_IDS": json.dumps(live_ids(base, token)),
+                "SLACKWATER_LIVE_IDS": json.dumps(ids),
+                "SLACKWATER_SPENT_IDS": json.dumps(spent),
             }
             command = [
                 str(Path(sys.executable).with_name("schemathesis")),
@@ -109,7 +158,9 @@ def main() -> int:
                 *("--max-examples", arguments.examples, "--generation-deterministic"),
                 *("--warnings", "off", "--no-color"),
             ]
-            return subprocess.run(command, env=environment, cwd=folder, check=False).returncode
+            code = subprocess.run(command, env=environment, cwd=folder, check=False).returncode
+            print(*summary(answers(running.admin)), sep="\n")
+            return code
         finally:
             running.end()
 
