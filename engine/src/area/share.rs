@@ -73,7 +73,9 @@ fn shed_of(task: &Task<'_>, stays: &Stays, done: &Coordinated) -> Vec<i64> {
     for block in &stays.blocks {
         for position in block.stays.clone() {
             plans.plan(block.group, position, &mut scratch, &mut taken);
-            shed[position] = asked.missing(&stays.each[position], &taken);
+            let stay = &stays.each[position];
+            // Levels of batteries are rounded: a grain may be missing beyond the need.
+            shed[position] = asked.missing(stay, &taken).min(stay.need);
         }
     }
     shed
