@@ -16,9 +16,9 @@ use crate::policy::vehicle::VehiclePolicy;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Percent, Power};
 
-/// Less than this of a charger's hours is not asked for: switching takes
-/// time, and nobody starts a charger for a rest of it.
-const REST_IGNORED: TimeDelta = TimeDelta::minutes(5);
+/// Less than this of a charger's hours is not asked for while it is off:
+/// switching takes time, and nobody starts a charger for a rest of it.
+const REST_IGNORED: TimeDelta = TimeDelta::minutes(2);
 
 /// A plan is not looked at again sooner.
 const PAUSE: TimeDelta = TimeDelta::minutes(1);
@@ -428,7 +428,8 @@ fn ask_charger(
     }
     let length = policy.charging_duration.ok_or(Idle::NothingAsked)?.length();
     let charged = cycle.map_or(TimeDelta::zero(), |cycle| cycle.charged);
-    let charged = if length - charged < REST_IGNORED { length } else { charged };
+    let is_too_little = known.is_charging != Some(true) && length - charged < REST_IGNORED;
+    let charged = if is_too_little { length } else { charged };
     Ok(Wish::Charge(policy.request(now, by, charged)))
 }
 
@@ -525,17 +526,18 @@ mod tests {
         let on = Known { is_charging: Some(true), ..known() };
         let begun = policy.cycle(None, &on, Tz::UTC, at(0), true);
         let assumed = Assumptions::default();
-        let left = |minutes: i64| {
+        let left_of = |known: &Known, minutes: i64| {
             let now = at(0) + TimeDelta::minutes(minutes);
-            let cycle = policy.cycle(begun, &on, Tz::UTC, now, false);
+            let cycle = policy.cycle(begun, known, Tz::UTC, now, false);
             let curve = curve_of(60, &CENTS);
-            let wish = policy.ask(&on, cycle.as_ref(), Tz::UTC, now, &curve, &assumed).unwrap();
+            let wish = policy.ask(known, cycle.as_ref(), Tz::UTC, now, &curve, &assumed).unwrap();
             Planned::new(&curve, wish).unwrap().brief.energy
         };
+        let left = |minutes| left_of(&on, minutes);
         assert_eq!((left(0), left(60), left(150)), (kwh(2.0), kwh(1.0), kwh(0.0)));
-        // Nobody starts a charger for four minutes.
-        assert_eq!(left(116), kwh(0.0));
-        assert!(left(114) > kwh(0.0));
+        // Nobody starts a charger for a minute, but one that is on stays so for it.
+        assert!(left(119) > kwh(0.0));
+        assert_eq!((left_of(&known(), 119), left_of(&known(), 118)), (kwh(0.0), left(118)));
     }
 
     #[test]
