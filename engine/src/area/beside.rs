@@ -195,18 +195,21 @@ fn energy_at_once(intervals: &[Interval], now: DateTime<Utc>) -> Energy {
 
 /// What intervals cost; `None` if a price is missing.
 fn cost_of(curve: &PriceCurve, intervals: &[Interval]) -> Option<Money> {
-    let mut cost = Money::ZERO;
+    let (cost, unpriced) = paid(curve, intervals);
+    unpriced.is_zero().then_some(cost)
+}
+
+/// What intervals cost where there is a price, and how long there is none.
+pub(crate) fn paid(curve: &PriceCurve, intervals: &[Interval]) -> (Money, TimeDelta) {
+    let (mut cost, mut unpriced) = (Money::ZERO, TimeDelta::zero());
     for interval in intervals {
-        let mut priced = TimeDelta::zero();
+        unpriced += interval.end - interval.start;
         for slot in curve.between(interval.start, interval.end).slots() {
-            priced += slot.end - slot.start;
+            unpriced -= slot.end - slot.start;
             cost = cost + slot.price.of(interval.power.over(slot.end - slot.start));
         }
-        if priced < interval.end - interval.start {
-            return None;
-        }
     }
-    Some(cost)
+    (cost, unpriced)
 }
 
 /// What a plan made beside others leaves to be wished for, so that the whole area

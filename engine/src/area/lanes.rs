@@ -42,22 +42,18 @@ struct Part {
 /// so that all together take at most the greatest power above their mean. And where
 /// the mean is that of so many lanes of the least power, there are no more lanes.
 ///
-/// With it the mean that is left where a `headroom` of it is kept back, in whole
-/// numbers of the greatest power: less would be room that nobody fits into.
-pub(crate) fn mean_kw(
-    powers_kw: impl Iterator<Item = f64>,
-    power_max: f64,
-    headroom: f64,
-) -> (f64, f64) {
+/// A `headroom` of it is kept back, in whole numbers of the greatest power: less
+/// would be room that nobody fits into.
+pub(crate) fn mean_kw(powers_kw: impl Iterator<Item = f64>, power_max: f64, headroom: f64) -> f64 {
     let fitting = powers_kw.filter(|&power| 0.0 < power && power <= power_max);
     let (least, most) = fitting
         .fold((f64::INFINITY, 0.0_f64), |(least, most), power| (least.min(power), most.max(power)));
     if most <= 0.0 {
-        return (power_max, power_max);
+        return power_max;
     }
     let lanes = (power_max / most + 1e-9).floor();
     let mean = (power_max - most).max(lanes * least);
-    (mean, mean - (mean / most * headroom).round() * most)
+    mean - (mean / most * headroom).round() * most
 }
 
 /// Lays what vehicles take in each slot into lanes, where it does not fit as it is.
@@ -68,14 +64,15 @@ pub(crate) fn spread(
 ) {
     let mut made: Vec<Vec<Span>> = vec![Vec::new(); vehicles.len()];
     let mut next = vec![0; vehicles.len()];
-    for slot in slots {
+    for (number, slot) in slots.enumerate() {
         let (mut parts, mut all_kw) = (Vec::new(), 0.0);
         for (row, vehicle) in vehicles.iter().enumerate() {
             let here = within(&vehicle.on, &mut next[row], &slot);
             all_kw += if here.is_empty() { 0.0 } else { vehicle.power_kw };
             if is_free(vehicle, &here, &slot) {
                 let micros = here.iter().map(|on| on.1 - on.0).sum();
-                let goes_on = made[row].last().map_or(vehicle.is_on, |on| on.1 == slot.start);
+                let is_on_first = vehicle.is_on && number == 0;
+                let goes_on = made[row].last().map_or(is_on_first, |on| on.1 == slot.start);
                 parts.push(Part { row, micros, power_kw: vehicle.power_kw, goes_on });
             }
             made[row].extend(here);
@@ -191,6 +188,15 @@ mod tests {
     }
 
     #[test]
+    fn who_pauses_first_does_not_go_on_later() {
+        let mut vehicles = vec![switched(vec![(60, 100)], 10.0); 3];
+        vehicles[2].is_on = true;
+        spread(&mut vehicles, hours(2), 20.0);
+        let drawn = drawn(&vehicles, 120);
+        assert_eq!(drawn, ["......####..", "......##..##", "........####"]);
+    }
+
+    #[test]
     fn what_is_due_or_wanted_at_once_stays() {
         let mut vehicles = vec![switched(vec![(0, 30), (60, 90)], 10.0); 3];
         vehicles[0].from = 1;
@@ -202,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_mean_leaves_room_for_lanes() {
-        let mean = |powers: &[f64], most| mean_kw(powers.iter().copied(), most, 0.0).0;
+        let mean = |powers: &[f64], most| mean_kw(powers.iter().copied(), most, 0.0);
         let is = |powers: &[f64], most, kw: f64| assert!((mean(powers, most) - kw).abs() < 1e-9);
         is(&[11.0; 3], 40.0, 33.0);
         is(&[11.0, 3.7], 40.0, 29.0);
@@ -214,7 +220,7 @@ mod tests {
 
     #[test]
     fn headroom_is_that_of_whole_vehicles() {
-        let left = |count: f64| mean_kw([11.0].into_iter(), 11.0 * count, 0.05).1 / 11.0;
+        let left = |count: f64| mean_kw([11.0].into_iter(), 11.0 * count, 0.05) / 11.0;
         let counts = [2.0, 9.0, 10.0, 29.0, 30.0, 1000.0];
         let close = |(a, b): (f64, f64)| assert!((a - b).abs() < 1e-9, "{a} of {b}");
         counts.map(left).into_iter().zip([2.0, 9.0, 9.0, 28.0, 28.0, 950.0]).for_each(close);
@@ -225,14 +231,15 @@ mod tests {
         /// has what it had of each slot.
         #[test]
         fn lanes_hold_at_any_time(
-            (seed, is_one) in (prop::collection::vec((1..4_u8, 0..=60_i64, 0..=60_i64), 1..12), any::<bool>()),
+            seed in prop::collection::vec((1..4_u8, 0..=60_i64, 0..=60_i64, any::<bool>()), 1..12),
+            is_one in any::<bool>(),
             power_max in 10.0..60.0_f64,
         ) {
             let powers: Vec<f64> = seed.iter().map(|(p, ..)| if is_one { 4.0 } else { 2.5 * f64::from(*p) }).collect();
-            let (mean, _) = mean_kw(powers.iter().copied(), power_max, 0.0);
+            let mean = mean_kw(powers.iter().copied(), power_max, 0.0);
             let mut left = [mean * 60.0; 2];
             let mut vehicles = Vec::new();
-            for ((_, first, second), &power) in seed.iter().zip(&powers) {
+            for ((_, first, second, is_on), &power) in seed.iter().zip(&powers) {
                 let mut on = Vec::new();
                 for (slot, minutes) in [*first, *second].into_iter().enumerate() {
                     let minutes = minutes.min((left[slot] / power) as i64);
@@ -241,7 +248,7 @@ mod tests {
                     on.push((start, start + minutes));
                 }
                 on.retain(|on| on.0 < on.1);
-                vehicles.push(switched(on, power));
+                vehicles.push(Switched { is_on: *is_on, ..switched(on, power) });
             }
             let before = vehicles.clone();
             spread(&mut vehicles, hours(2), power_max);

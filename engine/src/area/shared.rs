@@ -1,25 +1,34 @@
 //! Plans of many requests within a power that they share.
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::area::beside::paid;
 use crate::area::coordinate::{AreaOptions, plan_area};
 use crate::area::fleet::{Curves, Fleet, Needs, TargetLists};
 use crate::area::lanes::{Switched, mean_kw, spread};
 use crate::area::limits::{Node, Profile};
+use crate::area::outcome::AreaPlan;
 use crate::area::problem::{AreaError, AreaProblem, AreaVehicles};
 use crate::area::requests::intervals;
 use crate::area::rows::AreaRows;
 use crate::area::watch::Progress;
 use crate::plan::brief::Brief;
-use crate::plan::plan::Interval;
+use crate::plan::charge::plan_charge;
+use crate::plan::plan::{Interval, Plan};
 use crate::plan::problem::ChargeProblem;
 use crate::prices::curve::PriceCurve;
 use crate::prices::table::PriceTable;
 use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
-use crate::units::{Energy, Money, Power};
+use crate::units::{Energy, Power};
 
 /// Rows that are handed over at a time.
 const RUN: usize = 8_192;
+
+/// For so long those who are on go on more easily.
+const HELD: TimeDelta = TimeDelta::hours(1);
+
+/// By how much, as part of the span of prices.
+const HELD_SPAN: f64 = 0.01;
 
 /// A request among others.
 #[derive(Debug, Clone, Copy)]
@@ -41,15 +50,15 @@ pub struct SharedPower {
     /// What they take at most at any time.
     pub power_max: Power,
     /// Part of it that is kept back after the slot under way, for what comes in
-    /// between: vehicles obey late, come, and leave.
+    /// between: vehicles obey late, come, and leave. Half as much in that slot.
     pub headroom: f64,
 }
 
 impl SharedPower {
-    /// With a twentieth that is kept back.
+    /// With a tenth that is kept back.
     #[must_use]
     pub const fn with_headroom(power_max: Power) -> Self {
-        Self { power_max, headroom: 0.05 }
+        Self { power_max, headroom: 0.1 }
     }
 
     /// All of it, at any time.
@@ -60,9 +69,9 @@ impl SharedPower {
 
     /// What slots hold in the mean, by vehicles with these powers.
     fn profile(self, powers_kw: &[f64], slots: usize) -> Profile {
-        let (mean, later) =
-            mean_kw(powers_kw.iter().copied(), self.power_max.as_kw(), self.headroom);
-        let power = |slot| Power::from_kw(if slot == 0 { mean } else { later }).ok();
+        let kept_back = |part| mean_kw(powers_kw.iter().copied(), self.power_max.as_kw(), part);
+        let (now, later) = (kept_back(self.headroom / 2.0), kept_back(self.headroom));
+        let power = |slot| Power::from_kw(if slot == 0 { now } else { later }).ok();
         Profile::PerSlot((0..slots).map(power).collect())
     }
 }
@@ -84,7 +93,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn push(&mut self, wish: &SharedWish<'_>, end: i64) {
+    fn push(&mut self, wish: &SharedWish<'_>, curve: usize, end: i64) {
         let request = wish.problem.request();
         let own = request.power_max.as_kw();
         let scale = if own > 0.0 { wish.power.as_kw() / own } else { 1.0 };
@@ -115,7 +124,7 @@ impl Rows {
         self.energy_kwh.push(last.max(reserve));
         self.power_kw.push(wish.power.as_kw());
         self.reserve_kwh.push(reserve);
-        self.curve.push(wish.curve as u32);
+        self.curve.push(curve as u32);
         self.offsets.push(self.by.len() as i32);
         self.scale.push(scale);
     }
@@ -157,12 +166,41 @@ pub fn plan_within(
 ) -> Result<Vec<Option<Brief>>, AreaError> {
     // What is over of a slot leaves no room in the rest of it.
     let curves: Vec<PriceCurve> = curves.iter().map(|curve| ahead(curve, wishes)).collect();
-    let table = PriceTable::from_curves(&curves);
+    let going_on = curves.iter().map(going_on);
+    let table =
+        PriceTable::from_curves(&curves.iter().cloned().chain(going_on).collect::<Vec<_>>());
     let end = table.horizon().end().map_or(0, micros_of);
     let mut rows = Rows { offsets: vec![0], ..Rows::default() };
     for wish in wishes {
-        rows.push(wish, end);
+        let curve = if wish.is_on { wish.curve + curves.len() } else { wish.curve };
+        rows.push(wish, curve, end);
     }
+    let alone = |wish: &SharedWish<'_>| plan_charge(&curves[wish.curve], wish.problem);
+    let alone: Vec<Plan> = wishes.iter().map(alone).collect();
+    let missed = alone.iter().zip(&rows.scale).map(|(plan, scale)| plan.shortfall.as_kwh() * scale);
+    let (area, plan) = least_short((&rows, &table), power, missed.sum(), options, stop)?;
+    let mut briefs = Vec::with_capacity(wishes.len());
+    plan.rows(&area, RUN, &mut |made| {
+        for row in 0..made.len() {
+            let position = briefs.len();
+            let wish = &wishes[position];
+            let alone = (&alone[position], &curves[wish.curve]);
+            briefs.push(brief(&made, row, alone, rows.scale[position]));
+        }
+    });
+    one_after_the_other(&mut briefs, wishes, (table.horizon(), power.power_max));
+    Ok(briefs)
+}
+
+/// A plan that keeps something back, if nobody is short for it: those together
+/// miss no more than each would `alone`. Else one that does not.
+fn least_short<'a>(
+    (rows, table): (&'a Rows, &'a PriceTable),
+    power: SharedPower,
+    alone_kwh: f64,
+    options: &AreaOptions,
+    stop: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<(AreaProblem<'a>, AreaPlan), AreaError> {
     let vehicles = AreaVehicles {
         fleet: rows.fleet(),
         node: None,
@@ -173,25 +211,35 @@ pub fn plan_within(
     };
     let problem = |power: SharedPower| {
         let node = Node::limited("area", power.profile(&rows.power_kw, table.horizon().len()));
-        AreaProblem::new(vehicles, Curves::PerVehicle(&table), vec![node])
+        AreaProblem::new(vehicles, Curves::PerVehicle(table), vec![node])
     };
-    let mut area = problem(power)?;
-    let mut plan = plan_area(&area, options, stop);
-    if plan.unmet_kwh > 0.0 && power.headroom > 0.0 {
-        area = problem(SharedPower::whole(power.power_max))?;
-        let options = AreaOptions { start: Some(plan.state), ..options.clone() };
-        plan = plan_area(&area, &options, stop);
+    let area = problem(power)?;
+    let plan = plan_area(&area, options, stop);
+    let wanted_kwh: f64 = rows.energy_kwh.iter().sum();
+    if power.headroom <= 0.0 || plan.unmet_kwh <= alone_kwh + 1e-6 * wanted_kwh {
+        return Ok((area, plan));
     }
-    let mut briefs = Vec::with_capacity(wishes.len());
-    plan.rows(&area, RUN, &mut |made| {
-        for row in 0..made.len() {
-            let position = briefs.len();
-            let wish = &wishes[position];
-            briefs.push(brief(&made, row, wish, rows.scale[position], &curves[wish.curve]));
-        }
+    let area = problem(SharedPower::whole(power.power_max))?;
+    let options = AreaOptions { start: Some(plan.state), ..options.clone() };
+    let plan = plan_area(&area, &options, stop);
+    Ok((area, plan))
+}
+
+/// A price curve for those who are on: a hundredth of the span of its prices
+/// cheaper now, and as before in an hour. Of plans that cost nearly the same it is
+/// the one in which who is on goes on.
+fn going_on(curve: &PriceCurve) -> PriceCurve {
+    let prices = curve.prices().iter().copied();
+    let span =
+        prices.clone().fold(f64::NEG_INFINITY, f64::max) - prices.fold(f64::INFINITY, f64::min);
+    let start = curve.slots().next().map(|slot| slot.start);
+    let cheaper = curve.slots().map(|slot| {
+        let ahead = start.map_or(TimeDelta::zero(), |start| slot.start - start);
+        let rest: f64 = 1.0 - ahead.as_seconds_f64() / HELD.as_seconds_f64();
+        slot.price.as_per_kwh() - HELD_SPAN * span * rest.max(0.0)
     });
-    one_after_the_other(&mut briefs, wishes, (table.horizon(), power.power_max));
-    Ok(briefs)
+    let cheaper = PriceCurve::from_parts(curve.horizon().clone(), cheaper.collect());
+    cheaper.unwrap_or_else(|_| curve.clone())
 }
 
 /// A price curve from the first instant at which something is asked for.
@@ -241,30 +289,30 @@ fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> Switched {
     }
 }
 
-/// A row in the power that its request speaks of.
+/// A row in the power that its request speaks of, beside the plan that it would
+/// have alone. It costs what its prices say.
 fn brief(
     made: &AreaRows,
     row: usize,
-    wish: &SharedWish<'_>,
+    (alone, curve): (&Plan, &PriceCurve),
     scale: f64,
-    curve: &PriceCurve,
 ) -> Option<Brief> {
-    let money = |amount: f64| Money::from_amount(amount / scale).ok();
     let energy = |kwh: f64| Energy::from_kwh(kwh / scale).ok();
     let columns = (&*made.interval_start, &*made.interval_end, &*made.interval_power_kw);
     let power = |power: Power| Power::from_kw(power.as_kw() / scale).unwrap_or(Power::ZERO);
     let own = |interval: Interval| Interval { power: power(interval.power), ..interval };
-    let alone = crate::plan::charge::plan_charge(curve, wish.problem);
-    let cost = money(made.cost[row])?;
+    let intervals: Vec<Interval> =
+        intervals(&made.offsets, row, columns).into_iter().map(own).collect();
+    let (cost, _) = paid(curve, &intervals);
     Some(Brief {
-        intervals: intervals(&made.offsets, row, columns).into_iter().map(own).collect(),
         energy: energy(made.energy_kwh[row])?,
         cost,
         bound: if alone.cost < cost { alone.cost } else { cost },
-        baseline_cost: money(made.baseline_cost[row])?,
+        baseline_cost: alone.baseline_cost,
         shortfall: energy(made.unmet_kwh[row])?,
         marginal_price: None,
         unpriced_hours: alone.unpriced_hours,
+        intervals,
     })
 }
 
@@ -286,12 +334,17 @@ mod tests {
         vec![ChargeProblem::new(wish).unwrap(); count]
     }
 
+    /// Each at 10 kW, and off.
+    fn wishes(problems: &[ChargeProblem]) -> Vec<SharedWish<'_>> {
+        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
+        problems.iter().map(wish).collect()
+    }
+
     #[test]
     fn a_shared_limit_moves_those_that_do_not_fit() {
         let curves = [curve_of(60, &[40, 10, 30, 20])];
         let cars = cars(4);
-        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
-        let wishes: Vec<SharedWish<'_>> = cars.iter().map(wish).collect();
+        let wishes = wishes(&cars);
         let options = AreaOptions::default();
         let plan =
             plan_within(&curves, &wishes, SharedPower::whole(kw(20.0)), &options, &mut |_| false)
@@ -311,8 +364,7 @@ mod tests {
         let curves = [curve_of(60, &[40, 10, 30, 20])];
         let wish = Request::new(at(0), kw(1.0), Target { by: Some(at(4)), energy: kwh(1.0) });
         let chargers = vec![ChargeProblem::new(wish).unwrap(); 2];
-        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
-        let wishes: Vec<SharedWish<'_>> = chargers.iter().map(wish).collect();
+        let wishes = wishes(&chargers);
         let options = AreaOptions::default();
         let plan =
             plan_within(&curves, &wishes, SharedPower::whole(kw(10.0)), &options, &mut |_| false)
@@ -334,8 +386,7 @@ mod tests {
         let now = at(0) + TimeDelta::minutes(30);
         let need = Target { by: Some(at(2)), energy: kwh(20.0 / 3.0) };
         let cars = vec![ChargeProblem::new(Request::new(now, kw(10.0), need)).unwrap(); 4];
-        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
-        let wishes: Vec<SharedWish<'_>> = cars.iter().map(wish).collect();
+        let wishes = wishes(&cars);
         let options = AreaOptions::default();
         let plan =
             plan_within(&curves, &wishes, SharedPower::whole(kw(25.0)), &options, &mut |_| false)
@@ -355,18 +406,48 @@ mod tests {
         let curves = [curve_of(60, &[40, 10, 30, 20])];
         let options = AreaOptions::default();
         let power = SharedPower::with_headroom(kw(120.0));
+        // One that needs an hour and has half of it is short whatever the others do.
+        let need = Target { by: Some(at(0) + TimeDelta::minutes(30)), energy: kwh(10.0) };
+        let hopeless = ChargeProblem::new(Request::new(at(0), kw(10.0), need)).unwrap();
         let minutes_of_the_cheapest = |count: usize| {
-            let cars = cars(count);
-            let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
-            let wishes: Vec<SharedWish<'_>> = cars.iter().map(wish).collect();
+            let cars = [cars(count), vec![hopeless.clone()]].concat();
+            let wishes = wishes(&cars);
             let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
-            assert!(plan.iter().flatten().all(|brief| brief.shortfall.as_kwh() < 1e-6));
+            let short: f64 = plan.iter().flatten().map(|brief| brief.shortfall.as_kwh()).sum();
+            assert!((short - 5.0).abs() < 1e-6, "{short}");
             let intervals = plan.iter().flatten().flat_map(|brief| &brief.intervals);
             let within = intervals.map(|i| (i.end.min(at(2)) - i.start.max(at(1))).num_minutes());
             within.filter(|minutes| *minutes > 0).sum::<i64>()
         };
         assert_eq!(minutes_of_the_cheapest(24), 11 * 60);
-        assert_eq!(minutes_of_the_cheapest(48), 12 * 60);
+        assert_eq!(minutes_of_the_cheapest(47), 12 * 60);
+    }
+
+    #[test]
+    fn who_is_on_goes_on_where_it_costs_the_same() {
+        let curves = [curve_of(60, &[10, 10, 30, 30])];
+        let cars = cars(3);
+        for on in 0..3 {
+            let mut wishes = wishes(&cars);
+            wishes[on].is_on = true;
+            let power = SharedPower::whole(kw(10.0));
+            let options = AreaOptions::default();
+            let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let brief = plan[on].as_ref().unwrap();
+            assert_eq!((brief.intervals[0].start, brief.intervals.len()), (at(0), 1));
+            // It costs what the prices say.
+            assert!((brief.cost.as_amount() - 1.0).abs() < 1e-9);
+            let all: f64 = plan.iter().flatten().map(|brief| brief.cost.as_amount()).sum();
+            assert!((all - 5.0).abs() < 1e-6, "{all}");
+        }
+        // A price that differs counts.
+        let curves = [curve_of(60, &[20, 10, 30, 10])];
+        let mut wishes = wishes(&cars[..1]);
+        wishes[0].is_on = true;
+        let power = SharedPower::whole(kw(10.0));
+        let options = AreaOptions::default();
+        let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+        assert_eq!(plan[0].as_ref().unwrap().intervals[0].start, at(1));
     }
 
     #[test]
@@ -374,7 +455,8 @@ mod tests {
         let curves = [curve_of(60, &[40, 10, 30, 20])];
         let late = Request::new(at(0), kw(10.0), Target { by: Some(at(-1)), energy: kwh(10.0) });
         let late = ChargeProblem::new(late).unwrap();
-        let wishes = [SharedWish { problem: &late, curve: 0, power: kw(10.0), is_on: false }];
+        let late = [late];
+        let wishes = wishes(&late);
         let options = AreaOptions::default();
         let plan =
             plan_within(&curves, &wishes, SharedPower::whole(kw(20.0)), &options, &mut |_| false)
