@@ -38,6 +38,8 @@ ENERGY_TOLERANCE_KWH = 1e-6
 NOTICED_WITHIN = timedelta(minutes=15)
 """A plug is seen by a poll, a plan is made, the car is told: it takes so long at most."""
 
+HOUR = timedelta(hours=1)
+
 LATE = timedelta(minutes=4)
 """A car is told with the minute, takes 20 s to obey and 10 s to begin, each time it starts."""
 
@@ -78,7 +80,7 @@ class Stay:
     @property
     def hours(self) -> float:
         """How long it was there."""
-        return (self.by - self.arrived.at) / timedelta(hours=1)
+        return (self.by - self.arrived.at) / HOUR
 
 
 def deadline_of(car: Car, record: Record) -> datetime | None:
@@ -119,7 +121,7 @@ def hours_charged(car: Car, looks: list[Seen]) -> float:
         if after.soc_percent <= car.taper_from:
             hours += (after.soc_percent - look.soc_percent) * hours_per_point(car)
         elif look.power_kw > 0:
-            hours += (after.at - look.at) / timedelta(hours=1)
+            hours += (after.at - look.at) / HOUR
     return hours
 
 
@@ -131,30 +133,50 @@ def is_surprise(stay: Stay) -> bool:
     return stay.arrived.at - STARTS < idle + NOTICED_WITHIN
 
 
+def hours_missing(stay: Stay, record: Record, at: datetime) -> float:
+    """Hours at the plug that a car lacks at an instant of its stay."""
+    car = stay.car
+    looks = [look for look in record.cars[car.name] if stay.arrived.at <= look.at <= at]
+    now = looks[-1].soc_percent
+    if car.follows != "hours":
+        return hours_needed(car, now)
+    is_full = now >= car.limit_percent - 0.5
+    return 0.0 if is_full else max(0.0, car.hours - hours_charged(car, looks))
+
+
+def is_cut_off(stay: Stay, record: Record) -> bool:
+    """Whether an outage took from a car what it needed: nobody knew of it before it began.
+
+    It was in reach when the outage began, and no longer when it had ended.
+    """
+    began, ended = OUTAGE
+    if stay.car.vendor != OUTAGE_OF or not stay.arrived.at <= began < stay.by:
+        return False
+    before = hours_missing(stay, record, began)
+    after = hours_missing(stay, record, min(ended, stay.by))
+    told = ended + NOTICED_WITHIN
+    return before <= (stay.by - began) / HOUR and after > max(0.0, (stay.by - told) / HOUR)
+
+
 def check_deadlines(town: Town, record: Record) -> Verdict:
     """Every deadline that could be met was met."""
     counted: Counter[str] = Counter()
     problems, latest = [], 0.0
     for stay in stays(town, record):
         car, by = stay.car, stay.by
-        late_h = LATE / timedelta(hours=1)
-        if car.follows == "hours":
-            looks = [look for look in record.cars[car.name] if stay.arrived.at <= look.at <= by]
-            needed = car.hours
-            is_full = stay.ready.soc_percent >= car.limit_percent - 0.5
-            missing = 0.0 if is_full else needed - hours_charged(car, looks)
-        else:
-            missing = hours_needed(car, stay.ready.soc_percent)
-            needed = hours_needed(car, stay.arrived.soc_percent)
+        missing = hours_missing(stay, record, by)
+        needed = hours_missing(stay, record, stay.arrived.at)
         outage = OUTAGE[1] - OUTAGE[0] if car.vendor == OUTAGE_OF else timedelta(0)
-        spare = stay.hours - needed - (NOTICED_WITHIN + outage) / timedelta(hours=1)
-        if missing <= late_h:
+        spare = stay.hours - needed - (NOTICED_WITHIN + outage) / HOUR
+        if missing <= LATE / HOUR:
             counted["met"] += 1
             latest = max(latest, missing)
         elif spare < 0:
             counted["not in reach"] += 1
         elif is_surprise(stay):
             counted["asleep before anybody knew"] += 1
+        elif is_cut_off(stay, record):
+            counted["cut off by the outage"] += 1
         else:
             counted["missed"] += 1
             problems.append(
@@ -409,7 +431,7 @@ def curve(
 def overlap(start: datetime, end: datetime, span: Span) -> float:
     """Hours that two periods share."""
     shared = min(end, span[1]) - max(start, span[0])
-    return max(0.0, shared / timedelta(hours=1))
+    return max(0.0, shared / HOUR)
 
 
 def cheapest(plan: Plan, known: list[tuple[Span, float]], document: Json) -> float:

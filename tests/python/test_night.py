@@ -2,6 +2,7 @@
 
 import copy
 import sys
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,18 @@ from night_check import (  # noqa: E402
     check_one_active,
 )
 from night_drive import Record, Seen  # noqa: E402
-from night_town import ENDS, STARTS, Car, Home, Prices, Town, nights_quarters, quarter_at  # noqa: E402
+from night_town import (  # noqa: E402
+    ENDS,
+    OUTAGE,
+    OUTAGE_OF,
+    STARTS,
+    Car,
+    Home,
+    Prices,
+    Town,
+    nights_quarters,
+    quarter_at,
+)
 
 HOUR = timedelta(hours=1)
 CAR = "ada-car"
@@ -205,3 +217,56 @@ def test_a_fault_is_noticed(fault: Any, noticed: set[str]) -> None:
     record = copy.deepcopy(night())
     fault(record)
     assert faults(record) >= noticed
+
+
+def slept(came: datetime, soc: float, full_from: datetime) -> Record:
+    """A car that comes home, and charges from an instant on as fast as it can."""
+    record = night()
+    looks = [STARTS + look * HOUR / 12 for look in range(24 * 12 + 1)]
+    charged = {at: max(0.0, (at - full_from) / HOUR) * 20 for at in looks}
+    record.cars[CAR] = [
+        Seen(at, min(soc + charged[at], 80.0), at >= came, 10.0 * (at >= full_from)) for at in looks
+    ]
+    return record
+
+
+@pytest.mark.parametrize(
+    ("vendor", "soc", "seen"),
+    [
+        # 3.9 hours are wanted and 3.75 are left.
+        (OUTAGE_OF, 2.0, "1 cut off by the outage"),
+        ("VOLTBOX", 2.0, "1 missed"),
+        # 3.5 hours: there was time after it.
+        (OUTAGE_OF, 10.0, "1 missed"),
+    ],
+)
+def test_an_outage_excuses_what_it_made_impossible(vendor: str, soc: float, seen: str) -> None:
+    one = town()
+    one.cars[CAR] = replace(one.cars[CAR], vendor=vendor)
+    late = slept(STARTS + HOUR, soc, OUTAGE[1] + HOUR)
+    assert check_deadlines(one, late).seen.startswith(seen)
+
+
+def test_an_outage_does_not_excuse_who_was_late_before_it() -> None:
+    one = town()
+    # 5.6 hours at 7 kW are wanted, and 5.5 are left when the outage begins.
+    one.cars[CAR] = replace(one.cars[CAR], vendor=OUTAGE_OF, power_kw=7.0)
+    late = slept(STARTS + HOUR, 2.0, OUTAGE[1] + HOUR)
+    assert check_deadlines(one, late).seen.startswith("1 missed")
+
+
+@pytest.mark.parametrize(
+    ("may_be_woken", "came_h", "seen"),
+    [
+        # It falls asleep an hour after it came, for the first time.
+        (False, 0.5, "1 asleep before anybody knew"),
+        # It had time to sleep before it came: that it does was known.
+        (False, 3.0, "1 missed"),
+        (True, 0.5, "1 missed"),
+    ],
+)
+def test_a_first_sleep_is_a_surprise(*, may_be_woken: bool, came_h: float, seen: str) -> None:
+    one = town()
+    car = replace(one.cars[CAR], sleeps_after=HOUR, may_be_woken=may_be_woken)
+    one.cars[CAR] = car
+    assert check_deadlines(one, slept(STARTS + came_h * HOUR, 40.0, ENDS)).seen.startswith(seen)
