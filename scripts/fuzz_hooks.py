@@ -26,21 +26,24 @@ OLDEST = "2023-05-01"
 """The version whose paths do not name the user: a header does."""
 
 
+def half() -> bool:
+    """Whether a request gets what makes sense."""
+    return CHOOSE.random() < 0.5
+
+
 def price_signal() -> Body:
     """Prices of quarters of an hour from some hour on, in the currency of the zone."""
     start = datetime(2026, 1, 5, tzinfo=UTC) + timedelta(hours=CHOOSE.randrange(48))
     quarters = CHOOSE.randrange(1, 97)
-    at = [(start + timedelta(minutes=15 * i)).isoformat() for i in range(quarters + 1)]
-    values = [{"at": at, "price": round(CHOOSE.uniform(-0.5, 3.0), 4)} for at in at[:-1]]
-    return {"currency": "NOK", "to": at[-1], "values": values}
+    *steps, to = [(start + timedelta(minutes=15 * i)).isoformat() for i in range(quarters + 1)]
+    values = [{"at": at, "price": round(CHOOSE.uniform(-0.5, 3.0), 4)} for at in steps]
+    return {"currency": "NOK", "to": to, "values": values}
 
 
 def link() -> Body:
-    """A session for chargers or anything, with or without a way back."""
-    body: Body = {"scopes": ["charger:read:data"]}
-    if CHOOSE.random() < 0.5:
-        body |= {"vendorType": "charger", "vendor": CHOOSE.choice(LIVE["vendor"][:1])}
-    return body
+    """A session for the chargers of one manufacturer, or for anything."""
+    own = {"vendorType": "charger", "vendor": "VOLTBOX"} if half() else {}
+    return {"scopes": ["charger:read:data"], **own}
 
 
 def charger() -> Body:
@@ -59,11 +62,6 @@ BODIES: dict[str, Callable[[], Body]] = {
     "PUT /chargers/{chargerId}": charger,
     "POST /chargers/{chargerId}/charge-rate-limit": power,
 }
-
-
-def half() -> bool:
-    """Whether a request gets what makes sense."""
-    return CHOOSE.random() < 0.5
 
 
 @schemathesis.hook  # type: ignore[untyped-decorator, unused-ignore]

@@ -146,9 +146,10 @@ impl Rows {
 
 /// The plans that cost least together and take at most `power_max` at any time.
 ///
-/// Each is on or off, at its own power. Where the power does not suffice for
-/// all needs, the shortage is shared. The bound of each plan is what it would
-/// cost alone; `None` stands for a request that makes no sense in an area.
+/// Each is on or off, at its own power; those who are on go on where it costs
+/// nearly the same. Where the power does not suffice for all needs, the shortage
+/// is shared. The bound of each plan is what it would cost alone; `None` stands for
+/// a request that makes no sense in an area.
 ///
 /// A limit of an area is one of the mean of each slot. Within a slot those who
 /// need a part of it come one after the other, and the slot under way counts from
