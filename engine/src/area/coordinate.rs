@@ -72,6 +72,22 @@ pub struct AreaState {
     pub rounds_per_kwh: Vec<Vec<f64>>,
 }
 
+impl AreaState {
+    /// The prices that a problem of so many limits and slots can begin with, the
+    /// last ones first, each brought into the range of what its limit allows.
+    pub(crate) fn prices_for(&self, cells: usize, terms: &Terms) -> impl Iterator<Item = Vec<f64>> {
+        let fits = move |duals: &&Vec<f64>| {
+            cells > 0 && duals.len() == cells && duals.iter().all(|dual| dual.is_finite())
+        };
+        let others = self.rounds_per_kwh.iter().filter(|duals| **duals != self.duals_per_kwh);
+        std::iter::once(&self.duals_per_kwh).chain(others).filter(fits).map(move |duals| {
+            let mut duals = duals.clone();
+            terms.clamp(&mut duals);
+            duals
+        })
+    }
+}
+
 /// What coordination came to.
 pub(crate) struct Coordinated {
     pub(crate) settled: Settled,

@@ -291,15 +291,7 @@ impl<'a> Nested<'a> {
     ) -> Result<Ended, LpError> {
         let (cells, slots) = (self.found.best.len(), self.ear.terms.slots());
         self.ask(until, staff)?;
-        let fits = |duals: &&Vec<f64>| {
-            duals.len() == cells && cells > 0 && duals.iter().all(|dual| dual.is_finite())
-        };
-        let others = start.rounds_per_kwh.iter().filter(|duals| **duals != start.duals_per_kwh);
-        let earlier = std::iter::once(&start.duals_per_kwh).chain(others).filter(fits);
-        self.earlier = earlier.take(EARLIER_MAX).cloned().collect();
-        for duals in &mut self.earlier {
-            self.ear.terms.clamp(duals);
-        }
+        self.earlier = start.prices_for(cells, self.ear.terms).take(EARLIER_MAX).collect();
         self.solve_branches(until.scale)?;
         self.offer()?;
         if !self.earlier.is_empty() {

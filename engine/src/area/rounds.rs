@@ -206,21 +206,13 @@ impl<'a> Rounds<'a> {
         staff: &mut Staff<'_>,
     ) -> Result<Ended, LpError> {
         let free = vec![0.0; self.found.best.len()];
-        let others = start.rounds_per_kwh.iter().filter(|duals| **duals != start.duals_per_kwh);
-        let fits = |duals: &&Vec<f64>| {
-            duals.len() == free.len()
-                && !duals.is_empty()
-                && duals.iter().all(|dual| dual.is_finite())
-        };
-        let earlier: Vec<Vec<f64>> =
-            std::iter::once(&start.duals_per_kwh).chain(others).filter(fits).cloned().collect();
+        let earlier: Vec<Vec<f64>> = start.prices_for(free.len(), self.ear.terms).collect();
         self.round(free, staff)?;
         if self.mix.weights.is_empty() {
             // Whatever happens, there is a mix: all of the first answers.
             self.mix.weights = vec![1.0; self.ear.nodes.len()];
         }
-        for mut duals in earlier {
-            self.ear.terms.clamp(&mut duals);
+        for duals in earlier {
             self.round(duals, staff)?;
             self.solve()?;
             let progress = self.found.progress(until.scale);
