@@ -1,4 +1,6 @@
 //! Plans of many requests on one price curve.
+use std::borrow::Borrow;
+
 use rayon::prelude::*;
 
 use crate::area::answers::Answers;
@@ -27,10 +29,10 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// The requests that are one need in one stay; `end` is that of the prices.
-    pub(crate) fn of(problems: &[ChargeProblem], end: i64) -> Self {
+    pub(crate) fn of(problems: &[impl Borrow<ChargeProblem>], end: i64) -> Self {
         let mut columns = Self::default();
         for (position, problem) in problems.iter().enumerate() {
-            let request = problem.request();
+            let request = problem.borrow().request();
             let [target] = request.targets[..] else { continue };
             let from = micros_of(request.now);
             // Hours without prices count up to a deadline after the last price, too.
@@ -89,14 +91,17 @@ impl Columns {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn plan_each(curve: &PriceCurve, problems: &[ChargeProblem]) -> Vec<Brief> {
+pub fn plan_each<P>(curve: &PriceCurve, problems: &[P]) -> Vec<Brief>
+where
+    P: Borrow<ChargeProblem> + Sync,
+{
     let end = curve.horizon().end().map_or(0, micros_of);
     let columns = Columns::of(problems, end);
     let mut briefs: Vec<Option<Brief>> = vec![None; problems.len()];
     let answers = plan_batch(&columns.fleet(), Curves::Shared(curve));
     let rows = answers.iter().flat_map(|run| (0..run.len()).map(move |row| brief(run, row)));
     for (&position, brief) in columns.positions.iter().zip(rows) {
-        let request = problems[position].request();
+        let request = problems[position].borrow().request();
         let ends = request.targets[0].by.map_or(end, micros_of);
         // What a stay cannot hold is charged after its deadline.
         let goes_on = request.after_deadline == AfterDeadline::Continue
@@ -104,8 +109,8 @@ pub fn plan_each(curve: &PriceCurve, problems: &[ChargeProblem]) -> Vec<Brief> {
             && request.targets[0].by.is_some();
         briefs[position] = brief.filter(|brief| brief.shortfall <= Energy::ZERO || !goes_on);
     }
-    let alone = |(brief, problem): (Option<Brief>, &ChargeProblem)| {
-        brief.unwrap_or_else(|| Brief::from(&plan_charge(curve, problem)))
+    let alone = |(brief, problem): (Option<Brief>, &P)| {
+        brief.unwrap_or_else(|| Brief::from(&plan_charge(curve, problem.borrow())))
     };
     briefs.into_par_iter().zip(problems).map(alone).collect()
 }

@@ -8,12 +8,11 @@ use crate::area::lanes::{Switched, mean_kw, spread};
 use crate::area::limits::{Node, Profile};
 use crate::area::outcome::AreaPlan;
 use crate::area::problem::{AreaError, AreaProblem, AreaVehicles};
-use crate::area::requests::intervals;
+use crate::area::requests::{intervals, plan_each};
 use crate::area::rows::AreaRows;
 use crate::area::watch::Progress;
 use crate::plan::brief::Brief;
-use crate::plan::charge::plan_charge;
-use crate::plan::plan::{Interval, Plan};
+use crate::plan::plan::Interval;
 use crate::plan::problem::ChargeProblem;
 use crate::prices::curve::PriceCurve;
 use crate::prices::table::PriceTable;
@@ -176,8 +175,7 @@ pub fn plan_within(
         let curve = if wish.is_on { wish.curve + curves.len() } else { wish.curve };
         rows.push(wish, curve, end);
     }
-    let alone = |wish: &SharedWish<'_>| plan_charge(&curves[wish.curve], wish.problem);
-    let alone: Vec<Plan> = wishes.iter().map(alone).collect();
+    let alone = each_alone(&curves, wishes);
     let missed = alone.iter().zip(&rows.scale).map(|(plan, scale)| plan.shortfall.as_kwh() * scale);
     let (area, plan) = least_short((&rows, &table), power, missed.sum(), options, stop)?;
     let mut briefs = Vec::with_capacity(wishes.len());
@@ -191,6 +189,21 @@ pub fn plan_within(
     });
     one_after_the_other(&mut briefs, wishes, (table.horizon(), power.power_max));
     Ok(briefs)
+}
+
+/// The plan that each would have with nobody beside it.
+fn each_alone(curves: &[PriceCurve], wishes: &[SharedWish<'_>]) -> Vec<Brief> {
+    let mut order: Vec<usize> = (0..wishes.len()).collect();
+    order.sort_by_key(|&position| wishes[position].curve);
+    let mut alone: Vec<(usize, Brief)> = Vec::with_capacity(wishes.len());
+    for group in order.chunk_by(|&a, &b| wishes[a].curve == wishes[b].curve) {
+        let problems: Vec<&ChargeProblem> =
+            group.iter().map(|&position| wishes[position].problem).collect();
+        let plans = plan_each(&curves[wishes[group[0]].curve], &problems);
+        alone.extend(group.iter().copied().zip(plans));
+    }
+    alone.sort_by_key(|&(position, _)| position);
+    alone.into_iter().map(|(_, plan)| plan).collect()
 }
 
 /// A plan that keeps something back, if nobody is short for it: those together
@@ -295,7 +308,7 @@ fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> Switched {
 fn brief(
     made: &AreaRows,
     row: usize,
-    (alone, curve): (&Plan, &PriceCurve),
+    (alone, curve): (&Brief, &PriceCurve),
     scale: f64,
 ) -> Option<Brief> {
     let energy = |kwh: f64| Energy::from_kwh(kwh / scale).ok();
