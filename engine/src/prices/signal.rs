@@ -294,6 +294,7 @@ mod tests {
         check(&[(&[(0, 0.1), (1, 0.1)], 2)], "0-2 0.1");
         let alone = PriceSignal::new(&request(&[(0, 0.1), (1, 0.1), (2, 0.3)], 3)).unwrap();
         assert_eq!(alone.alone().prices(), [0.1, 0.3]);
+        assert_eq!(alone.curve().prices(), [0.1, 0.1, 0.3], "one slot per value");
     }
 
     #[test]

@@ -112,4 +112,18 @@ mod tests {
         assert!(table.row(1)[3].is_nan());
         assert_eq!(PriceTable::from_curves(&[hourly.clone(), hourly]).horizon().len(), 2);
     }
+
+    #[test]
+    fn what_is_no_price_is_a_gap_of_its_row() {
+        let horizon = curve_of(60, &[1, 1]).horizon().clone();
+        let table = PriceTable::new(horizon.clone(), vec![0.1, f64::INFINITY, 0.3, 0.4]);
+        assert_eq!((table.len(), table.is_empty()), (2, false));
+        assert_eq!(table.row(0)[..1], [0.1]);
+        assert!(table.row(0)[1].is_nan());
+        assert_eq!(table.row(1), [0.3, 0.4]);
+        #[cfg(feature = "lp")]
+        assert_eq!((table.prices().len(), &table.prices()[2..]), (4, table.row(1)));
+        let none = [PriceTable::new(horizon, Vec::new()), PriceTable::from_curves(&[])];
+        assert!(none.iter().all(PriceTable::is_empty));
+    }
 }

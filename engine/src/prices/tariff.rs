@@ -1,4 +1,6 @@
 //! Tariffs: named rates on a weekly schedule in the time zone of a location.
+use std::cmp::Ordering;
+
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Timelike, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
@@ -197,12 +199,6 @@ impl WeeklyIntervals {
         Ok(Self { requests, parts, cuts })
     }
 
-    /// The intervals as they were given.
-    #[must_use]
-    pub fn requests(&self) -> &[IntervalRequest] {
-        &self.requests
-    }
-
     /// Position of the interval that holds when clocks show `local`.
     #[must_use]
     pub fn at(&self, local: NaiveDateTime) -> Option<usize> {
@@ -222,14 +218,18 @@ fn parts_of(index: usize, request: &IntervalRequest) -> Result<Vec<Part>, Tariff
         *day.ok_or(TariffError::NoWeekday { index, position, weekday })? = true;
     }
     let from = request.start.unwrap_or(HourMinute::MIDNIGHT).minutes();
-    let to = request.end.unwrap_or(HourMinute::MIDNIGHT).minutes();
-    let spans = if from < to { [(from, to), (0, 0)] } else { [(0, to), (from, MINUTES_PER_DAY)] };
-    // From 08:00 to 08:00 is the whole day in one part.
-    let spans = if from == to { [(0, MINUTES_PER_DAY), (0, 0)] } else { spans };
+    // Until midnight is until the end of the day.
+    let to = request.end.map(HourMinute::minutes).filter(|&to| to != 0).unwrap_or(MINUTES_PER_DAY);
+    let spans = match from.cmp(&to) {
+        Ordering::Less => vec![(from, to)],
+        // From 08:00 to 08:00 is the whole day in one part.
+        Ordering::Equal => vec![(0, MINUTES_PER_DAY)],
+        Ordering::Greater => vec![(0, to), (from, MINUTES_PER_DAY)],
+    };
     let named = (0..7).zip(days).filter(|&(_, named)| named);
     let part = |weekday, (from, to)| Part { weekday, from, to, interval: index };
-    let parts = named.flat_map(|(weekday, _)| spans.map(|span| part(weekday, span)));
-    Ok(parts.filter(|part| part.from < part.to).collect())
+    let parts = named.flat_map(|(day, _)| spans.iter().map(move |&span| part(day, span)));
+    Ok(parts.collect())
 }
 
 /// Whether a part overlaps the one that follows it in the order of the week.
@@ -581,6 +581,7 @@ mod tests {
         let (start, end) = (at("2026-01-01T00:00:00Z"), at("2126-01-03T00:00:00Z"));
         let error = tariff.curve(Tz::UTC, start, end).unwrap_err();
         assert_eq!(error, SpanError::TooLong { days: 36_525 + 1 });
+        assert_eq!(tariff.curve(Tz::UTC, start, start + SPAN_MAX).unwrap().len(), 1);
         for from in [start, end] {
             assert!(tariff.curve(Tz::UTC, from, start).unwrap().is_empty());
         }

@@ -183,6 +183,21 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_has_one_word() {
+        let stages = [
+            (Stage::Unreleased, "unreleased"),
+            (Stage::Current, "current"),
+            (Stage::Deprecated, "deprecated"),
+            (Stage::Legacy, "legacy"),
+            (Stage::LegacyBrownouts, "legacy_brownouts"),
+            (Stage::Upgraded, "upgraded"),
+        ];
+        for (stage, word) in stages {
+            assert_eq!((stage.as_str(), serde_json::to_value(stage).unwrap()), (word, word.into()));
+        }
+    }
+
+    #[test]
     fn ver_10_exactly_one_version_is_current_at_any_time() {
         for day in 0..1000 {
             let now = at("2023-05-01") + TimeDelta::days(day);
