@@ -296,6 +296,12 @@ bench-area: build $(VENV)/.peers-installed ## Plan areas of up to a million vehi
 	@mkdir -p out
 	$(PYTHON) benches/peers/area_run.py $(TARGET)/release/examples/area_own --json out/areas.json
 
+# Ray on this machine; the page says what that means for a large cluster.
+.PHONY: bench-cluster
+bench-cluster: build $(VENV)/.cluster-installed ## Time rounds on Ray, and write benches/CLUSTER.md
+	@mkdir -p out
+	$(PYTHON) benches/peers/cluster_run.py --json out/cluster.json --page benches/CLUSTER.md
+
 # In one process with a bare handler: see what the framework itself costs.
 .PHONY: bench-api
 bench-api: build ## Ask a service of 100,000 devices as fast as it answers

@@ -1,4 +1,4 @@
-"""What Ray costs in a round: ``python benches/peers/cluster_run.py --json FILE``.
+"""What Ray costs in a round: ``python benches/peers/cluster_run.py --json FILE --page FILE``.
 
 First next to nothing is asked of more and more actors: what is left is Ray.
 Then a fleet is planned by one process and by two actors with a core each.
@@ -26,7 +26,7 @@ import slackwater as sw
 from slackwater import parts
 from slackwater.ray import RayCrew
 
-from peers import area_child
+from peers import area_child, cluster_page, machine
 from peers.area_run import SHARE
 
 ACTORS: Final = (1, 2, 4, 8, 16, 32)
@@ -144,6 +144,7 @@ def main() -> None:
     """Measure, and write what was found."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--json", type=Path, required=True)
+    words.add_argument("--page", type=Path, help="where to write it for readers")
     words.add_argument("--largest", type=int, default=SIZES[-1])
     told = words.parse_args()
     ray.init(num_cpus=max(ACTORS), include_dashboard=False, log_to_driver=False)
@@ -153,6 +154,9 @@ def main() -> None:
     }
     told.json.parent.mkdir(parents=True, exist_ok=True)
     told.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if told.page:
+        about = cluster_page.page(found, machine.describe(), machine.commit_date())
+        told.page.write_text(about, encoding="utf-8")
     for row in found["actors"]:
         print(f"{row['actors']:3} actors: {1e3 * row['median_s']:.2f} ms a round")
     for row in found["fleets"]:
