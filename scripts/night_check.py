@@ -43,6 +43,9 @@ HOUR = timedelta(hours=1)
 LATE = timedelta(minutes=4)
 """A car is told with the minute, takes 20 s to obey and 10 s to begin, each time it starts."""
 
+MAY_BE_MISSING = timedelta(minutes=2)
+"""A plan goes on as long as no more than so much charging is missing."""
+
 PROBLEMS_SHOWN = 5
 
 
@@ -375,7 +378,7 @@ def check_gaps(town: Town, prices: Prices, record: Record) -> Verdict:
             for start, end in plan.intervals
             for span, price in known
         )
-        best = cheapest(plan, known, document)
+        best = cheapest(plan, known, at_once(plan, document))
         over = cost - best
         worst, worst_gap = max(worst, over - plan.gap), max(worst_gap, plan.gap)
         label = f"{plan.car.name} at {plan.made_at:%H:%M}"
@@ -434,18 +437,26 @@ def overlap(start: datetime, end: datetime, span: Span) -> float:
     return max(0.0, shared / HOUR)
 
 
-def cheapest(plan: Plan, known: list[tuple[Span, float]], document: Json) -> float:
-    """Cost of the same energy, the reserve at once and the rest where it is cheapest."""
+def at_once(plan: Plan, document: Json) -> float:
+    """Energy that a car wants at once, in kWh at the plug: what its reserve misses at most."""
     car = plan.car
-    reserve = 0.0
-    if car.follows != "hours":
-        stored = plan.energy_kwh * car.efficiency / car.capacity_kwh * 100
-        target = document["cycle"]["promise"]["target_percent"]
-        target = min(car.limit_percent if target is None else target, car.limit_percent)
-        missing = car.reserve_percent - (target - stored)
-        reserve = max(0.0, missing) * car.capacity_kwh / 100 / car.efficiency
-        # Whoever will be out of reach when it sleeps gets all that it needs at once.
-        reserve = reserve if car.may_be_woken else plan.energy_kwh
+    if car.follows == "hours":
+        return 0.0
+    # Whoever will be out of reach when it sleeps gets all that it needs at once.
+    if not car.may_be_woken:
+        return plan.energy_kwh
+    # A plan that goes on may bring a little less than is needed: the car may be
+    # so much emptier than the energy of its plan tells.
+    needed = plan.energy_kwh + plan.power_kw * (MAY_BE_MISSING / HOUR)
+    stored = needed * car.efficiency / car.capacity_kwh * 100
+    target = document["cycle"]["promise"]["target_percent"]
+    target = min(car.limit_percent if target is None else target, car.limit_percent)
+    missing = max(0.0, car.reserve_percent - (target - stored))
+    return min(missing * car.capacity_kwh / 100 / car.efficiency, plan.energy_kwh)
+
+
+def cheapest(plan: Plan, known: list[tuple[Span, float]], reserve: float) -> float:
+    """Cost of the same energy, the reserve at once and the rest where it is cheapest."""
     cost, left = 0.0, plan.energy_kwh - reserve
     first = plan.made_at + timedelta(hours=reserve / plan.power_kw)
     for span, price in known:

@@ -219,6 +219,24 @@ def test_a_fault_is_noticed(fault: Any, noticed: set[str]) -> None:
     assert faults(record) >= noticed
 
 
+@pytest.mark.parametrize(("minutes", "is_good"), [(0, True), (2, True), (4, False)])
+def test_a_reserve_may_miss_what_a_plan_that_goes_on_leaves_open(
+    *, minutes: int, is_good: bool
+) -> None:
+    one, record = town(), night()
+    one.cars[CAR] = replace(one.cars[CAR], reserve_percent=40.0)
+    plan, made_at, cheap = record.plans[0]["plan"], STARTS + HOUR, STARTS + 2 * HOUR
+    # 20 kWh are the target above the reserve; so much of them is bought at once, at 1.0.
+    dear = minutes * HOUR / 60
+    spans = [(made_at, made_at + dear), (cheap, cheap + 2 * HOUR - dear)]
+    plan["intervals"] = [
+        {"start": written(start), "end": written(end), "power_kw": 10.0} for start, end in spans
+    ]
+    cost = 10.0 + 5.0 * (dear / HOUR)
+    plan.update(cost=cost, bound=cost)
+    assert check_gaps(one, prices(), record).is_good == is_good
+
+
 def slept(came: datetime, soc: float, full_from: datetime) -> Record:
     """A car that comes home, and charges from an instant on as fast as it can."""
     record = night()
