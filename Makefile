@@ -298,7 +298,7 @@ bench-area: build $(VENV)/.peers-installed ## Plan areas of up to a million vehi
 
 # Ray on this machine; the page says what that means for a large cluster.
 .PHONY: bench-cluster
-bench-cluster: build $(VENV)/.cluster-installed ## Time rounds on Ray, and write benches/CLUSTER.md
+bench-cluster: build $(VENV)/.cluster-installed $(VENV)/.peers-installed ## Time rounds on Ray, and write benches/CLUSTER.md
 	@mkdir -p out
 	$(PYTHON) benches/peers/cluster_run.py --json out/cluster.json --page benches/CLUSTER.md
 
