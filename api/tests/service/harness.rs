@@ -211,9 +211,17 @@ impl Stage {
 
     /// The names and bodies of the events so far, those for operators left out.
     pub(crate) async fn events(&self) -> Vec<(String, Value)> {
-        let all = events::after(self.app.store(), 0, 10_000).await.unwrap().into_iter();
+        let mut all: Vec<events::Event> = Vec::new();
+        loop {
+            let read = all.last().map_or(0, |event| event.seq);
+            let next = events::after(self.app.store(), read, 1_000).await.unwrap();
+            if next.is_empty() {
+                break;
+            }
+            all.extend(next);
+        }
         let internal = [DEVICE_CHANGED, USER_CHANGED];
-        let told = all.filter(|event| !internal.contains(&event.name.as_str()));
+        let told = all.into_iter().filter(|event| !internal.contains(&event.name.as_str()));
         told.map(|event| (event.name, event.body)).collect()
     }
 
