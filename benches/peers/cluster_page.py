@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from peers.goals import MILLION
 from peers.machine import Machine
+from peers.results import markdown
 
-MILLION: Final = 1_000_000
-VEHICLES: Final = 100 * MILLION
+VEHICLES: Final = 100_000_000
 NODES: Final = 50
 TIMES: Final = ("local_s", "two_actors_s", "starting_s", "answering_s")
 
@@ -89,15 +90,15 @@ def page(found: Cluster, machine: Machine, date: str) -> str:
 
 def _actors(found: Cluster) -> str:
     rows = [
-        f"| {row['actors']} | {1e3 * row['median_s']:.2f} | {1e3 * row['worst_s']:.2f} |"
+        [str(row["actors"]), f"{1e3 * row['median_s']:.2f}", f"{1e3 * row['worst_s']:.2f}"]
         for row in found["actors"]
     ]
-    lines = ["| actors | median, ms | slowest, ms |", "| --- | --- | --- |", *rows]
+    shown = markdown(["actors", "median, ms", "slowest, ms"], rows)
     text = (
         "A round of four vehicles an actor: what is left is Ray. Each actor more adds"
         f" {1e3 * actor_s(found):.2f} ms, all of them on the same cores."
     )
-    return "\n\n".join(["## What Ray adds to a round", text, "\n".join(lines)])
+    return f"## What Ray adds to a round\n\n{text}\n\n{shown}"
 
 
 def _fleets(found: Cluster) -> str:
@@ -115,20 +116,22 @@ def _fleets(found: Cluster) -> str:
         "writing, s",
         "peak of one process, MB",
     ]
-    lines = ["| " + " | ".join(header) + " |", "| " + " | ".join(["---"] * len(header)) + " |"]
+    rows = []
     for row in found["fleets"]:
         cells = [f"{row['vehicles']:,}", str(row["rounds"]), f"{row['gap']:.1e}"]
         cells += [f"{row[key]:.2f}" for key in TIMES]
         cells += [str(row["questions"])]
         cells += [f"{statistics.median(row[key]):.4f}" for key in ("round_s", "alone_s")]
         cells += [f"{row['writing_s']:.2f}", f"{row['peak_bytes'] / MILLION:,.0f}"]
-        lines.append("| " + " | ".join(cells) + " |")
+        rows.append(cells)
     text = (
         "One area with one limit at 35 % of the peak that nobody manages, 96 slots. Cost and rounds"
         " of both are compared, and the same to the last bit. The questions are those to all"
         " vehicles; rounds on a sample are the driver's own."
     )
-    return "\n\n".join(["## A fleet by one process and by two actors", text, "\n".join(lines)])
+    return "\n\n".join(
+        ["## A fleet by one process and by two actors", text, markdown(header, rows)]
+    )
 
 
 def _arithmetic(found: Cluster) -> str:
@@ -139,20 +142,19 @@ def _arithmetic(found: Cluster) -> str:
     alone, peak_mb = driver_s(fleet), fleet["peak_bytes"] / MILLION
     questions, actor_ms = fleet["questions"], 1e3 * actor_s(found)
     rows = [
-        ("start of the actors", f"{total.starting_s:.2f} s", f"{total.starting_s:.1f} s"),
-        ("all further questions", f"{on_node:g} x {asking:.2f} s", f"{total.asking_s:.1f} s"),
-        ("Ray", f"{questions} x {NODES} actors x {actor_ms:.2f} ms", f"{total.travel_s:.1f} s"),
-        ("the driver alone", f"{times:g} x {alone:.2f} s", f"{total.driver_s:.0f} s"),
-        ("writing", f"{on_node:g} x {writing:.2f} s", f"{total.writing_s:.1f} s"),
-        ("together", "", f"{total.total_s / 60:.1f} min"),
-        (
+        ["start of the actors", f"{total.starting_s:.2f} s", f"{total.starting_s:.1f} s"],
+        ["all further questions", f"{on_node:g} x {asking:.2f} s", f"{total.asking_s:.1f} s"],
+        ["Ray", f"{questions} x {NODES} actors x {actor_ms:.2f} ms", f"{total.travel_s:.1f} s"],
+        ["the driver alone", f"{times:g} x {alone:.2f} s", f"{total.driver_s:.0f} s"],
+        ["writing", f"{on_node:g} x {writing:.2f} s", f"{total.writing_s:.1f} s"],
+        ["together", "", f"{total.total_s / 60:.1f} min"],
+        [
             "memory of the driver",
             f"{times:g} x {peak_mb:,.0f} MB",
             f"{total.driver_bytes / 1e9:,.0f} GB",
-        ),
+        ],
     ]
-    lines = ["| what | from the largest fleet above | comes to |", "| --- | --- | --- |"]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
+    shown = markdown(["what", "from the largest fleet above", "comes to"], rows)
     before = (
         f"Arithmetic, not a measurement: nobody ran {NODES} nodes. It takes a node to be like this"
         " machine and to have one actor, all steps but the start to grow with the vehicles, the"
@@ -166,5 +168,5 @@ def _arithmetic(found: Cluster) -> str:
         " planned apart, each with a driver of its own; a single area of that size wants a driver"
         " with the memory above."
     )
-    title = f"## {VEHICLES // MILLION} million vehicles on {NODES} nodes"
-    return "\n\n".join([title, before, "\n".join(lines), after])
+    title = f"## {VEHICLES / MILLION:g} million vehicles on {NODES} nodes"
+    return f"{title}\n\n{before}\n\n{shown}\n\n{after}"

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from peers import area_goals, machine, results, service_goals
 from peers.goals import GOALS, Bench, Evidence, Sums
-from peers.results import Figure, Run, rate_text, ratio_text, time_text
+from peers.results import Figure, Run, markdown, rate_text, ratio_text, time_text
 
 
 def main() -> None:
@@ -89,7 +89,7 @@ def _machine(run: Run, date: str) -> str:
         ("peers", f"`{run.command}`: {run.vehicles:,} vehicles, medians over {run.rounds} rounds"),
         ("engine", "`cargo bench --workspace --bench '*'`, medians of criterion"),
     ]
-    return "## Machine\n\n" + _table(["what", "value"], [list(row) for row in rows])
+    return "## Machine\n\n" + markdown(["what", "value"], [list(row) for row in rows])
 
 
 def _goals(evidence: Evidence) -> str:
@@ -98,13 +98,13 @@ def _goals(evidence: Evidence) -> str:
         measured = goal.measure(evidence)
         text, command = (measured.text, f"`{measured.command}`") if measured else ("-", "-")
         rows.append([goal.work, goal.goal, text, goal.verdict(measured), command])
-    return "## Goals\n\n" + _table(["work", "goal", "measured", "reached", "command"], rows)
+    return "## Goals\n\n" + markdown(["work", "goal", "measured", "reached", "command"], rows)
 
 
 def _group(run: Run, name: str, title: str) -> str:
     header = ["planner", "median per plan", "middle half", "plans/s", "per core", "ratio", "n"]
     rows = [_row(run, figure) for figure in run.group(name)]
-    text = f"## {title}\n\n" + _table(header, rows)
+    text = f"## {title}\n\n" + markdown(header, rows)
     if name in results.OURS_BY_GROUP:
         ours = run.figure(results.OURS_BY_GROUP[name])
         against = ours.label if ours else "slackwater, which was not measured"
@@ -151,17 +151,12 @@ def _engine(benches: dict[str, Bench]) -> str:
         ]
         for bench in benches.values()
     ]
-    return "## Engine\n\n" + _table(["benchmark", "median", "95 % interval", "elements/s"], rows)
+    return "## Engine\n\n" + markdown(["benchmark", "median", "95 % interval", "elements/s"], rows)
 
 
 def _commands(run: Run) -> str:
     rows = [[figure.id, f"`{figure.command}`"] for figure in run.figures]
-    return "## Commands\n\n" + _table(["figure", "command"], rows)
-
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "## Commands\n\n" + markdown(["figure", "command"], rows)
 
 
 if __name__ == "__main__":

@@ -219,3 +219,9 @@ def table(run: Run) -> str:
 
 def _megabytes(count: float) -> str:
     return f"{count / 1e6:.1f} MB"
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
