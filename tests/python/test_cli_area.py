@@ -9,6 +9,7 @@ import sys
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -157,6 +158,33 @@ def test_what_was_killed_goes_on_and_comes_to_the_same(
     assert f"going on after {len(kept) - 2} rounds" in answer.err
     assert pq.read_table(out).equals(pq.read_table(whole))
     assert not rounds.exists()
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_who_stops_the_writing_is_told_and_may_go_on(
+    many: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet, prices = many
+    out = tmp_path / "plans.parquet"
+    words: list[str | Path] = ["area", fleet, "--prices", prices, "--limit", "380"]
+    words += ["--out", out]
+    written = pq.ParquetWriter.write_table
+
+    def interrupted(*given: Any) -> None:
+        written(*given)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pq.ParquetWriter, "write_table", interrupted)
+        stopped = run(*words)
+    assert (stopped.code, stopped.out) == (130, "")
+    assert f"there is no {out} of this run; --resume goes on there" in stopped.err
+    assert [path.name for path in tmp_path.glob("plans*")] == ["plans.parquet.rounds"]
+    answer = run(*words, "--resume")
+    assert answer.code == 0, answer.err
+    whole = tmp_path / "whole.parquet"
+    assert run(*words[:-1], whole).code == 0
+    assert pq.read_table(out).equals(pq.read_table(whole))
 
 
 def test_rounds_of_another_call_are_refused(many: tuple[Path, Path], tmp_path: Path) -> None:

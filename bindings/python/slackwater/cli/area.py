@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -151,7 +152,8 @@ def area(
     if memory and memory.rounds:
         remarks().print(Text(f"going on after {memory.rounds} rounds", style="dim"))
     asked = _Asked(rows, curves, export, nodes, gap, max_rounds, told, stability_budget)
-    plan = _planned(asked, (vehicles, out), clock, memory, shown=progress)
+    with memory or nullcontext():
+        plan = _planned(asked, (vehicles, out), clock, memory, shown=progress)
     if memory:
         if plan.status == "stopped":
             remarks().print(Text(f"stopped; go on with --resume ({where})", style="yellow"))
@@ -210,10 +212,18 @@ def _planned(
                 sink=writer or (lambda _: None),
                 memory=memory,
             )
+        if writer:
+            writer.finish()
     except InputError as error:
         raise InputError(f"{vehicles}: {error}") from None
-    if writer:
-        writer.finish()
+    except KeyboardInterrupt:
+        # In the rounds it ends them with a plan; this is after them.
+        if writer:
+            writer.abandon()
+            goes_on = "; --resume goes on there" if memory else ""
+            text = f"stopped while plans were written: there is no {out} of this run{goes_on}"
+            remarks().print(Text(text, style="yellow"))
+        raise
     return plan
 
 
@@ -243,6 +253,12 @@ class _Writer:
         else:
             self._parquet.close()
             self._part.replace(self._path)
+
+    def abandon(self) -> None:
+        """Leave nothing behind: some plans of many are no answer."""
+        if self._parquet is not None:
+            self._parquet.close()
+        self._part.unlink(missing_ok=True)
 
 
 def _files(words: Sequence[str]) -> list[Path]:
