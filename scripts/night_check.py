@@ -43,6 +43,9 @@ HOUR = timedelta(hours=1)
 LATE = timedelta(minutes=4)
 """A car is told with the minute, takes 20 s to obey and 10 s to begin, each time it starts."""
 
+OF_OFFERED = 0.9
+"""A car that takes less than this much of what is offered is planned with what it takes."""
+
 MAY_BE_MISSING = timedelta(minutes=2)
 """A plan goes on as long as no more than so much charging is missing."""
 
@@ -136,6 +139,19 @@ def is_surprise(stay: Stay) -> bool:
     return stay.arrived.at - STARTS < idle + NOTICED_WITHIN
 
 
+def is_slow_unseen(stay: Stay, record: Record) -> bool:
+    """Whether a car takes much less than offered, and first showed it when that was too late.
+
+    It is known from then on, for the next nights, too.
+    """
+    car = stay.car
+    if car.power_kw >= OF_OFFERED * car.offered_kw:
+        return False
+    began = next((look.at for look in record.cars[car.name] if look.power_kw > 0), stay.by)
+    left = (stay.by - began - NOTICED_WITHIN) / HOUR
+    return stay.arrived.at <= began < stay.by and hours_missing(stay, record, began) > left
+
+
 def hours_missing(stay: Stay, record: Record, at: datetime) -> float:
     """Hours at the plug that a car lacks at an instant of its stay."""
     car = stay.car
@@ -178,6 +194,8 @@ def check_deadlines(town: Town, record: Record) -> Verdict:
             counted["not in reach"] += 1
         elif is_surprise(stay):
             counted["asleep before anybody knew"] += 1
+        elif is_slow_unseen(stay, record):
+            counted["slower than anybody knew"] += 1
         elif is_cut_off(stay, record):
             counted["cut off by the outage"] += 1
         else:

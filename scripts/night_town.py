@@ -89,6 +89,8 @@ class Car:
     home: Home
     vendor: str | None
     power_kw: float
+    offered_kw: float
+    """What its place would give; that is what its vendor shows."""
     capacity_kwh: float
     efficiency: float
     limit_percent: float
@@ -265,6 +267,7 @@ def cars_of(scenario: Json, homes: dict[str, Home], scheduled: set[str]) -> dict
             home=home,
             vendor=vendor,
             power_kw=min(spec["power_max_kw"], offered),
+            offered_kw=offered,
             capacity_kwh=spec["capacity_kwh"],
             efficiency=spec["efficiency_percent"] / 100,
             limit_percent=spec["charge_limit_percent"],

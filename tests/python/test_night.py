@@ -65,10 +65,10 @@ def town() -> Town:
     home = Home("ada-home", "ada", ZoneInfo("Europe/Oslo"), "NO1", "oslo-east", None, ())
     clock = (ENDS - 5 * HOUR).astimezone(home.zone).time()
     car = Car(
-        name=CAR, home=home, vendor="FJORD", power_kw=10.0, capacity_kwh=50.0, efficiency=1.0,
-        limit_percent=90.0, taper_from=90.0, taper_end=0.3, may_be_woken=True,
-        sleeps_after=None, follows="flex", policy="p", target_percent=80.0, reserve_percent=0.0,
-        deadline=clock, hours=0.0, device=CAR,
+        name=CAR, home=home, vendor="FJORD", power_kw=10.0, offered_kw=10.0,
+        capacity_kwh=50.0, efficiency=1.0, limit_percent=90.0, taper_from=90.0, taper_end=0.3,
+        may_be_woken=True, sleeps_after=None, follows="flex", policy="p", target_percent=80.0,
+        reserve_percent=0.0, deadline=clock, hours=0.0, device=CAR,
     )  # fmt: skip
     devices: dict[str, Any] = {kind: [] for kind in ("vehicles", "chargers", "hvacs", "inverters")}
     devices["vehicles"] = [{"id": CAR, "user": "ada", "location": "ada-home"}]
@@ -268,7 +268,7 @@ def test_an_outage_excuses_what_it_made_impossible(vendor: str, soc: float, seen
 def test_an_outage_does_not_excuse_who_was_late_before_it() -> None:
     one = town()
     # 5.6 hours at 7 kW are wanted, and 5.5 are left when the outage begins.
-    one.cars[CAR] = replace(one.cars[CAR], vendor=OUTAGE_OF, power_kw=7.0)
+    one.cars[CAR] = replace(one.cars[CAR], vendor=OUTAGE_OF, power_kw=7.0, offered_kw=7.0)
     late = slept(STARTS + HOUR, 2.0, OUTAGE[1] + HOUR)
     assert check_deadlines(one, late).seen.startswith("1 missed")
 
@@ -288,3 +288,28 @@ def test_a_first_sleep_is_a_surprise(*, may_be_woken: bool, came_h: float, seen:
     car = replace(one.cars[CAR], sleeps_after=HOUR, may_be_woken=may_be_woken)
     one.cars[CAR] = car
     assert check_deadlines(one, slept(STARTS + came_h * HOUR, 40.0, ENDS)).seen.startswith(seen)
+
+
+@pytest.mark.parametrize(
+    ("offered_kw", "hours_before", "seen"),
+    [
+        # It takes 4 kW, so 5 hours: at 10 kW they were to be 2.
+        (10.0, 5.0, "1 slower than anybody knew"),
+        # It began in time, and was left alone later.
+        (10.0, 5.5, "1 missed"),
+        # All that was offered: nothing was to be learnt.
+        (4.0, 5.0, "1 missed"),
+    ],
+)
+def test_nobody_knows_how_slow_a_car_is_before_it_charges(
+    offered_kw: float, hours_before: float, seen: str
+) -> None:
+    one = town()
+    one.cars[CAR] = replace(one.cars[CAR], power_kw=4.0, offered_kw=offered_kw)
+    record = night()
+    began = ENDS - (5 + hours_before) * HOUR
+    for place, look in enumerate(record.cars[CAR]):
+        soc = 40.0 + max(0.0, min(4.5, (look.at - began) / HOUR)) * 8
+        power = 4.0 if 40 < soc < 76 or look.at == began else 0.0
+        record.cars[CAR][place] = replace(look, soc_percent=soc, power_kw=power)
+    assert check_deadlines(one, record).seen.startswith(seen)

@@ -106,7 +106,8 @@ async fn read(app: &App, ids: &[Uuid], reading: &Reading) -> Result<(), Failure>
     let mut change = app.store().begin().await?;
     for id in ids {
         let (heard_at, reading) = (Some(app.now()), Some(Arc::clone(&reading)));
-        let state = DeviceState { heard_at, is_reachable: Some(true), reading, may_be_woken: None };
+        let is_reachable = Some(true);
+        let state = DeviceState { heard_at, is_reachable, reading, ..DeviceState::default() };
         devices::keep_state(change.connection(), *id, &state).await?;
     }
     Ok(change.commit(|| ()).await?)

@@ -53,6 +53,7 @@ fn after(before: &DeviceState, read: &Result<Arc<Reading>, VendorError>) -> Devi
             is_reachable: reading.is_reachable,
             reading: Some(Arc::clone(reading)),
             may_be_woken: before.may_be_woken,
+            uptake: reading.uptake_after(before.uptake),
         },
         Err(VendorError::Asleep { may_be_woken }) => DeviceState {
             is_reachable: Some(false),

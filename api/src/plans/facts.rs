@@ -3,6 +3,7 @@ use chrono::{DateTime, Utc};
 use slackwater_engine::device::charge_state::{ChargeState, Reporter};
 use slackwater_engine::device::place::nearest;
 use slackwater_engine::device::reading::charger_is_reachable;
+use slackwater_engine::device::uptake::Uptake;
 use slackwater_engine::policy::ask::{DevicePolicy, Known, first_in_force};
 use slackwater_engine::policy::flex::FlexPolicy;
 use slackwater_engine::policy::vehicle::VehiclePolicy;
@@ -81,23 +82,29 @@ pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Known {
             charge_limit: facts.charge_limit,
             capacity: facts.capacity,
             may_be_woken: device.state.may_be_woken,
-            ..charging(unread, &facts.charging, Reporter::Vehicle, now)
+            ..charging(unread, device, &facts.charging, Reporter::Vehicle, now)
         },
         Facts::Charger(facts) => Known {
             is_reachable: Some(charger_is_reachable(device.state.is_reachable)),
-            ..charging(unread, &facts.charging, Reporter::Charger, now)
+            ..charging(unread, device, &facts.charging, Reporter::Charger, now)
         },
         _ => unread,
     }
 }
 
-fn charging(known: Known, state: &ChargeState, reporter: Reporter, now: DateTime<Utc>) -> Known {
+fn charging(
+    known: Known,
+    device: &Device,
+    state: &ChargeState,
+    reporter: Reporter,
+    now: DateTime<Utc>,
+) -> Known {
     let shown = state.shown(reporter, now);
     Known {
         is_plugged_in: state.is_plugged(),
         is_charging: Some(state.is_on()),
         is_fully_charged: shown.is_fully_charged,
-        power_max: shown.charge_rate_limit,
+        power_max: Uptake::power_max(device.state.uptake, shown.charge_rate_limit),
         ..known
     }
 }

@@ -2,7 +2,6 @@
 use chrono::{DateTime, Utc};
 use slackwater_engine::device::command::Switch;
 use slackwater_engine::plan::brief::switch_at;
-use slackwater_engine::policy::ask::Idle;
 use uuid::Uuid;
 
 use crate::cache::tables::Tables;
@@ -32,10 +31,10 @@ pub fn wanted(app: &App, device: &Device, now: DateTime<Utc>) -> Wanted {
 pub fn wanted_in(tables: &Tables, device_id: Uuid, now: DateTime<Utc>) -> Wanted {
     let Some(plan) = tables.plans.plan(device_id) else { return Wanted::default() };
     match &plan.state.outcome {
-        Outcome::Idle(Idle::ReserveAtAnyPrice) => {
-            Wanted { switch: Some(Switch::Start), until: plan.state.review_at }
+        Outcome::Idle(idle) => {
+            let switch = idle.switch(plan.state.cycle.as_ref());
+            Wanted { switch, until: plan.state.review_at.filter(|_| switch.is_some()) }
         }
-        Outcome::Idle(_) => Wanted::default(),
         Outcome::Planned(planned) => {
             let (switch, until) = switch_at(&planned.brief.intervals, now);
             Wanted { switch: Some(switch), until }

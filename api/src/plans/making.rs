@@ -8,7 +8,7 @@ use slackwater_engine::area::requests::plan_wishes;
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::kept::Wish;
 use slackwater_engine::plan::planned::{Before, Planned};
-use slackwater_engine::policy::ask::{Cause, DevicePolicy, Idle, review_at};
+use slackwater_engine::policy::ask::{Cause, DevicePolicy, Idle};
 use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::schedule::place::{Place, time_zone_of};
@@ -124,8 +124,10 @@ fn ask(app: &App, pricer: &mut Pricer, ready: Ready, now: DateTime<Utc>) -> Aske
     let is_same = |before: &Arc<KeptPlan>| before.flex_policy_id == *flex_policy_id;
     let before = ready.before.as_ref().filter(|before| is_same(before));
     let is_new = before.is_none() || ready.cause == Cause::Policy;
+    let told = before.and_then(|before| before.planned()).map(|planned| &planned.brief.intervals);
+    let told = told.map_or([].as_slice(), Vec::as_slice);
     let cycle = before.and_then(|before| before.state.cycle);
-    let cycle = policy.cycle(cycle, known, zone, now, is_new);
+    let cycle = policy.cycle((cycle, told), known, zone, now, is_new);
     let purpose = match policy {
         DevicePolicy::Flex { .. } => Purpose::Flex,
         DevicePolicy::Charger(_) | DevicePolicy::Vehicle(_) => Purpose::SmartCharging,
@@ -256,7 +258,7 @@ pub(crate) fn finish(
         let Asked { ready, cycle, sheet, wish } = asked;
         let made = planned.remove(&position);
         let brief: Option<&Brief> = made.as_ref().map(|planned| &planned.brief);
-        let review_at = review_at(cycle.as_ref(), brief, now);
+        let review_at = ready.counting.policy.review_at(cycle.as_ref(), brief, now);
         let idle = || Outcome::Idle(wish.err().unwrap_or(Idle::NothingAsked));
         let outcome = made.map_or_else(idle, |planned| Outcome::Planned(Box::new(planned)));
         let is_planned = matches!(outcome, Outcome::Planned(_));

@@ -20,6 +20,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (5, "deliveries", include_str!("migrations/0005_deliveries.sql")),
     (6, "plans", include_str!("migrations/0006_plans.sql")),
     (7, "sleepers", include_str!("migrations/0007_sleepers.sql")),
+    (8, "uptakes", include_str!("migrations/0008_uptakes.sql")),
 ];
 
 /// Connections to a file. There is one writer; the others read beside it.

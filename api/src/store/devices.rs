@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use futures_util::TryStreamExt as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use slackwater_engine::device::scope::{DeviceKind, Granted, Permission};
+use slackwater_engine::device::uptake::Uptake;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
@@ -59,6 +62,8 @@ pub struct DeviceState {
     pub reading: Option<Arc<Reading>>,
     /// Whether it may be woken, as it was found asleep last.
     pub may_be_woken: Option<bool>,
+    /// What they have shown of the power that it takes.
+    pub uptake: Option<Uptake>,
 }
 
 /// Keeps a device, in place of what was kept under its identifier.
@@ -130,11 +135,10 @@ pub async fn keep_state(
     id: Uuid,
     state: &DeviceState,
 ) -> Result<(), StoreError> {
-    let reading = state.reading.as_ref().map(|reading| {
-        serde_json::to_string(&**reading).expect("words and finite numbers have a JSON form")
-    });
+    let reading = state.reading.as_deref().map(json);
     sqlx::query(
-        "update devices set heard_at = $2, is_reachable = $3, reading = $4, may_be_woken = $5
+        "update devices
+         set heard_at = $2, is_reachable = $3, reading = $4, may_be_woken = $5, uptake = $6
          where id = $1",
     )
     .bind(id.to_string())
@@ -142,6 +146,7 @@ pub async fn keep_state(
     .bind(state.is_reachable.map(i64::from))
     .bind(reading)
     .bind(state.may_be_woken.map(i64::from))
+    .bind(state.uptake.as_ref().map(json))
     .execute(to)
     .await?;
     Ok(())
@@ -206,17 +211,28 @@ fn device(row: &AnyRow) -> Result<Device, StoreError> {
 fn state(row: &AnyRow) -> Result<DeviceState, StoreError> {
     let word = |column| row.try_get::<Option<i64>, &str>(column);
     let (is_reachable, may_be_woken) = (word("is_reachable")?, word("may_be_woken")?);
-    let reading: Option<&str> = row.try_get("reading")?;
-    let reading = match reading {
-        None => None,
-        Some(_) => Some(parsed(row, "devices", "reading", |text| serde_json::from_str(text))?),
-    };
+    let reading: Option<Reading> = written(row, "reading")?;
     Ok(DeviceState {
         heard_at: optional_instant(row, "heard_at")?,
         is_reachable: is_reachable.map(|is| is != 0),
         reading: reading.map(Arc::new),
         may_be_woken: may_be_woken.map(|may| may != 0),
+        uptake: written(row, "uptake")?,
     })
+}
+
+/// What a column holds as JSON.
+fn written<T: DeserializeOwned>(
+    row: &AnyRow,
+    column: &'static str,
+) -> Result<Option<T>, StoreError> {
+    let text: Option<&str> = row.try_get(column)?;
+    let read = |_: &str| parsed(row, "devices", column, |text| serde_json::from_str(text));
+    text.map(read).transpose()
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("words and finite numbers have a JSON form")
 }
 
 fn scope_words(granted: &Granted) -> String {

@@ -10,6 +10,7 @@ use slackwater_engine::device::charge_state::ChargeState;
 use slackwater_engine::device::hvac::{HvacLimits, Mode};
 pub use slackwater_engine::device::place::Point as Position;
 use slackwater_engine::device::scope::DeviceKind;
+use slackwater_engine::device::uptake::{Look, Uptake};
 use slackwater_engine::units::{Current, Energy, Percent, Power, Temperature};
 
 use crate::vendor::profile::VendorCode;
@@ -28,6 +29,20 @@ pub struct Reading {
     pub counters: Option<Counters>,
     /// What it is and how it stands.
     pub facts: Facts,
+}
+
+impl Reading {
+    /// What is known of the power that the device takes, with this reading.
+    #[must_use]
+    pub fn uptake_after(&self, before: Option<Uptake>) -> Option<Uptake> {
+        let (charging, soc, sighting) = match &self.facts {
+            Facts::Vehicle(facts) => (&facts.charging, facts.soc, facts.sighting),
+            Facts::Charger(facts) => (&facts.charging, None, None),
+            _ => return None,
+        };
+        let position = sighting.map(|sighting| sighting.position);
+        Uptake::after(before, Look { charging, soc, position, at: self.at })
+    }
 }
 
 /// Counters of energy that never fall.

@@ -109,6 +109,7 @@ async fn inhabited(stage: &Stage) -> Asker {
         is_reachable: Some(true),
         reading: Some(car(50.0, true, 80.0).into()),
         may_be_woken: None,
+        uptake: None,
     };
     let mut change = stage.app.store().begin().await.unwrap();
     keep_zone(change.connection(), &zone).await.unwrap();

@@ -19,3 +19,4 @@ pub mod pursuit;
 pub mod reading;
 pub mod scope;
 pub mod target;
+pub mod uptake;

@@ -81,6 +81,15 @@ pub fn switch_at(intervals: &[Interval], at: DateTime<Utc>) -> (Switch, Option<D
     (Switch::Start, Some(last.end))
 }
 
+/// Since when intervals have been on without a pause; `None` if they are off.
+#[must_use]
+pub fn on_since(intervals: &[Interval], at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let first = intervals.partition_point(|interval| interval.end <= at);
+    let holding = intervals.get(first).filter(|interval| interval.start <= at)?;
+    let behind = intervals[..=first].windows(2).rev().take_while(|p| p[0].end == p[1].start);
+    Some(behind.last().map_or(holding, |pair| &pair[0]).start)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +113,8 @@ mod tests {
         assert_eq!(switch_at(&two, at(60)), (Switch::Start, Some(at(90))));
         assert_eq!(switch_at(&two, at(90)), (Switch::Stop, Some(at(120))));
         assert_eq!(switch_at(&[], at(0)), (Switch::Stop, None));
+        let since = [-1, 0, 60, 90, 120, 130].map(|minute| on_since(&two, at(minute)));
+        assert_eq!(since, [None, Some(at(0)), Some(at(0)), None, Some(at(120)), None]);
     }
 
     proptest! {
@@ -119,6 +130,7 @@ mod tests {
             let is_in = |t: DateTime<Utc>| brief.intervals.iter().any(|i| i.start <= t && t < i.end);
             let (switch, until) = switch_at(&brief.intervals, now);
             prop_assert_eq!(switch == Switch::Start, is_in(now));
+            prop_assert_eq!(on_since(&brief.intervals, now).is_some(), is_in(now));
             if let Some(until) = until {
                 prop_assert!(until > now);
                 prop_assert_eq!(is_in(until - TimeDelta::microseconds(1)), is_in(now));

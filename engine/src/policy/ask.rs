@@ -4,12 +4,14 @@ use chrono::{DateTime, TimeDelta, Timelike, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::brief::Brief;
+use crate::device::command::Switch;
+use crate::plan::brief::{Brief, on_since};
 use crate::plan::kept::Wish;
+use crate::plan::plan::Interval;
 use crate::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use crate::policy::assumptions::Assumptions;
 use crate::policy::charger::{ChargerPolicy, prices_cover};
-use crate::policy::cycle::{Cycle, Promise, Sight};
+use crate::policy::cycle::{Cycle, HEEDED_WITHIN, Promise, Sight};
 use crate::policy::flex::FlexPolicy;
 use crate::policy::flex_status::{FlexFacts, FlexState, flex_state};
 use crate::policy::vehicle::VehiclePolicy;
@@ -119,6 +121,21 @@ impl Idle {
             Self::ReserveAtAnyPrice => "reserve_at_any_price",
         }
     }
+
+    /// What a device without a plan is told; `None` is nothing.
+    ///
+    /// One that waits for the prices of its next deadline, after the one before was
+    /// kept in the same stay, does not charge on at prices that nobody knows.
+    #[must_use]
+    pub fn switch(self, cycle: Option<&Cycle>) -> Option<Switch> {
+        match self {
+            Self::ReserveAtAnyPrice => Some(Switch::Start),
+            Self::AwaitingPrices => {
+                cycle.is_some_and(|cycle| cycle.is_further).then_some(Switch::Stop)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What made a plan necessary.
@@ -190,22 +207,6 @@ pub fn cause_of(before: &Known, after: &Known) -> Option<Cause> {
     }
 }
 
-/// When a plan is looked at again, if nothing else happens: at its deadline,
-/// and whenever it stops charging.
-#[must_use]
-pub fn review_at(
-    cycle: Option<&Cycle>,
-    brief: Option<&Brief>,
-    now: DateTime<Utc>,
-) -> Option<DateTime<Utc>> {
-    let deadline = cycle.and_then(|cycle| cycle.promise).map(|promise| promise.by);
-    let deadline = deadline.filter(|by| now < *by);
-    let ends = brief.map(|brief| brief.intervals.iter().map(|interval| interval.end));
-    let end = ends.and_then(|mut ends| ends.find(|end| now < *end));
-    let first = deadline.into_iter().chain(end).min()?;
-    Some(first.max(now.checked_add_signed(PAUSE).unwrap_or(now)))
-}
-
 /// Of several policies of one device the one that counts: the first in force,
 /// else the first. Give flex policies before smart charging.
 pub fn first_in_force<'a>(
@@ -242,9 +243,11 @@ impl Known {
         VehicleRequest { reserve: wanted.fold(request.reserve, Percent::max), ..request }
     }
 
-    fn sight(&self) -> Sight {
+    /// As a cycle sees it, under the plan before.
+    fn sight(&self, told: &[Interval], now: DateTime<Utc>) -> Sight {
         let is_charging = self.is_charging.unwrap_or(false);
-        Sight { is_plugged_in: self.is_plugged_in, is_charging }
+        let told_since = on_since(told, now).filter(|_| self.is_reachable == Some(true));
+        Sight { is_plugged_in: self.is_plugged_in, is_charging, told_since }
     }
 
     /// The same as a flex policy at a location takes it.
@@ -307,14 +310,14 @@ impl DevicePolicy {
         }
     }
 
-    /// The cycle of the device at a look at it.
+    /// The cycle of the device at a look at it, from the cycle and the plan before.
     ///
     /// With `is_new` the policy is another than that of the cycle before, and
     /// the deadline is the next one of the new policy.
     #[must_use]
     pub fn cycle(
         &self,
-        before: Option<Cycle>,
+        (before, told): (Option<Cycle>, &[Interval]),
         known: &Known,
         zone: Tz,
         now: DateTime<Utc>,
@@ -324,8 +327,30 @@ impl DevicePolicy {
         let promise = before.and_then(|cycle| cycle.promise);
         let is_kept = promise.is_none_or(|promise| self.is_kept(promise, known));
         let next = |at| self.promise(zone, at, known);
-        let cycle = Cycle::at_look(before, known.sight(), now, is_kept, next)?;
+        let cycle = Cycle::at_look(before, known.sight(told, now), now, is_kept, next)?;
         Some(if is_new { cycle.promising(next(now)) } else { cycle })
+    }
+
+    /// When a plan is looked at again, if nothing else happens: at its deadline,
+    /// and whenever it stops charging. Whether a charger's vehicle wants to charge
+    /// shows soon after it is told to, and if it would not, it is asked once more.
+    #[must_use]
+    pub fn review_at(
+        &self,
+        cycle: Option<&Cycle>,
+        brief: Option<&Brief>,
+        now: DateTime<Utc>,
+    ) -> Option<DateTime<Utc>> {
+        let deadline = cycle.and_then(|cycle| cycle.promise).map(|promise| promise.by);
+        let intervals = brief.map_or([].as_slice(), |brief| &brief.intervals);
+        let ends = intervals.iter().map(|interval| interval.end);
+        let heeded = |interval: &Interval| interval.start.checked_add_signed(HEEDED_WITHIN);
+        let asked = cycle.and_then(Cycle::asked_again_at).into_iter();
+        let asked = asked.chain(intervals.iter().filter_map(heeded));
+        let is_charger = matches!(self, Self::Charger(_));
+        let times = deadline.into_iter().chain(ends).chain(asked.filter(|_| is_charger));
+        let first = times.filter(|at| now < *at).min()?;
+        Some(first.max(now.checked_add_signed(PAUSE).unwrap_or(now)))
     }
 
     /// Whether a promise that fell due was kept. A charger's always counts as
@@ -429,7 +454,8 @@ fn ask_charger(
     let length = policy.charging_duration.ok_or(Idle::NothingAsked)?.length();
     let charged = cycle.map_or(TimeDelta::zero(), |cycle| cycle.charged);
     let is_too_little = known.is_charging != Some(true) && length - charged < REST_IGNORED;
-    let charged = if is_too_little { length } else { charged };
+    let is_left_alone = cycle.is_some_and(|cycle| cycle.has_declined(now));
+    let charged = if is_too_little || is_left_alone { length } else { charged };
     Ok(Wish::Charge(policy.request(now, by, charged)))
 }
 
@@ -490,7 +516,7 @@ mod tests {
     }
 
     fn ask(policy: &DevicePolicy, known: &Known, hour: i64, cents: &[i32]) -> Result<Wish, Idle> {
-        let cycle = policy.cycle(None, known, Tz::UTC, at(hour), true);
+        let cycle = policy.cycle((None, &[]), known, Tz::UTC, at(hour), true);
         let assumed = Assumptions::default();
         policy.ask(known, cycle.as_ref(), Tz::UTC, at(hour), &curve_of(60, cents), &assumed)
     }
@@ -501,6 +527,12 @@ mod tests {
         let planned = Planned::new(&curve_of(60, cents), wish).unwrap();
         let hour = |t: DateTime<Utc>| (t - at(0)).num_minutes() as f64 / 60.0;
         planned.brief.intervals.iter().map(|i| (hour(i.start), hour(i.end))).collect()
+    }
+
+    /// The plan that is made at six.
+    fn brief_of(policy: &DevicePolicy) -> Brief {
+        let wish = ask(policy, &known(), 0, &CENTS).unwrap();
+        Planned::new(&curve_of(60, &CENTS), wish).unwrap().brief
     }
 
     const CENTS: [i32; 8] = [30, 20, 10, 40, 5, 30, 30, 30];
@@ -524,11 +556,11 @@ mod tests {
     fn scp_04_what_was_charged_in_the_cycle_is_not_asked_for_again() {
         let policy = charger(Some(clock("02:00")));
         let on = Known { is_charging: Some(true), ..known() };
-        let begun = policy.cycle(None, &on, Tz::UTC, at(0), true);
+        let begun = policy.cycle((None, &[]), &on, Tz::UTC, at(0), true);
         let assumed = Assumptions::default();
         let left_of = |known: &Known, minutes: i64| {
             let now = at(0) + TimeDelta::minutes(minutes);
-            let cycle = policy.cycle(begun, known, Tz::UTC, now, false);
+            let cycle = policy.cycle((begun, &[]), known, Tz::UTC, now, false);
             let curve = curve_of(60, &CENTS);
             let wish = policy.ask(known, cycle.as_ref(), Tz::UTC, now, &curve, &assumed).unwrap();
             Planned::new(&curve, wish).unwrap().brief.energy
@@ -582,16 +614,16 @@ mod tests {
     #[test]
     fn a_target_that_was_missed_is_charged_for_without_pause() {
         for policy in [vehicle(0.0), flex(0.0)] {
-            let begun = policy.cycle(None, &known(), Tz::UTC, at(0), true);
+            let begun = policy.cycle((None, &[]), &known(), Tz::UTC, at(0), true);
             let late = at(5);
-            let cycle = policy.cycle(begun, &known(), Tz::UTC, late, false);
+            let cycle = policy.cycle((begun, &[]), &known(), Tz::UTC, late, false);
             assert!(cycle.is_some_and(|cycle| cycle.is_late(late)), "{policy:?}");
             let curve = curve_of(60, &CENTS);
             let assumed = Assumptions::default();
             let wish = policy.ask(&known(), cycle.as_ref(), Tz::UTC, late, &curve, &assumed);
             assert_eq!(hours(wish.unwrap(), &CENTS)[0].0.to_string(), "5");
             let there = Known { soc: Some(percent(80.0)), ..known() };
-            let kept = policy.cycle(begun, &there, Tz::UTC, late, false).unwrap();
+            let kept = policy.cycle((begun, &[]), &there, Tz::UTC, late, false).unwrap();
             assert!(!kept.is_late(late));
         }
     }
@@ -630,18 +662,62 @@ mod tests {
 
     #[test]
     fn a_plan_is_looked_at_when_it_stops_and_at_its_deadline() {
-        let policy = charger(Some(clock("02:00")));
-        let cycle = policy.cycle(None, &known(), Tz::UTC, at(0), true);
-        let wish = ask(&policy, &known(), 0, &CENTS).unwrap();
-        let planned = Planned::new(&curve_of(60, &CENTS), wish).unwrap();
-        let review = |hour| review_at(cycle.as_ref(), Some(&planned.brief), at(hour));
-        assert_eq!([review(0), review(2), review(3)], [Some(at(3)), Some(at(3)), Some(at(5))]);
-        assert_eq!(review(5), None);
-        assert_eq!(review_at(cycle.as_ref(), None, at(0)), Some(at(5)));
+        // On until 20:24, and from ten, which is the deadline, until 22:24.
+        let policy = flex(0.0);
+        let cycle = policy.cycle((None, &[]), &known(), Tz::UTC, at(0), true);
+        let brief = brief_of(&policy);
+        let minutes = |minutes| at(0) + TimeDelta::minutes(minutes);
+        let review = |at| policy.review_at(cycle.as_ref(), Some(&brief), minutes(at));
+        assert_eq!([0, 120, 144].map(review), [144, 144, 240].map(|at| Some(minutes(at))));
+        assert_eq!([240, 264].map(review), [Some(minutes(264)), None]);
+        assert_eq!(policy.review_at(cycle.as_ref(), None, at(0)), Some(at(4)));
         // Not at once, however near the end is.
-        let near = at(3) - TimeDelta::seconds(1);
-        let soonest = review_at(cycle.as_ref(), Some(&planned.brief), near);
+        assert_eq!(review(143), Some(minutes(144)));
+        let near = minutes(144) - TimeDelta::seconds(1);
+        let soonest = policy.review_at(cycle.as_ref(), Some(&brief), near);
         assert_eq!(soonest, Some(near + TimeDelta::minutes(1)));
+    }
+
+    #[test]
+    fn a_vehicle_that_does_not_want_to_charge_is_asked_again_after_an_hour() {
+        let policy = charger(Some(clock("02:00")));
+        let brief = brief_of(&policy);
+        let minutes = |minutes| at(0) + TimeDelta::minutes(minutes);
+        let begun = policy.cycle((None, &[]), &known(), Tz::UTC, at(0), true);
+        let review =
+            |cycle: Option<Cycle>, now| policy.review_at(cycle.as_ref(), Some(&brief), now);
+        // On from eight to nine, looked at five minutes after the start.
+        assert_eq!(review(begun, at(1)), Some(minutes(125)));
+        let look = |known: &Known| {
+            policy.cycle((begun, &brief.intervals), known, Tz::UTC, minutes(125), false)
+        };
+        let left = |cycle: Option<Cycle>, now| {
+            let assumed = Assumptions::default();
+            let curve = curve_of(60, &CENTS);
+            let wish = policy.ask(&known(), cycle.as_ref(), Tz::UTC, now, &curve, &assumed);
+            Planned::new(&curve, wish.unwrap()).unwrap().brief.energy
+        };
+        let declined = look(&known());
+        // By then less than its two hours is left until the deadline.
+        let hours = [125, 184, 185].map(|m| left(declined, minutes(m)).as_kwh() * 60.0);
+        assert_eq!(hours.map(|minutes| minutes.round() as i64), [0, 0, 115]);
+        assert_eq!(policy.review_at(declined.as_ref(), None, minutes(125)), Some(minutes(185)));
+        // One that charges has not declined, nor has one that cannot be heard.
+        let on = Known { is_charging: Some(true), ..known() };
+        let silent = Known { is_reachable: Some(false), ..known() };
+        assert!([on, silent].iter().all(|known| look(known).unwrap().declined_at.is_none()));
+    }
+
+    #[test]
+    fn who_was_ready_does_not_charge_on_without_prices() {
+        let policy = charger(Some(clock("02:00")));
+        let begun = policy.cycle((None, &[]), &known(), Tz::UTC, at(0), true);
+        let next = policy.cycle((begun, &[]), &known(), Tz::UTC, at(5), false);
+        let switches = |idle: Idle| [begun, next].map(|cycle| idle.switch(cycle.as_ref()));
+        assert_eq!(switches(Idle::AwaitingPrices), [None, Some(Switch::Stop)]);
+        assert_eq!(switches(Idle::ReserveAtAnyPrice), [Some(Switch::Start); 2]);
+        assert_eq!(switches(Idle::NotPluggedIn), [None; 2]);
+        assert_eq!(Idle::AwaitingPrices.switch(None), None);
     }
 
     #[test]

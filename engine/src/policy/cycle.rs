@@ -24,6 +24,9 @@ pub struct Sight {
     pub is_plugged_in: Option<bool>,
     /// Whether it charges.
     pub is_charging: bool,
+    /// Since when it has been told to charge without a pause, as far as the last
+    /// plan goes back; `None` if it is not told to, or does not hear.
+    pub told_since: Option<DateTime<Utc>>,
 }
 
 /// A stay at the plug until a deadline, and what came of it until it was last
@@ -42,7 +45,21 @@ pub struct Cycle {
     pub seen_at: DateTime<Utc>,
     /// Whether it charged then.
     pub was_charging: bool,
+    /// Since when it has been told to charge without a pause.
+    pub told_since: Option<DateTime<Utc>>,
+    /// When it was last seen not to charge although it was told to.
+    pub declined_at: Option<DateTime<Utc>>,
+    /// Whether another one in the same stay came before it.
+    #[serde(default)]
+    pub is_further: bool,
 }
+
+/// Who is told to charge has begun after this time, or does not want to: half a
+/// minute of getting ready, and the time until somebody looks.
+pub const HEEDED_WITHIN: TimeDelta = TimeDelta::minutes(5);
+
+/// Who did not want to charge is not asked again sooner.
+pub const LEFT_ALONE: TimeDelta = TimeDelta::hours(1);
 
 impl Cycle {
     /// The cycle at a look at a device: `None` while no plug is in.
@@ -63,7 +80,7 @@ impl Cycle {
     /// let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
     /// let morning = Promise { by: at("2026-01-06T07:00:00Z"), target: None };
     /// let next = |_| Some(morning);
-    /// let on = Sight { is_plugged_in: Some(true), is_charging: true };
+    /// let on = Sight { is_plugged_in: Some(true), is_charging: true, told_since: None };
     /// let begun = Cycle::at_look(None, on, at("2026-01-05T18:00:00Z"), true, next).unwrap();
     /// let later = Cycle::at_look(Some(begun), on, at("2026-01-05T20:00:00Z"), true, next).unwrap();
     /// assert_eq!(later.promise, Some(morning));
@@ -85,14 +102,18 @@ impl Cycle {
                 charged: TimeDelta::zero(),
                 seen_at: now,
                 was_charging: sight.is_charging,
+                told_since: None,
+                declined_at: None,
+                is_further: false,
             });
         };
-        let seen = before.observed(now, sight.is_charging);
+        let seen = before.observed(now, sight);
         match before.promise.filter(|promise| promise.by <= now) {
             Some(promise) if is_kept => Some(Self {
                 since: promise.by,
                 promise: next(now),
                 charged: before.charged_after(promise.by, now),
+                is_further: true,
                 ..seen
             }),
             _ => Some(seen),
@@ -111,11 +132,41 @@ impl Cycle {
         self.promise.is_some_and(|promise| promise.by <= now)
     }
 
-    fn observed(self, now: DateTime<Utc>, is_charging: bool) -> Self {
+    /// Whether it would not charge when it was told to, and that not long ago.
+    ///
+    /// A vehicle that is full does not, and one with a clock of its own. A charger
+    /// cannot tell the two from each other.
+    #[must_use]
+    pub fn has_declined(&self, now: DateTime<Utc>) -> bool {
+        self.asked_again_at().is_some_and(|again| now < again)
+    }
+
+    /// When it may be told to charge again, if it would not.
+    #[must_use]
+    pub fn asked_again_at(&self) -> Option<DateTime<Utc>> {
+        self.declined_at?.checked_add_signed(LEFT_ALONE)
+    }
+
+    fn observed(self, now: DateTime<Utc>, sight: Sight) -> Self {
         // A look that comes late does not unmake one that was earlier.
         let seen_at = self.seen_at.max(now);
         let more = if self.was_charging { seen_at - self.seen_at } else { TimeDelta::zero() };
-        Self { charged: self.charged + more, seen_at, was_charging: is_charging, ..self }
+        // A plan reaches back to the look that it was made at.
+        let told_since = sight.told_since.map(|since| match self.told_since {
+            Some(before) if since <= self.seen_at => before,
+            _ => since,
+        });
+        let declines = told_since.is_some_and(|since| now - since >= HEEDED_WITHIN);
+        let declined_at = if declines { Some(seen_at) } else { self.declined_at };
+        let declined_at = declined_at.filter(|_| !sight.is_charging);
+        Self {
+            charged: self.charged + more,
+            seen_at,
+            was_charging: sight.is_charging,
+            told_since,
+            declined_at,
+            ..self
+        }
     }
 
     /// What of the charging up to now came after a deadline.
@@ -141,7 +192,7 @@ mod tests {
     }
 
     fn look(before: Option<Cycle>, plug: Option<bool>, hour: i64, is_kept: bool) -> Option<Cycle> {
-        let sight = Sight { is_plugged_in: plug, is_charging: false };
+        let sight = Sight { is_plugged_in: plug, is_charging: false, told_since: None };
         Cycle::at_look(before, sight, at(hour), is_kept, |now| Some(sevens(now)))
     }
 
@@ -171,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_cycle_without_a_deadline_goes_on() {
-        let on = Sight { is_plugged_in: Some(true), is_charging: true };
+        let on = Sight { is_plugged_in: Some(true), is_charging: true, told_since: None };
         let begun = Cycle::at_look(None, on, at(1), true, |_| None).unwrap();
         let later = Cycle::at_look(Some(begun), on, at(90), true, |_| None).unwrap();
         assert_eq!((later.since, later.charged), (at(1), TimeDelta::hours(89)));
@@ -181,10 +232,65 @@ mod tests {
 
     #[test]
     fn charging_across_a_deadline_counts_for_both_cycles() {
-        let on = Sight { is_plugged_in: Some(true), is_charging: true };
+        let on = Sight { is_plugged_in: Some(true), is_charging: true, told_since: None };
         let begun = Cycle::at_look(None, on, at(5), true, |now| Some(sevens(now))).unwrap();
         let next = Cycle::at_look(Some(begun), on, at(8), true, |now| Some(sevens(now))).unwrap();
         assert_eq!((next.since, next.charged), (at(7), TimeDelta::hours(1)));
+    }
+
+    /// A stay in which a device is told to charge from noon on, and is looked at so
+    /// many minutes later, charging or not.
+    fn told(looks: &[(i64, bool)]) -> Cycle {
+        let at = |minutes| at(12) + TimeDelta::minutes(minutes);
+        let mut cycle = look(None, Some(true), 12, false);
+        let mut seen_at = at(0);
+        for &(minutes, is_charging) in looks {
+            let told_since = Some(at(0).max(seen_at));
+            let sight = Sight { is_plugged_in: Some(true), is_charging, told_since };
+            cycle = Cycle::at_look(cycle, sight, at(minutes), false, |now| Some(sevens(now)));
+            seen_at = at(minutes);
+        }
+        cycle.unwrap()
+    }
+
+    #[test]
+    fn who_does_not_charge_when_told_to_is_left_alone_for_an_hour() {
+        let minutes = |minutes| at(12) + TimeDelta::minutes(minutes);
+        assert_eq!(told(&[(4, false)]).declined_at, None);
+        // Looks in between do not begin the wait anew.
+        assert_eq!(told(&[(2, false), (4, false), (5, false)]).declined_at, Some(minutes(5)));
+        // Full after a while; and taken back by one that begins after all.
+        let full = told(&[(2, true), (40, true), (42, false)]);
+        assert_eq!(full.declined_at, Some(minutes(42)));
+        assert_eq!([101, 102].map(|m| full.has_declined(minutes(m))), [true, false]);
+        let late = told(&[(7, false), (9, true)]);
+        assert_eq!((late.declined_at, late.has_declined(minutes(9))), (None, false));
+    }
+
+    #[test]
+    fn who_is_told_to_pause_has_not_declined() {
+        let begun = told(&[(2, true), (40, true)]);
+        let off = Sight { is_plugged_in: Some(true), is_charging: false, told_since: None };
+        let at = |minutes| at(12) + TimeDelta::minutes(minutes);
+        let paused = Cycle::at_look(Some(begun), off, at(50), false, |_| None).unwrap();
+        assert_eq!((paused.told_since, paused.declined_at), (None, None));
+        // Told again two minutes ago: it has time yet.
+        let again = Sight { told_since: Some(at(58)), ..off };
+        let cycle = |at| Cycle::at_look(Some(paused), again, at, false, |_| None).unwrap();
+        assert_eq!([60, 63].map(|m| cycle(at(m)).declined_at), [None, Some(at(63))]);
+    }
+
+    #[test]
+    fn a_cycle_knows_whether_another_came_before_it() {
+        let evening = look(None, Some(true), 18, false);
+        let kept = look(evening, Some(true), 31, true).unwrap();
+        assert_eq!([evening.unwrap().is_further, kept.is_further], [false, true]);
+        assert!(look(Some(kept), Some(true), 40, true).unwrap().is_further);
+        // One that an earlier version kept.
+        let text = r#"{"since":"2026-01-05T18:00:00Z","promise":null,"charged_microseconds":0,
+            "seen_at":"2026-01-05T18:00:00Z","was_charging":false}"#;
+        let old: Cycle = serde_json::from_str(text).unwrap();
+        assert_eq!((old.is_further, old.told_since, old.declined_at), (false, None, None));
     }
 
     proptest! {
@@ -200,7 +306,7 @@ mod tests {
                     expected += step;
                 }
                 was = is_charging;
-                let sight = Sight { is_plugged_in: Some(true), is_charging };
+                let sight = Sight { is_plugged_in: Some(true), is_charging, told_since: None };
                 cycle = Cycle::at_look(cycle, sight, now, true, |_| None);
             }
             prop_assert_eq!(cycle.map(|cycle| cycle.charged), Some(expected));
