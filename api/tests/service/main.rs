@@ -28,6 +28,7 @@ mod statistics;
 mod steering;
 mod tab;
 mod tenants;
+mod uptake;
 mod users;
 mod vendor;
 mod versions;
