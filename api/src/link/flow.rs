@@ -16,6 +16,10 @@ use crate::vendor::error::VendorError;
 use crate::vendor::integration::{Connection, LogIn, Login, Offer};
 use crate::vendor::profile::VendorCode;
 
+/// Log-ins that may be refused in one session, wrong codes among them. The browser
+/// has no say in the count: who comes without its cookie is the same guesser.
+pub const REFUSED_MAX: u64 = 20;
+
 /// Why nothing was linked.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
@@ -118,6 +122,28 @@ pub async fn leave(app: &App, session: &Session) -> Result<bool, StoreError> {
     let mut change = app.store().begin().await?;
     let was_open = links::use_up(change.connection(), session.hash(), app.now()).await?;
     change.commit(|| was_open).await
+}
+
+/// Counts what a manufacturer refused. Returns whether the session is over with
+/// that: whoever has its address may guess at an account, but not for long.
+///
+/// # Errors
+/// The database failed.
+pub async fn is_spent(
+    app: &App,
+    session: &Session,
+    error: &VendorError,
+) -> Result<bool, StoreError> {
+    if !matches!(error, VendorError::Unauthorised | VendorError::ChallengeFailed) {
+        return Ok(false);
+    }
+    let mut change = app.store().begin().await?;
+    let refused = links::count_refused(change.connection(), session.hash()).await?;
+    let is_spent = refused >= REFUSED_MAX;
+    if is_spent {
+        links::use_up(change.connection(), session.hash(), app.now()).await?;
+    }
+    change.commit(|| is_spent).await
 }
 
 /// What a client is told of a user who gives up because of an error.

@@ -255,7 +255,11 @@ impl Visit {
             return Ok(self.shown(Some(Mishap::Entry), &progress, &entered, &missing));
         }
         let login = Login { user_name, password, code: None };
-        match flow::log_in(&self.app, &self.session, &vendor, &login).await {
+        let answer = flow::log_in(&self.app, &self.session, &vendor, &login).await;
+        if let Some(end) = self.spent(&answer).await? {
+            return Ok(end);
+        }
+        match answer {
             Ok(LogIn::CodeNeeded { sent_to }) => {
                 let Login { user_name, password, .. } = login;
                 self.go_to(Step::Code { vendor, user_name, password, sent_to, wrong: 0 }).await
@@ -268,6 +272,18 @@ impl Visit {
                 self.refused(step, &vendor, &error, &entered).await
             }
         }
+    }
+
+    /// The end, after too many log-ins that were refused.
+    async fn spent(
+        &self,
+        answer: &Result<LogIn, VendorError>,
+    ) -> Result<Option<Response>, VisitError> {
+        let Err(error) = answer else { return Ok(None) };
+        let is_spent = flow::is_spent(&self.app, &self.session, error).await?;
+        let texts = self.frame.texts();
+        let end = || self.over(Some(Failure::AccessDenied), (texts.left_title, texts.spent_lead));
+        Ok(is_spent.then(end))
     }
 
     /// What follows a log-in: the devices, if the account has the right ones.
@@ -308,7 +324,11 @@ impl Visit {
         let (name, secret) = (user_name.clone(), password.clone());
         let login = Login { user_name: name, password: secret, code: Some(code) };
         let entered = Entered::default();
-        match flow::log_in(&self.app, &self.session, &vendor, &login).await {
+        let answer = flow::log_in(&self.app, &self.session, &vendor, &login).await;
+        if let Some(end) = self.spent(&answer).await? {
+            return Ok(end);
+        }
+        match answer {
             Ok(LogIn::Connected { connection, offers }) => {
                 self.logged_in(vendor, connection, offers).await
             }

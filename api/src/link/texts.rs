@@ -167,6 +167,9 @@ texts! {
     left_lead: "Nothing was shared. You can close this window.",
         "Es wurde nichts geteilt. Sie können dieses Fenster schließen.",
         "Ingenting ble delt. Du kan lukke dette vinduet.";
+    spent_lead: "There were too many attempts, so this link no longer works. Start again in the app.",
+        "Das waren zu viele Versuche, deshalb gilt dieser Link nicht mehr. Beginnen Sie in der App neu.",
+        "Det ble for mange forsøk, så denne lenken virker ikke lenger. Begynn på nytt i appen.";
     expired_title: "This link has expired", "Dieser Link ist abgelaufen", "Denne lenken er utløpt";
     expired_lead: "A link is good for 24 hours. Go back to the app and start again there.",
         "Ein Link gilt 24 Stunden. Gehen Sie zurück in die App und beginnen Sie dort neu.",

@@ -21,6 +21,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (6, "plans", include_str!("migrations/0006_plans.sql")),
     (7, "sleepers", include_str!("migrations/0007_sleepers.sql")),
     (8, "uptakes", include_str!("migrations/0008_uptakes.sql")),
+    (9, "refusals", include_str!("migrations/0009_refusals.sql")),
 ];
 
 /// Connections to a file. There is one writer; the others read beside it.

@@ -116,6 +116,23 @@ pub async fn keep_progress(
     Ok(())
 }
 
+/// Counts a log-in that was refused, and says how many were; none of a session
+/// that is used.
+///
+/// # Errors
+/// The database failed.
+pub async fn count_refused(to: &mut AnyConnection, hash: &str) -> Result<u64, StoreError> {
+    let row = sqlx::query(
+        "update link_sessions set refused = refused + 1
+         where hash = $1 and used_at is null returning refused",
+    )
+    .bind(hash)
+    .fetch_optional(to)
+    .await?;
+    let refused = row.map(|row| row.try_get::<i64, _>("refused")).transpose()?;
+    Ok(refused.unwrap_or_default().unsigned_abs())
+}
+
 /// Uses a session up, and forgets how far its user came. Returns whether it
 /// could still be used: of many who try, one does (LNK-13, LNK-14).
 ///

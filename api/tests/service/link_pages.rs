@@ -226,6 +226,32 @@ async fn lnk_20_a_code_is_asked_for_and_a_wrong_one_is_told() {
 }
 
 #[tokio::test]
+async fn a_session_ends_with_its_twentieth_wrong_log_in() {
+    for on in [On::Sqlite, On::Postgres] {
+        let stage = Stage::with(on, |_| ()).await;
+        let asker = stage.client("a").await;
+        let (url, _) = session(&asker, "u", &wanted()).await;
+        // A guesser brings no cookie along, so each attempt is a browser of its own.
+        let attempt = async |entered| {
+            stage.fjord.lets_in(entered);
+            let mut tab = Tab::at(&stage, &url);
+            let page = tab.open().await;
+            let page = tab.follow(&page, &[("vendor", "FJORD")]).await;
+            tab.send(&page, &[("user_name", "ada"), ("password", "guess")]).await
+        };
+        for _ in 1..20 {
+            assert_eq!(attempt(Err(VendorError::Unauthorised)).await.status, 422);
+        }
+        // What is not the user's fault does not count, nor does the right password.
+        assert_eq!(attempt(Err(VendorError::Outage)).await.status, 503);
+        assert_eq!(attempt(Ok(car_and_box())).await.status, 303);
+        let end = attempt(Err(VendorError::ChallengeFailed)).await;
+        assert!(end.status == 302 && end.header("location").contains("error=access_denied"));
+        assert_eq!(Tab::at(&stage, &url).open().await.status, 410);
+    }
+}
+
+#[tokio::test]
 async fn lnk_13_a_session_lives_24_hours() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
