@@ -13,7 +13,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, optional_instant, parsed};
+use crate::store::rows::{as_text, instant, optional_instant, parsed};
 
 /// Who asked for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,8 +206,4 @@ fn state(word: &str) -> Result<ActionState, String> {
 
 fn json<T: DeserializeOwned>(row: &AnyRow, column: &'static str) -> Result<T, StoreError> {
     parsed(row, "actions", column, |text| serde_json::from_str(text))
-}
-
-fn as_text<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).expect("words and finite numbers have a JSON form")
 }

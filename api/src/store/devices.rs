@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use futures_util::TryStreamExt as _;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use slackwater_engine::device::scope::{DeviceKind, Granted, Permission};
 use slackwater_engine::device::uptake::Uptake;
@@ -13,7 +12,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, optional_instant, parsed};
+use crate::store::rows::{as_text, instant, optional_instant, parsed};
 use crate::vendor::profile::VendorCode;
 use crate::vendor::reading::Reading;
 
@@ -135,7 +134,7 @@ pub async fn keep_state(
     id: Uuid,
     state: &DeviceState,
 ) -> Result<(), StoreError> {
-    let reading = state.reading.as_deref().map(json);
+    let reading = state.reading.as_deref().map(as_text);
     sqlx::query(
         "update devices
          set heard_at = $2, is_reachable = $3, reading = $4, may_be_woken = $5, uptake = $6
@@ -146,7 +145,7 @@ pub async fn keep_state(
     .bind(state.is_reachable.map(i64::from))
     .bind(reading)
     .bind(state.may_be_woken.map(i64::from))
-    .bind(state.uptake.as_ref().map(json))
+    .bind(state.uptake.as_ref().map(as_text))
     .execute(to)
     .await?;
     Ok(())
@@ -229,10 +228,6 @@ fn written<T: DeserializeOwned>(
     let text: Option<&str> = row.try_get(column)?;
     let read = |_: &str| parsed(row, "devices", column, |text| serde_json::from_str(text));
     text.map(read).transpose()
-}
-
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("words and finite numbers have a JSON form")
 }
 
 fn scope_words(granted: &Granted) -> String {

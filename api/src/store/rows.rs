@@ -1,5 +1,6 @@
 //! From columns to values and back.
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 use sqlx::any::AnyRow;
 use sqlx::{ColumnIndex, Row};
 
@@ -52,4 +53,12 @@ where
         id: row.try_get::<String, _>("id").unwrap_or_default(),
         reason: format!("{column}: {error}"),
     })
+}
+
+/// A value as JSON, for a column of text.
+///
+/// # Panics
+/// Never: words and finite numbers have a JSON form.
+pub fn as_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("words and finite numbers have a JSON form")
 }

@@ -283,6 +283,15 @@ async fn flx_21_to_flx_23_what_a_vehicle_does_is_told_with_the_printed_names() {
     assert_eq!(wanted(&stage.app, &device(), six()).switch, None);
 }
 
+/// A vehicle at its charge limit by eleven in the evening.
+pub(crate) fn by_eleven() -> VehiclePolicyRequest {
+    VehiclePolicyRequest {
+        is_enabled: true,
+        deadline: Some("23:00".to_owned().try_into().unwrap()),
+        minimum_charge_limit_percent: 0.0,
+    }
+}
+
 /// Plans for all that is due now.
 pub(crate) async fn settle(app: &App) {
     while let Ok(due) = app.planner().agenda().take(app.now(), 99) {
@@ -297,12 +306,7 @@ async fn a_plug_a_deadline_and_a_missed_target_make_new_plans() {
     place(&stage, &asker, "u", "north").await;
     let id = stage.live(&asker, "u", car(50.0, false, 80.0)).await;
     let device = || stage.app.cache().read(|t| t.any_device(id).cloned()).unwrap();
-    let policy = VehiclePolicyRequest {
-        is_enabled: true,
-        deadline: Some("23:00".parse::<String>().unwrap().try_into().unwrap()),
-        minimum_charge_limit_percent: 0.0,
-    };
-    set_vehicle(&stage.app, &device(), policy).await.unwrap();
+    set_vehicle(&stage.app, &device(), by_eleven()).await.unwrap();
     let shown = asker.get(&format!("/vehicles/{id}")).await.body["smartChargingPolicy"].clone();
     assert_eq!(shown, json!({ "isEnabled": true, "deadline": "23:00", "minimumChargeLimit": 0.0 }));
     let now = async || {
@@ -334,12 +338,7 @@ async fn a_vehicle_that_may_not_be_woken_is_charged_before_it_sleeps() {
         place(&stage, &asker, "u", "north").await;
         let id = stage.live(&asker, "u", car(50.0, false, 80.0)).await;
         let device = |stage: &Stage| stage.app.cache().read(|t| t.any_device(id).cloned()).unwrap();
-        let policy = VehiclePolicyRequest {
-            is_enabled: true,
-            deadline: Some("23:00".to_owned().try_into().unwrap()),
-            minimum_charge_limit_percent: 0.0,
-        };
-        set_vehicle(&stage.app, &device(&stage), policy).await.unwrap();
+        set_vehicle(&stage.app, &device(&stage), by_eleven()).await.unwrap();
         let sleeps = |may_be_woken| Err(VendorError::Asleep { may_be_woken });
         for (may_be_woken, expected) in [(true, Switch::Stop), (false, Switch::Start)] {
             stage.fjord.says("u-vehicle", sleeps(may_be_woken));

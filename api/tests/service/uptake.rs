@@ -11,11 +11,10 @@ use slackwater_api::store::plans::Outcome;
 use slackwater_api::vendor::reading::{Facts, Reading};
 use slackwater_engine::device::command::Switch;
 use slackwater_engine::policy::ask::{Cause, Idle};
-use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
 use slackwater_engine::units::kw;
 
 use crate::harness::{On, Stage, six};
-use crate::plans::{CENTS, car, settle};
+use crate::plans::{CENTS, by_eleven, car, settle};
 use crate::priced::{at, charger_at, place, stage_with};
 
 #[tokio::test]
@@ -61,12 +60,7 @@ async fn a_vehicle_that_takes_less_than_it_may_is_given_the_time_for_it() {
         place(&stage, &asker, "u", "north").await;
         let id = stage.live(&asker, "u", car(50.0, true, 60.0)).await;
         let device = |stage: &Stage| stage.app.cache().read(|t| t.any_device(id).cloned()).unwrap();
-        let policy = VehiclePolicyRequest {
-            is_enabled: true,
-            deadline: Some("23:00".to_owned().try_into().unwrap()),
-            minimum_charge_limit_percent: 0.0,
-        };
-        set_vehicle(&stage.app, &device(&stage), policy).await.unwrap();
+        set_vehicle(&stage.app, &device(&stage), by_eleven()).await.unwrap();
         let starts = async |stage: &Stage| {
             settle(&stage.app).await;
             let plan = stage.app.cache().read(|t| t.plans.plan(id).cloned()).unwrap();
