@@ -46,6 +46,9 @@ pub struct Look<'a> {
 pub struct Uptake {
     /// The first look at charging that has gone on since.
     charging_since: Option<DateTime<Utc>>,
+    /// Whether the plug was in at the last look.
+    #[serde(default)]
+    is_plugged: bool,
     /// The most that it took while it charged steadily.
     most: Option<Most>,
 }
@@ -67,6 +70,8 @@ impl Uptake {
     /// What is known after one more look; `None` if that is nothing.
     ///
     /// Looks count from a minute after charging began, up to 80 % state of charge.
+    /// Who charges at the first look of a stay began on its own some time before:
+    /// that counts, for it may be the only look before a plan puts charging off.
     /// The most of a stay stands: who takes less at times shares with others. It
     /// is remembered for the next stay at the same place; where nobody says where
     /// a device is, it is forgotten with the plug.
@@ -100,12 +105,15 @@ impl Uptake {
         let before = before.unwrap_or_default();
         let began = before.charging_since.unwrap_or(look.at);
         let charging_since = look.charging.is_on().then_some(began);
-        let has_settled = charging_since.is_some_and(|since| look.at - since >= SETTLED);
+        let is_plugged = look.charging.is_plugged().unwrap_or(before.is_plugged);
+        let has_arrived = is_plugged && !before.is_plugged;
+        let has_settled =
+            charging_since.is_some_and(|since| has_arrived || look.at - since >= SETTLED);
         let most = before.most.and_then(|most| most.remembered(look));
         let power = look.power().filter(|_| has_settled);
         let most = power.map_or(most, |power| Some(Most::seen(most, power, look)));
-        let is_any = charging_since.is_some() || most.is_some();
-        is_any.then_some(Self { charging_since, most })
+        let is_any = charging_since.is_some() || is_plugged || most.is_some();
+        is_any.then_some(Self { charging_since, is_plugged, most })
     }
 
     /// The highest power to plan with: the limit, or what was seen if the device
@@ -229,7 +237,7 @@ mod tests {
         let small = on(3.7, 11.0);
         assert_eq!(at_eleven(looked(&[small.clone(), small.clone()])), kw(3.7));
         // Not before it has settled, and not what nobody says.
-        assert_eq!(at_eleven(looked(std::slice::from_ref(&small))), kw(11.0));
+        assert_eq!(at_eleven(looked(&[off(), small])), kw(11.0));
         let untold = state(PowerState::Charging, None, Some(11.0));
         assert_eq!(at_eleven(looked(&[untold.clone(), untold])), kw(11.0));
         assert_eq!(at_eleven(looked(&[on(10.4, 11.0), on(10.4, 11.0)])), kw(11.0));
@@ -251,7 +259,19 @@ mod tests {
         assert_eq!(at(&[3.0, 3.0, 11.0, 3.0]), kw(11.0));
         // A reading that wavers makes no new plan, and a pause is no power.
         assert_eq!(at(&[3.7, 3.7, 3.8, 3.6]), kw(3.7));
-        assert_eq!(at(&[3.7, 0.2, 0.2]), kw(11.0));
+        assert_eq!(at(&[0.2, 0.2]), kw(11.0));
+    }
+
+    #[test]
+    fn who_charges_when_it_comes_shows_what_it_takes() {
+        let small = on(3.7, 11.0);
+        let at = |states: &[ChargeState]| at_eleven(looked(states));
+        assert_eq!(at(&[out(), small.clone(), off()]), kw(3.7));
+        assert_eq!(at(&[small.clone(), off()]), kw(3.7));
+        // Where it had been at the plug before, charging may have just begun.
+        assert_eq!(at(&[out(), off(), small.clone(), off()]), kw(11.0));
+        // What was seen while power rose gives way to more.
+        assert_eq!(at(&[out(), on(1.5, 11.0), small]), kw(3.7));
     }
 
     #[test]
@@ -278,9 +298,8 @@ mod tests {
     #[test]
     fn each_start_settles_anew() {
         let small = on(3.7, 11.0);
-        assert_eq!(at_eleven(looked(&[small.clone(), off(), small.clone(), off()])), kw(11.0));
-        assert_eq!(looked(&[small.clone(), off()]), None);
-        assert_eq!(at_eleven(looked(&[small.clone(), small, off()])), kw(3.7));
+        assert_eq!(at_eleven(looked(&[off(), small.clone(), off(), small.clone()])), kw(11.0));
+        assert_eq!(at_eleven(looked(&[off(), small.clone(), small, off()])), kw(3.7));
     }
 
     #[test]
@@ -292,7 +311,7 @@ mod tests {
             looked_at(&back, |index| (None, if index < 4 { Some(HOME) } else { place }))
         };
         assert_eq!(at_eleven(at(Some(HOME))), kw(3.7));
-        assert_eq!((at(Some(away)), at(None)), (None, None));
+        assert_eq!([at(Some(away)), at(None)].map(at_eleven), [kw(11.0); 2]);
         // A charger does not say where it is: the next vehicle may be another.
         assert_eq!(looked_at(&stay, |_| (None, None)), None);
         let again = |rate: f64| {
