@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use metrics::counter;
-use slackwater_engine::device::action::{ActionEvent, Progress};
+use slackwater_engine::device::action::{ActionEvent, ActionState, Progress};
 use slackwater_engine::device::command::Command;
 use slackwater_engine::device::override_::{self, OverrideEvent};
+use slackwater_engine::device::polling::OBEYED_WITHIN;
 use slackwater_engine::device::pursuit::Attempts;
 use slackwater_engine::schedule::control::Controller;
 use uuid::Uuid;
@@ -50,6 +51,10 @@ impl Effects {
         for action in &ended {
             counter!("slackwater_actions_total", "state" => action.progress.state.as_str())
                 .increment(1);
+            if action.attempts.count > 0 && action.progress.state != ActionState::Confirmed {
+                let at = action.progress.updated_at + OBEYED_WITHIN;
+                app.poller().look_by(action.target_id, at);
+            }
         }
         looks.extend(began.iter().chain(&ended).map(|action| action.target_id));
         looks.extend(overrides.iter().map(|override_| override_.target_id));

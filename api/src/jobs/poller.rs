@@ -100,6 +100,16 @@ impl Poller {
         self.wake.notify_one();
     }
 
+    /// Polls a device that is watched at `at`, if it would be polled later.
+    pub fn look_by(&self, id: Uuid, at: DateTime<Utc>) {
+        let mut queue = self.queue();
+        if queue.devices.get(&id).and_then(|turn| turn.at).is_some_and(|due| at < due) {
+            queue.put(id, at);
+        }
+        drop(queue);
+        self.wake.notify_one();
+    }
+
     /// When a device is polled next; `None` if it is not, or at this moment.
     #[must_use]
     pub fn due_at(&self, id: Uuid) -> Option<DateTime<Utc>> {
@@ -273,6 +283,22 @@ mod tests {
         assert_eq!(poller.take(at(0)), Ok(id));
         poller.put_back(id, false, |_| Some(at(30)));
         assert_eq!(poller.due_at(id), Some(at(30)));
+    }
+
+    #[test]
+    fn a_look_is_brought_forward_and_never_put_off() {
+        let poller = poller();
+        let id = Uuid::from_u128(1);
+        poller.look_by(id, at(1));
+        assert_eq!(poller.due_at(id), None, "it is not watched");
+        poller.watch(id, at(7));
+        for (by, expected) in [(3, 3), (5, 3), (1, 1)] {
+            poller.look_by(id, at(by));
+            assert_eq!(poller.due_at(id), Some(at(expected)));
+        }
+        assert_eq!(poller.take(at(1)), Ok(id));
+        poller.look_by(id, at(1));
+        assert_eq!((poller.due_at(id), poller.take(at(9))), (None, Err(None)), "it is polled now");
     }
 
     #[test]

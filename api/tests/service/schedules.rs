@@ -1,5 +1,6 @@
 //! Schedules, how they stand, and what they do.
 use axum::http::Method;
+use chrono::TimeDelta;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 use slackwater_api::auth::gate::SERVICE_USER_ID;
@@ -283,6 +284,9 @@ async fn act_26_a_start_of_a_schedule_that_is_switched_off_or_deleted_is_called_
         stage.settle().await;
         let ended = stage.events().await.last().unwrap().1.clone();
         assert_eq!(ended["failureReason"]["type"], "REQUESTED_CANCELLATION", "{how}");
+        // It was sent, and may be obeyed all the same.
+        let soon = stage.app.now() + TimeDelta::minutes(1);
+        assert!(stage.app.poller().due_at(id).is_some_and(|at| at <= soon), "{how}");
         stage.step(60).await;
         assert_eq!(stage.fjord.sent("u-charger"), [START], "{how}");
     }

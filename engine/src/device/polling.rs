@@ -27,6 +27,10 @@ const RESTING: TimeDelta = TimeDelta::minutes(7);
 /// is then read within [`AGE_MAX`].
 const SILENT: TimeDelta = TimeDelta::minutes(9);
 
+/// A command that was sent may be obeyed after its action came to nothing. Within
+/// this time that shows.
+pub const OBEYED_WITHIN: TimeDelta = TimeDelta::minutes(1);
+
 /// After a first failure; each further one doubles it, up to [`SILENT`].
 const FAILED: TimeDelta = TimeDelta::seconds(30);
 

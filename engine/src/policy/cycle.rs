@@ -45,7 +45,7 @@ pub struct Cycle {
     pub seen_at: DateTime<Utc>,
     /// Whether it charged then.
     pub was_charging: bool,
-    /// Since when it has been told to charge without a pause.
+    /// Since when it has been told to charge without a pause, and was not seen to.
     pub told_since: Option<DateTime<Utc>>,
     /// When it was last seen not to charge although it was told to.
     pub declined_at: Option<DateTime<Utc>>,
@@ -153,9 +153,12 @@ impl Cycle {
         let more = if self.was_charging { seen_at - self.seen_at } else { TimeDelta::zero() };
         // A plan reaches back to the look that it was made at.
         let told_since = sight.told_since.map(|since| match self.told_since {
+            // It did charge: somebody may have stopped it, and not it itself.
+            _ if self.was_charging => seen_at,
             Some(before) if since <= self.seen_at => before,
             _ => since,
         });
+        let told_since = told_since.filter(|_| !sight.is_charging);
         let declines = told_since.is_some_and(|since| now - since >= HEEDED_WITHIN);
         let declined_at = if declines { Some(seen_at) } else { self.declined_at };
         let declined_at = declined_at.filter(|_| !sight.is_charging);
@@ -260,11 +263,22 @@ mod tests {
         // Looks in between do not begin the wait anew.
         assert_eq!(told(&[(2, false), (4, false), (5, false)]).declined_at, Some(minutes(5)));
         // Full after a while; and taken back by one that begins after all.
-        let full = told(&[(2, true), (40, true), (42, false)]);
-        assert_eq!(full.declined_at, Some(minutes(42)));
-        assert_eq!([101, 102].map(|m| full.has_declined(minutes(m))), [true, false]);
+        let full = told(&[(2, true), (40, true), (42, false), (47, false)]);
+        assert_eq!(full.declined_at, Some(minutes(47)));
+        assert_eq!([106, 107].map(|m| full.has_declined(minutes(m))), [true, false]);
         let late = told(&[(7, false), (9, true)]);
         assert_eq!((late.declined_at, late.has_declined(minutes(9))), (None, false));
+    }
+
+    #[test]
+    fn who_was_stopped_by_somebody_else_is_told_once_more() {
+        let minutes = |minutes| at(12) + TimeDelta::minutes(minutes);
+        let stopped = told(&[(1, true), (7, false)]);
+        assert_eq!((stopped.told_since, stopped.declined_at), (Some(minutes(7)), None));
+        let told_again = told(&[(1, true), (7, false), (11, false), (12, false)]);
+        assert_eq!(told_again.declined_at, Some(minutes(12)));
+        let heeded = told(&[(1, true), (7, false), (8, true), (13, false)]);
+        assert_eq!((heeded.told_since, heeded.declined_at), (Some(minutes(13)), None));
     }
 
     #[test]
