@@ -2,10 +2,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use slackwater_engine::area::beside::{Taker, Wanting, going_on, plan_beside as beside, wanting};
+use slackwater_engine::area::beside::{
+    Fitted, Taker, Wanting, going_on, plan_beside as beside, wanting,
+};
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::planned::Planned;
-use slackwater_engine::units::Power;
+use slackwater_engine::units::{Energy, Power};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -88,14 +90,14 @@ fn one(
     let before = before(asked);
     let is_look = asked.ready.cause.is_look();
     let kept = before.filter(|_| is_look).and_then(|before| going_on(curve, &problem, before));
-    let brief = match kept {
-        Some(brief) => brief,
+    let fitted = match kept {
+        Some(brief) => Fitted { brief, crowded_out: Energy::ZERO },
         None => beside(curve, &problem, power, others.values(), power_max)
             .inspect_err(|error| refused(error))
             .ok()?,
     };
-    let wanting = wanting(&brief, before);
-    Some((Planned { is_shared: true, ..Planned::cheapest(wish.clone(), brief) }, wanting))
+    let wanting = wanting(&fitted, before);
+    Some((Planned { is_shared: true, ..Planned::cheapest(wish.clone(), fitted.brief) }, wanting))
 }
 
 /// The plan before, if it was made for the same promise.

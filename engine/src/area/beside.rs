@@ -6,10 +6,11 @@
 //! room that the others leave. The whole is planned anew where that is not enough.
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::area::room::Occupied;
 use crate::plan::brief::Brief;
 use crate::plan::charge::plan_charge;
 use crate::plan::plan::Interval;
-use crate::plan::problem::{ChargeProblem, PowerLimit, RequestError};
+use crate::plan::problem::{ChargeProblem, RequestError};
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Power};
 
@@ -33,6 +34,15 @@ pub struct Taker {
     pub intervals: Vec<Interval>,
     /// The power that it takes in them.
     pub power: Power,
+}
+
+/// A plan beside those of others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// The plan.
+    pub brief: Brief,
+    /// What of its shortfall is for want of room: it would not be short of that alone.
+    pub crowded_out: Energy,
 }
 
 /// The cheapest plan for one that takes `power` while it is on, where the others
@@ -64,8 +74,8 @@ pub struct Taker {
 /// let need = Request::new(six, kw(11.0), Target { by: None, energy: kwh(11.0) });
 /// let other = Interval { start: six, end: seven, power: kw(11.0) };
 /// let others = [Taker { intervals: vec![other], power: kw(11.0) }];
-/// let brief = plan_beside(&curve, &ChargeProblem::new(need)?, kw(11.0), &others, kw(20.0))?;
-/// assert_eq!(brief.intervals[0].start, seven);
+/// let fitted = plan_beside(&curve, &ChargeProblem::new(need)?, kw(11.0), &others, kw(20.0))?;
+/// assert_eq!(fitted.brief.intervals[0].start, seven);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn plan_beside<'a>(
@@ -74,53 +84,34 @@ pub fn plan_beside<'a>(
     power: Power,
     others: impl IntoIterator<Item = &'a Taker>,
     power_max: Power,
-) -> Result<Brief, RequestError> {
+) -> Result<Fitted, RequestError> {
+    let mut occupied = Occupied::default();
+    for taker in others {
+        occupied.add(&taker.intervals, taker.power);
+    }
+    plan_in(curve, problem, power, (&occupied, power_max))
+}
+
+/// The same beside what is taken by all the others.
+pub(crate) fn plan_in(
+    curve: &PriceCurve,
+    problem: &ChargeProblem,
+    power: Power,
+    (occupied, power_max): (&Occupied, Power),
+) -> Result<Fitted, RequestError> {
     let mut request = problem.request().clone();
     let room = power_max - power;
     if room < Power::ZERO {
         // It does not fit, even where nobody else is.
         request.power_max = Power::ZERO;
     }
-    request.power_limits.extend(crowded(others, room, request.now));
+    request.power_limits.extend(occupied.crowded(room, request.now));
     let limited = plan_charge(curve, &ChargeProblem::new(request)?);
     let alone = plan_charge(curve, problem);
     let mut brief = Brief::from(&limited);
     brief.bound = if alone.cost < brief.cost { alone.cost } else { brief.cost };
-    Ok(brief)
-}
-
-/// Periods after `from` in which others take more than `room`.
-fn crowded<'a>(
-    others: impl IntoIterator<Item = &'a Taker>,
-    room: Power,
-    from: DateTime<Utc>,
-) -> Vec<PowerLimit> {
-    let mut changes: Vec<(DateTime<Utc>, f64)> = Vec::new();
-    for taker in others {
-        let ahead = taker.intervals.iter().filter(|interval| from < interval.end);
-        for interval in ahead {
-            changes.push((interval.start.max(from), taker.power.as_kw()));
-            changes.push((interval.end, -taker.power.as_kw()));
-        }
-    }
-    changes.push((from, 0.0));
-    changes.sort_by_key(|(at, _)| *at);
-    let mut found: Vec<PowerLimit> = Vec::new();
-    let mut taken = 0.0;
-    for (index, &(start, change)) in changes.iter().enumerate() {
-        taken += change;
-        let Some(&(end, _)) = changes.get(index + 1).filter(|(end, _)| start < *end) else {
-            continue;
-        };
-        if taken <= room.as_kw() + NEAR_KW {
-            continue;
-        }
-        match found.last_mut().filter(|last| last.end == start) {
-            Some(last) => last.end = end,
-            None => found.push(PowerLimit { start, end, power_max: Power::ZERO }),
-        }
-    }
-    found
+    let crowded_out = (brief.shortfall - alone.shortfall).max(Energy::ZERO);
+    Ok(Fitted { brief, crowded_out })
 }
 
 /// A plan made before as it goes on from now, if it still does what is asked.
@@ -235,16 +226,18 @@ impl Wanting {
     }
 }
 
-/// Whether a plan made beside others leaves something to be wished for.
+/// Whether a plan made beside others leaves something to be wished for that they
+/// could give. Who would be as short alone is not helped by moving the others.
 #[must_use]
-pub fn wanting(brief: &Brief, before: Option<&Brief>) -> Option<Wanting> {
+pub fn wanting(fitted: &Fitted, before: Option<&Brief>) -> Option<Wanting> {
+    let brief = &fitted.brief;
     let least = brief.intervals.first().map_or(Energy::ZERO, |interval| interval.power.over(REST));
     let short = before.map_or(Energy::ZERO, |before| before.shortfall);
     let is_dear = |brief: &Brief| {
         let (cost, bound) = (brief.cost.as_amount(), brief.bound.as_amount());
         cost - bound > DEARER * bound.abs()
     };
-    if brief.shortfall > short + least {
+    if fitted.crowded_out > least && brief.shortfall > short + least {
         return Some(Wanting::Energy);
     }
     (is_dear(brief) && !before.is_some_and(is_dear)).then_some(Wanting::Cheaper)
@@ -289,24 +282,40 @@ mod tests {
         let plan = |others: &[Taker], most| {
             plan_beside(&curve, &need(0, 20.0), kw(10.0), others, kw(most)).unwrap()
         };
-        let hours = |brief: &Brief| -> Vec<i64> {
-            brief.intervals.iter().map(|i| (i.start - at(0)).num_minutes()).collect()
+        let hours = |fitted: &Fitted| -> Vec<i64> {
+            fitted.brief.intervals.iter().map(|i| (i.start - at(0)).num_minutes()).collect()
         };
         assert_eq!(hours(&plan(&[], 20.0)), [60, 180]);
         assert_eq!(hours(&plan(&[taker(60, 120)], 20.0)), [60, 180]);
         let beside = plan(&[taker(60, 120), taker(90, 120), taker(-60, 0)], 20.0);
         // Half of the second hour, the fourth, and half of the third.
         assert_eq!(hours(&beside), [60, 120, 180]);
-        assert_eq!((beside.bound.as_amount(), beside.cost.as_amount()), (3.0, 4.0));
+        assert_eq!((beside.brief.bound.as_amount(), beside.brief.cost.as_amount()), (3.0, 4.0));
         assert_eq!(wanting(&beside, None), Some(Wanting::Cheaper));
-        assert_eq!(wanting(&beside, Some(&beside)), None);
+        assert_eq!(wanting(&beside, Some(&beside.brief)), None);
         // Where there is no room at all the need is short, and said to be.
         for others in [vec![taker(0, 240), taker(0, 240)], vec![]] {
             let none = plan(&others, if others.is_empty() { 9.0 } else { 20.0 });
-            assert_eq!((none.intervals.len(), none.shortfall), (0, kwh(20.0)));
+            assert_eq!((none.brief.intervals.len(), none.brief.shortfall), (0, kwh(20.0)));
+            assert_eq!(none.crowded_out, kwh(20.0));
             assert_eq!(wanting(&none, None), Some(Wanting::Energy));
-            assert_eq!(wanting(&none, Some(&none)), None);
+            assert_eq!(wanting(&none, Some(&none.brief)), None);
         }
+    }
+
+    #[test]
+    fn who_is_short_alone_asks_nobody_to_move() {
+        let curve = curve_of(60, &CENTS);
+        let plan = |energy, others: &[Taker]| {
+            plan_beside(&curve, &need(0, energy), kw(10.0), others, kw(10.0)).unwrap()
+        };
+        // Four hours hold 40 kWh; an hour of them is taken.
+        let alone = plan(60.0, &[]);
+        assert_eq!((alone.brief.shortfall, alone.crowded_out), (kwh(20.0), Energy::ZERO));
+        assert_eq!(wanting(&alone, None), None);
+        let beside = plan(60.0, &[taker(60, 120)]);
+        assert_eq!((beside.brief.shortfall, beside.crowded_out), (kwh(30.0), kwh(10.0)));
+        assert_eq!(wanting(&beside, None), Some(Wanting::Energy));
     }
 
     #[test]
@@ -358,8 +367,10 @@ mod tests {
             }).collect();
             let target = Target { by: Some(at(420)), energy: kwh(energy) };
             let problem = ChargeProblem::new(Request::new(at(7), kw(power), target)).unwrap();
-            let brief = plan_beside(&curve, &problem, kw(power), &others, kw(most)).unwrap();
+            let fitted = plan_beside(&curve, &problem, kw(power), &others, kw(most)).unwrap();
+            let brief = fitted.brief;
             prop_assert!(brief.bound <= brief.cost);
+            prop_assert!(fitted.crowded_out <= brief.shortfall);
             let is_on = |intervals: &[Interval], at| intervals.iter().any(|i| i.start <= at && at < i.end);
             for minute in 0..480 {
                 let at = at(minute);

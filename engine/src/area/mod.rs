@@ -6,6 +6,8 @@ pub mod fleet;
 pub mod requests;
 pub mod storage;
 
+mod room;
+
 #[cfg(feature = "lp")]
 pub mod coordinate;
 #[cfg(feature = "lp")]
@@ -35,6 +37,8 @@ mod answer;
 mod asked;
 #[cfg(feature = "lp")]
 mod branch;
+#[cfg(feature = "lp")]
+mod fill;
 #[cfg(feature = "lp")]
 mod grains;
 #[cfg(feature = "lp")]

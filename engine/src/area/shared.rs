@@ -3,6 +3,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::area::beside::paid;
 use crate::area::coordinate::{AreaOptions, plan_area};
+use crate::area::fill::fill;
 use crate::area::fleet::{Curves, Fleet, Needs, TargetLists};
 use crate::area::lanes::{Switched, mean_kw, spread};
 use crate::area::limits::{Node, Profile};
@@ -153,7 +154,8 @@ impl Rows {
 /// A limit of an area is one of the mean of each slot. Within a slot those who
 /// need a part of it come one after the other, and the slot under way counts from
 /// now on. What is wanted at once, or due within a slot, is not moved for that,
-/// and may come on top. Nothing is kept back where anybody would be short for it.
+/// and may come on top. Nothing is kept back where anybody would be short for it,
+/// and who is short all the same takes what the others leave free.
 ///
 /// # Errors
 /// All needs together are beyond what an area holds.
@@ -188,6 +190,7 @@ pub fn plan_within(
         }
     });
     one_after_the_other(&mut briefs, wishes, (table.horizon(), power.power_max));
+    fill(&mut briefs, wishes, (&curves, &alone), power.power_max);
     Ok(briefs)
 }
 
