@@ -121,13 +121,14 @@ def hours_needed(car: Car, soc_percent: float) -> float:
 
 
 def hours_charged(car: Car, looks: list[Seen]) -> float:
-    """Hours in which a car charged: by what it took, and above the bend by the looks at it."""
-    hours = 0.0
+    """Hours in which a car charged: what it took between looks, at the power that they show."""
+    hours, power_kw = 0.0, car.power_kw
     for look, after in pairwise(looks):
-        if after.soc_percent <= car.taper_from:
-            hours += (after.soc_percent - look.soc_percent) * hours_per_point(car)
-        elif look.power_kw > 0:
-            hours += (after.at - look.at) / HOUR
+        shown = [one.power_kw for one in (look, after) if one.power_kw > 0]
+        power_kw = sum(shown) / len(shown) if shown else power_kw
+        rise = (after.soc_percent - look.soc_percent) / 100
+        taken_kwh = max(0.0, rise) * car.capacity_kwh / car.efficiency
+        hours += min(taken_kwh / power_kw, (after.at - look.at) / HOUR)
     return hours
 
 

@@ -20,6 +20,7 @@ from night_check import (  # noqa: E402
     check_events,
     check_gaps,
     check_one_active,
+    hours_charged,
 )
 from night_drive import Record, Seen  # noqa: E402
 from night_town import (  # noqa: E402
@@ -313,3 +314,26 @@ def test_nobody_knows_how_slow_a_car_is_before_it_charges(
         power = 4.0 if 40 < soc < 76 or look.at == began else 0.0
         record.cars[CAR][place] = replace(look, soc_percent=soc, power_kw=power)
     assert check_deadlines(one, record).seen.startswith(seen)
+
+
+@pytest.mark.parametrize(
+    ("looks", "minutes"),
+    [
+        # Of 50 kWh at 10 kW a percent is three minutes.
+        ([(60.0, 0.0), (61.0, 10.0), (62.0, 0.0)], 6.0),
+        # Off at a look, and on before and after it.
+        ([(60.0, 10.0), (61.0, 0.0), (62.0, 10.0)], 6.0),
+        # Nearly full it takes half as much: a percent is six minutes.
+        ([(95.0, 5.0), (95.5, 0.0), (96.0, 5.0), (96.0, 0.0)], 6.0),
+        # On between two looks only, and never longer than that.
+        ([(95.0, 5.0), (95.0, 0.0), (95.5, 0.0), (98.0, 0.0)], 8.0),
+    ],
+)
+def test_hours_are_what_was_taken_at_the_power_shown(
+    looks: list[tuple[float, float]], minutes: float
+) -> None:
+    seen = [
+        Seen(STARTS + n * HOUR / 12, soc, is_plugged_in=True, power_kw=kw)
+        for n, (soc, kw) in enumerate(looks)
+    ]
+    assert hours_charged(town().cars[CAR], seen) * 60 == pytest.approx(minutes)
