@@ -6,7 +6,7 @@
 //! room that the others leave. The whole is planned anew where that is not enough.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::area::room::Occupied;
+use crate::area::room::{NEAR_KW, Occupied};
 use crate::plan::brief::Brief;
 use crate::plan::charge::plan_charge;
 use crate::plan::plan::Interval;
@@ -20,9 +20,6 @@ const SLACK: TimeDelta = TimeDelta::minutes(2);
 
 /// What may be missing where there is none ahead.
 const REST: TimeDelta = TimeDelta::minutes(1);
-
-/// Powers this near are one.
-const NEAR_KW: f64 = 1e-6;
 
 /// A plan this much dearer than alone, in proportion, is worth planning the area anew.
 const DEARER: f64 = 0.05;
@@ -43,6 +40,14 @@ pub struct Fitted {
     pub brief: Brief,
     /// What of its shortfall is for want of room: it would not be short of that alone.
     pub crowded_out: Energy,
+}
+
+impl Fitted {
+    /// A plan that lacks nothing for want of room.
+    #[must_use]
+    pub const fn with_room(brief: Brief) -> Self {
+        Self { brief, crowded_out: Energy::ZERO }
+    }
 }
 
 /// The cheapest plan for one that takes `power` while it is on, where the others

@@ -37,19 +37,17 @@ pub(crate) fn fill(
     (curves, alone): (&[PriceCurve], &[Brief]),
     power_max: Power,
 ) {
-    let short = short(briefs, wishes, alone);
-    let pauses = pauses(briefs, wishes);
-    if short.is_empty() && pauses.is_empty() {
+    let mut short = who_is_short(briefs, wishes, alone);
+    if short.is_empty() && pauses(briefs, wishes).is_empty() {
         return;
     }
     let mut occupied = Occupied::default();
     for (brief, wish) in briefs.iter().zip(wishes) {
         occupied.add(brief.as_ref().map_or(&[], |brief| &brief.intervals), wish.power);
     }
-    let mut left = short;
     for _ in 0..PASSES {
         let mut is_any = false;
-        for &position in &left {
+        for &position in &short {
             let (Some(brief), wish) = (&mut briefs[position], &wishes[position]) else { continue };
             occupied.remove(&brief.intervals, wish.power);
             if let Some(fitted) = less_short(brief, wish, curves, (&occupied, power_max)) {
@@ -59,7 +57,7 @@ pub(crate) fn fill(
             occupied.add(&brief.intervals, wish.power);
         }
         // Who has moved leaves room where it was.
-        left = if is_any { self::short(briefs, wishes, alone) } else { Vec::new() };
+        short = if is_any { who_is_short(briefs, wishes, alone) } else { Vec::new() };
     }
     bridge(briefs, wishes, curves, (&occupied, power_max));
 }
@@ -78,7 +76,11 @@ fn less_short(
 }
 
 /// Who is short by more than each is alone, those first who lack most.
-fn short(briefs: &[Option<Brief>], wishes: &[SharedWish<'_>], alone: &[Brief]) -> Vec<usize> {
+fn who_is_short(
+    briefs: &[Option<Brief>],
+    wishes: &[SharedWish<'_>],
+    alone: &[Brief],
+) -> Vec<usize> {
     let lacks = |position: usize, brief: &Brief| {
         let power = wishes[position].problem.request().power_max;
         let missing = brief.shortfall - alone[position].shortfall;
@@ -109,8 +111,8 @@ fn pauses(briefs: &[Option<Brief>], wishes: &[SharedWish<'_>]) -> Vec<(usize, Pa
     found
 }
 
-/// Lets those go on who would pause for a moment, where there is room, and end so
-/// much sooner.
+/// Lets those go on who would pause for a moment, where there is room and a price,
+/// and end so much sooner.
 fn bridge(
     briefs: &mut [Option<Brief>],
     wishes: &[SharedWish<'_>],
@@ -128,9 +130,13 @@ fn bridge(
             continue;
         }
         let Some(intervals) = bridged(&brief.intervals, (start, end)) else { continue };
+        let (cost, unpriced) = paid(&curves[wish.curve], &intervals);
+        if unpriced > paid(&curves[wish.curve], &brief.intervals).1 {
+            continue;
+        }
         taken_kw[within].iter_mut().for_each(|taken| *taken += kw);
         brief.intervals = intervals;
-        brief.cost = paid(&curves[wish.curve], &brief.intervals).0;
+        brief.cost = cost;
         brief.bound = if brief.cost < brief.bound { brief.cost } else { brief.bound };
     }
 }
@@ -169,8 +175,8 @@ mod tests {
     use crate::area::shared::{SharedPower, plan_within};
     use crate::plan::charge::plan_charge;
     use crate::plan::problem::{ChargeProblem, Request, Target};
-    use crate::prices::curve::tests::curve_of;
-    use crate::units::{kw, kwh};
+    use crate::prices::curve::{Slot, tests::curve_of};
+    use crate::units::{kw, kwh, per_kwh};
     use proptest::prelude::*;
 
     fn at(minutes: i64) -> DateTime<Utc> {
@@ -244,6 +250,21 @@ mod tests {
         assert_eq!(made, [vec![(60, 120)], vec![(70, 130)]]);
         let made = filled(both, false, 19.0);
         assert_eq!(made, [vec![(60, 120)], both[1].to_vec()]);
+    }
+
+    #[test]
+    fn nobody_goes_on_at_a_price_that_is_not_known() {
+        let slot = |from, to| Slot { start: at(from), end: at(to), price: per_kwh(0.2) };
+        let gap = PriceCurve::new(&[slot(0, 80), slot(81, 240)]).unwrap();
+        let paused = vec![interval(60, 80), interval(81, 121)];
+        let needs = [need(10.0, 10.0, 240)];
+        for (curve, is_one) in [(gap, false), (curve_of(60, &[20, 20, 20, 20]), true)] {
+            let alone = [Brief::from(&plan_charge(&curve, &needs[0]))];
+            let mut briefs = [Some(Brief { intervals: paused.clone(), ..alone[0].clone() })];
+            fill(&mut briefs, &wishes(&needs), (std::slice::from_ref(&curve), &alone), kw(10.0));
+            let [made] = briefs.map(|brief| brief.unwrap().intervals);
+            assert_eq!(made, if is_one { vec![interval(60, 120)] } else { paused.clone() });
+        }
     }
 
     #[test]
