@@ -7,13 +7,13 @@ use slackwater_engine::area::beside::{
 };
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::planned::Planned;
-use slackwater_engine::units::{Energy, Power};
+use slackwater_engine::units::Power;
 use tracing::warn;
 use uuid::Uuid;
 
 use crate::cache::tables::{OfUser, Tables};
 use crate::plans::facts::known;
-use crate::plans::making::Asked;
+use crate::plans::making::{Asked, power_held};
 use crate::state::App;
 
 /// An area with a limit.
@@ -59,7 +59,8 @@ pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
         let others =
             takers.entry(area.clone()).or_insert_with(|| app.cache().read(|t| all(app, t, &area)));
         others.remove(&asked.device_id());
-        let power = asked.power(app);
+        let Ok(wish) = &asked.wish else { continue };
+        let power = asked.power(wish, app);
         let Some((planned, wanting)) = one(asked, power, others, power_max) else { continue };
         if let Some(wanting) = wanting {
             made.wanting
@@ -91,7 +92,7 @@ fn one(
     let is_look = asked.ready.cause.is_look();
     let kept = before.filter(|_| is_look).and_then(|before| going_on(curve, &problem, before));
     let fitted = match kept {
-        Some(brief) => Fitted { brief, crowded_out: Energy::ZERO },
+        Some(brief) => Fitted::with_room(brief),
         None => beside(curve, &problem, power, others.values(), power_max)
             .inspect_err(|error| refused(error))
             .ok()?,
@@ -114,7 +115,7 @@ fn all(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, Taker> {
     let taker = |id: Uuid| {
         let planned = tables.plans.plan(id)?.planned()?;
         let device = tables.any_device(id)?;
-        let power = known(tables, device, now).power_max.unwrap_or(assumed);
+        let power = power_held(&planned.wish, &known(tables, device, now), assumed);
         Some((id, Taker { intervals: planned.brief.intervals.clone(), power }))
     };
     devices(tables, &area.client, &area.zone, Some(&area.name))

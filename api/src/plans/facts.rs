@@ -105,6 +105,7 @@ fn charging(
         is_charging: Some(state.is_on()),
         is_fully_charged: shown.is_fully_charged,
         power_max: Uptake::power_max(device.state.uptake, shown.charge_rate_limit),
+        power_last: Uptake::power_last(device.state.uptake),
         ..known
     }
 }

@@ -109,7 +109,8 @@ mod coordinated {
     }
 
     fn member(app: &App, asked: Asked) -> Option<Member> {
-        let (device_id, power) = (asked.device_id(), asked.power(app));
+        let device_id = asked.device_id();
+        let power = asked.power(asked.wish.as_ref().ok()?, app);
         let is_on = asked.ready.counting.known.is_charging == Some(true);
         let wish = asked.wish.ok()?;
         let problem = wish.problem().ok()?;

@@ -8,7 +8,7 @@ use slackwater_engine::area::requests::plan_wishes;
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::kept::Wish;
 use slackwater_engine::plan::planned::{Before, Planned};
-use slackwater_engine::policy::ask::{Cause, DevicePolicy, Idle};
+use slackwater_engine::policy::ask::{Cause, DevicePolicy, Idle, Known};
 use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::schedule::place::{Place, time_zone_of};
@@ -287,9 +287,13 @@ impl Asked {
         (self.ready.device_id, self.ready.cause)
     }
 
-    /// The power that the device takes while it charges.
-    pub(crate) fn power(&self, app: &App) -> Power {
-        let known = self.ready.counting.known.power_max;
-        known.unwrap_or(app.config().plans.assume.power_max)
+    /// The power that the device takes of a limit while it charges.
+    pub(crate) fn power(&self, wish: &Wish, app: &App) -> Power {
+        power_held(wish, &self.ready.counting.known, app.config().plans.assume.power_max)
     }
+}
+
+/// The power that a device takes of a limit, by what is asked for it and what is known.
+pub(crate) fn power_held(wish: &Wish, known: &Known, assumed: Power) -> Power {
+    wish.power_held(known.power_max.unwrap_or(assumed), known.power_last)
 }

@@ -51,6 +51,10 @@ pub struct Uptake {
     is_plugged: bool,
     /// The most that it took while it charged steadily.
     most: Option<Most>,
+    /// What it took when it was last seen to charge steadily in this stay, if it
+    /// might have taken clearly more.
+    #[serde(default, rename = "last_kw")]
+    last: Option<Power>,
 }
 
 /// The most that was seen.
@@ -112,8 +116,19 @@ impl Uptake {
         let most = before.most.and_then(|most| most.remembered(look));
         let power = look.power().filter(|_| has_settled);
         let most = power.map_or(most, |power| Some(Most::seen(most, power, look)));
+        let last = match look.taken().filter(|_| has_settled) {
+            Some(power) => Some(power).filter(|power| !look.is_all_allowed(*power)),
+            None => before.last.filter(|_| is_plugged),
+        };
         let is_any = charging_since.is_some() || is_plugged || most.is_some();
-        is_any.then_some(Self { charging_since, is_plugged, most })
+        is_any.then_some(Self { charging_since, is_plugged, most, last })
+    }
+
+    /// What it took when it was last seen to charge in this stay, whatever the state
+    /// of charge; `None` if nobody saw it, or if that was all that it was allowed.
+    #[must_use]
+    pub fn power_last(uptake: Option<Self>) -> Option<Power> {
+        uptake.and_then(|uptake| uptake.last)
     }
 
     /// The highest power to plan with: the limit, or what was seen if the device
@@ -133,8 +148,18 @@ impl Look<'_> {
     /// Power that says how much the device can take.
     fn power(&self) -> Option<Power> {
         let may_taper = self.soc.is_some_and(|soc| soc > MAY_TAPER);
-        let power = self.charging.charge_rate.filter(|power| power.as_kw() >= LEAST_KW);
-        power.filter(|_| !may_taper && self.charging.is_fully_charged != Some(true))
+        self.taken().filter(|_| !may_taper && self.charging.is_fully_charged != Some(true))
+    }
+
+    /// Power of charging, and not of a pause.
+    fn taken(&self) -> Option<Power> {
+        self.charging.charge_rate.filter(|power| power.as_kw() >= LEAST_KW)
+    }
+
+    /// Whether power is about all that the limit allows.
+    fn is_all_allowed(&self, power: Power) -> bool {
+        let limit = self.charging.charge_rate_limit;
+        limit.is_some_and(|limit| power.as_kw() >= ALL_ALLOWED * limit.as_kw())
     }
 
     fn is_at(&self, place: Option<Point>) -> bool {
@@ -157,9 +182,7 @@ impl Most {
 
     /// The same with power that was seen.
     fn seen(before: Option<Self>, power: Power, look: Look<'_>) -> Self {
-        let limit = look.charging.charge_rate_limit;
-        let is_all_allowed =
-            limit.is_some_and(|limit| power.as_kw() >= ALL_ALLOWED * limit.as_kw());
+        let is_all_allowed = look.is_all_allowed(power);
         let now = Self { power, is_all_allowed, is_of_stay: true, position: look.position };
         let Some(before) = before else { return now };
         let is_better = if before.is_like(power) {
@@ -293,6 +316,24 @@ mod tests {
         assert_eq!(at_eleven(at(None)), kw(3.7));
         let full = ChargeState { is_fully_charged: Some(true), ..small.clone() };
         assert_eq!(at_eleven(looked(&[full.clone(), full])), kw(11.0));
+    }
+
+    #[test]
+    fn what_it_took_last_is_known_while_the_plug_is_in() {
+        let last = |states: &[ChargeState]| Uptake::power_last(looked(states));
+        let (all, some, less) = (on(10.4, 11.0), on(7.0, 11.0), on(3.0, 11.0));
+        assert_eq!(last(&[all.clone(), all.clone()]), None);
+        assert_eq!(last(&[all.clone(), some.clone(), less.clone()]), Some(kw(3.0)));
+        // It is what there is to go by while it stands still, and until it has settled.
+        assert_eq!(last(&[all.clone(), less.clone(), off()]), Some(kw(3.0)));
+        assert_eq!(last(&[less.clone(), less.clone(), off(), some.clone()]), Some(kw(3.0)));
+        // It takes all that it may again, or somebody else's vehicle comes.
+        assert_eq!(last(&[less.clone(), less.clone(), all]), None);
+        assert_eq!(last(&[less.clone(), less, out(), off()]), None);
+        // A pause says nothing, and a battery that is nearly full takes what it takes.
+        assert_eq!(last(&[some.clone(), some.clone(), on(0.2, 11.0)]), Some(kw(7.0)));
+        let full = looked_at(&[some.clone(), some], |_| (Some(percent(95.0)), None));
+        assert_eq!(Uptake::power_last(full), Some(kw(7.0)));
     }
 
     #[test]

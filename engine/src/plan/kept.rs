@@ -10,6 +10,7 @@ use crate::plan::plan::Plan;
 use crate::plan::problem::{ChargeProblem, Request};
 use crate::plan::replay::RefusedRequest;
 use crate::plan::vehicle::VehicleRequest;
+use crate::units::Power;
 
 /// What is asked of a planner for charging, in the words of whoever asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,17 @@ impl Wish {
             Self::Duration(duration) => duration.in_energy()?,
         };
         Ok(ChargeProblem::new(request)?)
+    }
+
+    /// The power that it takes of what others share with it, given the highest and
+    /// what was last seen. Who needs time and takes less than it might holds no more;
+    /// who needs energy holds what its hours were counted with.
+    #[must_use]
+    pub fn power_held(&self, power_max: Power, last: Option<Power>) -> Power {
+        match self {
+            Self::Duration(_) => last.map_or(power_max, |last| last.min(power_max)),
+            Self::Charge(_) | Self::Vehicle(_) => power_max,
+        }
     }
 
     /// The first instant that a plan may use.
@@ -80,4 +92,28 @@ pub struct KeptProblem {
     pub previous: Arc<Plan>,
     /// Money that staying close may cost.
     pub budget: Budget,
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::plan::problem::Target;
+    use crate::units::{kw, kwh};
+
+    #[test]
+    fn who_needs_hours_holds_what_it_takes() {
+        let now = "2026-01-05T18:00:00Z".parse().unwrap();
+        let hours =
+            DurationRequest { now, duration: TimeDelta::hours(2), by: None, power: kw(1.0) };
+        let energy = Request::new(now, kw(11.0), Target { by: None, energy: kwh(22.0) });
+        let held = |wish: &Wish, last: Option<f64>| wish.power_held(kw(11.0), last.map(kw));
+        let (hours, energy) = (Wish::Duration(hours), Wish::Charge(energy));
+        assert_eq!(held(&hours, None), kw(11.0));
+        assert_eq!(held(&hours, Some(4.0)), kw(4.0));
+        // A limit that was lowered since holds.
+        assert_eq!(held(&hours, Some(16.0)), kw(11.0));
+        assert_eq!(held(&energy, Some(4.0)), kw(11.0));
+    }
 }

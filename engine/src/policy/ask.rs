@@ -66,6 +66,9 @@ pub struct Known {
     pub capacity: Option<Energy>,
     /// Highest power.
     pub power_max: Option<Power>,
+    /// What it took when it was last seen to charge at this plug, where that was
+    /// clearly less than it might. No plan is made anew for it alone.
+    pub power_last: Option<Power>,
     /// The location that it is at.
     pub location: Option<String>,
     /// Whether anybody may wake it when it sleeps.
