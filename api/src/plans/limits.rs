@@ -30,8 +30,11 @@ mod coordinated {
     use std::collections::{BTreeMap, HashMap};
     use std::sync::Arc;
 
+    use chrono::{DateTime, Utc};
     use slackwater_engine::area::coordinate::AreaOptions;
     use slackwater_engine::area::shared::{SharedPower, SharedWish, plan_within as plan_shared};
+    use slackwater_engine::device::command::Switch;
+    use slackwater_engine::plan::brief::switch_at;
     use slackwater_engine::plan::kept::Wish;
     use slackwater_engine::plan::planned::Planned;
     use slackwater_engine::plan::problem::ChargeProblem;
@@ -48,7 +51,7 @@ mod coordinated {
     use crate::state::App;
     use crate::store::database::StoreError;
     use crate::store::jobs::AreaJob;
-    use crate::store::plans::Sheet;
+    use crate::store::plans::{KeptPlan, Sheet};
 
     /// A wish that takes part in the coordination.
     struct Member {
@@ -72,7 +75,7 @@ mod coordinated {
         let mut pricer = Pricer::new(app, now);
         let asked = ask_all(app, &mut pricer, due, now);
         let members: Vec<Member> =
-            asked.into_iter().filter_map(|asked| member(app, asked)).collect();
+            asked.into_iter().filter_map(|asked| member(app, asked, now)).collect();
         let work = move || planned_together(members, power_max);
         let together = tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| {
             error!(%panic, "the coordination of an area failed");
@@ -108,13 +111,20 @@ mod coordinated {
         Ok(planned)
     }
 
-    fn member(app: &App, asked: Asked) -> Option<Member> {
+    fn member(app: &App, asked: Asked, now: DateTime<Utc>) -> Option<Member> {
         let device_id = asked.device_id();
         let power = asked.power(asked.wish.as_ref().ok()?, app);
-        let is_on = asked.ready.counting.known.is_charging == Some(true);
+        let is_on = asked.ready.counting.known.is_charging == Some(true) || is_told(&asked, now);
         let wish = asked.wish.ok()?;
         let problem = wish.problem().ok()?;
         Some(Member { device_id, problem, wish, sheet: asked.sheet?, power, is_on })
+    }
+
+    /// Whether the plan before has it charge now: who was told a moment ago does
+    /// not show it yet.
+    fn is_told(asked: &Asked, now: DateTime<Utc>) -> bool {
+        let planned = asked.previous().and_then(KeptPlan::planned);
+        planned.is_some_and(|planned| switch_at(&planned.brief.intervals, now).0 == Switch::Start)
     }
 
     fn planned_together(members: Vec<Member>, power_max: Power) -> HashMap<Uuid, Planned> {

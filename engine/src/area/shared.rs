@@ -40,7 +40,7 @@ pub struct SharedWish<'a> {
     /// Power that it takes while it is on, if that is not what it says of
     /// itself: a request in hours speaks of 1 kW.
     pub power: Power,
-    /// Whether it takes it now.
+    /// Whether it takes it now, or was told to.
     pub is_on: bool,
 }
 
