@@ -10,10 +10,11 @@ use slackwater_engine::plan::explain::explain;
 use slackwater_engine::plan::problem::{ChargeProblem, Request, Target};
 use slackwater_engine::units::{kw, kwh};
 
-fn request(targets: i32) -> Request {
+/// Targets a quarter of a day apart, each higher by so many kWh than the one before.
+fn request(targets: i32, step: f64) -> Request {
     let target = |k: i32| Target {
         by: Some(noon() + TimeDelta::hours(18) + TimeDelta::hours(6) * k),
-        energy: kwh(30.0 + 10.0 * f64::from(k)),
+        energy: kwh(30.0 + step * f64::from(k)),
     };
     let mut request = Request::new(noon() + TimeDelta::minutes(307), kw(11.0), target(0));
     request.targets = (0..targets).map(target).collect();
@@ -22,11 +23,15 @@ fn request(targets: i32) -> Request {
 
 fn charge(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("charge");
-    for (name, slots, targets) in
-        [("day-96", 96, 1), ("week-672", 672, 1), ("week-672-targets-7", 672, 7)]
-    {
+    for (name, slots, targets, step) in [
+        ("day-96", 96, 1, 0.0),
+        ("week-672", 672, 1, 0.0),
+        ("week-672-targets-7", 672, 7, 10.0),
+        ("week-672-one-level-7", 672, 7, 0.0),
+    ] {
         let curve = curve(slots);
-        let problem = ChargeProblem::new(request(targets)).expect("the request makes sense");
+        let request = request(targets, step);
+        let problem = ChargeProblem::new(request).expect("the request makes sense");
         group.bench_function(name, |bencher| {
             bencher.iter(|| plan_charge(black_box(&curve), black_box(&problem)));
         });
@@ -37,7 +42,7 @@ fn charge(criterion: &mut Criterion) {
 /// The same problem as a linear programme on HiGHS, to compare.
 fn highs(criterion: &mut Criterion) {
     let curve = curve(96);
-    let problem = ChargeProblem::new(request(1)).expect("the request makes sense");
+    let problem = ChargeProblem::new(request(1, 0.0)).expect("the request makes sense");
     let plan = plan_charge(&curve, &problem);
     let mut programme = LinearProgram::default();
     let mut terms = Vec::new();
@@ -54,7 +59,7 @@ fn highs(criterion: &mut Criterion) {
 
 fn reasons(criterion: &mut Criterion) {
     let curve = curve(96);
-    let problem = ChargeProblem::new(request(1)).expect("the request makes sense");
+    let problem = ChargeProblem::new(request(1, 0.0)).expect("the request makes sense");
     let plan = plan_charge(&curve, &problem);
     criterion
         .bench_function("explain/day-96", |bencher| bencher.iter(|| explain(black_box(&plan))));

@@ -8,14 +8,15 @@ use crate::area::batch::plan_batch;
 use crate::area::fleet::{Curves, Fleet, Needs};
 use crate::plan::brief::Brief;
 use crate::plan::charge::plan_charge;
+use crate::plan::chosen::{cheaper, is_all, price_after};
 use crate::plan::kept::Wish;
 use crate::plan::plan::Interval;
 use crate::plan::planned::{Before, Planned};
-use crate::plan::problem::{AfterDeadline, ChargeProblem};
+use crate::plan::problem::ChargeProblem;
 use crate::plan::replay::RefusedRequest;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::{instant_at, micros_of};
-use crate::units::{Energy, Money, Power, Price};
+use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price};
 
 /// Requests as columns, and the row of each.
 #[derive(Debug, Default)]
@@ -28,12 +29,13 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// The requests that are one need in one stay; `end` is that of the prices.
+    /// The requests in which one target decides; `end` is that of the prices.
     pub(crate) fn of(problems: &[impl Borrow<ChargeProblem>], end: i64) -> Self {
         let mut columns = Self::default();
         for (position, problem) in problems.iter().enumerate() {
             let request = problem.borrow().request();
-            let [target] = request.targets[..] else { continue };
+            let Some(target) = request.deciding() else { continue };
+            let target = request.targets[target];
             let from = micros_of(request.now);
             // Hours without prices count up to a deadline after the last price, too.
             let by = target.by.map_or(end, micros_of);
@@ -69,8 +71,8 @@ impl Columns {
 
 /// The plan that each request would get alone, in short and bit for bit.
 ///
-/// Requests of one need in one stay are planned as columns; the others, with a
-/// reserve or several deadlines, one by one on all threads.
+/// Requests in which one target decides are planned as columns; the others, with a
+/// reserve or a later target that wants more, one by one on all threads.
 ///
 /// # Example
 ///
@@ -101,18 +103,39 @@ where
     let answers = plan_batch(&columns.fleet(), Curves::Shared(curve));
     let rows = answers.iter().flat_map(|run| (0..run.len()).map(move |row| brief(run, row)));
     for (&position, brief) in columns.positions.iter().zip(rows) {
-        let request = problems[position].borrow().request();
-        let ends = request.targets[0].by.map_or(end, micros_of);
-        // What a stay cannot hold is charged after its deadline.
-        let goes_on = request.after_deadline == AfterDeadline::Continue
-            && ends < request.until.map_or(i64::MAX, micros_of)
-            && request.targets[0].by.is_some();
-        briefs[position] = brief.filter(|brief| brief.shortfall <= Energy::ZERO || !goes_on);
+        let problem = problems[position].borrow();
+        briefs[position] = brief.and_then(|brief| whole((curve, end), problem, brief));
     }
     let alone = |(brief, problem): (Option<Brief>, &P)| {
         brief.unwrap_or_else(|| Brief::from(&plan_charge(curve, problem.borrow())))
     };
     briefs.into_par_iter().zip(problems).map(alone).collect()
+}
+
+/// The plan for the target that decides as that of its whole request; `None` if
+/// more is charged after it.
+fn whole((curve, end): (&PriceCurve, i64), problem: &ChargeProblem, brief: Brief) -> Option<Brief> {
+    let request = problem.request();
+    let by = request.targets[request.deciding()?].by_micros();
+    if !is_all(problem, by, brief.shortfall.as_kwh()) {
+        return None;
+    }
+    if request.targets.len() == 1 {
+        return Some(brief);
+    }
+    let (from, to) = (problem.from(), problem.to());
+    let last = match request.last_by()? {
+        i64::MAX => end,
+        last => last,
+    };
+    let last = last.min(to);
+    let unpriced = (last - from) - curve.horizon().covered(from, last);
+    let marginal_price = cheaper(brief.marginal_price, price_after(curve, problem, by.min(to)));
+    Some(Brief {
+        marginal_price,
+        unpriced_hours: unpriced.max(0) as f64 / MICROS_PER_HOUR,
+        ..brief
+    })
 }
 
 /// The plan of each wish, kept close to the plan before where there is one and a
@@ -184,7 +207,7 @@ pub(crate) fn intervals(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::problem::{Request, Target};
+    use crate::plan::problem::{AfterDeadline, Request, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh};
     use chrono::{DateTime, TimeDelta, Utc};

@@ -136,6 +136,11 @@ pub enum Flaw {
     },
 }
 
+/// The certificate of a plan made by this crate, which meets its own requirements.
+pub(crate) fn certify_own(slots: &[PlannedSlot], evidence: Evidence) -> Certificate {
+    certify(slots, evidence).expect("a plan of this crate meets its own requirements")
+}
+
 /// Rebuilds cost and bound of a plan, in time linear in slots and deadlines.
 ///
 /// # Errors
@@ -424,7 +429,7 @@ mod tests {
             );
             let window = Window::new(curve.horizon(), now.timestamp_micros(), i64::MAX);
             let need = crate::plan::choice::Need { energy_kwh: energy, power_kw: 11.0 };
-            let choice = crate::plan::charge::choose_in(&curve, window, need).unwrap();
+            let choice = crate::plan::chosen::choose_in(&curve, window, need).unwrap();
             let bound = bound_of_one(curve.horizon(), curve.prices(), window, &choice, kw(11.0));
             assert!((bound - plan.certificate.bound.as_amount()).abs() < 1e-9, "{energy} kWh");
         }

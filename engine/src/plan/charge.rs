@@ -7,17 +7,18 @@
 //! bought first, in time order, at any price.
 //!
 //! The common case, one target at constant power, takes the searches of
-//! [`choice`](super::choice), which need no cutting and no sorting.
+//! [`choice`](super::choice), which need no cutting and no sorting. So do several
+//! targets of which the earliest wants most: who meets that one meets all.
 use crate::plan::baseline::unmanaged_cost;
-use crate::plan::certificate::{Certificate, Evidence, Requirement, certify};
-use crate::plan::choice::{Choice, Need, SLOTS_MAX, SNAP_MICROS, Window};
-use crate::plan::pieces::{Deadline, Piece, deadlines, nest, pieces};
+use crate::plan::certificate::{Evidence, Requirement, certify_own};
+use crate::plan::choice::SNAP_MICROS;
+use crate::plan::chosen::{choose, from_choice};
+use crate::plan::pieces::{Deadline, Piece, deadlines, nest, pieces, unpriced_hours};
 use crate::plan::plan::{Plan, PlannedSlot, Purchase, Purpose, TargetOutcome, intervals};
 use crate::plan::problem::{AfterDeadline, ChargeProblem, Target};
-use crate::plan::threshold;
 use crate::prices::curve::PriceCurve;
-use crate::time::instant::{instant_at, micros_of};
-use crate::units::{Energy, MICROS_PER_HOUR, Money, Price};
+use crate::time::instant::instant_at;
+use crate::units::{Energy, MICROS_PER_HOUR, Price};
 
 /// The cheapest plan for a vehicle that only charges.
 ///
@@ -65,7 +66,7 @@ use crate::units::{Energy, MICROS_PER_HOUR, Money, Price};
 #[must_use]
 pub fn plan_charge(curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
     let mut plan = match choose(curve, problem) {
-        Some((window, choice)) => from_choice(curve, problem, window, &choice),
+        Some(chosen) => reached(from_choice(curve, problem, &chosen), problem),
         None => Walk::new(curve, problem).plan(curve, problem),
     };
     if plan.targets.is_empty() {
@@ -75,149 +76,21 @@ pub fn plan_charge(curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
     plan
 }
 
+/// A plan from a compact answer with what becomes of its target, if it is one: what
+/// the answer says is missing is missing.
+fn reached(plan: Plan, problem: &ChargeProblem) -> Plan {
+    let [target] = problem.request().targets[..] else { return plan };
+    let (by, wanted, shortfall) = (target.by, target.energy, plan.shortfall);
+    let reached_at = outcome(&plan, problem, target).reached_at;
+    let delivered = wanted - shortfall;
+    let targets = vec![TargetOutcome { by, wanted, delivered, shortfall, reached_at }];
+    Plan { targets, ..plan }
+}
+
 /// What becomes of each target, in the order of the request.
 pub(crate) fn outcomes(plan: &Plan, problem: &ChargeProblem) -> Vec<TargetOutcome> {
     let targets = problem.request().targets.iter();
     targets.map(|&target| outcome(plan, problem, target)).collect()
-}
-
-/// The compact answer, if the problem is one target at constant power.
-fn choose(curve: &PriceCurve, problem: &ChargeProblem) -> Option<(Window, Choice)> {
-    let request = problem.request();
-    let [target] = request.targets[..] else { return None };
-    if !request.power_limits.is_empty()
-        || request.reserve > Energy::ZERO
-        || request.energy_max.is_some()
-    {
-        return None;
-    }
-    let by = target.by.map_or(i64::MAX, micros_of);
-    let window = Window::new(curve.horizon(), problem.from(), problem.to().min(by));
-    let need = Need { energy_kwh: target.energy.as_kwh(), power_kw: request.power_max.as_kw() };
-    let choice = choose_in(curve, window, need)?;
-    let goes_on = request.after_deadline == AfterDeadline::Continue && by < problem.to();
-    (choice.shortfall_kwh <= 0.0 || !goes_on).then_some((window, choice))
-}
-
-/// The compact answer for one need in one window, if the window is short enough.
-pub(crate) fn choose_in(curve: &PriceCurve, window: Window, need: Need) -> Option<Choice> {
-    if window.len() == 0 || need.power_kw <= 0.0 {
-        return Some(Choice::nothing(need, f64::NAN));
-    }
-    if let Some(ranked) = curve.ranked() {
-        return Some(ranked.choose(window.from, window.to, need).1);
-    }
-    (window.len() <= SLOTS_MAX)
-        .then(|| threshold::choose_one(curve.horizon(), curve.prices(), window, need))
-}
-
-/// A plan from a compact answer.
-fn from_choice(
-    curve: &PriceCurve,
-    problem: &ChargeProblem,
-    window: Window,
-    choice: &Choice,
-) -> Plan {
-    let slots = slots_of_choice(curve, problem, window, choice);
-    let marginal_price = Price::from_per_kwh(choice.marginal_price).ok();
-    let dearest = slots.iter().fold(None, |most: Option<Price>, slot| {
-        Some(most.map_or(slot.price, |most| most.max(slot.price)))
-    });
-    let evidence = Evidence {
-        at_once: Energy::ZERO,
-        requirements: vec![Requirement {
-            by: problem.request().targets[0].by,
-            energy: finite_kwh(choice.energy_kwh),
-            marginal_price: marginal_price.or(dearest).unwrap_or(Price::ZERO),
-        }],
-        energy_max: None,
-        surplus_price: Price::ZERO,
-    };
-    let energy = finite_kwh(choice.energy_kwh);
-    let target = problem.request().targets[0];
-    let shortfall = finite_kwh(choice.shortfall_kwh);
-    let mut plan = Plan {
-        intervals: intervals(&slots),
-        purchases: purchases_of_choice(&slots, choice),
-        energy,
-        cost: finite_money(choice.cost),
-        shortfall,
-        targets: Vec::new(),
-        marginal_price,
-        baseline_cost: finite_money(choice.baseline_cost),
-        unpriced_hours: unpriced_hours(&slots, curve, problem),
-        certificate: certificate(&slots, evidence),
-        slots,
-    };
-    let reached_at = outcome(&plan, problem, target).reached_at;
-    let (by, wanted) = (target.by, target.energy);
-    plan.targets =
-        vec![TargetOutcome { by, wanted, delivered: wanted - shortfall, shortfall, reached_at }];
-    plan
-}
-
-fn slots_of_choice(
-    curve: &PriceCurve,
-    problem: &ChargeProblem,
-    window: Window,
-    choice: &Choice,
-) -> Vec<PlannedSlot> {
-    let horizon = curve.horizon();
-    let planned = |slot: usize| {
-        let mut planned = PlannedSlot {
-            start: instant_at(horizon.starts()[slot].max(window.from)),
-            end: instant_at(horizon.ends()[slot].min(window.to)),
-            price: Price::from_per_kwh(curve.prices()[slot]).expect("prices of a curve are finite"),
-            power_max: problem.request().power_max,
-            energy: Energy::ZERO,
-        };
-        if choice.is_full(slot) {
-            planned.energy = planned.capacity();
-        } else if choice.partial == Some(slot as u32) {
-            planned.energy = finite_kwh(choice.partial_kwh);
-        }
-        planned
-    };
-    (window.first..window.last).map(planned).collect()
-}
-
-fn purchases_of_choice(slots: &[PlannedSlot], choice: &Choice) -> Vec<Purchase> {
-    let purpose = if choice.shortfall_kwh > 0.0 {
-        Purpose::MissedDeadline { target: 0 }
-    } else {
-        Purpose::Deadline { target: 0 }
-    };
-    let used = slots.iter().enumerate().filter(|(_, planned)| planned.energy > Energy::ZERO);
-    used.map(|(slot, planned)| Purchase { slot, energy: planned.energy, purpose }).collect()
-}
-
-fn finite_kwh(kwh: f64) -> Energy {
-    Energy::from_kwh(kwh).expect("energy of a choice is finite")
-}
-
-fn finite_money(amount: f64) -> Money {
-    Money::from_amount(amount).expect("a product of two quantities is finite")
-}
-
-/// The certificate of a plan made here, which is feasible by construction.
-fn certificate(slots: &[PlannedSlot], evidence: Evidence) -> Certificate {
-    certify(slots, evidence).expect("a plan of this module meets its own requirements")
-}
-
-/// Hours before the last deadline that have no price.
-fn unpriced_hours(slots: &[PlannedSlot], curve: &PriceCurve, problem: &ChargeProblem) -> f64 {
-    let targets = &problem.request().targets;
-    let Some(last) = targets.iter().map(|t| t.by.map_or(i64::MAX, micros_of)).max() else {
-        return 0.0;
-    };
-    let known = curve.horizon().ends().last().copied().unwrap_or(problem.from());
-    let end = if last == i64::MAX { known } else { last }.min(problem.to());
-    let priced: i64 = slots
-        .iter()
-        .map(|slot| (micros_of(slot.start), micros_of(slot.end).min(end)))
-        .map(|(start, end)| (end - start).max(0))
-        .sum();
-    (end.saturating_sub(problem.from()).max(0) - priced).max(0) as f64 / MICROS_PER_HOUR
 }
 
 fn outcome(plan: &Plan, problem: &ChargeProblem, target: Target) -> TargetOutcome {
@@ -408,9 +281,9 @@ impl Walk {
     }
 
     fn finish(self, curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
-        let slots: Vec<PlannedSlot> = self.pieces.iter().map(planned).collect();
+        let slots: Vec<PlannedSlot> = self.pieces.iter().map(Piece::planned).collect();
         let energy = slots.iter().fold(Energy::ZERO, |sum, slot| sum + slot.energy);
-        let certificate = certificate(&slots, self.evidence(problem));
+        let certificate = certify_own(&slots, self.evidence(problem));
         Plan {
             intervals: intervals(&slots),
             energy,
@@ -457,16 +330,6 @@ impl Walk {
         }
         requirements.reverse();
         Evidence { at_once: self.at_once, requirements, energy_max, surplus_price }
-    }
-}
-
-fn planned(piece: &Piece) -> PlannedSlot {
-    PlannedSlot {
-        start: instant_at(piece.start),
-        end: instant_at(piece.end),
-        price: piece.price,
-        power_max: piece.power,
-        energy: piece.bought,
     }
 }
 
@@ -883,6 +746,49 @@ mod tests {
             prop_assert!(near(fast.baseline_cost.as_amount(), slow.baseline_cost.as_amount()));
             prop_assert_eq!(&fast.intervals, &slow.intervals);
             prop_assert!(near(fast.unpriced_hours, slow.unpriced_hours));
+            prop_assert!(fast.certificate.is_proved() && slow.certificate.is_proved());
+        }
+
+        /// So they are where the earliest of several targets wants most.
+        #[test]
+        fn both_ways_give_one_plan_for_the_target_that_decides(
+            cents in prop::collection::vec(-20..60i32, 1..100), step in prop::sample::select(vec![15, 60]),
+            now in -40..600i64, kwh_wanted in prop::sample::select(vec![0.0, 4.0, 10.0, 17.0, 44.4]), stop in any::<bool>(),
+            targets in prop::collection::vec((0..3000i64, 0.0..1.0f64), 1..6),
+            until in prop::option::of(0..1000i64), is_open in any::<bool>(), power in prop::sample::select(vec![0.0, 10.0, 10.0]),
+        ) {
+            let curve = curve_of(step, &cents);
+            let most = |(by, share): (i64, f64)| (by, if share > 0.5 { kwh_wanted } else { kwh_wanted * share });
+            let mut targets: Vec<(i64, f64)> = targets.into_iter().map(most).collect();
+            let first = targets.iter().map(|&(by, _)| by).min().unwrap();
+            targets.push((first, kwh_wanted));
+            let mut wish = request(&targets);
+            wish.now = minute(now);
+            wish.until = until.map(minute);
+            wish.power_max = kw(power);
+            if is_open {
+                wish.targets.push(Target { by: None, energy: kwh(kwh_wanted) });
+            }
+            if stop {
+                wish.after_deadline = AfterDeadline::Stop;
+            }
+            let problem = ChargeProblem::new(wish).unwrap();
+            let slow = Walk::new(&curve, &problem).plan(&curve, &problem);
+            prop_assert_eq!(slow.intervals.is_empty(), slow.energy == Energy::ZERO);
+            if choose(&curve, &problem).is_none() {
+                return Ok(());
+            }
+            let fast = plan_charge(&curve, &problem);
+            let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1.0);
+            prop_assert!(near(fast.energy.as_kwh(), slow.energy.as_kwh()));
+            prop_assert!(near(fast.cost.as_amount(), slow.cost.as_amount()));
+            prop_assert!(near(fast.baseline_cost.as_amount(), slow.baseline_cost.as_amount()));
+            prop_assert_eq!(&fast.intervals, &slow.intervals);
+            prop_assert_eq!(fast.slots.len(), slow.slots.len());
+            prop_assert_eq!(fast.marginal_price, slow.marginal_price);
+            prop_assert_eq!(fast.unpriced_hours.to_bits(), slow.unpriced_hours.to_bits());
+            prop_assert_eq!(fast.shortfall, Energy::ZERO);
+            prop_assert!(fast.targets.iter().all(|target| target.shortfall == Energy::ZERO));
             prop_assert!(fast.certificate.is_proved() && slow.certificate.is_proved());
         }
 

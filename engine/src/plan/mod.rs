@@ -27,6 +27,7 @@ pub mod storage;
 pub mod switching;
 pub mod vehicle;
 
+pub(crate) mod chosen;
 mod frame;
 mod pieces;
 pub(crate) mod ranked;

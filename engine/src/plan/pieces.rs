@@ -2,10 +2,11 @@
 //!
 //! A piece lies inside one price slot, one power limit, and between two
 //! deadlines, so that everything about it is constant.
+use crate::plan::plan::PlannedSlot;
 use crate::plan::problem::ChargeProblem;
 use crate::prices::curve::PriceCurve;
-use crate::time::instant::micros_of;
-use crate::units::{Energy, Power, Price};
+use crate::time::instant::{instant_at, micros_of};
+use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
 /// One cut slot, with what has been bought in it so far.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +24,17 @@ impl Piece {
     /// Energy that the piece can hold.
     pub(crate) fn capacity(&self) -> Energy {
         self.power.over_micros(self.end - self.start)
+    }
+
+    /// The piece as a slot of a plan.
+    pub(crate) fn planned(&self) -> PlannedSlot {
+        PlannedSlot {
+            start: instant_at(self.start),
+            end: instant_at(self.end),
+            price: self.price,
+            power_max: self.power,
+            energy: self.bought,
+        }
     }
 }
 
@@ -109,4 +121,21 @@ pub(crate) fn pieces(
         }
     }
     pieces
+}
+
+/// Hours before the last deadline that have no price.
+pub(crate) fn unpriced_hours(
+    slots: &[PlannedSlot],
+    curve: &PriceCurve,
+    problem: &ChargeProblem,
+) -> f64 {
+    let Some(last) = problem.request().last_by() else { return 0.0 };
+    let known = curve.horizon().ends().last().copied().unwrap_or(problem.from());
+    let end = if last == i64::MAX { known } else { last }.min(problem.to());
+    let priced: i64 = slots
+        .iter()
+        .map(|slot| (micros_of(slot.start), micros_of(slot.end).min(end)))
+        .map(|(start, end)| (end - start).max(0))
+        .sum();
+    (end.saturating_sub(problem.from()).max(0) - priced).max(0) as f64 / MICROS_PER_HOUR
 }

@@ -69,7 +69,30 @@ pub struct Request {
     pub after_deadline: AfterDeadline,
 }
 
+impl Target {
+    /// The deadline in microseconds since 1970; the last instant there is where
+    /// it is the end of the known prices.
+    pub(crate) fn by_micros(&self) -> i64 {
+        self.by.map_or(i64::MAX, micros_of)
+    }
+}
+
 impl Request {
+    /// Position of the target that decides alone: the earliest, if none wants more.
+    ///
+    /// Levels that are reached stay reached, so that whoever meets this one meets
+    /// all. A vehicle that is to be ready every morning asks for nothing else.
+    pub(crate) fn deciding(&self) -> Option<usize> {
+        let first = self.targets.iter().map(Target::by_micros).min()?;
+        let most = self.targets.iter().fold(Energy::ZERO, |most, t| most.max(t.energy));
+        self.targets.iter().position(|t| t.by_micros() == first && t.energy >= most)
+    }
+
+    /// The last deadline in microseconds since 1970, if there is any target.
+    pub(crate) fn last_by(&self) -> Option<i64> {
+        self.targets.iter().map(Target::by_micros).max()
+    }
+
     /// A request for one target and nothing else.
     #[must_use]
     pub fn new(now: DateTime<Utc>, power_max: Power, target: Target) -> Self {
