@@ -59,8 +59,7 @@ pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
         let others =
             takers.entry(area.clone()).or_insert_with(|| app.cache().read(|t| all(app, t, &area)));
         others.remove(&asked.device_id());
-        let Ok(wish) = &asked.wish else { continue };
-        let power = asked.power(wish, app);
+        let Some(power) = asked.power(app) else { continue };
         let Some((planned, wanting)) = one(asked, power, others, power_max) else { continue };
         if let Some(wanting) = wanting {
             made.wanting

@@ -33,8 +33,6 @@ mod coordinated {
     use chrono::{DateTime, Utc};
     use slackwater_engine::area::coordinate::AreaOptions;
     use slackwater_engine::area::shared::{SharedPower, SharedWish, plan_within as plan_shared};
-    use slackwater_engine::device::command::Switch;
-    use slackwater_engine::plan::brief::switch_at;
     use slackwater_engine::plan::kept::Wish;
     use slackwater_engine::plan::planned::Planned;
     use slackwater_engine::plan::problem::ChargeProblem;
@@ -113,18 +111,12 @@ mod coordinated {
 
     fn member(app: &App, asked: Asked, now: DateTime<Utc>) -> Option<Member> {
         let device_id = asked.device_id();
-        let power = asked.power(asked.wish.as_ref().ok()?, app);
-        let is_on = asked.ready.counting.known.is_charging == Some(true) || is_told(&asked, now);
+        let power = asked.power(app)?;
+        let before = asked.previous().and_then(KeptPlan::planned).map(|planned| &planned.brief);
+        let is_on = asked.ready.counting.known.is_on(before, now);
         let wish = asked.wish.ok()?;
         let problem = wish.problem().ok()?;
         Some(Member { device_id, problem, wish, sheet: asked.sheet?, power, is_on })
-    }
-
-    /// Whether the plan before has it charge now: who was told a moment ago does
-    /// not show it yet.
-    fn is_told(asked: &Asked, now: DateTime<Utc>) -> bool {
-        let planned = asked.previous().and_then(KeptPlan::planned);
-        planned.is_some_and(|planned| switch_at(&planned.brief.intervals, now).0 == Switch::Start)
     }
 
     fn planned_together(members: Vec<Member>, power_max: Power) -> HashMap<Uuid, Planned> {

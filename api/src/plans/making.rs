@@ -287,9 +287,11 @@ impl Asked {
         (self.ready.device_id, self.ready.cause)
     }
 
-    /// The power that the device takes of a limit while it charges.
-    pub(crate) fn power(&self, wish: &Wish, app: &App) -> Power {
-        power_held(wish, &self.ready.counting.known, app.config().plans.assume.power_max)
+    /// The power that the device takes of a limit while it charges, if anything is
+    /// asked for it.
+    pub(crate) fn power(&self, app: &App) -> Option<Power> {
+        let assumed = app.config().plans.assume.power_max;
+        Some(power_held(self.wish.as_ref().ok()?, &self.ready.counting.known, assumed))
     }
 }
 

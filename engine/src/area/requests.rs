@@ -10,13 +10,14 @@ use crate::plan::brief::Brief;
 use crate::plan::charge::plan_charge;
 use crate::plan::chosen::{cheaper, is_all, price_after};
 use crate::plan::kept::Wish;
+use crate::plan::pieces::unpriced_hours;
 use crate::plan::plan::Interval;
 use crate::plan::planned::{Before, Planned};
 use crate::plan::problem::ChargeProblem;
 use crate::plan::replay::RefusedRequest;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::{instant_at, micros_of};
-use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price};
+use crate::units::{Energy, Money, Power, Price};
 
 /// Requests as columns, and the row of each.
 #[derive(Debug, Default)]
@@ -104,7 +105,7 @@ where
     let rows = answers.iter().flat_map(|run| (0..run.len()).map(move |row| brief(run, row)));
     for (&position, brief) in columns.positions.iter().zip(rows) {
         let problem = problems[position].borrow();
-        briefs[position] = brief.and_then(|brief| whole((curve, end), problem, brief));
+        briefs[position] = brief.and_then(|brief| whole(curve, problem, brief));
     }
     let alone = |(brief, problem): (Option<Brief>, &P)| {
         brief.unwrap_or_else(|| Brief::from(&plan_charge(curve, problem.borrow())))
@@ -114,7 +115,7 @@ where
 
 /// The plan for the target that decides as that of its whole request; `None` if
 /// more is charged after it.
-fn whole((curve, end): (&PriceCurve, i64), problem: &ChargeProblem, brief: Brief) -> Option<Brief> {
+fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: Brief) -> Option<Brief> {
     let request = problem.request();
     let by = request.targets[request.deciding()?].by_micros();
     if !is_all(problem, by, brief.shortfall.as_kwh()) {
@@ -123,19 +124,9 @@ fn whole((curve, end): (&PriceCurve, i64), problem: &ChargeProblem, brief: Brief
     if request.targets.len() == 1 {
         return Some(brief);
     }
-    let (from, to) = (problem.from(), problem.to());
-    let last = match request.last_by()? {
-        i64::MAX => end,
-        last => last,
-    };
-    let last = last.min(to);
-    let unpriced = (last - from) - curve.horizon().covered(from, last);
-    let marginal_price = cheaper(brief.marginal_price, price_after(curve, problem, by.min(to)));
-    Some(Brief {
-        marginal_price,
-        unpriced_hours: unpriced.max(0) as f64 / MICROS_PER_HOUR,
-        ..brief
-    })
+    let after = price_after(curve, problem, by.min(problem.to()));
+    let marginal_price = cheaper(brief.marginal_price, after);
+    Some(Brief { marginal_price, unpriced_hours: unpriced_hours(curve, problem), ..brief })
 }
 
 /// The plan of each wish, kept close to the plan before where there is one and a

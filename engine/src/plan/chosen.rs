@@ -81,7 +81,8 @@ pub(crate) fn from_choice(curve: &PriceCurve, problem: &ChargeProblem, chosen: &
     let Chosen { target: position, window, choice } = chosen;
     let mut slots = slots_of_choice(curve, problem, *window, choice);
     let purchases = purchases_of_choice(&slots, choice, *position);
-    let evidence = evidence_of_choice(curve, problem, chosen, &slots);
+    let after = price_after(curve, problem, window.to);
+    let evidence = evidence_of_choice(problem, chosen, &slots, after);
     slots.extend(slots_after(curve, problem, window.to));
     let marginal_price = Price::from_per_kwh(choice.marginal_price).ok();
     Plan {
@@ -91,9 +92,9 @@ pub(crate) fn from_choice(curve: &PriceCurve, problem: &ChargeProblem, chosen: &
         cost: finite_money(choice.cost),
         shortfall: finite_kwh(choice.shortfall_kwh),
         targets: Vec::new(),
-        marginal_price: cheaper(marginal_price, price_after(curve, problem, window.to)),
+        marginal_price: cheaper(marginal_price, after),
         baseline_cost: finite_money(choice.baseline_cost),
-        unpriced_hours: unpriced_hours(&slots, curve, problem),
+        unpriced_hours: unpriced_hours(curve, problem),
         certificate: certify_own(&slots, evidence),
         slots,
     }
@@ -101,16 +102,16 @@ pub(crate) fn from_choice(curve: &PriceCurve, problem: &ChargeProblem, chosen: &
 
 /// The proof of a compact answer. Later deadlines want what is there already.
 fn evidence_of_choice(
-    curve: &PriceCurve,
     problem: &ChargeProblem,
-    Chosen { target, window, choice }: &Chosen,
+    Chosen { target, choice, .. }: &Chosen,
     slots: &[PlannedSlot],
+    after: Option<Price>,
 ) -> Evidence {
     let targets = &problem.request().targets;
     let prices = || slots.iter().map(|slot| slot.price);
     let floor = match targets.len() {
         1 => None,
-        _ => cheaper(prices().min_by(Price::total_cmp), price_after(curve, problem, window.to)),
+        _ => cheaper(prices().min_by(Price::total_cmp), after),
     };
     let floor = floor.unwrap_or(Price::ZERO);
     let next = Price::from_per_kwh(choice.marginal_price).ok();

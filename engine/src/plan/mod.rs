@@ -29,7 +29,7 @@ pub mod vehicle;
 
 pub(crate) mod chosen;
 mod frame;
-mod pieces;
+pub(crate) mod pieces;
 pub(crate) mod ranked;
 pub(crate) mod sums;
 pub(crate) mod threshold;

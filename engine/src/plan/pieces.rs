@@ -56,7 +56,7 @@ pub(crate) fn deadlines(problem: &ChargeProblem) -> Vec<Deadline> {
         .iter()
         .enumerate()
         .map(|(position, target)| Deadline {
-            by: target.by.map_or(i64::MAX, micros_of),
+            by: target.by_micros(),
             energy: target.energy,
             target: position,
         })
@@ -124,18 +124,13 @@ pub(crate) fn pieces(
 }
 
 /// Hours before the last deadline that have no price.
-pub(crate) fn unpriced_hours(
-    slots: &[PlannedSlot],
-    curve: &PriceCurve,
-    problem: &ChargeProblem,
-) -> f64 {
+pub(crate) fn unpriced_hours(curve: &PriceCurve, problem: &ChargeProblem) -> f64 {
     let Some(last) = problem.request().last_by() else { return 0.0 };
-    let known = curve.horizon().ends().last().copied().unwrap_or(problem.from());
+    let from = problem.from();
+    let known = curve.horizon().end().map_or(from, micros_of);
     let end = if last == i64::MAX { known } else { last }.min(problem.to());
-    let priced: i64 = slots
-        .iter()
-        .map(|slot| (micros_of(slot.start), micros_of(slot.end).min(end)))
-        .map(|(start, end)| (end - start).max(0))
-        .sum();
-    (end.saturating_sub(problem.from()).max(0) - priced).max(0) as f64 / MICROS_PER_HOUR
+    if end <= from {
+        return 0.0;
+    }
+    ((end - from) - curve.horizon().covered(from, end)) as f64 / MICROS_PER_HOUR
 }

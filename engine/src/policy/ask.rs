@@ -246,6 +246,14 @@ impl Known {
         VehicleRequest { reserve: wanted.fold(request.reserve, Percent::max), ..request }
     }
 
+    /// Whether it charges, or was told to by the plan before: who was told a moment
+    /// ago does not show it yet.
+    #[must_use]
+    pub fn is_on(&self, before: Option<&Brief>, now: DateTime<Utc>) -> bool {
+        let told = before.and_then(|before| on_since(&before.intervals, now));
+        self.is_charging == Some(true) || told.is_some()
+    }
+
     /// As a cycle sees it, under the plan before.
     fn sight(&self, told: &[Interval], now: DateTime<Utc>) -> Sight {
         let is_charging = self.is_charging.unwrap_or(false);
@@ -466,6 +474,7 @@ fn ask_charger(
 mod tests {
     use super::*;
     use crate::plan::planned::Planned;
+    use crate::plan::problem::{Request, Target};
     use crate::policy::charger::ChargerPolicy;
     use crate::policy::flex::ReserveRule;
     use crate::policy::flex::tests::request;
@@ -539,6 +548,21 @@ mod tests {
     }
 
     const CENTS: [i32; 8] = [30, 20, 10, 40, 5, 30, 30, 30];
+
+    #[test]
+    fn who_was_told_a_moment_ago_counts_as_on() {
+        let curve = curve_of(60, &[30, 10, 20]);
+        let target = Target { by: None, energy: kwh(10.0) };
+        let wish = Wish::Charge(Request::new(at(0), kw(10.0), target));
+        let brief = Planned::new(&curve, wish).unwrap().brief;
+        let known = |is_charging| Known { is_charging, ..Known::default() };
+        for (hour, is_told) in [(0, false), (1, true), (2, false)] {
+            assert_eq!(known(None).is_on(Some(&brief), at(hour)), is_told, "{hour} h");
+            assert_eq!(known(Some(false)).is_on(Some(&brief), at(hour)), is_told, "{hour} h");
+            assert!(known(Some(true)).is_on(Some(&brief), at(hour)), "{hour} h");
+        }
+        assert!(!known(Some(false)).is_on(None, at(1)));
+    }
 
     #[test]
     fn scp_11_scp_12_a_charger_is_asked_for_its_hours() {

@@ -8,7 +8,6 @@ use crate::plan::problem::{
 };
 use crate::plan::switching::timeline::Timeline;
 use crate::prices::curve::PriceCurve;
-use crate::time::instant::micros_of;
 use crate::units::{Energy, Money, Power};
 
 /// Most slots of one plan: two months of hours, two weeks of quarter hours.
@@ -256,7 +255,7 @@ impl<'c> SwitchingProblem<'c> {
 }
 
 fn last_deadline(request: &SwitchingRequest) -> i64 {
-    request.targets.iter().map(|t| t.by.map_or(i64::MAX, micros_of)).max().unwrap_or(i64::MAX)
+    request.targets.iter().map(Target::by_micros).max().unwrap_or(i64::MAX)
 }
 
 fn check_power(request: &SwitchingRequest) -> Result<(), SwitchingError> {
