@@ -9,6 +9,7 @@ use sqlx::{AnyPool, Executor, Row, Transaction};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::config::text::StoreUrl;
+use crate::store::checkpoint::Checkpointer;
 use crate::store::flush::Flusher;
 
 /// The migrations, oldest first. A released one is never changed.
@@ -24,8 +25,9 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (9, "refusals", include_str!("migrations/0009_refusals.sql")),
 ];
 
-/// Connections to a file. There is one writer; the others read beside it.
-const SQLITE_CONNECTIONS: u32 = 4;
+/// Connections to a file. There is one writer, and one for the log; the others
+/// read beside them.
+const SQLITE_CONNECTIONS: u32 = 5;
 
 /// Connections to a server.
 const POSTGRES_CONNECTIONS: u32 = 16;
@@ -34,9 +36,10 @@ const POSTGRES_CONNECTIONS: u32 = 16;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What every connection to a file is told: readers beside the writer, a commit
-/// does not flush by itself (see [`Flusher`]), and foreign keys are kept.
+/// does not flush by itself (see [`Flusher`]) nor take the log over (see
+/// [`Checkpointer`]) before that is 128 MB long, and foreign keys are kept.
 const SQLITE_SETUP: &str = "pragma journal_mode = wal; pragma synchronous = normal; \
-     pragma foreign_keys = on; pragma busy_timeout = 5000";
+     pragma wal_autocheckpoint = 32768; pragma foreign_keys = on; pragma busy_timeout = 5000";
 
 /// What PostgreSQL calls two changes that wait for each other.
 const DEADLOCK: &str = "40P01";
@@ -101,15 +104,22 @@ pub struct Store {
     /// lock. A server has many, but what readers are shown in memory must change
     /// in the order of the commits.
     writer: Arc<Mutex<()>>,
-    /// For a file: what brings commits to the disk. A server does so itself.
-    flusher: Option<Arc<Flusher>>,
+    /// For a file. A server does all that itself.
+    log: Option<Log>,
+}
+
+/// What brings commits to the disk, and from their log into the file.
+#[derive(Debug, Clone)]
+struct Log {
+    flusher: Arc<Flusher>,
+    checkpointer: Arc<Checkpointer>,
 }
 
 /// A change that is being made. Nothing of it is kept before [`commit`](Self::commit).
 pub struct Change {
     transaction: Transaction<'static, Any>,
     turn: OwnedMutexGuard<()>,
-    flusher: Option<Arc<Flusher>>,
+    log: Option<Log>,
 }
 
 impl Store {
@@ -133,8 +143,9 @@ impl Store {
             });
         let pool = options.connect(&address(url)).await.map_err(StoreError::Open)?;
         migrator().run(&pool).await?;
-        let flusher = if is_file { Some(Arc::new(flusher(&pool).await?)) } else { None };
-        Ok(Self { pool, writer: Arc::default(), flusher })
+        let writer = Arc::default();
+        let log = if is_file { Some(Log::of(&pool, &writer).await?) } else { None };
+        Ok(Self { pool, writer, log })
     }
 
     /// For statements that only read.
@@ -146,7 +157,7 @@ impl Store {
     /// Whether other processes may work on the same rows. A file has one process.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
-        self.flusher.is_none()
+        self.log.is_none()
     }
 
     /// Begins a change.
@@ -172,16 +183,16 @@ impl Store {
             return self.begin_in(turn).await.map(Some);
         }
         drop(turn);
-        if let Some(flusher) = &self.flusher {
+        if let Some(Log { flusher, .. }) = &self.log {
             flusher.reach(flusher.count()).await?;
         }
         Ok(None)
     }
 
     async fn begin_in(&self, turn: OwnedMutexGuard<()>) -> Result<Change, StoreError> {
-        let begin = if self.flusher.is_some() { "begin immediate" } else { "begin" };
+        let begin = if self.log.is_some() { "begin immediate" } else { "begin" };
         let transaction = self.pool.begin_with(begin).await?;
-        Ok(Change { transaction, turn, flusher: self.flusher.clone() })
+        Ok(Change { transaction, turn, log: self.log.clone() })
     }
 
     /// Whether the database answers.
@@ -213,8 +224,9 @@ impl Change {
     /// It was not made, and not shown.
     pub async fn step<T>(self, show: impl FnOnce() -> T) -> Result<T, StoreError> {
         self.transaction.commit().await?;
-        if let Some(flusher) = &self.flusher {
+        if let Some(Log { flusher, checkpointer }) = &self.log {
             flusher.committed();
+            checkpointer.after_step();
         }
         Ok(show())
     }
@@ -228,10 +240,11 @@ impl Change {
     /// not known whether it outlives a failure of the machine.
     pub async fn commit<T>(self, show: impl FnOnce() -> T) -> Result<T, StoreError> {
         self.transaction.commit().await?;
-        let number = self.flusher.as_ref().map(|flusher| flusher.committed());
+        let number = self.log.as_ref().map(|log| log.flusher.committed());
         let shown = show();
         drop(self.turn);
-        if let (Some(flusher), Some(number)) = (&self.flusher, number) {
+        if let (Some(Log { flusher, checkpointer }), Some(number)) = (&self.log, number) {
+            checkpointer.after_commit(number);
             flusher.reach(number).await?;
         }
         Ok(shown)
@@ -246,11 +259,16 @@ fn address(url: &StoreUrl) -> String {
     }
 }
 
-/// For the file that the database is in, wherever its address leads.
-async fn flusher(pool: &AnyPool) -> Result<Flusher, StoreError> {
-    let file = "select cast(file as text) as file from pragma_database_list where name = 'main'";
-    let row = sqlx::query(file).fetch_one(pool).await?;
-    Ok(Flusher::new(row.try_get("file")?))
+impl Log {
+    /// For the file that the database is in, wherever its address leads.
+    async fn of(pool: &AnyPool, writer: &Arc<Mutex<()>>) -> Result<Self, StoreError> {
+        let file =
+            "select cast(file as text) as file from pragma_database_list where name = 'main'";
+        let row = sqlx::query(file).fetch_one(pool).await?;
+        let flusher = Flusher::new(row.try_get("file")?);
+        let checkpointer = Checkpointer::new(pool.clone(), Arc::clone(writer));
+        Ok(Self { flusher: Arc::new(flusher), checkpointer: Arc::new(checkpointer) })
+    }
 }
 
 fn migrator() -> Migrator {
@@ -276,7 +294,7 @@ mod tests {
         let (late, made) = tokio::join!(late, made);
         made.unwrap();
         assert!(late.unwrap().is_none());
-        assert_eq!(store.flusher.as_ref().unwrap().flushed().await, 1);
+        assert_eq!(store.log.as_ref().unwrap().flusher.flushed().await, 1);
     }
 
     #[tokio::test]
@@ -287,7 +305,7 @@ mod tests {
         let mut change = store.begin().await.unwrap();
         sqlx::query("create table t (x bigint)").execute(change.connection()).await.unwrap();
         let log = folder.path().join("two words.db-wal");
-        assert_eq!(store.flusher.as_ref().unwrap().log(), log);
+        assert_eq!(store.log.as_ref().unwrap().flusher.log(), log);
         assert!(change.commit(|| log.exists()).await.unwrap());
     }
 }

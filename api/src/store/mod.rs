@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod actions;
+pub mod checkpoint;
 pub mod clients;
 pub mod database;
 pub mod deliveries;
