@@ -258,7 +258,7 @@ pub(crate) fn plan_area(
     let crew = crew.map(|crew| Crew::new(py, crew, batch, slots)).transpose()?;
     let mut watch = Watched { progress, recall, keep, crew, failed: None };
     let told = told.as_ref().map(|told| (told.previous(), before.budget));
-    let (plan, change) = py.detach(|| {
+    let (mut plan, change) = py.detach(|| {
         let plan = coordinate::plan_area_watched(&problem, &options, &mut watch);
         match told {
             Some((previous, budget)) => {
@@ -278,6 +278,10 @@ pub(crate) fn plan_area(
         Some(_) => area_table::no_rows(columns.id(), currency),
         None => py.detach(|| hand_on(&plan, &problem, what, sink.as_ref()))?,
     };
+    // Ctrl-C while the last was done: the plan is there, and is what was asked for.
+    if py.check_signals().is_err() {
+        (plan.status, plan.reproducible) = (Status::Stopped, false);
+    }
     let periods = problem.horizon().periods().collect();
     let (names, currency) = (columns.names(), currency.to_owned());
     Ok(AreaPlan { plan, change, table, places, currency, periods, names })

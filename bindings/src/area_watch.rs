@@ -59,6 +59,10 @@ impl Watch for Watched {
         has_failed || self.failed.is_some() || self.asks_to_stop(progress)
     }
 
+    fn hurries(&mut self) -> bool {
+        Python::attach(|py| py.check_signals().is_err())
+    }
+
     fn recall(&mut self) -> Option<Answered> {
         Python::attach(|py| self.recalled(py)).unwrap_or_else(|error| {
             self.failed = Some(error);

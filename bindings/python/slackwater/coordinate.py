@@ -143,7 +143,7 @@ class AreaPlan:
 
     @property
     def late_reserves(self) -> list[int]:
-        """Rows of discharging vehicles whose reserve limits let come late."""
+        """Rows whose reserve limits let come later than full power from arrival."""
         return self._native.late_reserves
 
     @property
@@ -154,7 +154,7 @@ class AreaPlan:
 
     @property
     def unmet_kwh(self) -> float:
-        """Need that is not met."""
+        """Need that is not met in time; of several deadlines the worst."""
         return self._native.unmet_kwh
 
     @property
@@ -308,10 +308,15 @@ def plan_area(
     Every hard limit holds in the mean of every slot. Every need is met unless
     limits forbid it; then as little as possible goes unmet, and vehicles of
     one node and departure bear it in equal shares of their needs, divided by
-    their priorities. The gap is that of the finished plans.
+    their priorities. The gap is that of the finished plans. Where vehicles
+    give back or have deadlines before departure, what goes unmet may be some
+    per cent above the least.
 
-    Ctrl-C ends the rounds, and the plan so far is returned with the status
-    ``stopped``.
+    What limits leave no room for by a deadline before departure, or at once,
+    comes later, and the need at departure is still met if it can be.
+
+    Ctrl-C ends the work, and the plan so far is returned with the status
+    ``stopped``: within a second up to about 100,000 vehicles.
 
     Args:
         vehicles: One row a vehicle, with the columns of

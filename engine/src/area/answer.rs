@@ -12,8 +12,9 @@ use pulp::{Simd, WithSimd};
 use crate::area::asked::{Answer, Asked};
 use crate::area::grains::as_kwh;
 use crate::area::signal::{Ranks, Sets, Signal, Worth};
-use crate::area::stays::{Block, NO_WISHES, Stay, Wishes};
+use crate::area::stays::{Block, Stay};
 use crate::area::store::{Free, NO_STORE, StoreScratch, by_segments};
+use crate::area::wishes::{NO_WISHES, Wishes};
 use crate::plan::threshold::threshold;
 use crate::time::horizon::Horizon;
 
@@ -77,6 +78,17 @@ pub(crate) struct Scratch {
     order: Vec<(f64, u32)>,
     taken: Vec<i64>,
     pub(crate) store: StoreScratch,
+    pub(crate) room: Sides,
+}
+
+/// Room slot by slot, for energy that is bought and for energy that is sold:
+/// what others leave, and what is free for a vehicle with what it has already.
+#[derive(Debug, Default)]
+pub(crate) struct Sides {
+    pub(crate) up: Vec<i64>,
+    pub(crate) down: Vec<i64>,
+    pub(crate) free_up: Vec<i64>,
+    pub(crate) free_down: Vec<i64>,
 }
 
 /// What one vehicle buys at prices it shares with others; returns the need

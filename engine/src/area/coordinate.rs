@@ -14,6 +14,7 @@ use crate::area::nested::Nested;
 use crate::area::outcome::{AreaPlan, Status};
 use crate::area::parts::{Mix, What};
 use crate::area::problem::AreaProblem;
+use crate::area::repair::Walk;
 use crate::area::rounds::{Ended, Found, Rounds, Search, Until, relative_gap};
 use crate::area::settle::{Plans, Settled, Signals, Total};
 use crate::area::signal::Worth;
@@ -22,7 +23,7 @@ use crate::area::stays::{Stays, shares_curves};
 use crate::area::terms::{Kind, Terms};
 use crate::area::tree::Tree;
 use crate::area::watch::{Progress, Stop, Watch};
-use crate::area::{outcome, repair, settle, share, sums};
+use crate::area::{outcome, settle, share, sums, wishes};
 
 /// Groups up to which each vehicle is one of its own.
 const ALONE_MAX: usize = 192;
@@ -42,6 +43,9 @@ const LOOSE: f64 = 0.8;
 
 /// Unmet energy that does not make one plan worse than another: 1e-6 kWh.
 const GRAINS_IGNORED: i64 = 1_000;
+
+/// Times that all is planned anew because levels come later than wanted.
+const LATE_MAX: usize = 8;
 
 /// How hard to try.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,6 +104,27 @@ pub(crate) struct Coordinated {
     pub(crate) state: AreaState,
 }
 
+impl Coordinated {
+    /// What there is where the work was stopped, and there are plans already.
+    fn stopped() -> Self {
+        Self {
+            settled: Settled::default(),
+            prices: Vec::new(),
+            total: Total::default(),
+            bound: f64::NEG_INFINITY,
+            duals: Vec::new(),
+            ended: Ended::Caller,
+            rounds: 0,
+            state: AreaState::default(),
+        }
+    }
+
+    /// Whether there are no plans.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.prices.is_empty()
+    }
+}
+
 /// What to coordinate, and how.
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
@@ -110,6 +135,8 @@ pub(crate) struct Task<'a> {
     pub(crate) until: Until,
     /// Money of the right size, to scale by.
     pub(crate) money: f64,
+    /// Whether there are plans already, for whoever stops the work.
+    pub(crate) has_plans: bool,
 }
 
 impl<'a> Task<'a> {
@@ -154,26 +181,52 @@ pub fn plan_area_watched(
 ) -> AreaPlan {
     let count = problem.vehicles.fleet.len();
     let groups = if count <= ALONE_MAX { count.max(1) } else { GROUPS };
-    let mut stays = Stays::new(problem, groups);
+    let stays = Stays::new(problem, groups);
     let staff = &mut Staff::new(watch, &stays);
     let terms = Terms::new(problem);
     let worth = Worth { base: terms.worth, step: 0.0, tiers: 1 };
     let unmanaged = outcome::unmanaged(problem, (&stays, worth), &terms, staff);
     let until = Until { gap: options.gap, rounds: options.max_rounds, scale: unmanaged.cost };
     let money = unmanaged.cost.abs().max(stays.need_kwh() * terms.worth * 1e-2).max(1e-9);
-    let task = Task { problem, terms: &terms, worth, is_free: false, until, money };
+    let task =
+        Task { problem, terms: &terms, worth, is_free: false, until, money, has_plans: false };
     let start = options.start.clone().unwrap_or_default();
-    let mut first = coordinate(&task, &stays, &start, staff);
-    while first.ended != Ended::Caller && settle::postpone_reserves(&task, &mut stays, &first) {
-        let start = AreaState { rounds_per_kwh: Vec::new(), ..first.state };
-        first = coordinate(&task, &stays, &start, staff);
-    }
+    let first = coordinate(&task, &stays, &start, staff);
+    let (stays, first) = later(&task, stays, first, staff);
     let is_short = as_share(first.total.shed, stays.need_kwh()) > 1e-6;
     if !is_short || first.ended == Ended::Caller {
         return outcome::finish(&task, (stays, None), first, unmanaged, staff);
     }
     let (shared, done) = share::share(&task, &stays, first, staff);
     outcome::finish(&task, (shared, Some(&stays)), done, unmanaged, staff)
+}
+
+/// Plans where levels that limits leave no room for in time come later.
+fn later(
+    task: &Task<'_>,
+    mut stays: Stays,
+    mut first: Coordinated,
+    staff: &mut Staff<'_>,
+) -> (Stays, Coordinated) {
+    let may_be_late = !stays.wishes.is_empty() || !stays.stores.is_empty();
+    let mut times_late = 0;
+    while may_be_late && first.ended != Ended::Caller {
+        let mut next = stays.clone();
+        let is_late =
+            times_late < LATE_MAX && wishes::postpone(task, &mut next, &first, times_late == 0);
+        times_late += usize::from(is_late);
+        if !settle::postpone_reserves(task, &mut next, &first) && !is_late {
+            break;
+        }
+        let start = AreaState { rounds_per_kwh: Vec::new(), ..first.state.clone() };
+        let done = coordinate(&Task { has_plans: true, ..*task }, &next, &start, staff);
+        if done.is_nothing() {
+            first.ended = Ended::Caller;
+        } else {
+            (stays, first) = (next, done);
+        }
+    }
+    (stays, first)
 }
 
 fn as_share(grains: i64, need_kwh: f64) -> f64 {
@@ -189,13 +242,11 @@ pub(crate) fn coordinate(
 ) -> Coordinated {
     let whole = Tree::new(task.terms, stays, |_| false).filter(|_| stays.each.len() > ALONE_MAX);
     let sampled = sampled(task, (stays, whole.as_ref()), start, staff);
-    let state = sampled.as_ref().map_or(start, |(state, _)| state);
+    let start = sampled.as_ref().unwrap_or(start);
     let tree = whole.and_then(|_| {
-        let loads = expected(task, stays, state);
+        let loads = expected(task, stays, start);
         Tree::new(task.terms, stays, |top| is_loose(task.terms, &loads, top))
     });
-    let (start, is_stopped) =
-        sampled.as_ref().map_or((start, false), |(state, ended)| (state, *ended == Ended::Caller));
     let asked = task.asked(stays);
     let scales = (task.money, margin(task, stays));
     let mut rounds: Box<dyn Search + '_> = match &tree {
@@ -203,16 +254,22 @@ pub(crate) fn coordinate(
         None => Box::new(Rounds::new(asked, task.terms, scales)),
     };
     let mut ended = rounds.begin(start, task.until, staff);
-    if is_stopped {
-        ended = Ended::Caller;
-    }
     let mut best: Option<(Settled, Total, f64)> = None;
     for part in [0.5, 0.1, 0.01, 0.0] {
         if ended == Ended::Gap {
             let until = Until { gap: task.until.gap * part, ..task.until };
             ended = rounds.run(until, staff);
         }
+        if staff.is_stopped() {
+            ended = Ended::Caller;
+            if task.has_plans {
+                return Coordinated::stopped();
+            }
+        }
         let settled = settle_best(task, &*rounds, asked, staff);
+        if staff.is_stopped() {
+            ended = Ended::Caller;
+        }
         if best.as_ref().is_none_or(|best| order(&settled) < order(best)) {
             best = Some(settled);
         }
@@ -241,15 +298,17 @@ fn sampled(
     (stays, tree): (&Stays, Option<&Tree>),
     start: &AreaState,
     staff: &mut Staff<'_>,
-) -> Option<(AreaState, Ended)> {
+) -> Option<AreaState> {
     let count = stays.each.len();
     if count < 4 * SAMPLE || !start.duals_per_kwh.is_empty() {
         return None;
     }
-    let (mut state, mut ended) = sampled_once(task, (stays, tree), (SAMPLE, start), staff);
+    // Without prices to begin with, plans take longer than this does.
+    let mut state =
+        staff.patiently(|staff| sampled_once(task, (stays, tree), (SAMPLE, start), staff));
     let mut size = SAMPLE * SAMPLE_STEP;
-    while count >= 4 * size && ended != Ended::Caller {
-        (state, ended) = sampled_once(task, (stays, tree), (size, &state), staff);
+    while count >= 4 * size && !staff.is_stopped() {
+        state = sampled_once(task, (stays, tree), (size, &state), staff);
         size *= SAMPLE_STEP;
     }
     if let Some(tree) = tree {
@@ -259,11 +318,7 @@ fn sampled(
             *duals = tree.spread_out(duals, cells, slots);
         }
     }
-    if ended == Ended::Caller {
-        // Who is in a hurry does not want all vehicles asked many times.
-        state.rounds_per_kwh.clear();
-    }
-    Some((state, ended))
+    Some(state)
 }
 
 /// Prices found on a sample, those of the wide limits only where there are branches.
@@ -272,7 +327,7 @@ fn sampled_once(
     (stays, tree): (&Stays, Option<&Tree>),
     (size, start): (usize, &AreaState),
     staff: &mut Staff<'_>,
-) -> (AreaState, Ended) {
+) -> AreaState {
     let by_curve = shares_curves(task.problem, stays.each.len());
     let sample =
         stays.sample(size, tree.map_or((stays.groups, true), |_| (GROUPS, false)), by_curve);
@@ -283,8 +338,8 @@ fn sampled_once(
     let mut rounds = Rounds::new(asked, &terms, (task.money * part, margin(task, stays)));
     let until = Until { gap: task.until.gap * 0.1, scale: task.until.scale * part, ..task.until };
     rounds.begin(start, until, staff);
-    let ended = rounds.run(until, staff);
-    (rounds.found().state(&rounds.shares()), ended)
+    rounds.run(until, staff);
+    rounds.found().state(&rounds.shares())
 }
 
 /// Loads to be expected in the nodes, from what some vehicles do at the prices of
@@ -346,7 +401,7 @@ fn settle_best(
             best = Some(found);
         }
         let is_good = best.as_ref().is_some_and(|best| is_good(task, rounds, asked.stays, best));
-        if is_good || (!whole_only && !is_mixed) {
+        if is_good || (!whole_only && !is_mixed) || staff.is_hurried() {
             break;
         }
     }
@@ -380,7 +435,7 @@ fn settle_once(
     let terms = task.terms;
     let mut settled = Settled::new(&asked, rounds.shares(), whole_only);
     let signals = Signals::new(&asked, terms, &settled, &rounds.found().prices);
-    let mut sum = |settled: &Settled| {
+    let sum = |settled: &Settled, staff: &mut Staff<'_>| {
         let mixed = || What::Plans(Mix::new(settled, &rounds.found().prices));
         let plans = Plans { asked: &asked, settled, signals: &signals };
         let sums = staff.ask(&asked, mixed, Some(settled));
@@ -388,16 +443,21 @@ fn settle_once(
         let value = total.cost + cost_of_limits(terms, &total) + total.shed_worth;
         (total, value)
     };
-    let (total, _) = sum(&settled);
-    let forced = (&*rounds.found().best, rounds.sheds());
-    repair::repair(&asked, terms, &mut settled, &signals, &total, forced);
-    let (mut total, mut value) = sum(&settled);
+    let best = &rounds.found().best;
+    let (total, _) = sum(&settled, staff);
+    let walk = Walk::new(&asked, terms, (&mut settled, &signals), &total).at(best);
+    // A mix of few rounds may go without what there is room for.
+    walk.repair(rounds.sheds() && !staff.is_stopped(), staff);
+    let (mut total, mut value) = sum(&settled, staff);
+    let soft = terms.soft(best);
     for _ in 0..3 {
-        if rounds.found().gap(value, task.until.scale) <= task.until.gap {
+        let is_near = rounds.found().gap(value, task.until.scale) <= task.until.gap;
+        if is_near || staff.is_hurried() {
             break;
         }
-        repair::improve(&asked, terms, &mut settled, &signals, &total, &rounds.found().best);
-        let (next, better) = sum(&settled);
+        let walk = Walk::new(&asked, terms, (&mut settled, &signals), &total).at(&soft);
+        walk.improve(staff);
+        let (next, better) = sum(&settled, staff);
         let gain = value - better;
         (total, value) = (next, better);
         if gain <= relative_gap(value, 0.0, task.until.scale) * 1e-6 {

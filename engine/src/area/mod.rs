@@ -46,6 +46,8 @@ mod hear;
 #[cfg(feature = "lp")]
 mod lanes;
 #[cfg(feature = "lp")]
+mod left;
+#[cfg(feature = "lp")]
 mod master;
 #[cfg(feature = "lp")]
 mod nested;
@@ -67,3 +69,5 @@ mod stays;
 mod terms;
 #[cfg(feature = "lp")]
 mod tree;
+#[cfg(feature = "lp")]
+mod wishes;

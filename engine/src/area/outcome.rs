@@ -19,6 +19,7 @@ use crate::area::staff::Staff;
 use crate::area::stays::{Stay, Stays};
 use crate::area::sums::{self, Sum};
 use crate::area::terms::{Kind, Terms};
+use crate::area::wishes::Wishes;
 use crate::units::{MICROS_PER_HOUR, Power};
 
 /// Part of a limit from which on a slot counts as full.
@@ -79,7 +80,8 @@ pub struct ShadowPrice {
 pub struct Unmet {
     /// Row of the vehicle.
     pub row: usize,
-    /// Energy missing, in kWh at the plug; stored energy if it discharges.
+    /// Energy missing, in kWh at the plug; stored energy if it discharges. Of
+    /// several deadlines that by which most is missing.
     pub energy_kwh: f64,
     /// The node whose limit is in the way; `None` where the stay itself is too
     /// short or the charger too weak.
@@ -109,8 +111,7 @@ pub struct AreaPlan {
     pub unmet_kwh: f64,
     /// The vehicles it belongs to, by row.
     pub unmet: Vec<Unmet>,
-    /// Rows of batteries whose reserve limits let come later than full power
-    /// from arrival would.
+    /// Rows whose reserve limits let come later than full power from arrival would.
     pub late_reserves: Vec<usize>,
     /// Load and prices of each node.
     pub nodes: Vec<NodeOutcome>,
@@ -240,7 +241,9 @@ pub(crate) fn finish(
 fn late_reserves(stays: &Stays) -> Vec<usize> {
     let is_late = |stay: &&Stay| {
         let store = stays.stores.get(stay.store as usize);
+        let wishes = stays.wishes.get(stay.wishes as usize);
         store.is_some_and(|store| store.reserve_from > stay.first)
+            || wishes.is_some_and(Wishes::is_reserve_late)
     };
     let mut rows: Vec<usize> =
         stays.each.iter().filter(is_late).map(|stay| stay.row as usize).collect();
@@ -309,9 +312,21 @@ fn unmet(
     }
     for &position in &done.total.short {
         let at = position as usize;
-        let block = &stays.blocks[stays.blocks.partition_point(|block| block.stays.end <= at)];
-        plans.plan(block.group, at, &mut scratch, &mut taken);
+        plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
         add(&stays.each[at], asked.missing(&stays.each[at], &taken));
+    }
+    let is_late =
+        |stay: &Stay| stays.wishes.get(stay.wishes as usize).filter(|wishes| wishes.is_late());
+    for (at, stay) in stays.each.iter().enumerate() {
+        let Some(wishes) = is_late(stay) else { continue };
+        plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
+        // What is missing in the end was missing before as well.
+        let energy = taken.iter().map(|(_, energy)| energy).sum::<i64>();
+        let in_the_end = wishes.need_asked() - energy;
+        let (missing, end) = wishes.missing_before(&taken);
+        if missing > in_the_end.max(0) {
+            add(&Stay { last: end, ..*stay }, missing - in_the_end.max(0));
+        }
     }
     found.sort_by_key(|unmet| (unmet.row, unmet.node));
     found.dedup_by(|next, kept| {

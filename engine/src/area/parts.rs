@@ -78,6 +78,8 @@ pub struct Change {
     pub needs: Option<Vec<i64>>,
     /// Batteries whose reserve comes later, and the slot from which it is there.
     pub reserves: Vec<(u32, u32)>,
+    /// Vehicles that are late for a deadline, and their energy by each but the last.
+    pub wishes: Vec<(u32, Vec<i64>)>,
 }
 
 /// What all parts are asked.
@@ -200,6 +202,11 @@ impl Part {
             let stay = self.stays.each.get(position as usize).ok_or(PartError::OtherArea)?;
             let store = changed.stays.stores.get_mut(stay.store as usize);
             store.ok_or(PartError::OtherArea)?.reserve_from = from;
+        }
+        for (position, needs) in &change.wishes {
+            let stay = self.stays.each.get(*position as usize).ok_or(PartError::OtherArea)?;
+            let wishes = changed.stays.wishes.get_mut(stay.wishes as usize);
+            wishes.and_then(|wishes| wishes.changed(needs)).ok_or(PartError::OtherArea)?;
         }
         if let Some(needs) = &change.needs {
             if needs.len() != self.stays.each.len() {
@@ -349,7 +356,11 @@ pub(crate) fn change(stays: &Stays, at: Range<usize>) -> Change {
         let store = stays.stores.get(stay.store as usize)?;
         (store.reserve_from > stay.first).then_some((position, store.reserve_from))
     };
+    let wishes = |(position, stay): (u32, &crate::area::stays::Stay)| {
+        Some((position, stays.wishes.get(stay.wishes as usize)?.change()?))
+    };
     Change {
+        wishes: (0..).zip(each).filter_map(wishes).collect(),
         needs: stays.is_cut.then(|| each.iter().map(|stay| stay.need).collect()),
         reserves: (0..).zip(each).filter_map(reserve).collect(),
     }

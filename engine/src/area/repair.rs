@@ -8,14 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use crate::area::answer::{Scratch, within};
+use crate::area::answer::{Scratch, Sides, within};
 use crate::area::asked::Asked;
-use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
+use crate::area::grains::as_kwh;
 use crate::area::hear::added_by_node;
+use crate::area::left::{Crowd, Room};
 use crate::area::settle::{Plans, Settled, Signals, Taken, Total, merge};
-use crate::area::stays::{NO_WISHES, Stay};
+use crate::area::staff::Staff;
+use crate::area::stays::Stay;
 use crate::area::store::{Free, NO_STORE};
-use crate::area::terms::{Kind, Terms};
+use crate::area::terms::Terms;
+use crate::area::wishes::NO_WISHES;
 
 /// Vehicles looked at when room is to be used, at most.
 const VISITS_MAX: usize = 200_000;
@@ -29,87 +32,16 @@ const SHORT_MAX: usize = 512;
 /// Vehicles that may be moved for one of them, at most.
 const MOVED_MAX: usize = 20_000;
 
+/// Vehicles looked at in all to make room, where somebody waits.
+const HURRIED_MAX: usize = 50_000;
+
+/// Visits between two looks at whether somebody waits.
+const VISITS_AT_ONCE: usize = 8 * AHEAD;
+
 /// Vehicles whose plans are made side by side before they come in turn, and the
 /// fewest that a core takes of them.
 const AHEAD: usize = 1_024;
 const AHEAD_MIN: usize = 32;
-
-/// Room under hard limits, slot by slot: for energy that is bought, and for
-/// energy that is sold. For each node the least of its limits; empty without one.
-pub(crate) struct Room {
-    slots: usize,
-    up: Vec<Vec<i64>>,
-    down: Vec<Vec<i64>>,
-    /// Slots of nodes in which a limit is exceeded.
-    exceeded: usize,
-}
-
-impl Room {
-    fn new(terms: &Terms, total: &Total) -> Self {
-        let slots = terms.slots();
-        let empty = vec![Vec::new(); terms.by_node.len()];
-        let mut room = Self { slots, up: empty.clone(), down: empty, exceeded: 0 };
-        for term in terms.each.iter().filter(|term| term.kind == Kind::Hard) {
-            let is_import = term.sign > 0.0;
-            let side = if is_import { &mut room.up } else { &mut room.down };
-            let left: &mut Vec<i64> = &mut side[term.node];
-            left.resize(slots, i64::MAX);
-            for (slot, left) in left.iter_mut().enumerate() {
-                let most = (term.bounds[slot] * GRAINS_PER_KWH).floor().clamp(-4e18, 4e18) as i64;
-                let load = total.loads[term.node][slot];
-                *left = (*left).min(most - if is_import { load } else { -load });
-            }
-        }
-        let sides = room.up.iter().chain(&room.down);
-        room.exceeded = sides.flatten().filter(|&&left| left < 0).count();
-        room
-    }
-
-    fn is_exceeded(&self) -> bool {
-        self.exceeded > 0
-    }
-
-    /// The least room on the way to the top, for each slot: up and down.
-    fn on_path(&self, terms: &Terms, stay: &Stay) -> (Vec<i64>, Vec<i64>) {
-        let least = |side: &[Vec<i64>]| {
-            let mut room = vec![i64::MAX; self.slots];
-            for &node in &terms.paths[stay.node as usize] {
-                let left = &side[node as usize];
-                room.iter_mut().zip(left).for_each(|(room, &left)| *room = (*room).min(left));
-            }
-            room
-        };
-        (least(&self.up), least(&self.down))
-    }
-
-    /// Whether a plan that counts already uses no slot beyond a limit.
-    fn holds(&self, terms: &Terms, stay: &Stay, taken: &Taken) -> bool {
-        let is_kept = |left: Option<&i64>| left.is_none_or(|&left| left >= 0);
-        terms.paths[stay.node as usize].iter().all(|&node| {
-            let (up, down) = (&self.up[node as usize], &self.down[node as usize]);
-            taken.iter().all(|&(slot, energy)| {
-                let slot = slot as usize;
-                (energy < 0 || is_kept(up.get(slot))) && (energy > 0 || is_kept(down.get(slot)))
-            })
-        })
-    }
-
-    fn take(&mut self, terms: &Terms, stay: &Stay, taken: &Taken, sign: i64) {
-        for &node in &terms.paths[stay.node as usize] {
-            let (up, down) = (&mut self.up[node as usize], &mut self.down[node as usize]);
-            for &(slot, energy) in taken {
-                for (left, change) in
-                    [(up.get_mut(slot as usize), -energy), (down.get_mut(slot as usize), energy)]
-                {
-                    let Some(left) = left else { continue };
-                    let before = usize::from(*left < 0);
-                    *left += sign * change;
-                    self.exceeded = self.exceeded + usize::from(*left < 0) - before;
-                }
-            }
-        }
-    }
-}
 
 /// What a vehicle is planned anew for.
 #[derive(Clone, Copy, PartialEq)]
@@ -143,59 +75,9 @@ pub(crate) struct Walk<'a> {
     added: Vec<Vec<f64>>,
     /// Vehicles whose need is not met.
     short: BTreeSet<usize>,
-    /// Changes since the walk was last sure of them: old plans and new.
-    undo: Vec<(usize, Taken, Taken)>,
-}
-
-/// Plans anew until no hard limit is exceeded, and finds room for vehicles
-/// that are short, by moving others if it must; not where the mix itself
-/// `is_forced` to leave need unmet. `duals` are its shadow prices.
-pub(crate) fn repair(
-    asked: &Asked<'_>,
-    terms: &Terms,
-    settled: &mut Settled,
-    signals: &Signals,
-    total: &Total,
-    (duals, is_forced): (&[f64], bool),
-) {
-    let added = added_by_node(asked, terms, duals);
-    let short = total.short.iter().map(|&position| position as usize).collect();
-    let room = Room::new(terms, total);
-    let mut walk = Walk { asked, terms, signals, settled, room, added, short, undo: Vec::new() };
-    let count = asked.stays.each.len();
-    walk.visit_beyond(|| spread(count));
-    let short: Vec<usize> = walk.short.iter().copied().collect();
-    walk.visit(short.into_iter(), Why::Better);
-    if !is_forced {
-        let short: Vec<usize> = walk.short.iter().copied().take(SHORT_MAX).collect();
-        for position in short {
-            walk.make_room(position);
-        }
-    }
-}
-
-/// Lets vehicles use room that is left where it is cheaper. Soft limits count
-/// by their shadow prices, hard ones by their room.
-pub(crate) fn improve(
-    asked: &Asked<'_>,
-    terms: &Terms,
-    settled: &mut Settled,
-    signals: &Signals,
-    total: &Total,
-    duals: &[f64],
-) {
-    let mut soft = duals.to_vec();
-    for (term, duals) in terms.each.iter().zip(soft.chunks_mut(terms.slots().max(1))) {
-        if term.kind == Kind::Hard {
-            duals.fill(0.0);
-        }
-    }
-    let added = added_by_node(asked, terms, &soft);
-    let room = Room::new(terms, total);
-    let short = BTreeSet::new();
-    let mut walk = Walk { asked, terms, signals, settled, room, added, short, undo: Vec::new() };
-    let order = spread(asked.stays.each.len()).take(VISITS_MAX);
-    walk.visit(order, Why::Better);
+    /// Changes that may have to be undone: old plans and new. `None` where all
+    /// changes are for good.
+    undo: Option<Vec<(usize, Taken, Taken)>>,
 }
 
 /// Every position once, neighbours far apart.
@@ -210,15 +92,53 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk on which vehicles are given plans from elsewhere.
+    /// A walk from plans that add up to a total, at prices without limits.
     pub(crate) fn new(
         asked: &'a Asked<'a>,
         terms: &'a Terms,
         (settled, signals): (&'a mut Settled, &'a Signals),
         total: &Total,
     ) -> Self {
-        let (room, short) = (Room::new(terms, total), BTreeSet::new());
-        Self { asked, terms, signals, settled, room, added: Vec::new(), short, undo: Vec::new() }
+        let short = total.short.iter().map(|&position| position as usize).collect();
+        let room = Room::new(terms, total);
+        Self { asked, terms, signals, settled, room, added: Vec::new(), short, undo: None }
+    }
+
+    /// The same where limits have their prices.
+    pub(crate) fn at(mut self, duals: &[f64]) -> Self {
+        self.added = added_by_node(self.asked, self.terms, duals);
+        self
+    }
+
+    /// Plans anew until no hard limit is exceeded, and finds room for vehicles
+    /// that are short, by moving others if it must; not where the mix itself
+    /// `is_forced` to leave need unmet.
+    pub(crate) fn repair(mut self, is_forced: bool, staff: &mut Staff<'_>) {
+        let count = self.asked.stays.each.len();
+        self.visit_beyond(|| spread(count));
+        let short: Vec<usize> = self.short.iter().copied().collect();
+        self.walk(short.into_iter(), Why::Better);
+        let mut looked_at = 0;
+        let short: Vec<usize> = self.short.iter().copied().take(SHORT_MAX).collect();
+        for position in short.into_iter().filter(|_| !is_forced) {
+            if staff.is_hurried() && looked_at >= HURRIED_MAX {
+                break;
+            }
+            looked_at += self.make_room(position);
+        }
+    }
+
+    /// Lets vehicles use room that is left where it is cheaper, at the prices of
+    /// soft limits; hard ones count by their room.
+    pub(crate) fn improve(mut self, staff: &mut Staff<'_>) {
+        let mut order = spread(self.asked.stays.each.len()).take(VISITS_MAX);
+        while !staff.is_hurried() {
+            let next: Vec<usize> = order.by_ref().take(VISITS_AT_ONCE).collect();
+            if next.is_empty() {
+                break;
+            }
+            self.walk(next.into_iter(), Why::Better);
+        }
     }
 
     /// Plans vehicles anew in an order until no hard limit is exceeded; tells
@@ -233,11 +153,12 @@ impl<'a> Walk<'a> {
     pub(crate) fn try_replace(&mut self, position: usize, new: Taken) -> bool {
         let (mut scratch, mut old) = (Scratch::default(), Taken::new());
         self.plan(position, &mut scratch, &mut old);
-        let room = self.room.on_path(self.terms, &self.asked.stays.each[position]);
-        let fits = !is_worse(&room, &old, &new);
+        let (mut up, mut down) = (Vec::new(), Vec::new());
+        let stay = &self.asked.stays.each[position];
+        self.room.on_path(self.terms, stay, (&mut up, &mut down));
+        let fits = !is_worse((&up, &down), &old, &new);
         if fits {
             self.replace(position, old, new);
-            self.undo.clear();
         }
         fits
     }
@@ -253,25 +174,22 @@ impl<'a> Walk<'a> {
             if !self.room.is_exceeded() {
                 return;
             }
-            self.visit(order(), why);
+            self.walk(order(), why);
         }
     }
 
-    /// Plans vehicles anew for good.
-    fn visit(&mut self, order: impl Iterator<Item = usize>, why: Why) {
-        self.walk(order, why);
-        self.undo.clear();
-    }
-
     /// Plans vehicles anew in an order that has each once. The plans that they
-    /// have are made side by side, ahead of their turn.
-    fn walk(&mut self, mut order: impl Iterator<Item = usize>, why: Why) {
+    /// have are made side by side, ahead of their turn. Returns how many plans
+    /// were made so.
+    fn walk(&mut self, mut order: impl Iterator<Item = usize>, why: Why) -> usize {
         let mut scratch = Scratch::default();
+        let mut looked_at = 0;
         loop {
             let next: Vec<usize> = order.by_ref().take(AHEAD).collect();
             if next.is_empty() || self.is_done(why) {
-                break;
+                return looked_at;
             }
+            looked_at += next.len();
             for (position, old) in self.ahead(&next, why) {
                 if self.is_done(why) {
                     break;
@@ -289,6 +207,9 @@ impl<'a> Walk<'a> {
     /// counts, those stay out for whom there is nothing better before they begin.
     fn ahead(&self, positions: &[usize], why: Why) -> Vec<(usize, Old)> {
         let plan = |scratch: &mut Scratch, &position: &usize| {
+            if !self.may_move(position, why) {
+                return None;
+            }
             let mut taken = Taken::new();
             let group = self.plan(position, scratch, &mut taken);
             let old = Old { group, taken };
@@ -297,6 +218,12 @@ impl<'a> Walk<'a> {
         };
         let plans = positions.par_iter().with_min_len(AHEAD_MIN);
         plans.map_init(Scratch::default, plan).flatten_iter().collect()
+    }
+
+    /// Whether a vehicle may have to move: where a limit is exceeded, who is under it.
+    fn may_move(&self, position: usize, why: Why) -> bool {
+        let node = self.asked.stays.each[position].node;
+        why == Why::Better || self.room.is_exceeded_on_path(self.terms, node)
     }
 
     /// Plans one vehicle within the room that all others leave.
@@ -308,32 +235,54 @@ impl<'a> Walk<'a> {
 
     /// What a vehicle would have instead, if it is to have something else.
     fn anew(&self, position: usize, why: Why, scratch: &mut Scratch, old: &Old) -> Option<Taken> {
-        let (asked, terms) = (self.asked, self.terms);
-        let stay = &asked.stays.each[position];
-        let taken = &old.taken;
-        if why != Why::Better && self.room.holds(terms, stay, taken) {
+        let stay = &self.asked.stays.each[position];
+        if why != Why::Better && self.room.holds(self.terms, stay, &old.taken) {
             return None;
         }
-        let others = self.room.on_path(terms, stay);
-        let (mut up, mut down) = others.clone();
+        let mut sides = std::mem::take(&mut scratch.room);
+        self.room.on_path(self.terms, stay, (&mut sides.up, &mut sides.down));
+        let anew = self.anew_in(&mut sides, (position, why), scratch, old);
+        scratch.room = sides;
+        anew
+    }
+
+    fn anew_in(
+        &self,
+        sides: &mut Sides,
+        (position, why): (usize, Why),
+        scratch: &mut Scratch,
+        old: &Old,
+    ) -> Option<Taken> {
+        let asked = self.asked;
+        let stay = &asked.stays.each[position];
+        let taken = &old.taken;
+        let Sides { up: others_up, down: others_down, free_up: up, free_down: down } = sides;
+        let window = stay.first as usize..stay.last as usize;
+        for (free, others) in [(&mut *up, &*others_up), (&mut *down, &*others_down)] {
+            free.resize(others.len(), 0);
+            free[window.clone()].copy_from_slice(&others[window.clone()]);
+        }
         for &(slot, energy) in taken {
             let (up, down) = (&mut up[slot as usize], &mut down[slot as usize]);
             (*up, *down) = (up.saturating_add(energy), down.saturating_sub(energy));
         }
-        up.iter_mut().chain(&mut down).for_each(|room| *room = (*room).max(0));
+        for free in [&mut *up, &mut *down] {
+            free[window.clone()].iter_mut().for_each(|room| *room = (*room).max(0));
+        }
         if why == Why::BeyondCharging {
             down.fill(0);
         }
         let added = &self.added[stay.node as usize];
         let mut anew = Taken::new();
-        let has_mix = why != Why::Better && self.settled.is_mixed[old.group];
-        if has_mix && stay.wishes == NO_WISHES && stay.store == NO_STORE && !stay.whole {
-            // A mix is worth keeping: only what is beyond moves elsewhere.
-            trim(asked, stay, taken, &mut up, &mut anew);
+        // A group of its own has what the master programme found best, and a mix
+        // cannot be planned anew: only what is beyond moves elsewhere.
+        let is_alone = asked.stays.groups == asked.stays.each.len();
+        let is_kept = why != Why::Better && (is_alone || self.settled.is_mixed[old.group]);
+        if is_kept && stay.wishes == NO_WISHES && stay.store == NO_STORE && !stay.whole {
+            trim(asked, stay, taken, up, &mut anew);
         }
         let rest = Stay { need: stay.need - energy_of(&anew), ..*stay };
-        let free = Free { up: &up, down: &down };
-        within(asked, &rest, added, free, scratch, |slot, energy| {
+        within(asked, &rest, added, Free { up, down }, scratch, |slot, energy| {
             anew.push((slot as u32, energy));
         });
         merge(&mut anew);
@@ -348,14 +297,14 @@ impl<'a> Walk<'a> {
             Why::BeyondAtAnyPrice | Why::BeyondCharging => true,
             Why::MakeRoom | Why::Better => false,
         };
-        let is_taken = !is_refused && (may_be_worse || !is_worse(&others, taken, &anew));
+        let is_taken =
+            !is_refused && (may_be_worse || !is_worse((others_up, others_down), taken, &anew));
         is_taken.then_some(anew)
     }
 
     /// The plan that a vehicle has, and its group.
     pub(crate) fn plan(&self, position: usize, scratch: &mut Scratch, taken: &mut Taken) -> usize {
-        let blocks = &self.asked.stays.blocks;
-        let group = blocks[blocks.partition_point(|block| block.stays.end <= position)].group;
+        let group = self.asked.stays.group_of(position);
         let plans = Plans { asked: self.asked, settled: self.settled, signals: self.signals };
         plans.plan(group, position, scratch, taken);
         group
@@ -370,16 +319,19 @@ impl<'a> Walk<'a> {
         } else {
             self.short.remove(&position);
         }
-        self.settled.anew.insert(position as u32, new.clone());
-        self.undo.push((position, old, new));
+        if let Some(undo) = &mut self.undo {
+            undo.push((position, old, new.clone()));
+        }
+        self.settled.anew.insert(position as u32, new);
     }
 
     /// Gives a vehicle its need whether there is room or not, and moves others
-    /// that can be moved; if they cannot, all is left as it was.
-    fn make_room(&mut self, position: usize) {
+    /// that can be moved; if they cannot, all is left as it was. Returns how many
+    /// were looked at.
+    fn make_room(&mut self, position: usize) -> usize {
         let stay = self.asked.stays.each[position];
         if stay.wishes != NO_WISHES || stay.whole || stay.store != NO_STORE {
-            return;
+            return 0;
         }
         let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
         self.plan(position, &mut scratch, &mut taken);
@@ -393,16 +345,29 @@ impl<'a> Walk<'a> {
             anew.push((slot as u32, energy));
         });
         merge(&mut anew);
-        self.replace(position, taken.clone(), anew);
-        let others = spread(self.asked.stays.each.len()).filter(|&other| other != position);
-        self.walk(others.take(MOVED_MAX), Why::MakeRoom);
-        let changes = std::mem::take(&mut self.undo);
+        self.undo = Some(Vec::new());
+        self.replace(position, taken, anew);
+        let crowd = self.crowd();
+        let others = spread(crowd.len()).map(|at| crowd.at(at)).filter(|&other| other != position);
+        let looked_at = self.walk(others.take(MOVED_MAX), Why::MakeRoom);
+        let changes = self.undo.take().unwrap_or_default();
         if self.room.is_exceeded() {
             for (position, old, new) in changes.into_iter().rev() {
                 self.replace(position, new, old);
             }
-            self.undo.clear();
         }
+        looked_at
+    }
+
+    /// Those who may use what is beyond a limit.
+    fn crowd(&self) -> Crowd {
+        let mut crowd = Crowd::default();
+        for block in &self.asked.stays.blocks {
+            if self.room.is_exceeded_on_path(self.terms, block.node) {
+                crowd.add(block.stays.clone());
+            }
+        }
+        crowd
     }
 }
 
@@ -438,7 +403,7 @@ fn is_better(asked: &Asked<'_>, stay: &Stay, added: &[f64], old: &Taken, new: &T
 
 /// Whether a new plan exceeds a limit by more than the old one: others may
 /// live on what a vehicle discharges, or on what it takes in.
-fn is_worse((up, down): &(Vec<i64>, Vec<i64>), old: &Taken, new: &Taken) -> bool {
+fn is_worse((up, down): (&[i64], &[i64]), old: &Taken, new: &Taken) -> bool {
     let mut change: BTreeMap<u32, i64> = BTreeMap::new();
     let gone = old.iter().map(|&(slot, energy)| (slot, -energy));
     for (slot, energy) in gone.chain(new.iter().copied()) {

@@ -36,6 +36,10 @@ pub(crate) const TOLERANCE: f64 = 1e-7;
 /// Most rounds whose prices are kept for the next plan.
 const ROUNDS_KEPT: usize = 40;
 
+/// Earlier prices that are asked for even where somebody waits: without them the
+/// mix is far beyond its limits, and takes longer to be brought within.
+const EARLIER_MIN: usize = 8;
+
 /// Gap to a mix that exceeds hard limits at which exceeding them gets dearer.
 /// Half as many rounds as when there is nothing left to find; from 0.1 % to 5 %
 /// it makes no difference.
@@ -71,7 +75,7 @@ impl Until {
         } else if progress.round >= self.rounds {
             Some(Ended::Rounds)
         } else {
-            staff.watch.stop(progress).then_some(Ended::Caller)
+            staff.stops(progress).then_some(Ended::Caller)
         }
     }
 }
@@ -212,14 +216,14 @@ impl<'a> Rounds<'a> {
             // Whatever happens, there is a mix: all of the first answers.
             self.mix.weights = vec![1.0; self.ear.nodes.len()];
         }
-        for duals in earlier {
+        for (at, duals) in earlier.into_iter().enumerate() {
             self.round(duals, staff)?;
             self.solve()?;
             let progress = self.found.progress(until.scale);
             if progress.gap <= until.gap * 0.1 || self.found.prices.len() >= until.rounds {
                 break;
             }
-            if staff.watch.stop(&progress) {
+            if staff.stops(&progress) && at + 1 >= EARLIER_MIN {
                 return Ok(Ended::Caller);
             }
         }

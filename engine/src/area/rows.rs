@@ -133,6 +133,9 @@ impl AreaRows {
         let (arrival, departure) = (fleet.arrival[row], fleet.departure[row]);
         let discharge_max = problem.vehicles.storage.map_or(0.0, |c| c.discharge_max_kw[row]);
         let first = self.interval_start.len();
+        // What is wanted by a deadline inside a slot comes first in it.
+        let wishes = plans.asked.stays.wishes.get(stay.wishes as usize);
+        let is_cut = |slot: u32| wishes.is_some_and(|wishes| wishes.is_cut(slot));
         for &(slot, energy) in taken {
             let slot = slot as usize;
             let start = horizon.starts()[slot].max(arrival);
@@ -148,7 +151,7 @@ impl AreaRows {
             let micros = as_kwh(energy) / power_max * MICROS_PER_HOUR;
             let (end, power) = if is_full {
                 (full_end, power_max)
-            } else if stay.whole {
+            } else if stay.whole || is_cut(slot as u32) {
                 ((start + micros.round() as i64).min(full_end), power_max)
             } else {
                 (full_end, as_kwh(energy) * MICROS_PER_HOUR / (full_end - start) as f64)

@@ -339,7 +339,7 @@ impl Keeping<'_> {
         }
         // A hair of rounding is no reason to use another slot.
         if left > told.len() as i64 && !stay.whole {
-            let rest = Stay { need: left, wishes: crate::area::stays::NO_WISHES, ..*stay };
+            let rest = Stay { need: left, wishes: crate::area::wishes::NO_WISHES, ..*stay };
             let free = Free { up: &up, down: &up };
             let added = &self.added[stay.node as usize];
             within(&self.asked, &rest, added, free, &mut Scratch::default(), |slot, energy| {

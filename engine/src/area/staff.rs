@@ -6,7 +6,7 @@ use crate::area::parts::{self, Change, Own, Question, What};
 use crate::area::settle::Settled;
 use crate::area::stays::Stays;
 use crate::area::sums::Sum;
-use crate::area::watch::Watch;
+use crate::area::watch::{Progress, Watch};
 
 /// A watch, and what its crew was told last.
 pub(crate) struct Staff<'a> {
@@ -15,7 +15,19 @@ pub(crate) struct Staff<'a> {
     parts: Vec<Range<usize>>,
     /// State of the vehicles that the crew knows of.
     state: u32,
+    /// Whether the work was stopped.
+    is_stopped: bool,
+    /// Whether the work is at something that is soon done, and saves more than it takes.
+    is_patient: bool,
+    /// Whether plans of all vehicles take long enough for somebody to wait.
+    is_long: bool,
 }
+
+/// Vehicles up to which plans are there at once.
+const AT_ONCE_MAX: usize = 8_192;
+
+/// Gap of a sample whose prices are of use for all vehicles.
+const GAP_PATIENT: f64 = 0.01;
 
 impl<'a> Staff<'a> {
     /// Deals the vehicles to the crew, if there is one.
@@ -29,7 +41,34 @@ impl<'a> Staff<'a> {
             parts.extend(shares.iter().map(range));
             crew.deal(shares);
         }
-        Self { watch, parts, state: stays.state }
+        let is_long = stays.each.len() > AT_ONCE_MAX;
+        Self { watch, parts, state: stays.state, is_stopped: false, is_patient: false, is_long }
+    }
+
+    /// Whether the rounds are to end here. Once they are, nobody is asked again.
+    pub(crate) fn stops(&mut self, progress: &Progress) -> bool {
+        self.is_stopped = self.is_stopped || self.watch.stop(progress);
+        self.is_stopped && !(self.is_patient && progress.gap > GAP_PATIENT)
+    }
+
+    /// Does something that ends no sooner than at a gap that is good for a start,
+    /// even where the work was stopped.
+    pub(crate) fn patiently<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.is_patient = true;
+        let done = work(self);
+        self.is_patient = false;
+        done
+    }
+
+    /// Whether the work was stopped.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// Whether somebody waits for plans that could be made with more care.
+    pub(crate) fn is_hurried(&mut self) -> bool {
+        self.is_stopped = self.is_stopped || self.watch.hurries();
+        self.is_stopped && self.is_long
     }
 
     /// The sums of all blocks in their order, if it is not for us to ask. A sample

@@ -4,10 +4,11 @@
 //! to stand side by side: by node, departure, arrival. The order depends on them alone.
 use rayon::prelude::*;
 
-use crate::area::fleet::{Curves, RowError, Vehicle};
+use crate::area::fleet::{Curves, RowError};
 use crate::area::grains::{GRAINS_PER_KWH, as_kwh, grains};
 use crate::area::problem::AreaProblem;
 use crate::area::store::{NO_STORE, StorageColumns, Store, reaches};
+use crate::area::wishes::{NO_WISHES, Wishes};
 use crate::plan::choice::Window;
 use crate::time::horizon::Horizon;
 use crate::units::MICROS_PER_HOUR;
@@ -25,9 +26,6 @@ pub(crate) const NODES_MANY: usize = 8;
 /// Vehicles that make another group worth while there, and groups at most.
 const PER_GROUP: usize = 64;
 const GROUPS_PER_NODE: usize = 4;
-
-/// Stands for a vehicle without targets before its departure.
-pub(crate) const NO_WISHES: u32 = u32::MAX;
 
 /// One vehicle, ready to be asked.
 #[derive(Debug, Clone, Copy)]
@@ -77,24 +75,6 @@ impl Stay {
             (self.rate * horizon.lengths()[slot]).round() as i64
         }
     }
-}
-
-/// A part of a slot before or after a deadline inside it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece {
-    pub(crate) slot: u32,
-    /// The first deadline that it is in time for.
-    pub(crate) stage: u32,
-    pub(crate) cap: i64,
-}
-
-/// Wishes of a vehicle before its departure, reserve included.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Wishes {
-    /// Energy by each deadline, counted from arrival, in order; the last is the need.
-    pub(crate) needs: Vec<i64>,
-    /// The stay cut at the deadlines, in time order.
-    pub(crate) pieces: Vec<Piece>,
 }
 
 /// A run of vehicles that share a node.
@@ -290,6 +270,11 @@ impl Stays {
         stays
     }
 
+    /// The group of the vehicle at a position.
+    pub(crate) fn group_of(&self, position: usize) -> usize {
+        self.blocks[self.blocks.partition_point(|block| block.stays.end <= position)].group
+    }
+
     /// Energy needed by all, in kWh.
     pub(crate) fn need_kwh(&self) -> f64 {
         as_kwh(self.each.iter().map(|stay| stay.need).sum())
@@ -341,12 +326,11 @@ fn make(problem: &AreaProblem<'_>, row: usize) -> Made {
     stay.need = grains(wanted.min(as_kwh(capacity) + 1.0)).min(capacity);
     let beyond = (wanted - as_kwh(stay.need)).max(0.0);
     let beyond = if beyond * GRAINS_PER_KWH > 1.0 { beyond } else { 0.0 };
-    match wishes(problem, row, &vehicle, &stay, window) {
-        Ok(wishes) => {
-            if let Some(&need) = wishes.as_ref().and_then(|wishes| wishes.needs.last()) {
-                stay.need = need;
-            }
-            Made::Stay(stay, wishes, beyond)
+    match Wishes::of(problem, row, &vehicle, &stay, window) {
+        Ok(None) => Made::Stay(stay, None, beyond),
+        Ok(Some((wishes, beyond_before))) => {
+            stay.need = wishes.needs.last().copied().unwrap_or(stay.need);
+            Made::Stay(stay, Some(wishes), beyond.max(beyond_before))
         }
         Err(error) => Made::Error(error),
     }
@@ -418,83 +402,4 @@ fn make_store(
     let (need, beyond) = store.need(reach);
     stay.need = need;
     Ok(Made::Store(stay, Box::new(store), beyond))
-}
-
-/// The wishes of a row before departure, if it has any.
-fn wishes(
-    problem: &AreaProblem<'_>,
-    row: usize,
-    vehicle: &Vehicle,
-    stay: &Stay,
-    window: Window,
-) -> Result<Option<Wishes>, RowError> {
-    let fleet = &problem.vehicles.fleet;
-    let reserve = grains(vehicle.reserve.as_kwh().min(as_kwh(stay.need))).min(stay.need);
-    if !fleet.has_targets(row) && reserve <= 0 {
-        return Ok(None);
-    }
-    let horizon = problem.curves.horizon();
-    let prices = problem.curves.prices(stay.curve as usize);
-    let mut wanted: Vec<(i64, i64)> = Vec::new();
-    for target in fleet.targets(row, vehicle)? {
-        let by = target.by.map_or(vehicle.departure, |by| by.timestamp_micros());
-        let by = by.clamp(vehicle.arrival, vehicle.departure);
-        wanted.push((by, grains(target.energy.as_kwh().min(as_kwh(stay.need) + 1.0))));
-    }
-    if reserve > 0 {
-        // At once means: by the time at which full power from arrival is there.
-        let mut left = reserve;
-        let mut by = vehicle.arrival;
-        for slot in (window.first..window.last).filter(|&slot| !prices[slot].is_nan()) {
-            if left <= 0 {
-                break;
-            }
-            let start = horizon.starts()[slot].max(window.from);
-            let end = horizon.ends()[slot].min(window.to);
-            by = (start + (left as f64 / stay.rate).ceil() as i64).min(end);
-            left -= stay.cap(horizon, slot);
-        }
-        wanted.push((by, reserve));
-    }
-    wanted.sort_unstable();
-    Ok(Some(cut_at(horizon, prices, stay, window, &wanted)))
-}
-
-/// Cuts a stay at its deadlines; what cannot be had by one is not wished for.
-fn cut_at(
-    horizon: &Horizon,
-    prices: &[f64],
-    stay: &Stay,
-    window: Window,
-    wanted: &[(i64, i64)],
-) -> Wishes {
-    let mut made = Wishes::default();
-    let mut room = 0;
-    let mut slot = window.first;
-    let mut from = window.from;
-    for (stage, &(by, energy)) in wanted.iter().enumerate() {
-        while slot < window.last && from < by {
-            let start = horizon.starts()[slot].max(from);
-            let end = horizon.ends()[slot].min(window.to);
-            let until = end.min(by);
-            if !prices[slot].is_nan() && until > start {
-                let whole = window.usable(horizon, slot) == until - start;
-                let part = (stay.rate * (until - start) as f64).round() as i64;
-                let cap = if whole { stay.cap(horizon, slot) } else { part };
-                made.pieces.push(Piece { slot: slot as u32, stage: stage as u32, cap });
-                room += cap;
-            }
-            from = until.max(start);
-            if until == end {
-                slot += 1;
-            } else {
-                break;
-            }
-        }
-        let least = made.needs.last().copied().unwrap_or(0);
-        made.needs.push(energy.min(room).min(stay.need).max(least));
-    }
-    let last = wanted.len() as u32 - 1;
-    debug_assert!(made.pieces.iter().all(|piece| piece.stage <= last), "stages are deadlines");
-    made
 }

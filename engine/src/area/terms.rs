@@ -84,6 +84,17 @@ impl Terms {
         scaled
     }
 
+    /// Prices of soft limits alone: those of hard ones are zero.
+    pub(crate) fn soft(&self, duals: &[f64]) -> Vec<f64> {
+        let mut soft = duals.to_vec();
+        for (term, duals) in self.each.iter().zip(soft.chunks_mut(self.slots().max(1))) {
+            if term.kind == Kind::Hard {
+                duals.fill(0.0);
+            }
+        }
+        soft
+    }
+
     /// The hard limits on import alone.
     pub(crate) fn hard(&self) -> Self {
         let each = &self.each;

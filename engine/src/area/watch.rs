@@ -50,6 +50,12 @@ pub trait Watch {
     /// Called once a round; the work ends where it says so.
     fn stop(&mut self, progress: &Progress) -> bool;
 
+    /// Asked now and then while plans are made from the rounds: whether whoever
+    /// waits would rather have them as they are. The work then counts as stopped.
+    fn hurries(&mut self) -> bool {
+        false
+    }
+
     /// What was answered last time, in the order in which it was asked.
     fn recall(&mut self) -> Option<Answered> {
         None

@@ -390,8 +390,8 @@ impl Area {
     }
 
     /// Energy that a vehicle that only charges wants by the end of slots before
-    /// its last, as far as it can have it.
-    pub(crate) fn wishes(&self, row: usize) -> Vec<(usize, f64)> {
+    /// its last, as far as it can have it: by deadlines, and if asked for at once.
+    pub(crate) fn wishes(&self, row: usize, has_reserve: bool) -> Vec<(usize, f64)> {
         let Some(more) = self.more.as_ref().filter(|_| !self.discharges(row)) else {
             return vec![];
         };
@@ -401,7 +401,9 @@ impl Area {
         for slot in 0..self.slots() {
             end += self.lengths[slot];
             reach += self.cap(row, slot);
-            wishes.push((slot, more.reserve[row].min(reach)));
+            if has_reserve {
+                wishes.push((slot, more.reserve[row].min(reach)));
+            }
             for at in more.offsets[row] as usize..more.offsets[row + 1] as usize {
                 if more.by[at] == end {
                     wishes.push((slot, more.by_energy[at].min(reach)));

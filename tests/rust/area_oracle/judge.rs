@@ -8,6 +8,16 @@ use slackwater_engine::units::Power;
 
 use crate::area::{Area, Planned};
 
+/// What a vehicle has of what it wants.
+pub(crate) struct Served {
+    /// Energy that it goes without because of limits.
+    pub(crate) unmet: f64,
+    /// Energy bought.
+    bought: f64,
+    /// Energy by the end of slots, no more than it wants by then.
+    by: Vec<(usize, f64)>,
+}
+
 /// Energies as unknowns, by vehicle and slot.
 struct Model {
     variables: ProblemVariables,
@@ -51,21 +61,47 @@ impl Model {
         (0..=slot).map(|at| eta * self.taken[row][at] - self.sold[row][at] / eta_down).sum()
     }
 
-    /// Levels, targets and deadlines of all vehicles.
-    fn rows(&self, area: &Area) -> Vec<good_lp::Constraint> {
+    /// Targets and deadlines of those who only charge, as far as they are met.
+    fn wishes(&self, area: &Area, has_reserve: bool) -> Vec<good_lp::Constraint> {
         let mut rows = Vec::new();
         let needs = area.needs();
-        for (row, taken) in self.taken.iter().enumerate() {
-            if !area.discharges(row) {
-                let sum: Expression = taken.iter().copied().sum();
-                rows.push(constraint!(sum.clone() <= needs[row]));
-                rows.push(constraint!(sum + self.shed[row] >= needs[row]));
-                for (slot, wanted) in area.wishes(row) {
-                    let sum: Expression = taken[..=slot].iter().copied().sum();
-                    rows.push(constraint!(sum + self.shed[row] >= wanted));
-                }
+        for (row, taken) in self.taken.iter().enumerate().filter(|(row, _)| !area.discharges(*row))
+        {
+            let sum: Expression = taken.iter().copied().sum();
+            rows.push(constraint!(sum.clone() <= needs[row]));
+            rows.push(constraint!(sum + self.shed[row] >= needs[row]));
+            for (slot, wanted) in area.wishes(row, has_reserve) {
+                let sum: Expression = taken[..=slot].iter().copied().sum();
+                rows.push(constraint!(sum + self.shed[row] >= wanted));
+            }
+        }
+        rows
+    }
+
+    /// The same service for all vehicles.
+    fn served(&self, area: &Area, served: &[Served]) -> Vec<good_lp::Constraint> {
+        let mut rows = Vec::new();
+        for (row, (taken, served)) in self.taken.iter().zip(served).enumerate() {
+            // Rounding may leave a plan a hair below what it serves.
+            rows.push(constraint!(self.shed[row] <= served.unmet + 1e-7));
+            if area.discharges(row) {
                 continue;
             }
+            let sum: Expression = taken.iter().copied().sum();
+            rows.push(constraint!(sum.clone() <= served.bought + 1e-7));
+            rows.push(constraint!(sum >= served.bought - 1e-7));
+            for &(slot, had) in &served.by {
+                let sum: Expression = taken[..=slot].iter().copied().sum();
+                rows.push(constraint!(sum >= had - 1e-7));
+            }
+        }
+        rows
+    }
+
+    /// Levels and targets of batteries.
+    fn levels(&self, area: &Area) -> Vec<good_lp::Constraint> {
+        let mut rows = Vec::new();
+        for row in (0..self.taken.len()).filter(|&row| area.discharges(row)) {
             let store = Store::of(area, row);
             let last = area.slots() - 1;
             for slot in 0..=last {
@@ -116,11 +152,13 @@ fn room(area: &Area, node: usize, slot: usize, profile: &Profile) -> Option<f64>
     Some((most - base_kw(area, node, slot)) * area.hours(slot))
 }
 
-/// Least energy that goes unmet under the hard limits.
-pub(crate) fn least_unmet(area: &Area) -> f64 {
+/// Least energy that goes unmet under the hard limits, each vehicle by the
+/// deadline by which it misses most; with reserves among the deadlines or not.
+pub(crate) fn least_unmet(area: &Area, has_reserve: bool) -> f64 {
     let model = Model::new(area);
     let mut rows = hard_rows(area, &model);
-    rows.extend(model.rows(area));
+    rows.extend(model.levels(area));
+    rows.extend(model.wishes(area, has_reserve));
     let unmet: Expression = model.shed.iter().copied().sum();
     let mut programme = model.variables.minimise(unmet.clone()).using(highs);
     programme.set_verbose(false);
@@ -159,18 +197,13 @@ fn hard_rows(area: &Area, model: &Model) -> Vec<good_lp::Constraint> {
     rows
 }
 
-/// Least cost of energy and limits that leaves each vehicle just so much unmet.
-pub(crate) fn least_cost(area: &Area, unmet: &[f64]) -> f64 {
+/// Least cost of energy and limits that serves each vehicle just so.
+pub(crate) fn least_cost(area: &Area, served: &[Served]) -> f64 {
     let mut model = Model::new(area);
-    let mut rows = model.rows(area);
+    let mut rows = model.levels(area);
+    rows.extend(model.served(area, served));
     let mut cost = Expression::from(0.0);
-    for (row, (taken, unmet)) in model.taken.iter().zip(unmet).enumerate() {
-        // Rounding may leave a plan a hair below what it serves.
-        rows.push(constraint!(model.shed[row] <= unmet + 1e-7));
-        if !area.discharges(row) {
-            let sum: Expression = taken.iter().copied().sum();
-            rows.push(constraint!(sum <= area.needs()[row] - unmet + 1e-7));
-        }
+    for (row, taken) in model.taken.iter().enumerate() {
         for (slot, &taken) in taken.iter().enumerate() {
             cost += area.price(row, slot) * taken;
         }
@@ -254,9 +287,10 @@ fn soft_cost(
 }
 
 /// Rebuilds loads and levels from intervals and checks limits and needs;
-/// returns what each vehicle goes without because of limits.
-pub(crate) fn keeps_its_word(area: &Area, planned: &Planned, seed: u64) -> Vec<f64> {
+/// returns what each vehicle has.
+pub(crate) fn keeps_its_word(area: &Area, planned: &Planned, seed: u64) -> Vec<Served> {
     let rows = &planned.rows;
+    let mut served = Vec::new();
     let mut loads = vec![vec![0.0; area.slots()]; area.nodes.len()];
     let mut unmet = vec![(0.0, 0.0); area.energy.len()];
     for missing in &planned.plan.unmet {
@@ -264,7 +298,7 @@ pub(crate) fn keeps_its_word(area: &Area, planned: &Planned, seed: u64) -> Vec<f
         of_row.0 += missing.energy_kwh;
         of_row.1 += if missing.node.is_some() { missing.energy_kwh } else { 0.0 };
     }
-    for (row, &(unmet, _)) in unmet.iter().enumerate() {
+    for (row, &(unmet, by_limits)) in unmet.iter().enumerate() {
         let energies = energies_of(area, planned, row, seed);
         for (node, loads) in loads.iter_mut().enumerate() {
             if area.is_below(area.node[row] as usize, node) {
@@ -276,20 +310,37 @@ pub(crate) fn keeps_its_word(area: &Area, planned: &Planned, seed: u64) -> Vec<f
         let sold: f64 = energies.iter().map(|energy| (-energy).max(0.0)).sum();
         assert!((bought - rows.energy_kwh[row]).abs() < 1e-6, "{name}");
         assert!((sold - rows.discharged_kwh[row]).abs() < 1e-6, "{name}");
+        let had = |slot: usize| energies[..=slot].iter().sum::<f64>();
+        let by = area.wishes(row, true).into_iter();
+        let by = by.map(|(slot, wish)| (slot, had(slot).min(wish))).collect();
+        served.push(Served { unmet: by_limits, bought, by });
         if area.discharges(row) {
             keeps_levels(area, (row, unmet), &energies, &name);
             continue;
         }
-        let wanted = area.energy[row];
         assert!(sold == 0.0, "{name} sells");
-        assert!((bought + unmet - wanted).abs() < 1e-6, "{name}: {bought} of {wanted}, {unmet}");
-        for (slot, wish) in area.wishes(row) {
-            let have: f64 = energies[..=slot].iter().sum();
-            assert!(have + unmet >= wish - 1e-6, "{name}: {have} of {wish} by the end of {slot}");
-        }
+        keeps_deadlines(area, (row, by_limits, bought), had, &name);
+        let is_late = planned.plan.late_reserves.contains(&row);
+        let in_time = |(slot, wish): (usize, f64)| had(slot) + unmet >= wish - 1e-6;
+        assert!(is_late || area.wishes(row, true).into_iter().all(in_time), "{name}: reserve");
     }
     limits_hold(area, planned, &loads, seed);
-    unmet.into_iter().map(|(_, by_limits)| by_limits).collect()
+    served
+}
+
+/// What limits let be missing is that of the deadline by which most is missing,
+/// of what the vehicle could have alone.
+fn keeps_deadlines(
+    area: &Area,
+    (row, unmet, bought): (usize, f64, f64),
+    had: impl Fn(usize) -> f64,
+    name: &str,
+) {
+    let wanted = area.needs()[row];
+    assert!(bought <= wanted + 1e-6, "{name}: {bought} of {wanted}");
+    let before = area.wishes(row, false).into_iter().map(|(slot, wish)| wish - had(slot));
+    let missing = before.fold(wanted - bought, f64::max);
+    assert!((unmet - missing).abs() < 1e-5, "{name}: {missing} is missing, {unmet} unmet");
 }
 
 /// Energy of a vehicle in each slot, from its intervals.

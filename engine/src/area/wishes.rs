@@ -1,0 +1,310 @@
+//! What vehicles that only charge want before they leave: levels by deadlines,
+//! and a reserve at once.
+//!
+//! A level for which limits leave no room in time comes later, as it does for a
+//! vehicle that is planned alone: what is needed at departure stays. What is
+//! late is shared first like any shortage, and then left to whom it befalls.
+use crate::area::answer::Scratch;
+use crate::area::coordinate::{Coordinated, Task};
+use crate::area::fleet::{RowError, Vehicle};
+use crate::area::grains::{as_kwh, grains};
+use crate::area::problem::AreaProblem;
+use crate::area::settle::{Plans, Signals, Taken};
+use crate::area::share::evenly;
+use crate::area::stays::{Stay, Stays};
+use crate::plan::choice::Window;
+use crate::time::horizon::Horizon;
+
+/// Stands for a vehicle without targets before its departure.
+pub(crate) const NO_WISHES: u32 = u32::MAX;
+
+/// A part of a slot before or after a deadline inside it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    pub(crate) slot: u32,
+    /// The first deadline that it is in time for.
+    pub(crate) stage: u32,
+    pub(crate) cap: i64,
+}
+
+/// Wishes of a vehicle before its departure, reserve included.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wishes {
+    /// Energy by each deadline, counted from arrival, in order; the last is the need.
+    pub(crate) needs: Vec<i64>,
+    /// The same as it was before limits were in the way.
+    asked: Vec<i64>,
+    /// What each deadline wants of itself, whatever those before it do; nothing
+    /// where it is the reserve's.
+    wanted: Vec<i64>,
+    /// Which of the deadlines is that of the reserve.
+    reserve: Option<usize>,
+    /// The stay cut at the deadlines, in time order.
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A deadline of a row: when, how much, and whether it is the reserve's.
+type Wanted = (i64, i64, bool);
+
+impl Wishes {
+    /// The wishes of a row before departure, if it has any, and the energy that
+    /// the stay is too short for by one of its deadlines.
+    pub(crate) fn of(
+        problem: &AreaProblem<'_>,
+        row: usize,
+        vehicle: &Vehicle,
+        stay: &Stay,
+        window: Window,
+    ) -> Result<Option<(Self, f64)>, RowError> {
+        let fleet = &problem.vehicles.fleet;
+        let reserve = grains(vehicle.reserve.as_kwh().min(as_kwh(stay.need))).min(stay.need);
+        if !fleet.has_targets(row) && reserve <= 0 {
+            return Ok(None);
+        }
+        let horizon = problem.curves.horizon();
+        let prices = problem.curves.prices(stay.curve as usize);
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for target in fleet.targets(row, vehicle)? {
+            let by = target.by.map_or(vehicle.departure, |by| by.timestamp_micros());
+            let by = by.clamp(vehicle.arrival, vehicle.departure);
+            wanted.push((by, grains(target.energy.as_kwh().min(as_kwh(stay.need) + 1.0)), false));
+        }
+        if reserve > 0 {
+            let by = at_once_by(horizon, prices, (stay, window, vehicle.arrival), reserve);
+            wanted.push((by, reserve, true));
+        }
+        wanted.sort_unstable();
+        // Who is late goes on until departure.
+        if wanted.last().is_none_or(|&(by, ..)| by < vehicle.departure) {
+            wanted.push((vehicle.departure, stay.need, false));
+        }
+        let made = cut_at(horizon, prices, stay, window, &wanted);
+        let targets = wanted.iter().zip(&made.needs).filter(|((.., is_reserve), _)| !is_reserve);
+        let beyond = targets.map(|(&(_, energy, _), &need)| energy.min(stay.need) - need).max();
+        Ok(Some((made, as_kwh(beyond.unwrap_or(0)))))
+    }
+
+    /// Energy that a plan has by each deadline, counted from arrival.
+    fn had(&self, taken: &Taken) -> Vec<i64> {
+        let mut had = vec![0; self.needs.len()];
+        for &(slot, energy) in taken {
+            let mut rest = energy;
+            let from = self.pieces.partition_point(|piece| piece.slot < slot);
+            let pieces = self.pieces[from..].iter().take_while(|piece| piece.slot == slot);
+            for piece in pieces {
+                let part = rest.min(piece.cap);
+                had[piece.stage as usize] += part;
+                rest -= part;
+            }
+        }
+        let mut sum = 0;
+        for had in &mut had {
+            sum += *had;
+            *had = sum;
+        }
+        had
+    }
+
+    /// Whether something of what was asked comes later, or not at all.
+    pub(crate) fn is_late(&self) -> bool {
+        self.needs.iter().zip(&self.asked).any(|(need, asked)| need < asked)
+    }
+
+    /// The need at departure as it was asked for.
+    pub(crate) fn need_asked(&self) -> i64 {
+        self.asked.last().copied().unwrap_or(0)
+    }
+
+    /// Whether the reserve comes later than full power from arrival would have it.
+    pub(crate) fn is_reserve_late(&self) -> bool {
+        self.reserve.is_some_and(|at| self.needs[at] < self.asked[at])
+    }
+
+    /// Most energy that a plan leaves missing at a deadline before the last, and
+    /// the slot before which that is. The reserve is no deadline.
+    pub(crate) fn missing_before(&self, taken: &Taken) -> (i64, u32) {
+        let had = self.had(taken);
+        let stages = 0..self.needs.len() - 1;
+        let missing = stages.map(|stage| (self.wanted[stage] - had[stage], self.end_of(stage)));
+        missing.max_by_key(|&(missing, _)| missing).unwrap_or((0, 0))
+    }
+
+    /// The slot after the last one that is in time for a deadline.
+    fn end_of(&self, stage: usize) -> u32 {
+        let count = self.pieces.partition_point(|piece| piece.stage as usize <= stage);
+        count.checked_sub(1).map_or(0, |last| self.pieces[last].slot + 1)
+    }
+
+    /// Whether a deadline falls inside a slot.
+    pub(crate) fn is_cut(&self, slot: u32) -> bool {
+        let from = self.pieces.partition_point(|piece| piece.slot < slot);
+        self.pieces[from..].iter().take_while(|piece| piece.slot == slot).count() > 1
+    }
+
+    /// Wants less by a deadline, never less than by those before it.
+    fn lower(&mut self, stage: usize, need: i64) {
+        let least = stage.checked_sub(1).map_or(0, |before| self.needs[before]);
+        self.needs[stage] = self.needs[stage].min(need).max(least);
+    }
+
+    /// The energy by all deadlines but the last, where it is not as asked.
+    pub(crate) fn change(&self) -> Option<Vec<i64>> {
+        let before = self.needs.len() - 1;
+        (self.needs[..before] != self.asked[..before]).then(|| self.needs[..before].to_vec())
+    }
+
+    /// The same as [`change`](Self::change) told it; `None` if it is that of other wishes.
+    pub(crate) fn changed(&mut self, needs: &[i64]) -> Option<()> {
+        let before = self.needs.len() - 1;
+        (needs.len() == before).then(|| self.needs[..before].copy_from_slice(needs))
+    }
+}
+
+/// When a reserve is there at full power from arrival.
+fn at_once_by(
+    horizon: &Horizon,
+    prices: &[f64],
+    (stay, window, arrival): (&Stay, Window, i64),
+    reserve: i64,
+) -> i64 {
+    let (mut left, mut by) = (reserve, arrival);
+    for slot in (window.first..window.last).filter(|&slot| !prices[slot].is_nan()) {
+        if left <= 0 {
+            break;
+        }
+        let start = horizon.starts()[slot].max(window.from);
+        let end = horizon.ends()[slot].min(window.to);
+        by = (start + (left as f64 / stay.rate).ceil() as i64).min(end);
+        left -= stay.cap(horizon, slot);
+    }
+    by
+}
+
+/// Cuts a stay at its deadlines; what cannot be had by one is not wished for.
+fn cut_at(
+    horizon: &Horizon,
+    prices: &[f64],
+    stay: &Stay,
+    window: Window,
+    wanted: &[Wanted],
+) -> Wishes {
+    let mut made = Wishes::default();
+    let mut room = 0;
+    let mut slot = window.first;
+    let mut from = window.from;
+    for (stage, &(by, energy, is_reserve)) in wanted.iter().enumerate() {
+        while slot < window.last && from < by {
+            let start = horizon.starts()[slot].max(from);
+            let end = horizon.ends()[slot].min(window.to);
+            let until = end.min(by);
+            if !prices[slot].is_nan() && until > start {
+                let whole = window.usable(horizon, slot) == until - start;
+                let part = (stay.rate * (until - start) as f64).round() as i64;
+                let cap = if whole { stay.cap(horizon, slot) } else { part };
+                made.pieces.push(Piece { slot: slot as u32, stage: stage as u32, cap });
+                room += cap;
+            }
+            from = until.max(start);
+            if until == end {
+                slot += 1;
+            } else {
+                break;
+            }
+        }
+        let least = made.needs.last().copied().unwrap_or(0);
+        let wanted = energy.min(room).min(stay.need);
+        made.needs.push(wanted.max(least));
+        made.wanted.push(if is_reserve { 0 } else { wanted });
+        made.reserve = if is_reserve { Some(stage) } else { made.reserve };
+    }
+    made.asked.clone_from(&made.needs);
+    let last = wanted.len() as u32 - 1;
+    debug_assert!(made.pieces.iter().all(|piece| piece.stage <= last), "stages are deadlines");
+    made
+}
+
+/// Vehicles that could take each other's place at a deadline: node, whether it is
+/// that of a reserve, and slot.
+type Class = (u32, bool, u32);
+
+/// A deadline of a vehicle: whose, which, and what is missing by then.
+struct Lack {
+    class: Class,
+    position: usize,
+    stage: usize,
+    missing: i64,
+}
+
+/// Lets levels come later for which limits left no room in time; tells whether
+/// there were some. `is_shared` says whether those who could take each other's
+/// place bear that in equal shares of what they want, or as it was found.
+pub(crate) fn postpone(
+    task: &Task<'_>,
+    stays: &mut Stays,
+    done: &Coordinated,
+    is_shared: bool,
+) -> bool {
+    let mut lacks = lacks(task, stays, done);
+    if lacks.iter().all(|lack| lack.missing <= 0) {
+        return false;
+    }
+    if is_shared {
+        share(stays, &mut lacks);
+    }
+    let mut is_new = false;
+    for Lack { position, stage, missing, .. } in lacks.into_iter().filter(|lack| lack.missing > 0) {
+        let wishes = &mut stays.wishes[stays.each[position].wishes as usize];
+        let before = wishes.needs[stage];
+        wishes.lower(stage, before - missing);
+        is_new |= wishes.needs[stage] < before;
+    }
+    stays.state += u32::from(is_new);
+    is_new
+}
+
+/// What is missing by deadlines before the last, with those that miss nothing.
+fn lacks(task: &Task<'_>, stays: &Stays, done: &Coordinated) -> Vec<Lack> {
+    let has_wishes = |&position: &usize| stays.each[position].wishes != NO_WISHES;
+    let short = done.total.short.iter().map(|&position| position as usize);
+    if !short.clone().any(|position| has_wishes(&position)) {
+        return Vec::new();
+    }
+    let asked = task.asked(stays);
+    let signals = Signals::new(&asked, task.terms, &done.settled, &done.prices);
+    let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
+    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
+    let mut lacks = Vec::new();
+    for position in (0..stays.each.len()).filter(has_wishes) {
+        let stay = &stays.each[position];
+        let wishes = &stays.wishes[stay.wishes as usize];
+        // Only who is short in the end can be late: what is late was gone without.
+        let is_short = done.total.short.binary_search(&(position as u32)).is_ok();
+        let had = is_short.then(|| {
+            plans.plan(stays.group_of(position), position, &mut scratch, &mut taken);
+            wishes.had(&taken)
+        });
+        for (stage, &need) in wishes.needs[..wishes.needs.len() - 1].iter().enumerate() {
+            let class = (stay.node, wishes.reserve == Some(stage), wishes.end_of(stage));
+            let missing = had.as_ref().map_or(0, |had| (need - had[stage]).max(0));
+            lacks.push(Lack { class, position, stage, missing });
+        }
+    }
+    lacks
+}
+
+/// The same sums by class, in equal shares of what is wanted.
+fn share(stays: &Stays, lacks: &mut [Lack]) {
+    lacks.sort_by_key(|lack| (lack.class, lack.position, lack.stage));
+    for members in lacks.chunk_by_mut(|a, b| a.class == b.class) {
+        let missing = members.iter().map(|lack| lack.missing).sum();
+        let wants = |lack: &Lack| {
+            let stay = &stays.each[lack.position];
+            (stays.wishes[stay.wishes as usize].needs[lack.stage], stay.priority)
+        };
+        let wants: Vec<(i64, f32)> = members.iter().map(wants).collect();
+        let shares = evenly(missing, &wants);
+        members.iter_mut().zip(shares).for_each(|(lack, share)| lack.missing = share);
+    }
+    // Each vehicle's deadlines in their order, as lowering one bounds the next.
+    lacks.sort_by_key(|lack| (lack.position, lack.stage));
+}
