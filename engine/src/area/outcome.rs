@@ -19,7 +19,7 @@ use crate::area::staff::Staff;
 use crate::area::stays::{Stay, Stays};
 use crate::area::sums::{self, Sum};
 use crate::area::terms::{Kind, Terms};
-use crate::area::wishes::Wishes;
+use crate::area::wishes::late;
 use crate::units::{MICROS_PER_HOUR, Power};
 
 /// Part of a limit from which on a slot counts as full.
@@ -192,6 +192,7 @@ pub(crate) fn finish(
     let asked = task.asked(&stays);
     let total = &done.total;
     let unmet = unmet(task, &stays, asked_for, &done);
+    let late_reserves = late_reserves(task, &stays, &done);
     let cost = total.cost + cost_of_limits(terms, total);
     // The bound is on cost and worth of what is shed; plans that serve the same
     // shed the same, so that the rest is a bound on their cost.
@@ -222,7 +223,7 @@ pub(crate) fn finish(
         // The sum of nothing is -0.0; adding zero makes it 0.0.
         unmet_kwh: unmet.iter().map(|unmet| unmet.energy_kwh).sum::<f64>() + 0.0,
         unmet,
-        late_reserves: late_reserves(&stays),
+        late_reserves,
         nodes,
         shadow_prices,
         load_kw: powers(terms, &total.load),
@@ -238,15 +239,18 @@ pub(crate) fn finish(
     }
 }
 
-fn late_reserves(stays: &Stays) -> Vec<usize> {
+fn late_reserves(task: &Task<'_>, stays: &Stays, done: &Coordinated) -> Vec<usize> {
     let is_late = |stay: &&Stay| {
         let store = stays.stores.get(stay.store as usize);
-        let wishes = stays.wishes.get(stay.wishes as usize);
         store.is_some_and(|store| store.reserve_from > stay.first)
-            || wishes.is_some_and(Wishes::is_reserve_late)
     };
     let mut rows: Vec<usize> =
         stays.each.iter().filter(is_late).map(|stay| stay.row as usize).collect();
+    let asked = task.asked(stays);
+    let signals = Signals::new(&asked, task.terms, &done.settled, &done.prices);
+    let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
+    let charging = late(&plans).into_iter().filter(|late| late.is_reserve_late);
+    rows.extend(charging.map(|late| stays.each[late.position].row as usize));
     rows.sort_unstable();
     rows
 }
@@ -315,17 +319,10 @@ fn unmet(
         plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
         add(&stays.each[at], asked.missing(&stays.each[at], &taken));
     }
-    let is_late =
-        |stay: &Stay| stays.wishes.get(stay.wishes as usize).filter(|wishes| wishes.is_late());
-    for (at, stay) in stays.each.iter().enumerate() {
-        let Some(wishes) = is_late(stay) else { continue };
-        plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
-        // What is missing in the end was missing before as well.
-        let energy = taken.iter().map(|(_, energy)| energy).sum::<i64>();
-        let in_the_end = wishes.need_asked() - energy;
-        let (missing, end) = wishes.missing_before(&taken);
-        if missing > in_the_end.max(0) {
-            add(&Stay { last: end, ..*stay }, missing - in_the_end.max(0));
+    for late in late(&plans) {
+        let stay = &stays.each[late.position];
+        if late.missing > 0 {
+            add(&Stay { last: late.end, ..*stay }, late.missing);
         }
     }
     found.sort_by_key(|unmet| (unmet.row, unmet.node));

@@ -212,7 +212,7 @@ impl Part {
             if needs.len() != self.stays.each.len() {
                 return Err(PartError::OtherArea);
             }
-            changed.stays = changed.stays.with_needs(needs);
+            changed.stays = changed.stays.with_needs(needs, false);
         }
         Ok(changed)
     }

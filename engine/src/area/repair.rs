@@ -32,6 +32,9 @@ const SHORT_MAX: usize = 512;
 /// Vehicles that may be moved for one of them, at most.
 const MOVED_MAX: usize = 20_000;
 
+/// Energy beyond limits that is rounding, in grains: less than what counts as missing.
+const HAIR: i64 = 500;
+
 /// Vehicles looked at in all to make room, where somebody waits.
 const HURRIED_MAX: usize = 50_000;
 
@@ -278,10 +281,23 @@ impl<'a> Walk<'a> {
         // cannot be planned anew: only what is beyond moves elsewhere.
         let is_alone = asked.stays.groups == asked.stays.each.len();
         let is_kept = why != Why::Better && (is_alone || self.settled.is_mixed[old.group]);
-        if is_kept && stay.wishes == NO_WISHES && stay.store == NO_STORE && !stay.whole {
+        let is_plain = stay.wishes == NO_WISHES && stay.store == NO_STORE && !stay.whole;
+        let mut rest = *stay;
+        if why != Why::Better && !is_plain && !stay.whole && beyond(taken, (up, down)) <= HAIR {
+            // A hair less is no reason to plan anew, at prices at which going
+            // without costs as much as buying.
+            if stay.store != NO_STORE {
+                let clamped = |energy: i64, slot: usize| energy.clamp(-down[slot], up[slot]);
+                anew.extend(taken.iter().map(|&(slot, e)| (slot, clamped(e, slot as usize))));
+                anew.retain(|(_, energy)| *energy != 0);
+                return Some(anew);
+            }
+            trim(asked, stay, taken, up, &mut anew);
+            rest.wishes = NO_WISHES;
+        } else if is_kept && is_plain {
             trim(asked, stay, taken, up, &mut anew);
         }
-        let rest = Stay { need: stay.need - energy_of(&anew), ..*stay };
+        rest.need -= energy_of(&anew);
         within(asked, &rest, added, Free { up, down }, scratch, |slot, energy| {
             anew.push((slot as u32, energy));
         });
@@ -369,6 +385,15 @@ impl<'a> Walk<'a> {
         }
         crowd
     }
+}
+
+/// Energy of a plan for which there is no room.
+fn beyond(taken: &Taken, (up, down): (&[i64], &[i64])) -> i64 {
+    let of_slot = |&(slot, energy): &(u32, i64)| {
+        let slot = slot as usize;
+        (energy - up[slot]).max(0) + (-energy - down[slot]).max(0)
+    };
+    taken.iter().map(of_slot).sum()
 }
 
 fn energy_of(taken: &Taken) -> i64 {

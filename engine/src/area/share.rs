@@ -11,6 +11,7 @@ use crate::area::settle::{Plans, Signals, Taken};
 use crate::area::signal::Worth;
 use crate::area::staff::Staff;
 use crate::area::stays::Stays;
+use crate::area::wishes::Wishes;
 
 /// Parts of a need, each worth more than the one before.
 const TIERS: u32 = 10;
@@ -44,21 +45,29 @@ pub(crate) fn share(
     let start = AreaState { rounds_per_kwh: Vec::new(), ..first.state.clone() };
     let least = shed.iter().sum::<i64>();
     let is_more = |unmet: i64, than: i64| as_kwh(unmet - than) > 1e-3 * as_kwh(least);
-    let mut best = plan_with(task, (stays, 1), equal_shares(stays, &shed), &start, staff);
+    let equal = equal_shares(stays, &shed);
+    let mut best = plan_with(task, (stays, 1), (equal.clone(), true), &start, staff);
     if best.done.is_nothing() {
         return stopped(stays, first);
+    }
+    let has_late = stays.wishes.iter().any(Wishes::is_late);
+    if !staff.is_stopped() && has_late && is_more(best.unmet(), least) {
+        let later = plan_with(task, (stays, 2), (equal, false), &start, staff);
+        if !later.done.is_nothing() && later.unmet() < best.unmet() {
+            best = later;
+        }
     }
     if !staff.is_stopped() && best.worst > UNEVEN {
         // What rounding left to a few is shared as well.
         let all = equal_shares(stays, &best.missing());
-        let again = plan_with(task, (stays, 2), all, &start, staff);
+        let again = plan_with(task, (stays, 3), (all, best.is_raised), &start, staff);
         let is_better = !again.done.is_nothing() && again.worst < best.worst;
         if is_better && !is_more(again.unmet(), best.unmet()) {
             best = again;
         }
     }
     if !staff.is_stopped() && is_more(best.unmet(), least) {
-        let as_found = plan_with(task, (stays, 3), shed, &start, staff);
+        let as_found = plan_with(task, (stays, 4), (shed, false), &start, staff);
         if !as_found.done.is_nothing() && as_found.unmet() < best.unmet() {
             best = as_found;
         }
@@ -82,6 +91,8 @@ struct Cut {
     /// What each vehicle's need was cut by, and what it goes without besides.
     shed: Vec<i64>,
     besides: Vec<i64>,
+    /// Whether deadlines before departure want more than was found for them.
+    is_raised: bool,
     /// Most that any goes without besides, in proportion to its need.
     worst: f64,
 }
@@ -100,14 +111,14 @@ impl Cut {
 fn plan_with(
     task: &Task<'_>,
     (stays, state): (&Stays, u32),
-    shed: Vec<i64>,
+    (shed, is_raised): (Vec<i64>, bool),
     start: &AreaState,
     staff: &mut Staff<'_>,
 ) -> Cut {
     let left: Vec<i64> =
         stays.each.iter().zip(&shed).map(|(stay, shed)| stay.need - shed).collect();
     let needs: Vec<i64> = stays.each.iter().map(|stay| stay.need).collect();
-    let stays = Stays { state: stays.state + state, ..stays.with_needs(&left) };
+    let stays = Stays { state: stays.state + state, ..stays.with_needs(&left, is_raised) };
     let done = coordinate(&Task { has_plans: true, ..*task }, &stays, start, staff);
     let besides = if done.is_nothing() || done.total.short.is_empty() {
         vec![0; shed.len()]
@@ -116,7 +127,7 @@ fn plan_with(
     };
     let parts = besides.iter().zip(needs).map(|(&part, need)| part as f64 / (need as f64).max(1.0));
     let worst = parts.fold(0.0, f64::max);
-    Cut { stays, done, shed, besides, worst }
+    Cut { stays, done, shed, besides, worst, is_raised }
 }
 
 /// What each vehicle goes without, in the order of the stays.

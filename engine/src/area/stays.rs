@@ -255,13 +255,14 @@ impl Stays {
         sample
     }
 
-    /// The same vehicles with other needs, in the order of the stays.
-    pub(crate) fn with_needs(&self, needs: &[i64]) -> Self {
+    /// The same vehicles with other needs, in the order of the stays; see
+    /// [`Wishes::cut`] for the deadlines before.
+    pub(crate) fn with_needs(&self, needs: &[i64], is_raised: bool) -> Self {
         let mut stays = Self { is_cut: true, ..self.clone() };
         for (stay, &need) in stays.each.iter_mut().zip(needs) {
             stay.need = need;
             if let Some(wishes) = stays.wishes.get_mut(stay.wishes as usize) {
-                wishes.needs.iter_mut().for_each(|wish| *wish = (*wish).min(need));
+                wishes.cut(need, is_raised);
             }
             if let Some(store) = stays.stores.get_mut(stay.store as usize) {
                 store.set_need(need);

@@ -18,6 +18,9 @@ use crate::time::horizon::Horizon;
 /// Stands for a vehicle without targets before its departure.
 pub(crate) const NO_WISHES: u32 = u32::MAX;
 
+/// Energy that is rounding: 1e-6 kWh.
+const GRAINS_IGNORED: i64 = 1_000;
+
 /// A part of a slot before or after a deadline inside it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece {
@@ -110,20 +113,9 @@ impl Wishes {
         self.needs.iter().zip(&self.asked).any(|(need, asked)| need < asked)
     }
 
-    /// The need at departure as it was asked for.
-    pub(crate) fn need_asked(&self) -> i64 {
-        self.asked.last().copied().unwrap_or(0)
-    }
-
-    /// Whether the reserve comes later than full power from arrival would have it.
-    pub(crate) fn is_reserve_late(&self) -> bool {
-        self.reserve.is_some_and(|at| self.needs[at] < self.asked[at])
-    }
-
     /// Most energy that a plan leaves missing at a deadline before the last, and
     /// the slot before which that is. The reserve is no deadline.
-    pub(crate) fn missing_before(&self, taken: &Taken) -> (i64, u32) {
-        let had = self.had(taken);
+    fn missing_before(&self, had: &[i64]) -> (i64, u32) {
         let stages = 0..self.needs.len() - 1;
         let missing = stages.map(|stage| (self.wanted[stage] - had[stage], self.end_of(stage)));
         missing.max_by_key(|&(missing, _)| missing).unwrap_or((0, 0))
@@ -139,6 +131,16 @@ impl Wishes {
     pub(crate) fn is_cut(&self, slot: u32) -> bool {
         let from = self.pieces.partition_point(|piece| piece.slot < slot);
         self.pieces[from..].iter().take_while(|piece| piece.slot == slot).count() > 1
+    }
+
+    /// Wants just so much in the end. By deadlines before that no more, but, if it
+    /// `is_raised`, no less than as asked but for what is missing in the end.
+    pub(crate) fn cut(&mut self, need: i64, is_raised: bool) {
+        let missing = self.asked.last().copied().unwrap_or(0) - need;
+        for (wish, asked) in self.needs.iter_mut().zip(&self.asked) {
+            let raised = if is_raised { asked - missing } else { 0 };
+            *wish = (*wish).max(raised).min(need);
+        }
     }
 
     /// Wants less by a deadline, never less than by those before it.
@@ -221,6 +223,39 @@ fn cut_at(
     let last = wanted.len() as u32 - 1;
     debug_assert!(made.pieces.iter().all(|piece| piece.stage <= last), "stages are deadlines");
     made
+}
+
+/// What is late of the wishes of a vehicle.
+pub(crate) struct Late {
+    pub(crate) position: usize,
+    /// Most that is missing by a deadline before the last beyond what is missing
+    /// in the end, and the slot before which that is.
+    pub(crate) missing: i64,
+    pub(crate) end: u32,
+    pub(crate) is_reserve_late: bool,
+}
+
+/// What comes later than wanted, by position. Answers are in time; what was put
+/// off or planned anew may not be.
+pub(crate) fn late(plans: &Plans<'_>) -> Vec<Late> {
+    let stays = plans.asked.stays;
+    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
+    let mut found = Vec::new();
+    for (position, stay) in stays.each.iter().enumerate() {
+        let Some(wishes) = stays.wishes.get(stay.wishes as usize) else { continue };
+        if !wishes.is_late() && !plans.settled.anew.contains_key(&(position as u32)) {
+            continue;
+        }
+        plans.plan(stays.group_of(position), position, &mut scratch, &mut taken);
+        let had = wishes.had(&taken);
+        let (Some(need), Some(all)) = (wishes.asked.last(), had.last()) else { continue };
+        let (missing, end) = wishes.missing_before(&had);
+        let reserve = wishes.reserve.map_or(0, |at| wishes.asked[at] - had[at]);
+        let is_reserve_late = reserve > GRAINS_IGNORED;
+        let missing = missing - (need - all).max(0);
+        found.push(Late { position, missing, end, is_reserve_late });
+    }
+    found
 }
 
 /// Vehicles that could take each other's place at a deadline: node, whether it is
