@@ -21,6 +21,9 @@ use crate::time::horizon::Horizon;
 /// Widest vector of numbers on any machine.
 const LANES: usize = 8;
 
+/// Vehicles whose prices are fetched together; they stay in the nearest cache.
+const FETCHED: usize = 16;
+
 /// All vehicles of a block, to be asked.
 pub(crate) struct AnswerBlock<'a> {
     pub(crate) asked: &'a Asked<'a>,
@@ -39,7 +42,11 @@ impl WithSimd for AnswerBlock<'_> {
         let mut scratch = Scratch::default();
         let (mut cost, mut shed, mut shed_worth, mut slack) = (0.0, 0, 0.0, 0.0);
         let shared = block.curve.map(|_| asked.signal(block, added));
-        for stay in &asked.stays.each[block.stays.clone()] {
+        let mut fetched = Fetched::default();
+        for (at, stay) in asked.stays.each[block.stays.clone()].iter().enumerate() {
+            if shared.is_none() && stay.store == NO_STORE && at % FETCHED == 0 {
+                fetched.fetch(asked, &asked.stays.each[block.stays.start + at..block.stays.end]);
+            }
             let mut own_cost = 0.0;
             let missing = if let Some(signal) = &shared {
                 answer_one(simd, asked, stay, signal, &mut scratch, |slot, energy| {
@@ -51,7 +58,8 @@ impl WithSimd for AnswerBlock<'_> {
                     own_cost += asked.cost_of(stay, slot, energy);
                 };
                 if stay.store == NO_STORE {
-                    answer_own(simd, asked, stay, added, &mut scratch, buy)
+                    let own = fetched.prices(at % FETCHED);
+                    answer_own(simd, asked, stay, (own, added), &mut scratch, buy)
                 } else {
                     let served = by_segments(asked, stay, added, None, &mut scratch.store, buy);
                     slack += served.slack;
@@ -91,6 +99,32 @@ pub(crate) struct Sides {
     pub(crate) free_down: Vec<i64>,
 }
 
+/// Prices of the stays of a few vehicles with curves of their own. Each row comes
+/// from memory, and many of them on the way at once take hardly longer than one.
+#[derive(Default)]
+struct Fetched {
+    prices: Vec<f64>,
+    ends: Vec<usize>,
+}
+
+impl Fetched {
+    fn fetch(&mut self, asked: &Asked<'_>, stays: &[Stay]) {
+        self.prices.clear();
+        self.ends.clear();
+        for stay in stays.iter().take(FETCHED) {
+            let row = asked.curves.prices(stay.curve as usize);
+            self.prices.extend_from_slice(&row[stay.first as usize..stay.last as usize]);
+            self.ends.push(self.prices.len());
+        }
+    }
+
+    /// Those of the vehicle at a position among them.
+    fn prices(&self, at: usize) -> &[f64] {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.prices[start..self.ends[at]]
+    }
+}
+
 /// What one vehicle buys at prices it shares with others; returns the need
 /// that it goes without. `buy` is called with each slot and its energy.
 #[inline(always)]
@@ -121,7 +155,7 @@ fn answer_own<S: Simd>(
     simd: S,
     asked: &Asked<'_>,
     stay: &Stay,
-    added: &[f64],
+    (own, added): (&[f64], &[f64]),
     scratch: &mut Scratch,
     buy: impl FnMut(usize, i64),
 ) -> i64 {
@@ -133,7 +167,6 @@ fn answer_own<S: Simd>(
         };
     }
     let (first, last) = (stay.first as usize, stay.last as usize);
-    let own = &asked.curves.prices(stay.curve as usize)[first..last];
     scratch.prices.clear();
     scratch.prices.extend(own.iter().zip(&added[first..last]).map(|(price, added)| {
         let sum = price + added;
@@ -296,12 +329,11 @@ fn by_threshold<S: Simd>(
     if stay.need <= 0 {
         return 0;
     }
-    let (horizon, first, count) = (asked.horizon(), stay.first as usize, scratch.prices.len());
+    let (first, count) = (stay.first as usize, scratch.prices.len());
     let worth = asked.worth.base;
     let padded = count.next_multiple_of(LANES);
     scratch.prices.resize(padded, f64::INFINITY);
-    scratch.caps.clear();
-    scratch.caps.extend((0..count).map(|at| stay.cap(horizon, first + at) as f64));
+    stay.caps(asked.horizon(), &mut scratch.caps);
     scratch.caps.resize(padded, 0.0);
     for price in &mut scratch.prices {
         *price = if *price < worth { *price } else { f64::INFINITY };
@@ -309,19 +341,21 @@ fn by_threshold<S: Simd>(
     let ends = threshold(simd, &scratch.prices, &scratch.caps, stay.need as f64);
     let price = ends.map_or(f64::INFINITY, |ends| ends.price);
     let mut left = stay.need;
-    for at in 0..count {
-        if scratch.prices[at] < price {
-            let cap = scratch.caps[at] as i64;
-            buy(first + at, cap);
-            left -= cap;
+    let slots = || scratch.prices[..count].iter().zip(&scratch.caps).zip(first..);
+    for ((&own, &cap), slot) in slots() {
+        if own < price {
+            buy(slot, cap as i64);
+            left -= cap as i64;
         }
     }
-    for at in 0..count {
+    if left <= 0 || price >= f64::INFINITY {
+        return left;
+    }
+    for ((&own, &cap), slot) in slots() {
         // The threshold was copied from these prices: not below and not above is equal.
-        let is_tied = scratch.prices[at] <= price && price <= scratch.prices[at];
-        if left > 0 && is_tied && price < f64::INFINITY {
-            let part = (scratch.caps[at] as i64).min(left);
-            buy(first + at, part);
+        if left > 0 && own <= price && price <= own {
+            let part = (cap as i64).min(left);
+            buy(slot, part);
             left -= part;
         }
     }

@@ -293,7 +293,8 @@ impl<'a> Walk<'a> {
                 return Some(anew);
             }
             trim(asked, stay, taken, up, &mut anew);
-            rest.wishes = NO_WISHES;
+            // What it goes without, it goes without: that may be due to a deadline.
+            (rest.wishes, rest.need) = (NO_WISHES, energy_of(taken));
         } else if is_kept && is_plain {
             trim(asked, stay, taken, up, &mut anew);
         }

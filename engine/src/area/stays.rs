@@ -75,6 +75,26 @@ impl Stay {
             (self.rate * horizon.lengths()[slot]).round() as i64
         }
     }
+
+    /// The same for all slots of the stay.
+    #[inline(always)]
+    pub(crate) fn caps(&self, horizon: &Horizon, caps: &mut Vec<f64>) {
+        let count = (self.last - self.first) as usize;
+        caps.clear();
+        if horizon.step().is_none() {
+            caps.extend(
+                (self.first..self.last).map(|slot| self.cap(horizon, slot as usize) as f64),
+            );
+            return;
+        }
+        caps.resize(count, self.cap as f64);
+        if let Some(last) = caps.last_mut() {
+            *last = self.last_cap as f64;
+        }
+        if let Some(first) = caps.first_mut() {
+            *first = self.first_cap as f64;
+        }
+    }
 }
 
 /// A run of vehicles that share a node.
