@@ -100,6 +100,15 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     });
     for Recorded { device_id, recorder, parts } in &mut waiting {
         let to = change.connection();
+        // First of all, as it is the one row that goes with the device: another
+        // process that deletes it waits for this change, or was before it.
+        let is_there = match recorder.until {
+            Some(until) => samples::keep_until(to, *device_id, until).await?,
+            None => samples::is_known(to, *device_id).await?,
+        };
+        if !is_there {
+            continue;
+        }
         for session in &recorder.sessions {
             samples::keep_session(to, session).await?;
         }
@@ -107,7 +116,6 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
             samples::keep(to, measured, *session_id, own, There::Join).await?;
         }
         let Some(until) = recorder.until else { continue };
-        samples::keep_until(to, *device_id, until).await?;
         for session in &mut recorder.sessions {
             if is_settled(session.stay, until) {
                 ledger::freeze_session(app, to, session).await?;

@@ -2,9 +2,11 @@
 use chrono::{DateTime, Utc};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
 use crate::store::rows::{instant, parsed};
+use crate::store::samples;
 use crate::vendor::integration::Connection;
 use crate::vendor::profile::VendorCode;
 
@@ -47,7 +49,10 @@ pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Deletes an account and the devices on it.
+/// Deletes an account, the devices on it, and what was recorded of them (LNK-33).
+///
+/// The devices go first: whoever records one at the same moment has the row of it
+/// until then, or finds none afterwards.
 ///
 /// # Errors
 /// The database failed.
@@ -57,14 +62,20 @@ pub async fn delete(
     user_id: &str,
     vendor: &VendorCode,
 ) -> Result<(), StoreError> {
-    let statements = [
-        "delete from devices where client_id = $1 and user_id = $2 and vendor = $3",
-        "delete from connections where client_id = $1 and user_id = $2 and vendor = $3",
-    ];
-    for statement in statements {
-        let query = sqlx::query(statement).bind(client_id).bind(user_id).bind(vendor.as_str());
-        query.execute(&mut *to).await?;
+    let gone = sqlx::query(
+        "delete from devices where client_id = $1 and user_id = $2 and vendor = $3 returning id",
+    );
+    let gone = gone.bind(client_id).bind(user_id).bind(vendor.as_str());
+    for row in gone.fetch_all(&mut *to).await? {
+        let id = parsed(&row, "devices", "id", Uuid::parse_str)?;
+        samples::delete_of_device(to, (client_id, user_id), id).await?;
     }
+    sqlx::query("delete from connections where client_id = $1 and user_id = $2 and vendor = $3")
+        .bind(client_id)
+        .bind(user_id)
+        .bind(vendor.as_str())
+        .execute(to)
+        .await?;
     Ok(())
 }
 

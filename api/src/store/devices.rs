@@ -151,15 +151,6 @@ pub async fn keep_state(
     Ok(())
 }
 
-/// Deletes a device.
-///
-/// # Errors
-/// The database failed.
-pub async fn delete(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> {
-    sqlx::query("delete from devices where id = $1").bind(id.to_string()).execute(to).await?;
-    Ok(())
-}
-
 /// All devices, in no order.
 ///
 /// In two halves at once, by the last digit of the identifier: to make a device of

@@ -301,7 +301,30 @@ pub async fn open_sessions(store: &Store) -> Result<Vec<ChargeSession>, StoreErr
     sqlx::query(query).fetch_all(store.reader()).await?.iter().map(session).collect()
 }
 
-/// Keeps until when a device is recorded. One that was removed meanwhile is not.
+/// Deletes all that was recorded of a device of a user. Until when it was
+/// recorded goes with the device itself.
+///
+/// # Errors
+/// The database failed.
+pub async fn delete_of_device(
+    to: &mut AnyConnection,
+    (client_id, user_id): (&str, &str),
+    device_id: Uuid,
+) -> Result<(), StoreError> {
+    // Sessions have no index by device, but one by user.
+    let statements = [
+        "delete from samples where client_id = $1 and user_id = $2 and device_id = $3",
+        "delete from charge_sessions where client_id = $1 and user_id = $2 and device_id = $3",
+    ];
+    for statement in statements {
+        let query = sqlx::query(statement).bind(client_id).bind(user_id);
+        query.bind(device_id.to_string()).execute(&mut *to).await?;
+    }
+    Ok(())
+}
+
+/// Keeps until when a device is recorded. Returns whether it is still there: of
+/// one that was removed meanwhile, by whichever process, nothing may be kept.
 ///
 /// # Errors
 /// The database failed.
@@ -309,8 +332,8 @@ pub async fn keep_until(
     to: &mut AnyConnection,
     device_id: Uuid,
     until: DateTime<Utc>,
-) -> Result<(), StoreError> {
-    sqlx::query(
+) -> Result<bool, StoreError> {
+    let kept = sqlx::query(
         "insert into recordings (device_id, until)
          select id, cast($2 as bigint) from devices where id = $1
          on conflict (device_id) do update set until = excluded.until",
@@ -319,7 +342,16 @@ pub async fn keep_until(
     .bind(until.timestamp_micros())
     .execute(to)
     .await?;
-    Ok(())
+    Ok(kept.rows_affected() == 1)
+}
+
+/// Whether a device is there.
+///
+/// # Errors
+/// The database failed.
+pub async fn is_known(from: &mut AnyConnection, device_id: Uuid) -> Result<bool, StoreError> {
+    let query = sqlx::query("select id from devices where id = $1").bind(device_id.to_string());
+    Ok(query.fetch_optional(from).await?.is_some())
 }
 
 /// Until when each device is recorded.

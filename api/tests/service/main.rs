@@ -21,6 +21,7 @@ mod problems;
 mod process;
 mod races;
 mod readings;
+mod recorded;
 mod replicas;
 mod sandbox;
 mod schedules;

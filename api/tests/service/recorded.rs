@@ -1,0 +1,119 @@
+//! What is recorded of devices, and how long it stays.
+use chrono::TimeDelta;
+use serde_json::Value;
+use slackwater_api::samples::waiting::{self, Recorded, Recorder};
+use slackwater_api::store::samples::{self, ChargeSession, Measured, There};
+use slackwater_engine::device::scope::DeviceKind;
+use slackwater_engine::statistics::recording::Stay;
+use slackwater_engine::statistics::sample::Sample;
+use slackwater_engine::units::kw;
+use uuid::Uuid;
+
+use crate::harness::{Asker, On, Stage, device, six};
+use crate::readings::{charger, reading, vehicle};
+
+/// Three hours ago a device charged for an hour, and left two hours ago.
+fn charged(asker: &Asker, (device_id, kind): (Uuid, DeviceKind)) -> Recorded {
+    let (start, end) = (six() - TimeDelta::hours(3), six() - TimeDelta::hours(2));
+    let measured = Measured {
+        device_id,
+        client_id: asker.id.clone(),
+        user_id: "u".to_owned(),
+        kind,
+        location_id: None,
+    };
+    let session = ChargeSession {
+        id: Uuid::new_v4(),
+        measured: measured.clone(),
+        stay: Stay { plugged_in: start, unplugged: Some(end) },
+        is_smart: false,
+        is_frozen: true,
+    };
+    let sample = Sample { start, end, power: Some(kw(1.0)), price: None, non_smart: None };
+    let parts = vec![(measured, Some(session.id), vec![sample])];
+    let recorder = Recorder { until: Some(end), sessions: vec![session] };
+    Recorded { device_id, recorder, parts }
+}
+
+async fn keep(stage: &Stage, asker: &Asker, what: (Uuid, DeviceKind)) {
+    let Recorded { device_id, recorder, parts } = charged(asker, what);
+    let mut change = stage.app.store().begin().await.unwrap();
+    let to = change.connection();
+    for (measured, session, own) in &parts {
+        samples::keep(to, measured, *session, own, There::Join).await.unwrap();
+    }
+    for session in &recorder.sessions {
+        samples::keep_session(to, session).await.unwrap();
+    }
+    // One that has not ended, which memory knows, too.
+    let open = ChargeSession {
+        id: Uuid::new_v4(),
+        stay: Stay { plugged_in: six(), unplugged: None },
+        is_frozen: false,
+        ..recorder.sessions[0].clone()
+    };
+    samples::keep_session(to, &open).await.unwrap();
+    samples::keep_until(to, device_id, six()).await.unwrap();
+    change.commit(|| ()).await.unwrap();
+}
+
+/// Energy and sessions of a user's devices of a kind.
+async fn shown(asker: &Asker, kind: &str) -> (f64, Vec<Value>) {
+    let path = "/users/u/statistics/charging";
+    let series = asker.get(&format!("{path}?type={kind}&resolution=YEAR")).await;
+    let sum = series.body.as_array().unwrap().iter().map(|item| item["kwhSum"].as_f64().unwrap());
+    let sessions = asker.get(&format!("{path}/sessions?type={kind}")).await;
+    let targets = sessions.body.as_array().unwrap().iter().map(|item| item["targetId"].clone());
+    (sum.sum(), targets.collect())
+}
+
+#[tokio::test]
+async fn lnk_33_what_was_recorded_goes_with_the_manufacturer() {
+    for on in [On::Sqlite, On::Postgres] {
+        let stage = Stage::with(on, |_| ()).await;
+        let asker = stage.client("a").await;
+        let car = stage.live(&asker, "u", reading(&vehicle())).await;
+        let plug = stage.live(&asker, "u", reading(&charger())).await;
+        let kept = stage.link_with(&asker, "u", "HEATH", device("h", DeviceKind::Vehicle)).await;
+        for vehicle in [car, kept] {
+            keep(&stage, &asker, (vehicle, DeviceKind::Vehicle)).await;
+        }
+        keep(&stage, &asker, (plug, DeviceKind::Charger)).await;
+        let stage = stage.restarted().await;
+        let asker = stage.again(&asker);
+        assert_eq!(shown(&asker, "vehicle").await.0.to_string(), "2");
+        assert_eq!(shown(&asker, "charger").await.1, [plug.to_string()]);
+        assert_eq!(stage.app.recorders().of(car).sessions.len(), 1);
+
+        assert_eq!(asker.delete("/users/u/vendor/FJORD").await.status, 204);
+        let rest = (1.0, vec![Value::from(kept.to_string())]);
+        assert_eq!(shown(&asker, "vehicle").await, rest);
+        assert_eq!(shown(&asker, "charger").await, (0.0, Vec::new()));
+        assert_eq!(stage.app.recorders().of(car), Recorder::default());
+        // Nothing comes back from the database either.
+        let stage = stage.restarted().await;
+        let asker = stage.again(&asker);
+        assert_eq!(shown(&asker, "vehicle").await, rest);
+        assert_eq!(shown(&asker, "charger").await, (0.0, Vec::new()));
+        for gone in [car, plug] {
+            assert_eq!(stage.app.recorders().of(gone), Recorder::default());
+        }
+        assert_eq!(stage.app.recorders().of(kept).sessions.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn lnk_33_what_another_process_deleted_is_not_recorded() {
+    let stage = Stage::with(On::Postgres, |_| ()).await;
+    let asker = stage.client("a").await;
+    let car = stage.live(&asker, "u", reading(&vehicle())).await;
+    // It polls, and has not heard that the device is gone.
+    let other = stage.replica().await;
+    assert_eq!(asker.delete("/users/u/vendor/FJORD").await.status, 204);
+    for until in [Some(six()), None] {
+        let mut recorded = charged(&asker, (car, DeviceKind::Vehicle));
+        recorded.recorder.until = until;
+        waiting::keep(&other.app, recorded).await;
+        assert_eq!(shown(&asker, "vehicle").await, (0.0, Vec::new()));
+    }
+}
