@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::cache::tables::OfUser;
 use crate::control::actions::{self, Effects};
+use crate::plans::planner;
 use crate::state::App;
 use crate::store::accounts::{self, Account};
 use crate::store::database::{Change, StoreError};
@@ -96,7 +97,11 @@ pub async fn connect_within(
                     user.locations.into_iter().for_each(|location| tables.keep_location(location));
                     for device in user.devices {
                         app.poller().hint(device.id);
+                        let id = device.id;
+                        // New scopes may say where it is, or no longer.
+                        let before = planner::before_reading(app, tables, id);
                         tables.keep_device(device);
+                        planner::after_reading(app, tables, id, before);
                     }
                 }
             });

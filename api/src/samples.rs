@@ -12,33 +12,11 @@ pub mod scenario;
 pub mod waiting;
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::device::place::nearest;
 use slackwater_engine::prices::curve::PriceCurve;
 use uuid::Uuid;
 
 use crate::prices;
 use crate::state::App;
-use crate::store::devices::Device;
-use crate::store::locations::Location;
-use crate::vendor::reading::Facts;
-
-/// The place at which a device is: where it was said to stand, or for a vehicle
-/// the one near its position. `None` if it is at none.
-#[must_use]
-pub fn whereabouts(app: &App, device: &Device) -> Option<Location> {
-    app.cache().read(|tables| {
-        let user = tables.user(&device.client_id, &device.user_id)?;
-        let id = match device.state.reading.as_ref().map(|reading| &reading.facts) {
-            Some(Facts::Vehicle(facts)) => {
-                let places = user.locations.iter();
-                let places = places.filter_map(|place| Some((place.id, place.facts.position?)));
-                nearest(&facts.sighting?.position, places)
-            }
-            _ => device.location.and_then(|set| set.id),
-        };
-        id.and_then(|id| user.location(id).cloned())
-    })
-}
 
 /// What a kWh cost at a place; nothing is known of the price elsewhere.
 fn prices_at(

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chrono::{DateTime, Utc};
+use slackwater_engine::device::place::whereabouts;
 use slackwater_engine::device::scope::DeviceKind;
 use uuid::Uuid;
 
@@ -142,6 +143,23 @@ impl Tables {
     #[must_use]
     pub fn location(&self, client_id: &str, id: Uuid) -> Option<&Location> {
         self.clients.get(client_id)?.users.values().find_map(|user| user.location(id))
+    }
+
+    /// The place of its user at which a device is, as far as its owner lets that be
+    /// known: a vehicle by its position, which needs the scope for it (AMB-67),
+    /// anything else by what somebody said. `None` if it is at none. Whatever rests
+    /// on where a device is asks here.
+    #[must_use]
+    pub fn whereabouts(&self, device: &Device) -> Option<&Location> {
+        let user = self.user(&device.client_id, &device.user_id)?;
+        if device.kind != DeviceKind::Vehicle {
+            return user.location(device.location?.id?);
+        }
+        let Facts::Vehicle(facts) = &device.state.reading.as_deref()?.facts else { return None };
+        let placed = user.locations.iter();
+        let placed = placed.filter_map(|place| Some((place, place.facts.position?)));
+        let position = facts.sighting.map(|sighting| sighting.position);
+        whereabouts(position.as_ref(), &device.scopes, placed)
     }
 
     /// The users of a client, to cut a page from; `None` if there never was one.

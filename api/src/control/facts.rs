@@ -5,7 +5,6 @@ use slackwater_engine::device::capability::{Capabilities, within_scopes};
 use slackwater_engine::device::charge_state::{ChargeState, Reporter};
 use slackwater_engine::device::command::{Command, CommandFacts, DeviceReading};
 use slackwater_engine::device::hvac::{Hold, HvacLimits};
-use slackwater_engine::device::place::nearest;
 use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::device::scope::{DeviceKind, Permission};
 use slackwater_engine::device::target::{Fullness, command_reading, is_charging, target_reading};
@@ -172,21 +171,9 @@ impl Scene<'_> {
     }
 
     /// Where the device is, among the places of its user.
-    ///
-    /// A vehicle says so itself, and only if its owner granted that.
     #[must_use]
     pub fn location(&self) -> Option<Uuid> {
-        match self.device.state.reading.as_deref().map(|reading| &reading.facts) {
-            Some(Facts::Vehicle(facts)) => {
-                let user = self.tables.user(&self.device.client_id, &self.device.user_id)?;
-                let sighting =
-                    facts.sighting.filter(|_| self.is_permitted(Permission::ReadLocation));
-                let known = user.locations.iter();
-                let places = known.filter_map(|place| Some((place.id, place.facts.position?)));
-                nearest(&sighting?.position, places)
-            }
-            _ => self.device.location?.id,
-        }
+        self.tables.whereabouts(self.device).map(|location| location.id)
     }
 
     /// Whose clock a schedule reads (SCH-20).

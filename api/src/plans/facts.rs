@@ -1,7 +1,6 @@
 //! What plans rest on, from readings and policies as they are kept.
 use chrono::{DateTime, Utc};
 use slackwater_engine::device::charge_state::{ChargeState, Reporter};
-use slackwater_engine::device::place::nearest;
 use slackwater_engine::device::reading::charger_is_reachable;
 use slackwater_engine::device::uptake::Uptake;
 use slackwater_engine::policy::ask::{DevicePolicy, Known, first_in_force};
@@ -45,7 +44,7 @@ pub fn counting(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Option<
     let (policy, row) = policies.swap_remove(first);
     let location = match row {
         Some(row) => location(tables, device, row.location_id),
-        None => location_of(tables, device),
+        None => tables.whereabouts(device),
     };
     let location = location.cloned();
     Some(Counting { policy, flex_policy_id: row.map(|row| row.id), location, known })
@@ -72,7 +71,7 @@ fn smart_policy(policy: &SmartPolicy) -> Option<DevicePolicy> {
 /// What is known of a device for its plan.
 #[must_use]
 pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Known {
-    let location = location_of(tables, device).map(|location| location.id.to_string());
+    let location = tables.whereabouts(device).map(|location| location.id.to_string());
     let unread = Known { location, ..Known::default() };
     let Some(reading) = device.state.reading.as_deref() else { return unread };
     match &reading.facts {
@@ -107,25 +106,6 @@ fn charging(
         power_max: Uptake::power_max(device.state.uptake, shown.charge_rate_limit),
         power_last: Uptake::power_last(device.state.uptake),
         ..known
-    }
-}
-
-/// The place of its user that a device is at, wherever it says so: a vehicle by
-/// its position, anything else by what somebody said.
-#[must_use]
-pub fn location_of<'a>(tables: &'a Tables, device: &Device) -> Option<&'a Location> {
-    let sighting = device.state.reading.as_deref().and_then(|reading| match &reading.facts {
-        Facts::Vehicle(facts) => Some(facts.sighting),
-        _ => None,
-    });
-    let user = tables.user(&device.client_id, &device.user_id)?;
-    match sighting {
-        None => location(tables, device, device.location?.id?),
-        Some(sighting) => {
-            let placed = user.locations.iter();
-            let placed = placed.filter_map(|place| Some((place, place.facts.position?)));
-            nearest(&sighting?.position, placed)
-        }
     }
 }
 

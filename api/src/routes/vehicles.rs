@@ -3,7 +3,6 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use slackwater_engine::device::capability::{Ability, Capabilities, merged, within_scopes};
 use slackwater_engine::device::charge_state::Reporter;
-use slackwater_engine::device::place::nearest;
 use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::device::reading::{Whereabouts, last_seen};
 use slackwater_engine::device::scope::DeviceKind;
@@ -17,7 +16,7 @@ use crate::routes::charge_state::{
 };
 use crate::routes::lists::{Seen, Shape};
 use crate::scope;
-use crate::vendor::reading::{Facts, Position, Sighting, VehicleFacts};
+use crate::vendor::reading::{Facts, Sighting, VehicleFacts};
 
 /// A vehicle.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -257,11 +256,12 @@ impl From<VehiclePolicyRequest> for SmartChargingPolicy {
 impl VehicleLocation {
     fn of(sighting: Option<Sighting>, seen: &Seen<'_>) -> Self {
         let Some(Sighting { position, at }) = sighting else { return Self::default() };
+        let place = seen.tables.whereabouts(seen.device);
         let whereabouts = Whereabouts {
             longitude: Some(position.longitude),
             latitude: Some(position.latitude),
             last_updated: Some(at),
-            location_id: place_at(position, seen).map(|id| id.to_string()),
+            location_id: place.map(|place| place.id.to_string()),
         };
         let shown = whereabouts.shown(&seen.device.scopes);
         Self {
@@ -271,13 +271,6 @@ impl VehicleLocation {
             id: shown.location_id.and_then(|id| Uuid::parse_str(&id).ok()),
         }
     }
-}
-
-/// The place of the device's user at a position.
-fn place_at(position: Position, seen: &Seen<'_>) -> Option<Uuid> {
-    let user = seen.tables.user(&seen.device.client_id, &seen.device.user_id)?;
-    let placed = user.locations.iter();
-    nearest(&position, placed.filter_map(|place| Some((place.id, place.facts.position?))))
 }
 
 impl VehicleCapabilities {

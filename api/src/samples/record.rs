@@ -15,8 +15,8 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::plans::is_in_force;
+use crate::samples::prices_at;
 use crate::samples::waiting::{self, Recorded, Recorder};
-use crate::samples::{prices_at, whereabouts};
 use crate::state::App;
 use crate::store::devices::Device;
 use crate::store::samples::{ChargeSession, Measured};
@@ -94,7 +94,9 @@ fn measured(app: &App, device: &Device) -> Measured {
         client_id: device.client_id.to_string(),
         user_id: device.user_id.to_string(),
         kind: device.kind,
-        location_id: whereabouts(app, device).map(|location| location.id),
+        location_id: app
+            .cache()
+            .read(|tables| tables.whereabouts(device).map(|location| location.id)),
     }
 }
 

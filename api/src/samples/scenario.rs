@@ -1,7 +1,7 @@
 //! Prices and recorded energy that a scenario brings.
 use std::collections::{BTreeMap, HashSet};
 
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_engine::device::scope::{DeviceKind, Permission};
 use slackwater_engine::prices::signal::Zone;
 use slackwater_engine::statistics::recording::{Stay, has_energy, with_prices};
 use slackwater_engine::statistics::sample::Sample;
@@ -75,12 +75,15 @@ async fn keep_samples(
     let device_id = residents.id(&device.id, client_id);
     // The same at each start, so that nothing is kept twice.
     let id = Uuid::new_v5(&device_id, stay.plugged_in.to_rfc3339().as_bytes());
+    // As with what is polled: where a vehicle was is for its owner to tell.
+    let is_known =
+        device.kind != DeviceKind::Vehicle || device.scopes.contains(&Permission::ReadLocation);
     let measured = Measured {
         device_id,
         client_id: client_id.to_owned(),
         user_id: device.user.clone(),
         kind: device.kind,
-        location_id: Some(residents.id(&device.location, client_id)),
+        location_id: is_known.then(|| residents.id(&device.location, client_id)),
     };
     let owner = (client_id, device.user.as_str());
     let prices = prices_at(&residents.app, measured.location_id, owner, first.start, last.end);

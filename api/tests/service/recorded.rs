@@ -1,15 +1,20 @@
 //! What is recorded of devices, and how long it stays.
 use chrono::TimeDelta;
-use serde_json::Value;
+use serde_json::{Value, json};
+use slackwater_api::config::Config;
+use slackwater_api::jobs::poller::poll_now;
+use slackwater_api::samples::record;
 use slackwater_api::samples::waiting::{self, Recorded, Recorder};
 use slackwater_api::store::samples::{self, ChargeSession, Measured, There};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_api::vendor::reading::Reading;
+use slackwater_engine::device::scope::{DeviceKind, Permission};
 use slackwater_engine::statistics::recording::Stay;
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::kw;
 use uuid::Uuid;
 
 use crate::harness::{Asker, On, Stage, device, six};
+use crate::priced::HOME;
 use crate::readings::{charger, reading, vehicle};
 
 /// Three hours ago a device charged for an hour, and left two hours ago.
@@ -115,5 +120,56 @@ async fn lnk_33_what_another_process_deleted_is_not_recorded() {
         recorded.recorder.until = until;
         waiting::keep(&other.app, recorded).await;
         assert_eq!(shown(&asker, "vehicle").await, (0.0, Vec::new()));
+    }
+}
+
+/// A car whose own counter says what it took, at home.
+fn counted(minutes: i64, kwh: f64, is_plugged_in: bool) -> Reading {
+    let at = six() + TimeDelta::minutes(minutes);
+    let mut car = vehicle();
+    car["at"] = json!(at);
+    car["counters"] = json!({ "imported_kwh": kwh, "exported_kwh": 0.0 });
+    let charging = &mut car["facts"]["vehicle"]["charging"];
+    charging["last_updated"] = json!(at);
+    charging["is_plugged_in"] = json!(is_plugged_in);
+    charging["is_charging"] = json!(is_plugged_in);
+    charging["power_state"] = json!(if is_plugged_in { "charging" } else { "unplugged" });
+    reading(&car)
+}
+
+#[tokio::test]
+async fn scope_13_amb_67_where_a_vehicle_charged_is_told_with_the_scope_only() {
+    for is_granted in [true, false] {
+        let named = |config: &mut Config| {
+            config.statistics.query.location = Some("place".to_owned());
+        };
+        let stage = Stage::with(On::Sqlite, named).await;
+        let asker = stage.client("a").await;
+        let home = stage.place(&asker, "u", Some(HOME)).await;
+        let mut new = device("car", DeviceKind::Vehicle);
+        if !is_granted {
+            new.scopes.remove(&Permission::ReadLocation);
+        }
+        let car = stage.link(&asker, "u", new).await;
+        for (minutes, kwh, is_plugged_in) in
+            [(0, 10.0, true), (30, 12.0, true), (60, 13.0, false), (90, 13.0, false)]
+        {
+            stage.app.clock().step(TimeDelta::minutes(minutes.min(30))).unwrap();
+            stage.fjord.says("car", Ok(counted(minutes, kwh, is_plugged_in)));
+            let before = stage.app.cache().read(|tables| tables.any_device(car).cloned()).unwrap();
+            poll_now(&stage.app, car).await;
+            record::record(&stage.app, &before).await;
+        }
+        let asker = stage.renewed(&asker).await;
+        let path = "/users/u/statistics/charging";
+        let all = asker.get(&format!("{path}?type=vehicle&resolution=YEAR")).await.body;
+        assert_eq!(all[0]["kwhSum"], json!(3.0), "energy counts wherever it was taken");
+        let here = format!("{path}?type=vehicle&resolution=YEAR&place={home}");
+        assert_eq!(asker.get(&here).await.body.as_array().unwrap().len(), usize::from(is_granted));
+        let sessions = asker.get(&format!("{path}/sessions?type=vehicle")).await.body;
+        let place = if is_granted { json!(home) } else { Value::Null };
+        assert_eq!(sessions[0]["chargingLocationId"], place, "{sessions}");
+        let here = asker.get(&format!("{path}/sessions?type=vehicle&place={home}")).await.body;
+        assert_eq!(here.as_array().unwrap().len(), usize::from(is_granted));
     }
 }

@@ -1,6 +1,8 @@
 //! At which of its user's locations a device is.
 use serde::{Deserialize, Serialize};
 
+use crate::device::scope::{Granted, Permission};
+
 /// A device this close to a location is there: a street's width, a garage and
 /// the error of a receiver in it.
 pub const NEAR_KM: f64 = 0.15;
@@ -62,6 +64,16 @@ pub fn nearest<T>(point: &Point, locations: impl IntoIterator<Item = (T, Point)>
     near.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(name, _)| name)
 }
 
+/// The same of a vehicle, as far as its owner lets that be known: without the
+/// scope for it a vehicle is nowhere, whatever it says of itself.
+pub fn whereabouts<T>(
+    point: Option<&Point>,
+    granted: &Granted,
+    locations: impl IntoIterator<Item = (T, Point)>,
+) -> Option<T> {
+    nearest(point.filter(|_| granted.contains(&Permission::ReadLocation))?, locations)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +89,16 @@ mod tests {
         assert_eq!(nearest(&home.towards(180.0, 0.16), places()), None);
         assert_eq!(nearest(&Point { latitude: f64::NAN, ..home }, places()), None);
         assert_eq!(nearest::<&str>(&home, []), None);
+    }
+
+    #[test]
+    fn scope_13_amb_67_without_the_scope_a_vehicle_is_nowhere() {
+        let home = Point { latitude: 52.5, longitude: 13.4 };
+        let with = Granted::from([Permission::ReadData, Permission::ReadLocation]);
+        let without = Granted::from([Permission::ReadData, Permission::ControlCharging]);
+        assert_eq!(whereabouts(Some(&home), &with, [("home", home)]), Some("home"));
+        assert_eq!(whereabouts(Some(&home), &without, [("home", home)]), None);
+        assert_eq!(whereabouts(None, &with, [("home", home)]), None);
     }
 
     proptest! {
