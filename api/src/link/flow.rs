@@ -124,26 +124,49 @@ pub async fn leave(app: &App, session: &Session) -> Result<bool, StoreError> {
     change.commit(|| was_open).await
 }
 
-/// Counts what a manufacturer refused. Returns whether the session is over with
-/// that: whoever has its address may guess at an account, but not for long.
+/// What came of a log-in on the pages.
+#[derive(Debug)]
+pub enum Attempt {
+    /// What the manufacturer said.
+    Answered(Result<LogIn, VendorError>),
+    /// The session is over: too many log-ins were refused, this one or those before.
+    Spent,
+}
+
+/// Logs a user in as [`log_in`] does, if the session has a log-in left: whoever has
+/// its address may guess at an account, but not for long.
+///
+/// It is counted before the manufacturer is asked, so that many at once are no way
+/// around the limit, and given back unless it was refused. One that nobody waits
+/// for stays counted.
 ///
 /// # Errors
 /// The database failed.
-pub async fn is_spent(
+pub async fn try_log_in(
     app: &App,
     session: &Session,
-    error: &VendorError,
-) -> Result<bool, StoreError> {
-    if !matches!(error, VendorError::Unauthorised | VendorError::ChallengeFailed) {
-        return Ok(false);
-    }
+    code: &VendorCode,
+    login: &Login,
+) -> Result<Attempt, StoreError> {
     let mut change = app.store().begin().await?;
-    let refused = links::count_refused(change.connection(), session.hash()).await?;
-    let is_spent = refused >= REFUSED_MAX;
-    if is_spent {
-        links::use_up(change.connection(), session.hash(), app.now()).await?;
+    let hash = session.hash();
+    if !links::take_attempt(change.connection(), hash, REFUSED_MAX).await? {
+        // All that it had are refused or under way: nobody but a guesser has so many.
+        links::use_up(change.connection(), hash, app.now()).await?;
+        return change.commit(|| Attempt::Spent).await;
     }
-    change.commit(|| is_spent).await
+    change.commit(|| ()).await?;
+    let answer = log_in(app, session, code, login).await;
+    let mut change = app.store().begin().await?;
+    if !matches!(answer, Err(VendorError::Unauthorised | VendorError::ChallengeFailed)) {
+        links::return_attempt(change.connection(), hash).await?;
+        return change.commit(|| Attempt::Answered(answer)).await;
+    }
+    let is_spent = links::is_spent(change.connection(), hash, REFUSED_MAX).await?;
+    if is_spent {
+        links::use_up(change.connection(), hash, app.now()).await?;
+    }
+    change.commit(|| if is_spent { Attempt::Spent } else { Attempt::Answered(answer) }).await
 }
 
 /// What a client is told of a user who gives up because of an error.

@@ -1,9 +1,13 @@
 //! What all pages have around them, and their one style.
+use axum::http::HeaderMap;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::icons;
-use super::language::{ColourScheme, Language};
+use super::language::{BROWSER, ColourScheme, Language};
+use super::session::Session;
 use super::texts::{Texts, fill};
+use crate::auth::client::Environment;
+use crate::state::App;
 
 /// The style of all pages.
 pub const STYLE: &str = include_str!("style.css");
@@ -22,6 +26,23 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Of a session, if there is one. Language and colours: the session's, else the
+    /// operator's, else the browser's.
+    #[must_use]
+    pub fn of(app: &App, session: Option<&Session>, headers: &HeaderMap) -> Self {
+        let settings = &app.config().link;
+        let request = session.map(|session| &session.request);
+        let wanted = request.and_then(|request| request.language.as_deref());
+        let own = settings.language.map_or(BROWSER, Language::code);
+        let scheme: Option<ColourScheme> = request.and_then(|request| request.colour_scheme);
+        Self {
+            language: Language::chosen(wanted.unwrap_or(own), headers),
+            scheme: scheme.unwrap_or(settings.colour_scheme),
+            app: session.map(|session| session.client.name.trim().to_owned()).unwrap_or_default(),
+            is_sandbox: app.environment() == Environment::Sandbox,
+        }
+    }
+
     /// The words.
     #[must_use]
     pub fn texts(&self) -> &'static Texts {

@@ -11,6 +11,7 @@
 //! | [`flow`] | logging in, accepting, declining: what the pages and the command line share |
 //! | [`ending`] | where the browser goes in the end, and with what |
 //! | [`browser`] | the secret of a browser: forms that are its own, progress that it can read |
+//! | [`form`] | what a form says |
 //! | [`guard`] | what every page tells the browser not to do |
 //! | [`language`], [`texts`] | the words, in one table |
 //! | [`frame`], [`pages`], [`icons`] | how it looks |
@@ -19,6 +20,7 @@
 pub mod browser;
 pub mod ending;
 pub mod flow;
+pub mod form;
 pub mod frame;
 pub mod guard;
 pub mod icons;

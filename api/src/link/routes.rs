@@ -15,14 +15,13 @@ use tracing::error;
 
 use super::browser::Browser;
 use super::ending::{self, Failure};
-use super::flow::{self, Refusal, failure_of};
+use super::flow::{self, Attempt, Refusal, failure_of};
+use super::form::Form;
 use super::frame::Frame;
 use super::guard::{is_cross_site, protect};
-use super::language::{BROWSER, ColourScheme, Language};
 use super::pages::{Notice, Place, StepPage};
 use super::session::{self, Progress, Session, Step};
 use super::texts::fill;
-use crate::auth::client::Environment;
 use crate::auth::secret::NoRandomness;
 use crate::problem::Mishap;
 use crate::state::App;
@@ -86,24 +85,6 @@ async fn act(
     done.unwrap_or_else(|failure| visit.failed(&failure))
 }
 
-/// What a form says.
-struct Form(Vec<(String, String)>);
-
-impl Form {
-    fn read(body: &[u8]) -> Self {
-        Self(form_urlencoded::parse(body).into_owned().collect())
-    }
-
-    fn get(&self, name: &str) -> &str {
-        self.0.iter().find(|(given, _)| given == name).map_or("", |(_, value)| value)
-    }
-
-    fn all(&self, name: &str) -> Vec<String> {
-        let own = self.0.iter().filter(|(given, _)| given == name);
-        own.map(|(_, value)| value.clone()).collect()
-    }
-}
-
 /// What was entered before and is shown again. Never a password.
 #[derive(Debug, Default)]
 struct Entered {
@@ -132,7 +113,7 @@ impl Visit {
     /// The session that an address names, or the page about why there is none.
     async fn begin(app: &App, token: &str, headers: &HeaderMap) -> Result<Self, Box<Response>> {
         let found = Session::find(app, token).await;
-        let frame = frame(app, found.as_ref().ok().and_then(Option::as_ref), headers);
+        let frame = Frame::of(app, found.as_ref().ok().and_then(Option::as_ref), headers);
         let texts = frame.texts();
         let over = |mishap, words, back: Option<String>| {
             Box::new(page(mishap, &frame.end(words, back.as_deref(), false), None))
@@ -208,6 +189,18 @@ impl Visit {
         Ok(self.see_page())
     }
 
+    /// Keeps how far the user came, unless another request went on from the same
+    /// point before. What is kept then, sealed.
+    async fn go_on(&self, from: &str, to: &Progress) -> Result<Option<String>, VisitError> {
+        let hash = self.session.hash();
+        let sealed = self.browser.seal(hash, to)?;
+        let mut change = self.app.store().begin().await?;
+        let steps = (from, sealed.as_str());
+        let is_first = links::advance_progress(change.connection(), hash, steps).await?;
+        change.commit(|| ()).await?;
+        Ok(is_first.then_some(sealed))
+    }
+
     async fn keep(&self, progress: &Progress) -> Result<(), VisitError> {
         let sealed = self.browser.seal(self.session.hash(), progress)?;
         let mut change = self.app.store().begin().await?;
@@ -255,10 +248,10 @@ impl Visit {
             return Ok(self.shown(Some(Mishap::Entry), &progress, &entered, &missing));
         }
         let login = Login { user_name, password, code: None };
-        let answer = flow::log_in(&self.app, &self.session, &vendor, &login).await;
-        if let Some(end) = self.spent(&answer).await? {
-            return Ok(end);
-        }
+        let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
+            Attempt::Answered(answer) => answer,
+            Attempt::Spent => return Ok(self.spent()),
+        };
         match answer {
             Ok(LogIn::CodeNeeded { sent_to }) => {
                 let Login { user_name, password, .. } = login;
@@ -275,15 +268,9 @@ impl Visit {
     }
 
     /// The end, after too many log-ins that were refused.
-    async fn spent(
-        &self,
-        answer: &Result<LogIn, VendorError>,
-    ) -> Result<Option<Response>, VisitError> {
-        let Err(error) = answer else { return Ok(None) };
-        let is_spent = flow::is_spent(&self.app, &self.session, error).await?;
+    fn spent(&self) -> Response {
         let texts = self.frame.texts();
-        let end = || self.over(Some(Failure::AccessDenied), (texts.left_title, texts.spent_lead));
-        Ok(is_spent.then(end))
+        self.over(Some(Failure::AccessDenied), (texts.left_title, texts.spent_lead))
     }
 
     /// What follows a log-in: the devices, if the account has the right ones.
@@ -321,13 +308,20 @@ impl Visit {
             let notice = Notice { place: Place::Code, text: texts.no_code.to_owned() };
             return Ok(self.shown(Some(Mishap::Entry), &progress, &Entered::default(), &[notice]));
         }
+        if wrong >= WRONG_CODES_MAX {
+            return self.codes_spent(vendor).await;
+        }
+        // Counted before the manufacturer is asked: of many codes at once one is tried.
+        let from = self.session.sealed().unwrap_or_default();
+        let counted = Progress { step: again(wrong + 1), failure: Some(Failure::AccessDenied) };
+        let Some(kept) = self.go_on(from, &counted).await? else { return Ok(self.see_page()) };
         let (name, secret) = (user_name.clone(), password.clone());
         let login = Login { user_name: name, password: secret, code: Some(code) };
         let entered = Entered::default();
-        let answer = flow::log_in(&self.app, &self.session, &vendor, &login).await;
-        if let Some(end) = self.spent(&answer).await? {
-            return Ok(end);
-        }
+        let answer = match flow::try_log_in(&self.app, &self.session, &vendor, &login).await? {
+            Attempt::Answered(answer) => answer,
+            Attempt::Spent => return Ok(self.spent()),
+        };
         match answer {
             Ok(LogIn::Connected { connection, offers }) => {
                 self.logged_in(vendor, connection, offers).await
@@ -337,25 +331,35 @@ impl Visit {
                 self.go_to(Step::Code { vendor, user_name, password, sent_to, wrong }).await
             }
             Err(VendorError::ChallengeFailed) if wrong + 1 >= WRONG_CODES_MAX => {
-                let step = Step::LogIn { vendor };
-                let progress = Progress { step, failure: Some(Failure::AccessDenied) };
-                self.keep(&progress).await?;
-                let notice = elsewhere(texts.codes_spent);
-                Ok(self.shown(Some(Mishap::Code), &progress, &entered, &[notice]))
+                self.codes_spent(vendor).await
             }
             Err(error @ VendorError::ChallengeFailed) => {
-                self.refused(again(wrong + 1), &vendor, &error, &entered).await
+                Ok(self.told(&counted, &vendor, &error, &entered))
             }
             // The password was changed meanwhile.
             Err(error @ VendorError::Unauthorised) => {
                 let step = Step::LogIn { vendor: vendor.clone() };
                 self.refused(step, &vendor, &error, &entered).await
             }
-            Err(error) => self.refused(again(wrong), &vendor, &error, &entered).await,
+            // Nobody's fault, so it does not count.
+            Err(error) => {
+                let progress = Progress { step: again(wrong), failure: Some(failure_of(&error)) };
+                self.go_on(&kept, &progress).await?;
+                Ok(self.told(&progress, &vendor, &error, &entered))
+            }
         }
     }
 
-    /// The page again, with what the manufacturer said.
+    /// Back to the log-in, after too many wrong codes.
+    async fn codes_spent(&self, vendor: VendorCode) -> Result<Response, VisitError> {
+        let step = Step::LogIn { vendor };
+        let progress = Progress { step, failure: Some(Failure::AccessDenied) };
+        self.keep(&progress).await?;
+        let notice = elsewhere(self.frame.texts().codes_spent);
+        Ok(self.shown(Some(Mishap::Code), &progress, &Entered::default(), &[notice]))
+    }
+
+    /// A step again, with what the manufacturer said.
     async fn refused(
         &self,
         step: Step,
@@ -363,6 +367,19 @@ impl Visit {
         error: &VendorError,
         entered: &Entered,
     ) -> Result<Response, VisitError> {
+        let progress = Progress { step, failure: Some(failure_of(error)) };
+        self.keep(&progress).await?;
+        Ok(self.told(&progress, code, error, entered))
+    }
+
+    /// The page of a step, with what the manufacturer said.
+    fn told(
+        &self,
+        progress: &Progress,
+        code: &VendorCode,
+        error: &VendorError,
+        entered: &Entered,
+    ) -> Response {
         let texts = self.frame.texts();
         let vendor = self.app.vendor(code).map(|vendor| vendor.profile());
         let vendor = vendor.map_or_else(|| code.to_string(), |known| known.display_name.clone());
@@ -380,9 +397,7 @@ impl Visit {
             | VendorError::NoSuchDevice => (Mishap::Vendor, Place::Elsewhere, texts.outage, ""),
         };
         let text = fill(text, &[("vendor", &vendor), ("detail", detail)]);
-        let progress = Progress { step, failure: Some(failure_of(error)) };
-        self.keep(&progress).await?;
-        Ok(self.shown(Some(mishap), &progress, entered, &[Notice { place, text }]))
+        self.shown(Some(mishap), progress, entered, &[Notice { place, text }])
     }
 
     async fn accept(&self, step: Step, form: &Form) -> Result<Response, VisitError> {
@@ -440,21 +455,6 @@ impl Visit {
         progress.failure = Some(Failure::ServerError);
         let notice = elsewhere(self.frame.texts().ours);
         self.shown(Some(Mishap::Ours), &progress, &Entered::default(), &[notice])
-    }
-}
-
-/// Language and colours: the session's, else the operator's, else the browser's.
-fn frame(app: &App, session: Option<&Session>, headers: &HeaderMap) -> Frame {
-    let settings = &app.config().link;
-    let request = session.map(|session| &session.request);
-    let wanted = request.and_then(|request| request.language.as_deref());
-    let own = settings.language.map_or(BROWSER, Language::code);
-    let scheme: Option<ColourScheme> = request.and_then(|request| request.colour_scheme);
-    Frame {
-        language: Language::chosen(wanted.unwrap_or(own), headers),
-        scheme: scheme.unwrap_or(settings.colour_scheme),
-        app: session.map(|session| session.client.name.trim().to_owned()).unwrap_or_default(),
-        is_sandbox: app.environment() == Environment::Sandbox,
     }
 }
 

@@ -99,6 +99,28 @@ pub async fn get(store: &Store, hash: &str) -> Result<Option<KeptSession>, Store
     query.fetch_optional(store.reader()).await?.map(|row| session(&row)).transpose()
 }
 
+/// Keeps how far a user came, if that is still as it was read. Of many who go on
+/// from the same step one does; once the session is used nobody.
+///
+/// # Errors
+/// The database failed.
+pub async fn advance_progress(
+    to: &mut AnyConnection,
+    hash: &str,
+    (before, progress): (&str, &str),
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "update link_sessions set progress = $1
+         where hash = $2 and progress = $3 and used_at is null",
+    )
+    .bind(progress)
+    .bind(hash)
+    .bind(before)
+    .execute(to)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Keeps how far a user came. Does nothing once the session is used.
 ///
 /// # Errors
@@ -116,21 +138,53 @@ pub async fn keep_progress(
     Ok(())
 }
 
-/// Counts a log-in that was refused, and says how many were; none of a session
-/// that is used.
+/// Takes one of the log-ins that a session has, before the manufacturer is asked:
+/// of many at once no more than `most` are under way or refused. Returns whether
+/// there was one; a session that is used has none.
 ///
 /// # Errors
 /// The database failed.
-pub async fn count_refused(to: &mut AnyConnection, hash: &str) -> Result<u64, StoreError> {
-    let row = sqlx::query(
+pub async fn take_attempt(
+    to: &mut AnyConnection,
+    hash: &str,
+    most: u64,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
         "update link_sessions set refused = refused + 1
-         where hash = $1 and used_at is null returning refused",
+         where hash = $1 and used_at is null and refused < $2",
     )
     .bind(hash)
-    .fetch_optional(to)
+    .bind(most.cast_signed())
+    .execute(to)
     .await?;
-    let refused = row.map(|row| row.try_get::<i64, _>("refused")).transpose()?;
-    Ok(refused.unwrap_or_default().unsigned_abs())
+    Ok(done.rows_affected() == 1)
+}
+
+/// Gives a log-in back that was not refused.
+///
+/// # Errors
+/// The database failed.
+pub async fn return_attempt(to: &mut AnyConnection, hash: &str) -> Result<(), StoreError> {
+    sqlx::query("update link_sessions set refused = refused - 1 where hash = $1 and refused > 0")
+        .bind(hash)
+        .execute(to)
+        .await?;
+    Ok(())
+}
+
+/// Whether a session that can still be used has no log-in left.
+///
+/// # Errors
+/// The database failed.
+pub async fn is_spent(from: &mut AnyConnection, hash: &str, most: u64) -> Result<bool, StoreError> {
+    let row = sqlx::query(
+        "select hash from link_sessions where hash = $1 and used_at is null and refused >= $2",
+    )
+    .bind(hash)
+    .bind(most.cast_signed())
+    .fetch_optional(from)
+    .await?;
+    Ok(row.is_some())
 }
 
 /// Uses a session up, and forgets how far its user came. Returns whether it

@@ -7,6 +7,7 @@ mod areas;
 mod commands;
 mod devices;
 mod fetching;
+mod guessing;
 mod harness;
 mod identity;
 mod link_pages;

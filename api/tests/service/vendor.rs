@@ -28,6 +28,7 @@ pub(crate) struct Scripted {
     /// What a log-in yields.
     door: Mutex<Result<LogIn, VendorError>>,
     polls: AtomicUsize,
+    log_ins: watch::Sender<usize>,
     outcomes: Mutex<BTreeMap<String, VecDeque<Outcome>>>,
     sent: Mutex<Vec<(String, Command)>>,
     /// While true, polls and log-ins wait.
@@ -50,6 +51,7 @@ impl Scripted {
             health: Mutex::new(ready),
             door: Mutex::new(Err(VendorError::Unauthorised)),
             polls: AtomicUsize::new(0),
+            log_ins: watch::Sender::new(0),
             outcomes: Mutex::default(),
             sent: Mutex::default(),
             hangs: watch::Sender::new(false),
@@ -84,6 +86,16 @@ impl Scripted {
         self.hangs.send_replace(hangs);
     }
 
+    /// How often it was asked to let somebody in.
+    pub(crate) fn log_ins(&self) -> usize {
+        *self.log_ins.borrow()
+    }
+
+    /// Waits until it was asked so often.
+    pub(crate) async fn asked(&self, log_ins: usize) {
+        self.log_ins.subscribe().wait_for(|count| *count >= log_ins).await.unwrap();
+    }
+
     pub(crate) fn polls(&self) -> usize {
         self.polls.load(Ordering::SeqCst)
     }
@@ -100,6 +112,7 @@ impl Vendor for Scripted {
     }
 
     async fn log_in(&self, _: &Login, _: DateTime<Utc>) -> Result<LogIn, VendorError> {
+        self.log_ins.send_modify(|count| *count += 1);
         self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
         self.door.lock().unwrap().clone()
     }
