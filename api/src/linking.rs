@@ -14,7 +14,7 @@ use crate::store::accounts::{self, Account};
 use crate::store::database::{Change, StoreError};
 use crate::store::devices::{self, Device, DeviceState, SetLocation};
 use crate::store::locations::{self, Location};
-use crate::store::users::{self, User};
+use crate::store::users;
 use crate::vendor::integration::Connection;
 use crate::vendor::profile::VendorCode;
 
@@ -92,7 +92,7 @@ pub async fn connect_within(
             app.cache().write(|tables| {
                 for user in kept {
                     let entry = tables.keep_user(client_id, &user.id, now);
-                    entry.is_deauthorised = false;
+                    entry.is_deauthorised &= user.accounts.is_empty();
                     user.accounts.into_iter().for_each(|account| tables.keep_account(account));
                     user.locations.into_iter().for_each(|location| tables.keep_location(location));
                     for device in user.devices {
@@ -125,13 +125,11 @@ async fn keep(
     new: NewUser,
     now: DateTime<Utc>,
 ) -> Result<Kept, StoreError> {
-    let user = User {
-        client_id: client_id.to_owned(),
-        id: new.id.clone(),
-        created_at: now,
-        deauthorised_at: None,
-    };
-    users::keep(change.connection(), &user).await?;
+    let whose = (client_id, new.id.as_str());
+    users::keep(change.connection(), whose, now).await?;
+    if !new.accounts.is_empty() {
+        users::authorise(change.connection(), whose).await?;
+    }
     for location in &new.locations {
         locations::keep(change.connection(), location).await?;
     }

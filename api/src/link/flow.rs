@@ -11,7 +11,7 @@ use crate::outbox::changes;
 use crate::state::App;
 use crate::store::accounts::Account;
 use crate::store::database::StoreError;
-use crate::store::{events, links};
+use crate::store::{events, links, users};
 use crate::vendor::error::VendorError;
 use crate::vendor::integration::{Connection, LogIn, Login, Offer};
 use crate::vendor::profile::VendorCode;
@@ -103,6 +103,8 @@ pub async fn accept(
         is_valid: true,
         created_at: app.now(),
     };
+    // Before the event, which would not be told of a user who was let go of.
+    users::authorise(change.connection(), (client_id, session.user_id())).await?;
     events::record(change.connection(), &changes::of_account(&kept, app.now())).await?;
     let account = NewAccount { vendor: vendor.clone(), connection, devices };
     let user = NewUser {

@@ -20,7 +20,7 @@ use crate::routes::lists::find_any;
 use crate::scope;
 use crate::state::App;
 use crate::store::links::{self, LinkSession};
-use crate::store::users::{self, User};
+use crate::store::users;
 use crate::vendor::profile::VendorCode;
 
 /// How long a session can be used, once (LIM-03).
@@ -118,7 +118,8 @@ pub(crate) async fn relink(
     Ok(Json(session))
 }
 
-/// Keeps a session, and its user if there is none.
+/// Keeps a session, and its user if there is none. One that was let go of stays
+/// so until an account is linked: a session may never be opened (LNK-31).
 async fn begin(
     app: &App,
     caller: &Caller,
@@ -137,23 +138,19 @@ async fn begin(
         created_at: caller.now,
         expires_at: caller.now + LIFETIME,
     };
-    let id = user_id.to_owned();
-    let user = User { client_id, id, created_at: caller.now, deauthorised_at: None };
-
     let mut change = app.store().begin().await?;
     if let (Some(most), None) = (app.config().limits.connections_max, device_id) {
-        let connections =
-            links::connections_taken(change.connection(), &user.client_id, caller.now);
+        let connections = links::connections_taken(change.connection(), &client_id, caller.now);
         if connections.await? >= u64::from(most) {
             return Err(Problem::forbidden(format!("the limit of {most} connections is reached")));
         }
     }
-    users::keep(change.connection(), &user).await?;
+    users::keep(change.connection(), (&client_id, user_id), caller.now).await?;
     links::insert(change.connection(), &session).await?;
     change
         .commit(|| {
             app.cache().write(|tables| {
-                tables.keep_user(&user.client_id, user_id, caller.now).is_deauthorised = false;
+                tables.keep_user(&client_id, user_id, caller.now);
             });
         })
         .await?;

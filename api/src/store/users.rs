@@ -15,24 +15,45 @@ pub struct User {
     pub id: String,
     /// When the client first named it.
     pub created_at: DateTime<Utc>,
-    /// When the client let go of its accounts. Linking again undoes it.
+    /// When the client let go of its accounts. An account that is linked undoes it;
+    /// a link session that nobody has used does not.
     pub deauthorised_at: Option<DateTime<Utc>>,
 }
 
-/// Keeps a user. One that exists stays as it is, but counts as authorised from now on.
+/// Keeps a user. One that exists stays as it is.
 ///
 /// # Errors
 /// The database failed.
-pub async fn keep(to: &mut AnyConnection, user: &User) -> Result<(), StoreError> {
+pub async fn keep(
+    to: &mut AnyConnection,
+    (client_id, id): (&str, &str),
+    created_at: DateTime<Utc>,
+) -> Result<(), StoreError> {
     sqlx::query(
         "insert into users (client_id, id, created_at) values ($1, $2, $3)
-         on conflict (client_id, id) do update set deauthorised_at = null",
+         on conflict (client_id, id) do nothing",
     )
-    .bind(&user.client_id)
-    .bind(&user.id)
-    .bind(user.created_at.timestamp_micros())
+    .bind(client_id)
+    .bind(id)
+    .bind(created_at.timestamp_micros())
     .execute(to)
     .await?;
+    Ok(())
+}
+
+/// Counts a user as authorised from now on: an account was linked.
+///
+/// # Errors
+/// The database failed.
+pub async fn authorise(
+    to: &mut AnyConnection,
+    (client_id, id): (&str, &str),
+) -> Result<(), StoreError> {
+    sqlx::query("update users set deauthorised_at = null where client_id = $1 and id = $2")
+        .bind(client_id)
+        .bind(id)
+        .execute(to)
+        .await?;
     Ok(())
 }
 

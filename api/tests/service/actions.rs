@@ -301,6 +301,26 @@ async fn evt_07_lnk_31_of_a_deauthorised_user_nothing_is_told() {
 }
 
 #[tokio::test]
+async fn evt_07_lnk_31_a_link_session_that_nobody_used_brings_no_events_back() {
+    for on in [On::Sqlite, On::Postgres] {
+        let stage = Stage::with(on, |_| ()).await;
+        let (asker, charger_id, door) = scene(&stage).await;
+        asker.delete("/users/u/authorization").await;
+        let scopes = json!({ "scopes": ["charger:read:data"] });
+        assert_eq!(asker.post("/users/u/link", Some(&scopes)).await.status, 200);
+        assert_eq!(asker.post(&format!("/assets/{charger_id}/relink"), None).await.status, 200);
+        // A place says nothing of accounts.
+        stage.place(&asker, "u", None).await;
+        assert_eq!(asker.post(&door, Some(&ten())).await.status, 200);
+        assert_eq!(stage.events().await, []);
+        // Devices that are connected do.
+        stage.link(&asker, "u", device("u-charger", DeviceKind::Charger)).await;
+        assert_eq!(asker.post(&door, Some(&ten())).await.status, 200);
+        assert_eq!(stage.events().await.len(), 2, "the old action ends, the new one begins");
+    }
+}
+
+#[tokio::test]
 async fn act_28_an_action_of_somebody_else_is_none() {
     let stage = Stage::new().await;
     let (asker, _, door) = scene(&stage).await;
