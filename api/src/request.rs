@@ -31,6 +31,9 @@ pub fn query_pairs(uri: &Uri) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str
 }
 
 /// A body that is a JSON object.
+///
+/// Routes about something that may not be there take it as a `Result` and look at
+/// it after that: what does not exist is said before what cannot be read (AMB-05).
 #[derive(Debug, Clone)]
 pub struct Body(Map<String, Value>);
 

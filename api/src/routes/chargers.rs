@@ -236,10 +236,10 @@ pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Body,
+    body: Result<Body, Problem>,
 ) -> Result<Response, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let mut members = Members::from(body);
+    let mut members = Members::from(body?);
     let location = members.required("chargingLocationId", uuid_or_null);
     if let Some(Some(location)) = location {
         let is_known = app.cache().read(|tables| {

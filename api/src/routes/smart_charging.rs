@@ -119,10 +119,10 @@ pub(crate) async fn put_policy(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Body,
+    body: Result<Body, Problem>,
 ) -> Result<Response, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let mut members = Members::from(body);
+    let mut members = Members::from(body?);
     let patch = ChargerPatch {
         is_enabled: change(members.optional("isEnabled", truth)),
         deadline: change(members.optional("deadline", clock_or_null)),
