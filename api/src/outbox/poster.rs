@@ -1,11 +1,12 @@
 //! Who gets what, and when again.
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use metrics::{counter, gauge};
 use slackwater_engine::time::backoff;
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, warn};
@@ -16,7 +17,7 @@ use crate::auth::secret::{NoRandomness, generate, random};
 use crate::clock::Clock;
 use crate::state::App;
 use crate::store::database::StoreError;
-use crate::store::deliveries::{self, Lease, Served, Subscription};
+use crate::store::deliveries::{self, DueSubscription, Lease, Served, Subscription};
 use crate::store::events::Event;
 
 /// How often the outbox is looked at, in time of the machine.
@@ -24,6 +25,11 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Receivers that are served at one time.
 const RECEIVERS_MAX: usize = 64;
+
+/// Those of them that did not take the last event they were sent. A receiver that
+/// hangs has its place for as long as a request may last: however many there are,
+/// the other places stay for those that answer.
+const FAILING_MAX: usize = 8;
 
 /// Events that are read at one time.
 const BATCH: u32 = 64;
@@ -58,7 +64,61 @@ pub struct Poster {
     /// Receivers, and leases, live in the machine's time: a sandbox's clock may
     /// run a thousand times faster, or stand still.
     machine: Clock,
-    permits: Arc<Semaphore>,
+    places: Places,
+}
+
+/// Who is served, and how many may be at one time.
+#[derive(Debug, Clone)]
+struct Places {
+    answering: Arc<Semaphore>,
+    failing: Arc<Semaphore>,
+    /// Subscriptions that a task of this process serves or waits to serve: one each,
+    /// so that who waits does not wait again with every look.
+    taken: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            answering: Arc::new(Semaphore::new(RECEIVERS_MAX - FAILING_MAX)),
+            failing: Arc::new(Semaphore::new(FAILING_MAX)),
+            taken: Arc::default(),
+        }
+    }
+}
+
+impl Places {
+    /// Takes a subscription for a task, unless another task has it.
+    fn take(&self, due: DueSubscription) -> Option<Taken> {
+        let is_new = self.taken().insert(due.id.clone());
+        is_new.then(|| Taken { due, places: self.clone() })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A subscription in the hand of one task, until that ends in whatever way.
+#[derive(Debug)]
+struct Taken {
+    due: DueSubscription,
+    places: Places,
+}
+
+impl Taken {
+    /// Waits for a place among those of its kind.
+    async fn place(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        let places = &self.places;
+        let own = if self.due.has_failed { &places.failing } else { &places.answering };
+        own.acquire().await
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.places.taken().remove(&self.due.id);
+    }
 }
 
 /// What became of an event.
@@ -78,7 +138,7 @@ impl Poster {
         Ok(Self {
             http: Http::new(Duration::from_secs(seconds.into()))?,
             holder: generate()?.into(),
-            permits: Arc::new(Semaphore::new(RECEIVERS_MAX)),
+            places: Places::default(),
             app,
             machine,
         })
@@ -92,8 +152,8 @@ impl Poster {
             ticks.tick().await;
             match self.due().await {
                 // Each in a task of its own: nobody waits for a receiver that hangs.
-                Ok(due) => due.into_iter().for_each(|id| {
-                    tokio::spawn(self.clone().serve(id));
+                Ok(due) => due.into_iter().for_each(|taken| {
+                    tokio::spawn(self.clone().serve(taken));
                 }),
                 Err(failure) => error!(%failure, "the outbox cannot be read"),
             }
@@ -116,8 +176,8 @@ impl Poster {
     /// The database failed.
     pub async fn post_due(&self) -> Result<(), StoreError> {
         let mut serving = JoinSet::new();
-        for id in self.due().await? {
-            serving.spawn(self.clone().serve(id));
+        for taken in self.due().await? {
+            serving.spawn(self.clone().serve(taken));
         }
         serving.join_all().await;
         Ok(())
@@ -135,9 +195,10 @@ impl Poster {
         change.commit(|| ()).await
     }
 
-    async fn due(&self) -> Result<Vec<String>, StoreError> {
+    async fn due(&self) -> Result<Vec<Taken>, StoreError> {
         let app = &self.app;
-        deliveries::due(app.store(), app.environment(), &self.lease()).await
+        let due = deliveries::due(app.store(), app.environment(), &self.lease()).await?;
+        Ok(due.into_iter().filter_map(|due| self.places.take(due)).collect())
     }
 
     /// Tells operators how far the slowest receiver is behind.
@@ -150,9 +211,10 @@ impl Poster {
     }
 
     /// Serves one receiver until there is nothing left for it, or it fails.
-    async fn serve(self, id: String) {
-        let Ok(_permit) = self.permits.acquire().await else { return };
-        if let Err(failure) = self.post_all(&id).await {
+    async fn serve(self, taken: Taken) {
+        let Ok(_place) = taken.place().await else { return };
+        let id = &taken.due.id;
+        if let Err(failure) = self.post_all(id).await {
             error!(%failure, subscription = id, "events could not be posted");
         }
     }

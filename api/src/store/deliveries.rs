@@ -156,6 +156,15 @@ pub async fn all(store: &Store) -> Result<Vec<Subscription>, StoreError> {
     query.fetch_all(store.reader()).await?.iter().map(subscription).collect()
 }
 
+/// A subscription to serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueSubscription {
+    /// Its identifier.
+    pub id: String,
+    /// Whether the last attempt failed.
+    pub has_failed: bool,
+}
+
 /// Subscriptions of an environment for which there may be something to post
 /// now, and which nobody serves.
 ///
@@ -165,9 +174,12 @@ pub async fn due(
     store: &Store,
     environment: Environment,
     lease: &Lease<'_>,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<Vec<DueSubscription>, StoreError> {
     let rows = sqlx::query(
-        "select subscriptions.id from subscriptions
+        "select subscriptions.id,
+                cast(case when last_failure is null then 0 else 1 end as bigint)
+                    as has_failed
+         from subscriptions
          join clients on clients.id = subscriptions.client_id
          where clients.environment = $1 and template is not null
            and due_at <= $2 and leased_until <= $3
@@ -180,7 +192,11 @@ pub async fn due(
     .bind(lease.now.timestamp_micros())
     .fetch_all(store.reader())
     .await?;
-    rows.iter().map(|row| Ok(row.try_get("id")?)).collect()
+    let due = |row: &AnyRow| {
+        let has_failed: i64 = row.try_get("has_failed")?;
+        Ok(DueSubscription { id: row.try_get("id")?, has_failed: has_failed != 0 })
+    };
+    rows.iter().map(due).collect()
 }
 
 /// Leases a subscription; `None` if another process was faster, or it is gone.

@@ -22,6 +22,7 @@ mod problems;
 mod process;
 mod races;
 mod readings;
+mod receivers;
 mod recorded;
 mod replicas;
 mod sandbox;

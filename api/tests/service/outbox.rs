@@ -32,7 +32,7 @@ const ACTION: &str = "user:vendor-action:updated";
 
 /// A receiver that notes what it gets, and answers what it is told to.
 #[derive(Clone, Default)]
-struct Receiver {
+pub(crate) struct Receiver {
     got: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
     answers: Arc<Mutex<VecDeque<StatusCode>>>,
     usual: Arc<Mutex<Option<StatusCode>>>,
@@ -40,7 +40,7 @@ struct Receiver {
 
 impl Receiver {
     /// Listens, and says where.
-    async fn listen(&self) -> String {
+    pub(crate) async fn listen(&self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/events", listener.local_addr().unwrap());
         let router = Router::new().route("/events", post(take)).with_state(self.clone());
@@ -62,7 +62,7 @@ impl Receiver {
     }
 
     /// One member of each body.
-    fn all(&self, name: &str) -> Vec<Value> {
+    pub(crate) fn all(&self, name: &str) -> Vec<Value> {
         self.bodies().into_iter().map(|body| body[name].clone()).collect()
     }
 }
@@ -76,7 +76,7 @@ async fn take(State(receiver): State<Receiver>, request: Request) -> StatusCode 
     next.or(*receiver.usual.lock().unwrap()).unwrap_or(StatusCode::NO_CONTENT)
 }
 
-fn subscription(name: &str, asker: &Asker, url: &str) -> NewSubscription {
+pub(crate) fn subscription(name: &str, asker: &Asker, url: &str) -> NewSubscription {
     let template = json!({
         "id": "{id}", "event": "{name}", "version": "{version}", "user": "{user}",
         "target": "{target}", "n": "{data.n}",
@@ -92,7 +92,7 @@ fn subscription(name: &str, asker: &Asker, url: &str) -> NewSubscription {
     }
 }
 
-async fn happens(stage: &Stage, asker: &Asker, user: &str, n: usize) {
+pub(crate) async fn happens(stage: &Stage, asker: &Asker, user: &str, n: usize) {
     let happening = Happening {
         client_id: asker.id.clone(),
         user_id: user.to_owned(),
@@ -110,7 +110,7 @@ fn poster(stage: &Stage) -> Poster {
     poster_at(stage, &Clock::fixed(six()))
 }
 
-fn poster_at(stage: &Stage, machine: &Clock) -> Poster {
+pub(crate) fn poster_at(stage: &Stage, machine: &Clock) -> Poster {
     Poster::new(stage.app.clone(), machine.clone()).unwrap()
 }
 
