@@ -449,7 +449,7 @@ mod tests {
 
     /// VER-09: no route or member comes or goes unseen. `UPDATE_EXPECT=1` writes it anew.
     #[test]
-    fn the_committed_document_is_the_current_one() {
+    fn ver_09_the_committed_document_is_the_current_one() {
         expect_file!["../../openapi.json"].assert_eq(&text());
     }
 

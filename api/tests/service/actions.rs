@@ -44,7 +44,8 @@ pub(crate) async fn action(asker: &Asker, id: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn chg_16_chg_18_act_01_act_03_to_act_08_a_command_is_an_action_at_once() {
+async fn chg_16_chg_18_chg_22_chg_23_lim_10_act_01_act_03_to_act_08_a_command_is_an_action_at_once()
+{
     let stage = Stage::new().await;
     let (asker, id, door) = scene(&stage).await;
     // ACT-08: nobody waits for a manufacturer that does not answer.

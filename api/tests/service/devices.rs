@@ -28,7 +28,6 @@ async fn veh_01_veh_04_to_veh_19_env_22_env_27_scope_01_a_vehicle() {
     let home = stage.place(&asker, "u", Some(HOME)).await;
     let id = stage.live(&asker, "u", reading(&vehicle())).await;
     let answer = asker.get(&format!("/vehicles/{id}")).await;
-    // VEH-29, VEH-30, VEH-32, VEH-34 to VEH-37: policy, odometer, place, abilities, scopes.
     let capable = json!({ "isCapable": true, "interventionIds": ["check"] });
     let mut ranged = capable.clone();
     ranged["allowedRange"] = json!({ "kW": { "min": 1.4, "max": 11.0 } });
@@ -59,8 +58,66 @@ async fn veh_01_veh_04_to_veh_19_env_22_env_27_scope_01_a_vehicle() {
         "scopes": ["vehicle:control:charging", "vehicle:read:data", "vehicle:read:location"],
     });
     assert_eq!((answer.status, &answer.body), (200, &expected));
-    // VEH-02, AUTH-07: the list shows the same, for the token alone.
-    assert_eq!(asker.get("/vehicles").await.body["data"], json!([expected]));
+}
+
+#[tokio::test]
+async fn veh_02_auth_07_the_list_shows_what_the_vehicle_does_for_the_token_alone() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", reading(&vehicle())).await;
+    let one = asker.get(&format!("/vehicles/{id}")).await.body;
+    let list = asker.get("/vehicles").await.body;
+    assert_eq!(Answer::keys(&list), ["data", "pagination"]);
+    assert_eq!(list["data"], json!([one]));
+}
+
+#[tokio::test]
+async fn veh_29_veh_30_veh_32_veh_34_veh_37_policy_odometer_and_scopes_of_a_vehicle() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", reading(&vehicle())).await;
+    let shown = asker.get(&format!("/vehicles/{id}")).await.body;
+    let policy = json!({ "isEnabled": false, "deadline": null, "minimumChargeLimit": 0.0 });
+    assert_eq!(shown["smartChargingPolicy"], policy);
+    let odometer = json!({ "distance": 12345.6, "lastUpdated": "2026-01-05T17:50:00Z" });
+    assert_eq!(shown["odometer"], odometer);
+    let scopes = ["vehicle:control:charging", "vehicle:read:data", "vehicle:read:location"];
+    assert_eq!(shown["scopes"], json!(scopes));
+}
+
+#[tokio::test]
+async fn cap_01_to_cap_05_what_a_capability_says() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let mut partly = vehicle();
+    let can = &mut partly["capabilities"];
+    can["stop_charging"]["is_capable"] = json!(false);
+    can["set_charge_rate_limit"]["allowed_range"] = json!({ "min_kw": 1.4, "max_kw": null });
+    let id = stage.live(&asker, "u", reading(&partly)).await;
+    let shown = asker.get(&format!("/vehicles/{id}")).await.body["capabilities"].clone();
+    for (name, capability) in shown.as_object().unwrap() {
+        let is_ranged = name == "setChargeRateLimit";
+        let ranged = ["allowedRange", "interventionIds", "isCapable"];
+        let expected = if is_ranged { &ranged[..] } else { &ranged[1..] };
+        assert_eq!(Answer::keys(capability), expected, "{name}");
+        // What it can do may come with advice all the same.
+        assert_eq!(capability["isCapable"], name != "stopCharging", "{name}");
+        assert_eq!(capability["interventionIds"], json!(["check"]), "{name}");
+    }
+    let range = &shown["setChargeRateLimit"]["allowedRange"];
+    assert_eq!(range, &json!({ "kW": { "min": 1.4, "max": null } }));
+}
+
+#[tokio::test]
+async fn cap_07_an_unpaired_vehicle_shows_its_own_advice_only() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let mut warned = charger();
+    warned["capabilities"]["start_charging"]["intervention_ids"] = json!(["unlock"]);
+    stage.live(&asker, "u", reading(&warned)).await;
+    let id = stage.live(&asker, "u", reading(&vehicle())).await;
+    let shown = asker.get(&format!("/vehicles/{id}")).await.body["capabilities"].clone();
+    assert_eq!(shown["startCharging"]["interventionIds"], json!(["check"]));
 }
 
 #[tokio::test]
@@ -325,7 +382,8 @@ async fn tim_12_to_tim_14_the_health_of_manufacturers_of_chargers() {
 }
 
 #[tokio::test]
-async fn chg_34_veh_40_hvac_19_bat_10_ver_19_withheld_commands_are_not_made_up() {
+async fn chg_34_veh_40_hvac_19_bat_10_hem_01_hem_11_met_03_met_04_ver_19_what_is_withheld_is_not_made_up()
+ {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let id = stage.live(&asker, "u", reading(&charger())).await;
@@ -340,7 +398,10 @@ async fn chg_34_veh_40_hvac_19_bat_10_ver_19_withheld_commands_are_not_made_up()
         "/locations".to_owned(),
         "/charging-locations".to_owned(),
         "/meters".to_owned(),
+        format!("/meters/{id}"),
+        format!("/meters/{id}/refresh-hint"),
         "/hems".to_owned(),
+        format!("/hems/{id}/refresh-hint"),
         "/webhooks".to_owned(),
     ] {
         for method in [Method::GET, Method::POST] {

@@ -2,7 +2,9 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_api::jobs::poller::{self, poll_now};
+use slackwater_api::outbox::names::DEVICE_CHANGED;
 use slackwater_api::state::App;
+use slackwater_api::store::events;
 use slackwater_api::vendor::error::VendorError;
 use slackwater_engine::device::scope::DeviceKind;
 use uuid::Uuid;
@@ -122,6 +124,28 @@ async fn env_16_env_19_env_20_veh_03_inv_07_fields_force_a_fetch_in_the_oldest_v
     assert_eq!((fetched.status, seen(fetched)), (200, json!(six())));
     let list = asker.get_about("u", "/vehicles?fields=chargeState").await;
     assert_eq!((list.status, list.ids()), (200, vec![id.to_string().as_str()]));
+}
+
+#[tokio::test]
+async fn veh_38_evt_06_a_fetch_that_finds_news_is_an_event_and_one_that_does_not_is_none() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", reading(&vehicle())).await;
+    let changes = async || {
+        let all = events::after(stage.app.store(), 0, 100).await.unwrap();
+        all.iter().filter(|event| event.name == DEVICE_CHANGED).count()
+    };
+    let path = format!("/vehicles/{id}?fields=chargeState");
+    assert_eq!(asker.get_about("u", &path).await.status, 200);
+    assert_eq!(changes().await, 1, "the first reading");
+    let mut news = vehicle();
+    news["facts"]["vehicle"]["soc_percent"] = json!(56.0);
+    stage.fjord.says("u-vehicle", Ok(reading(&news)));
+    // Later versions look at what is known, and so find nothing.
+    assert_eq!(asker.get(&path).await.status, 200);
+    assert_eq!(changes().await, 1);
+    assert_eq!(asker.get_about("u", &path).await.body["chargeState"]["batteryLevel"], 56.0);
+    assert_eq!(changes().await, 2);
 }
 
 #[tokio::test]

@@ -198,7 +198,7 @@ async fn env_05_env_07_to_env_09_environments_do_not_know_each_other() {
 }
 
 #[tokio::test]
-async fn env_11_tokens_are_issued_at_their_address_only() {
+async fn env_11_auth_16_tokens_are_issued_at_their_address_only() {
     let stage = Stage::new().await;
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     let answer = send(router(stage.app.clone()), ask(&id, &secret, GRANT)).await;

@@ -252,7 +252,7 @@ async fn a_session_ends_with_its_twentieth_wrong_log_in() {
 }
 
 #[tokio::test]
-async fn lnk_13_a_session_lives_24_hours() {
+async fn lim_03_lnk_13_a_session_lives_24_hours() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.fjord.lets_in(Ok(car_and_box()));

@@ -41,7 +41,7 @@ async fn action(asker: &Asker, id: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn ovr_01_to_ovr_06_ovr_08_from_the_beginning_to_the_end() {
+async fn ovr_01_to_ovr_06_ovr_08_sch_37_from_the_beginning_to_the_end() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = Stage::with(on, |_| ()).await;
         let (asker, id, door) = scene(&stage, "stopped").await;

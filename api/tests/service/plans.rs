@@ -151,7 +151,8 @@ pub(crate) async fn flexible(stage: &Stage, asker: &Asker, reserve: f64) -> (Uui
 }
 
 #[tokio::test]
-async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_a_flex_policy() {
+async fn flx_16_to_flx_18_flx_24_flx_26_flx_32_to_flx_35_flx_37_flx_39_evt_04_evt_05_a_flex_policy()
+{
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &CENTS).await;
         let (car_id, id) = flexible(&stage, &asker, 10.0).await;

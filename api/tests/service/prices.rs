@@ -134,7 +134,7 @@ async fn flx_13_flx_15_areas_and_clients_are_apart() {
 }
 
 #[tokio::test]
-async fn flx_02_to_flx_12_what_is_no_signal_is_refused() {
+async fn flx_02_to_flx_12_flx_38_what_is_no_signal_is_refused() {
     let stage = stage(On::Sqlite).await;
     let asker = stage.client("a").await;
     let home = place(&stage, &asker, "north").await;
@@ -254,7 +254,7 @@ async fn flx_07_a_year_of_quarters_is_taken() {
 }
 
 #[tokio::test]
-async fn tar_01_to_tar_07_a_put_makes_and_replaces_a_tariff() {
+async fn tar_01_to_tar_07_tar_13_tar_14_a_put_makes_and_replaces_a_tariff() {
     for on in [On::Sqlite, On::Postgres] {
         let stage = stage(on).await;
         let asker = stage.client("a").await;

@@ -24,7 +24,8 @@ fn paths() -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn env_26_every_operation_answers_and_no_other_method_does() {
+async fn env_01_env_21_env_26_err_01_err_02_err_31_every_operation_answers_and_no_other_method_does()
+ {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     stage.live(&asker, "u", reading(&charger())).await;

@@ -113,7 +113,7 @@ fn spread(min: f64, max: f64, mean: f64) -> Value {
 }
 
 #[tokio::test]
-async fn sta_04_sta_13_to_sta_20_a_bucket_says_what_was_charged() {
+async fn sta_04_sta_13_to_sta_20_tar_10_a_bucket_says_what_was_charged() {
     for on in [On::Sqlite, On::Postgres] {
         let home = home(on, |_| ()).await;
         let path = format!("type=charger&resolution=HOUR&device={}", home.id("box"));
@@ -181,7 +181,7 @@ async fn sta_01_sta_02_sta_03_sta_17_ver_22_the_oldest_version_has_its_own_paths
 }
 
 #[tokio::test]
-async fn sta_22_to_sta_25_sessions_in_each_version() {
+async fn sta_12_sta_22_to_sta_25_sessions_in_each_version() {
     let home = home(On::Postgres, |_| ()).await;
     let path = "/statistics/charging/sessions?type=charger";
     let all = home.asker.get(&format!("/users/ada{path}")).await.body;
@@ -259,7 +259,7 @@ async fn sta_05_to_sta_11_filters_ranges_and_kinds() {
 }
 
 #[tokio::test]
-async fn sta_27_to_sta_33_sta_40_offsets_shift_labels() {
+async fn sta_27_to_sta_33_sta_40_sta_41_lim_08_offsets_shift_labels() {
     let home = home(On::Sqlite, |_| ()).await;
     let labels = async |version: &str, query: &str| {
         let path = format!("/users/ada/statistics/charging?type=charger&{query}");

@@ -64,7 +64,7 @@ async fn lnk_11_ver_07_older_versions_have_a_link_state() {
 }
 
 #[tokio::test]
-async fn lnk_05_lnk_07_lnk_09_scope_04_to_scope_09_ver_08_err_18_what_a_session_asks_for() {
+async fn lnk_05_lnk_07_lnk_09_scope_04_to_scope_09_met_01_ver_08_err_18_what_a_session_asks_for() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let words = |kind: DeviceKind| kind.permissions().iter().map(move |of| word(kind, *of));

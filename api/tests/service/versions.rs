@@ -36,7 +36,7 @@ async fn ver_01_to_ver_06_a_pin_and_a_header() {
 }
 
 #[tokio::test]
-async fn auth_08_auth_09_the_oldest_version_names_its_user() {
+async fn auth_06_auth_08_auth_09_the_oldest_version_names_its_user() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
     let mine = stage.live(&asker, "u", reading(&vehicle())).await;

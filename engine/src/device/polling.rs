@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn evt_10_the_more_happens_the_sooner() {
+    fn evt_09_evt_10_tim_09_the_more_happens_the_sooner() {
         let charging = wait(Found::Live(Some(PowerState::Charging)));
         let resting = wait(Found::Live(Some(PowerState::Stopped)));
         assert!(charging < resting && resting < wait(Found::Silent));

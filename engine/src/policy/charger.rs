@@ -340,7 +340,7 @@ mod tests {
     /// SCP-08, SCP-09: all 108 combinations of facts. A state holds exactly if
     /// its own condition does and none of those before it does.
     #[test]
-    fn scp_08_09_exactly_one_state_for_all_facts() {
+    fn scp_08_scp_09_exactly_one_state_for_all_facts() {
         let maybe = [None, Some(false), Some(true)];
         let mut count = [0; 6];
         for bits in 0..2 * 3 * 3 * 3 * 2 {

@@ -331,7 +331,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flx_20_30_one_manufacturer_has_one_reserve() {
+    fn flx_20_flx_30_one_manufacturer_has_one_reserve() {
         accepted(50.0, 50.0, FIFTY);
         accepted(50.0, 100.0, FIFTY);
         for wrong in [0.0, 20.0, 49.0, 51.0] {

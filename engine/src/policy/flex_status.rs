@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn flx_29_36_the_next_deadline_by_the_clocks_of_the_location() {
+    fn flx_29_flx_36_the_next_deadline_by_the_clocks_of_the_location() {
         let week = policy(10.0, &[("monday", "07:00", 80.0), ("sunday", "02:30", 60.0)]);
         // 5 January 2026 is a Monday; strictly after now; the target is cut.
         next(&week, "UTC", "2026-01-05T06:59:59Z", "2026-01-05T07:00:00Z", 75.0);
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn away_asks_for_nothing_and_still_tells_the_next_deadline() {
+    fn flx_31_away_asks_for_nothing_and_still_tells_the_next_deadline() {
         let week = policy(20.0, &[("friday", "07:00", 60.0)]);
         let now = at("2026-01-05T18:00:00Z");
         for facts in [

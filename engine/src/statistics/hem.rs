@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn hem_06_a_day_has_the_buckets_of_the_system() {
+    fn hem_02_hem_04_hem_06_hem_09_a_day_has_the_buckets_of_the_system() {
         let berlin = "Europe/Berlin";
         check(berlin, 15, "DAY", "2024-03-31", (92, "kW", 184.0, "2024-03-31T00:00:00+01:00"));
         check(berlin, 15, "DAY", "2024-10-27", (100, "kW", 200.0, "2024-10-27T00:00:00+02:00"));
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn hem_07_a_month_has_days_and_hem_08_a_year_has_months() {
+    fn hem_05_hem_07_a_month_has_days_and_hem_08_a_year_has_months() {
         let berlin = "Europe/Berlin";
         check(
             berlin,
