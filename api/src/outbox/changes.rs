@@ -1,11 +1,15 @@
 //! What a read of a device changed.
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
+use slackwater_engine::device::scope::Permission;
 
 use super::names::{DEVICE_CHANGED, USER_CHANGED};
 use crate::store::accounts::Account;
 use crate::store::devices::{Device, DeviceState};
 use crate::store::events::Happening;
+
+/// Facts that say where a device is.
+const PLACES: [&str; 2] = ["position", "sighting"];
 
 /// What happened to a device whose state becomes another; `None` if nothing
 /// did. That it was merely read again is nothing.
@@ -23,7 +27,7 @@ pub fn of_device(device: &Device, after: &DeviceState, now: DateTime<Utc>) -> Op
     if !is_same {
         let (before, after) = (facts(before), facts(after));
         let names = after.keys().filter(|name| before.get(*name) != after.get(*name));
-        changed.extend(names.cloned());
+        changed.extend(names.filter(|name| may_be_told(device, name)).cloned());
     }
     if changed.is_empty() {
         return None;
@@ -49,6 +53,12 @@ pub fn of_account(account: &Account, now: DateTime<Utc>) -> Happening {
         at: now,
         body: json!({ "vendor": account.vendor, "credentials_valid": account.is_valid }),
     }
+}
+
+/// Whether it may be told that a member changed: that a device moved says where it
+/// no longer is, which needs the scope for it (SCOPE-13).
+fn may_be_told(device: &Device, name: &str) -> bool {
+    !PLACES.contains(&name) || device.scopes.contains(&Permission::ReadLocation)
 }
 
 /// The facts of a reading by name, without the times at which they were read.

@@ -5,6 +5,7 @@ use slackwater_api::config::Config;
 use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::samples::record;
 use slackwater_api::samples::waiting::{self, Recorded, Recorder};
+use slackwater_api::store::events;
 use slackwater_api::store::samples::{self, ChargeSession, Measured, There};
 use slackwater_api::vendor::reading::Reading;
 use slackwater_engine::device::scope::{DeviceKind, Permission};
@@ -171,5 +172,38 @@ async fn scope_13_amb_67_where_a_vehicle_charged_is_told_with_the_scope_only() {
         assert_eq!(sessions[0]["chargingLocationId"], place, "{sessions}");
         let here = asker.get(&format!("{path}/sessions?type=vehicle&place={home}")).await.body;
         assert_eq!(here.as_array().unwrap().len(), usize::from(is_granted));
+    }
+}
+
+#[tokio::test]
+async fn scope_13_that_a_vehicle_moved_is_told_with_the_scope_only() {
+    for is_granted in [true, false] {
+        let stage = Stage::new().await;
+        let asker = stage.client("a").await;
+        let mut new = device("car", DeviceKind::Vehicle);
+        if !is_granted {
+            new.scopes.remove(&Permission::ReadLocation);
+        }
+        let mut car = vehicle();
+        stage.fjord.says("car", Ok(reading(&car)));
+        let id = stage.link(&asker, "u", new).await;
+        poll_now(&stage.app, id).await;
+        let start = events::after(stage.app.store(), 0, 99).await.unwrap().len();
+        car["facts"]["vehicle"]["sighting"]["position"]["latitude"] = json!(60.1);
+        stage.fjord.says("car", Ok(reading(&car)));
+        poll_now(&stage.app, id).await;
+        let told = events::after(stage.app.store(), 0, 99).await.unwrap();
+        let told: Vec<&Value> = told[start..].iter().map(|event| &event.body).collect();
+        let moved = json!({ "kind": "vehicle", "changed": ["sighting"] });
+        assert_eq!(told, if is_granted { vec![&moved] } else { Vec::new() });
+        // What else changes is told, and nothing of the place with it.
+        car["facts"]["vehicle"]["soc_percent"] = json!(56.0);
+        car["facts"]["vehicle"]["sighting"]["position"]["latitude"] = json!(60.2);
+        stage.fjord.says("car", Ok(reading(&car)));
+        poll_now(&stage.app, id).await;
+        let told = events::after(stage.app.store(), 0, 99).await.unwrap();
+        let names: &[&str] =
+            if is_granted { &["sighting", "soc_percent"] } else { &["soc_percent"] };
+        assert_eq!(told.last().unwrap().body["changed"], json!(names));
     }
 }
