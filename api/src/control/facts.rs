@@ -162,14 +162,6 @@ impl Scene<'_> {
         }
     }
 
-    /// When a schedule will say something else than now; `None` if never.
-    #[must_use]
-    pub fn turns_at(&self, schedule: &Schedule) -> Option<DateTime<Utc>> {
-        let wish = &schedule.wish;
-        let next = wish.rules.next_transition(self.now, self.time_zone(wish));
-        next.map(|transition| transition.at)
-    }
-
     /// Where the device is, among the places of its user.
     #[must_use]
     pub fn location(&self) -> Option<Uuid> {

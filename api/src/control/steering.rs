@@ -15,7 +15,7 @@ use crate::state::App;
 use crate::store::actions::{Action, Origin};
 use crate::store::database::{Change, StoreError};
 use crate::store::devices::Device;
-use crate::store::schedules;
+use crate::store::schedules::{self, Schedule};
 
 /// When a look that the database cut short is taken again.
 const AGAIN: TimeDelta = TimeDelta::seconds(5);
@@ -175,10 +175,13 @@ fn glance(app: &App, id: Uuid) -> Option<Found> {
             Controller::Override => (Move::Rest, tries),
             _ => facts.next_move(app.config().action.patience(), now),
         };
-        let transitions = control.schedules_of(id).filter_map(|schedule| scene.turns_at(schedule));
+        // Rules are walked through once: there may be thousands of them.
+        let schedules = control.schedules_of(id);
+        let shown: Vec<_> = schedules.map(|s| (s, scene.snapshot(s, pending))).collect();
+        let transitions = shown.iter().filter_map(|(_, shown)| Some(shown.upcoming.first()?.at));
         let until = wanted.until.filter(|at| *at > now);
         let turns_at = transitions.chain(until).min();
-        let is_stale = !scene.changed(pending).is_empty();
+        let is_stale = shown.iter().any(|(schedule, shown)| is_news(schedule, shown));
         Some(Found { device: Device::clone(&device), next, origin, tries, turns_at, is_stale })
     })
 }
@@ -224,10 +227,13 @@ impl Scene<'_> {
         let schedules = self.tables.control().schedules_of(self.device.id);
         let snapshots = schedules.map(|schedule| (schedule, self.snapshot(schedule, pending)));
         snapshots
-            .filter(|(schedule, snapshot)| {
-                schedule.seen.as_deref().is_none_or(|(kept, _)| kept != snapshot)
-            })
+            .filter(|(schedule, snapshot)| is_news(schedule, snapshot))
             .map(|(schedule, snapshot)| (schedule.id, snapshot))
             .collect()
     }
+}
+
+/// Whether a schedule stands otherwise than was kept.
+fn is_news(schedule: &Schedule, shown: &Snapshot) -> bool {
+    schedule.seen.as_deref().is_none_or(|(kept, _)| kept != shown)
 }

@@ -1,5 +1,6 @@
 //! Tariffs: named rates on a weekly schedule in the time zone of a location.
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Timelike, Utc};
 use chrono_tz::Tz;
@@ -141,11 +142,13 @@ impl Rates {
     /// A cost is no decimal number, or two rates have one name.
     pub fn new(requests: &[RateRequest]) -> Result<Self, TariffError> {
         let mut rates: Vec<Rate> = Vec::with_capacity(requests.len());
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, RateRequest { name, cost }) in requests.iter().enumerate() {
             let cost = Cost::parse(cost).map_err(|source| TariffError::Cost { index, source })?;
-            if let Some(first) = rates.iter().position(|rate| rate.name == *name) {
+            if let Some(&first) = places.get(name.as_str()) {
                 return Err(TariffError::RepeatedName { index, first, name: name.clone() });
             }
+            places.insert(name, index);
             rates.push(Rate { name: name.clone(), cost });
         }
         Ok(Self(rates))

@@ -10,4 +10,5 @@ pub mod status;
 pub mod steer;
 pub mod transitions;
 
+mod layers;
 mod week;

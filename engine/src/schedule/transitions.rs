@@ -1,10 +1,15 @@
 //! When what a schedule says will change.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use crate::schedule::layers::Layers;
 use crate::schedule::rule::{
-    MICROS_PER_MINUTE, MINUTES_PER_WEEK, Rules, minute_of_week, wall_minute,
+    MICROS_PER_MINUTE, MINUTES_PER_WEEK, Rule, Rules, minute_of_week, wall_minute,
 };
 use crate::schedule::week::Week;
 use crate::time::civil::{next_offset_change, offset_micros};
@@ -53,59 +58,99 @@ impl Rules {
     /// ```
     #[must_use]
     pub fn upcoming(&self, now: DateTime<Utc>, time_zone: Tz) -> Vec<Transition> {
-        let mut found = Vec::with_capacity(UPCOMING_MAX);
-        let mut at = now;
-        while let Some(next) = self.next_transition(at, time_zone) {
-            found.push(next);
-            at = next.at;
-            if found.len() == UPCOMING_MAX {
-                break;
-            }
-        }
-        found
+        Walk::from(self, micros_of(now), time_zone).take(UPCOMING_MAX).collect()
     }
 
     /// The next transition strictly after an instant; `None` if what holds
     /// then holds for ever.
-    ///
-    /// Walks over stretches in which neither a rule comes into force or
-    /// expires nor clocks change. Inside one, the rules are a pattern of one
-    /// week, and the next change is looked up in it. A stretch whose pattern
-    /// is constant is skipped as a whole, whatever clocks do in it.
     #[must_use]
     pub fn next_transition(&self, after: DateTime<Utc>, time_zone: Tz) -> Option<Transition> {
-        let after = micros_of(after);
-        let value = self.verdict(after, time_zone);
-        let mut from = after;
+        Walk::from(self, micros_of(after), time_zone).next()
+    }
+
+    /// When rules will come into force or expire after an instant, the
+    /// earliest on top. A heap is made in one pass, and only as much of it is
+    /// put in order as is taken out.
+    fn turns(&self, after: i64) -> BinaryHeap<Reverse<(i64, usize)>> {
+        let of_rule = |(index, rule): (usize, &Rule)| {
+            let both = [rule.from_timestamp, rule.to_timestamp].into_iter().flatten();
+            both.map(micros_of).filter(move |&at| at > after).map(move |at| Reverse((at, index)))
+        };
+        self.rules.iter().enumerate().flat_map(of_rule).collect()
+    }
+}
+
+/// A walk from transition to transition, over stretches in which neither a rule
+/// comes into force or expires nor clocks change.
+///
+/// Inside a stretch the rules are a pattern of one week, and the next change is
+/// looked up in it. A stretch whose pattern is constant is skipped as a whole,
+/// whatever clocks do in it. From stretch to stretch only those rules are looked
+/// at that come or go, so that a walk takes little more than in proportion to
+/// their number.
+struct Walk<'a> {
+    rules: &'a Rules,
+    time_zone: Tz,
+    turns: BinaryHeap<Reverse<(i64, usize)>>,
+    layers: Layers<'a>,
+    week: Week,
+    /// How far the walk has come.
+    from: i64,
+    /// What the rules say there.
+    value: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn from(rules: &'a Rules, from: i64, time_zone: Tz) -> Self {
+        let layers = Layers::at(&rules.rules, from);
+        let week = layers.week(rules.default_should_charge);
+        let value = week.says(minute_of_week(wall_minute(from, offset_micros(from, time_zone))));
+        Self { rules, time_zone, turns: rules.turns(from), layers, week, from, value }
+    }
+
+    /// The end of a stretch, and the rules that come or go there.
+    fn go_on(&mut self, to: i64) {
+        self.from = to;
+        let mut is_changed = false;
+        while let Some(top) = self.turns.peek_mut()
+            && top.0.0 <= to
+        {
+            let Reverse((_, rule)) = PeekMut::pop(top);
+            is_changed |= self.layers.turn(rule, to);
+        }
+        if is_changed {
+            self.week = self.layers.week(self.rules.default_should_charge);
+        }
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Transition;
+
+    fn next(&mut self) -> Option<Transition> {
         loop {
-            if from > after && self.verdict(from, time_zone) != value {
-                return Some(Transition { at: instant_at(from), should_charge: !value });
+            let offset = offset_micros(self.from, self.time_zone);
+            let wall = wall_minute(self.from, offset);
+            let minute = minute_of_week(wall);
+            if self.week.says(minute) != self.value {
+                self.value = !self.value;
+                return Some(Transition { at: instant_at(self.from), should_charge: self.value });
             }
-            let in_force = self.rules.iter().filter(|rule| rule.in_force(from));
-            let week = Week::of(self.default_should_charge, in_force);
-            let bound = self.next_timestamp(from);
-            let offset = offset_micros(from, time_zone);
-            let wall = wall_minute(from, offset);
-            let Some(minutes) = week.minutes_until_not(minute_of_week(wall), value) else {
-                from = bound?;
+            let bound = self.turns.peek().map(|turn| turn.0.0);
+            let Some(minutes) = self.week.minutes_until_not(minute, self.value) else {
+                self.go_on(bound?);
                 continue;
             };
             let change = (wall + minutes) * MICROS_PER_MINUTE - offset;
             let end = bound.unwrap_or(i64::MAX).min(change).min(LAST);
-            if let Some(clocks) = next_offset_change(from, end, time_zone) {
-                from = clocks;
+            if let Some(clocks) = next_offset_change(self.from, end, self.time_zone) {
+                self.go_on(clocks);
             } else if end < LAST {
-                from = end;
+                self.go_on(end);
             } else {
                 return None;
             }
         }
-    }
-
-    /// The next instant at which a rule comes into force or expires.
-    fn next_timestamp(&self, after: i64) -> Option<i64> {
-        let both = self.rules.iter().flat_map(|rule| [rule.from_timestamp, rule.to_timestamp]);
-        both.flatten().map(micros_of).filter(|&at| at > after).min()
     }
 }
 

@@ -7,25 +7,56 @@ const WORDS: usize = (MINUTES_PER_WEEK as usize).div_ceil(64);
 
 /// What rules say in each minute of a week on the wall, from Monday 00:00 on.
 ///
-/// Rules are painted over each other from the last to the first; the next
-/// change is then a count of zeros, however many rules there are.
+/// The next change is a count of zeros, however many rules there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Week([u64; WORDS]);
 
-impl Week {
-    /// What these rules say, the first of them winning.
-    pub(crate) fn of<'a>(
-        default_should_charge: bool,
-        rules: impl DoubleEndedIterator<Item = &'a Rule>,
-    ) -> Self {
-        let mut week = Self([if default_should_charge { u64::MAX } else { 0 }; WORDS]);
-        for rule in rules.rev() {
-            week.paint_rule(rule);
+/// The same of rules that leave minutes open: those in which they want
+/// charging, and those in which they want none. No minute is both.
+///
+/// Rules are painted over each other from the last to the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layer {
+    yes: [u64; WORDS],
+    no: [u64; WORDS],
+}
+
+impl Layer {
+    /// Of no rules.
+    pub(crate) const EMPTY: Self = Self { yes: [0; WORDS], no: [0; WORDS] };
+
+    /// What these rules say, the first of them winning. What is below one that
+    /// leaves no minute open is not looked at.
+    pub(crate) fn of(rules: &[Rule], at: i64) -> Self {
+        let mut layer = Self::EMPTY;
+        let in_force = |rule: &&Rule| rule.in_force(at);
+        let last = rules.iter().position(|rule| is_whole_week(rule) && rule.in_force(at));
+        let seen = last.map_or(rules, |last| &rules[..=last]);
+        for rule in seen.iter().rev().filter(in_force) {
+            layer.paint_rule(rule);
         }
-        week
+        layer
+    }
+
+    /// This one, and where it leaves minutes open the one below.
+    pub(crate) fn on(&self, below: &Self) -> Self {
+        let mut both = self.clone();
+        for word in 0..WORDS {
+            both.yes[word] |= below.yes[word] & !self.no[word];
+            both.no[word] |= below.no[word] & !self.yes[word];
+        }
+        both
+    }
+
+    /// The week, where what is open is `default_should_charge`.
+    pub(crate) fn over(&self, default_should_charge: bool) -> Week {
+        Week(if default_should_charge { self.no.map(|no| !no) } else { self.yes })
     }
 
     fn paint_rule(&mut self, rule: &Rule) {
+        if is_whole_week(rule) {
+            return self.paint(0, MINUTES_PER_WEEK as usize, rule.should_charge);
+        }
         let days = rule.weekdays.unwrap_or(Weekdays::ALL);
         let stretches =
             rule.hour_minute.map_or([0..MINUTES_PER_DAY, 0..0], HourMinuteWindow::stretches);
@@ -39,18 +70,36 @@ impl Week {
     }
 
     fn paint(&mut self, start: usize, end: usize, value: bool) {
-        let mut at = start;
-        while at < end {
-            let (word, bit) = (at / 64, at % 64);
-            let count = (64 - bit).min(end - at);
-            let mask = (u64::MAX >> (64 - count)) << bit;
-            if value {
-                self.0[word] |= mask;
-            } else {
-                self.0[word] &= !mask;
-            }
-            at += count;
+        if start >= end {
+            return;
         }
+        let (wanted, other) =
+            if value { (&mut self.yes, &mut self.no) } else { (&mut self.no, &mut self.yes) };
+        let (first, last) = (start / 64, (end - 1) / 64);
+        let (from, to) = (u64::MAX << (start % 64), u64::MAX >> (63 - (end - 1) % 64));
+        let ends =
+            if first == last { [(first, from & to); 2] } else { [(first, from), (last, to)] };
+        for (word, mask) in ends {
+            wanted[word] |= mask;
+            other[word] &= !mask;
+        }
+        if last - first > 1 {
+            wanted[first + 1..last].fill(u64::MAX);
+            other[first + 1..last].fill(0);
+        }
+    }
+}
+
+/// Whether a rule says something in every minute in which it is in force.
+fn is_whole_week(rule: &Rule) -> bool {
+    rule.hour_minute.is_none_or(|window| window.from == window.to)
+        && rule.weekdays.is_none_or(|days| days == Weekdays::ALL)
+}
+
+impl Week {
+    /// Whether a minute is one in which charging is wanted.
+    pub(crate) const fn says(&self, minute: i64) -> bool {
+        self.0[minute as usize / 64] >> (minute % 64) & 1 == 1
     }
 
     /// Minutes from `minute` to the next one in which `value` does not hold,
@@ -92,15 +141,16 @@ mod tests {
             strokes in prop::collection::vec((0..10_080_usize, 0..3000_usize, any::<bool>()), 0..6),
             minute in 0..10_080_i64,
         ) {
-            let mut week = Week::of(start, std::iter::empty());
+            let mut layer = Layer::EMPTY;
             let mut list = vec![start; 10_080];
             for (from, length, value) in strokes {
                 let to = (from + length).min(10_080);
-                week.paint(from, to, value);
+                layer.paint(from, to, value);
                 list[from..to].fill(value);
             }
+            let week = layer.over(start);
             let value = list[minute as usize];
-            prop_assert_eq!(week.0[minute as usize / 64] >> (minute % 64) & 1 == 1, value);
+            prop_assert_eq!(week.says(minute), value);
             let expected = (1..=10_080).find(|by| list[(minute as usize + by) % 10_080] != value);
             prop_assert_eq!(week.minutes_until_not(minute, value), expected.map(|by| by as i64));
         }

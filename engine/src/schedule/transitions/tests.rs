@@ -2,9 +2,11 @@
 use super::*;
 use crate::schedule::filter::{HourMinuteWindow, Weekdays};
 use crate::schedule::rule::{DraftRule, Rule};
+use crate::schedule::week::Layer;
 use crate::time::hour_minute::HourMinute;
 use chrono::TimeDelta;
 use proptest::prelude::*;
+use std::ops::Range;
 
 fn at(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()
@@ -100,6 +102,26 @@ fn the_ends_of_the_calendar_have_no_transitions() {
     assert_eq!(rules.upcoming(DateTime::<Utc>::MIN_UTC, chrono_tz::Asia::Tokyo).len(), 2);
 }
 
+/// A body of two megabytes has room for so many rules. Painting all of them anew
+/// whenever one comes or goes would take a quarter of an hour here.
+#[test]
+fn sch_36_thirty_thousand_rules_that_come_one_after_the_other() {
+    let start = at("2026-01-05T00:00:00Z");
+    let last = 29_999;
+    let coming = |second: i64| DraftRule {
+        should_charge: second == last,
+        from_timestamp: Some(start + TimeDelta::seconds(second)),
+        ..DraftRule::default()
+    };
+    let mut drafts: Vec<DraftRule> = (0..=last).map(coming).collect();
+    // The rule that comes last is the one that counts from then on.
+    drafts.rotate_right(1);
+    let rules = Rules::parse(false, &drafts).unwrap();
+    let found = rules.upcoming(start - TimeDelta::days(1), chrono_tz::Europe::Berlin);
+    let expected = Transition { at: start + TimeDelta::seconds(last), should_charge: true };
+    assert_eq!(found, [expected]);
+}
+
 /// Instants around which zones change their clocks in surprising ways.
 const DAYS: [(&str, &str); 12] = [
     ("Europe/Berlin", "2026-03-27T00:00:00Z"),
@@ -125,7 +147,7 @@ fn instants(day: &str) -> BoxedStrategy<Option<DateTime<Utc>>> {
     .boxed()
 }
 
-fn rules_near(day: &'static str) -> BoxedStrategy<Rules> {
+fn rules_near(day: &'static str, count: Range<usize>) -> BoxedStrategy<Rules> {
     let time = || {
         (0..288_u16).prop_map(|five| five * 5).prop_map(|minute| {
             HourMinute::parse(&format!("{:02}:{:02}", minute / 60, minute % 60)).unwrap()
@@ -148,19 +170,23 @@ fn rules_near(day: &'static str) -> BoxedStrategy<Rules> {
             to_timestamp,
             weekdays,
         });
-    (any::<bool>(), prop::collection::vec(rule, 0..5))
+    (any::<bool>(), prop::collection::vec(rule, count))
         .prop_map(|(default_should_charge, rules)| Rules { default_should_charge, rules })
         .boxed()
 }
 
-/// A zone with a surprise, rules, and an instant in the days around it.
+/// A zone with a surprise, a few rules, and an instant in the days around it.
 fn scenes() -> BoxedStrategy<(Tz, Rules, DateTime<Utc>)> {
+    scenes_of(0..5)
+}
+
+fn scenes_of(count: Range<usize>) -> BoxedStrategy<(Tz, Rules, DateTime<Utc>)> {
     prop::sample::select(DAYS.to_vec())
-        .prop_flat_map(|(zone, day)| {
+        .prop_flat_map(move |(zone, day)| {
             let zone: Tz = zone.parse().unwrap();
             (
                 Just(zone),
-                rules_near(day),
+                rules_near(day, count.clone()),
                 (0..3 * 8_640_i64).prop_map(move |s| at(day) + TimeDelta::seconds(s * 10)),
             )
         })
@@ -175,6 +201,35 @@ fn by_hand(rules: &Rules, after: DateTime<Utc>, zone: Tz, tens: i64) -> Option<D
     let value = rules.should_charge(after, zone);
     let mut instants = (1..=tens).map(|ten| after + TimeDelta::seconds(ten * 10));
     instants.find(|&at| rules.should_charge(at, zone) != value)
+}
+
+/// The next transition found without [`Layers`]: the week of all rules in force
+/// painted anew in each stretch.
+fn painted_anew(rules: &Rules, after: DateTime<Utc>, zone: Tz) -> Option<Transition> {
+    let after = micros_of(after);
+    let value = rules.verdict(after, zone);
+    let mut from = after;
+    loop {
+        if from > after && rules.verdict(from, zone) != value {
+            return Some(Transition { at: instant_at(from), should_charge: !value });
+        }
+        let week = Layer::of(&rules.rules, from).over(rules.default_should_charge);
+        let stamps = rules.rules.iter().flat_map(|rule| [rule.from_timestamp, rule.to_timestamp]);
+        let bound = stamps.flatten().map(micros_of).filter(|&at| at > from).min();
+        let offset = offset_micros(from, zone);
+        let wall = wall_minute(from, offset);
+        let Some(minutes) = week.minutes_until_not(minute_of_week(wall), value) else {
+            from = bound?;
+            continue;
+        };
+        let change = (wall + minutes) * MICROS_PER_MINUTE - offset;
+        let end = bound.unwrap_or(i64::MAX).min(change).min(LAST);
+        match next_offset_change(from, end, zone) {
+            Some(clocks) => from = clocks,
+            None if end < LAST => from = end,
+            None => return None,
+        }
+    }
 }
 
 /// The offset changes of a zone from 1970 to 2035.
@@ -245,6 +300,21 @@ proptest! {
             let before = transition.at - TimeDelta::microseconds(1);
             prop_assert_ne!(rules.should_charge(before, zone), transition.should_charge);
             prop_assert_eq!(rules.should_charge(transition.at, zone), transition.should_charge);
+        }
+    }
+
+    /// Many rules that come and go are one walk, and it finds what is found by
+    /// painting all of them anew in each stretch.
+    #[test]
+    fn sch_36_rules_that_come_and_go_change_no_answer((zone, rules, now) in scenes_of(5..90)) {
+        let mut walk = Walk::from(&rules, micros_of(now), zone);
+        let mut from = now;
+        for _ in 0..40 {
+            let expected = painted_anew(&rules, from, zone);
+            prop_assert_eq!(walk.next(), expected);
+            prop_assert_eq!(rules.next_transition(from, zone), expected);
+            let Some(expected) = expected else { break };
+            from = expected.at;
         }
     }
 
