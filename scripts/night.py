@@ -27,11 +27,11 @@ from night_check import (
     check_events,
     check_gaps,
     check_one_active,
-    check_schedules,
 )
+from night_control import check_limit, check_overrides, check_schedules
 from night_drive import Night, Record
 from night_picture import draw
-from night_regret import load_kw, regret
+from night_regret import regret
 from night_service import Receiver, Service
 from night_town import ENDS, OUTAGE_OF, STARTS, Prices, Town
 
@@ -83,8 +83,8 @@ def main() -> int:
     if arguments.keep:
         kept = (town, night.prices, record, receiver.refused, limit_kw)
         arguments.keep.write_bytes(pickle.dumps(kept))
-    verdicts = judged(town, night.prices, record, receiver.refused)
-    for line in summary(town, night.prices, record, limit_kw, took, verdicts):
+    verdicts = judged(town, night.prices, record, receiver.refused, limit_kw)
+    for line in summary(town, night.prices, record, took, verdicts):
         print(line)
     errors = [line for line in log if line["level"] == "ERROR"]
     for line in errors[:5]:
@@ -113,8 +113,11 @@ def parsed() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def judged(town: Town, prices: Prices, record: Record, refused: int) -> list[Verdict]:
+def judged(
+    town: Town, prices: Prices, record: Record, refused: int, limit_kw: float | None
+) -> list[Verdict]:
     """All that is checked."""
+    limits = [] if limit_kw is None else [check_limit(town, record, limit_kw)]
     return [
         check_deadlines(town, record),
         check_one_active(record),
@@ -122,6 +125,8 @@ def judged(town: Town, prices: Prices, record: Record, refused: int) -> list[Ver
         check_bills(town, prices, record),
         check_gaps(town, prices, record),
         check_schedules(town, record),
+        check_overrides(town, record),
+        *limits,
     ]
 
 
@@ -129,7 +134,6 @@ def summary(
     town: Town,
     prices: Prices,
     record: Record,
-    limit_kw: float | None,
     took: float,
     verdicts: list[Verdict],
 ) -> Iterator[str]:
@@ -150,7 +154,6 @@ def summary(
     for verdict in verdicts:
         yield from verdict.lines()
     yield "-" * WIDTH
-    yield from of_limit(town, record, limit_kw)
     heads = ("stays", "kWh", "paid", "hindsight", "regret", "unmanaged")
     yield "{:10}{:>7}{:>9}{:>10}{:>11}{:>9}{:>11}".format("", *heads)
     costs = regret(town, prices, record, OUTAGE_OF)
@@ -164,21 +167,6 @@ def summary(
             f"{own.impatient:.2f} are the impatient, {own.outage:.2f} the outage's cars"
         )
     yield "=" * WIDTH
-
-
-def of_limit(town: Town, record: Record, limit_kw: float | None) -> Iterator[str]:
-    """How the area kept its limit."""
-    if limit_kw is None:
-        return
-    loads = load_kw(town, record, is_limited=True)
-    planned = loads["planned"]
-    all_loads = [sum(parts) for parts in zip(*loads.values(), strict=True)]
-    near = sum(load > 0.95 * limit_kw for load in planned)
-    above = sum(load > limit_kw for load in planned)
-    yield (
-        f"limit {limit_kw:.0f} kW in NO1/oslo-east: planned cars took {max(planned):.0f} kW at "
-        f"most, {near} quarters within 5 % of it, {above} above; all cars {max(all_loads):.0f} kW"
-    )
 
 
 if __name__ == "__main__":

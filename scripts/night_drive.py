@@ -40,6 +40,9 @@ STEP = timedelta(minutes=1)
 LOOK = timedelta(minutes=5)
 """How often the true state of every car is written down."""
 
+FORCED_WITHIN = timedelta(minutes=3)
+"""A car whose owner cannot wait is looked at each minute for so long."""
+
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
 KINDS = {"vehicle": "charging", "charger": "charging", "hvac": "charging", "inverter": "production"}
@@ -58,6 +61,18 @@ class Seen:
     power_kw: float
 
 
+def seen_in(reading: Json, now: datetime) -> Seen:
+    """What a true reading of a car says."""
+    facts = reading["facts"]["vehicle"]
+    charging = facts["charging"]
+    return Seen(
+        at=now,
+        soc_percent=facts["soc_percent"],
+        is_plugged_in=charging["is_plugged_in"],
+        power_kw=charging.get("charge_rate_kw") or 0.0,
+    )
+
+
 @dataclass
 class Record:
     """What the checker reads, and what it compares that with."""
@@ -70,6 +85,9 @@ class Record:
     statistics: dict[tuple[str, str], list[Json]] = field(default_factory=dict)
     plans: list[Json] = field(default_factory=list)
     overrides: list[tuple[datetime, str]] = field(default_factory=list)
+    """When, and the charger."""
+    forced: dict[str, list[Seen]] = field(default_factory=dict)
+    """The cars at these chargers as they really were, from then on."""
     early: list[str] = field(default_factory=list)
     ids: dict[str, str] = field(default_factory=dict)
     """Identifiers of devices by their names in the scenario."""
@@ -100,6 +118,9 @@ class Night:
             now = self.service.step(STEP.total_seconds())
             if (now - STARTS) % LOOK == timedelta(0):
                 self._look(now)
+            for at, charger in self.record.overrides:
+                if at < now <= at + FORCED_WITHIN:
+                    self._look_at(charger, now)
             if (now - STARTS) % HOUR == timedelta(0):
                 print(f"\r{now:%H:%M}", end="", file=sys.stderr, flush=True)
         print("\r     \r", end="", file=sys.stderr)
@@ -131,15 +152,15 @@ class Night:
     def _look(self, now: datetime) -> None:
         """Write down how every car really is."""
         for row in self.service.operator.get("/sandbox/truth?kind=vehicle"):
-            facts = row["reading"]["facts"]["vehicle"]
-            charging = facts["charging"]
-            seen = Seen(
-                at=now,
-                soc_percent=facts["soc_percent"],
-                is_plugged_in=charging["is_plugged_in"],
-                power_kw=charging.get("charge_rate_kw") or 0.0,
-            )
-            self.record.cars[row["device"]].append(seen)
+            self.record.cars[row["device"]].append(seen_in(row["reading"], now))
+
+    def _look_at(self, charger: str, now: datetime) -> None:
+        """Write down how the car of a charger really is, if it has one."""
+        vehicles = self.town.scenario["vehicles"]
+        looks = self.record.forced.setdefault(charger, [])
+        for name in (spec["id"] for spec in vehicles if spec.get("charger") == charger):
+            truth = self.service.operator.get(f"/sandbox/devices/{quote(name)}")
+            looks.append(seen_in(truth, now))
 
     def _market(self, known_at: datetime, first: datetime, last: datetime) -> None:
         """A day of prices of both markets is published."""
@@ -203,7 +224,9 @@ class Night:
         path = f"/chargers/{self.record.ids[charger]}/smart-override"
         status, _ = self.service.client.ask("POST", path)
         if status == 200:
-            self.record.overrides.append((self.service.step(0), charger))
+            now = self.service.step(0)
+            self.record.overrides.append((now, charger))
+            self._look_at(charger, now)
 
     def _vendor(self, conduct: str) -> None:
         order = {"vendor": OUTAGE_OF, "conduct": conduct}
