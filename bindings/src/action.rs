@@ -37,6 +37,9 @@ type StepTuple = (&'static str, Option<DateTime<Utc>>, Option<&'static str>);
 /// Creation, end, whether a start action was needed, whether it charged.
 type OverrideTuple = (DateTime<Utc>, Option<DateTime<Utc>>, bool, bool);
 
+/// Time, kind, whether the target charges, until when it may obey a stop.
+type OverrideEventTuple = (Instant, String, Option<bool>, Option<Instant>);
+
 fn log_event(index: usize, event: EventTuple) -> Result<(DateTime<Utc>, LogEvent), Refused> {
     let (at, kind, action_id, target_id, detail) = event;
     let refused = |what: &str| Refused::Input(format!("events[{index}]: {what}"));
@@ -88,14 +91,17 @@ pub(crate) fn replay_actions(py: Python<'_>, events: Vec<EventTuple>) -> Result<
 #[pyfunction]
 pub(crate) fn replay_overrides(
     py: Python<'_>,
-    events: Vec<(Instant, String, Option<bool>)>,
+    events: Vec<OverrideEventTuple>,
 ) -> Result<(Vec<OverrideTuple>, Vec<&'static str>), Refused> {
-    let event = |(index, (at, kind, is_charging)): (usize, (Instant, String, Option<bool>))| {
+    let event = |(index, (at, kind, is_charging, stop_until)): (usize, OverrideEventTuple)| {
         let event = match kind.as_str() {
-            "requested" => OverrideEvent::Requested(is_charging),
+            "requested" => stop_until.map_or(OverrideEvent::Requested(is_charging), |until| {
+                OverrideEvent::RequestedAfterStop(is_charging, until.0)
+            }),
             "end_requested" => OverrideEvent::EndRequested,
             "observed" => OverrideEvent::Observed(is_charging),
             "start_failed" => OverrideEvent::StartFailed,
+            "start_unnecessary" => OverrideEvent::StartUnnecessary,
             other => {
                 let text = format!("events[{index}]: kind is {other:?}, which no event is");
                 return Err(Refused::Input(text));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use metrics::counter;
 use slackwater_engine::device::action::{ActionEvent, ActionState, Progress};
-use slackwater_engine::device::command::Command;
-use slackwater_engine::device::override_::{self, OverrideEvent};
+use slackwater_engine::device::command::{Command, Switch};
+use slackwater_engine::device::override_::{self, Override as Life, OverrideEffect, OverrideEvent};
 use slackwater_engine::device::polling::OBEYED_WITHIN;
 use slackwater_engine::device::pursuit::Attempts;
 use slackwater_engine::schedule::control::Controller;
@@ -122,7 +122,8 @@ pub async fn begin(
 /// Lets something happen to an action. Returns what it is then; `None` if it had
 /// ended before.
 ///
-/// An override whose start comes to nothing ends with it (AMB-22).
+/// An override whose start comes to nothing ends with it (AMB-22); one whose
+/// start was not needed goes on.
 ///
 /// # Errors
 /// The database failed.
@@ -144,25 +145,47 @@ pub async fn end(
     if let (Origin::Override(id), Some(_)) = (action.origin, event.failure()) {
         let active = overrides::active_of(change.connection(), action.target_id).await?;
         if let Some(active) = active.filter(|active| active.id == id) {
-            happen(change, effects, active, OverrideEvent::StartFailed, now).await?;
+            let what = match event {
+                ActionEvent::Unnecessary => OverrideEvent::StartUnnecessary,
+                _ => OverrideEvent::StartFailed,
+            };
+            let outcome = override_::after(Some(&active.life), what, now);
+            keep_life(change, effects, active, outcome.latest).await?;
         }
     }
     Ok(Some(action))
 }
 
-/// Lets something happen to an override that is active.
+/// Lets a device with an active override be read: whether it charges, if that is
+/// known. One that obeyed a stop from before the override is started.
 ///
 /// # Errors
 /// The database failed.
 pub async fn happen(
     change: &mut Change,
     effects: &mut Effects,
-    active: Override,
-    event: OverrideEvent,
+    (active, device): (Override, &Device),
+    is_charging: Option<bool>,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
+    let event = OverrideEvent::Observed(is_charging);
     let outcome = override_::after(Some(&active.life), event, now);
-    let Some(life) = outcome.latest.filter(|life| *life != active.life) else { return Ok(()) };
+    let mut active = active;
+    if outcome.effects.contains(&OverrideEffect::StartCharging) {
+        let start = (Command::Charge(Switch::Start), Origin::Override(active.id));
+        active.action_id = Some(begin(change, effects, device, start, now).await?.id);
+    }
+    keep_life(change, effects, active, outcome.latest).await
+}
+
+/// Keeps what became of an override that is active.
+async fn keep_life(
+    change: &mut Change,
+    effects: &mut Effects,
+    active: Override,
+    life: Option<Life>,
+) -> Result<(), StoreError> {
+    let Some(life) = life.filter(|life| *life != active.life) else { return Ok(()) };
     let changed = Override { life, ..active };
     if overrides::change(change.connection(), &changed).await? {
         effects.keep_override(changed);

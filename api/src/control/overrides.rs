@@ -4,16 +4,19 @@ use std::sync::Arc;
 use slackwater_engine::device::action::ActionEvent;
 use slackwater_engine::device::command::{Command, Refusal, Switch};
 use slackwater_engine::device::override_::{OverrideEvent, after};
+use slackwater_engine::device::pursuit::window_end;
 use uuid::Uuid;
 
 use crate::control::actions::{self, Effects};
 use crate::control::facts::Scene;
 use crate::control::orders::OrderError;
 use crate::state::App;
-use crate::store::actions::{Action, Origin};
+use crate::store::actions::{self as rows, Action, Origin};
 use crate::store::database::StoreError;
 use crate::store::devices::Device;
 use crate::store::overrides::{self, Override};
+
+const STOP: Command = Command::Charge(Switch::Stop);
 
 /// Has a device charge now, whatever schedules and plans want (OVR-01). The
 /// active override, if there is one, is the answer (AMB-22).
@@ -39,11 +42,9 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
     let device = device.ok_or(OrderError::NoSuchDevice)?;
     let is_charging = check(app, &device)?;
     let active = overrides::active_of(change.connection(), device_id).await?;
-    let outcome = after(
-        active.as_ref().map(|active| &active.life),
-        OverrideEvent::Requested(is_charging),
-        now,
-    );
+    let pending = rows::pending_of(change.connection(), device_id).await?;
+    let event = request(app, is_charging, pending.as_ref());
+    let outcome = after(active.as_ref().map(|active| &active.life), event, now);
     let life = match (outcome.latest, active) {
         (_, Some(active)) => return Ok(active),
         (Some(life), None) => life,
@@ -51,11 +52,13 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
     };
     let mut effects = Effects::default();
     let id = Uuid::now_v7();
-    // OVR-10: what a schedule or plan has under way is called off by name.
-    let is_a_controllers =
-        |action: &Action| matches!(action.origin, Origin::Schedule(_) | Origin::Plan);
+    // OVR-10: what a schedule or plan has under way is called off by name, and a
+    // stop whoever asked for it.
+    let is_against = |action: &Action| {
+        matches!(action.origin, Origin::Schedule(_) | Origin::Plan) || action.command == STOP
+    };
     let end = (&ActionEvent::OwnerCancelled, now);
-    actions::end_pending(&mut change, &mut effects, device_id, is_a_controllers, end).await?;
+    actions::end_pending(&mut change, &mut effects, device_id, is_against, end).await?;
     let action = if life.has_start_action {
         let start = (Command::Charge(Switch::Start), Origin::Override(id));
         Some(actions::begin(&mut change, &mut effects, &device, start, now).await?)
@@ -76,6 +79,18 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
     effects.keep_override(new.clone());
     change.commit(|| effects.show(app)).await?;
     Ok(new)
+}
+
+/// What is asked for, of a device with this pending action.
+fn request(app: &App, is_charging: Option<bool>, pending: Option<&Action>) -> OverrideEvent {
+    let is_told = |action: &&Action| action.command == STOP && action.attempts.count > 0;
+    match pending.filter(is_told) {
+        Some(stop) => {
+            let until = window_end(&stop.progress, app.config().action.persistence());
+            OverrideEvent::RequestedAfterStop(is_charging, until)
+        }
+        None => OverrideEvent::Requested(is_charging),
+    }
 }
 
 /// Whether the device charges, unless it cannot be overridden.

@@ -3,7 +3,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::device::action::ActionEvent;
-use slackwater_engine::device::override_::OverrideEvent;
 use slackwater_engine::device::pursuit::{Attempts, Step, next_step};
 use tokio::time::timeout;
 use tracing::{error, info};
@@ -217,8 +216,8 @@ pub async fn observed(
         if observed.is_overridden {
             let active = crate::store::overrides::active_of(change.connection(), *id).await?;
             if let Some(active) = active {
-                let event = OverrideEvent::Observed(observed.is_charging);
-                actions::happen(change, effects, active, event, now).await?;
+                let overridden = (active, &observed.device);
+                actions::happen(change, effects, overridden, observed.is_charging, now).await?;
             }
         }
     }
@@ -227,6 +226,7 @@ pub async fn observed(
 
 /// What a reading shows of a device that is being controlled.
 struct Observed {
+    device: Device,
     action: Option<(Action, ActionEvent)>,
     is_overridden: bool,
     is_charging: Option<bool>,
@@ -251,6 +251,7 @@ fn observe(app: &App, id: Uuid, state: &DeviceState, now: DateTime<Utc>) -> Opti
                 Step::Done | Step::Send | Step::WaitUntil(_) => None,
             }
         });
-        Some(Observed { action, is_overridden, is_charging: scene.is_charging() })
+        let is_charging = scene.is_charging();
+        Some(Observed { device, action, is_overridden, is_charging })
     })
 }

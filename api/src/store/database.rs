@@ -23,6 +23,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (7, "sleepers", include_str!("migrations/0007_sleepers.sql")),
     (8, "uptakes", include_str!("migrations/0008_uptakes.sql")),
     (9, "refusals", include_str!("migrations/0009_refusals.sql")),
+    (10, "restarts", include_str!("migrations/0010_restarts.sql")),
 ];
 
 /// Connections to a file. There is one writer, and one for the log; the others

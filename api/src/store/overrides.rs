@@ -41,8 +41,8 @@ pub async fn insert(to: &mut AnyConnection, row: &Override) -> Result<(), StoreE
     sqlx::query(
         "insert into overrides
              (id, client_id, user_id, target_id, kind, vendor, action_id,
-              created_at, ended_at, has_start_action, has_charged)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+              created_at, ended_at, has_start_action, has_charged, restart_until)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(row.id.to_string())
     .bind(&*row.client_id)
@@ -55,6 +55,7 @@ pub async fn insert(to: &mut AnyConnection, row: &Override) -> Result<(), StoreE
     .bind(row.life.ended_at.map(|at| at.timestamp_micros()))
     .bind(i64::from(row.life.has_start_action))
     .bind(i64::from(row.life.has_charged))
+    .bind(row.life.restart_until.map(|at| at.timestamp_micros()))
     .execute(to)
     .await?;
     Ok(())
@@ -66,12 +67,16 @@ pub async fn insert(to: &mut AnyConnection, row: &Override) -> Result<(), StoreE
 /// The database failed.
 pub async fn change(to: &mut AnyConnection, row: &Override) -> Result<bool, StoreError> {
     let done = sqlx::query(
-        "update overrides set ended_at = $2, has_charged = $3
+        "update overrides set ended_at = $2, has_charged = $3, has_start_action = $4,
+             action_id = $5, restart_until = $6
          where id = $1 and ended_at is null",
     )
     .bind(row.id.to_string())
     .bind(row.life.ended_at.map(|at| at.timestamp_micros()))
     .bind(i64::from(row.life.has_charged))
+    .bind(i64::from(row.life.has_start_action))
+    .bind(row.action_id.map(|id| id.to_string()))
+    .bind(row.life.restart_until.map(|at| at.timestamp_micros()))
     .execute(to)
     .await?;
     Ok(done.rows_affected() == 1)
@@ -116,6 +121,7 @@ fn override_(row: &AnyRow) -> Result<Override, StoreError> {
             ended_at: optional_instant(row, "ended_at")?,
             has_start_action: is("has_start_action")?,
             has_charged: is("has_charged")?,
+            restart_until: optional_instant(row, "restart_until")?,
         },
     })
 }

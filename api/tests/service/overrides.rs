@@ -1,5 +1,6 @@
 //! Smart overrides: charge now.
 use serde_json::{Value, json};
+use slackwater_api::control::{Origin, order};
 use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::vendor::reading::Reading;
 use slackwater_engine::device::command::{Command, Switch};
@@ -195,5 +196,88 @@ async fn ovr_02_it_survives_a_restart() {
         let asker = stage.again(&asker);
         assert_eq!(asker.post(&door, None).await.body, made);
         assert_eq!(asker.delete(&door).await.body["createdAt"], made["createdAt"]);
+    }
+}
+
+/// A stop was sent, and the device takes its time: it still charges, and stops
+/// in a moment. That is no end of what the owner wants.
+#[tokio::test]
+async fn ovr_01_ovr_05_a_stop_that_was_sent_before_is_undone() {
+    for on in [On::Sqlite, On::Postgres] {
+        for is_by_hand in [false, true] {
+            let stage = Stage::with(on, |_| ()).await;
+            let (asker, id, door) = scene(&stage, "charging").await;
+            let _job = stage.work();
+            if is_by_hand {
+                order(&stage.app, id, STOP, Origin::Client).await.unwrap();
+            } else {
+                never(&asker, id).await;
+            }
+            stage.settle().await;
+            assert_eq!(stage.fjord.sent("u-charger"), [STOP]);
+            let made = asker.post(&door, None).await;
+            assert_eq!((made.status, &made.body["vendorActionId"]), (200, &Value::Null));
+            let stop = stage.events().await.last().unwrap().1.clone();
+            assert_eq!((&stop["kind"], &stop["state"]), (&json!("STOP"), &json!("CANCELLED")));
+            // It obeys. What becomes of that outlives a restart.
+            let stage = stage.restarted().await;
+            let asker = stage.again(&asker);
+            let _job = stage.work();
+            stage.fjord.obeys("u-charger", [Ok(Some(standing("charging")))]);
+            stage.step(18).await;
+            stage.fjord.says("u-charger", Ok(standing("stopped")));
+            poll_now(&stage.app, id).await;
+            stage.settle().await;
+            assert_eq!(stage.fjord.sent("u-charger"), [STOP, START]);
+            let now = asker.post(&door, None).await.body;
+            assert_eq!(now["createdAt"], made.body["createdAt"]);
+            assert_eq!(action(&asker, &now["vendorActionId"]).await["kind"], "START");
+            stage.step(30).await;
+            assert_eq!(action(&asker, &now["vendorActionId"]).await["state"], "CONFIRMED");
+            // From now on a target that stops has stopped of itself (OVR-09).
+            stage.fjord.says("u-charger", Ok(standing("stopped")));
+            poll_now(&stage.app, id).await;
+            assert_eq!(asker.delete(&door).await.status, 404);
+        }
+    }
+}
+
+#[tokio::test]
+async fn ovr_09_a_target_that_stops_after_the_time_of_that_stop_has_stopped() {
+    let stage = Stage::new().await;
+    let (asker, id, door) = scene(&stage, "charging").await;
+    let _job = stage.work();
+    never(&asker, id).await;
+    stage.settle().await;
+    assert_eq!(asker.post(&door, None).await.status, 200);
+    stage.step(15 * 60).await;
+    stage.fjord.says("u-charger", Ok(standing("stopped")));
+    poll_now(&stage.app, id).await;
+    stage.settle().await;
+    assert_eq!(stage.fjord.sent("u-charger"), [STOP]);
+    assert_eq!(asker.delete(&door).await.status, 404);
+}
+
+/// What was known was older than the start: it charges already.
+#[tokio::test]
+async fn ovr_05_amb_22_a_start_that_is_not_needed_ends_no_override() {
+    for on in [On::Sqlite, On::Postgres] {
+        let stage = Stage::with(on, |_| ()).await;
+        let (asker, id, door) = scene(&stage, "stopped").await;
+        let _job = stage.work();
+        let schedule = never(&asker, id).await;
+        stage.settle().await;
+        stage.fjord.says("u-charger", Ok(standing("charging")));
+        let made = asker.post(&door, None).await.body;
+        stage.settle().await;
+        let start = action(&asker, &made["vendorActionId"]).await;
+        assert_eq!(start["failureReason"]["type"], "UNNECESSARY");
+        let status = asker.get(&format!("{schedule}/status")).await.body;
+        assert_eq!(status["state"], "INACTIVE:OVERRIDDEN");
+        assert_eq!(stage.fjord.sent("u-charger"), []);
+        // It has charged: when it stops, that is the end.
+        stage.fjord.says("u-charger", Ok(standing("stopped")));
+        poll_now(&stage.app, id).await;
+        assert_eq!(asker.delete(&door).await.status, 404);
     }
 }

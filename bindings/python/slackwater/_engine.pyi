@@ -1444,7 +1444,7 @@ def replay_actions(
     list[str],
 ]: ...
 def replay_overrides(
-    events: Sequence[tuple[datetime, str, bool | None]],
+    events: Sequence[tuple[datetime, str, bool | None, datetime | None]],
 ) -> tuple[list[tuple[datetime, datetime | None, bool, bool]], list[str]]: ...
 def action_next_step(
     command: str,

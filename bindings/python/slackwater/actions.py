@@ -43,7 +43,9 @@ ActionEventKind = Literal[
     "owner_cancelled",
     "target_deleted",
 ]
-OverrideEventKind = Literal["requested", "end_requested", "observed", "start_failed"]
+OverrideEventKind = Literal[
+    "requested", "end_requested", "observed", "start_failed", "start_unnecessary"
+]
 
 
 class ActionEvent(NamedTuple):
@@ -139,14 +141,18 @@ class OverrideEvent(NamedTuple):
     Attributes:
         at: When, aware.
         kind: ``requested``, ``end_requested``, ``observed`` (the target was
-            read), or ``start_failed`` (the action that was to start charging
-            failed or was cancelled).
+            read), ``start_failed`` (the action that was to start charging
+            failed or was cancelled), or ``start_unnecessary`` (the target
+            charged before that action was sent).
         is_charging: Whether the target charges then, if that is known.
+        stop_until: Of a request: a stop had been sent that the target may obey
+            until then, aware. It is started then, and the override stays.
     """
 
     at: datetime
     kind: OverrideEventKind
     is_charging: bool | None = None
+    stop_until: datetime | None = None
 
 
 class Override(NamedTuple):

@@ -93,16 +93,18 @@ mod tests {
     proptest! {
         /// One answer per question, at most one active override, and that the last.
         #[test]
-        fn ovr_at_most_one_is_active(kinds in prop::collection::vec(0..8_usize, 0..40)) {
+        fn ovr_at_most_one_is_active(kinds in prop::collection::vec(0..10_usize, 0..40)) {
             let event = |kind: usize| match kind {
                 0..=2 => OverrideEvent::Requested([None, Some(false), Some(true)][kind]),
                 3 => OverrideEvent::EndRequested,
                 4..=6 => OverrideEvent::Observed([None, Some(false), Some(true)][kind - 4]),
-                _ => OverrideEvent::StartFailed,
+                7 => OverrideEvent::StartFailed,
+                8 => OverrideEvent::StartUnnecessary,
+                _ => OverrideEvent::RequestedAfterStop(Some(true), at(20)),
             };
             let events: Vec<_> = (0..).map(at).zip(kinds.iter().map(|&kind| event(kind))).collect();
             let log = OverrideLog::replay(&events).unwrap();
-            let asked = kinds.iter().filter(|&&kind| kind <= 3).count();
+            let asked = kinds.iter().filter(|&&kind| kind <= 3 || kind == 9).count();
             prop_assert_eq!(log.answers.len(), asked);
             let count = log.overrides.len();
             let over = |one: &Override| one.ended_at.is_some_and(|end| end > one.created_at);

@@ -79,12 +79,8 @@ pub fn next_step(
     persistence: Persistence,
     now: DateTime<Utc>,
 ) -> Step {
-    let after = |at: DateTime<Utc>, seconds: u32| {
-        at.checked_add_signed(TimeDelta::seconds(seconds.into()))
-            .unwrap_or(DateTime::<Utc>::MAX_UTC)
-    };
-    let window_end = after(progress.created_at, persistence.timeout_seconds);
-    let retry_at = attempts.last_at.map(|at| after(at, persistence.retry_seconds));
+    let window_end = window_end(progress, persistence);
+    let retry_at = attempts.last_at.map(|at| later(at, persistence.retry_seconds));
     if progress.state != ActionState::Pending {
         Step::Done
     } else if command.is_reached(reading) {
@@ -100,6 +96,16 @@ pub fn next_step(
             _ => Step::Send,
         }
     }
+}
+
+/// When the time ends in which a device may do what an action wants (ACT-11).
+#[must_use]
+pub fn window_end(progress: &Progress, persistence: Persistence) -> DateTime<Utc> {
+    later(progress.created_at, persistence.timeout_seconds)
+}
+
+fn later(at: DateTime<Utc>, seconds: u32) -> DateTime<Utc> {
+    at.checked_add_signed(TimeDelta::seconds(seconds.into())).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
 /// A clause as a sentence.
