@@ -19,4 +19,4 @@ pub mod settings;
 pub mod show;
 
 pub use crate::plans::follow::{Wanted, is_in_force, wanted, wanted_in};
-pub use crate::plans::planner::{look_again, prices_changed, tariffs_changed};
+pub use crate::plans::planner::{look_again, prices_changed, replan, tariffs_changed};

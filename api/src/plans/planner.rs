@@ -178,6 +178,14 @@ pub async fn plan_for(app: &App, device_id: Uuid, cause: Cause) {
     }
 }
 
+/// Plans anew for a device that stands at another place now, if it is under a
+/// policy: its prices and the clock of its deadlines may be others.
+pub async fn replan(app: &App, device_id: Uuid) {
+    if app.cache().read(|tables| tables.plans.has_policy(device_id)) {
+        plan_for(app, device_id, Cause::Policy).await;
+    }
+}
+
 /// Looks at the plans of all devices with a policy of the clients of this
 /// environment: a start is the one time at which nobody knows what was missed.
 pub fn watch_all(app: &App, is_ours: impl Fn(&str) -> bool) {

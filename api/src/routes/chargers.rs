@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use crate::auth::caller::Caller;
 use crate::control::look_again;
+use crate::plans::replan;
 use crate::problem::Problem;
 use crate::request::{Body, Members, Path};
 use crate::routes::charge_state::{
@@ -260,6 +261,8 @@ pub(crate) async fn put(
     change.commit(|| app.cache().write(show)).await?;
     // Schedules of other places may hold, or hold no longer.
     look_again(&app, device.id);
+    // Prices and the clock of deadlines are those of the place (AMB-28, SCP-03).
+    replan(&app, device.id).await;
     answer::<Charger>(&app, &caller, device.id)
 }
 

@@ -26,7 +26,7 @@ use tower::ServiceExt;
 
 use crate::answer::{Answer, request};
 use crate::harness::{self, Asker, On, Stage, six};
-use crate::priced::{Book, at, charger_at, place, stage_with};
+use crate::priced::{Book, at, charger_at, place, place_in, stage_with};
 use crate::readings::{charger, reading, vehicle};
 
 /// The same client with a token that has not expired.
@@ -117,6 +117,38 @@ async fn scp_06_scp_07_scp_08_scp_10_to_scp_13_what_comes_of_it() {
     assert_eq!(status.body["chargingIntervals"][1].get("status"), None);
     let now = wanted(&stage.app, &device, stage.app.now());
     assert_eq!((now.switch, now.until), (Some(Switch::Start), Some(at(2))));
+}
+
+/// A charger that is said to stand somewhere, or somewhere else, is planned for
+/// with the prices and the clock of that place.
+#[tokio::test]
+async fn amb_28_scp_03_a_plan_follows_a_charger_to_another_place() {
+    for on in [On::Sqlite, On::Postgres] {
+        let (stage, book, asker) = stage_with(on, &CENTS).await;
+        book.set("south", &[1, 30, 20, 10, 2, 30, 30, 30]);
+        let id = stage.live(&asker, "u", reading(&charger())).await;
+        let policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "01:00" });
+        let path = format!("/chargers/{id}/smart-charging-policy");
+        assert_eq!(asker.put(&path, &policy).await.status, 200);
+        let path = format!("/chargers/{id}/smart-charging-status");
+        assert_eq!(asker.get(&path).await.body["state"], "AWAITING_PRICES");
+        let stands_at = async |place: Value| {
+            let put = json!({ "chargingLocationId": place });
+            assert_eq!(asker.put(&format!("/chargers/{id}"), &put).await.status, 200);
+            asker.get(&path).await
+        };
+        let home = place(&stage, &asker, "u", "north").await;
+        let status = stands_at(json!(home)).await;
+        assert_eq!(status.body["state"], "CHARGING_PAUSED");
+        assert_eq!(starts(&status), ["2026-01-05T22:00:00Z"]);
+        // 23:00 in Oslo is an hour earlier, and the same hours have other prices.
+        let oslo = Some(chrono_tz::Europe::Oslo);
+        let north = place_in(&stage, &asker, "u", ("north", oslo)).await;
+        assert_eq!(starts(&stands_at(json!(north)).await), ["2026-01-05T20:00:00Z"]);
+        let south = place_in(&stage, &asker, "u", ("south", oslo)).await;
+        assert_eq!(starts(&stands_at(json!(south)).await), ["2026-01-05T18:00:00Z"]);
+        assert_eq!(stands_at(Value::Null).await.body["state"], "AWAITING_PRICES");
+    }
 }
 
 /// The reading of a vehicle at home, so full.

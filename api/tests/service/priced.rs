@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
 use serde_json::json;
 use slackwater_api::linking::{NewUser, connect};
 use slackwater_api::plans::pricing::{PriceBook, Priced, Purpose};
@@ -61,9 +62,19 @@ pub(crate) fn at(hour: i64) -> DateTime<Utc> {
 
 /// A place of a user in an area of a zone.
 pub(crate) async fn place(stage: &Stage, asker: &Asker, user: &str, area: &str) -> Uuid {
+    place_in(stage, asker, user, (area, None)).await
+}
+
+/// The same, with clocks of its own.
+pub(crate) async fn place_in(
+    stage: &Stage,
+    asker: &Asker,
+    user: &str,
+    (area, time_zone): (&str, Option<Tz>),
+) -> Uuid {
     let id = Uuid::new_v4();
     let facts = LocationFacts {
-        time_zone: None,
+        time_zone,
         position: Some(HOME),
         zone_id: Some("NO1".to_owned()),
         area_id: Some(area.to_owned()),
