@@ -5,6 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::device::charge_state::Reporter;
 use slackwater_engine::device::scope::DeviceKind;
+use slackwater_engine::schedule::control::Controller;
 use slackwater_engine::statistics::measurements::{MeterReading, Rules, from_meter};
 use slackwater_engine::statistics::recording::{
     Counts, MeteredPeriod, from_periods, seen, stay_of, to_ask, with_prices,
@@ -14,7 +15,8 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
-use crate::plans::is_in_force;
+use crate::control::facts::Scene;
+use crate::plans::wanted_in;
 use crate::samples::prices_at;
 use crate::samples::waiting::{self, Recorded, Recorder};
 use crate::state::App;
@@ -80,11 +82,19 @@ fn look_at_plug(recorder: &mut Recorder, app: &App, device: &Device, reading: &R
 }
 
 /// A session in which smart charging controlled the device is smart: what it
-/// would have cost without is known when it ends.
+/// would have cost without is known when it ends (AMB-44).
+///
+/// It controls where neither an override nor a schedule does, and where its
+/// plan says what to do. A policy that is on has no part in a session otherwise.
 fn look_who_controls(recorder: &mut Recorder, app: &App, device: &Device) {
     let open = recorder.sessions.iter_mut().find(|session| session.stay.unplugged.is_none());
     if let Some(session) = open {
-        session.is_smart |= app.cache().read(|tables| is_in_force(tables, device, app.now()));
+        let now = app.now();
+        session.is_smart |= app.cache().read(|tables| {
+            let controller = Scene { device, tables, now }.controller();
+            controller == Controller::SmartCharging
+                && wanted_in(tables, device.id, now).switch.is_some()
+        });
     }
 }
 

@@ -405,61 +405,92 @@ async fn samples_of_a_patch_take_the_place_of_what_was_there() {
     assert_eq!(cost(&home.stage.app), "7");
 }
 
-/// A day at a charger: what polls find is what the simulated meter counted, with
-/// the tariff's price, and a session with its savings.
+/// What smart charging plans in the small hours.
+fn night_policy() -> Value {
+    json!({ "isEnabled": true, "deadline": "07:00", "chargingDuration": "02:00" })
+}
+
+/// Hours at a charger under a policy, and whatever else a test has it under:
+/// what polls find is what the simulated meter counted, with the tariff's price.
+/// Returns the session.
+async fn polled(on: On, policy: &Value, also: impl AsyncFnOnce(&Home)) -> Value {
+    let mut home = home(on, |_| ()).await;
+    let app = home.stage.app.clone();
+    let change = "vehicles: [{id: car, user: ada, vendor: VOLTBOX, location: home, charger: box, \
+        capacity_kwh: 60, soc_percent: 20, is_plugged_in: true, charges_on_plug_in: true}]\n";
+    assert_eq!(home.pull("/sandbox/scenario", change).await, 200);
+    let polls = tokio::spawn(poller::run(app.clone()));
+    let start = app.now();
+    let step = async |minutes: i64| {
+        app.clock().step(TimeDelta::minutes(minutes)).unwrap();
+        timeout(Duration::from_mins(1), app.poller().idle(app.now())).await.unwrap();
+    };
+    step(0).await;
+    let path = format!("/chargers/{}/smart-charging-policy", home.id("box"));
+    assert_eq!(home.asker.put(&path, policy).await.status, 200);
+    also(&home).await;
+    for _ in 0..12 {
+        step(15).await;
+    }
+    let until = start + TimeDelta::minutes(15 * 11);
+    home.asker = home.stage.renewed(&home.asker).await;
+    let metered = home.residents.sandbox.metered("box", start, until);
+    let truth: f64 = metered.iter().map(|metered| metered.imported.as_kwh()).sum();
+    assert!(truth > 1.0, "{truth}");
+    let (from, end) = (start.to_rfc3339(), until.to_rfc3339());
+    let query =
+        format!("from={from}&endDate={end}&type=charger&resolution=DAY").replace('+', "%2B");
+    let query = format!("{query}&device={}", home.id("box"));
+    let all = home.charged(&query).await;
+    assert!((all[0].1 - truth).abs() < 1e-6, "{all:?} {truth}");
+    assert!((all[0].2 - truth * 0.5).abs() < 1e-6, "{all:?}");
+    let path = format!("/users/ada/statistics/charging/sessions?{query}");
+    assert_eq!(home.asker.get(&path).await.body, json!([]), "it has not ended");
+
+    let order = json!({ "device": "car", "hand": "unplug" }).to_string();
+    assert_eq!(home.pull("/sandbox/hand", &order).await, 200);
+    for _ in 0..3 {
+        step(15).await;
+    }
+    let sessions = home.asker.get(&path).await.body;
+    assert_eq!(sessions.as_array().unwrap().len(), 1, "{sessions}");
+    let session = sessions[0].clone();
+    assert_eq!(session["chargingLocationId"], json!(home.id("home")));
+    assert!(session["kwhSum"].as_f64().unwrap() >= truth - 1e-6);
+    polls.abort();
+    session
+}
+
 #[tokio::test]
 async fn sta_15_sta_19_a_polled_day_is_recorded() {
     for on in [On::Sqlite, On::Postgres] {
-        let mut home = home(on, |_| ()).await;
-        let app = home.stage.app.clone();
-        let change = "vehicles: [{id: car, user: ada, vendor: VOLTBOX, location: home, charger: box, \
-            capacity_kwh: 60, soc_percent: 20, is_plugged_in: true, charges_on_plug_in: true}]\n";
-        assert_eq!(home.pull("/sandbox/scenario", change).await, 200);
-        let polls = tokio::spawn(poller::run(app.clone()));
-        let start = app.now();
-        let step = async |minutes: i64| {
-            app.clock().step(TimeDelta::minutes(minutes)).unwrap();
-            timeout(Duration::from_mins(1), app.poller().idle(app.now())).await.unwrap();
-        };
-        let policy = format!("/chargers/{}/smart-charging-policy", home.id("box"));
-        assert_eq!(home.asker.put(&policy, &json!({ "isEnabled": true })).await.status, 200);
-        step(0).await;
-        for _ in 0..12 {
-            step(15).await;
-        }
-        let until = start + TimeDelta::minutes(15 * 11);
-        home.asker = home.stage.renewed(&home.asker).await;
-        let truth: f64 = home
-            .residents
-            .sandbox
-            .metered("box", start, until)
-            .iter()
-            .map(|metered| metered.imported.as_kwh())
-            .sum();
-        assert!(truth > 1.0, "{truth}");
-        let (from, end) = (start.to_rfc3339(), until.to_rfc3339());
-        let query =
-            format!("from={from}&endDate={end}&type=charger&resolution=DAY").replace('+', "%2B");
-        let query = format!("{query}&device={}", home.id("box"));
-        let all = home.charged(&query).await;
-        assert!((all[0].1 - truth).abs() < 1e-6, "{all:?} {truth}");
-        assert!((all[0].2 - truth * 0.5).abs() < 1e-6, "{all:?}");
-        let path = format!("/users/ada/statistics/charging/sessions?{query}");
-        assert_eq!(home.asker.get(&path).await.body, json!([]), "it has not ended");
-
-        let order = json!({ "device": "car", "hand": "unplug" }).to_string();
-        assert_eq!(home.pull("/sandbox/hand", &order).await, 200);
-        for _ in 0..3 {
-            step(15).await;
-        }
-        let sessions = home.asker.get(&path).await.body;
-        assert_eq!(sessions.as_array().unwrap().len(), 1, "{sessions}");
-        let session = &sessions[0];
-        assert_eq!(session["chargingLocationId"], json!(home.id("home")));
-        assert!(session["kwhSum"].as_f64().unwrap() >= truth - 1e-6);
+        let session = polled(on, &night_policy(), async |_: &Home| ()).await;
         // One price all day: smart charging had a part in it, and saved nothing.
         let savings = session["estimatedSavings"].as_f64().unwrap();
         assert!(savings.abs() < 1e-6, "{savings}");
-        polls.abort();
     }
+}
+
+/// A policy that is on has no part in a session if it plans nothing, or if
+/// somebody else is in charge.
+#[tokio::test]
+async fn amb_44_sta_25_no_savings_where_smart_charging_did_not_control() {
+    let is_null = |session: &Value| {
+        assert_eq!(session["estimatedSavings"], Value::Null, "{session}");
+        assert_eq!(session["nonSmartPrice"], Value::Null, "{session}");
+    };
+    is_null(&polled(On::Sqlite, &json!({ "isEnabled": true }), async |_: &Home| ()).await);
+    let scheduled = async |home: &Home| {
+        let body = json!({
+            "isEnabled": true, "defaultShouldCharge": true, "rules": [],
+            "targetId": home.id("box"), "targetType": "charger", "locationId": null,
+        });
+        assert_eq!(home.asker.post("/users/ada/schedules", Some(&body)).await.status, 200);
+    };
+    is_null(&polled(On::Sqlite, &night_policy(), scheduled).await);
+    let overridden = async |home: &Home| {
+        let path = format!("/chargers/{}/smart-override", home.id("box"));
+        assert_eq!(home.asker.post(&path, None).await.status, 200);
+    };
+    is_null(&polled(On::Sqlite, &night_policy(), overridden).await);
 }
