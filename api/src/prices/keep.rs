@@ -1,4 +1,5 @@
 //! Every way in which prices change: kept on disk first, then shown.
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -10,9 +11,10 @@ use slackwater_engine::prices::overlay::overlaid;
 use slackwater_engine::prices::signal::{PriceSignal, ZoneError};
 use slackwater_engine::prices::tariff::{Rates, Tariff, TariffError, WeeklyIntervals};
 use tracing::info;
+use uuid::Uuid;
 
 use crate::config::prices::PriceFile;
-use crate::plans::tariffs_changed;
+use crate::plans::{prices_changed, tariffs_changed};
 use crate::prices;
 use crate::prices::list::{self, ListError, ListOptions};
 use crate::state::App;
@@ -188,10 +190,12 @@ async fn read(
 pub async fn keep_tariff(app: &App, row: TariffRow) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
     tariffs::keep(change.connection(), &row).await?;
-    let (client_id, id) = (row.client_id.clone(), row.id.clone());
+    let client_id = row.client_id.clone();
+    let places = app.prices().read(|book| book.places_with(&row.id));
+    ask_limited(app, &mut change, &client_id, &places).await?;
     change.commit(|| app.prices().write(|book| book.keep_tariff(row))).await?;
-    let places = app.prices().read(|book| book.places_with(&id));
     tariffs_changed(app, &client_id, places);
+    prices_changed(app);
     Ok(())
 }
 
@@ -214,7 +218,42 @@ pub async fn assign(
     }
     let mut change = app.store().begin().await?;
     tariffs::assign(change.connection(), location.id, schedule.as_ref()).await?;
+    let places = HashSet::from([location.id]);
+    ask_limited(app, &mut change, &location.client_id, &places).await?;
     change.commit(|| app.prices().write(|book| book.assign(location.id, schedule))).await?;
-    tariffs_changed(app, &location.client_id, [location.id]);
+    tariffs_changed(app, &location.client_id, places);
+    prices_changed(app);
+    Ok(())
+}
+
+/// Asks for new plans of the areas with a limit in which a client has some of
+/// these places, in the change in which their prices become others.
+///
+/// In an area with a limit a plan goes on for as long as it does what is asked,
+/// so that after a restart nobody would know that it was made for other prices.
+/// Elsewhere each is made anew then anyway.
+async fn ask_limited(
+    app: &App,
+    change: &mut Change,
+    client_id: &str,
+    places: &HashSet<Uuid>,
+) -> Result<(), StoreError> {
+    let settings = &app.config().plans;
+    if settings.limits.is_empty() {
+        return Ok(());
+    }
+    let areas: BTreeSet<(String, String)> = app.cache().read(|tables| {
+        let area = |place: &Uuid| {
+            let (client, user) = tables.plans.resident(*place)?;
+            let user = tables.user(client, user).filter(|_| **client == *client_id)?;
+            let facts = &user.location(*place)?.facts;
+            let (zone, area) = (facts.zone_id.clone()?, facts.area_id.clone()?);
+            settings.limit(&zone, &area).map(|_| (zone, area))
+        };
+        places.iter().filter_map(area).collect()
+    });
+    for (zone, area) in &areas {
+        jobs::ask(change.connection(), (client_id, zone, area), app.now()).await?;
+    }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Areas whose plans follow their prices.
 use std::sync::Arc;
 
+use axum::http::{Method, StatusCode};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 use slackwater_api::plans::area::{self, work};
@@ -15,6 +16,7 @@ use uuid::Uuid;
 use crate::harness::{Asker, On, Stage, six};
 use crate::plans::{CENTS, starts};
 use crate::priced::{Book, at, charger_at, place, stage_with};
+use crate::prices::pull;
 
 /// Asks for the plans of the north of NO1 to follow.
 async fn ask_north(stage: &Stage, asker: &Asker) {
@@ -162,5 +164,36 @@ async fn an_area_is_not_planned_anew_for_each_newcomer() {
         assert!(!is_asked(28, Wanting::Cheaper).await);
         assert!(is_asked(29, Wanting::Cheaper).await);
         assert!(is_asked(29, Wanting::Energy).await);
+    }
+}
+
+/// In an area with a limit a plan goes on while it does what is asked: that
+/// prices changed is kept with them, for whoever is here after a restart.
+#[tokio::test]
+async fn tar_05_a_tariff_in_an_area_with_a_limit_asks_for_it() {
+    for on in [On::Sqlite, On::Postgres] {
+        let stage = Stage::with(on, |config| {
+            let (zone, area) = ("NO1".to_owned(), "north".to_owned());
+            config.plans.limits.push(AreaLimit { zone, area, power_max: kw(15.0) });
+        })
+        .await;
+        let asker = stage.client("a").await;
+        let rates = json!([{ "name": "all", "cost": "0.2" }]);
+        assert_eq!(asker.put("/tariffs/t", &rates).await.status, 204);
+        let assign = async |area: &str, user: &str| {
+            let home = place(&stage, &asker, user, area).await;
+            let path = format!("/tariffs/schedule?client={}&location={home}", asker.id);
+            let all = r#"{"tariff_id": "t", "intervals": [{"name": "all"}]}"#;
+            assert_eq!(pull(&stage, Method::PUT, &path, all).await.0, StatusCode::NO_CONTENT);
+        };
+        assign("south", "v").await;
+        assert_eq!(asker.put("/tariffs/t", &rates).await.status, 204);
+        assert!(area::is_idle(&stage.app).await.unwrap(), "no place with a limit has it");
+        assign("north", "u").await;
+        assert_eq!(work(&stage.app).await.unwrap(), Some(0));
+        assert_eq!(asker.put("/tariffs/t", &rates).await.status, 204);
+        let stage = stage.restarted().await;
+        assert_eq!(work(&stage.app).await.unwrap(), Some(0));
+        assert!(area::is_idle(&stage.app).await.unwrap());
     }
 }

@@ -88,7 +88,12 @@ fn market(hours: &[(&str, &str, f64)]) -> PriceCurve {
     PriceCurve::new(&hours.iter().map(slot).collect::<Vec<_>>()).unwrap()
 }
 
-async fn pull(stage: &Stage, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
+pub(crate) async fn pull(
+    stage: &Stage,
+    method: Method,
+    path: &str,
+    body: &str,
+) -> (StatusCode, Value) {
     let router: Router = admin::routes::router(std::slice::from_ref(&stage.app), None);
     let request = Request::builder().method(method).uri(path);
     let request = request.body(Body::from(body.to_owned())).unwrap();
