@@ -34,6 +34,7 @@ pub mod serve;
 pub mod service;
 pub mod state;
 pub mod store;
+pub mod supervise;
 pub mod vendor;
 pub mod version;
 

@@ -19,6 +19,7 @@ use crate::serve::{ServeError, Sockets};
 use crate::state::{App, SetupError, Urls};
 use crate::store::clients;
 use crate::store::database::{Store, StoreError};
+use crate::supervise::keep_running;
 use crate::{admin, auth_router, control, link_router, router};
 
 /// Why the service cannot run.
@@ -137,15 +138,11 @@ impl Service {
     /// A socket or the database failed.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServiceError> {
         if let Some(first) = self.worlds.first() {
-            tokio::spawn(replicas::run(first.clone()));
+            keep("replicas", first, replicas::run);
         }
         for app in &self.worlds {
             watch_devices(app).await?;
-            tokio::spawn(poller::run(app.clone()));
-            tokio::spawn(Poster::new(app.clone(), Clock::system())?.run());
-            tokio::spawn(control::job::run(app.clone()));
-            tokio::spawn(planner::run(app.clone()));
-            tokio::spawn(area::run(app.clone()));
+            keep_all_running(app, Poster::new(app.clone(), Clock::system())?);
             let Urls { base, auth, link } = app.urls();
             let environment = app.environment().as_str();
             info!(environment, base, auth, link, admin = self.admin_url, "listening");
@@ -156,6 +153,24 @@ impl Service {
         let stopping = || worlds.iter().for_each(App::stop);
         Ok(self.sockets.serve(router_of, stop, stopping).await?)
     }
+}
+
+/// All that an environment does in the background.
+fn keep_all_running(app: &App, poster: Poster) {
+    keep("poller", app, poller::run);
+    keep_running("poster", Clock::system(), move || poster.clone().run());
+    keep("control", app, control::job::run);
+    keep("planner", app, planner::run);
+    keep("areas", app, area::run);
+}
+
+/// Keeps a loop of an environment running.
+fn keep<Run>(job: &'static str, app: &App, run: impl Fn(App) -> Run + Send + 'static)
+where
+    Run: Future<Output = ()> + Send + 'static,
+{
+    let app = app.clone();
+    keep_running(job, Clock::system(), move || run(app.clone()));
 }
 
 /// Polls the devices of the clients of an environment.

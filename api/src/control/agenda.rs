@@ -31,6 +31,16 @@ pub enum Due {
     Look(Vec<Uuid>),
 }
 
+impl Due {
+    /// One task for each device.
+    pub(crate) fn tasks(&self) -> Vec<Task> {
+        match self {
+            Self::Pursue(id) => vec![Task::Pursue(*id)],
+            Self::Look(ids) => ids.iter().map(|id| Task::Look(*id)).collect(),
+        }
+    }
+}
+
 /// What is to be done about devices, and when.
 #[derive(Debug)]
 pub struct Agenda {

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use crate::control::agenda::{Due, Task};
 use crate::control::{pursuit, steering};
 use crate::state::App;
+use crate::supervise::{AGAIN, OnPanic, tell};
 
 /// Puts on the agenda what a restart interrupted: the pending actions of the
 /// clients of this environment, and a look at all devices that have schedules or
@@ -41,6 +42,14 @@ pub async fn run(app: App) {
 }
 
 async fn work(app: &App, due: Due) {
+    let tasks = due.tasks();
+    let _taken = OnPanic(|| {
+        tell("control", &format!("{} devices", tasks.len()));
+        let again = app.now().checked_add_signed(AGAIN);
+        for task in &tasks {
+            app.control().done(*task, again);
+        }
+    });
     match due {
         Due::Pursue(id) => {
             let next = pursuit::turn(app, id).await;

@@ -16,6 +16,7 @@ use crate::jobs::keeping::Waiting;
 use crate::jobs::reading::{pause, refresh};
 use crate::samples::record::record;
 use crate::state::App;
+use crate::supervise::{AGAIN, OnPanic, tell};
 
 /// Over this time the first polls of known devices are spread after a start.
 const SPREAD: TimeDelta = TimeDelta::minutes(5);
@@ -217,6 +218,10 @@ async fn next(app: &App) -> Uuid {
 }
 
 async fn poll(app: &App, id: Uuid) {
+    let _taken = OnPanic(|| {
+        tell("poller", &format!("device {id}"));
+        app.poller().put_back(id, true, |_| app.now().checked_add_signed(AGAIN));
+    });
     let device = app.cache().read(|tables| tables.any_device(id).cloned());
     let Some(device) = device else {
         app.poller().put_back(id, false, |_| None);

@@ -48,6 +48,17 @@ impl Agenda {
         self.wake.notify_one();
     }
 
+    /// Plans later for a device for which it could not be planned, unless it is
+    /// due for another reason by now.
+    pub fn again(&self, id: Uuid, at: DateTime<Utc>, cause: Cause) {
+        let mut queue = self.queue();
+        if !queue.devices.contains_key(&id) {
+            queue.put(id, at, cause);
+        }
+        drop(queue);
+        self.wake.notify_one();
+    }
+
     /// Looks at a plan again at its own time, in place of the time that was
     /// set before. A device that is due sooner for another reason stays so.
     pub fn review(&self, id: Uuid, at: Option<DateTime<Utc>>) {

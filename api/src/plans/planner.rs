@@ -17,6 +17,7 @@ use crate::plans::pricing::{NO_CURRENCY, PriceBook, Priced, Pricer, Purpose};
 use crate::state::App;
 use crate::store::database::StoreError;
 use crate::store::locations::Location;
+use crate::supervise::{AGAIN, OnPanic};
 
 /// Devices that are planned for in one change. Others wait for the writer so
 /// long, and no longer.
@@ -204,7 +205,9 @@ pub async fn run(app: App) {
     loop {
         match agenda.take(app.now(), TURN) {
             Ok(due) => {
+                let taken = OnPanic(|| put_back(&app, &due));
                 let done = plan_now(&app, &due).await;
+                drop(taken);
                 if let Err(failure) = &done {
                     error!(%failure, "plans were not kept");
                     for &(id, cause) in &due {
@@ -224,4 +227,15 @@ pub async fn run(app: App) {
             },
         }
     }
+}
+
+/// Gives back what was taken, for a while later: the planner failed over it.
+fn put_back(app: &App, due: &[Due]) {
+    let agenda = app.planner().agenda();
+    if let Some(at) = app.now().checked_add_signed(AGAIN) {
+        for &(id, cause) in due {
+            agenda.again(id, at, cause);
+        }
+    }
+    agenda.done(due.len());
 }

@@ -14,8 +14,10 @@ use slackwater_engine::device::command::{Command, Refusal, Switch};
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::units::per_kwh;
+use tokio::time::{Duration, timeout};
 use uuid::Uuid;
 
+use crate::actions;
 use crate::harness::{On, Stage, six};
 use crate::readings::{charger, reading};
 
@@ -54,6 +56,21 @@ fn standing(state: &str) -> Reading {
     shown["facts"]["charger"]["charging"]["power_state"] = state.into();
     shown["facts"]["charger"]["charging"]["is_charging"] = (state == "charging").into();
     reading(&shown)
+}
+
+/// A bug at one device is no reason to leave it alone for ever.
+#[tokio::test]
+async fn a_turn_that_panics_gives_its_device_back() {
+    let stage = Stage::new().await;
+    let (asker, _, door) = actions::scene(&stage).await;
+    let _job = stage.work();
+    stage.fjord.breaks(true);
+    assert_eq!(asker.post(&door, Some(&actions::ten())).await.status, 200);
+    timeout(Duration::from_mins(1), stage.settle()).await.unwrap();
+    assert_eq!(stage.fjord.sent("u-charger").len(), 0);
+    stage.fjord.breaks(false);
+    stage.step(60).await;
+    assert_eq!(stage.fjord.sent("u-charger").len(), 1);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! A manufacturer that says what a test tells it to say.
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -33,6 +33,8 @@ pub(crate) struct Scripted {
     sent: Mutex<Vec<(String, Command)>>,
     /// While true, polls and log-ins wait.
     hangs: watch::Sender<bool>,
+    /// While true, whoever polls panics.
+    breaks: AtomicBool,
 }
 
 impl Scripted {
@@ -55,6 +57,7 @@ impl Scripted {
             outcomes: Mutex::default(),
             sent: Mutex::default(),
             hangs: watch::Sender::new(false),
+            breaks: AtomicBool::new(false),
         })
     }
 
@@ -96,6 +99,10 @@ impl Scripted {
         self.log_ins.subscribe().wait_for(|count| *count >= log_ins).await.unwrap();
     }
 
+    pub(crate) fn breaks(&self, breaks: bool) {
+        self.breaks.store(breaks, Ordering::SeqCst);
+    }
+
     pub(crate) fn polls(&self) -> usize {
         self.polls.load(Ordering::SeqCst)
     }
@@ -119,6 +126,7 @@ impl Vendor for Scripted {
 
     async fn poll(&self, device: &Linked, _: DateTime<Utc>) -> Result<Reading, VendorError> {
         self.polls.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.breaks.load(Ordering::SeqCst), "a vendor that breaks");
         self.hangs.subscribe().wait_for(|hangs| !hangs).await.unwrap();
         let script = self.scripts.lock().unwrap().get(&device.device).cloned();
         script.unwrap_or(Err(VendorError::NoSuchDevice))

@@ -1,0 +1,96 @@
+//! What becomes of work in the background that panics.
+use std::thread;
+
+use chrono::TimeDelta;
+use metrics::counter;
+use tokio::task::JoinHandle;
+use tracing::error;
+
+use crate::clock::Clock;
+
+/// After a panic a loop rests so long before it is begun again.
+const REST: TimeDelta = TimeDelta::seconds(1);
+
+/// After a panic the work that it cut short is taken again so much later: others
+/// are not kept waiting by what fails each time.
+pub const AGAIN: TimeDelta = TimeDelta::minutes(1);
+
+/// Runs a loop in the background, and begins it again after a panic. Without
+/// that, a service would go on answering while nobody plans any more.
+pub fn keep_running<Run>(
+    job: &'static str,
+    clock: Clock,
+    run: impl Fn() -> Run + Send + 'static,
+) -> JoinHandle<()>
+where
+    Run: Future<Output = ()> + Send + 'static,
+{
+    tokio::spawn(async move {
+        while let Err(failure) = tokio::spawn(run()).await {
+            if !failure.is_panic() {
+                return;
+            }
+            tell(job, &failure.to_string());
+            clock.until(clock.now() + REST).await;
+        }
+    })
+}
+
+/// Tells operators of a panic: in the log, and in a count.
+pub(crate) fn tell(job: &'static str, what: &str) {
+    counter!("slackwater_panics_total", "job" => job).increment(1);
+    error!(job, what, "work in the background panicked, and is taken up again");
+}
+
+/// Something to do if a panic ends the scope that holds it: to give back what
+/// was taken.
+pub(crate) struct OnPanic<Do: FnMut()>(pub(crate) Do);
+
+impl<Do: FnMut()> Drop for OnPanic<Do> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::DateTime;
+    use std::panic;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test]
+    async fn a_loop_that_panics_begins_again() {
+        let clock = Clock::fixed(DateTime::UNIX_EPOCH);
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&runs);
+        let job = keep_running("test", clock.clone(), move || {
+            let run = counted.fetch_add(1, Ordering::SeqCst);
+            async move { assert!(run == 2, "run {run}") }
+        });
+        while !job.is_finished() {
+            clock.step(REST).unwrap();
+            tokio::task::yield_now().await;
+        }
+        job.await.unwrap();
+        assert_eq!(runs.load(Ordering::SeqCst), 3);
+    }
+
+    #[test]
+    fn what_was_taken_is_given_back_after_a_panic_only() {
+        let given_back = AtomicUsize::new(0);
+        let take = |fails: bool| {
+            let _taken = OnPanic(|| {
+                given_back.fetch_add(1, Ordering::SeqCst);
+            });
+            assert!(!fails);
+        };
+        take(false);
+        assert_eq!(given_back.load(Ordering::SeqCst), 0);
+        panic::catch_unwind(panic::AssertUnwindSafe(|| take(true))).unwrap_err();
+        assert_eq!(given_back.load(Ordering::SeqCst), 1);
+    }
+}
