@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +20,7 @@ import pytest
 import slackwater as sw
 from command_line import HOUR, SIX, price_file, run
 from slackwater import sim
-from slackwater.cli.rounds import seconds_left
+from slackwater.cli.rounds import Checkpoint, seconds_left
 
 from browser import browse
 
@@ -260,3 +262,31 @@ def test_time_left_follows_the_gap() -> None:
     assert left == pytest.approx(2)
     assert seconds_left(falling[:2], 1e-5) is None
     assert seconds_left([(float(n), 0.1) for n in range(5)], 1e-5) is None
+
+
+def test_rounds_outlive_a_second_failure(tmp_path: Path) -> None:
+    file = tmp_path / "rounds"
+    with Checkpoint(file, "mark", resume=False) as first:
+        for number in range(5):
+            first.keep(f"round {number}")
+    with file.open("a") as torn:
+        torn.write("round 5, half")
+    head, *kept = file.read_text().splitlines(keepends=True)[:-1]
+    size = len(head) + len("".join(kept))
+    again = Checkpoint(file, "mark", resume=True)
+    assert [again.recall() for _ in range(6)] == [*kept, None]
+    # The disk is full where the first new round is to be kept.
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(head) + 1, most[1]))
+    try:
+        with again, contextlib.suppress(OSError):
+            again.keep("round 5")
+    except OSError:
+        pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, most)
+    assert file.read_bytes()[:size] == (head + "".join(kept)).encode()
+    with Checkpoint(file, "mark", resume=True) as third:
+        assert [third.recall() for _ in range(6)] == [*kept, None]
+        third.keep("round 5")
+    assert file.read_text() == "".join([head, *kept, "round 5\n"])

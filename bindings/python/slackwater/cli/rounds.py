@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
-from typing import Self, TextIO
+from typing import BinaryIO, Self
 
 from rich.console import Console
 from rich.status import Status
@@ -41,10 +42,11 @@ class Checkpoint:
     def __init__(self, path: Path, mark: str, *, resume: bool) -> None:
         self._path = path
         self._head = json.dumps({"slackwater_area": mark}) + "\n"
+        self._is_resumed = resume
         self._lines = self._read() if resume else []
         self._at = 0
         self._is_recalled = False
-        self._file: TextIO | None = None
+        self._file: BinaryIO | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -61,11 +63,11 @@ class Checkpoint:
     def _read(self) -> list[str]:
         if not self._path.exists():
             raise InputError(f"--resume: there is no {self._path}")
-        head, *lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True) or [""]
-        if head != self._head:
+        head, *lines = self._path.read_bytes().splitlines(keepends=True) or [b""]
+        if head != self._head.encode():
             text = "holds rounds of other files, options or versions"
             raise InputError(f"--resume: {self._path} {text}; leave --resume out")
-        return [line for line in lines if line.endswith("\n")]
+        return [line.decode() for line in lines if line.endswith(b"\n")]
 
     def recall(self) -> str | None:
         """Give back the next round."""
@@ -78,13 +80,22 @@ class Checkpoint:
     def keep(self, text: str) -> None:
         """Add a round, and be sure that it outlives this process."""
         if self._file is None:
-            # What was given back last was of no use if it was asked again.
-            kept = self._lines[: self._at - self._is_recalled]
-            self._lines = kept
-            self._file = self._path.open("w", encoding="utf-8")
-            self._file.writelines([self._head, *kept])
-        self._file.write(text + "\n")
+            self._file = self._opened()
+        self._file.write(text.encode() + b"\n")
         self._file.flush()
+
+    def _opened(self) -> BinaryIO:
+        """The file, with what was of use in it; that is never written again."""
+        if not self._is_resumed:
+            new = self._path.open("wb")
+            new.write(self._head.encode())
+            return new
+        # What was given back last was of no use if it was asked again.
+        self._lines = self._lines[: self._at - self._is_recalled]
+        file = self._path.open("r+b")
+        file.truncate(len("".join([self._head, *self._lines]).encode()))
+        file.seek(0, os.SEEK_END)
+        return file
 
     def remove(self) -> None:
         """The work is done: nothing is left to go on with."""
