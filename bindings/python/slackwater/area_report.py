@@ -6,16 +6,13 @@ the light or dark theme of its reader, prints well, and needs no network.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Sequence
-from datetime import datetime
 from html import escape
 from importlib.resources import files
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from slackwater._area_picture import area_under, axes, chart, frame_of, in_digits, stairs
 from slackwater._engine import InputError, __version__
 
 if TYPE_CHECKING:
@@ -24,38 +21,6 @@ if TYPE_CHECKING:
 
 AT_RISK_MAX = 50
 NODES_MAX = 40
-WIDTH, LEFT, RIGHT = 960.0, 58.0, 948.0
-TICKS_MAX = 10
-TICK_HOURS = (1, 2, 3, 6, 12, 24, 48, 96, 168)
-
-
-class _Frame(NamedTuple):
-    """Where a picture has its numbers."""
-
-    edges: list[float]
-    top: float
-    bottom: float
-    ticks: list[float]
-
-    @property
-    def low(self) -> float:
-        """The lowest value."""
-        return self.ticks[0]
-
-    @property
-    def high(self) -> float:
-        """The highest value; what is above is cut off."""
-        return self.ticks[-1]
-
-    def x(self, at: float) -> float:
-        """From hours to the page."""
-        span = (self.edges[-1] - self.edges[0]) or 1.0
-        return LEFT + (RIGHT - LEFT) * (at - self.edges[0]) / span
-
-    def y(self, value: float) -> float:
-        """From a value to the page."""
-        span = (self.high - self.low) or 1.0
-        return self.bottom - (self.bottom - self.top) * (value - self.low) / span
 
 
 def area_report(
@@ -111,14 +76,6 @@ def area_report(
 # -------------------------------------------------------------------- in words
 
 
-def _number(value: float, digits: int | None = None) -> str:
-    if digits is None:
-        size = abs(value)
-        digits = 0 if size >= 100 else 1 if size >= 10 else 2
-    text = f"{value:,.{digits}f}"
-    return text.removeprefix("-") if not text.strip("-0.,") else text.replace("-", "\u2212")
-
-
 def _power(value: float) -> str:
     return _with_unit(value, "kW", "MW")
 
@@ -129,8 +86,8 @@ def _energy(value: float) -> str:
 
 def _with_unit(value: float, unit: str, thousands: str) -> str:
     if abs(value) >= 10_000:
-        return f"{_number(value / 1000)}\u00a0{thousands}"
-    return f"{_number(value)}\u00a0{unit}"
+        return f"{in_digits(value / 1000)}\u00a0{thousands}"
+    return f"{in_digits(value)}\u00a0{unit}"
 
 
 def _percent(share: float) -> str:
@@ -183,8 +140,8 @@ def _summary(plan: AreaPlan, node: Node, load: NodeLoad) -> str:
     tiles = [
         _tile(
             "Cost",
-            f"{_number(plan.cost)} {plan.currency}",
-            f"{_number(saved)} {plan.currency} ({_percent(share)}) below unmanaged charging",
+            f"{in_digits(plan.cost)} {plan.currency}",
+            f"{in_digits(saved)} {plan.currency} ({_percent(share)}) below unmanaged charging",
         ),
         _tile("Highest load", _power(max(own, default=0.0)), peak, "bad" if load.breach_kw else ""),
         _tile(
@@ -198,96 +155,14 @@ def _summary(plan: AreaPlan, node: Node, load: NodeLoad) -> str:
         _tile(
             "Proof",
             _percent(plan.gap),
-            f"from the least cost at most: no plan is below {_number(plan.bound)} {plan.currency}",
+            "from the least cost at most: "
+            f"no plan is below {in_digits(plan.bound)} {plan.currency}",
         ),
     ]
     return f'<dl class="tiles">{"".join(tiles)}</dl>'
 
 
 # -------------------------------------------------------------------- pictures
-
-
-def _frame(plan: AreaPlan, span: tuple[float, float], low: float, high: float) -> _Frame:
-    """A picture between two heights whose scale has round numbers."""
-    wide = max(high - low, 1e-9) / 4
-    size = 10.0 ** math.floor(math.log10(wide))
-    step = next(size * nice for nice in (1, 2, 2.5, 5, 10) if size * nice >= wide * 0.999)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    ticks = [step * number for number in range(first, max(last, first + 1) + 1)]
-    return _Frame(_edges(plan), *span, ticks)
-
-
-def _edges(plan: AreaPlan) -> list[float]:
-    start = plan.periods[0][0]
-    hours = [(at - start).total_seconds() / 3600 for at, _ in plan.periods]
-    return [*hours, (plan.periods[-1][1] - start).total_seconds() / 3600]
-
-
-def _stairs(frame: _Frame, values: Sequence[float | None]) -> str:
-    """A path along the tops of slots; it stops where there is no value."""
-    path, is_drawn = [], False
-    for (start, end), value in zip(pairwise(frame.edges), values, strict=True):
-        if value is None:
-            is_drawn = False
-            continue
-        y = frame.y(value)
-        y = max(y, frame.top - 6)
-        move = f"L{frame.x(start):.1f} {y:.1f}" if is_drawn else f"M{frame.x(start):.1f} {y:.1f}"
-        path.append(f"{move}H{frame.x(end):.1f}")
-        is_drawn = True
-    return "".join(path)
-
-
-def _filled(frame: _Frame, values: Sequence[float]) -> str:
-    floor = frame.y(min(max(0.0, frame.low), frame.high))
-    first, last = frame.x(frame.edges[0]), frame.x(frame.edges[-1])
-    steps = _stairs(frame, values).replace("M", "L", 1)
-    return f"M{first:.1f} {floor:.1f}{steps}L{last:.1f} {floor:.1f}Z"
-
-
-def _axes(frame: _Frame, plan: AreaPlan, zone: ZoneInfo, unit: str) -> str:
-    parts = []
-    step = frame.ticks[1] - frame.ticks[0]
-    digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    digits += round(step * 10**digits, 6) % 1 > 0
-    for value in frame.ticks:
-        y = frame.y(value)
-        parts.append(
-            f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text class="tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{_number(value, digits)}</text>"
-        )
-    parts.append(f'<text class="unit" x="4" y="{frame.top - 12:.1f}">{escape(unit)}</text>')
-    span = frame.edges[-1] - frame.edges[0]
-    every = next((hours for hours in TICK_HOURS if span / hours <= TICKS_MAX), TICK_HOURS[-1])
-    start = plan.periods[0][0]
-    for number in range(int(span) + 1):
-        at = plan.periods[0][0].timestamp() + number * 3600
-        local = datetime.fromtimestamp(at - at % 3600 + (3600 if at % 3600 else 0), tz=zone)
-        offset = (local - start).total_seconds() / 3600
-        if local.hour % min(every, 24) or not 0 <= offset <= span:
-            continue
-        text = f"{local:%a %d}" if local.hour == 0 else f"{local:%H:%M}"
-        look = "tick day" if local.hour == 0 else "tick"
-        parts.append(
-            f'<text class="{look}" x="{frame.x(offset):.1f}" y="{frame.bottom + 20:.1f}" '
-            f'text-anchor="middle">{text}</text>'
-        )
-    return "".join(parts)
-
-
-def _figure(picture: str, frame: _Frame, height: float, data: object, label: str) -> str:
-    """A picture that tells the values of a slot under the pointer."""
-    values = escape(json.dumps(data, ensure_ascii=False), quote=True)
-    line = (
-        f'<line class="cursor" y1="{frame.top:.1f}" y2="{frame.bottom:.1f}" visibility="hidden"/>'
-    )
-    return (
-        f'<div class="chart" data-left="{LEFT}" data-right="{RIGHT}" data-width="{WIDTH}" '
-        f'data-values="{values}"><svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" '
-        f'aria-label="{escape(label, quote=True)}">{picture}{line}</svg>'
-        '<div class="tip" hidden></div></div>'
-    )
 
 
 def _times(plan: AreaPlan, zone: ZoneInfo) -> list[str]:
@@ -303,16 +178,16 @@ def _loads(plan: AreaPlan, node: Node, load: NodeLoad, zone: ZoneInfo) -> str:
     price_only = [at + more for at, more in zip(plan.price_only_load_kw, base, strict=True)]
     known = [limit for limit in limits if limit is not None]
     low, high = min([0.0, *own, *base]), max([*own, *unmanaged, *known, 1e-3])
-    frame = _frame(plan, (34.0, 316.0), low, max(high, min(max(price_only), 1.5 * high)))
+    frame = frame_of(plan, (34.0, 316.0), low, max(high, min(max(price_only), 1.5 * high)))
     edges = frame.edges
     picture = (
-        _axes(frame, plan, zone, "kW")
-        + f'<path class="load-fill" d="{_filled(frame, own)}"/>'
-        + (f'<path class="base" d="{_stairs(frame, base)}"/>' if any(base) else "")
-        + f'<path class="unmanaged" d="{_stairs(frame, unmanaged)}"/>'
-        + f'<path class="price-only" d="{_stairs(frame, price_only)}"/>'
-        + f'<path class="load" d="{_stairs(frame, own)}"/>'
-        + (f'<path class="limit" d="{_stairs(frame, limits)}"/>' if known else "")
+        axes(frame, plan, zone, "kW")
+        + f'<path class="load-fill" d="{area_under(frame, own)}"/>'
+        + (f'<path class="base" d="{stairs(frame, base)}"/>' if any(base) else "")
+        + f'<path class="unmanaged" d="{stairs(frame, unmanaged)}"/>'
+        + f'<path class="price-only" d="{stairs(frame, price_only)}"/>'
+        + f'<path class="load" d="{stairs(frame, own)}"/>'
+        + (f'<path class="limit" d="{stairs(frame, limits)}"/>' if known else "")
     )
     series: list[tuple[str, Sequence[float | None], str]] = [
         ("coordinated", own, "load"),
@@ -339,7 +214,7 @@ def _loads(plan: AreaPlan, node: Node, load: NodeLoad, zone: ZoneInfo) -> str:
         words += f" Other load alone exceeds the limit, by up to {_power(load.breach_kw)}."
     if max(price_only) > frame.high:
         words += f" Each vehicle at its own cheapest would go up to {_power(max(price_only))}."
-    figure = _figure(picture, frame, 350.0, data, "Load of the area in kW over time")
+    figure = chart(picture, frame, 350.0, data, "Load of the area in kW over time")
     return (
         f"<section><h2>Load against the limit</h2><p>{escape(words)}</p>"
         f'<p class="legend">{legend}</p>{figure}</section>'
@@ -352,21 +227,21 @@ def _prices(plan: AreaPlan, load: NodeLoad, zone: ZoneInfo) -> str:
     if most <= 0 and least >= 0:
         words = "The limit costs nothing: nowhere is a kWh worth more than its price."
         return f"<section><h2>Price of the limit</h2><p>{words}</p></section>"
-    frame = _frame(plan, (34.0, 156.0), least, most)
+    frame = frame_of(plan, (34.0, 156.0), least, most)
     unit = f"{plan.currency}/kWh"
     picture = (
-        _axes(frame, plan, zone, unit)
-        + f'<path class="price-fill" d="{_filled(frame, added)}"/>'
-        + f'<path class="price" d="{_stairs(frame, added)}"/>'
+        axes(frame, plan, zone, unit)
+        + f'<path class="price-fill" d="{area_under(frame, added)}"/>'
+        + f'<path class="price" d="{stairs(frame, added)}"/>'
     )
     rows = [["one more kWh is worth", "price", [round(value, 5) for value in added], unit]]
     data = {"edges": frame.edges, "times": _times(plan, zone), "series": rows}
     top = max(range(len(added)), key=lambda slot: added[slot])
     words = (
         f"What one more kWh of room would save, slot by slot. It is worth most "
-        f"{_times(plan, zone)[top]}: {_number(added[top], 3)} {unit}."
+        f"{_times(plan, zone)[top]}: {in_digits(added[top], 3)} {unit}."
     )
-    figure = _figure(picture, frame, 190.0, data, "Price of the limit over time")
+    figure = chart(picture, frame, 190.0, data, "Price of the limit over time")
     return f"<section><h2>Price of the limit</h2><p>{escape(words)}</p>{figure}</section>"
 
 
@@ -394,7 +269,7 @@ def _savings(plan: AreaPlan, node: Node) -> str:
     bars = "".join(
         f'<tr><th scope="row">{name}</th><td class="bar"><span class="{look}" '
         f'style="width:{max(abs(cost) / most * 100, 0.5):.1f}%"></span></td>'
-        f'<td class="number">{_number(cost)} {escape(plan.currency)}</td>'
+        f'<td class="number">{in_digits(cost)} {escape(plan.currency)}</td>'
         f"<td>{escape(text)}</td></tr>"
         for name, look, cost, text in rows
     )
@@ -415,7 +290,7 @@ def _at_risk(plan: AreaPlan, names: Sequence[object] | None) -> str:
         return f"<section><h2>Vehicles at risk</h2><p>{words}</p></section>"
     rows = "".join(
         f'<tr><th scope="row">{escape(str(names[need.row] if names else need.row))}</th>'
-        f'<td class="number">{_number(need.energy_kwh, 2)} kWh</td>'
+        f'<td class="number">{in_digits(need.energy_kwh, 2)} kWh</td>'
         f"<td>{escape(f'limit of {need.node}' if need.node else 'stay too short')}</td></tr>"
         for need in unmet[:AT_RISK_MAX]
     )
@@ -442,7 +317,7 @@ def _nodes(plan: AreaPlan, nodes: Sequence[Node], loads: Sequence[NodeLoad]) -> 
             f'<td class="number">{_power(min(limits)) if limits else "none"}</td>'
             f'<td class="number">{_power(peak) if load.load_kw else ""}</td>'
             f'<td class="number">{_binding(node, load.load_kw)}</td>'
-            f'<td class="number">{_number(max(load.added_per_kwh, default=0.0), 3)}</td></tr>'
+            f'<td class="number">{in_digits(max(load.added_per_kwh, default=0.0), 3)}</td></tr>'
         )
     more = len(pairs) - NODES_MAX
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
@@ -466,7 +341,7 @@ def _proof(plan: AreaPlan) -> str:
     words = (
         f"In {plan.rounds} rounds all vehicles were asked what they would buy if the limits had a "
         f"price. Those prices prove that no plan which serves the same needs costs less than "
-        f"{_number(plan.bound)} {plan.currency}; this one costs {_number(plan.cost)} "
+        f"{in_digits(plan.bound)} {plan.currency}; this one costs {in_digits(plan.cost)} "
         f"{plan.currency}. The rounds ended because {ends[plan.status]}."
     )
     again = "The same input gives the same plan, to the last bit." if plan.reproducible else ""
