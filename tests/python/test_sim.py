@@ -130,7 +130,83 @@ def test_a_fleet_can_be_planned_as_it_is(fleet: io.VehicleStays) -> None:
     assert statuses["shortfall"] < 0.02 * len(fleet)
 
 
+@pytest.fixture(scope="module")
+def day() -> dict[str, list[io.VehicleStay]]:
+    """Stays of one day by the kind of place."""
+    found: dict[str, list[io.VehicleStay]] = {"home": [], "work": [], "depot": []}
+    for stay in sim.fleet(8_000, seed=4).stays:
+        found[stay.location or ""].append(stay)
+    return found
+
+
+def clock(at: datetime) -> float:
+    """Hours since the midnight before the fifth of January in Berlin."""
+    return (at - datetime(2026, 1, 5, tzinfo=BERLIN)) / HOUR
+
+
+# As the table of `sim.fleet` has them: share, mean hour and deviation of the arrival and of
+# the departure (at work: of the length of the stay), median energy.
+@pytest.mark.parametrize(
+    ("place", "share", "arrival", "departure", "median_kwh"),
+    [
+        ("home", 0.75, (17.75, 2.17), (31.5, 1.25), 7.5),
+        ("work", 0.15, (8.33, 0.75), (8.3, 1.2), 9),
+        ("depot", 0.10, (17.25, 1.33), (30.25, 0.58), 30),
+    ],
+)
+def test_a_day_of_a_fleet_is_as_its_table_says(
+    day: dict[str, list[io.VehicleStay]],
+    place: str,
+    share: float,
+    arrival: tuple[float, float],
+    departure: tuple[float, float],
+    median_kwh: float,
+) -> None:
+    stays = day[place]
+    assert len(stays) / 8_000 == pytest.approx(share, abs=0.015)
+    comes = [clock(stay.arrival) for stay in stays]
+    leaves = [clock(stay.departure) for stay in stays]
+    if place == "work":
+        leaves = [end - start for start, end in zip(comes, leaves, strict=True)]
+    for hours, (mean, deviation) in ((comes, arrival), (leaves, departure)):
+        assert statistics.mean(hours) == pytest.approx(mean, abs=0.15)
+        assert statistics.stdev(hours) == pytest.approx(deviation, rel=0.1)
+    # What a stay cannot deliver is cut off, above all at sockets.
+    energies = [stay.energy_kwh for stay in stays]
+    assert statistics.median(energies) == pytest.approx(median_kwh, rel=0.04)
+
+
+def test_nobody_of_a_fleet_is_short_alone(day: dict[str, list[io.VehicleStay]]) -> None:
+    stays = [stay for of_place in day.values() for stay in of_place]
+    for stay in stays:
+        hours = (stay.departure - stay.arrival) / HOUR
+        assert 0 < stay.energy_kwh <= 0.9 * stay.power_max_kw * hours + 0.005
+    powers = {place: {stay.power_max_kw for stay in of_place} for place, of_place in day.items()}
+    assert powers == {"home": {2.3, 3.7, 7.4, 11, 22}, "work": {7.4, 11, 22}, "depot": {11, 22}}
+
+
+def test_a_fleet_of_a_seed_is_always_the_same() -> None:
+    first = sim.fleet(20, seed=7)
+    assert first == sim.fleet(20, seed=7)
+    assert first != sim.fleet(20, seed=8)
+    assert sim.fleet(40, seed=7).stays[:20] == first.stays
+    assert len({stay.id for stay in first.stays}) == 20
+    # On every machine, and in every version that does not say otherwise.
+    stay = sim.fleet(1).stays[0]
+    assert (stay.arrival, stay.energy_kwh) == (datetime(2026, 1, 5, 16, 43, tzinfo=UTC), 28.02)
+
+
+def test_a_fleet_follows_the_clocks_of_its_zone() -> None:
+    stays = sim.fleet(200, day=date(2025, 10, 25), time_zone="America/New_York").stays
+    zone = ZoneInfo("America/New_York")
+    assert {stay.arrival.astimezone(zone).date() for stay in stays} == {date(2025, 10, 25)}
+
+
 def test_nonsense_is_refused() -> None:
+    with pytest.raises(InputError, match="vehicles is -1"):
+        sim.fleet(-1)
+    with pytest.raises(InputError, match="time zone 'Mars' is unknown"):
+        sim.fleet(1, time_zone="Mars")
     with pytest.raises(InputError, match="time zone 'Mars' is unknown"):
         sim.year_of_prices(2025, time_zone="Mars")
     with pytest.raises(InputError, match="vehicles is -1"):

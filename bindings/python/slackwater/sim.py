@@ -220,17 +220,17 @@ def fleet(
     work 7.4, 11 or 22 kW; those in depots 11 or 22 kW. An energy is at most what
     nine tenths of the stay can deliver, so that nobody is short but for limits.
 
-    Where the numbers come from:
+    Only two of these numbers are measured: the median energy at home and when
+    people come home. The statistics of the British Department for Transport on
+    charging at home in 2017 (Electric Chargepoint Analysis: Domestics) find
+    7.5 kWh a session, and most sessions begin between 17:00 and 19:00. That
+    there are chargers of 7 and 22 kW at which cars stand longer than they
+    charge is in Bayram and others, Statistical characterisation of public AC
+    EV chargers in the UK (IEEE Access 11, 2023).
 
-    - Home: the statistics of the British Department for Transport on charging
-      at home in 2017 (Electric Chargepoint Analysis: Domestics) find a median
-      of 7.5 kWh a session, and most sessions begin between 17:00 and 19:00.
-    - Work: Bayram and others, Statistical characterisation of public AC EV
-      chargers in the UK (IEEE Access 11, 2023), describe chargers of 7 and
-      22 kW at which cars stand longer than they charge. Hours are those of an
-      office day, not fitted.
-    - Depots: vans of some 100 km a day at 0.3 kWh a kilometre, back after a
-      working day and away early. Not fitted.
+    All else is assumed: shares and spreads; at work the hours of an office and
+    about a day's way; in depots vans that drive some 100 km a day at 0.3 kWh a
+    kilometre, are back after a working day and away early.
 
     Args:
         vehicles: Number of vehicles.
