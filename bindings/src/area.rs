@@ -188,6 +188,12 @@ fn from_zero(name: &str, value: f64) -> Result<(), Refused> {
     Err(Refused::Input(format!("{name} is {value}; it is a number from 0 on")))
 }
 
+/// A number of rounds; Python has negative ones too.
+fn rounds(value: i64) -> Result<usize, Refused> {
+    let refused = || format!("max_rounds is {value} rounds; it is a whole number from 0 on");
+    usize::try_from(value).map_err(|_| Refused::Input(refused()))
+}
+
 /// What a new plan has to do with the one before.
 #[derive(FromPyObject)]
 pub(crate) struct Before {
@@ -240,11 +246,12 @@ pub(crate) fn plan_area(
     paid: Paid,
     nodes: Vec<NodeArg>,
     gap: f64,
-    max_rounds: usize,
+    max_rounds: i64,
     before: Before,
     listeners: Listeners,
 ) -> Result<AreaPlan, Refused> {
     from_zero("gap", gap)?;
+    let max_rounds = rounds(max_rounds)?;
     from_zero("stability_budget", before.budget)?;
     let batch = one_batch(vehicles)?;
     let columns = AreaColumns::new(&batch, &paid, &nodes)?;

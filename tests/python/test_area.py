@@ -422,7 +422,7 @@ def test_remembered_rounds_are_not_asked_again() -> None:
         ({"nodes": []}, "an area needs at least one node"),
         ({"limit_kw": [1.0, 2.0]}, "profile of 2 slots; the prices have 4"),
         ({"limit_kw": -1.0}, 'power_max_kw of node "area" is -1'),
-        ({"limit_kw": math.nan}, "limit_kw: NaN kW is not a finite number"),
+        ({"limit_kw": math.nan}, 'limit_kw of node "area": NaN kW is not a finite number'),
         ({"limit_kw": 5, "gap": -1}, "gap is -1"),
         ({"nodes": [sw.Node(name="a", parent="b")]}, "parent of node"),
         ({"nodes": [sw.Node(name="a", parent="a")]}, "hangs from no node, or from itself"),

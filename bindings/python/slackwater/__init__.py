@@ -63,8 +63,9 @@ from slackwater._engine import (
     __version__,
 )
 from slackwater.area import PlanTable, plan_batch
+from slackwater.area_node import Node
 from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
-from slackwater.coordinate import AreaPlan, Node, plan_area
+from slackwater.coordinate import AreaPlan, plan_area
 from slackwater.plan import (
     Battery,
     Plan,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from slackwater import _engine
 from slackwater._engine import InputError
 from slackwater.area import PlanTable
+from slackwater.area_node import Node, Profile, area_nodes
 from slackwater.area_types import AreaChange, AreaProgress, NodeLoad, RoundMemory, UnmetNeed
 from slackwater.prices import Prices
 
@@ -19,55 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from slackwater.typing import ArrowTable
-
-Profile = float | Sequence[float | None]
-"""A power for all slots, or one per slot with ``None`` where there is none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A point of the grid whose load is limited: an area, a feeder, a site.
-
-    A load is the mean power of a slot; positive is import. Profiles are one
-    number, or one per slot of the prices.
-
-    Attributes:
-        name: Its name; the ``node`` column of the vehicles has these.
-        parent: Name of the node that it hangs from; ``None`` at the top.
-        base_kw: Load that is there anyway, negative where it feeds in.
-        limit_kw: Highest import, base load included.
-        limit_price_per_kwh: Price of each kWh above ``limit_kw``; without one
-            the limit is hard.
-        export_limit_kw: Highest export, as a positive number.
-        export_limit_price_per_kwh: Price of each kWh of export above it.
-        peak_price_per_kw: Price of each kW by which the highest import of all
-            slots exceeds ``peak_incurred_kw``.
-        peak_incurred_kw: The peak that is paid for already.
-        blocks: ``(above_kw, price_per_kwh)`` pairs, lowest first: what a kWh
-            above that power costs on top of the vehicles' prices.
-        target_kw: A load wanted.
-        target_price_per_kwh: Price of each kWh above or below ``target_kw``.
-        target_square_price: Price of the square of the distance to
-            ``target_kw``, in kW² for an hour: fills valleys.
-
-    Example:
-        >>> Node(name="street", parent="town", limit_kw=400.0).parent
-        'town'
-    """
-
-    name: str
-    parent: str | None = None
-    base_kw: Profile | None = None
-    limit_kw: Profile | None = None
-    limit_price_per_kwh: float | None = None
-    export_limit_kw: Profile | None = None
-    export_limit_price_per_kwh: float | None = None
-    peak_price_per_kw: float | None = None
-    peak_incurred_kw: float = 0.0
-    blocks: Sequence[tuple[float, float]] = ()
-    target_kw: Profile | None = None
-    target_price_per_kwh: float | None = None
-    target_square_price: float | None = None
 
 
 class AreaPlan:
@@ -326,10 +277,11 @@ def plan_area(
             column                   meaning
             ======================== ==========================================
             ``node``                 name of a node; the first node without it
-            ``priority``             weight where energy is short; 2 bears half
-                                     of 1
-            ``power_min_kw``         least power while charging; such a vehicle
-                                     is on at full power or off
+            ``priority``             weight where energy is short, above 0; 2
+                                     bears half of 1
+            ``power_min_kw``         least power while charging, at most
+                                     ``power_max_kw``; such a vehicle is on at
+                                     full power or off
             ``discharge_max_kw``     highest discharging power; a vehicle with
                                      one gives its needs in percent, and may
                                      sell what it stores
@@ -418,12 +370,14 @@ def plan_area(
     return AreaPlan(native, nodes, perf_counter() - began)
 
 
-def area_nodes(limit_kw: Profile | None, nodes: Sequence[Node] | None) -> list[Node]:
-    """The nodes of an area, or the one that ``limit_kw`` is short for."""
-    if (limit_kw is None) == (nodes is None):
-        message = "give either limit_kw or nodes"
+def _told(previous: AreaPlan | ArrowTable | None) -> object:
+    """What vehicles were told before; a plan whose rows went elsewhere does not know."""
+    if not isinstance(previous, AreaPlan):
+        return previous
+    if previous.vehicles and not len(previous.plans):
+        message = "previous has no plans of its vehicles, which went elsewhere: give their table"
         raise InputError(message)
-    return [Node(name="area", limit_kw=limit_kw)] if nodes is None else list(nodes)
+    return previous.plans._native
 
 
 def area_prices(

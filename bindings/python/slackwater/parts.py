@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from slackwater import _engine
 from slackwater.area import PlanTable, plan_batch
+from slackwater.area_node import Node, Profile, area_nodes
 from slackwater.area_types import AreaProgress, RoundMemory
-from slackwater.coordinate import AreaPlan, Node, Profile, area_nodes, area_prices, watched
+from slackwater.coordinate import AreaPlan, area_prices, watched
 from slackwater.prices import Prices
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, parts
 from slackwater.area import PlanTable
+from slackwater.area_node import Node, Profile
 from slackwater.area_types import AreaProgress, RoundMemory
-from slackwater.coordinate import AreaPlan, Node, Profile
+from slackwater.coordinate import AreaPlan
 from slackwater.parts import ROW, AreaTerms, Request, open_part
 from slackwater.prices import Prices
 

@@ -40,6 +40,20 @@ pub enum RowError {
         /// Its unit.
         unit: &'static str,
     },
+    /// A weight that a share of a shortage cannot be divided by.
+    #[error("priority is {value}; it is a number from 1e-12 to 1e12")]
+    Priority {
+        /// The value as given.
+        value: f64,
+    },
+    /// A least power that the vehicle never has.
+    #[error("power_min_kw is {power_min_kw} kW, above power_max_kw, which is {power_max_kw} kW")]
+    PowerMin {
+        /// The least power as given.
+        power_min_kw: f64,
+        /// The highest power as given.
+        power_max_kw: f64,
+    },
     /// The vehicle leaves before it comes.
     #[error("departure at {departure} is before arrival at {arrival}")]
     DepartureBeforeArrival {

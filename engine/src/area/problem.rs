@@ -1,9 +1,14 @@
 //! An area and its vehicles, checked.
-use crate::area::fleet::{Curves, Fleet};
+use std::ops::RangeInclusive;
+
+use crate::area::fleet::{Curves, Fleet, RowError};
 use crate::area::limits::{Limit, Node, Profile};
 use crate::area::store::StorageColumns;
 use crate::time::horizon::Horizon;
 use crate::units::{MICROS_PER_HOUR, Power, Price};
+
+/// Weights whose quotients a number of half the usual length still holds.
+const PRIORITIES: RangeInclusive<f64> = 1e-12..=1e12;
 
 /// Why an area makes no sense.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -73,14 +78,37 @@ pub struct AreaVehicles<'a> {
     pub fleet: Fleet<'a>,
     /// Position of the node of each vehicle; the first node where absent.
     pub node: Option<&'a [u32]>,
-    /// Weight of each vehicle where energy is short, above 0; 1 where absent or
-    /// NaN. A vehicle of twice the priority bears half the share.
+    /// Weight of each vehicle where energy is short, from 1e-12 to 1e12; 1 where
+    /// absent or NaN. A vehicle of twice the priority bears half the share.
     pub priority: Option<&'a [f64]>,
-    /// Least power of each vehicle while it charges, in kW. A vehicle with one
-    /// only ever gets a whole answer.
+    /// Least power of each vehicle while it charges, in kW, at most its highest;
+    /// none where absent or NaN. A vehicle with one only ever gets a whole answer.
     pub power_min_kw: Option<&'a [f64]>,
     /// Vehicles that also discharge.
     pub storage: Option<StorageColumns<'a>>,
+}
+
+impl AreaVehicles<'_> {
+    /// Checks what a row has to do with the others.
+    pub(crate) fn check(&self, row: usize) -> Result<(), RowError> {
+        let number =
+            |column: Option<&[f64]>| column.map(|values| values[row]).filter(|at| !at.is_nan());
+        if let Some(value) = number(self.priority)
+            && !PRIORITIES.contains(&value)
+        {
+            return Err(RowError::Priority { value });
+        }
+        let power_max_kw = self.fleet.power_max_kw[row];
+        match number(self.power_min_kw) {
+            Some(value) if value < 0.0 => {
+                Err(RowError::Negative { column: "power_min_kw", value, unit: "kW" })
+            }
+            Some(power_min_kw) if power_min_kw > power_max_kw => {
+                Err(RowError::PowerMin { power_min_kw, power_max_kw })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// An area to plan. Planning it cannot fail.

@@ -317,15 +317,15 @@ pub(crate) fn shares_curves(problem: &AreaProblem<'_>, rows: usize) -> bool {
 
 fn make(problem: &AreaProblem<'_>, row: usize) -> Made {
     let fleet = &problem.vehicles.fleet;
+    if let Err(error) = problem.vehicles.check(row) {
+        return Made::Error(error);
+    }
     if let Some(columns) = problem.vehicles.storage.as_ref().filter(|columns| columns.has(row)) {
         return make_store(problem, columns, row).unwrap_or_else(Made::Error);
     }
-    let vehicle = match fleet.vehicle(row) {
-        Ok(vehicle) => vehicle,
-        Err(error) => return Made::Error(error),
-    };
-    let curve = match curve_of(problem, row) {
-        Ok(curve) => curve,
+    let known = fleet.vehicle(row).and_then(|vehicle| Ok((vehicle, curve_of(problem, row)?)));
+    let (vehicle, curve) = match known {
+        Ok(known) => known,
         Err(error) => return Made::Error(error),
     };
     let horizon = problem.curves.horizon();
@@ -376,9 +376,8 @@ fn stay_of(
 ) -> Stay {
     let horizon = problem.curves.horizon();
     let number = |column: Option<&[f64]>, none: f64| {
-        column.map(|column| column[row]).filter(|value| value.is_finite()).unwrap_or(none)
+        column.map(|column| column[row]).filter(|value| !value.is_nan()).unwrap_or(none)
     };
-    let priority = number(problem.vehicles.priority, 1.0);
     let mut stay = Stay {
         first: window.first as u32,
         last: window.last as u32,
@@ -392,7 +391,7 @@ fn stay_of(
         last_cap: 0,
         cap: horizon.step().map_or(0, |step| (rate * step as f64).round() as i64),
         rate,
-        priority: if priority > 0.0 { priority as f32 } else { 1.0 },
+        priority: number(problem.vehicles.priority, 1.0) as f32,
         whole: number(problem.vehicles.power_min_kw, 0.0) > 0.0,
     };
     let usable = |slot: usize| (rate * window.usable(horizon, slot) as f64).round() as i64;

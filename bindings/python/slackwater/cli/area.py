@@ -18,6 +18,7 @@ from rich.text import Text
 
 import slackwater as sw
 from slackwater._engine import InputError
+from slackwater.area_node import area_nodes
 from slackwater.cli import options
 from slackwater.cli.batch import VehiclesFile, read_all_prices
 from slackwater.cli.clock import Clock
@@ -53,7 +54,8 @@ Gap = Annotated[
     typer.Option("--gap", help="Gap at which to end; 0.001 is 0.1 %.", rich_help_panel=LIMITS),
 ]
 MaxRounds = Annotated[
-    int, typer.Option("--max-rounds", help="Rounds at most.", rich_help_panel=LIMITS)
+    int,
+    typer.Option("--max-rounds", min=0, help="Rounds of a search at most.", rich_help_panel=LIMITS),
 ]
 PreviousPlans = Annotated[
     Path | None,
@@ -62,11 +64,11 @@ PreviousPlans = Annotated[
     ),
 ]
 StabilityBudget = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--stability-budget",
         metavar="MONEY",
-        help="What staying near --previous may cost.",
+        help="What staying near --previous may cost; 0 if not said.",
         rich_help_panel=LIMITS,
     ),
 ]
@@ -111,7 +113,7 @@ def area(
     gap: Gap = 1e-3,
     max_rounds: MaxRounds = 500,
     previous: PreviousPlans = None,
-    stability_budget: StabilityBudget = 0.0,
+    stability_budget: StabilityBudget = None,
     prices_format: options.PricesForm = PriceFormat.AUTO,
     time_zone: options.TimeZone = None,
     currency: options.Currency = None,
@@ -132,6 +134,15 @@ def area(
     clock = Clock(time_zone)
     options.check_out(out)
     options.check_out(report, option="--report")
+    if stability_budget is not None and previous is None:
+        raise InputError("--stability-budget needs --previous, the plans to stay near")
+    where = checkpoint or (out and out.with_name(out.name + ".rounds"))
+    if resume and where is None:
+        raise InputError("--resume needs --checkpoint or --out")
+    written = {"--out": out, "--report": report, "--checkpoint": where}
+    read = [vehicles, Path(limit), *_files([*prices, *(export_prices or [])])]
+    options.check_apart(written, read)
+    options.check_apart({"--report": report, "--checkpoint": where}, [previous])
     source = PriceOptions(prices_format, time_zone, currency, unit, price_area)
     curves, notes = read_all_prices(prices, source)
     export, more_notes = read_all_prices(export_prices, source) if export_prices else (None, [])
@@ -144,14 +155,11 @@ def area(
     files += [file for file in (limit_file, previous) if file]
     words = [*prices, *(export_prices or []), limit, repr(gap), repr(max_rounds)]
     words += [repr(stability_budget), repr(source)]
-    where = checkpoint or (out and out.with_name(out.name + ".rounds"))
-    if resume and where is None:
-        raise InputError("--resume needs --checkpoint or --out")
     mark = fingerprint(files, words) if where else ""
     memory = Checkpoint(where, mark, resume=resume) if where else None
     if memory and memory.rounds:
         remarks().print(Text(f"going on after {memory.rounds} rounds", style="dim"))
-    asked = _Asked(rows, curves, export, nodes, gap, max_rounds, told, stability_budget)
+    asked = _Asked(rows, curves, export, nodes, gap, max_rounds, told, stability_budget or 0.0)
     with memory or nullcontext():
         plan = _planned(asked, (vehicles, out), clock, memory, shown=progress)
     if memory:
@@ -270,30 +278,35 @@ def _files(words: Sequence[str]) -> list[Path]:
 def _nodes(limit: str) -> tuple[list[sw.Node], Path | None]:
     """Nodes from a number, from a list of numbers, or from a file of nodes."""
     try:
-        return [sw.Node(name="area", limit_kw=float(limit))], None
+        return area_nodes(float(limit), None), None
     except ValueError:
         path = Path(limit)
     if path.suffix.lower() != ".json":
         raise InputError(f"--limit {shlex.quote(limit)}: neither a number of kW nor a .json file")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: no JSON: {error}") from None
-    if isinstance(found, list) and found and all(isinstance(each, dict) for each in found):
-        return [_node(path, each) for each in found], path
-    is_number = (int, float, type(None))
-    if isinstance(found, list) and all(isinstance(each, is_number) for each in found):
-        return [sw.Node(name="area", limit_kw=found)], path
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: no text in UTF-8: {error}") from None
+    is_list = isinstance(found, list) and len(found) > 0
+    try:
+        if is_list and all(isinstance(each, dict) for each in found):
+            return area_nodes(None, [_node(each) for each in found]), path
+        if is_list and not any(isinstance(each, dict | list | str) for each in found):
+            return area_nodes(found, None), path
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     raise InputError(f"{path}: neither a list of kW, one per slot, nor a list of nodes")
 
 
-def _node(path: Path, fields: dict[str, Any]) -> sw.Node:
+def _node(fields: dict[str, Any]) -> sw.Node:
     known = sw.Node.__dataclass_fields__
     for name in fields:
         if name not in known:
-            raise InputError(f"{path}: a node has no {name!r}; it has {', '.join(known)}")
+            raise InputError(f"a node has no {name!r}; it has {', '.join(known)}")
     if not isinstance(fields.get("name"), str):
-        raise InputError(f"{path}: a node needs a name")
+        raise InputError("a node needs a name")
     return sw.Node(**fields)
 
 

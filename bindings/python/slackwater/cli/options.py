@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -215,3 +216,21 @@ def check_out(path: Path | None, *, option: str = "--out") -> None:
         raise InputError(f"{option} {path}: the name has to end in {', '.join(endings)}")
     if not path.parent.is_dir():
         raise InputError(f"{option} {path}: there is no folder {path.parent}")
+
+
+def check_apart(written: Mapping[str, Path | None], read: Iterable[Path | None]) -> None:
+    """Refuse to write over a file that is read, or two files by one name.
+
+    Raises:
+        InputError: Two of them are the same file.
+    """
+    inputs = [path for path in read if path and path.exists()]
+    seen: dict[Path, str] = {}
+    for option, path in written.items():
+        if path is None:
+            continue
+        if path.exists() and any(path.samefile(file) for file in inputs):
+            raise InputError(f"{option} {path}: this file is read; it would be written over")
+        other = seen.setdefault(path.resolve(), option)
+        if other != option:
+            raise InputError(f"{option} {path}: {other} is the same file")
