@@ -16,6 +16,9 @@ use crate::area_watch::Watched;
 use crate::arrow::Table;
 use crate::error::Refused;
 
+/// Name, load, breach, added price and base load of a node.
+type NodeRow = (String, Vec<f64>, f64, Vec<f64>, Vec<f64>);
+
 /// What is done about an area: its plan, and the table of the vehicles' plans.
 #[pyclass(frozen, module = "slackwater._engine")]
 pub(crate) struct AreaPlan {
@@ -132,12 +135,12 @@ impl AreaPlan {
         (self.plan.price_only.load_kw.clone(), self.plan.price_only.cost)
     }
 
-    /// Name, load, breach and added price of each node.
+    /// Load and prices of each node.
     #[getter]
-    fn nodes(&self) -> Vec<(String, Vec<f64>, f64, Vec<f64>)> {
+    fn nodes(&self) -> Vec<NodeRow> {
         let node = |node: &outcome::NodeOutcome| {
             let (load, added) = (node.load_kw.clone(), node.added_per_kwh.clone());
-            (node.name.clone(), load, node.breach_kw, added)
+            (node.name.clone(), load, node.breach_kw, added, node.base_kw.clone())
         };
         self.plan.nodes.iter().map(node).collect()
     }

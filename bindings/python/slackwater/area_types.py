@@ -76,14 +76,18 @@ class NodeLoad(NamedTuple):
 
     Attributes:
         name: Its name.
-        load_kw: Mean power, base load included.
+        load_kw: Mean power, base load included; of every node, limited or not.
         breach_kw: Most by which a hard limit is exceeded; only base load and
             limits on export can lead there.
         added_per_kwh: What limits of the node and of those above it add to the
-            price of a kWh.
+            price of a kWh. While limits leave needs unmet it is no money: the
+            dearest hours are those in which one more kWh would serve somebody,
+            and how dear they are says only that this comes before any cost.
+        base_kw: Base load, that of the nodes below it included.
     """
 
     name: str
     load_kw: list[float]
     breach_kw: float
     added_per_kwh: list[float]
+    base_kw: list[float]

@@ -39,7 +39,8 @@ pub struct Block {
 }
 
 /// One thing that the load of a node is held to. A load is the mean power of
-/// a slot, base load included; positive is import.
+/// a slot, base loads of the node and of all below it included; positive is
+/// import.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Limit {
@@ -108,7 +109,9 @@ pub struct Node {
     pub name: String,
     /// Position of the node that it hangs from; `None` at the top.
     pub parent: Option<usize>,
-    /// Load that is there anyway, negative where it feeds in.
+    /// Load that is there anyway, negative where it feeds in. Like that of
+    /// vehicles it is part of the load of the nodes above; those below it have
+    /// their own.
     #[serde(rename = "base_kw")]
     pub base: Option<Profile>,
     /// What its load is held to.
@@ -121,5 +124,56 @@ impl Node {
     pub fn limited(name: &str, power_max: Profile) -> Self {
         let limits = vec![Limit::Import { power_max, price: None }];
         Self { name: name.to_owned(), parent: None, base: None, limits }
+    }
+}
+
+/// Base load of each node in each slot in kW, its own and that of all below it.
+///
+/// A feeder with 15 kW of other load leaves a transformer of 20 kW with 5:
+///
+/// ```
+/// # use slackwater_engine::area::limits::{Node, Profile, base_loads_kw};
+/// # use slackwater_engine::units::kw;
+/// let transformer = Node::limited("transformer", Profile::Constant(kw(20.0)));
+/// let mut feeder = Node::limited("feeder", Profile::Constant(kw(30.0)));
+/// (feeder.parent, feeder.base) = (Some(0), Some(Profile::Constant(kw(15.0))));
+/// assert_eq!(base_loads_kw(&[transformer, feeder], 1), [[15.0], [15.0]]);
+/// ```
+#[must_use]
+pub fn base_loads_kw(nodes: &[Node], slots: usize) -> Vec<Vec<f64>> {
+    let mut loads = vec![vec![0.0; slots]; nodes.len()];
+    for (at, node) in nodes.iter().enumerate() {
+        let Some(base) = &node.base else { continue };
+        let base: Vec<f64> =
+            (0..slots).map(|slot| base.at(slot).map_or(0.0, Power::as_kw)).collect();
+        for above in std::iter::successors(Some(at), |&at| nodes[at].parent) {
+            loads[above].iter_mut().zip(&base).for_each(|(load, base)| *load += base);
+        }
+    }
+    loads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::kw;
+
+    #[test]
+    fn base_load_is_part_of_the_load_of_all_nodes_above_it() {
+        let node = |parent, base: Option<Profile>| Node {
+            name: String::new(),
+            parent,
+            base,
+            limits: Vec::new(),
+        };
+        let of = |kws: [Option<f64>; 2]| Some(Profile::PerSlot(kws.map(|at| at.map(kw)).to_vec()));
+        // A child may stand before its parent, and what feeds in counts against what is drawn.
+        let nodes = [
+            node(Some(2), of([Some(5.0), None])),
+            node(Some(0), Some(Profile::Constant(kw(-1.0)))),
+            node(None, of([Some(3.0), Some(4.0)])),
+            node(Some(2), None),
+        ];
+        assert_eq!(base_loads_kw(&nodes, 2), [[4.0, -1.0], [-1.0, -1.0], [7.0, 3.0], [0.0, 0.0]],);
     }
 }

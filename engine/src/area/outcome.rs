@@ -9,6 +9,7 @@ use crate::area::asked::Asked;
 use crate::area::coordinate::{AreaState, Coordinated, Task, cost_of_limits};
 use crate::area::fleet::RowError;
 use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
+use crate::area::limits::{Limit, Node, base_loads_kw};
 use crate::area::parts::What;
 use crate::area::problem::AreaProblem;
 use crate::area::rounds::relative_gap;
@@ -20,7 +21,7 @@ use crate::area::stays::{Stay, Stays};
 use crate::area::sums::{self, Sum};
 use crate::area::terms::{Kind, Terms};
 use crate::area::wishes::late;
-use crate::units::{MICROS_PER_HOUR, Power};
+use crate::units::MICROS_PER_HOUR;
 
 /// Part of a limit from which on a slot counts as full.
 const FULL: f64 = 0.999;
@@ -58,6 +59,8 @@ pub struct NodeOutcome {
     pub name: String,
     /// Mean power in each slot in kW, base load included; positive is import.
     pub load_kw: Vec<f64>,
+    /// Base load in each slot in kW, that of the nodes below included.
+    pub base_kw: Vec<f64>,
     /// Most by which the load is beyond a hard limit in any slot, in kW. Only
     /// base load and limits on export can lead there.
     pub breach_kw: f64,
@@ -97,7 +100,8 @@ pub struct AreaPlan {
     pub bound: f64,
     /// Cost minus bound, divided by the larger of bound and unmanaged cost.
     pub gap: f64,
-    /// How often all vehicles were asked.
+    /// How often all vehicles were asked in the last search. There may be others
+    /// before it: on samples, or for what limits then were found to withhold.
     pub rounds: usize,
     /// Why the rounds ended.
     pub status: Status,
@@ -191,13 +195,15 @@ pub(crate) fn finish(
     let terms = task.terms;
     let asked = task.asked(&stays);
     let total = &done.total;
-    let unmet = unmet(task, &stays, asked_for, &done);
-    let late_reserves = late_reserves(task, &stays, &done);
+    let signals = Signals::new(&asked, terms, &done.settled, &done.prices);
+    let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
+    let unmet = unmet(task, &plans, asked_for, total);
+    let late_reserves = late_reserves(&plans);
     let cost = total.cost + cost_of_limits(terms, total);
     // The bound is on cost and worth of what is shed; plans that serve the same
     // shed the same, so that the rest is a bound on their cost.
     let bound = done.bound - total.shed_worth;
-    let nodes = nodes(task.problem, terms, total, &done.duals);
+    let nodes = nodes(task.problem, terms, &sums::loads(&plans, task.problem, total), &done.duals);
     let shadow_prices = terms.each.iter().zip(done.duals.chunks(terms.slots().max(1)));
     let shadow_prices = shadow_prices
         .map(|(term, duals)| ShadowPrice { node: term.node, per_kwh: duals.to_vec() })
@@ -209,7 +215,7 @@ pub(crate) fn finish(
         Status::Stalled | Status::Rounds if gap <= task.until.gap => Status::Gap,
         status => status,
     };
-    let price_only = price_only(&asked, terms, staff);
+    let price_only = price_only(&task.asked(asked_for.unwrap_or(&stays)), terms, staff);
     let energy: i64 = total.load.iter().sum();
     AreaPlan {
         cost,
@@ -239,17 +245,15 @@ pub(crate) fn finish(
     }
 }
 
-fn late_reserves(task: &Task<'_>, stays: &Stays, done: &Coordinated) -> Vec<usize> {
+fn late_reserves(plans: &Plans<'_>) -> Vec<usize> {
+    let stays = plans.asked.stays;
     let is_late = |stay: &&Stay| {
         let store = stays.stores.get(stay.store as usize);
         store.is_some_and(|store| store.reserve_from > stay.first)
     };
     let mut rows: Vec<usize> =
         stays.each.iter().filter(is_late).map(|stay| stay.row as usize).collect();
-    let asked = task.asked(stays);
-    let signals = Signals::new(&asked, task.terms, &done.settled, &done.prices);
-    let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
-    let charging = late(&plans).into_iter().filter(|late| late.is_reserve_late);
+    let charging = late(plans).into_iter().filter(|late| late.is_reserve_late);
     rows.extend(charging.map(|late| stays.each[late.position].row as usize));
     rows.sort_unstable();
     rows
@@ -258,22 +262,21 @@ fn late_reserves(task: &Task<'_>, stays: &Stays, done: &Coordinated) -> Vec<usiz
 fn nodes(
     problem: &AreaProblem<'_>,
     terms: &Terms,
-    total: &Total,
+    loads: &[Vec<i64>],
     duals: &[f64],
 ) -> Vec<NodeOutcome> {
-    let outcome = |(at, node): (usize, &crate::area::limits::Node)| {
-        let base = |slot| node.base.as_ref().and_then(|base| base.at(slot));
-        let load = &total.loads[at];
-        let load_kw: Vec<f64> = (0..load.len())
-            .map(|slot| {
-                as_kwh(load[slot]) / terms.hours[slot] + base(slot).map_or(0.0, Power::as_kw)
-            })
+    let bases = base_loads_kw(&problem.nodes, terms.slots());
+    let outcome = |(at, (node, base_kw)): (usize, (&Node, Vec<f64>))| {
+        let load_kw: Vec<f64> = powers(terms, &loads[at])
+            .iter()
+            .zip(&base_kw)
+            .map(|(load, base)| load + base)
             .collect();
         let mut breach_kw = 0.0f64;
         for limit in &node.limits {
             let (most, sign) = match limit {
-                crate::area::limits::Limit::Import { power_max, price: None } => (power_max, 1.0),
-                crate::area::limits::Limit::Export { power_max, price: None } => (power_max, -1.0),
+                Limit::Import { power_max, price: None } => (power_max, 1.0),
+                Limit::Export { power_max, price: None } => (power_max, -1.0),
                 _ => continue,
             };
             for (slot, load) in load_kw.iter().enumerate() {
@@ -282,30 +285,28 @@ fn nodes(
             }
         }
         let added_per_kwh = terms.added(at as u32, duals);
-        NodeOutcome { name: node.name.clone(), load_kw, breach_kw, added_per_kwh }
+        NodeOutcome { name: node.name.clone(), load_kw, base_kw, breach_kw, added_per_kwh }
     };
-    problem.nodes.iter().enumerate().map(outcome).collect()
+    problem.nodes.iter().zip(bases).enumerate().map(outcome).collect()
 }
 
 /// What is not met, by row, and the limit in the way.
 fn unmet(
     task: &Task<'_>,
-    stays: &Stays,
+    plans: &Plans<'_>,
     asked_for: Option<&Stays>,
-    done: &Coordinated,
+    total: &Total,
 ) -> Vec<Unmet> {
-    let asked = task.asked(stays);
+    let (asked, stays) = (plans.asked, plans.asked.stays);
     let mut found: Vec<Unmet> = stays
         .beyond_kwh
         .iter()
         .map(|&(row, energy_kwh)| Unmet { row: row as usize, energy_kwh, node: None })
         .collect();
     let mut add = |stay: &Stay, energy: i64| {
-        let node = in_the_way(task.terms, &done.total, stay);
+        let node = in_the_way(task.terms, total, stay);
         found.push(Unmet { row: stay.row as usize, energy_kwh: as_kwh(energy), node });
     };
-    let signals = Signals::new(&asked, task.terms, &done.settled, &done.prices);
-    let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
     let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
     if let Some(before) = asked_for {
         for (before, after) in before.each.iter().zip(&stays.each) {
@@ -314,12 +315,12 @@ fn unmet(
             }
         }
     }
-    for &position in &done.total.short {
+    for &position in &total.short {
         let at = position as usize;
         plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
         add(&stays.each[at], asked.missing(&stays.each[at], &taken));
     }
-    for late in late(&plans) {
+    for late in late(plans) {
         let stay = &stays.each[late.position];
         if late.missing > 0 {
             add(&Stay { last: late.end, ..*stay }, late.missing);
@@ -392,9 +393,9 @@ impl AreaPlan {
     pub(crate) fn refresh(
         &mut self,
         problem: &AreaProblem<'_>,
+        plans: &Plans<'_>,
         terms: &Terms,
-        total: &Total,
-        cost: f64,
+        (total, cost): (&Total, f64),
     ) {
         self.cost = cost;
         self.bound = self.bound.min(cost);
@@ -402,7 +403,7 @@ impl AreaPlan {
         let energy: i64 = total.load.iter().sum();
         self.energy_kwh = as_kwh(energy + total.sold);
         self.discharged_kwh = as_kwh(total.sold);
-        self.nodes = nodes(problem, terms, total, &self.duals);
+        self.nodes = nodes(problem, terms, &sums::loads(plans, problem, total), &self.duals);
         self.load_kw = powers(terms, &total.load);
     }
 

@@ -122,7 +122,8 @@ impl AreaPlan {
         let (moved_kwh, counted) = keeping.moved(&found.settled);
         let spent = found.cost - cheapest.cost;
         let change = Change { cheapest_kwh, moved_kwh, spent, ..counted };
-        self.refresh(problem, &terms, &found.total, found.cost);
+        let plans = Plans { asked: &asked, settled: &found.settled, signals: keeping.signals };
+        self.refresh(problem, &plans, &terms, (&found.total, found.cost));
         self.settled = found.settled;
         (self, change)
     }

@@ -11,6 +11,7 @@ use crate::area::asked::Asked;
 use crate::area::grains::as_kwh;
 use crate::area::hear::added_by_node;
 use crate::area::outcome::at_once;
+use crate::area::problem::AreaProblem;
 use crate::area::settle::{Plans, Taken, Total};
 use crate::area::stays::Block;
 use crate::area::terms::Terms;
@@ -141,6 +142,38 @@ fn of_plans(plans: &Plans<'_>, block: &Block) -> Sum {
     }
     (sum.cost, sum.shed_worth) = (vec![cost], vec![shed_worth]);
     sum
+}
+
+/// Energy of every node in each slot.
+///
+/// The rounds add up what limits are about. The nodes without one are added up
+/// here, once: from the plans of who hangs from them, and from what is below.
+pub(crate) fn loads(plans: &Plans<'_>, problem: &AreaProblem<'_>, total: &Total) -> Vec<Vec<i64>> {
+    let nodes = &problem.nodes;
+    let is_open: Vec<bool> = total.loads.iter().map(Vec::is_empty).collect();
+    let mut loads = total.loads.clone();
+    if !is_open.contains(&true) {
+        return loads;
+    }
+    for (load, _) in loads.iter_mut().zip(&is_open).filter(|(_, is_open)| **is_open) {
+        load.resize(total.load.len(), 0);
+    }
+    let blocks = &plans.asked.stays.blocks;
+    let own: Vec<Sum> = blocks
+        .par_iter()
+        .filter(|block| is_open[block.node as usize])
+        .map(|block| of_plans(plans, block))
+        .collect();
+    let own = own.iter().map(|sum| (Some(sum.node as usize), &sum.load));
+    let limited = total.loads.iter().zip(nodes).filter(|(load, _)| !load.is_empty());
+    for (from, load) in own.chain(limited.map(|(load, node)| (node.parent, load))) {
+        // A limited node has its sum, and hands it on itself.
+        let up = std::iter::successors(from, |&at| nodes[at].parent);
+        for at in up.take_while(|&at| is_open[at]) {
+            loads[at].iter_mut().zip(load).for_each(|(all, load)| *all += load);
+        }
+    }
+    loads
 }
 
 /// What all blocks add up to.

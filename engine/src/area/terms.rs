@@ -3,7 +3,7 @@
 //! A term costs nothing up to a bound, and above it what its kind says. For
 //! the proof each knows its conjugate, the most that `dual * load - cost` can
 //! be: with it any prices whatsoever give a bound on the cost of all plans.
-use crate::area::limits::{Limit, Node, Profile};
+use crate::area::limits::{Limit, Node, Profile, base_loads_kw};
 use crate::area::problem::AreaProblem;
 use crate::units::{MICROS_PER_HOUR, Power, Price};
 
@@ -51,9 +51,10 @@ impl Terms {
         let hours: Vec<f64> =
             horizon.lengths().iter().map(|micros| micros / MICROS_PER_HOUR).collect();
         let mut terms = Vec::new();
-        for (node, at) in problem.nodes.iter().zip(0..) {
+        let bases = base_loads_kw(&problem.nodes, hours.len());
+        for (at, (node, base_kw)) in problem.nodes.iter().zip(&bases).enumerate() {
             for limit in &node.limits {
-                add_limit(&mut terms, node, at, limit, &hours);
+                add_limit(&mut terms, (at, base_kw), limit, &hours);
             }
         }
         let mut by_node = vec![Vec::new(); problem.nodes.len()];
@@ -260,25 +261,29 @@ fn path(nodes: &[Node], node: usize, by_node: &[Vec<usize>]) -> Vec<u32> {
 }
 
 /// A profile less the load that is there anyway, in kWh.
-fn room(node: &Node, profile: Option<&Profile>, sign: f64, hours: &[f64]) -> Vec<f64> {
-    let base = |slot| node.base.as_ref().and_then(|base| base.at(slot)).map_or(0.0, Power::as_kw);
+fn room(base_kw: &[f64], profile: Option<&Profile>, sign: f64, hours: &[f64]) -> Vec<f64> {
     let bound = |(slot, hours): (usize, &f64)| match profile
         .map_or(Some(0.0), |profile| profile.at(slot).map(Power::as_kw))
     {
-        Some(power) => (power - sign * base(slot)) * hours,
+        Some(power) => (power - sign * base_kw[slot]) * hours,
         None => f64::INFINITY,
     };
     hours.iter().enumerate().map(bound).collect()
 }
 
-fn add_limit(terms: &mut Vec<Term>, node: &Node, at: usize, limit: &Limit, hours: &[f64]) {
+fn add_limit(
+    terms: &mut Vec<Term>,
+    (node, base_kw): (usize, &[f64]),
+    limit: &Limit,
+    hours: &[f64],
+) {
     let mut add = |sign: f64, kind: Kind, bounds: Vec<f64>| {
-        terms.push(Term { node: at, sign, kind, bounds });
+        terms.push(Term { node, sign, kind, bounds });
     };
     let kind = |price: &Option<Price>| price.map_or(Kind::Hard, |p| Kind::Priced(p.as_per_kwh()));
     match limit {
         Limit::Import { power_max, price } => {
-            let mut bounds = room(node, Some(power_max), 1.0, hours);
+            let mut bounds = room(base_kw, Some(power_max), 1.0, hours);
             if price.is_none() {
                 // Vehicles cannot make up for a base load above the limit.
                 for bound in &mut bounds {
@@ -288,30 +293,30 @@ fn add_limit(terms: &mut Vec<Term>, node: &Node, at: usize, limit: &Limit, hours
             add(1.0, kind(price), bounds);
         }
         Limit::Export { power_max, price } => {
-            add(-1.0, kind(price), room(node, Some(power_max), -1.0, hours));
+            add(-1.0, kind(price), room(base_kw, Some(power_max), -1.0, hours));
         }
         Limit::Peak { price_per_kw, incurred } => {
             let incurred = Profile::Constant(*incurred);
-            add(1.0, Kind::Peak(*price_per_kw), room(node, Some(&incurred), 1.0, hours));
+            add(1.0, Kind::Peak(*price_per_kw), room(base_kw, Some(&incurred), 1.0, hours));
         }
         Limit::Blocks(blocks) => {
             let mut below = 0.0;
             for block in blocks {
                 let price = block.price.as_per_kwh();
                 let above = Profile::Constant(block.above);
-                let bounds = room(node, Some(&above), 1.0, hours);
+                let bounds = room(base_kw, Some(&above), 1.0, hours);
                 add(1.0, Kind::Priced(price - below), bounds);
                 below = price;
             }
         }
         Limit::Follow { power, price } => {
-            let bounds = room(node, Some(power), 1.0, hours);
+            let bounds = room(base_kw, Some(power), 1.0, hours);
             let below = bounds.iter().map(|b| if b.is_finite() { -b } else { *b }).collect();
             add(1.0, Kind::Priced(price.as_per_kwh()), bounds);
             add(-1.0, Kind::Priced(price.as_per_kwh()), below);
         }
         Limit::FollowSquares { power, weight } => {
-            add(1.0, Kind::Square(*weight), room(node, Some(power), 1.0, hours));
+            add(1.0, Kind::Square(*weight), room(base_kw, Some(power), 1.0, hours));
         }
     }
 }

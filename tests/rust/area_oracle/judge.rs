@@ -141,9 +141,11 @@ impl Store {
     }
 }
 
+/// Base load of a node and of all below it.
 fn base_kw(area: &Area, node: usize, slot: usize) -> f64 {
-    let base = area.nodes[node].base.as_ref().and_then(|base| base.at(slot));
-    base.map_or(0.0, Power::as_kw)
+    let below = area.nodes.iter().enumerate().filter(|(at, _)| area.is_below(*at, node));
+    let bases = below.filter_map(|(_, at)| at.base.as_ref()?.at(slot));
+    bases.map(Power::as_kw).sum()
 }
 
 /// Energy that a profile leaves for vehicles, if it says anything.
@@ -388,6 +390,13 @@ fn keeps_levels(area: &Area, (row, unmet): (usize, f64), energies: &[f64], name:
 fn limits_hold(area: &Area, planned: &Planned, loads: &[Vec<f64>], seed: u64) {
     for (node, at) in area.nodes.iter().enumerate() {
         let told = &planned.plan.nodes[node];
+        for (slot, energy) in loads[node].iter().enumerate() {
+            let base = base_kw(area, node, slot);
+            let load = energy / area.hours(slot) + base;
+            let name = format!("area {seed}: node {node} slot {slot}");
+            assert!((base - told.base_kw[slot]).abs() < 1e-9, "{name}");
+            assert!((load - told.load_kw[slot]).abs() < 1e-5, "{name}");
+        }
         for (limit, slot) in
             at.limits.iter().flat_map(|limit| (0..area.slots()).map(move |s| (limit, s)))
         {
@@ -397,14 +406,8 @@ fn limits_hold(area: &Area, planned: &Planned, loads: &[Vec<f64>], seed: u64) {
                 _ => continue,
             };
             let Some(most) = most.map(Power::as_kw) else { continue };
-            let base = base_kw(area, node, slot);
-            let load = loads[node][slot] / area.hours(slot) + base;
-            assert!(
-                (load - told.load_kw[slot]).abs() < 1e-5,
-                "area {seed}: node {node} slot {slot}"
-            );
             // Other load alone may be beyond a limit.
-            let most = most.max(sign * base);
+            let most = most.max(sign * told.base_kw[slot]);
             assert!(
                 sign * told.load_kw[slot] <= most + 1e-9 * most.abs().max(1.0),
                 "area {seed}: node {node} slot {slot}: {} of {most}",
