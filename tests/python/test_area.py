@@ -445,19 +445,6 @@ def test_a_bad_row_stops_nobody_else() -> None:
     assert table["error"].to_pylist() == [None, "energy_kwh is -1 kWh; it is 0 kWh or more"]
 
 
-def test_plot_draws_loads_and_prices() -> None:
-    plan = sw.plan_area(fleet(3), PRICES, limit_kw=12)
-    figure = plan.plot(time_zone="Europe/Oslo")
-    legend = figure.axes[0].get_legend()
-    assert legend is not None
-    labels = [text.get_text() for text in legend.get_texts()]
-    assert labels == ["unmanaged", "price only", "coordinated", "limit"]
-    with pytest.raises(sw.InputError, match="node is 'moon'"):
-        plan.plot(node="moon")
-    with pytest.raises(sw.InputError, match="time_zone"):
-        plan.plot(time_zone="Mars/Olympus")
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     prices=st.lists(st.integers(-20, 60), min_size=1, max_size=12),

@@ -97,7 +97,9 @@ def area_under(frame: Frame, values: Sequence[float]) -> str:
     return f"M{first:.1f} {floor:.1f}{steps}L{last:.1f} {floor:.1f}Z"
 
 
-def axes(frame: Frame, plan: AreaPlan, zone: ZoneInfo, unit: str) -> str:
+def axes(
+    frame: Frame, plan: AreaPlan, zone: ZoneInfo, unit: str, *, has_numbers: bool = True
+) -> str:
     """Lines and numbers of a scale, and the hours below."""
     parts = []
     step = frame.ticks[1] - frame.ticks[0]
@@ -108,7 +110,7 @@ def axes(frame: Frame, plan: AreaPlan, zone: ZoneInfo, unit: str) -> str:
         parts.append(
             f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
             f'<text class="tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{in_digits(value, digits)}</text>"
+            f"{in_digits(value, digits) if has_numbers else ''}</text>"
         )
     parts.append(f'<text class="unit" x="4" y="{frame.top - 12:.1f}">{escape(unit)}</text>')
     span = frame.edges[-1] - frame.edges[0]

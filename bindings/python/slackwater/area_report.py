@@ -9,18 +9,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from slackwater._area_picture import area_under, axes, chart, frame_of, in_digits, stairs
+from slackwater._area_picture import Frame, area_under, axes, chart, frame_of, in_digits, stairs
 from slackwater._engine import InputError, __version__
+from slackwater.area_node import holds_all, per_slot
 
 if TYPE_CHECKING:
+    from slackwater.area_node import Node
     from slackwater.area_types import NodeLoad
-    from slackwater.coordinate import AreaPlan, Node, Profile
+    from slackwater.coordinate import AreaPlan
 
 AT_RISK_MAX = 50
 NODES_MAX = 40
+
+
+class _Top(NamedTuple):
+    """The node that is drawn."""
+
+    node: Node
+    load: NodeLoad
+    is_all: bool
+    """Whether all vehicles are below it, so that loads of all compare with it."""
+
+    def with_base(self, vehicles: Sequence[float]) -> list[float]:
+        """A load of all vehicles, on the footing of that of the node."""
+        return [base + more for base, more in zip(self.load.base_kw, vehicles, strict=True)]
 
 
 def area_report(
@@ -35,7 +50,7 @@ def area_report(
 
     Args:
         plan: The plan.
-        nodes: Its nodes, the first of which is drawn large.
+        nodes: Its nodes; the one at the top is drawn large, the first of several.
         names: Names of the vehicles by row, for the list of those at risk.
         title: Headline of the page.
         time_zone: IANA name of the zone of all times.
@@ -51,20 +66,21 @@ def area_report(
     except (ValueError, ZoneInfoNotFoundError):
         message = f"time_zone: {time_zone!r} is no IANA time zone"
         raise InputError(message) from None
-    first, loads = nodes[0], plan.nodes
-    parts = [_summary(plan, first, loads[0])]
+    at = next(at for at, node in enumerate(nodes) if node.parent is None)
+    top = _Top(nodes[at], plan.nodes[at], is_all=holds_all(nodes, nodes[at]))
+    parts = [_summary(plan, top)]
     if plan.periods:
-        parts += [_loads(plan, first, loads[0], zone), _prices(plan, loads[0], zone)]
-    parts += [_savings(plan, first), _at_risk(plan, names)]
+        parts += [_loads(plan, top, zone), _prices(plan, top.load, zone)]
+    parts += [_savings(plan, top), _at_risk(plan, names)]
     if len(nodes) > 1:
-        parts.append(_nodes(plan, nodes, loads))
+        parts.append(_nodes(plan, nodes))
     parts.append(_proof(plan))
     page = files("slackwater").joinpath("area_report.html").read_text(encoding="utf-8")
     span = _span(plan, zone, time_zone)
     count = f"{plan.vehicles:,} vehicles"
     fills = {
         "title": escape(title),
-        "subtitle": escape(" · ".join(text for text in (first.name, count, span) if text)),
+        "subtitle": escape(" · ".join(text for text in (top.node.name, count, span) if text)),
         "body": "\n".join(parts),
         "version": escape(__version__),
     }
@@ -102,20 +118,10 @@ def _span(plan: AreaPlan, zone: ZoneInfo, time_zone: str) -> str:
     return f"{start:%a %d %b %Y %H:%M} to {end:%a %d %b %Y %H:%M}, {time_zone}"
 
 
-def _limits(profile: Profile | None, count: int) -> list[float | None]:
-    if profile is None:
-        return [None] * count
-    return [float(profile)] * count if isinstance(profile, int | float) else list(profile)
-
-
 def _binding(node: Node, load: Sequence[float]) -> int:
-    limits = _limits(node.limit_kw, len(load))
+    limits = per_slot(node.limit_kw, len(load))
     pairs = zip(load, limits, strict=True)
     return sum(limit is not None and at >= limit * (1 - 1e-3) - 1e-9 for at, limit in pairs)
-
-
-def _base(node: Node, count: int) -> list[float]:
-    return [value or 0.0 for value in _limits(node.base_kw, count)]
 
 
 # --------------------------------------------------------------------- summary
@@ -128,22 +134,31 @@ def _tile(label: str, value: str, note: str, look: str = "") -> str:
     )
 
 
-def _summary(plan: AreaPlan, node: Node, load: NodeLoad) -> str:
+def _summary(plan: AreaPlan, top: _Top) -> str:
     saved = plan.unmanaged_cost - plan.cost
     share = saved / abs(plan.unmanaged_cost) if plan.unmanaged_cost else 0.0
-    base = _base(node, len(plan.load_kw))
-    own = load.load_kw or plan.load_kw
-    before = [at + more for at, more in zip(plan.unmanaged_load_kw, base, strict=True)]
-    limits = [limit for limit in _limits(node.limit_kw, len(own)) if limit is not None]
-    limit = f"limit {_power(min(limits))}" if limits else "no limit on import"
-    peak = f"{limit} · unmanaged {_power(max(before, default=0.0))}"
+    withheld = plan.withheld_kwh
+    own = top.load.load_kw
+    limits = [limit for limit in per_slot(top.node.limit_kw, len(own)) if limit is not None]
+    peak = f"limit {_power(min(limits))}" if limits else "no limit on import"
+    if top.is_all:
+        unmanaged = max(top.with_base(plan.unmanaged_load_kw), default=0.0)
+        peak = f"{peak} · unmanaged {_power(unmanaged)}"
     tiles = [
         _tile(
             "Cost",
             f"{in_digits(plan.cost)} {plan.currency}",
-            f"{in_digits(saved)} {plan.currency} ({_percent(share)}) below unmanaged charging",
+            f"without {_energy(withheld)} that limits withhold: not to be compared with others"
+            if withheld > 0
+            else f"{in_digits(saved)} {plan.currency} ({_percent(share)}) below unmanaged charging",
+            "bad" if withheld > 0 else "",
         ),
-        _tile("Highest load", _power(max(own, default=0.0)), peak, "bad" if load.breach_kw else ""),
+        _tile(
+            "Highest load" if top.is_all else f"Highest load of {top.node.name}",
+            _power(max(own, default=0.0)),
+            peak,
+            "bad" if top.load.breach_kw else "",
+        ),
         _tile(
             "Energy delivered",
             _energy(plan.energy_kwh),
@@ -170,50 +185,47 @@ def _times(plan: AreaPlan, zone: ZoneInfo) -> list[str]:
     return [f"{start:%a %H:%M} to {end:%H:%M}" for start, end in local]
 
 
-def _loads(plan: AreaPlan, node: Node, load: NodeLoad, zone: ZoneInfo) -> str:
+def _loads(plan: AreaPlan, top: _Top, zone: ZoneInfo) -> str:
     count = len(plan.periods)
-    base, limits = _base(node, count), _limits(node.limit_kw, count)
-    own = load.load_kw or plan.load_kw
-    unmanaged = [at + more for at, more in zip(plan.unmanaged_load_kw, base, strict=True)]
-    price_only = [at + more for at, more in zip(plan.price_only_load_kw, base, strict=True)]
+    own, base = top.load.load_kw, top.load.base_kw
+    limits = per_slot(top.node.limit_kw, count)
     known = [limit for limit in limits if limit is not None]
-    low, high = min([0.0, *own, *base]), max([*own, *unmanaged, *known, 1e-3])
-    frame = frame_of(plan, (34.0, 316.0), low, max(high, min(max(price_only), 1.5 * high)))
-    edges = frame.edges
-    picture = (
-        axes(frame, plan, zone, "kW")
-        + f'<path class="load-fill" d="{area_under(frame, own)}"/>'
-        + (f'<path class="base" d="{stairs(frame, base)}"/>' if any(base) else "")
-        + f'<path class="unmanaged" d="{stairs(frame, unmanaged)}"/>'
-        + f'<path class="price-only" d="{stairs(frame, price_only)}"/>'
-        + f'<path class="load" d="{stairs(frame, own)}"/>'
-        + (f'<path class="limit" d="{stairs(frame, limits)}"/>' if known else "")
-    )
-    series: list[tuple[str, Sequence[float | None], str]] = [
-        ("coordinated", own, "load"),
-        ("price only", price_only, "price-only"),
-        ("unmanaged", unmanaged, "unmanaged"),
-    ]
+    series: list[tuple[str, Sequence[float | None], str]] = [("coordinated", own, "load")]
+    low, high = min([0.0, *own, *base]), max([*own, *known, 1e-3])
+    most = high
+    if top.is_all:
+        price_only = top.with_base(plan.price_only_load_kw)
+        unmanaged = top.with_base(plan.unmanaged_load_kw)
+        series += [
+            ("price only", price_only, "price-only"),
+            ("unmanaged", unmanaged, "unmanaged"),
+        ]
+        high = max(high, *unmanaged)
+        most = max(price_only)
     if known:
         series.append(("limit", limits, "limit"))
     if any(base):
         series.append(("other load", base, "base"))
+    frame = frame_of(plan, (34.0, 316.0), low, max(high, min(most, 1.5 * high)))
+    edges = frame.edges
+    picture = axes(frame, plan, zone, "kW") + _curves(frame, series)
     legend = "".join(f'<span class="key {look}">{name}</span>' for name, _, look in series)
     rows = [
         [name, look, [None if v is None else round(v, 2) for v in values], "kW"]
         for name, values, look in series
     ]
     data = {"edges": edges, "times": _times(plan, zone), "series": rows}
-    full = _binding(node, own)
     words = (
-        f"The load is at its limit in {full} of {count} slots."
+        f"The load is at its limit in {_binding(top.node, own)} of {count} slots."
         if known
         else "There is no limit on import here; prices and other terms shape the load."
     )
-    if load.breach_kw > 0:
-        words += f" Other load alone exceeds the limit, by up to {_power(load.breach_kw)}."
-    if max(price_only) > frame.high:
-        words += f" Each vehicle at its own cheapest would go up to {_power(max(price_only))}."
+    if not top.is_all:
+        words = f"Drawn is {top.node.name} alone, one of several nodes at the top. {words}"
+    if top.load.breach_kw > 0:
+        words += f" Other load alone exceeds the limit, by up to {_power(top.load.breach_kw)}."
+    if most > frame.high:
+        words += f" Each vehicle at its own cheapest would go up to {_power(most)}."
     figure = chart(picture, frame, 350.0, data, "Load of the area in kW over time")
     return (
         f"<section><h2>Load against the limit</h2><p>{escape(words)}</p>"
@@ -221,49 +233,74 @@ def _loads(plan: AreaPlan, node: Node, load: NodeLoad, zone: ZoneInfo) -> str:
     )
 
 
+def _curves(frame: Frame, series: Sequence[tuple[str, Sequence[float | None], str]]) -> str:
+    """The load as an area, and over it all lines, that of the load and its limit last."""
+    order = ("base", "unmanaged", "price-only", "load", "limit")
+    ranked = sorted(series, key=lambda each: order.index(each[2]))
+    load = next(values for _, values, look in series if look == "load")
+    filled = area_under(frame, [value or 0.0 for value in load])
+    paths = [f'<path class="load-fill" d="{filled}"/>']
+    paths += [f'<path class="{look}" d="{stairs(frame, values)}"/>' for _, values, look in ranked]
+    return "".join(paths)
+
+
 def _prices(plan: AreaPlan, load: NodeLoad, zone: ZoneInfo) -> str:
     added = load.added_per_kwh
     most, least = max(added, default=0.0), min([0.0, *added])
+    is_short = plan.withheld_kwh > 0
+    headline = "Where room is short" if is_short else "Price of the limit"
     if most <= 0 and least >= 0:
-        words = "The limit costs nothing: nowhere is a kWh worth more than its price."
-        return f"<section><h2>Price of the limit</h2><p>{words}</p></section>"
+        words = (
+            "Limits leave needs unmet, and no hour has room to share out: a price says nothing."
+            if is_short
+            else "The limit costs nothing: nowhere is a kWh worth more than its price."
+        )
+        return f"<section><h2>{headline}</h2><p>{words}</p></section>"
     frame = frame_of(plan, (34.0, 156.0), least, most)
-    unit = f"{plan.currency}/kWh"
+    unit = "" if is_short else f"{plan.currency}/kWh"
     picture = (
-        axes(frame, plan, zone, unit)
+        axes(frame, plan, zone, unit, has_numbers=not is_short)
         + f'<path class="price-fill" d="{area_under(frame, added)}"/>'
         + f'<path class="price" d="{stairs(frame, added)}"/>'
     )
-    rows = [["one more kWh is worth", "price", [round(value, 5) for value in added], unit]]
+    values = [round(value, 5) for value in added]
+    rows = [] if is_short else [["one more kWh is worth", "price", values, unit]]
     data = {"edges": frame.edges, "times": _times(plan, zone), "series": rows}
     top = max(range(len(added)), key=lambda slot: added[slot])
     words = (
-        f"What one more kWh of room would save, slot by slot. It is worth most "
+        "Limits leave needs unmet, and to meet those comes before any cost. High is where one "
+        "more kWh of room would serve somebody who goes without, low where it would only make "
+        "charging cheaper. How high is no amount of money, and says nothing of what more room "
+        "is worth."
+        if is_short
+        else f"What one more kWh of room would save, slot by slot. It is worth most "
         f"{_times(plan, zone)[top]}: {in_digits(added[top], 3)} {unit}."
     )
-    figure = chart(picture, frame, 190.0, data, "Price of the limit over time")
-    return f"<section><h2>Price of the limit</h2><p>{escape(words)}</p>{figure}</section>"
+    figure = chart(picture, frame, 190.0, data, f"{headline} over time")
+    return f"<section><h2>{headline}</h2><p>{escape(words)}</p>{figure}</section>"
 
 
 # ---------------------------------------------------------------------- tables
 
 
-def _savings(plan: AreaPlan, node: Node) -> str:
-    count = len(plan.load_kw)
-    base, limits = _base(node, count), _limits(node.limit_kw, count)
-
-    def beyond(load: Sequence[float]) -> int:
-        rows = zip(load, base, limits, strict=True)
-        return sum(limit is not None and at + more > limit + 1e-6 for at, more, limit in rows)
+def _savings(plan: AreaPlan, top: _Top) -> str:
+    limits = per_slot(top.node.limit_kw, len(plan.load_kw))
+    withheld = plan.withheld_kwh
 
     def note(load: Sequence[float]) -> str:
-        slots = beyond(load)
+        if not top.is_all:
+            return ""
+        pairs = zip(top.with_base(load), limits, strict=True)
+        slots = sum(limit is not None and at > limit + 1e-6 for at, limit in pairs)
         return f"exceeds the limit in {slots} slots" if slots else "keeps the limit"
 
+    kept = note(plan.load_kw)
+    if withheld > 0:
+        kept = f"{kept}{', ' if kept else ''}without {_energy(withheld)}"
     rows = [
         ("Unmanaged", "unmanaged", plan.unmanaged_cost, note(plan.unmanaged_load_kw)),
         ("Price only", "price-only", plan.price_only_cost, note(plan.price_only_load_kw)),
-        ("Coordinated", "load", plan.cost, note(plan.load_kw)),
+        ("Coordinated", "load", plan.cost, kept),
     ]
     most = max((abs(cost) for _, _, cost, _ in rows), default=1.0) or 1.0
     bars = "".join(
@@ -274,8 +311,11 @@ def _savings(plan: AreaPlan, node: Node) -> str:
         for name, look, cost, text in rows
     )
     short = ""
-    if plan.unmet_kwh > 0:
-        short = f" Coordinated vehicles get {_energy(plan.unmet_kwh)} less than they need."
+    if withheld > 0:
+        short = (
+            f" Together they get {_energy(withheld)} less: that energy is not in the cost, so "
+            "that the difference is no saving."
+        )
     return (
         "<section><h2>What it costs</h2><p>The same vehicles, charged at full power from "
         f"arrival, each at its own cheapest, and together.{short}</p>"
@@ -305,29 +345,34 @@ def _at_risk(plan: AreaPlan, names: Sequence[object] | None) -> str:
     )
 
 
-def _nodes(plan: AreaPlan, nodes: Sequence[Node], loads: Sequence[NodeLoad]) -> str:
-    rows = []
-    pairs = list(zip(nodes, loads, strict=True))
+def _nodes(plan: AreaPlan, nodes: Sequence[Node]) -> str:
+    rows, is_money = [], plan.withheld_kwh == 0
+    pairs = list(zip(nodes, plan.nodes, strict=True))
     pairs.sort(key=lambda pair: (-_binding(pair[0], pair[1].load_kw), pair[0].name))
     for node, load in pairs[:NODES_MAX]:
-        limits = [limit for limit in _limits(node.limit_kw, len(load.load_kw)) if limit is not None]
+        limits = [at for at in per_slot(node.limit_kw, len(load.load_kw)) if at is not None]
         peak = max(load.load_kw, default=0.0)
+        dearest = max(load.added_per_kwh, default=0.0)
         rows.append(
             f'<tr><th scope="row">{escape(node.name)}</th><td>{escape(node.parent or "")}</td>'
             f'<td class="number">{_power(min(limits)) if limits else "none"}</td>'
-            f'<td class="number">{_power(peak) if load.load_kw else ""}</td>'
+            f'<td class="number">{_power(peak)}</td>'
             f'<td class="number">{_binding(node, load.load_kw)}</td>'
-            f'<td class="number">{in_digits(max(load.added_per_kwh, default=0.0), 3)}</td></tr>'
+            + (f'<td class="number">{in_digits(dearest, 3)}</td></tr>' if is_money else "</tr>")
         )
     more = len(pairs) - NODES_MAX
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
+    dearest_room = (
+        f'<th scope="col" class="number">Dearest room ({escape(plan.currency)}/kWh)</th>'
+        if is_money
+        else ""
+    )
     return (
         "<section><h2>Nodes</h2><table><thead><tr>"
         '<th scope="col">Node</th><th scope="col">Below</th>'
         '<th scope="col" class="number">Limit</th><th scope="col" class="number">Highest load</th>'
         '<th scope="col" class="number">Slots at limit</th>'
-        f'<th scope="col" class="number">Dearest room ({escape(plan.currency)}/kWh)</th>'
-        f"</tr></thead><tbody>{''.join(rows)}</tbody></table>{rest}</section>"
+        f"{dearest_room}</tr></thead><tbody>{''.join(rows)}</tbody></table>{rest}</section>"
     )
 
 
@@ -339,9 +384,9 @@ def _proof(plan: AreaPlan) -> str:
         "stalled": "what is left of the gap comes from vehicles that cannot share an answer",
     }
     words = (
-        f"In {plan.rounds} rounds all vehicles were asked what they would buy if the limits had a "
-        f"price. Those prices prove that no plan which serves the same needs costs less than "
-        f"{in_digits(plan.bound)} {plan.currency}; this one costs {in_digits(plan.cost)} "
+        f"In the last {plan.rounds} rounds all vehicles were asked what they would buy if the "
+        "limits had a price. Those prices prove that no plan which serves the same needs costs "
+        f"less than {in_digits(plan.bound)} {plan.currency}; this one costs {in_digits(plan.cost)} "
         f"{plan.currency}. The rounds ended because {ends[plan.status]}."
     )
     again = "The same input gives the same plan, to the last bit." if plan.reproducible else ""

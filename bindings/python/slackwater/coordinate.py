@@ -109,6 +109,15 @@ class AreaPlan:
         return self._native.unmet_kwh
 
     @property
+    def withheld_kwh(self) -> float:
+        """The part of it that limits withhold.
+
+        Without limits it would be met, and paid for: costs of this plan and of
+        others compare where it is 0.
+        """
+        return sum(need.energy_kwh for need in self.unmet if need.node is not None)
+
+    @property
     def unmet(self) -> list[UnmetNeed]:
         """The vehicles that go without something, by row."""
         return [UnmetNeed(*unmet) for unmet in self._native.unmet]
@@ -135,7 +144,7 @@ class AreaPlan:
 
     @property
     def unmanaged_cost(self) -> float:
-        """What that costs, soft limits included."""
+        """What that costs, soft limits included; also for what is withheld here."""
         return self._native.unmanaged[1]
 
     @property
@@ -155,7 +164,11 @@ class AreaPlan:
 
     @property
     def shadow_prices(self) -> list[tuple[str, list[float]]]:
-        """Node and price of one more kWh in each slot, a row for each limit."""
+        """Node and price of one more kWh in each slot, a row for each limit.
+
+        While limits leave needs unmet this is no money; see
+        :attr:`NodeLoad.added_per_kwh`.
+        """
         return self._native.shadow_prices
 
     @property
@@ -186,21 +199,22 @@ class AreaPlan:
         return f"{text}, unmet_kwh={self.unmet_kwh:.3f})" if self.unmet else f"{text})"
 
     def plot(self, *, time_zone: str = "UTC", node: str | None = None) -> Figure:
-        """Draw loads against the limit, and below them the shadow prices.
+        """Draw loads of a node against its limit, and below them the shadow prices.
 
-        Three loads are drawn: unmanaged, each vehicle at its own cheapest, and
-        coordinated.
+        Three loads are drawn, base load included: unmanaged, each vehicle at
+        its own cheapest, and coordinated. The first two are known of all
+        vehicles together, and drawn where all of them are below the node.
 
         Args:
             time_zone: IANA name of the zone of the time axis.
-            node: The node whose limit is drawn; the first one without it. With
-                another node than the first, only its coordinated load is drawn.
+            node: Name of the node; the one at the top without it.
 
         Returns:
             The figure. ``figure.savefig("area.png")`` writes it to a file.
 
         Raises:
-            InputError: There is no such node.
+            InputError: There is no such node, or none is named and several are
+                at the top.
         """
         from slackwater.plot_area import plot_area  # noqa: PLC0415 - needs matplotlib
 
@@ -208,7 +222,12 @@ class AreaPlan:
         if node is not None and node not in names:
             message = f"node is {node!r}; the area has {', '.join(names)}"
             raise InputError(message)
-        return plot_area(self, self._nodes[0 if node is None else names.index(node)], time_zone)
+        tops = [other.name for other in self._nodes if other.parent is None]
+        if node is None and len(tops) > 1:
+            message = f"node is not said; at the top are {', '.join(tops)}: name one to draw"
+            raise InputError(message)
+        at = names.index(tops[0] if node is None else node)
+        return plot_area(self, at, self._nodes, time_zone)
 
     def report(
         self,
@@ -221,7 +240,8 @@ class AreaPlan:
         """Write a page for people who plan grids: one HTML file that needs nothing else.
 
         It has a summary, the load against the limit, the price of the limit,
-        what is saved, and the vehicles at risk.
+        what is saved, and the vehicles at risk. Drawn is the node at the top;
+        of several the first, alone.
 
         Args:
             path: The file.

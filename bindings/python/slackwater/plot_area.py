@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -9,13 +10,16 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from slackwater._clock import LocalClock, LocalClockFormatter, number_of
 from slackwater._engine import InputError
+from slackwater.area_node import holds_all, per_slot
 from slackwater.plot import DPI, FAINT_INK, GRID, INK, SIZE_INCHES, PlanFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from slackwater.coordinate import AreaPlan, Node
+    from slackwater.area_node import Node
+    from slackwater.area_types import NodeLoad
+    from slackwater.coordinate import AreaPlan
 
 UNMANAGED = "#b8860b"
 PRICE_ONLY = "#8c6bb1"
@@ -23,12 +27,13 @@ COORDINATED = "#1b7f79"
 LIMIT = "#b3261e"
 
 
-def plot_area(plan: AreaPlan, node: Node, time_zone: str) -> Figure:
-    """Draw loads of an area against a limit, and shadow prices below.
+def plot_area(plan: AreaPlan, at: int, nodes: Sequence[Node], time_zone: str) -> Figure:
+    """Draw loads of a node against its limit, and shadow prices below.
 
     Args:
         plan: The plan.
-        node: The node to draw.
+        at: Position of the node to draw.
+        nodes: All nodes.
         time_zone: IANA name of the zone of the time axis.
 
     Returns:
@@ -48,9 +53,11 @@ def plot_area(plan: AreaPlan, node: Node, time_zone: str) -> Figure:
     for axes in (above, below):
         _dress(axes)
     edges = _edges(plan)
+    node, load = nodes[at], plan.nodes[at]
+    is_all = holds_all(nodes, node)
     if edges:
-        _loads(above, plan, node, edges)
-        _prices(below, plan, node, edges)
+        _loads(above, plan, (node, load), edges, is_all=is_all)
+        _prices(below, load, edges, is_money=plan.withheld_kwh == 0)
         for axes in (above, below):
             axes.xaxis_date(tz=zone)
             axes.set_xlim(edges[0], edges[-1])
@@ -58,17 +65,25 @@ def plot_area(plan: AreaPlan, node: Node, time_zone: str) -> Figure:
             axes.xaxis.set_major_formatter(LocalClockFormatter(zone))
         above.tick_params(labelbottom=False)
     above.set_ylabel("Load (kW)")
-    below.set_ylabel(f"Shadow price\n({plan.currency}/kWh)".replace("$", r"\$"))
+    below.set_ylabel(_meaning(plan).replace("$", r"\$"))
     below.set_xlabel(f"Time in {time_zone}")
-    above.set_title(_title(plan, node), loc="left", fontsize=10, color=INK)
+    above.set_title(_title(plan, node, is_all=is_all), loc="left", fontsize=10, color=INK)
     return figure
 
 
-def _title(plan: AreaPlan, node: Node) -> str:
-    text = f"{node.name}: {plan.cost:,.2f} {plan.currency}, gap {plan.gap:.1e}"
+def _title(plan: AreaPlan, node: Node, *, is_all: bool) -> str:
+    whole = "" if is_all else "of an area with "
+    text = f"{node.name}: {whole}{plan.cost:,.2f} {plan.currency}, gap {plan.gap:.1e}"
     if plan.unmet_kwh > 0:
         text += f", {plan.unmet_kwh:,.1f} kWh unmet"
     return text.replace("$", r"\$")
+
+
+def _meaning(plan: AreaPlan) -> str:
+    """What the lower picture shows: while somebody goes short, that comes before money."""
+    if plan.withheld_kwh > 0:
+        return "Room is short\n(no money)"
+    return f"Shadow price\n({plan.currency}/kWh)"
 
 
 def _dress(axes: Axes) -> None:
@@ -88,29 +103,31 @@ def _edges(plan: AreaPlan) -> list[float]:
     return [*starts, number_of(periods[-1][1])] if periods else []
 
 
-def _loads(axes: Axes, plan: AreaPlan, node: Node, edges: list[float]) -> None:
-    at = next(load for load in plan.nodes if load.name == node.name)
-    is_first = plan.nodes[0].name == node.name
-    if is_first:
-        axes.stairs(
-            plan.unmanaged_load_kw, edges, color=UNMANAGED, linewidth=1.2, label="unmanaged"
-        )
-        axes.stairs(
-            plan.price_only_load_kw, edges, color=PRICE_ONLY, linewidth=1.2, label="price only"
-        )
-    load = at.load_kw or plan.load_kw
+def _loads(
+    axes: Axes,
+    plan: AreaPlan,
+    drawn: tuple[Node, NodeLoad],
+    edges: list[float],
+    *,
+    is_all: bool,
+) -> None:
+    node, at = drawn
+    load = at.load_kw
+    others = (
+        ("unmanaged", UNMANAGED, plan.unmanaged_load_kw),
+        ("price only", PRICE_ONLY, plan.price_only_load_kw),
+    )
+    for label, color, vehicles in others if is_all else ():
+        values = [base + more for base, more in zip(at.base_kw, vehicles, strict=True)]
+        axes.stairs(values, edges, color=color, linewidth=1.2, label=label)
     axes.stairs(
         load, edges, fill=True, color=COORDINATED, alpha=0.3, linewidth=0, label="coordinated"
     )
     axes.stairs(load, edges, color=COORDINATED, linewidth=1.4)
     if node.limit_kw is not None:
-        count = len(load)
-        limits = (
-            [node.limit_kw] * count if isinstance(node.limit_kw, int | float) else node.limit_kw
-        )
-        values = [float("nan") if limit is None else float(limit) for limit in limits]
+        limits = per_slot(node.limit_kw, len(load))
         axes.stairs(
-            values,
+            [float("nan") if limit is None else limit for limit in limits],
             edges,
             baseline=None,
             color=LIMIT,
@@ -123,8 +140,9 @@ def _loads(axes: Axes, plan: AreaPlan, node: Node, edges: list[float]) -> None:
     axes.legend(frameon=False, fontsize=8.5, ncols=4, loc="upper right")
 
 
-def _prices(axes: Axes, plan: AreaPlan, node: Node, edges: list[float]) -> None:
-    at = next(load for load in plan.nodes if load.name == node.name)
+def _prices(axes: Axes, at: NodeLoad, edges: list[float], *, is_money: bool) -> None:
     axes.stairs(at.added_per_kwh, edges, fill=True, color=LIMIT, alpha=0.35, linewidth=0)
-    axes.stairs(at.added_per_kwh, edges, color=LIMIT, linewidth=1.2)
+    axes.stairs(at.added_per_kwh, edges, color=LIMIT, linewidth=1.2, label="shadow price")
     axes.set_ylim(bottom=min(0.0, *at.added_per_kwh))
+    if not is_money:
+        axes.tick_params(labelleft=False)

@@ -323,8 +323,12 @@ def _summary(plan: sw.AreaPlan) -> Table:
     lines.add_row("cost", amount(plan.cost), money)
     unmanaged = f"{money}, full power at once, limits or not"
     lines.add_row("unmanaged", amount(plan.unmanaged_cost), unmanaged)
-    saved = plan.unmanaged_cost - plan.cost
-    lines.add_row("savings", Text(amount(saved), "bold green"), money)
+    if plan.withheld_kwh > 0:
+        withheld = f"{amount(plan.withheld_kwh)} kWh that limits withhold are not in the cost"
+        lines.add_row("savings", Text("unknown", "bold red"), withheld)
+    else:
+        saved = amount(plan.unmanaged_cost - plan.cost)
+        lines.add_row("savings", Text(saved, "bold green"), money)
     lines.add_row("no plan below", amount(plan.bound), f"{money}, gap {plan.gap:.1e}")
     lines.add_row("highest load", amount(max(plan.load_kw, default=0.0)), "kW of vehicles")
     colour = "bold red" if plan.unmet else ""

@@ -1,0 +1,154 @@
+"""What pictures and pages of an area show: values of the node they name, money only as such."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+
+import slackwater as sw
+from command_line import price_file, run
+from test_area import PRICES, fleet
+from test_area_loads import BASE_KW, streets
+
+
+def drawn(figure: Figure, axes: int = 0) -> dict[str, list[float]]:
+    """Read the values of each step line by its name in the legend."""
+    patches = [patch for patch in figure.axes[axes].patches if isinstance(patch, StepPatch)]
+    lines = {str(patch.get_label()): patch.get_data()[0] for patch in patches}
+    return {
+        name: [float(value) for value in values]
+        for name, values in lines.items()
+        if name and not name.startswith("_")
+    }
+
+
+def legend(figure: Figure) -> list[str]:
+    """Read the names in the legend."""
+    found = figure.axes[0].get_legend()
+    return [] if found is None else [text.get_text() for text in found.get_texts()]
+
+
+def page(plan: sw.AreaPlan, folder: Path) -> str:
+    """Write the page of a plan."""
+    plan.report(folder / "page.html")
+    return (folder / "page.html").read_text()
+
+
+def test_a_picture_draws_each_load_with_the_base_load() -> None:
+    node = sw.Node(name="area", base_kw=BASE_KW, limit_kw=[15.0, None, 15.0, 15.0])
+    plan = sw.plan_area(fleet(3), PRICES, nodes=[node])
+    figure = plan.plot(time_zone="Europe/Oslo")
+    assert legend(figure) == ["unmanaged", "price only", "coordinated", "limit"]
+    lines = drawn(figure)
+    # 30 kWh: at once from six, all in the cheapest hour, and as far as the limit lets them.
+    assert lines["unmanaged"] == pytest.approx([33, 1, 2, 0])
+    assert lines["price only"] == pytest.approx([3, 31, 2, 0])
+    assert lines["coordinated"] == pytest.approx(plan.nodes[0].load_kw)
+    assert plan.nodes[0].load_kw == pytest.approx([3, 31, 2, 0])
+    assert lines["limit"] == pytest.approx([15, float("nan"), 15, 15], nan_ok=True)
+    prices = drawn(figure, axes=1)["shadow price"]
+    assert prices == plan.nodes[0].added_per_kwh
+
+
+def test_a_picture_draws_the_node_that_it_names() -> None:
+    plan = streets(limit_kw=30)
+    whole = plan.plot()
+    assert whole.axes[0].get_title(loc="left").startswith("town: ")
+    # Base load of the street counts in the town.
+    assert drawn(whole)["unmanaged"] == pytest.approx([34, 2, 3, 1])
+    west = plan.plot(node="west")
+    assert legend(west) == ["coordinated"]
+    assert drawn(west)["coordinated"] == pytest.approx([1, 11, 1, 1])
+    assert west.axes[0].get_title(loc="left").startswith("west: of an area with ")
+    with pytest.raises(sw.InputError, match="node is 'moon'"):
+        plan.plot(node="moon")
+    with pytest.raises(sw.InputError, match="time_zone"):
+        plan.plot(time_zone="Mars/Olympus")
+
+
+def test_of_several_nodes_at_the_top_one_is_named(tmp_path: Path) -> None:
+    nodes = [sw.Node(name="a", limit_kw=5), sw.Node(name="b", limit_kw=20)]
+    plan = sw.plan_area(fleet(2, node=["a", "b"]), PRICES, nodes=nodes)
+    with pytest.raises(sw.InputError, match="at the top are a, b: name one to draw"):
+        plan.plot()
+    figure = plan.plot(node="a")
+    assert drawn(figure) == {
+        "coordinated": pytest.approx([0, 5, 5, 0]),
+        "limit": pytest.approx([5, 5, 5, 5]),
+    }
+    text = page(plan, tmp_path)
+    assert "Drawn is a alone, one of several nodes at the top" in text
+    assert "Highest load of a" in text
+    # What all vehicles would do does not compare with a limit of some.
+    assert 'class="unmanaged" d=' not in text
+    assert "exceeds the limit" not in text
+
+
+def test_a_page_shows_loads_with_base_load_below_the_node(tmp_path: Path) -> None:
+    text = page(streets(limit_kw=30), tmp_path)
+    assert "unmanaged 34.0\N{NO-BREAK SPACE}kW" in text
+    assert "Unmanaged" in text
+    assert "exceeds the limit in 1 slots" in text
+
+
+@pytest.mark.parametrize("limit_kw", [0.0, 2.0])
+def test_in_a_shortage_nothing_is_called_a_saving(limit_kw: float, tmp_path: Path) -> None:
+    plan = sw.plan_area(fleet(2), PRICES, limit_kw=limit_kw)
+    withheld = 20 - 4 * limit_kw
+    assert plan.withheld_kwh == pytest.approx(withheld, abs=2e-3)
+    # The other two plans are of all that was asked for.
+    assert (plan.unmanaged_cost, plan.price_only_cost) == pytest.approx((6, 2))
+    text = page(plan, tmp_path)
+    missing = f"{withheld:.1f}\N{NO-BREAK SPACE}kWh"
+    assert f"without {missing} that limits withhold" in text
+    assert f"they get {missing} less: that energy is not in the cost" in text
+    for word in ("below unmanaged charging", "costs nothing", "EUR/kWh", "would save"):
+        assert word not in text
+    assert "Where room is short" in text
+    below = plan.plot().axes[1]
+    assert below.get_ylabel() == "Room is short\n(no money)"
+    assert not below.yaxis.get_tick_params()["labelleft"]
+
+
+def test_a_stay_too_short_withholds_nothing(tmp_path: Path) -> None:
+    plan = sw.plan_area(fleet(1, energy_kwh=[100.0]), PRICES, limit_kw=50)
+    assert plan.unmet_kwh == pytest.approx(60)
+    assert plan.withheld_kwh == 0
+    # Nobody could charge more: costs compare.
+    assert "below unmanaged charging" in page(plan, tmp_path)
+    assert plan.plot().axes[1].get_ylabel() == "Shadow price\n(EUR/kWh)"
+
+
+def test_the_command_says_that_savings_are_unknown(tmp_path: Path) -> None:
+    vehicles = tmp_path / "one.csv"
+    vehicles.write_text(
+        "id,arrival,departure,energy_kwh,power_max_kw\n"
+        "van,2026-01-05T18:00Z,2026-01-05T21:00Z,10,10\n"
+    )
+    words = ("area", vehicles, "--prices", price_file(tmp_path), "--limit")
+
+    def savings(limit: str) -> str:
+        answer = run(*words, limit)
+        assert answer.code == 0, answer.err
+        return next(line for line in answer.out.splitlines() if line.startswith("savings"))
+
+    assert savings("0").split() == (
+        [
+            "savings",
+            "unknown",
+            "10.00",
+            "kWh",
+            "that",
+            "limits",
+            "withhold",
+            "are",
+            "not",
+            "in",
+            "the",
+            "cost",
+        ]
+    )
+    assert savings("9").split()[1:] == ["1.90", "EUR"]
