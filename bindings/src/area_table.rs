@@ -6,7 +6,8 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{
-    Array, ArrayRef, Float64Array, ListArray, RecordBatch, StructArray, TimestampMicrosecondArray,
+    Array, ArrayRef, Float64Array, GenericStringArray, ListArray, RecordBatch, StructArray,
+    TimestampMicrosecondArray,
 };
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_cast::cast;
@@ -122,6 +123,26 @@ pub(crate) fn no_rows(id: &ArrayRef, currency: &str) -> Table {
     Table::new(plan_schema(id.data_type(), currency), Vec::new())
 }
 
+/// Rows by their `id`, which has to tell them apart.
+fn places<'a>(
+    of: &str,
+    ids: &'a GenericStringArray<i32>,
+) -> Result<HashMap<&'a str, usize>, Refused> {
+    let mut places = HashMap::with_capacity(ids.len());
+    for (row, id) in ids.iter().enumerate() {
+        if let Some(id) = id
+            && let Some(other) = places.insert(id, row)
+        {
+            let text = format!(
+                "rows {other} and {row} of the {of} have the id {id:?}; \
+                 with a stability_budget vehicles are known by their id"
+            );
+            return Err(Refused::Input(text));
+        }
+    }
+    Ok(places)
+}
+
 /// What vehicles were told before, by row.
 pub(crate) struct Told {
     offsets: Vec<i32>,
@@ -132,17 +153,16 @@ pub(crate) struct Told {
 
 impl Told {
     /// Finds the vehicles again by their `id`; one that was not there has no intervals.
+    ///
+    /// # Errors
+    /// The plans are none, or an `id` stands for two vehicles of one table.
     pub(crate) fn new(plans: AnyRecordBatch, id: &ArrayRef) -> Result<Self, Refused> {
         let plans = one_batch(plans)?;
         let columns = Columns::new(&plans);
         let names = |column: &ArrayRef| cast(column, &DataType::Utf8).map_err(refused);
         let (before, now) = (names(columns.column("id")?)?, names(id)?);
-        let places: HashMap<&str, usize> = before
-            .as_string::<i32>()
-            .iter()
-            .zip(0..)
-            .filter_map(|(id, at)| Some((id?, at)))
-            .collect();
+        let places = self::places("previous plans", before.as_string())?;
+        self::places("vehicles", now.as_string())?;
         let wrong = || Refused::Input("\"intervals\" of previous plans are none".to_owned());
         let lists = columns.column("intervals")?;
         let lists = lists.as_list_opt::<i32>().ok_or_else(wrong)?;

@@ -370,6 +370,27 @@ def test_a_budget_keeps_what_vehicles_were_told() -> None:
     assert rich.unmet == []
 
 
+def test_who_was_told_what_has_to_be_known() -> None:
+    table = fleet(4)
+    gone = sw.plan_area(table, PRICES, limit_kw=15, sink=lambda _: None)
+    # Its shadow prices are there; what vehicles were told is not.
+    assert sw.plan_area(table, PRICES, limit_kw=15, previous=gone).change is None
+    with pytest.raises(sw.InputError, match="previous has no plans of its vehicles"):
+        sw.plan_area(table, PRICES, limit_kw=15, previous=gone, stability_budget=0)
+    first = pa.table(sw.plan_area(table, PRICES, limit_kw=15))
+    twice = pa.concat_tables([first, first.slice(2, 1)])
+    with pytest.raises(sw.InputError, match='rows 2 and 4 of the previous plans have the id "2"'):
+        sw.plan_area(table, PRICES, limit_kw=15, previous=twice)
+    same = fleet(4, id=["a", "b", "b", "c"])
+    with pytest.raises(sw.InputError, match='rows 1 and 2 of the vehicles have the id "b"'):
+        sw.plan_area(same, PRICES, limit_kw=15, previous=first)
+    # Who has no name is new, however many there are.
+    nobody = fleet(4, id=pa.array([None, None, 2, 3], pa.int64()))
+    change = sw.plan_area(nobody, PRICES, limit_kw=15, previous=first).change
+    assert change is not None
+    assert change.vehicles == 2
+
+
 def test_a_sink_gets_all_plans_in_order() -> None:
     pieces: list[pa.Table] = []
     plan = sw.plan_area(

@@ -367,7 +367,6 @@ def plan_area(
         raise InputError(message)
     if previous is not None and not isinstance(previous, AreaPlan):
         stability_budget = stability_budget or 0.0
-    told = previous.plans._native if isinstance(previous, AreaPlan) else previous
     native = _engine.plan_area(
         vehicles,
         area_prices(prices, export_prices),
@@ -375,7 +374,7 @@ def plan_area(
         gap=gap,
         max_rounds=max_rounds,
         before={
-            "plans": None if stability_budget is None else told,
+            "plans": None if stability_budget is None else _told(previous),
             "budget": 0.0 if stability_budget is None else stability_budget,
             "start": previous._native.state if isinstance(previous, AreaPlan) else None,
         },
