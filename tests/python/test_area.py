@@ -123,10 +123,14 @@ def test_an_on_off_vehicle_is_never_chopped() -> None:
 
 def test_previous_prices_save_rounds() -> None:
     vehicles = fleet(300, energy_kwh=[3.0 + 20 * (i * 37 % 100) / 100 for i in range(300)])
-    first = sw.plan_area(vehicles, PRICES, limit_kw=1200, gap=1e-4)
-    again = sw.plan_area(vehicles.slice(5), PRICES, limit_kw=1200, gap=1e-4, previous=first)
-    assert again.gap <= 1e-3
-    assert again.bound <= again.cost
+    wanted: dict[str, Any] = {"limit_kw": 1200, "gap": 1e-4}
+    first = sw.plan_area(vehicles, PRICES, **wanted)
+    for left in (vehicles, vehicles.slice(5)):
+        again = sw.plan_area(left, PRICES, **wanted, previous=first)
+        anew = sw.plan_area(left, PRICES, **wanted)
+        assert again.rounds < anew.rounds
+        assert again.gap <= 1e-4
+        assert again.bound <= anew.cost
 
 
 def test_progress_is_told_and_can_stop() -> None:

@@ -9,7 +9,8 @@ class AreaProgress(NamedTuple):
     """Where the rounds are.
 
     Attributes:
-        rounds: How often all vehicles have been asked.
+        rounds: How often vehicles have been asked in this search; the next one
+            counts anew.
         cost: Cost of the best mix of answers; infinite before there is one.
         bound: No plan costs less.
         gap: Their distance in proportion to the cost.

@@ -49,7 +49,12 @@ class AreaPlan:
 
     @property
     def rounds(self) -> int:
-        """How often all vehicles were asked."""
+        """How often all vehicles were asked in the last search.
+
+        There may be several: on samples of a large fleet before all of it, and
+        anew where limits withhold energy. ``progress`` is told of the rounds
+        of each.
+        """
         return self._native.rounds
 
     @property
@@ -318,16 +323,20 @@ def plan_area(
             per slot of the prices. A short form of ``nodes`` with one node.
         nodes: Nodes with their limits; give these or ``limit_kw``.
         gap: Gap at which to end, in proportion to the cost.
-        max_rounds: Rounds after which to end in any case.
+        max_rounds: Rounds after which to end a search; see
+            :attr:`AreaPlan.rounds`.
         progress: Called once a round with an :class:`AreaProgress`; a true
             answer ends the rounds.
         previous: An earlier plan of the same limits and slots, to begin with
-            its shadow prices: saves most of the rounds after a small change.
+            its shadow prices. Where next to nothing has changed, that saves
+            about a third of the rounds; after new prices, an hour later or
+            with other vehicles it saves none, and may take more.
             With ``stability_budget`` also a table with ``id`` and
             ``intervals`` of an earlier plan.
         stability_budget: What the plan may cost more than the cheapest one so
             that vehicles keep what ``previous`` told them; see
-            :attr:`AreaPlan.change`. Vehicles are known by their ``id``.
+            :attr:`AreaPlan.change`. Vehicles are known by their ``id``, which
+            has to be theirs alone.
         sink: Called with the plans of the vehicles, some ten thousand at a
             time, in place of keeping them: for files larger than memory.
         memory: Keeps what was answered, so that work cut off can go on.

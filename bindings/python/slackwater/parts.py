@@ -136,7 +136,7 @@ def plan_area(
         limit_kw: Highest load of all vehicles together.
         nodes: Nodes with their limits; give these or ``limit_kw``.
         gap: Gap at which to end, in proportion to the cost.
-        max_rounds: Rounds after which to end in any case.
+        max_rounds: Rounds after which to end a search.
         progress: Called once a round; a true answer ends the rounds.
         previous: An earlier plan of the same limits and slots, to begin with
             its shadow prices.

@@ -7,7 +7,7 @@ use crate::area::sums::Sum;
 /// Where the rounds are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Rounds so far: how often all vehicles were asked.
+    /// Rounds of this search so far: how often its vehicles were asked.
     pub round: usize,
     /// Cost of the best mix; infinite before there is one within the limits.
     pub cost: f64,

@@ -339,7 +339,8 @@ def _summary(plan: sw.AreaPlan) -> Table:
         lines.add_row("moved", amount(change.moved_kwh), "kWh against the plan before")
         lines.add_row("unchanged", f"{change.unchanged:,}", f"of {change.vehicles:,} vehicles")
         lines.add_row("for that", amount(change.spent), money)
-    lines.add_row("planned in", f"{plan.seconds:,.2f}", f"s, {plan.rounds} rounds, {plan.status}")
+    rounds = f"s, at last {plan.rounds} rounds, {plan.status}"
+    lines.add_row("planned in", f"{plan.seconds:,.2f}", rounds)
     return lines
 
 
