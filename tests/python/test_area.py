@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import slackwater as sw
 
@@ -500,3 +501,28 @@ def test_limits_hold_and_needs_are_met_or_named(
     assert plan.energy_kwh + plan.unmet_kwh == pytest.approx(wanted, abs=1e-6)
     assert plan.bound <= plan.cost + 1e-9
     assert sum(energies(plan)) == pytest.approx(plan.energy_kwh, abs=1e-6)
+    most = most_served(len(prices), rows, limit)
+    assert plan.energy_kwh <= most + 1e-6
+    # Sharing a shortage equally may leave a little of it unused.
+    assert plan.energy_kwh >= most - max(0.02 * most, 2e-3 * wanted) - 1e-6
+
+
+def most_served(slots: int, rows: list[tuple[int, int, float, float]], limit_kw: float) -> float:
+    """Most energy that vehicles can take in hours that hold `limit_kw` each, by scipy."""
+    cells = [
+        (row, slot)
+        for row, (arrival, stay, _, _) in enumerate(rows)
+        for slot in range(max(arrival, 0), min(arrival + stay, slots))
+    ]
+    if not cells:
+        return 0.0
+    of_row = [[float(row == at) for row, _ in cells] for at in range(len(rows))]
+    of_slot = [[float(slot == at) for _, slot in cells] for at in range(slots)]
+    found = linprog(
+        [-1.0] * len(cells),
+        A_ub=[*of_row, *of_slot],
+        b_ub=[*(energy for *_, energy, _ in rows), *[limit_kw] * slots],
+        bounds=[(0.0, rows[row][3]) for row, _ in cells],
+    )
+    assert found.status == 0
+    return -float(found.fun)
