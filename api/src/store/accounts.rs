@@ -1,11 +1,13 @@
 //! Accounts of users with manufacturers.
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, parsed};
+use crate::store::rows::{Pair, instant, of_keys, parsed};
 use crate::store::samples;
 use crate::vendor::integration::Connection;
 use crate::vendor::profile::VendorCode;
@@ -86,6 +88,19 @@ pub async fn delete(
 pub async fn all(store: &Store) -> Result<Vec<Account>, StoreError> {
     let rows = sqlx::query("select * from connections").fetch_all(store.reader()).await?;
     rows.iter().map(connection).collect()
+}
+
+/// The accounts of these users.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_users(
+    from: &mut AnyConnection,
+    names: &BTreeSet<Pair>,
+) -> Result<Vec<Account>, StoreError> {
+    let query = "select * from connections where (client_id, user_id) in
+         (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
+    of_keys(from, query, names, connection).await
 }
 
 fn connection(row: &AnyRow) -> Result<Account, StoreError> {

@@ -1,4 +1,5 @@
 //! Actions: what devices are told, and how far that has come.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -13,7 +14,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{as_text, instant, optional_instant, parsed};
+use crate::store::rows::{as_text, instant, of_keys, optional_instant, parsed};
 
 /// Who asked for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,6 +168,19 @@ pub async fn pending_of(
 pub async fn all_pending(store: &Store) -> Result<Vec<Action>, StoreError> {
     let query = sqlx::query("select * from actions where state = 'pending'");
     query.fetch_all(store.reader()).await?.iter().map(action).collect()
+}
+
+/// The pending actions of these devices.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn pending_of_all(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<Action>, StoreError> {
+    let query = "select * from actions
+         where state = 'pending' and target_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, action).await
 }
 
 fn action(row: &AnyRow) -> Result<Action, StoreError> {

@@ -7,6 +7,7 @@ use sqlx::any::{Any, AnyPoolOptions, install_default_drivers};
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{AnyPool, Executor, Row, Transaction};
 use tokio::sync::{Mutex, OwnedMutexGuard};
+use uuid::Uuid;
 
 use crate::config::text::StoreUrl;
 use crate::store::checkpoint::Checkpointer;
@@ -26,6 +27,10 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (10, "restarts", include_str!("migrations/0010_restarts.sql")),
 ];
 
+/// Those of a server only, where several processes may work on the same rows.
+const SHARED_MIGRATIONS: &[(i64, &str, &str)] =
+    &[(11, "notes", include_str!("migrations/0011_notes.sql"))];
+
 /// Connections to a file. There is one writer, and one for the log; the others
 /// read beside them.
 const SQLITE_CONNECTIONS: u32 = 5;
@@ -41,6 +46,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// [`Checkpointer`]) before that is 128 MB long, and foreign keys are kept.
 const SQLITE_SETUP: &str = "pragma journal_mode = wal; pragma synchronous = normal; \
      pragma wal_autocheckpoint = 32768; pragma foreign_keys = on; pragma busy_timeout = 5000";
+
+/// What every connection to a server is told: whose changes are made on it.
+const NAMED: &str = "select set_config('slackwater.replica', $1, false)";
 
 /// What PostgreSQL calls two changes that wait for each other.
 const DEADLOCK: &str = "40P01";
@@ -107,6 +115,15 @@ pub struct Store {
     writer: Arc<Mutex<()>>,
     /// For a file. A server does all that itself.
     log: Option<Log>,
+    /// For a server.
+    shared: Option<Arc<Shared>>,
+}
+
+/// A server, and the name under which this process makes changes there.
+#[derive(Debug)]
+struct Shared {
+    url: String,
+    replica: String,
 }
 
 /// What brings commits to the disk, and from their log into the file.
@@ -131,22 +148,31 @@ impl Store {
     pub async fn open(url: &StoreUrl) -> Result<Self, StoreError> {
         install_default_drivers();
         let is_file = url.is_sqlite();
+        let shared = (!is_file).then(|| {
+            let (url, replica) = (url.as_str().to_owned(), Uuid::new_v4().to_string());
+            Arc::new(Shared { url, replica })
+        });
         let options = AnyPoolOptions::new()
             .max_connections(if is_file { SQLITE_CONNECTIONS } else { POSTGRES_CONNECTIONS })
-            .acquire_timeout(PATIENCE)
-            .after_connect(move |connection, _| {
-                Box::pin(async move {
-                    if is_file {
-                        connection.execute(SQLITE_SETUP).await?;
+            .acquire_timeout(PATIENCE);
+        let named = shared.clone();
+        let options = options.after_connect(move |connection, _| {
+            let named = named.clone();
+            Box::pin(async move {
+                match &named {
+                    None => connection.execute(SQLITE_SETUP).await,
+                    Some(shared) => {
+                        sqlx::query(NAMED).bind(&shared.replica).execute(connection).await
                     }
-                    Ok(())
-                })
-            });
+                }
+                .map(|_| ())
+            })
+        });
         let pool = options.connect(&address(url)).await.map_err(StoreError::Open)?;
-        migrator().run(&pool).await?;
+        migrator(is_file).run(&pool).await?;
         let writer = Arc::default();
         let log = if is_file { Some(Log::of(&pool, &writer).await?) } else { None };
-        Ok(Self { pool, writer, log })
+        Ok(Self { pool, writer, log, shared })
     }
 
     /// For statements that only read.
@@ -158,7 +184,12 @@ impl Store {
     /// Whether other processes may work on the same rows. A file has one process.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
-        self.log.is_none()
+        self.shared.is_some()
+    }
+
+    /// The server, and the name of this process there; `None` for a file.
+    pub(super) fn server(&self) -> Option<(&str, &str)> {
+        self.shared.as_deref().map(|shared| (shared.url.as_str(), shared.replica.as_str()))
     }
 
     /// Begins a change.
@@ -272,12 +303,13 @@ impl Log {
     }
 }
 
-fn migrator() -> Migrator {
+fn migrator(is_file: bool) -> Migrator {
     let migration = |&(version, name, sql): &(i64, &'static str, &'static str)| {
         let sql = sqlx::SqlSafeStr::into_sql_str(sql);
         Migration::new(version, name.into(), MigrationType::Simple, sql, false)
     };
-    Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
+    let shared = if is_file { &[] } else { SHARED_MIGRATIONS };
+    Migrator::with_migrations(MIGRATIONS.iter().chain(shared).map(migration).collect())
 }
 
 #[cfg(test)]

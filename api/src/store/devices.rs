@@ -12,7 +12,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{as_text, instant, optional_instant, parsed};
+use crate::store::rows::{as_text, instant, of_keys, optional_instant, parsed};
 use crate::vendor::profile::VendorCode;
 use crate::vendor::reading::Reading;
 
@@ -177,6 +177,18 @@ async fn found(store: Store, statement: &'static str) -> Result<Vec<Device>, Sto
         found.push(device(&row)?);
     }
     Ok(found)
+}
+
+/// Those of these devices that are there.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_ids(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<Device>, StoreError> {
+    let query = "select * from devices where id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, device).await
 }
 
 fn device(row: &AnyRow) -> Result<Device, StoreError> {

@@ -1,4 +1,6 @@
 //! Places of users.
+use std::collections::BTreeSet;
+
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
@@ -6,7 +8,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::parsed;
+use crate::store::rows::{Pair, of_keys, parsed};
 use crate::vendor::reading::Position;
 
 /// A place of a user.
@@ -61,6 +63,19 @@ pub async fn keep(to: &mut AnyConnection, row: &Location) -> Result<(), StoreErr
 pub async fn all(store: &Store) -> Result<Vec<Location>, StoreError> {
     let rows = sqlx::query("select * from locations").fetch_all(store.reader()).await?;
     rows.iter().map(location).collect()
+}
+
+/// The places of these users.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_users(
+    from: &mut AnyConnection,
+    names: &BTreeSet<Pair>,
+) -> Result<Vec<Location>, StoreError> {
+    let query = "select * from locations where (client_id, user_id) in
+         (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
+    of_keys(from, query, names, location).await
 }
 
 fn location(row: &AnyRow) -> Result<Location, StoreError> {

@@ -15,6 +15,7 @@ pub mod flush;
 pub mod jobs;
 pub mod links;
 pub mod locations;
+pub mod notes;
 pub mod overrides;
 pub mod plans;
 pub mod policies;

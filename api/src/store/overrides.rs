@@ -1,4 +1,5 @@
 //! Smart overrides.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use slackwater_engine::device::override_::Override as Life;
@@ -8,7 +9,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, optional_instant, parsed};
+use crate::store::rows::{instant, of_keys, optional_instant, parsed};
 use crate::vendor::profile::VendorCode;
 
 /// "Charge now" for a device.
@@ -102,6 +103,19 @@ pub async fn active_of(
 pub async fn all_active(store: &Store) -> Result<Vec<Override>, StoreError> {
     let query = sqlx::query("select * from overrides where ended_at is null");
     query.fetch_all(store.reader()).await?.iter().map(override_).collect()
+}
+
+/// The active overrides of these devices.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn active_of_all(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<Override>, StoreError> {
+    let query = "select * from overrides
+         where ended_at is null and target_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, override_).await
 }
 
 fn override_(row: &AnyRow) -> Result<Override, StoreError> {

@@ -1,4 +1,5 @@
 //! The last plan of each device, and the sheets of prices that plans share.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -12,7 +13,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, parsed};
+use crate::store::rows::{instant, of_keys, parsed};
 
 /// Rows of one statement. A statement of fewer is prepared anew, so that the
 /// number is a compromise between many statements and long ones.
@@ -185,6 +186,18 @@ pub async fn drop_sheets(to: &mut AnyConnection) -> Result<(), StoreError> {
 pub async fn all(store: &Store) -> Result<Vec<KeptPlan>, StoreError> {
     let rows = sqlx::query("select * from plans").fetch_all(store.reader()).await?;
     rows.iter().map(plan).collect()
+}
+
+/// The plans of these devices.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_devices(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<KeptPlan>, StoreError> {
+    let query = "select * from plans where device_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, plan).await
 }
 
 fn plan(row: &AnyRow) -> Result<KeptPlan, StoreError> {

@@ -2,6 +2,7 @@
 //!
 //! Changes of one policy are made from its row, under the lock of the row, so
 //! that those of other replicas are not lost.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -14,7 +15,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, parsed};
+use crate::store::rows::{instant, of_keys, parsed};
 
 /// The smart charging policy of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -133,6 +134,31 @@ pub async fn all_smart(store: &Store) -> Result<Vec<(Uuid, SmartPolicy)>, StoreE
 pub async fn all_flex(store: &Store) -> Result<Vec<FlexRow>, StoreError> {
     let rows = sqlx::query("select * from flex_policies").fetch_all(store.reader()).await?;
     rows.iter().map(flex).collect()
+}
+
+/// The smart charging policies of these devices.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn smart_of(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<(Uuid, SmartPolicy)>, StoreError> {
+    let query = "select device_id, policy from smart_charging_policies
+         where device_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, smart).await
+}
+
+/// The flex policies of these vehicles.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn flex_of(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<FlexRow>, StoreError> {
+    let query = "select * from flex_policies where vehicle_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, flex).await
 }
 
 fn smart(row: &AnyRow) -> Result<(Uuid, SmartPolicy), StoreError> {

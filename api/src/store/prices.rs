@@ -1,4 +1,6 @@
 //! Market zones, and step functions of prices.
+use std::collections::BTreeSet;
+
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::overlay::overlaid;
@@ -9,7 +11,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, parsed};
+use crate::store::rows::{Pair, instant, of_keys, parsed};
 
 /// Steps that one statement keeps.
 const STEPS_AT_ONCE: usize = 500;
@@ -90,16 +92,30 @@ pub async fn keep_zone(to: &mut AnyConnection, row: &ZoneRow) -> Result<(), Stor
 /// The database failed.
 pub async fn all_zones(store: &Store) -> Result<Vec<ZoneRow>, StoreError> {
     let rows = sqlx::query("select * from zones").fetch_all(store.reader()).await?;
-    let zone = |row: &AnyRow| {
-        let is_activated: i64 = row.try_get("is_activated")?;
-        let currency = parsed(row, "zones", "currency", Currency::parse)?;
-        Ok(ZoneRow {
-            client_id: row.try_get("client_id")?,
-            id: row.try_get("id")?,
-            zone: Zone { is_activated: is_activated != 0, currency },
-        })
-    };
     rows.iter().map(zone).collect()
+}
+
+/// Those of these zones that are there.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn zones_of(
+    from: &mut AnyConnection,
+    names: &BTreeSet<Pair>,
+) -> Result<Vec<ZoneRow>, StoreError> {
+    let query = "select * from zones where (client_id, id) in
+         (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
+    of_keys(from, query, names, zone).await
+}
+
+fn zone(row: &AnyRow) -> Result<ZoneRow, StoreError> {
+    let is_activated: i64 = row.try_get("is_activated")?;
+    let currency = parsed(row, "zones", "currency", Currency::parse)?;
+    Ok(ZoneRow {
+        client_id: row.try_get("client_id")?,
+        id: row.try_get("id")?,
+        zone: Zone { is_activated: is_activated != 0, currency },
+    })
 }
 
 /// Lays prices over those of a series, making it if there is none, and says

@@ -1,8 +1,11 @@
 //! From columns to values and back.
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use sqlx::any::AnyRow;
-use sqlx::{ColumnIndex, Row};
+use sqlx::{AnyConnection, ColumnIndex, Row};
+use uuid::Uuid;
 
 use crate::store::database::StoreError;
 
@@ -61,4 +64,43 @@ where
 /// Never: words and finite numbers have a JSON form.
 pub fn as_text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("words and finite numbers have a JSON form")
+}
+
+/// A key of two texts: a client, and what it calls something.
+pub type Pair = (String, String);
+
+/// Which rows of a server to read again.
+pub trait Keys {
+    /// The keys as one text, as the statement takes it; `None` if there are none.
+    fn as_parameter(&self) -> Option<String>;
+}
+
+/// For `any(string_to_array($1, ','))`.
+impl Keys for BTreeSet<Uuid> {
+    fn as_parameter(&self) -> Option<String> {
+        let ids: Vec<String> = self.iter().map(Uuid::to_string).collect();
+        (!ids.is_empty()).then(|| ids.join(","))
+    }
+}
+
+/// For `json_array_elements(cast($1 as json))`.
+impl Keys for BTreeSet<Pair> {
+    fn as_parameter(&self) -> Option<String> {
+        (!self.is_empty()).then(|| as_text(self))
+    }
+}
+
+/// The rows of these keys on a server, whatever their number with one statement.
+///
+/// # Errors
+/// The database failed, or holds what no version of this service has written.
+pub async fn of_keys<T>(
+    from: &mut AnyConnection,
+    statement: &'static str,
+    keys: &impl Keys,
+    read: impl Fn(&AnyRow) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let Some(keys) = keys.as_parameter() else { return Ok(Vec::new()) };
+    let rows = sqlx::query(statement).bind(keys).fetch_all(from).await?;
+    rows.iter().map(read).collect()
 }

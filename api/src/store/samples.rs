@@ -2,6 +2,8 @@
 //!
 //! Four years of quarters of an hour are 140,000 samples of a device. A row
 //! holds those of a day as columns, so that they are read within a second.
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, NaiveTime, Utc};
 use serde::{Deserialize, Serialize};
 use slackwater_engine::device::scope::DeviceKind;
@@ -14,7 +16,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, optional_instant, parsed};
+use crate::store::rows::{instant, of_keys, optional_instant, parsed};
 
 /// A device that was measured, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -361,10 +363,37 @@ pub async fn is_known(from: &mut AnyConnection, device_id: Uuid) -> Result<bool,
 pub async fn all_until(store: &Store) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
     let query = "select device_id as id, until from recordings";
     let rows = sqlx::query(query).fetch_all(store.reader()).await?;
-    let until = |row: &AnyRow| {
-        Ok((parsed(row, "recordings", "id", Uuid::parse_str)?, instant(row, "until")?))
-    };
     rows.iter().map(until).collect()
+}
+
+/// Until when these devices are recorded.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn until_of(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<(Uuid, DateTime<Utc>)>, StoreError> {
+    let query = "select device_id as id, until from recordings
+         where device_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, until).await
+}
+
+/// Sessions of these devices that are not frozen yet.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn open_sessions_of(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<ChargeSession>, StoreError> {
+    let query = "select * from charge_sessions
+         where is_frozen = 0 and device_id = any(string_to_array($1, ',')) order by plugged_in_at";
+    of_keys(from, query, ids, session).await
+}
+
+fn until(row: &AnyRow) -> Result<(Uuid, DateTime<Utc>), StoreError> {
+    Ok((parsed(row, "recordings", "id", Uuid::parse_str)?, instant(row, "until")?))
 }
 
 /// All samples that share time with a range.

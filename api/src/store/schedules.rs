@@ -1,4 +1,5 @@
 //! Schedules of users, and when their status last changed.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -10,7 +11,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, optional_instant, parsed};
+use crate::store::rows::{instant, of_keys, optional_instant, parsed};
 
 /// A user's rules for charging a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,6 +118,18 @@ pub async fn delete(to: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> 
 pub async fn all(store: &Store) -> Result<Vec<Schedule>, StoreError> {
     let rows = sqlx::query("select * from schedules").fetch_all(store.reader()).await?;
     rows.iter().map(schedule).collect()
+}
+
+/// The schedules of these devices.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_targets(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<Schedule>, StoreError> {
+    let query = "select * from schedules where target_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, schedule).await
 }
 
 fn schedule(row: &AnyRow) -> Result<Schedule, StoreError> {

@@ -1,4 +1,6 @@
 //! Tariffs of clients, and which of them a location has.
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use slackwater_engine::prices::tariff::{IntervalRequest, RateRequest};
 use sqlx::any::AnyRow;
@@ -6,7 +8,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::parsed;
+use crate::store::rows::{Pair, of_keys, parsed};
 
 /// A tariff of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,13 +81,6 @@ pub async fn assign(
 /// The database failed.
 pub async fn all(store: &Store) -> Result<Vec<TariffRow>, StoreError> {
     let rows = sqlx::query("select * from tariffs").fetch_all(store.reader()).await?;
-    let tariff = |row: &AnyRow| {
-        Ok(TariffRow {
-            client_id: row.try_get("client_id")?,
-            id: row.try_get("id")?,
-            rates: parsed(row, "tariffs", "rates", |text| serde_json::from_str(text))?,
-        })
-    };
     rows.iter().map(tariff).collect()
 }
 
@@ -96,15 +91,50 @@ pub async fn all(store: &Store) -> Result<Vec<TariffRow>, StoreError> {
 pub async fn all_schedules(store: &Store) -> Result<Vec<(Uuid, TariffSchedule)>, StoreError> {
     let query = "select location_id as id, tariff_id, intervals from tariff_schedules";
     let rows = sqlx::query(query).fetch_all(store.reader()).await?;
-    let schedule = |row: &AnyRow| {
-        let read = |text: &str| serde_json::from_str(text);
-        let schedule = TariffSchedule {
-            tariff_id: row.try_get("tariff_id")?,
-            intervals: parsed(row, "tariff_schedules", "intervals", read)?,
-        };
-        Ok((parsed(row, "tariff_schedules", "id", Uuid::parse_str)?, schedule))
-    };
     rows.iter().map(schedule).collect()
+}
+
+/// Those of these tariffs that are there.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_names(
+    from: &mut AnyConnection,
+    names: &BTreeSet<Pair>,
+) -> Result<Vec<TariffRow>, StoreError> {
+    let query = "select * from tariffs where (client_id, id) in
+         (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
+    of_keys(from, query, names, tariff).await
+}
+
+/// The schedules of these locations.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn schedules_of(
+    from: &mut AnyConnection,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Vec<(Uuid, TariffSchedule)>, StoreError> {
+    let query = "select location_id as id, tariff_id, intervals from tariff_schedules
+         where location_id = any(string_to_array($1, ','))";
+    of_keys(from, query, ids, schedule).await
+}
+
+fn tariff(row: &AnyRow) -> Result<TariffRow, StoreError> {
+    Ok(TariffRow {
+        client_id: row.try_get("client_id")?,
+        id: row.try_get("id")?,
+        rates: parsed(row, "tariffs", "rates", |text| serde_json::from_str(text))?,
+    })
+}
+
+fn schedule(row: &AnyRow) -> Result<(Uuid, TariffSchedule), StoreError> {
+    let read = |text: &str| serde_json::from_str(text);
+    let schedule = TariffSchedule {
+        tariff_id: row.try_get("tariff_id")?,
+        intervals: parsed(row, "tariff_schedules", "intervals", read)?,
+    };
+    Ok((parsed(row, "tariff_schedules", "id", Uuid::parse_str)?, schedule))
 }
 
 fn as_text<T: Serialize>(list: &[T]) -> String {

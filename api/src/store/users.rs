@@ -1,10 +1,12 @@
 //! Users of clients.
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{instant, optional_instant};
+use crate::store::rows::{Pair, instant, of_keys, optional_instant};
 
 /// A user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +106,19 @@ pub async fn deauthorise(
 pub async fn all(store: &Store) -> Result<Vec<User>, StoreError> {
     let rows = sqlx::query("select * from users").fetch_all(store.reader()).await?;
     rows.iter().map(user).collect()
+}
+
+/// Those of these users that are there.
+///
+/// # Errors
+/// As [`of_keys`].
+pub async fn of_names(
+    from: &mut AnyConnection,
+    names: &BTreeSet<Pair>,
+) -> Result<Vec<User>, StoreError> {
+    let query = "select * from users where (client_id, id) in
+         (select value ->> 0, value ->> 1 from json_array_elements(cast($1 as json)))";
+    of_keys(from, query, names, user).await
 }
 
 fn user(row: &AnyRow) -> Result<User, StoreError> {
