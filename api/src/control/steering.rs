@@ -12,9 +12,9 @@ use crate::control::actions::{self, Effects};
 use crate::control::facts::{Scene, target_type};
 use crate::plans::{Wanted, is_in_force, wanted_in};
 use crate::state::App;
-use crate::store::actions::{Action, Origin};
+use crate::store::actions::{self as rows, Action, Origin};
 use crate::store::database::{Change, StoreError};
-use crate::store::devices::Device;
+use crate::store::devices::{self, Device};
 use crate::store::schedules::{self, Schedule};
 
 /// When a look that the database cut short is taken again.
@@ -130,6 +130,10 @@ async fn act(
                 command.check(&scene.of_command(&command, found.origin)).is_ok()
             });
             if is_taken {
+                let kept = begun_elsewhere(app, change, device, pending.as_deref()).await?;
+                if let Some(kept) = kept {
+                    return Ok(kept);
+                }
                 let order = (command, found.origin);
                 return actions::begin(change, effects, device, order, now).await.map(Some);
             }
@@ -143,6 +147,24 @@ async fn act(
         Move::Rest | Move::WaitUntil(_) => {}
     }
     Ok(pending.map(|action| Action::clone(&action)))
+}
+
+/// The pending action of a device, or that there is none, if that is not what is
+/// known here: another replica looked at the same time, for the same reasons. To
+/// order once more would end what it has begun.
+async fn begun_elsewhere(
+    app: &App,
+    change: &mut Change,
+    device: &Device,
+    known: Option<&Action>,
+) -> Result<Option<Option<Action>>, StoreError> {
+    if !app.store().is_shared() {
+        return Ok(None);
+    }
+    devices::claim(change.connection(), device.id).await?;
+    let kept = rows::pending_of(change.connection(), device.id).await?;
+    let is_known = kept.as_ref().map(|action| action.id) == known.map(|action| action.id);
+    Ok((!is_known).then_some(kept))
 }
 
 /// What is to be done about a device now; `None` if there is nothing to switch,

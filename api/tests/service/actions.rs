@@ -19,7 +19,7 @@ use crate::harness::{Asker, OLDEST, On, Stage, device};
 use crate::readings::{charger, hvac, reading};
 
 /// A charger that shows this limit of its current and this state.
-fn shows(max_current: f64, state: &str) -> Reading {
+pub(crate) fn shows(max_current: f64, state: &str) -> Reading {
     let mut shown = charger();
     let facts = &mut shown["facts"]["charger"];
     facts["max_current_amps"] = max_current.into();

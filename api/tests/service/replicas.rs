@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
+use slackwater_api::control::steering::look;
 use slackwater_api::linking::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_api::plans::area::work;
 use slackwater_api::prices::replicas::catch_up;
@@ -23,6 +24,7 @@ use sqlx::Row;
 use tokio::time::interval;
 use uuid::Uuid;
 
+use crate::actions::shows;
 use crate::harness::{Asker, On, Stage, device, six};
 use crate::plans::{car, week};
 use crate::priced::{HOME, at};
@@ -282,4 +284,24 @@ async fn flx_11_a_replica_sees_the_prices_of_another() {
     assert_eq!(seen(&other), seen(&one));
     let later = seen(&other).unwrap().curve.between(six(), six() + TimeDelta::hours(1));
     assert_eq!(later.prices(), [0.9]);
+}
+
+/// Both know the schedule, and neither what the other has begun.
+#[tokio::test]
+async fn what_two_replicas_look_at_in_one_moment_is_ordered_once() {
+    let stage = Stage::with(On::Postgres, |_| ()).await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", shows(16.0, "stopped")).await;
+    let always = json!({
+        "isEnabled": true, "defaultShouldCharge": true, "rules": [],
+        "targetId": id, "targetType": "charger", "locationId": null,
+    });
+    assert_eq!(asker.post("/users/u/schedules", Some(&always)).await.status, 200);
+    let other = stage.replica().await;
+    for replica in [&stage, &other, &other] {
+        look(&replica.app, &[id]).await.unwrap();
+    }
+    let told = stage.events().await;
+    let states: Vec<&Value> = told.iter().map(|(_, body)| &body["state"]).collect();
+    assert_eq!(states, ["PENDING"]);
 }
