@@ -25,6 +25,7 @@ pub mod plans;
 pub mod prices;
 pub mod problem;
 pub mod process;
+pub mod replicas;
 pub mod request;
 pub mod routes;
 pub mod samples;

@@ -1,5 +1,6 @@
 //! The service as a process runs it: state, sockets and jobs together.
 use std::future::Future;
+use std::sync::{Mutex, PoisonError};
 
 use axum::Router;
 use tracing::info;
@@ -12,13 +13,15 @@ use crate::jobs::poller;
 use crate::outbox::poster::{Poster, PosterError};
 use crate::outbox::subscribing::{SubscribeError, configure};
 use crate::plans::{area, planner};
+use crate::prices;
 use crate::prices::keep::{PriceFileError, keep_files};
-use crate::prices::replicas;
+use crate::replicas;
 use crate::sandbox::handle::Sandbox;
 use crate::serve::{ServeError, Sockets};
 use crate::state::{App, SetupError, Urls};
 use crate::store::clients;
 use crate::store::database::{Store, StoreError};
+use crate::store::notes::Notes;
 use crate::supervise::keep_running;
 use crate::{admin, auth_router, control, link_router, router};
 
@@ -64,6 +67,8 @@ pub struct Service {
     worlds: Vec<App>,
     residents: Option<Residents>,
     admin_url: String,
+    /// What other processes change, on a server.
+    notes: Option<Notes>,
 }
 
 impl Service {
@@ -74,6 +79,8 @@ impl Service {
     pub async fn start(config: Config, sandbox_clock: Clock) -> Result<Self, ServiceError> {
         let sockets = Sockets::bind(doors(&config)).await?;
         let store = Store::open(&config.store.url).await?;
+        // Before anything is read, so that no change falls in between.
+        let notes = Notes::listen(&store).await?;
         configure(&store, &config.events.subscriptions).await?;
         let urls: Vec<(Role, String)> = sockets.urls().collect();
         let url = |role: Role| {
@@ -101,7 +108,7 @@ impl Service {
         let Some(first) = worlds.first() else { return Err(ServiceError::Nothing) };
         keep_files(first).await?;
         let admin_url = url(Role::Admin);
-        Ok(Self { sockets, worlds, residents: None, admin_url })
+        Ok(Self { sockets, worlds, residents: None, admin_url, notes })
     }
 
     /// The state of an environment; `None` if it is not configured.
@@ -138,10 +145,13 @@ impl Service {
     /// A socket or the database failed.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServiceError> {
         if let Some(first) = self.worlds.first() {
-            keep("replicas", first, replicas::run);
+            keep("prices of replicas", first, prices::replicas::run);
         }
         for app in &self.worlds {
             watch_devices(app).await?;
+        }
+        keep_following(self.worlds.clone(), self.notes);
+        for app in &self.worlds {
             keep_all_running(app, Poster::new(app.clone(), Clock::system())?);
             let Urls { base, auth, link } = app.urls();
             let environment = app.environment().as_str();
@@ -162,6 +172,16 @@ fn keep_all_running(app: &App, poster: Poster) {
     keep("control", app, control::job::run);
     keep("planner", app, planner::run);
     keep("areas", app, area::run);
+}
+
+/// Follows other replicas: at first by notes that were listened to before the
+/// tables were filled, after a panic by new ones.
+fn keep_following(worlds: Vec<App>, notes: Option<Notes>) {
+    let notes = Mutex::new(notes);
+    keep_running("replicas", Clock::system(), move || {
+        let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        replicas::run(worlds.clone(), notes)
+    });
 }
 
 /// Keeps a loop of an environment running.

@@ -124,6 +124,31 @@ impl Control {
         }
     }
 
+    /// Keeps what controls a device now, in place of all that did. Returns
+    /// whether that is something else.
+    pub fn replace(
+        &mut self,
+        target_id: Uuid,
+        (pending, active): (Option<Action>, Option<Override>),
+        schedules: Vec<Schedule>,
+    ) -> bool {
+        let mut has_changed = replace_in(&mut self.pending, target_id, pending);
+        has_changed |= replace_in(&mut self.overrides, target_id, active);
+        let gone: Vec<Uuid> =
+            self.by_target.get(&target_id).into_iter().flatten().copied().collect();
+        for id in gone.into_iter().filter(|id| schedules.iter().all(|kept| kept.id != *id)) {
+            self.remove_schedule(id);
+            has_changed = true;
+        }
+        for schedule in schedules {
+            if self.schedules.get(&schedule.id).is_none_or(|before| **before != schedule) {
+                self.keep_schedule(schedule);
+                has_changed = true;
+            }
+        }
+        has_changed
+    }
+
     /// Forgets all about a device.
     pub fn remove_target(&mut self, target_id: Uuid) {
         self.pending.remove(&target_id);
@@ -132,4 +157,17 @@ impl Control {
             self.remove_schedule(id);
         }
     }
+}
+
+/// Puts a value in the place of another, or takes it away. Returns whether it is
+/// another value.
+fn replace_in<T: PartialEq>(map: &mut HashMap<Uuid, Arc<T>>, id: Uuid, value: Option<T>) -> bool {
+    if map.get(&id).map(|before| &**before) == value.as_ref() {
+        return false;
+    }
+    match value {
+        Some(value) => map.insert(id, Arc::new(value)),
+        None => map.remove(&id),
+    };
+    true
 }

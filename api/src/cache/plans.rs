@@ -137,6 +137,48 @@ impl PlanTables {
         self.plans.insert(plan.device_id, Arc::new(plan));
     }
 
+    /// Keeps what is to be done with a device now, in place of all that was.
+    /// Returns whether that is something else.
+    pub fn replace_policies(
+        &mut self,
+        device_id: Uuid,
+        smart: Option<SmartPolicy>,
+        flex: Vec<FlexRow>,
+    ) -> bool {
+        let before = match smart {
+            Some(policy) => self.smart.insert(device_id, policy),
+            None => self.smart.remove(&device_id),
+        };
+        let mut has_changed = before != smart;
+        let own: Vec<Uuid> = self.flex_of.get(&device_id).into_iter().flatten().copied().collect();
+        for id in own.into_iter().filter(|id| flex.iter().all(|kept| kept.id != *id)) {
+            self.remove_flex(id);
+            has_changed = true;
+        }
+        for row in flex {
+            if self.flex.get(&row.id).is_none_or(|before| **before != row) {
+                self.keep_flex(row);
+                has_changed = true;
+            }
+        }
+        has_changed
+    }
+
+    fn remove_flex(&mut self, id: Uuid) {
+        let Some(row) = self.flex.remove(&id) else { return };
+        if let Some(ids) = self.flex_of.get_mut(&row.vehicle_id) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.flex_of.remove(&row.vehicle_id);
+            }
+        }
+    }
+
+    /// Forgets the plan of a device. Returns whether there was one.
+    pub fn remove_plan(&mut self, device_id: Uuid) -> bool {
+        self.plans.remove(&device_id).is_some()
+    }
+
     /// Remembers where a place lies.
     pub(super) fn keep_place(&mut self, location: &Location) {
         let resident: Resident =

@@ -15,7 +15,8 @@ use crate::store::actions;
 use crate::store::database::{Store, StoreError};
 use crate::store::devices::{self, Device};
 use crate::store::locations::{self, Location};
-use crate::store::{overrides, schedules, users};
+use crate::store::users::{self, User};
+use crate::store::{overrides, schedules};
 use crate::vendor::profile::VendorCode;
 use crate::vendor::reading::{Facts, OtherEnd};
 
@@ -115,6 +116,13 @@ impl Tables {
     #[must_use]
     pub fn any_device(&self, id: Uuid) -> Option<&Arc<Device>> {
         self.devices.get(&id)
+    }
+
+    /// All users, as client and user, in no order.
+    pub fn all_users(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.clients
+            .iter()
+            .flat_map(|(client, own)| own.users.keys().map(|user| (&**client, &**user)))
     }
 
     /// All devices, in no order.
@@ -219,6 +227,30 @@ impl Tables {
         })
     }
 
+    /// Keeps a user with all accounts and places, in place of what was kept of
+    /// them. Devices stay.
+    pub fn replace_user(&mut self, user: &User, accounts: Vec<Account>, places: Vec<Location>) {
+        let (client_id, id) = (user.client_id.as_str(), user.id.as_str());
+        let before = self.keep_user(client_id, id, user.created_at).created_at;
+        let Some(client) = self.clients.get_mut(client_id) else { return };
+        let Some(kept) = client.users.get_mut(id) else { return };
+        client.users_in_order.remove(before.timestamp_micros(), &kept.id);
+        kept.created_at = user.created_at;
+        client.users_in_order.insert(kept.created_at.timestamp_micros(), Arc::clone(&kept.id));
+        kept.is_deauthorised = user.deauthorised_at.is_some();
+        let by_vendor = accounts.into_iter().map(|account| (account.vendor.clone(), account));
+        kept.accounts = by_vendor.collect();
+        let is_same = kept.locations.len() == places.len()
+            && places.iter().all(|place| kept.locations.contains(place));
+        if !is_same {
+            let before = std::mem::take(&mut kept.locations);
+            self.plans.forget_resident((client_id, id), &before);
+            for place in places {
+                self.keep_location(place);
+            }
+        }
+    }
+
     /// Keeps an account of a user who is known.
     pub fn keep_account(&mut self, account: Account) {
         if let Some(user) = self.user_mut(&account.client_id, &account.user_id) {
@@ -248,6 +280,15 @@ impl Tables {
         self.devices.insert(device.id, Arc::new(device));
     }
 
+    /// Keeps a device in place of what was kept under its identifier. What is to
+    /// be done with it stays.
+    pub fn replace_device(&mut self, device: Device) {
+        if let Some(before) = self.devices.remove(&device.id) {
+            self.unlist(&before);
+        }
+        self.keep_device(device);
+    }
+
     /// Changes what is known of a device, if it is still there. Not what
     /// identifies it, nor whose it is.
     pub fn change_device(&mut self, id: Uuid, change: impl FnOnce(&mut Device)) {
@@ -261,14 +302,19 @@ impl Tables {
         let Some(device) = self.devices.remove(&id) else { return };
         self.control.remove_target(id);
         self.plans.forget(id);
+        self.unlist(&device);
+    }
+
+    /// Takes a device out of the lists of its client and user.
+    fn unlist(&mut self, device: &Device) {
         let linked = device.linked_at.timestamp_micros();
         let Some(client) = self.clients.get_mut(&device.client_id) else { return };
         if let Some(list) = client.lists.get_mut(&device.kind) {
-            list.remove(linked, &id);
+            list.remove(linked, &device.id);
         }
         let Some(user) = client.users.get_mut(&device.user_id) else { return };
         if let Some(list) = user.lists.get_mut(&device.kind) {
-            list.remove(linked, &id);
+            list.remove(linked, &device.id);
         }
         user.by_vendor.remove(&(device.vendor.clone(), device.vendor_device.clone()));
     }

@@ -183,11 +183,16 @@ pub fn watch_all(app: &App, is_ours: impl Fn(&str) -> bool) {
     let now = app.now();
     app.cache().read(|tables| {
         for device in tables.devices().filter(|device| is_ours(&device.client_id)) {
-            // Spread by identifier: random, but the same at each start.
-            let share = i32::from(device.id.as_bytes()[0]);
-            app.poller().watch(device.id, now + SPREAD / 256 * share);
+            watch_from(app, device.id, now);
         }
     });
+}
+
+/// Puts a device into the queue that others may poll already: in its time.
+pub fn watch_from(app: &App, id: Uuid, now: DateTime<Utc>) {
+    // Spread by identifier: random, but the same at each start.
+    let share = i32::from(id.as_bytes()[0]);
+    app.poller().watch(id, now + SPREAD / 256 * share);
 }
 
 /// Polls until the task is dropped.

@@ -112,16 +112,22 @@ pub fn prices_changed(app: &App) {
 /// Plans again for devices of a client after the tariffs of places changed. It
 /// is about users with such a place; a start looks at all plans anyway.
 pub fn tariffs_changed(app: &App, client_id: &str, places: impl IntoIterator<Item = Uuid>) {
-    let ids: BTreeSet<Uuid> = app.cache().read(|tables| {
-        let residents = places.into_iter().filter_map(|place| tables.plans.resident(place));
-        let own = residents.filter(|(client, _)| **client == *client_id);
-        let users = own.filter_map(|(client, user)| tables.user(client, user));
-        let ids = users.flat_map(OfUser::device_ids);
-        ids.filter(|id| tables.plans.has_policy(*id)).collect()
-    });
-    for id in ids {
+    for id in app.cache().read(|tables| planned_at(tables, client_id, places)) {
         look_again(app, id, Cause::Prices);
     }
+}
+
+/// The devices under a policy of those users of a client who have such a place.
+pub fn planned_at(
+    tables: &Tables,
+    client_id: &str,
+    places: impl IntoIterator<Item = Uuid>,
+) -> BTreeSet<Uuid> {
+    let residents = places.into_iter().filter_map(|place| tables.plans.resident(place));
+    let own = residents.filter(|(client, _)| **client == *client_id);
+    let users = own.filter_map(|(client, user)| tables.user(client, user));
+    let ids = users.flat_map(OfUser::device_ids);
+    ids.filter(|id| tables.plans.has_policy(*id)).collect()
 }
 
 /// What is known of a device under a policy, before a reading changes it.
@@ -133,10 +139,15 @@ pub fn before_reading(app: &App, tables: &Tables, id: Uuid) -> Option<Known> {
 
 /// Plans again if the reading changed something that plans rest on.
 pub fn after_reading(app: &App, tables: &Tables, id: Uuid, before: Option<Known>) {
-    let (Some(before), Some(device)) = (before, tables.any_device(id)) else { return };
-    if let Some(cause) = cause_of(&before, &known(tables, device, app.now())) {
+    if let Some(cause) = cause_after(app, tables, id, before) {
         look_again(app, id, cause);
     }
+}
+
+/// What a reading changed of what plans rest on, if anything.
+#[must_use]
+pub fn cause_after(app: &App, tables: &Tables, id: Uuid, before: Option<Known>) -> Option<Cause> {
+    cause_of(&before?, &known(tables, tables.any_device(id)?, app.now()))
 }
 
 /// Plans for devices now. Readers see the plans when this returns.

@@ -1,5 +1,5 @@
 //! All prices in memory.
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use slackwater_engine::prices::curve::PriceCurve;
@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::store::database::{Store, StoreError};
 use crate::store::locations::Location;
 use crate::store::prices::{self, Series, SeriesName, ZoneRow};
+use crate::store::rows::Pair;
 use crate::store::tariffs::{self, TariffRow, TariffSchedule};
 
 /// Prices that many look up at once and one changes.
@@ -103,6 +104,14 @@ impl Book {
         self.zones.insert((row.client_id, row.id), row.zone);
     }
 
+    /// Keeps a zone of that name, or forgets it.
+    pub fn replace_zone(&mut self, name: Pair, zone: Option<Zone>) {
+        match zone {
+            Some(zone) => self.zones.insert(name, zone),
+            None => self.zones.remove(&name),
+        };
+    }
+
     /// Keeps a series. Neighbours of one price become one step.
     pub fn keep_series(&mut self, name: SeriesName, series: Series) {
         let Series { revision, currency, curve } = series;
@@ -113,6 +122,28 @@ impl Book {
     /// Keeps a tariff.
     pub fn keep_tariff(&mut self, row: TariffRow) {
         self.tariffs.insert((row.client_id.clone(), row.id.clone()), row);
+    }
+
+    /// Keeps a tariff of that name, or forgets it. Returns whether it is another.
+    pub fn replace_tariff(&mut self, name: &Pair, row: Option<TariffRow>) -> bool {
+        let has_changed = self.tariffs.get(name) != row.as_ref();
+        match row {
+            Some(row) => self.keep_tariff(row),
+            None => {
+                self.tariffs.remove(name);
+            }
+        }
+        has_changed
+    }
+
+    /// The keys of all tariffs, of all zones, and of all places with a schedule.
+    #[must_use]
+    pub fn keys(&self) -> (BTreeSet<Pair>, BTreeSet<Pair>, BTreeSet<Uuid>) {
+        (
+            self.tariffs.keys().cloned().collect(),
+            self.zones.keys().cloned().collect(),
+            self.schedules.keys().copied().collect(),
+        )
     }
 
     /// Keeps the schedule of a location, or takes it away.

@@ -73,6 +73,15 @@ impl Recorders {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps how far a device is recorded, in place of what was kept of it.
+    pub fn replace(&self, device_id: Uuid, recorder: Recorder) {
+        if recorder == Recorder::default() {
+            self.known().remove(&device_id);
+        } else {
+            self.known().insert(device_id, recorder);
+        }
+    }
+
     /// Forgets devices that are gone.
     pub fn forget(&self, gone: &[Uuid]) {
         let mut known = self.known();

@@ -76,6 +76,13 @@ impl Notes {
         Ok(Some(Self { listener: Some(listener), replica: replica.to_owned() }))
     }
 
+    /// A connection that is lost already. `None` for a file.
+    #[must_use]
+    pub fn lost(store: &Store) -> Option<Self> {
+        let (_, replica) = store.server()?;
+        Some(Self { listener: None, replica: replica.to_owned() })
+    }
+
     /// Waits for the next note of another process, or mark of this one. May be
     /// dropped while it waits; then nothing is lost.
     ///

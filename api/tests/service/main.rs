@@ -10,6 +10,7 @@ mod fetching;
 mod guessing;
 mod harness;
 mod identity;
+mod learned;
 mod link_pages;
 mod lists;
 mod outbox;

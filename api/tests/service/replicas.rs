@@ -305,3 +305,45 @@ async fn what_two_replicas_look_at_in_one_moment_is_ordered_once() {
     let states: Vec<&Value> = told.iter().map(|(_, body)| &body["state"]).collect();
     assert_eq!(states, ["PENDING"]);
 }
+
+/// Asks until the answer has that status.
+async fn becomes(process: &Process, asker: &Asker, path: &str, expected: u16) {
+    let (bearer, url) = (format!("Bearer {}", asker.token), format!("{}{path}", process.base));
+    let mut looks = interval(Duration::from_millis(10));
+    for _ in 0..3_000 {
+        if ask(Method::GET, url.clone(), &bearer, "").await.0 == expected {
+            return;
+        }
+        looks.tick().await;
+    }
+    panic!("{path} did not become {expected}");
+}
+
+/// A user comes and goes through one process, and does so at the other one, also
+/// after the connection was lost on which it listens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_sees_users_of_another() {
+    let stage = Stage::with(On::Postgres, |_| ()).await;
+    let asker = stage.client("a").await;
+    let (one, other) = (Process::start(&stage, "one"), Process::start(&stage, "other"));
+    let bearer = format!("Bearer {}", asker.token);
+    let listening = "select count(*) from pg_stat_activity where query like 'LISTEN%'
+         and datname = current_database()";
+    for _ in 0..2 {
+        let url = format!("{}/users/u", one.base);
+        let body = json!({ "scopes": ["vehicle:read:data"] }).to_string();
+        let linked = ask(Method::POST, format!("{url}/link"), &bearer, &body).await;
+        assert_eq!(linked.0, 200, "{}", linked.1);
+        becomes(&other, &asker, "/users/u", 200).await;
+        assert_eq!(count(&stage, listening).await, 2);
+        run(
+            &stage,
+            "select pg_terminate_backend(pid) from pg_stat_activity
+             where query like 'LISTEN%' and datname = current_database()",
+        )
+        .await;
+        assert_eq!(ask(Method::DELETE, url, &bearer, "").await.0, 204);
+        becomes(&other, &asker, "/users/u", 404).await;
+        until(&stage, listening, 2).await;
+    }
+}
