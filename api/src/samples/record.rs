@@ -25,20 +25,20 @@ use crate::store::samples::{ChargeSession, Measured};
 use crate::vendor::integration::{Linked, Metered};
 use crate::vendor::reading::{Facts, Reading};
 
-/// Records what a device did until a poll that reached it. `before` is the
+/// Records what a device did until a poll that reached it. `earlier` is the
 /// device as it stood before that poll.
 ///
 /// A failure is logged: a meter is asked for the same again after the next poll.
-pub async fn record(app: &App, before: &Device) {
-    let Some(counts) = counts(before.kind) else { return };
-    let device = app.cache().read(|tables| tables.any_device(before.id).cloned());
+pub async fn record(app: &App, earlier: &Device) {
+    let Some(counts) = counts(earlier.kind) else { return };
+    let device = app.cache().read(|tables| tables.any_device(earlier.id).cloned());
     let Some(device) = device else { return };
     let Some(reading) = device.state.reading.clone() else { return };
     let mut recorder = app.recorders().of(device.id);
-    let was_open = recorder.sessions.clone();
+    let Recorder { until: before, sessions: was_open } = recorder.clone();
     look_at_plug(&mut recorder, app, &device, &reading);
     look_who_controls(&mut recorder, app, &device);
-    let last = before.state.reading.as_ref();
+    let last = earlier.state.reading.as_ref();
     let found = flowed(app, &device, (last, &reading), &recorder, counts).await;
     let (samples, until) = found.unwrap_or_default();
     if until.is_none() && recorder.sessions == was_open {
@@ -46,7 +46,7 @@ pub async fn record(app: &App, before: &Device) {
     }
     recorder.until = until.or(recorder.until);
     let parts = parts(app, &device, &recorder.sessions, &samples);
-    waiting::keep(app, Recorded { device_id: device.id, recorder, parts }).await;
+    waiting::keep(app, Recorded { device_id: device.id, before, recorder, parts }).await;
 }
 
 /// Which energy of a device counts; `None` for one without statistics.

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Utc};
 use slackwater_engine::statistics::recording::is_settled;
 use slackwater_engine::statistics::sample::Sample;
+use sqlx::AnyConnection;
 use tracing::error;
 use uuid::Uuid;
 
@@ -30,6 +31,8 @@ pub struct Recorder {
 pub struct Recorded {
     /// The device.
     pub device_id: Uuid,
+    /// Until when it was recorded before.
+    pub before: Option<DateTime<Utc>>,
     /// How far it is recorded with it.
     pub recorder: Recorder,
     /// The samples, by session and place.
@@ -107,37 +110,51 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     waiting.retain(|recorded| {
         app.cache().read(|tables| tables.any_device(recorded.device_id).is_some())
     });
-    for Recorded { device_id, recorder, parts } in &mut waiting {
-        let to = change.connection();
-        // First of all, as it is the one row that goes with the device: another
-        // process that deletes it waits for this change, or was before it.
-        let is_there = match recorder.until {
-            Some(until) => samples::keep_until(to, *device_id, until).await?,
-            None => samples::is_known(to, *device_id).await?,
-        };
-        if !is_there {
-            continue;
-        }
-        for session in &recorder.sessions {
-            samples::keep_session(to, session).await?;
-        }
-        for (measured, session_id, own) in parts {
-            samples::keep(to, measured, *session_id, own, There::Join).await?;
-        }
-        let Some(until) = recorder.until else { continue };
-        for session in &mut recorder.sessions {
-            if is_settled(session.stay, until) {
-                ledger::freeze_session(app, to, session).await?;
-            }
+    let mut kept = Vec::with_capacity(waiting.len());
+    for mut recorded in waiting {
+        if keep_one(app, change.connection(), &mut recorded).await? {
+            kept.push(recorded);
         }
     }
     change
         .commit(|| {
             let mut known = app.recorders().known();
-            for Recorded { device_id, mut recorder, .. } in waiting {
+            for Recorded { device_id, mut recorder, .. } in kept {
                 recorder.sessions.retain(|session| !session.is_frozen);
                 known.insert(device_id, recorder);
             }
         })
         .await
+}
+
+/// Keeps what was recorded of one device. Returns whether it was: not if another
+/// replica has recorded the same time, whose energy must not count twice.
+async fn keep_one(
+    app: &App,
+    to: &mut AnyConnection,
+    recorded: &mut Recorded,
+) -> Result<bool, StoreError> {
+    let Recorded { device_id, before, recorder, parts } = recorded;
+    // First of all, as it is the one row that goes with the device: another process
+    // that records or deletes it waits for this change, or was before it.
+    let is_ours = match recorder.until.filter(|until| Some(*until) != *before) {
+        Some(until) => samples::keep_until(to, *device_id, *before, until).await?,
+        None => samples::is_known(to, *device_id).await?,
+    };
+    if !is_ours {
+        return Ok(false);
+    }
+    for session in &recorder.sessions {
+        samples::keep_session(to, session).await?;
+    }
+    for (measured, session_id, own) in parts {
+        samples::keep(to, measured, *session_id, own, There::Join).await?;
+    }
+    let Some(until) = recorder.until else { return Ok(true) };
+    for session in &mut recorder.sessions {
+        if is_settled(session.stay, until) {
+            ledger::freeze_session(app, to, session).await?;
+        }
+    }
+    Ok(true)
 }

@@ -325,23 +325,27 @@ pub async fn delete_of_device(
     Ok(())
 }
 
-/// Keeps until when a device is recorded. Returns whether it is still there: of
-/// one that was removed meanwhile, by whichever process, nothing may be kept.
+/// Keeps until when a device is recorded, if it was recorded until `before`.
+/// Returns whether it was: not if it was removed meanwhile, or another replica
+/// recorded it.
 ///
 /// # Errors
 /// The database failed.
 pub async fn keep_until(
     to: &mut AnyConnection,
     device_id: Uuid,
+    before: Option<DateTime<Utc>>,
     until: DateTime<Utc>,
 ) -> Result<bool, StoreError> {
     let kept = sqlx::query(
         "insert into recordings (device_id, until)
          select id, cast($2 as bigint) from devices where id = $1
-         on conflict (device_id) do update set until = excluded.until",
+         on conflict (device_id) do update set until = excluded.until
+         where recordings.until = $3",
     )
     .bind(device_id.to_string())
     .bind(until.timestamp_micros())
+    .bind(before.map(|before| before.timestamp_micros()))
     .execute(to)
     .await?;
     Ok(kept.rows_affected() == 1)

@@ -1,4 +1,6 @@
 //! What one process changes is seen by the others on the same database.
+use std::sync::Arc;
+
 use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -9,10 +11,12 @@ use slackwater_api::plans::planner::plan_now;
 use slackwater_api::prices::resolved;
 use slackwater_api::replicas::Replicas;
 use slackwater_api::replicas::telling::LATER;
+use slackwater_api::samples::waiting::{Recorded, Recorder, keep};
 use slackwater_api::store::locations::{Location, LocationFacts};
 use slackwater_api::store::notes::Notes;
 use slackwater_api::store::policies::{SmartPolicy, keep_smart};
 use slackwater_api::store::prices::{ZoneRow, keep_zone};
+use slackwater_api::store::samples::Measured;
 use slackwater_api::store::tariffs::{TariffSchedule, assign};
 use slackwater_api::vendor::integration::Connection;
 use slackwater_api::vendor::profile::VendorCode;
@@ -22,8 +26,9 @@ use slackwater_engine::policy::charger::ChargerPolicy;
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::signal::Zone;
 use slackwater_engine::prices::tariff::IntervalRequest;
+use slackwater_engine::statistics::sample::Sample;
+use slackwater_engine::units::kw;
 use sqlx::Row;
-use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::actions::{action, shows, ten};
@@ -353,6 +358,54 @@ async fn tariffs_and_zones_are_those_of_the_other_process() {
     two.catches_up().await;
     assert_eq!(prices(&two.other), [0.0; 0]);
     assert_eq!(two.theirs.put(north, &signal).await.status, 204);
+}
+
+#[tokio::test]
+async fn energy_that_two_processes_recorded_counts_once() {
+    let mut two = Two::new().await;
+    let id = two.one.live(&two.mine, "u", reading(&charger())).await;
+    two.catches_up().await;
+    let sample = |hour: i64| Sample {
+        start: at(hour - 1),
+        end: at(hour),
+        power: Some(kw(4.0)),
+        price: None,
+        non_smart: None,
+    };
+    let recorded = |before: Option<i64>, hour: i64| Recorded {
+        device_id: id,
+        before: before.map(at),
+        recorder: Recorder { until: Some(at(hour)), sessions: Vec::new() },
+        parts: vec![(
+            Measured {
+                device_id: id,
+                client_id: two.mine.id.clone(),
+                user_id: "u".to_owned(),
+                kind: DeviceKind::Charger,
+                location_id: None,
+            },
+            None,
+            vec![sample(hour)],
+        )],
+    };
+    let kept = async || -> Vec<i64> {
+        let query = sqlx::query("select columns from samples");
+        let row = query.fetch_one(two.one.app.store().reader()).await.unwrap();
+        let columns: Value = serde_json::from_str(row.try_get(0).unwrap()).unwrap();
+        serde_json::from_value(columns["end"].clone()).unwrap()
+    };
+    let ends = |hours: &[i64]| -> Vec<i64> {
+        hours.iter().map(|hour| at(*hour).timestamp_micros()).collect()
+    };
+    for (before, hour) in [(None, 1), (Some(1), 2)] {
+        keep(&two.one.app, recorded(before, hour)).await;
+        keep(&two.other.app, recorded(before, hour)).await;
+        assert_eq!(kept().await, ends(&[1, 2][..hour as usize]));
+        // It goes on from there once it has learned of it.
+        assert_ne!(two.other.app.recorders().of(id), two.one.app.recorders().of(id));
+        two.replicas.catch_up().await.unwrap();
+        assert_eq!(two.other.app.recorders().of(id), two.one.app.recorders().of(id));
+    }
 }
 
 #[tokio::test]
