@@ -38,11 +38,11 @@ fn charged(asker: &Asker, (device_id, kind): (Uuid, DeviceKind)) -> Recorded {
     let sample = Sample { start, end, power: Some(kw(1.0)), price: None, non_smart: None };
     let parts = vec![(measured, Some(session.id), vec![sample])];
     let recorder = Recorder { until: Some(end), sessions: vec![session] };
-    Recorded { device_id, recorder, parts }
+    Recorded { device_id, before: None, recorder, parts }
 }
 
 async fn keep(stage: &Stage, asker: &Asker, what: (Uuid, DeviceKind)) {
-    let Recorded { device_id, recorder, parts } = charged(asker, what);
+    let Recorded { device_id, before, recorder, parts } = charged(asker, what);
     let mut change = stage.app.store().begin().await.unwrap();
     let to = change.connection();
     for (measured, session, own) in &parts {
@@ -59,7 +59,7 @@ async fn keep(stage: &Stage, asker: &Asker, what: (Uuid, DeviceKind)) {
         ..recorder.sessions[0].clone()
     };
     samples::keep_session(to, &open).await.unwrap();
-    samples::keep_until(to, device_id, six()).await.unwrap();
+    assert!(samples::keep_until(to, device_id, before, six()).await.unwrap());
     change.commit(|| ()).await.unwrap();
 }
 

@@ -253,7 +253,7 @@ fn late_reserves(plans: &Plans<'_>) -> Vec<usize> {
     };
     let mut rows: Vec<usize> =
         stays.each.iter().filter(is_late).map(|stay| stay.row as usize).collect();
-    let charging = late(plans).into_iter().filter(|late| late.is_reserve_late);
+    let charging = late(plans).into_iter().filter(|late| late.is_reserve);
     rows.extend(charging.map(|late| stays.each[late.position].row as usize));
     rows.sort_unstable();
     rows

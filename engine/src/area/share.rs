@@ -127,7 +127,7 @@ fn plan_with(
     };
     let parts = besides.iter().zip(needs).map(|(&part, need)| part as f64 / (need as f64).max(1.0));
     let worst = parts.fold(0.0, f64::max);
-    Cut { stays, done, shed, besides, worst, is_raised }
+    Cut { stays, done, shed, besides, is_raised, worst }
 }
 
 /// What each vehicle goes without, in the order of the stays.

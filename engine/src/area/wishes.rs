@@ -232,7 +232,8 @@ pub(crate) struct Late {
     /// in the end, and the slot before which that is.
     pub(crate) missing: i64,
     pub(crate) end: u32,
-    pub(crate) is_reserve_late: bool,
+    /// Whether the reserve is.
+    pub(crate) is_reserve: bool,
 }
 
 /// What comes later than wanted, by position. Answers are in time; what was put
@@ -251,9 +252,9 @@ pub(crate) fn late(plans: &Plans<'_>) -> Vec<Late> {
         let (Some(need), Some(all)) = (wishes.asked.last(), had.last()) else { continue };
         let (missing, end) = wishes.missing_before(&had);
         let reserve = wishes.reserve.map_or(0, |at| wishes.asked[at] - had[at]);
-        let is_reserve_late = reserve > GRAINS_IGNORED;
+        let is_reserve = reserve > GRAINS_IGNORED;
         let missing = missing - (need - all).max(0);
-        found.push(Late { position, missing, end, is_reserve_late });
+        found.push(Late { position, missing, end, is_reserve });
     }
     found
 }

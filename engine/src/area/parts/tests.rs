@@ -192,6 +192,19 @@ fn a_reserve_that_comes_late_is_told_to_its_part() {
 }
 
 #[test]
+fn a_level_that_comes_late_is_told_to_its_part() {
+    let late = Car { reserve_percent: 60.0, soc_percent: 10.0, hours: 16, ..car(0) };
+    let columns = Columns::new(&[late; 6]);
+    let town = Town::new(25.0);
+    let (plan, keepers) = check_same(&columns, &town, 2);
+    assert!(plan.late_reserves.len() > 3 && keepers.changes > 0);
+    assert!(plan.unmet_kwh < 1e-6, "{} kWh", plan.unmet_kwh);
+    let (_, told) = plan.told(&keepers.places());
+    let levels = told.iter().map(|(_, change)| change.wishes.len()).sum::<usize>();
+    assert_eq!(levels, plan.late_reserves.len());
+}
+
+#[test]
 fn rows_in_error_are_of_the_last_part() {
     let mut cars: Vec<Car> = (0..6).map(car).collect();
     (cars[1].hours, cars[4].power_max_kw) = (-2, f64::NAN);
@@ -345,11 +358,14 @@ fn what_belongs_to_another_area_is_refused() {
     let part = &keepers.kept[0].part;
     let is_refused =
         |change| part.changed(&change).is_err_and(|error| error == PartError::OtherArea);
-    let needs = |count| Change { needs: Some(vec![0; count]), reserves: Vec::new() };
-    let reserve = |position| Change { needs: None, reserves: vec![(position, 3)] };
+    let needs = |count| Change { needs: Some(vec![0; count]), ..Change::default() };
+    let reserve = |position| Change { reserves: vec![(position, 3)], ..Change::default() };
+    let wishes = |position| Change { wishes: vec![(position, vec![0])], ..Change::default() };
     assert!(!is_refused(needs(2)) && is_refused(needs(1)) && is_refused(needs(3)));
     // Only the second vehicle has a reserve to come later.
     assert!(!is_refused(reserve(1)) && is_refused(reserve(0)) && is_refused(reserve(2)));
+    // Nobody has a deadline before departure.
+    assert!((0..3).all(|position| is_refused(wishes(position))));
 
     let (question, told) = plan.told(&keepers.places());
     let What::Plans(mix) = &question.what else { panic!("plans come from a mix") };
