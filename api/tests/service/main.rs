@@ -36,3 +36,4 @@ mod uptake;
 mod users;
 mod vendor;
 mod versions;
+mod whereabouts;
