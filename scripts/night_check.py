@@ -317,7 +317,7 @@ def unseen_plugs(record: Record) -> Iterator[str]:
 def check_bills(town: Town, prices: Prices, record: Record) -> Verdict:
     """Bills are what meters say, times the price in force."""
     owners = {
-        device["id"]: (device["user"], kind, town.homes[device["location"]])
+        device["id"]: (device["user"], kind, town.billed_at(device, kind))
         for kind, devices in (
             ("vehicle", "vehicles"),
             ("charger", "chargers"),
@@ -333,7 +333,7 @@ def check_bills(town: Town, prices: Prices, record: Record) -> Verdict:
             continue
         sign = -1.0 if kind == "inverter" else 1.0
         for quarter, kwh in zip(nights_quarters(), record.metered[name], strict=True):
-            price = prices.paid(home, quarter)
+            price = None if home is None else prices.paid(home, quarter)
             energy[user, kind, quarter] += sign * kwh
             money[user, kind, quarter] += sign * kwh * (price or 0.0)
     problems, worst = [], 0.0

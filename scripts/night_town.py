@@ -210,6 +210,12 @@ class Town:
         }
         return cls(scenario, places, cars_of(scenario, places, set(scheduled)), rates)
 
+    def billed_at(self, device: Json, kind: str) -> Home | None:
+        """Whose prices a device pays; nobody's if its vehicle may not say where it is."""
+        scopes = device.get("scopes")
+        is_known = kind != "vehicle" or scopes is None or "read_location" in scopes
+        return self.homes[device["location"]] if is_known else None
+
     @property
     def limited(self) -> int:
         """Homes in the area with the limit."""

@@ -165,6 +165,16 @@ def test_plans_that_are_not_looked_at_are_counted(fault: dict[str, Any], seen: s
     assert "1 without a deadline ahead" in check_gaps(town(), prices(), record).seen
 
 
+def test_who_does_not_say_where_it_is_pays_no_price() -> None:
+    hidden, record = town(), night()
+    hidden.scenario["vehicles"][0]["scopes"] = ["read_data"]
+    assert not check_bills(hidden, prices(), record).is_good
+    for row in record.statistics["ada", "vehicle"]:
+        row["costSum"] = 0.0
+    assert check_bills(hidden, prices(), record).is_good
+    assert not check_bills(town(), prices(), record).is_good
+
+
 @pytest.mark.parametrize(
     ("limit_kw", "is_good"),
     [(10.0, True), (9.9, True), (9.8, False), (5.0, False)],
