@@ -5,11 +5,20 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import subprocess
 from pathlib import Path
 from typing import Any, Self
 
 from browser import chromium
+
+SILENCE_S = 60
+"""After so long Chromium is taken for stuck."""
+FOCUS_LOOKS = 2_000
+HAS_FOCUS = """(() => {
+    const wanted = document.querySelector("[autofocus]");
+    return !wanted || document.activeElement === wanted;
+})()"""
 
 
 class Window:
@@ -39,7 +48,8 @@ class Window:
         os.close(theirs_in)
         os.close(theirs_out)
         self._to = os.fdopen(ours_out, "wb")
-        self._from = os.fdopen(ours_in, "rb")
+        self._from = ours_in
+        self._read_so_far = b""
         self._number = 0
         self._session: str | None = None
         self.events: list[dict[str, Any]] = []
@@ -56,7 +66,7 @@ class Window:
 
     def __exit__(self, *_: object) -> None:
         self._to.close()
-        self._from.close()
+        os.close(self._from)
         self._process.terminate()
         self._process.wait()
 
@@ -77,11 +87,14 @@ class Window:
             self.events.append(answer)
 
     def _read(self) -> dict[str, Any]:
-        data = bytearray()
-        while (byte := self._from.read(1)) != b"\0":
-            assert byte, "Chromium ended"
-            data += byte
-        answer: dict[str, Any] = json.loads(data)
+        while b"\0" not in self._read_so_far:
+            ready, _, _ = select.select([self._from], [], [], SILENCE_S)
+            assert ready, f"Chromium said nothing for {SILENCE_S} s"
+            more = os.read(self._from, 65_536)
+            assert more, "Chromium ended"
+            self._read_so_far += more
+        message, _, self._read_so_far = self._read_so_far.partition(b"\0")
+        answer: dict[str, Any] = json.loads(message)
         return answer
 
     def wait_for(self, event: str) -> dict[str, Any]:
@@ -161,10 +174,15 @@ class Window:
             self._shown(before)
 
     def _shown(self, since: int) -> None:
-        """Wait until a page is loaded that was not there before."""
+        """Wait until a page is loaded that was not there before, and has its focus."""
         loaded = (event.get("method") == "Page.loadEventFired" for event in self.events[since:])
         if not any(loaded):
             self.wait_for("Page.loadEventFired")
+        # The focus comes with the first frame, which may be after the load. What is typed
+        # before that is lost.
+        for _ in range(FOCUS_LOOKS):
+            if self.evaluate(HAS_FOCUS):
+                return
 
     def picture(self, file: Path) -> None:
         """Save what the whole page looks like."""
