@@ -200,6 +200,27 @@ def batteries(count: int, **columns: list[Any]) -> pa.Table:
     )
 
 
+def test_a_battery_gives_nothing_where_more_is_lost_than_it_helps() -> None:
+    lossy = [0.7, 0.7]
+    vehicles = batteries(2, target_percent=[85.0, 50.0], discharge_max_kw=[0.0, 10.0])
+    vehicles = vehicles.append_column("efficiency_discharge", pa.array(lossy))
+    plan = sw.plan_area(vehicles, PRICES, limit_kw=2.5)
+    # The first wants 14 kWh where there are 10. A kWh of the other would bring it 0.7.
+    assert [(need.row, need.energy_kwh) for need in plan.unmet] == [(0, pytest.approx(4, abs=1e-3))]
+    assert plan.discharged_kwh == pytest.approx(0, abs=1e-6)
+
+
+def test_who_misses_a_deadline_takes_nothing_from_those_who_leave_later() -> None:
+    by = SIX + HOUR
+    targets = [[{"by": by, "energy_kwh": 6.0}], [{"by": by, "energy_kwh": 6.0}], [], []]
+    plan = sw.plan_area(fleet(4, targets=targets), PRICES, limit_kw=9)
+    # 12 kWh are wanted by the end of the first hour, where there are 9; 40 in all, of 36.
+    unmet = {need.row: need.energy_kwh for need in plan.unmet}
+    assert sum(unmet.values()) == pytest.approx(4, abs=2e-3)
+    assert sum(energies(plan)) == pytest.approx(36, abs=2e-3)
+    assert min(unmet.get(row, 0.0) for row in (0, 1)) > 0.5
+
+
 def test_a_vehicle_buys_cheap_and_sells_dear_within_the_limits() -> None:
     plan = sw.plan_area(batteries(1), PRICES, export_prices=PRICES, limit_kw=100)
     # 20 kWh are there: sold are 10 at 0.30 and 10 at 0.40, bought 10 at 0.10 and 10 at 0.20.

@@ -283,10 +283,9 @@ def plan_area(
 
     Every hard limit holds in the mean of every slot. Every need is met unless
     limits forbid it; then as little as possible goes unmet, and vehicles of
-    one node and departure bear it in equal shares of their needs, divided by
-    their priorities. The gap is that of the finished plans. Where vehicles
-    give back or have deadlines before departure, what goes unmet may be some
-    per cent above the least.
+    one node that miss the same deadline, mostly their departure, bear it in
+    equal shares of their needs, divided by their priorities. The gap is that
+    of the finished plans.
 
     What limits leave no room for by a deadline before departure, or at once,
     comes later, and the need at departure is still met if it can be.

@@ -11,10 +11,12 @@ use pulp::{Simd, WithSimd};
 
 use crate::area::asked::{Answer, Asked};
 use crate::area::grains::as_kwh;
-use crate::area::signal::{Ranks, Sets, Signal, Worth};
+use crate::area::settle::Taken;
+use crate::area::signal::{Missing, Ranks, Sets, Signal, Worth};
+use crate::area::stages::by_stage;
 use crate::area::stays::{Block, Stay};
 use crate::area::store::{Free, NO_STORE, StoreScratch, by_segments};
-use crate::area::wishes::{NO_WISHES, Wishes};
+use crate::area::wishes::NO_WISHES;
 use crate::plan::threshold::threshold;
 use crate::time::horizon::Horizon;
 
@@ -63,12 +65,12 @@ impl WithSimd for AnswerBlock<'_> {
                 } else {
                     let served = by_segments(asked, stay, added, None, &mut scratch.store, buy);
                     slack += served.slack;
-                    served.missing
+                    served.missing.into()
                 }
             };
             cost += own_cost;
-            shed += missing;
-            shed_worth += asked.worth.total_kwh(missing, stay.need, stay.priority);
+            shed += missing.need;
+            shed_worth += asked.worth_of(stay, missing);
         }
         if let Some(curve) = block.curve {
             let bought = load.iter().enumerate().filter(|(_, energy)| **energy != 0);
@@ -83,8 +85,8 @@ impl WithSimd for AnswerBlock<'_> {
 pub(crate) struct Scratch {
     prices: Vec<f64>,
     caps: Vec<f64>,
-    order: Vec<(f64, u32)>,
-    taken: Vec<i64>,
+    pub(super) order: Vec<(f64, u32)>,
+    pub(super) taken: Vec<i64>,
     pub(crate) store: StoreScratch,
     pub(crate) room: Sides,
 }
@@ -97,6 +99,25 @@ pub(crate) struct Sides {
     pub(crate) down: Vec<i64>,
     pub(crate) free_up: Vec<i64>,
     pub(crate) free_down: Vec<i64>,
+}
+
+impl Sides {
+    /// What is free for a vehicle in its stay: what others leave, and what it takes.
+    pub(crate) fn set_free(&mut self, stay: &Stay, taken: &Taken) {
+        let window = stay.first as usize..stay.last as usize;
+        let Self { up: others_up, down: others_down, free_up: up, free_down: down } = self;
+        for (free, others) in [(&mut *up, others_up), (&mut *down, others_down)] {
+            free.resize(others.len(), 0);
+            free[window.clone()].copy_from_slice(&others[window.clone()]);
+        }
+        for &(slot, energy) in taken {
+            let (up, down) = (&mut up[slot as usize], &mut down[slot as usize]);
+            (*up, *down) = (up.saturating_add(energy), down.saturating_sub(energy));
+        }
+        for free in [up, down] {
+            free[window.clone()].iter_mut().for_each(|room| *room = (*room).max(0));
+        }
+    }
 }
 
 /// Prices of the stays of a few vehicles with curves of their own. Each row comes
@@ -135,18 +156,19 @@ pub(crate) fn answer_one<S: Simd>(
     signal: &Signal,
     scratch: &mut Scratch,
     buy: impl FnMut(usize, i64),
-) -> i64 {
+) -> Missing {
     if stay.wishes != NO_WISHES {
         let wishes = &asked.stays.wishes[stay.wishes as usize];
         return by_stage(stay, wishes, &signal.prices, asked.worth, scratch, None, buy);
     }
-    match &signal.ranks {
+    let missing = match &signal.ranks {
         Some(ranks) => match &ranks.sets {
             Sets::One(sets) => by_rank(stay, ranks, sets, asked.worth, buy),
             Sets::Two(sets) => by_rank(stay, ranks, sets, asked.worth, buy),
         },
         None => alone(simd, asked, stay, &signal.prices, scratch, buy),
-    }
+    };
+    missing.into()
 }
 
 /// The same at prices of its own.
@@ -158,12 +180,12 @@ fn answer_own<S: Simd>(
     (own, added): (&[f64], &[f64]),
     scratch: &mut Scratch,
     buy: impl FnMut(usize, i64),
-) -> i64 {
+) -> Missing {
     if stay.wishes != NO_WISHES || asked.worth.tiers > 1 || asked.is_free {
         let prices = asked.signal_of(stay, added).prices;
         return match asked.stays.wishes.get(stay.wishes as usize) {
             Some(wishes) => by_stage(stay, wishes, &prices, asked.worth, scratch, None, buy),
-            None => by_sort(asked.horizon(), stay, &prices, asked.worth, scratch, None, buy),
+            None => by_sort(asked.horizon(), stay, &prices, asked.worth, scratch, None, buy).into(),
         };
     }
     let (first, last) = (stay.first as usize, stay.last as usize);
@@ -172,7 +194,7 @@ fn answer_own<S: Simd>(
         let sum = price + added;
         if sum.is_nan() { f64::INFINITY } else { sum }
     }));
-    by_threshold(simd, asked, stay, scratch, buy)
+    by_threshold(simd, asked, stay, scratch, buy).into()
 }
 
 /// A vehicle of a block without an order.
@@ -370,14 +392,19 @@ pub(crate) fn within(
     free: Free<'_>,
     scratch: &mut Scratch,
     buy: impl FnMut(usize, i64),
-) -> i64 {
+) {
     if stay.store != NO_STORE {
-        return by_segments(asked, stay, added, Some(free), &mut scratch.store, buy).missing;
+        by_segments(asked, stay, added, Some(free), &mut scratch.store, buy);
+        return;
     }
     let (prices, room) = (&asked.signal_of(stay, added).prices, free.up);
     match asked.stays.wishes.get(stay.wishes as usize) {
-        Some(wishes) => by_stage(stay, wishes, prices, asked.worth, scratch, Some(room), buy),
-        None => by_sort(asked.horizon(), stay, prices, asked.worth, scratch, Some(room), buy),
+        Some(wishes) => {
+            by_stage(stay, wishes, prices, asked.worth, scratch, Some(room), buy);
+        }
+        None => {
+            by_sort(asked.horizon(), stay, prices, asked.worth, scratch, Some(room), buy);
+        }
     }
 }
 
@@ -425,67 +452,6 @@ fn room_for(stay: &Stay, cap: i64, left: i64, slot: u32, limits: Option<&[i64]>)
     let Some(limits) = limits else { return cap };
     let room = limits[slot as usize];
     if stay.whole && room < cap.min(left) { 0 } else { cap.min(room) }
-}
-
-/// Deadline by deadline the cheapest room before it; going without is room
-/// at what the energy is worth.
-fn by_stage(
-    stay: &Stay,
-    wishes: &Wishes,
-    prices: &[f64],
-    worth: Worth,
-    scratch: &mut Scratch,
-    limits: Option<&[i64]>,
-    mut buy: impl FnMut(usize, i64),
-) -> i64 {
-    let mut used = limits.map(|limits| vec![0i64; limits.len()]);
-    let pieces = &wishes.pieces;
-    let count = pieces.len() as u32;
-    scratch.order.clear();
-    let real = pieces.iter().zip(0u32..);
-    scratch.order.extend(real.map(|(piece, at)| (prices[piece.slot as usize], at)));
-    let shed = (0..worth.tiers).map(|tier| (worth.of(tier, stay.priority), count + tier));
-    scratch.order.extend(shed);
-    // Going without comes before buying at the same price, as elsewhere.
-    let shed_first = |at: u32| (at < count, at);
-    scratch
-        .order
-        .sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(shed_first(a.1).cmp(&shed_first(b.1))));
-    scratch.taken.clear();
-    scratch.taken.resize(pieces.len() + worth.tiers as usize, 0);
-    let mut have = 0;
-    for (stage, &need) in wishes.needs.iter().enumerate() {
-        for &(price, at) in &scratch.order {
-            if have >= need || price >= f64::INFINITY {
-                break;
-            }
-            let cap = match pieces.get(at as usize) {
-                Some(piece) if piece.stage as usize > stage => continue,
-                Some(piece) => match (&used, limits) {
-                    (Some(used), Some(limits)) => {
-                        let (slot, taken) = (piece.slot as usize, scratch.taken[at as usize]);
-                        let room = (limits[slot] - used[slot]).max(0);
-                        let more = (piece.cap - taken).min(need - have);
-                        if stay.whole && room < more { taken } else { piece.cap.min(taken + room) }
-                    }
-                    _ => piece.cap,
-                },
-                None => worth.part(stay.need, at - count),
-            };
-            let part = (cap - scratch.taken[at as usize]).min(need - have);
-            scratch.taken[at as usize] += part;
-            have += part;
-            if let (Some(used), Some(piece)) = (&mut used, pieces.get(at as usize)) {
-                used[piece.slot as usize] += part;
-            }
-        }
-    }
-    for (piece, &taken) in pieces.iter().zip(&scratch.taken) {
-        if taken > 0 {
-            buy(piece.slot as usize, taken);
-        }
-    }
-    scratch.taken[pieces.len()..].iter().sum()
 }
 
 #[cfg(test)]

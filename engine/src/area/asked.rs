@@ -5,7 +5,7 @@ use crate::area::answer::AnswerBlock;
 use crate::area::fleet::Curves;
 use crate::area::grains::as_kwh;
 use crate::area::settle::Taken;
-use crate::area::signal::{Signal, Worth};
+use crate::area::signal::{Missing, Signal, Worth};
 use crate::area::stays::{Block, Stay, Stays};
 use crate::area::store::NO_STORE;
 use crate::time::horizon::Horizon;
@@ -89,11 +89,21 @@ impl Asked<'_> {
     }
 
     /// Need that a plan leaves unmet.
-    pub(crate) fn missing(&self, stay: &Stay, taken: &Taken) -> i64 {
-        match self.stays.stores.get(stay.store as usize) {
-            Some(store) => store.missing(taken),
-            None => (stay.need - taken.iter().map(|(_, energy)| energy).sum::<i64>()).max(0),
+    pub(crate) fn missing(&self, stay: &Stay, taken: &Taken) -> Missing {
+        if let Some(store) = self.stays.stores.get(stay.store as usize) {
+            return store.missing(taken).into();
         }
+        match self.stays.wishes.get(stay.wishes as usize) {
+            Some(wishes) => wishes.missing(taken),
+            None => (stay.need - taken.iter().map(|(_, energy)| energy).sum::<i64>()).max(0).into(),
+        }
+    }
+
+    /// What it is worth.
+    pub(crate) fn worth_of(&self, stay: &Stay, missing: Missing) -> f64 {
+        let later = self.stays.wishes.get(stay.wishes as usize).map_or(0, |wishes| wishes.later);
+        let worth = self.worth.total_kwh(missing.need, stay.need - later, stay.priority);
+        worth + self.worth.of_later() * as_kwh(missing.later)
     }
 
     /// The need of a vehicle as energy at the plug.

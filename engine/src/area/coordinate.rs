@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::area::asked::Asked;
-use crate::area::grains::as_kwh;
+use crate::area::grains::{GRAINS_IGNORED, as_kwh};
 use crate::area::hear::Ear;
 use crate::area::nested::Nested;
 use crate::area::outcome::{AreaPlan, Status};
@@ -40,9 +40,6 @@ const SAMPLE_STEP: usize = 8;
 
 /// Part of its limits up to which a node is not expected to reach them.
 const LOOSE: f64 = 0.8;
-
-/// Unmet energy that does not make one plan worse than another: 1e-6 kWh.
-const GRAINS_IGNORED: i64 = 1_000;
 
 /// Times that all is planned anew because levels come later than wanted.
 const LATE_MAX: usize = 8;
@@ -159,8 +156,8 @@ impl<'a> Task<'a> {
 /// any number of threads, unless `stop` cut it short.
 ///
 /// Where limits leave less than the needs together, as little as possible goes
-/// unmet, and vehicles of one node and departure bear it in equal shares of
-/// their needs, divided by their priorities.
+/// unmet, and vehicles of one node that miss the same deadline, mostly their
+/// departure, bear it in equal shares of their needs, divided by their priorities.
 ///
 /// A round is linear in vehicles and slots; rounds are some tens.
 #[must_use]
@@ -197,11 +194,12 @@ pub fn plan_area_watched(
     if !is_short || first.ended == Ended::Caller {
         return outcome::finish(&task, (stays, None), first, unmanaged, staff);
     }
-    let (shared, done) = share::share(&task, &stays, first, staff);
-    outcome::finish(&task, (shared, Some(&stays)), done, unmanaged, staff)
+    let shared = share::share(&task, &stays, first, staff);
+    let task = Task { worth: shared.worth, ..task };
+    outcome::finish(&task, (shared.stays, Some(&stays)), shared.done, unmanaged, staff)
 }
 
-/// Plans where levels that limits leave no room for in time come later.
+/// Plans where reserves that limits leave no room for come later.
 fn later(
     task: &Task<'_>,
     mut stays: Stays,

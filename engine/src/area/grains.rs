@@ -3,6 +3,9 @@
 /// One grain is a nanowatt hour times a thousand: 1e-9 kWh.
 pub(crate) const GRAINS_PER_KWH: f64 = 1e9;
 
+/// Missing energy that is rounding: 1e-6 kWh.
+pub(crate) const GRAINS_IGNORED: i64 = 1_000;
+
 /// Most energy of a whole area, in grains: sums stay far from overflow.
 pub(crate) const GRAINS_MAX: f64 = 4e18;
 

@@ -44,6 +44,8 @@ mod grains;
 #[cfg(feature = "lp")]
 mod hear;
 #[cfg(feature = "lp")]
+mod lack;
+#[cfg(feature = "lp")]
 mod lanes;
 #[cfg(feature = "lp")]
 mod left;
@@ -63,6 +65,8 @@ mod share;
 mod signal;
 #[cfg(feature = "lp")]
 mod staff;
+#[cfg(feature = "lp")]
+mod stages;
 #[cfg(feature = "lp")]
 mod stays;
 #[cfg(feature = "lp")]

@@ -20,7 +20,7 @@ use crate::area::staff::Staff;
 use crate::area::stays::{Stay, Stays};
 use crate::area::sums::{self, Sum};
 use crate::area::terms::{Kind, Terms};
-use crate::area::wishes::late;
+use crate::area::wishes::Wishes;
 use crate::units::MICROS_PER_HOUR;
 
 /// Part of a limit from which on a slot counts as full.
@@ -197,8 +197,8 @@ pub(crate) fn finish(
     let total = &done.total;
     let signals = Signals::new(&asked, terms, &done.settled, &done.prices);
     let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
-    let unmet = unmet(task, &plans, asked_for, total);
-    let late_reserves = late_reserves(&plans);
+    let unmet = unmet(task, &plans, asked_for.unwrap_or(&stays), total);
+    let late_reserves = late_reserves(&plans, total);
     let cost = total.cost + cost_of_limits(terms, total);
     // The bound is on cost and worth of what is shed; plans that serve the same
     // shed the same, so that the rest is a bound on their cost.
@@ -245,16 +245,23 @@ pub(crate) fn finish(
     }
 }
 
-fn late_reserves(plans: &Plans<'_>) -> Vec<usize> {
+/// Vehicles whose reserve comes later than at once, by row.
+fn late_reserves(plans: &Plans<'_>, total: &Total) -> Vec<usize> {
     let stays = plans.asked.stays;
-    let is_late = |stay: &&Stay| {
-        let store = stays.stores.get(stay.store as usize);
-        store.is_some_and(|store| store.reserve_from > stay.first)
+    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
+    let mut is_late = |at: usize, stay: &Stay| {
+        if let Some(store) = stays.stores.get(stay.store as usize) {
+            return store.reserve_from > stay.first;
+        }
+        let wishes = stays.wishes.get(stay.wishes as usize);
+        let is_short = total.short.binary_search(&(at as u32)).is_ok();
+        wishes.filter(|wishes| is_short || wishes.is_late()).is_some_and(|wishes| {
+            plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
+            wishes.is_reserve_late(&taken)
+        })
     };
-    let mut rows: Vec<usize> =
-        stays.each.iter().filter(is_late).map(|stay| stay.row as usize).collect();
-    let charging = late(plans).into_iter().filter(|late| late.is_reserve);
-    rows.extend(charging.map(|late| stays.each[late.position].row as usize));
+    let late = stays.each.iter().enumerate().filter(|(at, stay)| is_late(*at, stay));
+    let mut rows: Vec<usize> = late.map(|(_, stay)| stay.row as usize).collect();
     rows.sort_unstable();
     rows
 }
@@ -290,40 +297,29 @@ fn nodes(
     problem.nodes.iter().zip(bases).enumerate().map(outcome).collect()
 }
 
-/// What is not met, by row, and the limit in the way.
-fn unmet(
-    task: &Task<'_>,
-    plans: &Plans<'_>,
-    asked_for: Option<&Stays>,
-    total: &Total,
-) -> Vec<Unmet> {
-    let (asked, stays) = (plans.asked, plans.asked.stays);
-    let mut found: Vec<Unmet> = stays
-        .beyond_kwh
-        .iter()
-        .map(|&(row, energy_kwh)| Unmet { row: row as usize, energy_kwh, node: None })
-        .collect();
-    let mut add = |stay: &Stay, energy: i64| {
-        let node = in_the_way(task.terms, total, stay);
-        found.push(Unmet { row: stay.row as usize, energy_kwh: as_kwh(energy), node });
-    };
+/// What is not met of what was asked for, by row, and the limit in the way.
+fn unmet(task: &Task<'_>, plans: &Plans<'_>, asked_for: &Stays, total: &Total) -> Vec<Unmet> {
+    let stays = plans.asked.stays;
+    let before = task.asked(asked_for);
+    let of_row =
+        |&(row, energy_kwh): &(u32, f64)| Unmet { row: row as usize, energy_kwh, node: None };
+    let mut found: Vec<Unmet> = stays.beyond_kwh.iter().map(of_row).collect();
     let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
-    if let Some(before) = asked_for {
-        for (before, after) in before.each.iter().zip(&stays.each) {
-            if before.need > after.need {
-                add(before, before.need - after.need);
-            }
+    for (position, (stay, now)) in asked_for.each.iter().zip(&stays.each).enumerate() {
+        let wishes = stays.wishes.get(stay.wishes as usize);
+        let is_short = total.short.binary_search(&(position as u32)).is_ok();
+        if now.need >= stay.need && !is_short && !wishes.is_some_and(Wishes::is_late) {
+            continue;
         }
-    }
-    for &position in &total.short {
-        let at = position as usize;
-        plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
-        add(&stays.each[at], asked.missing(&stays.each[at], &taken));
-    }
-    for late in late(plans) {
-        let stay = &stays.each[late.position];
-        if late.missing > 0 {
-            add(&Stay { last: late.end, ..*stay }, late.missing);
+        plans.plan(stays.group_of(position), position, &mut scratch, &mut taken);
+        let (missing, end) = match wishes {
+            Some(wishes) => wishes.unmet(&taken),
+            None => (before.missing(stay, &taken).need, None),
+        };
+        if missing > 0 {
+            let until = Stay { last: end.unwrap_or(stay.last), ..*stay };
+            let node = in_the_way(task.terms, total, &until);
+            found.push(Unmet { row: stay.row as usize, energy_kwh: as_kwh(missing), node });
         }
     }
     found.sort_by_key(|unmet| (unmet.row, unmet.node));

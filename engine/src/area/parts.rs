@@ -78,7 +78,8 @@ pub struct Change {
     pub needs: Option<Vec<i64>>,
     /// Batteries whose reserve comes later, and the slot from which it is there.
     pub reserves: Vec<(u32, u32)>,
-    /// Vehicles that are late for a deadline, and their energy by each but the last.
+    /// Vehicles that are late for a deadline, their energy by each but the last, and
+    /// what of it may come later.
     pub wishes: Vec<(u32, Vec<i64>)>,
 }
 
@@ -212,7 +213,7 @@ impl Part {
             if needs.len() != self.stays.each.len() {
                 return Err(PartError::OtherArea);
             }
-            changed.stays = changed.stays.with_needs(needs, false);
+            changed.stays = changed.stays.with_needs(needs);
         }
         Ok(changed)
     }

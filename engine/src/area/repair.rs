@@ -259,19 +259,8 @@ impl<'a> Walk<'a> {
         let asked = self.asked;
         let stay = &asked.stays.each[position];
         let taken = &old.taken;
+        sides.set_free(stay, taken);
         let Sides { up: others_up, down: others_down, free_up: up, free_down: down } = sides;
-        let window = stay.first as usize..stay.last as usize;
-        for (free, others) in [(&mut *up, &*others_up), (&mut *down, &*others_down)] {
-            free.resize(others.len(), 0);
-            free[window.clone()].copy_from_slice(&others[window.clone()]);
-        }
-        for &(slot, energy) in taken {
-            let (up, down) = (&mut up[slot as usize], &mut down[slot as usize]);
-            (*up, *down) = (up.saturating_add(energy), down.saturating_sub(energy));
-        }
-        for free in [&mut *up, &mut *down] {
-            free[window.clone()].iter_mut().for_each(|room| *room = (*room).max(0));
-        }
         if why == Why::BeyondCharging {
             down.fill(0);
         }
@@ -303,10 +292,12 @@ impl<'a> Walk<'a> {
             anew.push((slot as u32, energy));
         });
         merge(&mut anew);
+        let is_shorter = || asked.missing(stay, &anew).need > asked.missing(stay, taken).need;
         let is_refused = match why {
             Why::Beyond | Why::BeyondAtAnyPrice | Why::BeyondCharging => false,
-            Why::MakeRoom => asked.missing(stay, &anew) > asked.missing(stay, taken),
-            Why::Better => !is_better(asked, stay, added, taken, &anew),
+            Why::MakeRoom => is_shorter(),
+            // Room that a limit puts a price on is worth nothing where nobody takes it.
+            Why::Better => !is_better(asked, stay, added, taken, &anew) || is_shorter(),
         };
         // Hard limits on import come first for those that only charge.
         let may_be_worse = match why {
@@ -331,7 +322,7 @@ impl<'a> Walk<'a> {
         let stay = &self.asked.stays.each[position];
         self.room.take(self.terms, stay, &old, -1);
         self.room.take(self.terms, stay, &new, 1);
-        if self.asked.missing(stay, &new) > 0 {
+        if self.asked.missing(stay, &new).need > 0 {
             self.short.insert(position);
         } else {
             self.short.remove(&position);
@@ -421,8 +412,7 @@ fn is_better(asked: &Asked<'_>, stay: &Stay, added: &[f64], old: &Taken, new: &T
             let slot = slot as usize;
             asked.cost_of(stay, slot, energy) + added[slot] * as_kwh(energy)
         });
-        let shed = asked.worth.total_kwh(asked.missing(stay, taken), stay.need, stay.priority);
-        cost.sum::<f64>() + shed
+        cost.sum::<f64>() + asked.worth_of(stay, asked.missing(stay, taken))
     };
     value(new) < value(old) - 1e-9
 }

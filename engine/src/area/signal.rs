@@ -3,6 +3,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::choice::SLOTS_MAX;
 
+/// Worth of energy that may still come after a deadline that was missed, in
+/// proportion to that of energy in time.
+const LATER: f64 = 0.25;
+
+/// Need that goes unmet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Missing {
+    /// At the deadline by which most is missing.
+    pub(crate) need: i64,
+    /// What could have come after it, and does not either.
+    pub(crate) later: i64,
+}
+
+impl From<i64> for Missing {
+    fn from(need: i64) -> Self {
+        Self { need, later: 0 }
+    }
+}
+
 /// What a kWh is worth to a vehicle that would go without it.
 ///
 /// Need is cut in `tiers` equal parts. The part shed first is worth `base`, and
@@ -36,6 +55,17 @@ impl Worth {
             left -= part;
         }
         total
+    }
+
+    /// The worth of energy that may still come after a missed deadline.
+    #[inline(always)]
+    pub(crate) fn of_later(&self) -> f64 {
+        self.base * LATER
+    }
+
+    /// The same worth of what may still come, and so much more of all else.
+    pub(crate) fn above_later(self) -> Self {
+        Self { base: self.base / LATER, ..self }
     }
 
     /// Energy of a part: parts add up to the need.

@@ -13,6 +13,7 @@ use crate::area::outcome::AreaPlan;
 use crate::area::problem::AreaProblem;
 use crate::area::repair::Walk;
 use crate::area::settle::{Plans, Settled, Signals, Taken, Total, add_up, merge};
+use crate::area::signal::Missing;
 use crate::area::stays::Stay;
 use crate::area::store::Free;
 use crate::area::terms::{Kind, Terms};
@@ -253,14 +254,12 @@ impl Keeping<'_> {
     }
 
     /// Who goes without what.
-    fn short(&self, trial: &Trial) -> Vec<(u32, i64)> {
+    fn short(&self, trial: &Trial) -> Vec<(u32, Missing)> {
         let plans = Plans { asked: &self.asked, settled: &trial.settled, signals: self.signals };
         let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
-        let blocks = &self.asked.stays.blocks;
         let missing = |&position: &u32| {
             let at = position as usize;
-            let block = &blocks[blocks.partition_point(|block| block.stays.end <= at)];
-            plans.plan(block.group, at, &mut scratch, &mut taken);
+            plans.plan(self.asked.stays.group_of(at), at, &mut scratch, &mut taken);
             (position, self.asked.missing(&self.asked.stays.each[at], &taken))
         };
         trial.total.short.iter().map(missing).collect()
@@ -348,31 +347,14 @@ impl Keeping<'_> {
             });
             merge(&mut taken);
         }
-        let top_up = self.asked.missing(stay, &taken);
+        let top_up = stay.need - taken.iter().map(|(_, energy)| energy).sum::<i64>();
         if top_up > 0 && top_up <= told.len() as i64 {
             let fits = |(slot, energy): &&mut (u32, i64)| {
                 *energy + top_up <= stay.cap(horizon, *slot as usize)
             };
             taken.iter_mut().find(fits)?.1 += top_up;
         }
-        self.in_time(stay, &taken).then_some(taken)
-    }
-
-    /// Whether each deadline before departure is kept.
-    fn in_time(&self, stay: &Stay, taken: &Taken) -> bool {
-        let Some(wishes) = self.asked.stays.wishes.get(stay.wishes as usize) else { return true };
-        wishes.needs.iter().enumerate().all(|(stage, &need)| {
-            let mut have = 0;
-            let mut used = taken.clone();
-            for piece in wishes.pieces.iter().filter(|piece| piece.stage as usize <= stage) {
-                if let Some(at) = used.iter_mut().find(|(slot, _)| *slot == piece.slot) {
-                    let part = at.1.min(piece.cap);
-                    at.1 -= part;
-                    have += part;
-                }
-            }
-            have >= need
-        })
+        Some(taken)
     }
 }
 

@@ -275,14 +275,13 @@ impl Stays {
         sample
     }
 
-    /// The same vehicles with other needs, in the order of the stays; see
-    /// [`Wishes::cut`] for the deadlines before.
-    pub(crate) fn with_needs(&self, needs: &[i64], is_raised: bool) -> Self {
+    /// The same vehicles with other needs, in the order of the stays.
+    pub(crate) fn with_needs(&self, needs: &[i64]) -> Self {
         let mut stays = Self { is_cut: true, ..self.clone() };
         for (stay, &need) in stays.each.iter_mut().zip(needs) {
             stay.need = need;
             if let Some(wishes) = stays.wishes.get_mut(stay.wishes as usize) {
-                wishes.cut(need, is_raised);
+                wishes.cut(need);
             }
             if let Some(store) = stays.stores.get_mut(stay.store as usize) {
                 store.set_need(need);

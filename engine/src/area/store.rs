@@ -6,7 +6,7 @@
 //! leave no room for is shed like the need of any other vehicle.
 use crate::area::asked::Asked;
 use crate::area::fleet::{Curves, Fleet, Needs, RowError};
-use crate::area::grains::{GRAINS_PER_KWH, as_kwh, grains};
+use crate::area::grains::{GRAINS_IGNORED, GRAINS_PER_KWH, as_kwh, grains};
 use crate::area::settle::Taken;
 use crate::area::stays::Stay;
 use crate::area::storage::{Batteries, Battery, Desk};
@@ -16,9 +16,6 @@ use crate::plan::storage::layout::{stored_by, taken_by};
 
 /// Stands for a vehicle that only charges.
 pub(crate) const NO_STORE: u32 = u32::MAX;
-
-/// Missing energy that is rounding of whole grains: 1e-6 kWh.
-const GRAINS_IGNORED: i64 = 1_000;
 
 /// What vehicles that discharge have besides the columns of a fleet, which
 /// then gives needs in percent. NaN is a missing number.

@@ -129,10 +129,10 @@ fn of_plans(plans: &Plans<'_>, block: &Block) -> Sum {
                 cost += asked.cost_of(stay, slot as usize, energy);
             }
         }
-        let shed = asked.missing(stay, &taken);
-        if shed > 0 {
-            sum.shed += shed;
-            shed_worth += asked.worth.total_kwh(shed, stay.need, stay.priority);
+        let missing = asked.missing(stay, &taken);
+        shed_worth += asked.worth_of(stay, missing);
+        if missing.need > 0 {
+            sum.shed += missing.need;
             sum.short.push(position as u32);
         }
     }

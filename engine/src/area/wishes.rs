@@ -1,25 +1,24 @@
 //! What vehicles that only charge want before they leave: levels by deadlines,
 //! and a reserve at once.
 //!
-//! A level for which limits leave no room in time comes later, as it does for a
-//! vehicle that is planned alone: what is needed at departure stays. What is
-//! late is shared first like any shortage, and then left to whom it befalls.
+//! A reserve for which limits leave no room in time comes later, as it does for a
+//! vehicle that is planned alone. That is shared first like any shortage, and
+//! then left to whom it befalls. What is missing at a deadline is need that goes
+//! unmet; but it, too, comes later where there is room before departure.
 use crate::area::answer::Scratch;
 use crate::area::coordinate::{Coordinated, Task};
 use crate::area::fleet::{RowError, Vehicle};
-use crate::area::grains::{as_kwh, grains};
+use crate::area::grains::{GRAINS_IGNORED, as_kwh, grains};
+use crate::area::lack::evenly;
 use crate::area::problem::AreaProblem;
 use crate::area::settle::{Plans, Signals, Taken};
-use crate::area::share::evenly;
+use crate::area::signal::Missing;
 use crate::area::stays::{Stay, Stays};
 use crate::plan::choice::Window;
 use crate::time::horizon::Horizon;
 
 /// Stands for a vehicle without targets before its departure.
 pub(crate) const NO_WISHES: u32 = u32::MAX;
-
-/// Energy that is rounding: 1e-6 kWh.
-const GRAINS_IGNORED: i64 = 1_000;
 
 /// A part of a slot before or after a deadline inside it.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +34,9 @@ pub(crate) struct Piece {
 pub(crate) struct Wishes {
     /// Energy by each deadline, counted from arrival, in order; the last is the need.
     pub(crate) needs: Vec<i64>,
-    /// The same as it was before limits were in the way.
+    /// Part of the last of them that was missed at a deadline before, and may come later.
+    pub(crate) later: i64,
+    /// The energies as it was before limits were in the way.
     asked: Vec<i64>,
     /// What each deadline wants of itself, whatever those before it do; nothing
     /// where it is the reserve's.
@@ -88,7 +89,7 @@ impl Wishes {
     }
 
     /// Energy that a plan has by each deadline, counted from arrival.
-    fn had(&self, taken: &Taken) -> Vec<i64> {
+    pub(crate) fn had(&self, taken: &Taken) -> Vec<i64> {
         let mut had = vec![0; self.needs.len()];
         for &(slot, energy) in taken {
             let mut rest = energy;
@@ -108,21 +109,69 @@ impl Wishes {
         had
     }
 
+    /// What a plan leaves missing, at the deadline by which that is most.
+    pub(crate) fn missing(&self, taken: &Taken) -> Missing {
+        let had = self.had(taken);
+        let (had, all) = had.split_at(had.len() - 1);
+        let (needs, wanted) = self.needs.split_at(had.len());
+        let before = needs.iter().zip(had).map(|(need, had)| need - had).max().unwrap_or(0);
+        let need = before.max(wanted[0] - self.later - all[0]).max(0);
+        Missing { need, later: (wanted[0] - all[0] - need).clamp(0, self.later) }
+    }
+
+    /// What it leaves missing by each deadline before the last.
+    pub(crate) fn missing_before(&self, taken: &Taken) -> Vec<i64> {
+        let had = self.had(taken);
+        let before = self.needs.iter().zip(&had).take(had.len() - 1);
+        before.map(|(need, had)| (need - had).max(0)).collect()
+    }
+
+    /// Energy that only the reserve wants by a deadline before the last, and that
+    /// which a plan leaves missing of it; nothing where other wishes are as high.
+    fn of_reserve(&self, taken: Option<&Taken>) -> Vec<(usize, i64)> {
+        let Some(reserve) = self.reserve else { return Vec::new() };
+        let had = taken.map(|taken| self.had(taken));
+        let mut most = 0;
+        let mut found = Vec::new();
+        for (stage, &need) in self.needs[..self.needs.len() - 1].iter().enumerate() {
+            most = self.wanted[stage].max(most);
+            if stage >= reserve && need > most {
+                let there = had.as_ref().map_or(need, |had| had[stage].max(most));
+                let missing = need - there;
+                found.push((stage, if missing > GRAINS_IGNORED { missing } else { 0 }));
+            }
+        }
+        found
+    }
+
+    /// Most that it leaves missing of what was asked, and the slot before which that
+    /// is; `None` where that is departure. The reserve is no deadline.
+    pub(crate) fn unmet(&self, taken: &Taken) -> (i64, Option<u32>) {
+        let had = self.had(taken);
+        let last = had.len() - 1;
+        let in_the_end = self.asked[last] - had[last];
+        let before = (0..last).map(|stage| (self.wanted[stage] - had[stage], stage));
+        match before.max_by_key(|&(missing, _)| missing) {
+            Some((missing, stage)) if missing > in_the_end.max(GRAINS_IGNORED) => {
+                (missing, Some(self.end_of(stage)))
+            }
+            _ => (in_the_end.max(0), None),
+        }
+    }
+
+    /// Whether limits let the reserve come later in a plan.
+    pub(crate) fn is_reserve_late(&self, taken: &Taken) -> bool {
+        let missing = |stage: usize| self.asked[stage] - self.had(taken)[stage];
+        self.reserve.is_some_and(|stage| missing(stage) > GRAINS_IGNORED)
+    }
+
     /// Whether something of what was asked comes later, or not at all.
     pub(crate) fn is_late(&self) -> bool {
         self.needs.iter().zip(&self.asked).any(|(need, asked)| need < asked)
     }
 
-    /// Most energy that a plan leaves missing at a deadline before the last, and
-    /// the slot before which that is. The reserve is no deadline.
-    fn missing_before(&self, had: &[i64]) -> (i64, u32) {
-        let stages = 0..self.needs.len() - 1;
-        let missing = stages.map(|stage| (self.wanted[stage] - had[stage], self.end_of(stage)));
-        missing.max_by_key(|&(missing, _)| missing).unwrap_or((0, 0))
-    }
-
     /// The slot after the last one that is in time for a deadline.
-    fn end_of(&self, stage: usize) -> u32 {
+    pub(crate) fn end_of(&self, stage: usize) -> u32 {
         let count = self.pieces.partition_point(|piece| piece.stage as usize <= stage);
         count.checked_sub(1).map_or(0, |last| self.pieces[last].slot + 1)
     }
@@ -133,14 +182,29 @@ impl Wishes {
         self.pieces[from..].iter().take_while(|piece| piece.slot == slot).count() > 1
     }
 
-    /// Wants just so much in the end. By deadlines before that no more, but, if it
-    /// `is_raised`, no less than as asked but for what is missing in the end.
-    pub(crate) fn cut(&mut self, need: i64, is_raised: bool) {
-        let missing = self.asked.last().copied().unwrap_or(0) - need;
-        for (wish, asked) in self.needs.iter_mut().zip(&self.asked) {
-            let raised = if is_raised { asked - missing } else { 0 };
-            *wish = (*wish).max(raised).min(need);
+    /// Wants just so much in the end, and no more before.
+    pub(crate) fn cut(&mut self, need: i64) {
+        self.needs.iter_mut().for_each(|wish| *wish = (*wish).min(need));
+        if let Some(last) = self.needs.last_mut() {
+            *last = need;
         }
+    }
+
+    /// The same wishes with so much less by each deadline before the last, and so
+    /// much in the end, of which a part may come `later`.
+    pub(crate) fn without(&self, missing: &[i64], need: i64, later: i64) -> Self {
+        let mut needs = self.needs.clone();
+        for (need, missing) in needs.iter_mut().zip(missing) {
+            *need -= missing;
+        }
+        let mut least = 0;
+        for wish in &mut needs {
+            *wish = (*wish).clamp(least, need.max(least));
+            least = *wish;
+        }
+        let mut cut = Self { needs, later, ..self.clone() };
+        cut.cut(need);
+        cut
     }
 
     /// Wants less by a deadline, never less than by those before it.
@@ -149,16 +213,22 @@ impl Wishes {
         self.needs[stage] = self.needs[stage].min(need).max(least);
     }
 
-    /// The energy by all deadlines but the last, where it is not as asked.
+    /// The energy by all deadlines but the last, where it is not as asked, and what
+    /// may come later.
     pub(crate) fn change(&self) -> Option<Vec<i64>> {
         let before = self.needs.len() - 1;
-        (self.needs[..before] != self.asked[..before]).then(|| self.needs[..before].to_vec())
+        let is_as_asked = self.needs[..before] == self.asked[..before] && self.later == 0;
+        let told = self.needs[..before].iter().copied().chain([self.later]);
+        (!is_as_asked).then(|| told.collect())
     }
 
     /// The same as [`change`](Self::change) told it; `None` if it is that of other wishes.
-    pub(crate) fn changed(&mut self, needs: &[i64]) -> Option<()> {
+    pub(crate) fn changed(&mut self, told: &[i64]) -> Option<()> {
+        let (later, needs) = told.split_last()?;
         let before = self.needs.len() - 1;
-        (needs.len() == before).then(|| self.needs[..before].copy_from_slice(needs))
+        (needs.len() == before).then(|| self.needs[..before].copy_from_slice(needs))?;
+        self.later = *later;
+        Some(())
     }
 }
 
@@ -221,49 +291,17 @@ fn cut_at(
     }
     made.asked.clone_from(&made.needs);
     let last = wanted.len() as u32 - 1;
+    // What is wanted at once until departure is the need itself.
+    made.reserve = made.reserve.filter(|&stage| (stage as u32) < last);
     debug_assert!(made.pieces.iter().all(|piece| piece.stage <= last), "stages are deadlines");
     made
 }
 
-/// What is late of the wishes of a vehicle.
-pub(crate) struct Late {
-    pub(crate) position: usize,
-    /// Most that is missing by a deadline before the last beyond what is missing
-    /// in the end, and the slot before which that is.
-    pub(crate) missing: i64,
-    pub(crate) end: u32,
-    /// Whether the reserve is.
-    pub(crate) is_reserve: bool,
-}
+/// Vehicles whose reserves could take each other's place: node, and the slot
+/// before which it is wanted.
+type Class = (u32, u32);
 
-/// What comes later than wanted, by position. Answers are in time; what was put
-/// off or planned anew may not be.
-pub(crate) fn late(plans: &Plans<'_>) -> Vec<Late> {
-    let stays = plans.asked.stays;
-    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
-    let mut found = Vec::new();
-    for (position, stay) in stays.each.iter().enumerate() {
-        let Some(wishes) = stays.wishes.get(stay.wishes as usize) else { continue };
-        if !wishes.is_late() && !plans.settled.anew.contains_key(&(position as u32)) {
-            continue;
-        }
-        plans.plan(stays.group_of(position), position, &mut scratch, &mut taken);
-        let had = wishes.had(&taken);
-        let (Some(need), Some(all)) = (wishes.asked.last(), had.last()) else { continue };
-        let (missing, end) = wishes.missing_before(&had);
-        let reserve = wishes.reserve.map_or(0, |at| wishes.asked[at] - had[at]);
-        let is_reserve = reserve > GRAINS_IGNORED;
-        let missing = missing - (need - all).max(0);
-        found.push(Late { position, missing, end, is_reserve });
-    }
-    found
-}
-
-/// Vehicles that could take each other's place at a deadline: node, whether it is
-/// that of a reserve, and slot.
-type Class = (u32, bool, u32);
-
-/// A deadline of a vehicle: whose, which, and what is missing by then.
+/// A reserve: whose, when it is wanted, and what is missing by then.
 struct Lack {
     class: Class,
     position: usize,
@@ -271,7 +309,7 @@ struct Lack {
     missing: i64,
 }
 
-/// Lets levels come later for which limits left no room in time; tells whether
+/// Lets reserves come later for which limits left no room at once; tells whether
 /// there were some. `is_shared` says whether those who could take each other's
 /// place bear that in equal shares of what they want, or as it was found.
 pub(crate) fn postpone(
@@ -298,11 +336,12 @@ pub(crate) fn postpone(
     is_new
 }
 
-/// What is missing by deadlines before the last, with those that miss nothing.
+/// What is missing of reserves, with those that miss nothing.
 fn lacks(task: &Task<'_>, stays: &Stays, done: &Coordinated) -> Vec<Lack> {
-    let has_wishes = |&position: &usize| stays.each[position].wishes != NO_WISHES;
-    let short = done.total.short.iter().map(|&position| position as usize);
-    if !short.clone().any(|position| has_wishes(&position)) {
+    let wishes_of = |position: usize| stays.wishes.get(stays.each[position].wishes as usize);
+    let reserved = |position: usize| wishes_of(position).filter(|wishes| wishes.reserve.is_some());
+    let short = &done.total.short;
+    if !short.iter().any(|&position| reserved(position as usize).is_some()) {
         return Vec::new();
     }
     let asked = task.asked(stays);
@@ -310,18 +349,14 @@ fn lacks(task: &Task<'_>, stays: &Stays, done: &Coordinated) -> Vec<Lack> {
     let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
     let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
     let mut lacks = Vec::new();
-    for position in (0..stays.each.len()).filter(has_wishes) {
-        let stay = &stays.each[position];
-        let wishes = &stays.wishes[stay.wishes as usize];
-        // Only who is short in the end can be late: what is late was gone without.
-        let is_short = done.total.short.binary_search(&(position as u32)).is_ok();
-        let had = is_short.then(|| {
+    for position in 0..stays.each.len() {
+        let Some(wishes) = reserved(position) else { continue };
+        let is_short = short.binary_search(&(position as u32)).is_ok();
+        if is_short {
             plans.plan(stays.group_of(position), position, &mut scratch, &mut taken);
-            wishes.had(&taken)
-        });
-        for (stage, &need) in wishes.needs[..wishes.needs.len() - 1].iter().enumerate() {
-            let class = (stay.node, wishes.reserve == Some(stage), wishes.end_of(stage));
-            let missing = had.as_ref().map_or(0, |had| (need - had[stage]).max(0));
+        }
+        for (stage, missing) in wishes.of_reserve(is_short.then_some(&taken)) {
+            let class = (stays.each[position].node, wishes.end_of(stage));
             lacks.push(Lack { class, position, stage, missing });
         }
     }

@@ -78,21 +78,20 @@ impl Model {
         rows
     }
 
-    /// The same service for all vehicles.
-    fn served(&self, area: &Area, served: &[Served]) -> Vec<good_lp::Constraint> {
+    /// The same service for all vehicles, but for a hair.
+    fn served(&self, area: &Area, served: &[Served], hair: f64) -> Vec<good_lp::Constraint> {
         let mut rows = Vec::new();
         for (row, (taken, served)) in self.taken.iter().zip(served).enumerate() {
-            // Rounding may leave a plan a hair below what it serves.
-            rows.push(constraint!(self.shed[row] <= served.unmet + 1e-7));
+            rows.push(constraint!(self.shed[row] <= served.unmet + hair));
             if area.discharges(row) {
                 continue;
             }
             let sum: Expression = taken.iter().copied().sum();
-            rows.push(constraint!(sum.clone() <= served.bought + 1e-7));
-            rows.push(constraint!(sum >= served.bought - 1e-7));
+            rows.push(constraint!(sum.clone() <= served.bought + hair));
+            rows.push(constraint!(sum >= served.bought - hair));
             for &(slot, had) in &served.by {
                 let sum: Expression = taken[..=slot].iter().copied().sum();
-                rows.push(constraint!(sum >= had - 1e-7));
+                rows.push(constraint!(sum >= had - hair));
             }
         }
         rows
@@ -199,11 +198,24 @@ fn hard_rows(area: &Area, model: &Model) -> Vec<good_lp::Constraint> {
     rows
 }
 
-/// Least cost of energy and limits that serves each vehicle just so.
+/// Rounding may leave a plan a hair below what it serves, in kWh.
+const HAIR: f64 = 1e-7;
+
+/// Least cost of energy and limits that serves each vehicle just so, within a hair.
 pub(crate) fn least_cost(area: &Area, served: &[Served]) -> f64 {
+    least_within(area, served, HAIR)
+}
+
+/// At least what it is without that hair: where limits are tight, each 1e-7 kWh can
+/// be worth much. Another such hair saves no more than the first.
+pub(crate) fn least_cost_at_least(area: &Area, served: &[Served]) -> f64 {
+    2.0 * least_within(area, served, HAIR) - least_within(area, served, 2.0 * HAIR)
+}
+
+fn least_within(area: &Area, served: &[Served], hair: f64) -> f64 {
     let mut model = Model::new(area);
     let mut rows = model.levels(area);
-    rows.extend(model.served(area, served));
+    rows.extend(model.served(area, served, hair));
     let mut cost = Expression::from(0.0);
     for (row, taken) in model.taken.iter().enumerate() {
         for (slot, &taken) in taken.iter().enumerate() {
