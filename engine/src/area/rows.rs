@@ -76,8 +76,7 @@ fn write_run(writing: &Writing<'_>, position: &[u32], rows: Range<usize>) -> Are
         }
         let at = position[row] as usize;
         let stay = &stays.each[at];
-        let block = &stays.blocks[stays.blocks.partition_point(|block| block.stays.end <= at)];
-        plans.plan(block.group, at, &mut scratch, &mut taken);
+        plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
         let (mut bought, mut sold, mut cost) = (0, 0, 0.0);
         for &(slot, energy) in &taken {
             bought += energy.max(0);
