@@ -122,6 +122,15 @@ def test_a_stay_too_short_withholds_nothing(tmp_path: Path) -> None:
     assert plan.plot().axes[1].get_ylabel() == "Shadow price\n(EUR/kWh)"
 
 
+def test_a_vehicle_with_two_reasons_is_one_vehicle(tmp_path: Path) -> None:
+    plan = sw.plan_area(fleet(2, energy_kwh=[100.0, 1.0]), PRICES, limit_kw=5)
+    assert [(need.row, need.node) for need in plan.unmet][:2] == [(0, None), (0, "area")]
+    assert plan.short_vehicles == len({need.row for need in plan.unmet}) < len(plan.unmet)
+    text = page(plan, tmp_path)
+    assert f"vehicles that lack some: {plan.short_vehicles}<" in text
+    assert f"at departure or by a deadline: {plan.short_vehicles}.<" in text
+
+
 def test_the_command_says_that_savings_are_unknown(tmp_path: Path) -> None:
     vehicles = tmp_path / "one.csv"
     vehicles.write_text(

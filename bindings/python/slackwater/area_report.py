@@ -162,9 +162,9 @@ def _summary(plan: AreaPlan, top: _Top) -> str:
         _tile(
             "Energy delivered",
             _energy(plan.energy_kwh),
-            "all needs are met"
-            if plan.unmet_kwh == 0
-            else f"{_energy(plan.unmet_kwh)} of {len(plan.unmet):,} vehicles unmet",
+            f"{_energy(plan.unmet_kwh)} unmet, vehicles that lack some: {plan.short_vehicles:,}"
+            if plan.unmet_kwh > 0
+            else "all needs are met",
             "bad" if plan.unmet_kwh else "",
         ),
         _tile(
@@ -225,7 +225,9 @@ def _loads(plan: AreaPlan, top: _Top, zone: ZoneInfo) -> str:
     if top.load.breach_kw > 0:
         words += f" Other load alone exceeds the limit, by up to {_power(top.load.breach_kw)}."
     if most > frame.high:
-        words += f" Each vehicle at its own cheapest would go up to {_power(most)}."
+        words += (
+            f" Each vehicle at its own cheapest would go up to {_power(most)}: beyond the picture."
+        )
     figure = chart(picture, frame, 350.0, data, "Load of the area in kW over time")
     return (
         f"<section><h2>Load against the limit</h2><p>{escape(words)}</p>"
@@ -326,7 +328,7 @@ def _savings(plan: AreaPlan, top: _Top) -> str:
 def _at_risk(plan: AreaPlan, names: Sequence[object] | None) -> str:
     unmet = sorted(plan.unmet, key=lambda need: (-need.energy_kwh, need.row))
     if not unmet:
-        words = "No vehicle leaves with less than it needs."
+        words = "Every vehicle has what it needs, when it needs it."
         return f"<section><h2>Vehicles at risk</h2><p>{words}</p></section>"
     rows = "".join(
         f'<tr><th scope="row">{escape(str(names[need.row] if names else need.row))}</th>'
@@ -335,8 +337,8 @@ def _at_risk(plan: AreaPlan, names: Sequence[object] | None) -> str:
         for need in unmet[:AT_RISK_MAX]
     )
     more = len(unmet) - AT_RISK_MAX
-    rest = f"<p>and {more:,} more with less missing</p>" if more > 0 else ""
-    words = f"{len(unmet):,} vehicles leave with less than they need."
+    rest = f"<p>and {more:,} more, each with less missing</p>" if more > 0 else ""
+    words = f"Vehicles that lack something, at departure or by a deadline: {plan.short_vehicles:,}."
     return (
         f"<section><h2>Vehicles at risk</h2><p>{words}</p>"
         '<table><thead><tr><th scope="col">Vehicle</th>'

@@ -124,8 +124,16 @@ class AreaPlan:
 
     @property
     def unmet(self) -> list[UnmetNeed]:
-        """The vehicles that go without something, by row."""
+        """What vehicles go without, by row; a vehicle can have two reasons."""
         return [UnmetNeed(*unmet) for unmet in self._native.unmet]
+
+    @property
+    def short_vehicles(self) -> int:
+        """Number of vehicles that go without something.
+
+        Of one that misses a deadline, what it misses may come later.
+        """
+        return len({need.row for need in self.unmet})
 
     @property
     def currency(self) -> str:

@@ -332,7 +332,7 @@ def _summary(plan: sw.AreaPlan) -> Table:
     lines.add_row("no plan below", amount(plan.bound), f"{money}, gap {plan.gap:.1e}")
     lines.add_row("highest load", amount(max(plan.load_kw, default=0.0)), "kW of vehicles")
     colour = "bold red" if plan.unmet else ""
-    missing = f"kWh of {len(plan.unmet):,} vehicles" if plan.unmet else "kWh"
+    missing = f"kWh, vehicles that lack some: {plan.short_vehicles:,}" if plan.unmet else "kWh"
     lines.add_row("unmet", Text(amount(plan.unmet_kwh), colour), missing)
     if plan.change:
         change = plan.change
@@ -348,7 +348,7 @@ def _show_unmet(plan: sw.AreaPlan, rows: pa.Table) -> None:
     if not plan.unmet:
         return
     console = remarks()
-    count = f"{len(plan.unmet):,} vehicles leave with less than they need"
+    count = f"vehicles that lack something, at departure or by a deadline: {plan.short_vehicles:,}"
     console.print(Text(f"warning: {count}", style="bold yellow"))
     worst = sorted(plan.unmet, key=lambda need: (-need.energy_kwh, need.row))
     for need in worst[:UNMET_SHOWN]:
