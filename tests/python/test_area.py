@@ -186,6 +186,30 @@ def test_a_deadline_without_room_is_missed_equally_and_the_need_is_there() -> No
     assert {need.node for need in plan.unmet} == {"area"}
 
 
+@settings(max_examples=100, deadline=None)
+@given(wanted=st.lists(st.tuples(st.floats(0.5, 9), st.floats(0, 1)), min_size=1, max_size=6))
+def test_what_a_deadline_misses_comes_later(wanted: list[tuple[float, float]]) -> None:
+    by = SIX + HOUR
+    targets = [[{"by": by, "energy_kwh": need * part}] for need, part in wanted]
+    vehicles = fleet(len(wanted), energy_kwh=[need for need, _ in wanted], targets=targets)
+    plan = sw.plan_area(vehicles, PRICES, limit_kw=[3.0, 100.0, 100.0, 100.0])
+    missed = max(0.0, sum(need * part for need, part in wanted) - 3)
+    assert plan.unmet_kwh == pytest.approx(missed, abs=1e-3 * len(wanted))
+    assert energies(plan) == pytest.approx([need for need, _ in wanted], abs=1e-3)
+
+
+def test_alike_vehicles_miss_two_deadlines_alike() -> None:
+    wanted = [{"by": SIX + HOUR, "energy_kwh": 6.0}, {"by": SIX + 2 * HOUR, "energy_kwh": 10.0}]
+    for count in (3, 300):
+        vehicles = fleet(count, energy_kwh=[12.0] * count, targets=[wanted] * count)
+        plan = sw.plan_area(vehicles, PRICES, limit_kw=3 * count)
+        # By eight o'clock 6 of 10 kWh are there for each, and the need by ten.
+        missed = [need.energy_kwh for need in plan.unmet]
+        assert missed == pytest.approx([4.0] * count, abs=0.2)
+        assert sum(missed) == pytest.approx(4 * count, rel=2e-3)
+        assert energies(plan) == pytest.approx([12.0] * count, abs=0.1)
+
+
 def batteries(count: int, **columns: list[Any]) -> pa.Table:
     """Make vehicles that stay four hours and may give back what they store."""
     return (

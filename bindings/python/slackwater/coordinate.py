@@ -110,7 +110,11 @@ class AreaPlan:
 
     @property
     def unmet_kwh(self) -> float:
-        """Need that is not met in time; of several deadlines the worst."""
+        """Need that is not met in time; of several deadlines the worst.
+
+        What a stay is too short for and what limits withhold of the rest are
+        two amounts, each at its worst deadline, and both count.
+        """
         return self._native.unmet_kwh
 
     @property
@@ -296,7 +300,9 @@ def plan_area(
     of the finished plans.
 
     What limits leave no room for by a deadline before departure, or at once,
-    comes later, and the need at departure is still met if it can be.
+    comes later, and the need at departure is still met if it can be. A reserve
+    is wanted as much as a need: where there is not room for both, some of each
+    may go, and only the need counts as unmet.
 
     Ctrl-C ends the work, and the plan so far is returned with the status
     ``stopped``: within a second up to about 100,000 vehicles.

@@ -1,8 +1,9 @@
 //! What vehicles go without, and how those share it that could take each other's place.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::area::answer::Scratch;
 use crate::area::coordinate::{Coordinated, Task};
+use crate::area::grains::GRAINS_IGNORED;
 use crate::area::settle::{Plans, Signals, Taken};
 use crate::area::stays::Stays;
 
@@ -65,16 +66,58 @@ pub(crate) fn lacks(
             let wishes = before.wishes.get(stay.wishes as usize);
             if let Some(wishes) = wishes.filter(|_| lack.missing > 0) {
                 lack.before = wishes.missing_before(&taken);
-                lack.by = lack.before.iter().position(|&missing| missing >= lack.missing);
+                // A grain may be missing at departure that was there before.
+                let is_most = |&missing: &i64| missing + GRAINS_IGNORED >= lack.missing;
+                lack.by = lack.before.iter().position(is_most);
             }
         }
     }
     lacks
 }
 
+/// The same sums, deadline by deadline, among vehicles of one node that have the
+/// same deadlines, where one of these is what all of them miss most.
+fn evened(stays: &Stays, found: &[Lack]) -> Vec<Lack> {
+    let mut alike: BTreeMap<(u32, u32, Vec<u32>), Vec<usize>> = BTreeMap::new();
+    for (at, stay) in stays.each.iter().enumerate() {
+        if let Some(wishes) = stays.wishes.get(stay.wishes as usize) {
+            let ends = (0..wishes.needs.len() - 1).map(|stage| wishes.end_of(stage)).collect();
+            alike.entry((stay.node, stay.last, ends)).or_default().push(at);
+        }
+    }
+    let mut evened = found.to_vec();
+    for ((.., ends), members) in alike {
+        let of_stage = |at: usize, stage: usize| found[at].before.get(stage).copied().unwrap_or(0);
+        let sums = (0..ends.len()).map(|stage| members.iter().map(|&at| of_stage(at, stage)).sum());
+        let sums: Vec<i64> = sums.collect();
+        let all: i64 = members.iter().map(|&at| found[at].missing).sum();
+        let slack = GRAINS_IGNORED * members.len() as i64;
+        let Some(by) = sums.iter().position(|&sum| all > slack && sum + slack >= all) else {
+            continue;
+        };
+        let shares = |missing: i64, stage: usize| {
+            let want = |&at: &usize| {
+                let stay = &stays.each[at];
+                (stays.wishes[stay.wishes as usize].needs[stage], stay.priority)
+            };
+            evenly(missing, &members.iter().map(want).collect::<Vec<_>>())
+        };
+        for (&at, missing) in members.iter().zip(shares(all, by)) {
+            evened[at] = Lack { missing, before: vec![missing; ends.len()], by: Some(by) };
+        }
+        for (stage, &sum) in sums.iter().enumerate().filter(|&(stage, _)| stage != by) {
+            for (&at, share) in members.iter().zip(shares(sum, stage)) {
+                evened[at].before[stage] = share.min(evened[at].missing);
+            }
+        }
+    }
+    evened
+}
+
 /// The same sums by node and deadline, spread in proportion to need over
 /// priority, no vehicle going without more than it needs.
 pub(crate) fn equal_shares(stays: &Stays, found: &[Lack]) -> Vec<Lack> {
+    let found = &evened(stays, found);
     let wishes = |at: usize| stays.wishes.get(stays.each[at].wishes as usize);
     let ends = |at: usize, stage: usize| wishes(at).map(|wishes| wishes.end_of(stage));
     let early = |at: usize, by: Option<usize>| Some((stays.each[at].node, ends(at, by?)?));
@@ -91,7 +134,7 @@ pub(crate) fn equal_shares(stays: &Stays, found: &[Lack]) -> Vec<Lack> {
         .collect();
     let class = |at: usize| {
         let end = early(at, by[at]).map_or(stays.each[at].last, |(_, end)| end);
-        (stays.each[at].node, by[at].is_some(), end)
+        (stays.each[at].node, end)
     };
     let want = |at: usize| {
         by[at].map_or(stays.each[at].need, |by| wishes(at).map_or(0, |wishes| wishes.needs[by]))

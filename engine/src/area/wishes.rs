@@ -167,7 +167,7 @@ impl Wishes {
 
     /// Whether something of what was asked comes later, or not at all.
     pub(crate) fn is_late(&self) -> bool {
-        self.needs.iter().zip(&self.asked).any(|(need, asked)| need < asked)
+        self.later > 0 || self.needs.iter().zip(&self.asked).any(|(need, asked)| need < asked)
     }
 
     /// The slot after the last one that is in time for a deadline.
@@ -194,13 +194,15 @@ impl Wishes {
     /// much in the end, of which a part may come `later`.
     pub(crate) fn without(&self, missing: &[i64], need: i64, later: i64) -> Self {
         let mut needs = self.needs.clone();
-        for (need, missing) in needs.iter_mut().zip(missing) {
-            *need -= missing;
-        }
-        let mut least = 0;
-        for wish in &mut needs {
-            *wish = (*wish).clamp(least, need.max(least));
-            least = *wish;
+        let (mut wanted, mut least) = (0, 0);
+        for (stage, missing) in missing.iter().enumerate() {
+            wanted = self.wanted[stage].max(wanted);
+            let is_of_reserve =
+                self.reserve.is_some_and(|reserve| reserve <= stage) && needs[stage] > wanted;
+            // What an earlier deadline wanted more is not wanted again by this one.
+            let own = if is_of_reserve { needs[stage] } else { self.wanted[stage] };
+            needs[stage] = own.min(needs[stage] - missing).clamp(least, need.max(least));
+            least = needs[stage];
         }
         let mut cut = Self { needs, later, ..self.clone() };
         cut.cut(need);
