@@ -266,7 +266,7 @@ pub(crate) fn plan_area(
     let Listeners { progress, recall, keep, sink, crew } = listeners;
     let slots = problem.horizon().len();
     let crew = crew.map(|crew| Crew::new(py, crew, batch, slots)).transpose()?;
-    let mut watch = Watched { progress, recall, keep, crew, failed: None };
+    let mut watch = Watched { progress, recall, keep, crew, failed: None, is_interrupted: false };
     let told = told.as_ref().map(|told| (told.previous(), before.budget));
     let (mut plan, change) = py.detach(|| {
         let plan = coordinate::plan_area_watched(&problem, &options, &mut watch);
@@ -284,12 +284,14 @@ pub(crate) fn plan_area(
     let currency = paid.import()?.1;
     let places = watch.crew.map(Crew::into_places);
     let what = (columns.id(), currency);
+    // Ctrl-C after the rounds: whoever takes the table must not be the one to be stopped.
+    let is_interrupted = py.check_signals().is_err();
     let table = match &places {
         Some(_) => area_table::no_rows(columns.id(), currency),
         None => py.detach(|| hand_on(&plan, &problem, what, sink.as_ref()))?,
     };
     // Ctrl-C while the last was done: the plan is there, and is what was asked for.
-    if py.check_signals().is_err() {
+    if is_interrupted || py.check_signals().is_err() {
         (plan.status, plan.reproducible) = (Status::Stopped, false);
     }
     let periods = problem.horizon().periods().collect();

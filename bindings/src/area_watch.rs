@@ -16,6 +16,8 @@ pub(crate) struct Watched {
     /// Asks the vehicles, if they are asked elsewhere.
     pub(crate) crew: Option<Crew>,
     pub(crate) failed: Option<PyErr>,
+    /// Whether Ctrl-C came while Python was called.
+    pub(crate) is_interrupted: bool,
 }
 
 impl Watched {
@@ -25,20 +27,27 @@ impl Watched {
         of_crew.or(self.failed.take())
     }
 
+    /// Keeps what a call raised. Ctrl-C while it runs is raised there, and asks for the
+    /// plan so far, not for an exception.
+    fn note(&mut self, py: Python<'_>, error: PyErr) {
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            self.is_interrupted = true;
+        } else {
+            self.failed = Some(error);
+        }
+    }
+
     fn asks_to_stop(&mut self, progress: &Progress) -> bool {
         Python::attach(|py| {
-            // Ctrl-C asks for the plan so far, not for an exception.
-            if py.check_signals().is_err() {
+            if self.is_interrupted || py.check_signals().is_err() {
                 return true;
             }
             let Some(watch) = &self.progress else { return false };
             let numbers = (progress.round, progress.cost, progress.bound, progress.gap);
             match watch.call1(py, numbers).and_then(|answer| answer.is_truthy(py)) {
                 Ok(stop) => stop,
-                // Ctrl-C while the callback runs is raised there.
-                Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => true,
                 Err(error) => {
-                    self.failed = Some(error);
+                    self.note(py, error);
                     true
                 }
             }
@@ -60,21 +69,24 @@ impl Watch for Watched {
     }
 
     fn hurries(&mut self) -> bool {
-        Python::attach(|py| py.check_signals().is_err())
+        self.is_interrupted || Python::attach(|py| py.check_signals().is_err())
     }
 
     fn recall(&mut self) -> Option<Answered> {
-        Python::attach(|py| self.recalled(py)).unwrap_or_else(|error| {
-            self.failed = Some(error);
-            None
+        Python::attach(|py| {
+            self.recalled(py).unwrap_or_else(|error| {
+                self.note(py, error);
+                None
+            })
         })
     }
 
     fn keep(&mut self, answered: &Answered) {
         let Some(keep) = &self.keep else { return };
         let text = serde_json::to_string(answered).unwrap_or_default();
-        if let Err(error) = Python::attach(|py| keep.call1(py, (text,))) {
-            self.failed = Some(error);
+        let kept = Python::attach(|py| keep.call1(py, (text,)));
+        if let Err(error) = kept {
+            Python::attach(|py| self.note(py, error));
         }
     }
 
