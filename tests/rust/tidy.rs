@@ -12,9 +12,6 @@ use sources::{Source, code_only};
 /// A function fits on one screen.
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// A file has one subject. Its tests, at the bottom, do not count.
-const FILE_LINES_MAX: usize = 500;
-
 /// Where our Rust lies.
 const RUST_FOLDERS: [&str; 5] = ["engine", "bindings", "api", "benches", "tests"];
 
@@ -133,13 +130,6 @@ fn long_functions(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn too_long(text: &str) -> Vec<String> {
-    let code = code_only(text);
-    let lines = above_tests(&code).lines().count();
-    let finding = (lines > FILE_LINES_MAX).then(|| format!("{lines}: lines before the tests"));
-    finding.into_iter().collect()
-}
-
 fn unfinished(text: &str) -> Vec<String> {
     let code = code_only(text);
     let code = above_tests(&code);
@@ -249,20 +239,6 @@ fn a_long_function_is_found() {
     assert_eq!(long_functions(&fits), [""; 0]);
     let long = format!("{fits}pub fn long(f: fn(u8) -> u8) {{\n{body}    // more\n}}\n");
     assert_eq!(long_functions(&long), ["72: `long` has 71 lines"]);
-}
-
-#[test]
-fn files_have_one_subject() {
-    run(&rust_below(&RUST_FOLDERS), |source| too_long(&source.text));
-}
-
-#[test]
-fn a_long_file_is_found() {
-    let full = "//\n".repeat(FILE_LINES_MAX);
-    let tests = "#[cfg(test)]\n#[rustfmt::skip]\npub(crate) mod tests {\n}\n";
-    assert_eq!(too_long(&format!("{full}{tests}")), [""; 0]);
-    assert_eq!(too_long(&format!("{full}//\n{tests}")), ["501: lines before the tests"]);
-    assert_eq!(too_long(&format!("#[cfg(test)]\nmod tests;\n{full}")).len(), 1);
 }
 
 #[test]
