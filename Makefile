@@ -13,8 +13,9 @@ SHELL := bash
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-EXTENSION := $(TARGET)/release/lib_engine.so
-SERVER := $(TARGET)/release/slackwater-api
+EXTENSION := $(TARGET)/debug/lib_engine.so
+SERVER := $(TARGET)/debug/slackwater-api
+DIST_FOLDER := $(TARGET)/dist
 
 # The environment of all tools, set in this one place. Build scripts compare
 # these values: a different spelling of the same path compiles HiGHS anew.
@@ -26,11 +27,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The certificates of the system, as pip takes them: a company may have its own.
 export UV_SYSTEM_CERTS := true
 
-# One profile for tests, demo, benches and wheel, and always the whole
-# workspace: features are then resolved once, and HiGHS is compiled once.
-WORKSPACE := --release --workspace
+# Tests and daily work use the dev profile, what ships and what is measured uses
+# `dist` (see Cargo.toml). Always the whole workspace: features are then resolved
+# once, and HiGHS is compiled once per profile.
+WORKSPACE := --locked --workspace
+DIST := --locked --workspace --profile dist
 # Without `lp` the engine needs no C++ and is quick to check on its own.
-ENGINE_ALONE := -p slackwater-engine --no-default-features
+ENGINE_ALONE := --locked -p slackwater-engine --no-default-features
 
 # `step NAME` heads the output of a check.
 step = @printf '\n== %s\n' '$(1)'
@@ -102,7 +105,15 @@ build: tools ## Compile everything and install the Python package in place
 	@$(PYTHON) scripts/install_editable.py $(EXTENSION)
 	@$(MAKE) --silent --no-print-directory $(VENV)/.package-installed
 
-# Metadata and entry points only: the extension is placed by each `build`.
+# The optimised twin of `build`: what wheels, benches and the demo run. The next `build`
+# puts the extension of the dev profile back.
+.PHONY: dist
+dist: tools ## Compile what ships, optimised across crates, and install the package in place
+	cargo build $(DIST)
+	@$(PYTHON) scripts/install_editable.py $(DIST_FOLDER)/lib_engine.so
+	@$(MAKE) --silent --no-print-directory $(VENV)/.package-installed
+
+# Metadata and entry points only: the extension is placed by each `build` and `dist`.
 $(VENV)/.package-installed: pyproject.toml README.md scripts/install_editable.py | $(VENV)/.tools-installed
 	$(PYTHON) scripts/install_editable.py --package $(EXTENSION)
 	@touch $@
@@ -111,7 +122,7 @@ $(VENV)/.package-installed: pyproject.toml README.md scripts/install_editable.py
 # compiled again, here and at the next `build`.
 .PHONY: wheel
 wheel: tools ## Write a wheel for other machines into dist/
-	maturin build --release --out dist
+	maturin build --locked --profile dist --out dist
 
 .PHONY: demo
 demo: build ## Plan a fleet against a year of prices; DATA=folder takes your files
@@ -156,7 +167,6 @@ engine-lint: tools
 	$(call step,engine alone: lints)
 	cargo clippy $(ENGINE_ALONE) -- -D warnings
 
-# In the dev profile, for its debug assertions and overflow checks.
 .PHONY: engine-test
 engine-test: tools
 	$(call step,engine alone: tests)
@@ -273,8 +283,8 @@ cases: build ## Run the cases of FILE=path.json through the Python package
 # ------------------------------------------------- measuring and documenting
 
 .PHONY: bench
-bench: build $(VENV)/.peers-installed ## Time the engine, then other libraries on the same problems
-	cargo bench --workspace --bench '*'
+bench: dist $(VENV)/.peers-installed ## Time the engine, then other libraries on the same problems
+	cargo bench $(DIST) --bench '*'
 	@mkdir -p out
 	$(PYTHON) benches/peers/run.py --json out/peers.json
 	$(PYTHON) benches/peers/statistics_run.py --rows 10000000 --json out/statistics-small.json
@@ -286,28 +296,28 @@ bench: build $(VENV)/.peers-installed ## Time the engine, then other libraries o
 # 140 million samples: some 10 GB of memory and some minutes. `bench` reports them if they are
 # there, and else the 10 million that it sums up itself.
 .PHONY: bench-stats
-bench-stats: build $(VENV)/.peers-installed ## Sum up a large table, then with polars and DuckDB
+bench-stats: dist $(VENV)/.peers-installed ## Sum up a large table, then with polars and DuckDB
 	$(PYTHON) benches/peers/statistics_run.py --json out/statistics.json
 
 # A thousand to a million vehicles, and 200 feeders; some minutes. `bench` reports what this and `bench-api` left.
 .PHONY: bench-area
-bench-area: build $(VENV)/.peers-installed ## Plan areas of up to a million vehicles, file to file
-	cargo build $(WORKSPACE) --example area_own
+bench-area: dist $(VENV)/.peers-installed ## Plan areas of up to a million vehicles, file to file
+	cargo build $(DIST) --example area_own
 	@mkdir -p out
-	$(PYTHON) benches/peers/area_run.py $(TARGET)/release/examples/area_own --json out/areas.json
+	$(PYTHON) benches/peers/area_run.py $(DIST_FOLDER)/examples/area_own --json out/areas.json
 
 # Ray on this machine; the page says what that means for a large cluster.
 .PHONY: bench-cluster
-bench-cluster: build $(VENV)/.cluster-installed $(VENV)/.peers-installed ## Time rounds on Ray, and write benches/CLUSTER.md
+bench-cluster: dist $(VENV)/.cluster-installed $(VENV)/.peers-installed ## Time rounds on Ray, and write benches/CLUSTER.md
 	@mkdir -p out
 	$(PYTHON) benches/peers/cluster_run.py --json out/cluster.json --page benches/CLUSTER.md
 
 # In one process with a bare handler: see what the framework itself costs.
 .PHONY: bench-api
-bench-api: build ## Ask a service of 100,000 devices as fast as it answers
-	cargo build $(WORKSPACE) --example load
+bench-api: dist ## Ask a service of 100,000 devices as fast as it answers
+	cargo build $(DIST) --example load
 	@mkdir -p out
-	$(TARGET)/release/examples/load out/service.json
+	$(DIST_FOLDER)/examples/load out/service.json
 
 .PHONY: docs
 docs: build ## Write the Rust and Python reference into target/doc

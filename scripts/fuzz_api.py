@@ -5,7 +5,7 @@ that every answer is one that ``api/openapi.json`` describes, and that none is a
 defect of the server. Half of the identifiers are live ones, the others made up;
 what requests may delete is set apart, so that the last one finds the others still.
 
-Usage: ``python scripts/fuzz_api.py target/release/slackwater-api [--examples 20]``
+Usage: ``python scripts/fuzz_api.py target/debug/slackwater-api [--examples 20]``
 """
 
 import argparse

@@ -5,7 +5,7 @@ acknowledged is lost, nothing is half made, and each transition has its events
 exactly once. The instants come from the seed; where they fall depends on the
 machine.
 
-Usage: ``python scripts/kills.py target/release/slackwater-api [--rounds 200]``
+Usage: ``python scripts/kills.py target/debug/slackwater-api [--rounds 200]``
 """
 
 import argparse

@@ -5,7 +5,7 @@ that is stepped. Cars come home, policies and schedules are active, prices chang
 three times, a manufacturer is down, an area shares a limit, owners cannot wait.
 Then the night is judged from the simulated meters and the events alone.
 
-Usage: ``python scripts/night.py target/release/slackwater-api [--homes 1000]``
+Usage: ``python scripts/night.py target/debug/slackwater-api [--homes 1000]``
 """
 
 from __future__ import annotations

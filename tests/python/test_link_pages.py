@@ -18,7 +18,7 @@ import pytest
 from devtools import Window
 
 ROOT = Path(__file__).parents[2]
-SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/slackwater-api"
+SERVER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/slackwater-api"
 
 # Sizes of a small phone, a phone, and a desk.
 WIDTHS = (320, 390, 1280)
