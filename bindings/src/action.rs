@@ -158,8 +158,11 @@ pub(crate) fn action_next_step(
         ..DeviceReading::of(state)
     };
     let progress = Progress::created(created_at.0);
-    let attempts =
-        Attempts { count: whole(sent_count, "sent_count")?, last_at: last_sent_at.map(|at| at.0) };
+    let attempts = Attempts {
+        count: whole(sent_count, "sent_count")?,
+        last_at: last_sent_at.map(|at| at.0),
+        rival_created_at: None,
+    };
     let persistence = Persistence {
         timeout_seconds: whole(timeout_seconds, "timeout_seconds")?,
         retry_seconds: whole(retry_seconds, "retry_seconds")?,

@@ -234,6 +234,7 @@ pub(crate) fn device_check_command(
         is_capable,
         allowed_range: allowed_range(allowed_range_kw, "allowed_range_kw")?,
         reading: DeviceReading { is_fully_charged, ..DeviceReading::of(state) },
+        is_unsettled: false,
     };
     let answer = self::command(command, value)?.check(&facts);
     Ok(answer.err().as_ref().map(refusal))

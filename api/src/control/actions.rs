@@ -85,7 +85,8 @@ impl Effects {
 }
 
 /// Begins an action. The device's pending one, if there is one, ends first with
-/// a conflict (ACT-13).
+/// a conflict (ACT-13). Whether the device may still obey an earlier command is
+/// kept with the new action.
 ///
 /// # Errors
 /// The database failed, or somebody else began one for the same device at the
@@ -102,6 +103,8 @@ pub async fn begin(
     if let Some(pending) = actions::pending_of(change.connection(), device.id).await? {
         end(change, effects, pending, &ActionEvent::Superseded, now).await?;
     }
+    let rival = actions::last_told(change.connection(), device.id).await?;
+    let rival_created_at = rival.map(|rival| rival.progress.created_at);
     let action = Action {
         id: Uuid::now_v7(),
         client_id: Arc::clone(&device.client_id),
@@ -111,7 +114,7 @@ pub async fn begin(
         command,
         origin,
         progress: Progress::created(now),
-        attempts: Attempts::default(),
+        attempts: Attempts { rival_created_at, ..Attempts::default() },
     };
     actions::insert(change.connection(), &action).await?;
     tell(change, &action).await?;

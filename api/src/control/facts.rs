@@ -85,6 +85,7 @@ impl Scene<'_> {
             },
             allowed_range: capability.flatten().and_then(|capability| capability.allowed_range),
             reading: self.reading(),
+            is_unsettled: self.tables.control().pending(self.device.id).is_some(),
         }
     }
 

@@ -2,6 +2,7 @@
 use slackwater_engine::device::action::{ActionEvent, ActionState};
 use slackwater_engine::device::command::{Command, Refusal};
 use slackwater_engine::device::hvac::HoldError;
+use slackwater_engine::device::pursuit::window_end;
 use slackwater_engine::device::scope::DeviceKind;
 use uuid::Uuid;
 
@@ -66,9 +67,14 @@ async fn try_order(
     let now = app.now();
     let device = app.cache().read(|tables| tables.any_device(device_id).cloned());
     let device = device.ok_or(OrderError::NoSuchDevice)?;
+    let told = rows::last_told(change.connection(), device.id).await?;
+    let window = app.config().action.persistence();
+    let is_awaited = told.is_some_and(|told| now < window_end(&told.progress, window));
     app.cache().read(|tables| {
         let scene = Scene { device: &device, tables, now };
-        command.check(&scene.of_command(&command, origin))?;
+        let mut facts = scene.of_command(&command, origin);
+        facts.is_unsettled |= is_awaited;
+        command.check(&facts)?;
         match &command {
             Command::Hold(hold) => hold.check(&scene.hvac_limits()).map_err(OrderError::from),
             _ => Ok(()),

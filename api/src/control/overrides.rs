@@ -42,8 +42,8 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
     let device = device.ok_or(OrderError::NoSuchDevice)?;
     let is_charging = check(app, &device)?;
     let active = overrides::active_of(change.connection(), device_id).await?;
-    let pending = rows::pending_of(change.connection(), device_id).await?;
-    let event = request(app, is_charging, pending.as_ref());
+    let told = rows::last_told(change.connection(), device_id).await?;
+    let event = request(app, is_charging, told.as_ref());
     let outcome = after(active.as_ref().map(|active| &active.life), event, now);
     let life = match (outcome.latest, active) {
         (_, Some(active)) => return Ok(active),
@@ -81,14 +81,13 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
     Ok(new)
 }
 
-/// What is asked for, of a device with this pending action.
-fn request(app: &App, is_charging: Option<bool>, pending: Option<&Action>) -> OverrideEvent {
-    let is_told = |action: &&Action| action.command == STOP && action.attempts.count > 0;
-    match pending.filter(is_told) {
-        Some(stop) => {
-            let until = window_end(&stop.progress, app.config().action.persistence());
-            OverrideEvent::RequestedAfterStop(is_charging, until)
-        }
+/// Event that asks for an override of a device which was told this last. A stop
+/// that it may still obey counts, whether its action is pending or was called off.
+fn request(app: &App, is_charging: Option<bool>, told: Option<&Action>) -> OverrideEvent {
+    let window = app.config().action.persistence();
+    let stop = told.filter(|action| action.command == STOP);
+    match stop.map(|stop| window_end(&stop.progress, window)).filter(|until| app.now() < *until) {
+        Some(until) => OverrideEvent::RequestedAfterStop(is_charging, until),
         None => OverrideEvent::Requested(is_charging),
     }
 }

@@ -96,7 +96,7 @@ async fn attempt(
     let is_mine = rows::attempt(connection, action.id, action.attempts, now).await?;
     let kept = if is_mine {
         let count = action.attempts.count.saturating_add(1);
-        let attempts = Attempts { count, last_at: Some(now) };
+        let attempts = Attempts { count, last_at: Some(now), ..action.attempts };
         Some(Action { attempts, ..action.clone() })
     } else {
         let row = rows::get_in(connection, action.id).await?;

@@ -65,8 +65,8 @@ pub async fn insert(to: &mut AnyConnection, row: &Action) -> Result<(), StoreErr
     sqlx::query(
         "insert into actions
              (id, client_id, user_id, target_id, kind, command, origin, state,
-              created_at, updated_at, sent_count)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)",
+              created_at, updated_at, sent_count, rival_created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11)",
     )
     .bind(row.id.to_string())
     .bind(&*row.client_id)
@@ -78,6 +78,7 @@ pub async fn insert(to: &mut AnyConnection, row: &Action) -> Result<(), StoreErr
     .bind(row.progress.state.as_str())
     .bind(row.progress.created_at.timestamp_micros())
     .bind(row.progress.updated_at.timestamp_micros())
+    .bind(row.attempts.rival_created_at.map(|at| at.timestamp_micros()))
     .execute(to)
     .await?;
     Ok(())
@@ -161,6 +162,24 @@ pub async fn pending_of(
     row.map(|row| action(&row)).transpose()
 }
 
+/// The action of which a device was told last; `None` if it is seen to be done,
+/// or if the device was never told anything.
+///
+/// # Errors
+/// The database failed.
+pub async fn last_told(
+    from: &mut AnyConnection,
+    target_id: Uuid,
+) -> Result<Option<Action>, StoreError> {
+    let query = sqlx::query(
+        "select * from actions where target_id = $1 and sent_at is not null
+         order by sent_at desc, id desc limit 1",
+    );
+    let row = query.bind(target_id.to_string()).fetch_optional(from).await?;
+    let action = row.map(|row| action(&row)).transpose()?;
+    Ok(action.filter(|action| action.progress.state != ActionState::Confirmed))
+}
+
 /// All pending actions.
 ///
 /// # Errors
@@ -209,6 +228,7 @@ fn action(row: &AnyRow) -> Result<Action, StoreError> {
         attempts: Attempts {
             count: u32::try_from(count).unwrap_or(u32::MAX),
             last_at: optional_instant(row, "sent_at")?,
+            rival_created_at: optional_instant(row, "rival_created_at")?,
         },
     })
 }

@@ -25,6 +25,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (8, "uptakes", include_str!("migrations/0008_uptakes.sql")),
     (9, "refusals", include_str!("migrations/0009_refusals.sql")),
     (10, "restarts", include_str!("migrations/0010_restarts.sql")),
+    (12, "rivals", include_str!("migrations/0012_rivals.sql")),
 ];
 
 /// Those of a server only, where several processes may work on the same rows.

@@ -10,11 +10,13 @@ use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::vendor::reading::Reading;
 use slackwater_engine::device::command::{Command, Refusal, Switch};
 use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_engine::units::amps;
 use slackwater_engine::version::dated::ApiVersion;
 use tower::ServiceExt;
 use uuid::Uuid;
 
-use crate::harness::{Stage, device};
+use crate::actions::shows;
+use crate::harness::{On, Stage, device};
 use crate::readings::{battery, charger, hvac, reading, vehicle};
 
 struct Operator(Router);
@@ -121,6 +123,81 @@ async fn chg_31_chg_32_chg_33_err_05_what_cannot_be_started() {
     let refused = order(&stage.app, id, start, Origin::Client).await.unwrap_err();
     assert!(matches!(refused, OrderError::Refused(Refusal::FullyCharged)), "{refused}");
     assert_eq!(stage.events().await, []);
+}
+
+/// A slow wallbox: it obeys what it is told only later, when a test lets it.
+#[tokio::test]
+async fn act_13_lim_05_amb_04_the_opposite_command_takes_over_in_every_direction() {
+    for on in [On::Sqlite, On::Postgres] {
+        for (first, second, before) in [("start", "stop", "stopped"), ("stop", "start", "charging")]
+        {
+            let stage = Stage::with(on, |_| ()).await;
+            let asker = stage.client("a").await;
+            let id = stage.live(&asker, "u", standing(before)).await;
+            let _job = stage.work();
+            let operator = Operator::of(&stage);
+            let (_, superseded) = operator.tell(&id.to_string(), &json!({ "charge": first })).await;
+            stage.settle().await;
+            stage.step(5).await;
+            // The box still reads as before: the first command is on its way to it.
+            let (status, made) = operator.tell(&id.to_string(), &json!({ "charge": second })).await;
+            assert_eq!((status, &made["state"]), (200, &json!("PENDING")), "{made}");
+            let path = |made: &Value| format!("/chargers/actions/{}", made["id"].as_str().unwrap());
+            let ended = asker.get(&path(&superseded)).await.body;
+            assert_eq!(ended["state"], "CANCELLED");
+            assert_eq!(ended["failureReason"]["type"], "CONFLICT");
+            stage.settle().await;
+            let sent = |switch: &str| serde_json::from_value(json!({ "charge": switch })).unwrap();
+            let expected: [Command; 2] = [sent(first), sent(second)];
+            assert_eq!(stage.fjord.sent("u-charger"), expected, "both were sent, in order");
+            // A reading from before either was obeyed does not end the action.
+            poll_now(&stage.app, id).await;
+            assert_eq!(asker.get(&path(&made)).await.body["state"], "PENDING");
+            stage.step(30).await;
+            assert_eq!(asker.get(&path(&made)).await.body["state"], "CONFIRMED");
+            // After that the device is settled.
+            let (status, _) = operator.tell(&id.to_string(), &json!({ "charge": second })).await;
+            assert_eq!(status, 400);
+        }
+    }
+}
+
+#[tokio::test]
+async fn act_17_act_13_a_command_that_was_called_off_may_still_be_obeyed() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", standing("stopped")).await.to_string();
+    let _job = stage.work();
+    let operator = Operator::of(&stage);
+    let (_, made) = operator.tell(&id, &json!({ "charge": "start" })).await;
+    stage.settle().await;
+    let path = format!("/chargers/actions/{}/cancel", made["id"].as_str().unwrap());
+    assert_eq!(asker.post(&path, None).await.status, 200);
+    let stop = json!({ "charge": "stop" });
+    let (status, made) = operator.tell(&id, &stop).await;
+    assert_eq!((status, &made["state"]), (200, &json!("PENDING")));
+    stage.settle().await;
+    assert_eq!(stage.fjord.sent("u-charger").len(), 2);
+    let path = format!("/chargers/actions/{}/cancel", made["id"].as_str().unwrap());
+    assert_eq!(asker.post(&path, None).await.status, 200);
+    // The window of both is over: what is read is what holds.
+    stage.step(901).await;
+    assert_eq!(operator.tell(&id, &stop).await.0, 400);
+}
+
+#[tokio::test]
+async fn act_13_a_limit_that_takes_the_place_of_another_is_sent() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", shows(16.0, "stopped")).await;
+    let _job = stage.work();
+    let door = format!("/chargers/{id}/max-current");
+    for amps in [10, 16] {
+        assert_eq!(asker.post(&door, Some(&json!({ "maxCurrent": amps }))).await.status, 200);
+        stage.settle().await;
+    }
+    let expected = [10.0, 16.0].map(|limit| Command::MaxCurrent(amps(limit)));
+    assert_eq!(stage.fjord.sent("u-charger"), expected, "the box shows 16 A, and was told 10 A");
 }
 
 #[tokio::test]

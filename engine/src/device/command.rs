@@ -118,6 +118,11 @@ pub struct CommandFacts {
     pub allowed_range: Option<PowerRange>,
     /// What was last read from it.
     pub reading: DeviceReading,
+    /// Whether another command may still change it: one is pending, or one was
+    /// sent that is not seen to be done. The reading then says nothing about
+    /// the state that the device ends up in.
+    #[serde(default)]
+    pub is_unsettled: bool,
 }
 
 /// Why a command is not sent. In the order in which reasons are looked at (AMB-05).
@@ -243,7 +248,8 @@ impl Command {
     /// Whether the command is accepted (CHG-29 to CHG-33, SCOPE-14, AMB-05).
     ///
     /// Permission first, then whether a feature is in charge (for starting
-    /// and stopping only), then what the device is able to do.
+    /// and stopping only), then what the device is able to do. A device is in
+    /// the desired state already only if no other command may change it.
     ///
     /// # Errors
     /// The first reason against it.
@@ -264,7 +270,7 @@ impl Command {
         if let Some(refusal) = self.unmet_precondition(&facts.reading) {
             return Err(refusal);
         }
-        if is_switch && self.is_reached(&facts.reading) {
+        if is_switch && !facts.is_unsettled && self.is_reached(&facts.reading) {
             return Err(Refusal::AlreadyThere);
         }
         Ok(())
@@ -325,6 +331,22 @@ mod tests {
             is_capable: true,
             allowed_range: None,
             reading: DeviceReading::of(state),
+            is_unsettled: false,
+        }
+    }
+
+    #[test]
+    fn lim_05_act_13_an_unsettled_device_is_never_in_the_desired_state_already() {
+        for state in PowerState::ALL {
+            let unsettled = CommandFacts { is_unsettled: true, ..facts(state) };
+            for switch in [Switch::Start, Switch::Stop] {
+                let command = Command::Charge(switch);
+                let expected = match command.check(&facts(state)) {
+                    Err(Refusal::AlreadyThere) => Ok(()),
+                    other => other,
+                };
+                assert_eq!(command.check(&unsettled), expected, "{switch:?} {state:?}");
+            }
         }
     }
 

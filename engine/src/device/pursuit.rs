@@ -30,6 +30,10 @@ pub struct Attempts {
     pub count: u32,
     /// When last.
     pub last_at: Option<DateTime<Utc>>,
+    /// Creation of an earlier action of the device whose command was sent, and
+    /// not seen to be done. The device may still obey that command.
+    #[serde(default)]
+    pub rival_created_at: Option<DateTime<Utc>>,
 }
 
 /// The next thing to do.
@@ -56,6 +60,10 @@ pub enum Step {
 /// in which it cannot obey ends it, then the end of the window. Else the
 /// command is sent at once, and again after each pause.
 ///
+/// While the command of an earlier action may still take effect, a reading does
+/// not show the state in which the device stays. Then the command is sent at
+/// least once, and a reading counts from one pause after that.
+///
 /// # Example
 ///
 /// ```
@@ -81,9 +89,15 @@ pub fn next_step(
 ) -> Step {
     let window_end = window_end(progress, persistence);
     let retry_at = attempts.last_at.map(|at| later(at, persistence.retry_seconds));
+    let is_retry_due = retry_at.is_none_or(|at| at <= now);
+    let rival_until = attempts.rival_created_at.map(|at| later(at, persistence.timeout_seconds));
+    let has_rival = rival_until.is_some_and(|until| now < until);
+    let is_reached = command.is_reached(reading);
     if progress.state != ActionState::Pending {
         Step::Done
-    } else if command.is_reached(reading) {
+    } else if is_reached && has_rival && (attempts.count == 0 || !is_retry_due) {
+        retry_at.map_or(Step::Send, |at| Step::WaitUntil(at.min(window_end)))
+    } else if is_reached {
         let was_told = attempts.count > 0;
         Step::End(if was_told { ActionEvent::Reached } else { ActionEvent::Unnecessary })
     } else if let Some(reason) = command.unmet_precondition(reading) {
@@ -120,23 +134,102 @@ mod tests {
     use super::*;
     use crate::device::command::Switch;
     use crate::device::power_state::PowerState;
+    use proptest::prelude::*;
 
     fn at(second: i64) -> DateTime<Utc> {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::seconds(second)
     }
 
     fn step(switch: Switch, state: PowerState, sent: &[i64], now: i64) -> Step {
-        let attempts = Attempts { count: sent.len() as u32, last_at: sent.last().map(|&s| at(s)) };
         let reading = DeviceReading::of(state);
         let progress = Progress::created(at(0));
         next_step(
             &Command::Charge(switch),
             &progress,
-            attempts,
+            attempts(sent, None),
             &reading,
             Persistence::default(),
             at(now),
         )
+    }
+
+    fn attempts(sent: &[i64], rival_created_at: Option<DateTime<Utc>>) -> Attempts {
+        let last_at = sent.last().map(|&second| at(second));
+        Attempts { count: sent.len() as u32, last_at, rival_created_at }
+    }
+
+    /// State of a device that obeys each of these commands, given as when it was
+    /// sent and what it says, after so many seconds.
+    fn obeyed(before: PowerState, sent: &[(i64, Switch)], delay: i64, now: i64) -> PowerState {
+        let last = sent.iter().rev().find(|(second, _)| second + delay <= now);
+        last.map_or(before, |(_, switch)| match switch {
+            Switch::Start => PowerState::Charging,
+            Switch::Stop => PowerState::Stopped,
+        })
+    }
+
+    proptest! {
+        /// A command that takes the place of one that was sent, at any time and
+        /// to a slow device, ends confirmed, and the device stays as it says.
+        #[test]
+        fn act_13_the_command_that_takes_over_has_the_last_word(
+            is_start_first in any::<bool>(),
+            delay in 0..30_i64,
+            takes_over in 1..120_i64,
+        ) {
+            let (start, stop) = (Switch::Start, Switch::Stop);
+            let (first, second) = if is_start_first { (start, stop) } else { (stop, start) };
+            let before = match first {
+                Switch::Start => PowerState::Stopped,
+                Switch::Stop => PowerState::Charging,
+            };
+            let mut sent = vec![(0, first)];
+            let (mut own, mut ended) = (Vec::new(), None);
+            for now in takes_over..takes_over + 200 {
+                let step = next_step(
+                    &Command::Charge(second),
+                    &Progress::created(at(takes_over)),
+                    attempts(&own, Some(at(0))),
+                    &DeviceReading::of(obeyed(before, &sent, delay, now)),
+                    Persistence::default(),
+                    at(now),
+                );
+                match step {
+                    Step::Send => {
+                        own.push(now);
+                        sent.push((now, second));
+                    }
+                    Step::End(event) => {
+                        ended = Some((now, event));
+                        break;
+                    }
+                    Step::WaitUntil(_) | Step::Done => {}
+                }
+            }
+            let (now, event) = ended.unwrap();
+            prop_assert_eq!(event, ActionEvent::Reached);
+            for later in now..now + 60 {
+                let state = DeviceReading::of(obeyed(before, &sent, delay, later));
+                prop_assert!(Command::Charge(second).is_reached(&state), "{} s", later);
+            }
+        }
+    }
+
+    #[test]
+    fn act_25_after_the_window_of_the_earlier_action_a_reading_counts_at_once() {
+        let created_at = 1_000;
+        let step = |now| {
+            next_step(
+                &Command::Charge(Switch::Stop),
+                &Progress::created(at(created_at)),
+                attempts(&[], Some(at(150))),
+                &DeviceReading::of(PowerState::Stopped),
+                Persistence::default(),
+                at(now),
+            )
+        };
+        assert_eq!(step(1_049), Step::Send);
+        assert_eq!(step(1_050), Step::End(ActionEvent::Unnecessary));
     }
 
     /// Plays an action against a device that obeys the n-th command, read every ten seconds.
@@ -218,7 +311,7 @@ mod tests {
         let last = DateTime::<Utc>::MAX_UTC;
         let start = Command::Charge(Switch::Start);
         let reading = DeviceReading::of(PowerState::Stopped);
-        let attempts = Attempts { count: 1, last_at: Some(last) };
+        let attempts = Attempts { count: 1, last_at: Some(last), rival_created_at: Some(last) };
         let persistence = Persistence { timeout_seconds: u32::MAX, retry_seconds: u32::MAX };
         let progress = Progress::created(last);
         let step = next_step(&start, &progress, attempts, &reading, persistence, last);
