@@ -265,6 +265,46 @@ async fn flx_19_flx_25_flx_28_flx_33_lim_06_refused_changes_name_the_member_and_
 }
 
 #[tokio::test]
+async fn flx_25_flx_32_amb_32_a_policy_is_changed_after_the_charge_limit_fell() {
+    for on in [On::Sqlite, On::Postgres] {
+        let (stage, _, asker) = stage_with(on, &CENTS).await;
+        let (car_id, id) = flexible(&stage, &asker, 10.0).await;
+        let path = format!("/flex/vehicle-policies/{id}");
+        let ask = async |change: Value| asker.ask(Method::PATCH, &path, Some(&change), &[]).await;
+        // Monday asks for 60 %; the vehicle is set to 50 % since.
+        stage.fjord.says("u-vehicle", Ok(car(40.0, true, 50.0)));
+        poll_now(&stage.app, car_id).await;
+        settle(&stage.app).await;
+        assert_eq!(asker.get(&path).await.body["lastObservedLocationChargeLimit"], 50.0);
+        let kept = ask(json!({ "batteryReserve": 15 })).await;
+        assert_eq!((kept.status, &kept.body["batteryReserve"]), (200, &json!(15.0)));
+        let day = |target: i32| json!({ "deadline": "06:30", "minimumChargeTarget": target });
+        let kept = ask(json!({ "schedule": { "friday": day(45) } })).await;
+        assert_eq!(kept.status, 200);
+        assert_eq!(kept.body["schedule"]["monday"]["minimumChargeTarget"], 60.0);
+        // A day that is named is held against the limit, also if it says what is kept.
+        for change in [
+            json!({ "schedule": { "monday": { "deadline": "23:00", "minimumChargeTarget": 60 } } }),
+            json!({ "schedule": { "friday": day(51) } }),
+        ] {
+            let refused = ask(change).await;
+            assert_eq!(refused.status, 400);
+            let issues = refused.body["issues"].as_array().unwrap();
+            assert_eq!(issues.len(), 1, "{issues:?}");
+            let issue = issues[0].as_str().unwrap();
+            assert!(issue.contains("above the charge limit of 50 %"), "{issue}");
+        }
+        // The reserve is held against all days.
+        let low = ask(json!({ "schedule": { "friday": day(16) } })).await;
+        assert_eq!(low.status, 200);
+        let refused = ask(json!({ "batteryReserve": 17 })).await;
+        assert_eq!(refused.status, 400);
+        let issue = refused.body["issues"][0].as_str().unwrap();
+        assert!(issue.starts_with("/schedule/friday/minimumChargeTarget: "), "{issue}");
+    }
+}
+
+#[tokio::test]
 async fn flx_32_concurrent_changes_of_different_days_lose_nothing() {
     for on in [On::Sqlite, On::Postgres] {
         let (stage, _, asker) = stage_with(on, &CENTS).await;

@@ -150,7 +150,8 @@ def patch(
     """Change a policy in full or not at all.
 
     The policy that would result is checked as a whole: a higher reserve is
-    refused if a day that stays has a lower target. Deadlines come back as
+    refused if a day that stays has a lower target. The charge limit last seen
+    is held against the days of ``schedule`` only. Deadlines come back as
     ``HH:MM``.
 
     Args:

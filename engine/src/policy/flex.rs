@@ -91,7 +91,7 @@ impl FlexPolicy {
     /// target; a deadline that is not `HH:MM`; a target that is no percentage,
     /// is below the reserve, or above the charge limit last seen.
     pub fn new(request: &FlexRequest, rule: ReserveRule) -> Result<Self, FlexIssues> {
-        Self::checked(request, Some(rule))
+        Self::checked(request, Some(rule), |_| true)
     }
 
     /// A policy that was accepted before, for planning: the bounds of
@@ -104,10 +104,16 @@ impl FlexPolicy {
     /// A number is no percentage, a name no day, a deadline no time of day, or
     /// a day lacks one of its members.
     pub fn stored(request: &FlexRequest) -> Result<Self, FlexIssues> {
-        Self::checked(request, None)
+        Self::checked(request, None, |_| false)
     }
 
-    fn checked(request: &FlexRequest, rule: Option<ReserveRule>) -> Result<Self, FlexIssues> {
+    /// Checks a policy, and holds the charge limit last seen against the days
+    /// that `is_stated` picks by their names.
+    fn checked(
+        request: &FlexRequest,
+        rule: Option<ReserveRule>,
+        is_stated: impl Fn(&str) -> bool,
+    ) -> Result<Self, FlexIssues> {
         let mut issues = Vec::new();
         let reserve = reserve(request.reserve_percent, rule, &mut issues);
         let limit = request.observed_limit_percent;
@@ -127,9 +133,9 @@ impl FlexPolicy {
             Some(ReserveRule::Range) => reserve.unwrap_or(Percent::ZERO),
             None => Percent::ZERO,
         };
-        let most = observed_limit.filter(|_| rule.is_some()).unwrap_or(Percent::FULL);
         let mut days = [None; 7];
         for (index, name) in DAYS.iter().enumerate() {
+            let most = observed_limit.filter(|_| is_stated(name)).unwrap_or(Percent::FULL);
             if let Some(day) = request.schedule.get(*name) {
                 days[index] = flex_day(index, day, (least, most), &mut issues);
             }
@@ -191,11 +197,13 @@ impl FlexRequest {
     /// not at all.
     ///
     /// A change that leaves an older day in conflict is refused, too: a higher
-    /// reserve may be above a target that stays, and a charge limit that fell
-    /// since may be below one.
+    /// reserve may be above a target that stays. The charge limit last seen is
+    /// held against the days that the change names only: it may have fallen
+    /// since the others were accepted, and plans clamp those.
     ///
     /// # Errors
-    /// As [`FlexPolicy::new`] for the policy that would result.
+    /// As [`FlexPolicy::new`] for the policy that would result, but for the
+    /// charge limit and days that stay.
     ///
     /// # Example
     ///
@@ -218,7 +226,7 @@ impl FlexRequest {
         let mut merged = self.clone();
         merged.reserve_percent = patch.reserve_percent.unwrap_or(self.reserve_percent);
         merged.schedule.extend(patch.schedule.clone());
-        FlexPolicy::new(&merged, rule)
+        FlexPolicy::checked(&merged, Some(rule), |name| patch.schedule.contains_key(name))
     }
 }
 
@@ -433,11 +441,21 @@ pub(crate) mod tests {
         // The same reserve together with a higher target is fine.
         patch.schedule.insert("monday".into(), day("07:00", 18.0));
         assert!(policy.patched(&patch, ReserveRule::Range).is_ok());
-        // A limit that fell since is held against days that stay.
+    }
+
+    #[test]
+    fn flx_25_flx_32_a_limit_that_fell_since_is_held_against_named_days_only() {
         let mut lower = request(10.0, &[("monday", "07:00", 90.0)]);
         lower.observed_limit_percent = 80.0;
-        let patch = FlexPatch { reserve_percent: Some(5.0), ..FlexPatch::default() };
-        assert!(lower.patched(&patch, ReserveRule::Range).is_err());
+        let mut patch = FlexPatch { reserve_percent: Some(5.0), ..FlexPatch::default() };
+        patch.schedule.insert("friday".into(), day("06:00", 80.0));
+        assert!(lower.patched(&patch, ReserveRule::Range).is_ok());
+        for (name, target) in [("friday", 81.0), ("monday", 90.0)] {
+            patch.schedule.insert(name.into(), day("06:00", target));
+            let FlexIssues(issues) = lower.patched(&patch, ReserveRule::Range).unwrap_err();
+            let above = FlexFault::AboveLimit { percent: target, limit: 80.0 };
+            assert!(issues.iter().any(|issue| issue.fault == above), "{name}");
+        }
     }
 
     #[test]
@@ -482,7 +500,13 @@ pub(crate) mod tests {
             };
             match policy.patched(&patch, rule) {
                 Ok(after) => {
-                    prop_assert_eq!(FlexPolicy::new(&after.request(), rule), Ok(after));
+                    let mut unlimited = after.request();
+                    unlimited.observed_limit_percent = 100.0;
+                    prop_assert!(FlexPolicy::new(&unlimited, rule).is_ok());
+                    let limit = after.observed_limit().as_percent();
+                    for (name, day) in &patch.schedule {
+                        prop_assert!(day.target_percent.is_some_and(|t| t <= limit), "{}", name);
+                    }
                     let reserve = patch.reserve_percent.unwrap_or(policy.reserve_percent);
                     prop_assert_eq!(Percent::from_percent(reserve), Ok(after.reserve()));
                     for (name, day) in after.request().schedule {
