@@ -135,7 +135,7 @@ def plan_one(given: Batteries, curves: tuple[sw.Prices, sw.Prices], index: int) 
         efficiency_discharge=given.efficiency,
         charge_max_kw=float(given.power_kw[index]),
         discharge_max_kw=float(given.power_kw[index]),
-        targets=[(None, float(given.target_percent[index]))],
+        targets=[sw.SocTarget(None, float(given.target_percent[index]))],
     )
     return plan.cost
 

@@ -48,6 +48,29 @@ class SocTarget(NamedTuple):
     soc_percent: float | None = None
 
 
+def list_targets(
+    kind: type[Target | SocTarget], given: Iterable[object], *, unit: str
+) -> list[tuple[datetime | None, float | None]]:
+    """The targets of a call, all of one kind. A bare pair is energy, in kWh.
+
+    Raises:
+        TypeError: A target is of the other kind, or a bare pair where percent is meant.
+    """
+    if isinstance(given, Target | SocTarget):
+        message = f"targets is one {type(given).__name__}; give a list of them"
+        raise TypeError(message)
+    targets: list[tuple[datetime | None, float | None]] = []
+    for index, target in enumerate(given):
+        is_other = isinstance(target, Target | SocTarget) and not isinstance(target, kind)
+        is_bare = kind is SocTarget and not isinstance(target, SocTarget)
+        if is_other or is_bare or not isinstance(target, tuple):
+            name = type(target).__name__
+            message = f"targets[{index}] is a {name}; give a {kind.__name__}, which is in {unit}"
+            raise TypeError(message)
+        targets.append(target)
+    return targets
+
+
 class PowerLimit(NamedTuple):
     """A period with a power limit of its own.
 
@@ -265,7 +288,7 @@ before Mon 21:00; the next kWh would come Mon 20:25 at 0.2.
         prices._native,
         now=now,
         power_max_kw=power_max_kw,
-        targets=list(targets),
+        targets=list_targets(Target, targets, unit="kWh"),
         until=until,
         reserve_kwh=reserve_kwh,
         energy_max_kwh=energy_max_kwh,
@@ -281,7 +304,7 @@ def plan_vehicle(
     now: datetime,
     power_max_kw: float,
     battery: Battery,
-    targets: Iterable[SocTarget | tuple[datetime | None, float | None]],
+    targets: Iterable[SocTarget],
     until: datetime | None = None,
     reserve_percent: float = 0.0,
     fill_when_negative: bool = False,
@@ -343,7 +366,7 @@ def plan_vehicle(
             battery.charge_limit_percent,
             battery.efficiency,
         ),
-        targets=list(targets),
+        targets=list_targets(SocTarget, targets, unit="percent"),
         until=until,
         reserve_percent=reserve_percent,
         fill_when_negative=fill_when_negative,

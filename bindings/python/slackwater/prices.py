@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 from slackwater import _engine
+from slackwater._index import refuse_other_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -85,6 +86,11 @@ class Prices:
             InputError: ``slot`` is not positive, or a price is no number.
             TypeError: ``start`` has no zone.
         """
+        if hasattr(prices_per_kwh, "index") and not callable(prices_per_kwh.index):
+            # Steps in UTC: those of another zone follow its wall clock.
+            first = start.astimezone(UTC)
+            starts = [first + position * slot for position in range(len(prices_per_kwh))]
+            refuse_other_times("prices_per_kwh", prices_per_kwh, starts)
         native = _engine.Prices.from_steps(
             start, [float(price) for price in prices_per_kwh], slot=slot, currency=currency
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from slackwater import _engine
 from slackwater import site_html as _html
+from slackwater._index import refuse_other_times
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import Prices
 from slackwater.site_devices import (
@@ -276,16 +277,18 @@ def plan_site(
         >>> len(plan.baseline.breaches)
         1
     """
+    devices, groups = list(devices), list(groups)
+    _refuse_other_times(prices, devices, groups, (import_limit_kw, export_limit_kw))
     native = _engine.plan_site(
         prices._native,
         export_prices=None if export_prices is None else export_prices._native,
         now=now,
         until=until,
-        devices=list(devices),
-        groups=list(groups),
-        import_limit=_limit(import_limit_kw, import_breach_price_per_kwh),
-        export_limit=_limit(export_limit_kw, export_breach_price_per_kwh),
-        demand_charge=demand_charge,
+        devices=devices,
+        groups=groups,
+        import_limit=_limit("import", import_limit_kw, import_breach_price_per_kwh),
+        export_limit=_limit("export", export_limit_kw, export_breach_price_per_kwh),
+        demand_charge=None if demand_charge is None or demand_charge.is_never else demand_charge,
         tiers=tiers,
         carbon=co2,
         prefer=list(prefer),
@@ -296,5 +299,24 @@ def plan_site(
     return SitePlan(native, prices)
 
 
-def _limit(power: PowerOverTime | None, breach: float | None) -> tuple[object, float | None] | None:
+def _refuse_other_times(
+    prices: Prices,
+    devices: list[Device],
+    groups: list[Group],
+    limits: tuple[PowerOverTime | None, PowerOverTime | None],
+) -> None:
+    starts = [start for start, _, _ in prices.slots()]
+    powers = {f"{device.name}: power_kw": getattr(device, "power_kw", None) for device in devices}
+    powers |= {f"{group.name}: limit_kw": group.limit_kw for group in groups}
+    powers |= dict(zip(("import_limit_kw", "export_limit_kw"), limits, strict=True))
+    for name, values in powers.items():
+        refuse_other_times(name, values, starts)
+
+
+def _limit(
+    name: str, power: PowerOverTime | None, breach: float | None
+) -> tuple[object, float | None] | None:
+    if power is None and breach is not None:
+        message = f"{name}_breach_price_per_kwh is {breach} without {name}_limit_kw to pass"
+        raise _engine.InputError(message)
     return None if power is None else (series(power), breach)

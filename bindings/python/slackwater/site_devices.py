@@ -340,14 +340,20 @@ class DemandCharge:
         window: Length of a window, in whole minutes. Windows begin at whole
             multiples of it since midnight in UTC.
         window_energy_kwh: Energy imported so far in the window of ``now``.
-        periods: Periods ``(start, end)`` whose import counts; none for all.
+        periods: Periods ``(start, end)`` whose import counts; ``None`` for all,
+            an empty list for never.
     """
 
     price_per_kw: float
     peak_kw: float = 0.0
     window: timedelta = timedelta(minutes=15)
     window_energy_kwh: float = 0.0
-    periods: Sequence[tuple[datetime, datetime]] = ()
+    periods: Sequence[tuple[datetime, datetime]] | None = None
+
+    @property
+    def is_never(self) -> bool:
+        """Whether no import counts, because there is no period."""
+        return self.periods is not None and not list(self.periods)
 
     @property
     def _window_minutes(self) -> int:
@@ -359,7 +365,7 @@ class DemandCharge:
 
     @property
     def _periods(self) -> list[tuple[datetime, datetime]]:
-        return list(self.periods)
+        return [] if self.periods is None else list(self.periods)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slackwater import _engine
 from slackwater._saved_plan import SavedPlan
 from slackwater.area import PlanTable
+from slackwater.plan import SocTarget, list_targets
 from slackwater.prices import Prices
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         StorageReason,
         StorageSlot,
     )
-    from slackwater.plan import AfterDeadline, Battery, SocTarget
+    from slackwater.plan import AfterDeadline, Battery
     from slackwater.typing import ArrowTable
 
 
@@ -250,7 +251,7 @@ def plan_storage(
     charge_max_kw: float,
     discharge_max_kw: float,
     efficiency_discharge: float = 1.0,
-    targets: Iterable[SocTarget | tuple[datetime | None, float | None]] = (),
+    targets: Iterable[SocTarget] = (),
     reserve_percent: float = 0.0,
     consumption: Iterable[Consumption | tuple[datetime, datetime, float]] = (),
     limits: Iterable[StorageLimit | tuple[datetime, datetime, float | None]] = (),
@@ -305,7 +306,7 @@ def plan_storage(
         is to be so at the end. It buys 4 kWh for 0.40 and sells them for 1.60:
 
         >>> from datetime import UTC, datetime, timedelta
-        >>> from slackwater import Battery, Prices
+        >>> from slackwater import Battery, Prices, SocTarget
         >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
         >>> prices = Prices.from_values(six, [0.10, 0.40, 0.20], currency="EUR")
         >>> plan = plan_storage(
@@ -315,7 +316,7 @@ def plan_storage(
         ...     battery=Battery(capacity_kwh=10, soc_percent=50),
         ...     charge_max_kw=4,
         ...     discharge_max_kw=4,
-        ...     targets=[(None, 50)],
+        ...     targets=[SocTarget(None, 50)],
         ... )
         >>> plan
         StoragePlan(buys 4 kWh, sells 4 kWh, costs -1.2000 EUR, saves 1.2000, proved optimal)
@@ -337,7 +338,7 @@ def plan_storage(
         efficiency_discharge=efficiency_discharge,
         charge_max_kw=charge_max_kw,
         discharge_max_kw=discharge_max_kw,
-        targets=list(targets),
+        targets=list_targets(SocTarget, targets, unit="percent"),
         reserve_percent=reserve_percent,
         consumption=[Consumption(*period) for period in consumption],
         limits=[StorageLimit(*limit) for limit in limits],

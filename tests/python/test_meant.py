@@ -1,0 +1,120 @@
+"""Arguments that could be taken for something else are refused, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pandas as pd
+import pytest
+
+import slackwater as sw
+
+SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+PRICES = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2], currency="EUR")
+BATTERY = sw.Battery(capacity_kwh=50, soc_percent=30)
+BY = SIX + 3 * HOUR
+
+
+def charge(*targets: object) -> sw.Plan:
+    return sw.plan_charge(PRICES, now=SIX, power_max_kw=7, targets=targets)  # type: ignore[arg-type]
+
+
+def vehicle(*targets: object) -> sw.Plan:
+    return sw.plan_vehicle(
+        PRICES,
+        now=SIX,
+        power_max_kw=7,
+        battery=BATTERY,
+        targets=targets,  # type: ignore[arg-type]
+    )
+
+
+def storage(*targets: object) -> sw.StoragePlan:
+    return sw.plan_storage(
+        PRICES,
+        now=SIX,
+        battery=BATTERY,
+        charge_max_kw=7,
+        discharge_max_kw=7,
+        targets=targets,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "target", "message"),
+    [
+        (charge, sw.SocTarget(BY, 80), r"targets\[0\] is a SocTarget; give a Target.*kWh"),
+        (vehicle, sw.Target(BY, 20), r"targets\[0\] is a Target; give a SocTarget.*percent"),
+        (storage, sw.Target(BY, 20), r"targets\[0\] is a Target; give a SocTarget.*percent"),
+        (vehicle, (BY, 20), r"targets\[0\] is a tuple; give a SocTarget"),
+        (storage, (BY, 20), r"targets\[0\] is a tuple; give a SocTarget"),
+        (charge, 10, r"targets\[0\] is a int; give a Target"),
+    ],
+)
+def test_energy_is_not_taken_for_percent(
+    plan: Callable[..., object], target: object, message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        plan(target)
+
+
+def test_a_bare_pair_is_energy() -> None:
+    assert charge((BY, 10)) == charge(sw.Target(BY, 10))
+    van = sw.Vehicle("van", power_max_kw=7, targets=[(BY, 10)])  # type: ignore[list-item]
+    plan = sw.plan_site(PRICES, now=SIX, devices=[van])
+    assert sum(slot.import_kwh for slot in plan.slots) == pytest.approx(10)
+
+
+def test_one_target_is_no_list() -> None:
+    with pytest.raises(TypeError, match="targets is one Target; give a list of them"):
+        sw.plan_charge(PRICES, now=SIX, power_max_kw=7, targets=sw.Target(BY, 10))  # type: ignore[arg-type]
+
+
+def in_series(first: datetime, *values: float) -> pd.Series:
+    return pd.Series(values, index=pd.date_range(first, periods=len(values), freq="h"))
+
+
+def test_a_series_has_the_times_of_the_slots() -> None:
+    late = in_series(SIX + 10 * HOUR, 1.0, 2.0, 3.0)
+    short = in_series(SIX, 1.0, 2.0)
+    fits = in_series(SIX, 1.0, 2.0, 3.0)
+    local = fits.tz_convert("Europe/Berlin")
+    assert sw.Prices.from_values(SIX, fits, currency="EUR") == sw.Prices.from_values(
+        SIX, local, currency="EUR"
+    )
+    with pytest.raises(sw.InputError, match=r"prices_per_kwh: index\[0\] is .* where slot 0"):
+        sw.Prices.from_values(SIX, late, currency="EUR")
+    with pytest.raises(sw.InputError, match=r"prices_per_kwh: index\[1\]"):
+        sw.Prices.from_values(SIX, fits, currency="EUR", slot=HOUR / 2)
+
+    def site(power: pd.Series, limit: pd.Series | None = None) -> sw.SitePlan:
+        load = sw.Load("house", power_kw=power)
+        return sw.plan_site(PRICES, now=SIX, devices=[load], import_limit_kw=limit)
+
+    assert [slot.import_kwh for slot in site(local, fits).slots] == [1.0, 2.0, 3.0]
+    assert len(site(fits.reset_index(drop=True)).slots) == 3
+    with pytest.raises(sw.InputError, match=r"house: power_kw: index\[0\]"):
+        site(late)
+    with pytest.raises(sw.InputError, match="house: power_kw: the index has 2 times for 3 slots"):
+        site(short)
+    with pytest.raises(sw.InputError, match=r"import_limit_kw: index\[0\]"):
+        site(fits, late)
+
+
+def test_a_demand_charge_without_periods_is_never() -> None:
+    load = sw.Load("house", power_kw=5)
+
+    def cost(charge: sw.DemandCharge | None) -> float:
+        return sw.plan_site(PRICES, now=SIX, devices=[load], demand_charge=charge).cost
+
+    assert cost(sw.DemandCharge(price_per_kw=8, periods=[])) == cost(None)
+    assert cost(sw.DemandCharge(price_per_kw=8)) == pytest.approx(cost(None) + 40)
+
+
+@pytest.mark.parametrize("name", ["import", "export"])
+def test_a_price_of_a_breach_needs_a_limit(name: str) -> None:
+    message = f"{name}_breach_price_per_kwh is 2.0 without {name}_limit_kw"
+    with pytest.raises(sw.InputError, match=message):
+        sw.plan_site(PRICES, now=SIX, devices=[], **{f"{name}_breach_price_per_kwh": 2.0})
