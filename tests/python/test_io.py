@@ -8,6 +8,7 @@ import pytest
 
 from io_files import BRUSSELS, HOUR, PLAIN, Write, at, hours_a_day, refusal, starts, values, writer
 from slackwater import io, samples
+from slackwater.io.prices_csv import unit_in
 
 SOURCES = Path(__file__).parents[2]
 
@@ -362,3 +363,18 @@ def test_a_file_in_another_encoding(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_csv(tmp_path / "none")
+
+
+def test_headers_beyond_all_measure_are_refused(write: Write) -> None:
+    """A million columns are no list of prices, and one wide table is still read."""
+    wide = "time," + "x," * 1_000_000 + "price\n"
+    assert "row 1 has 1000002 columns, more than 10000" in refusal(
+        lambda: io.read_prices_csv(write(wide), time_zone="UTC", currency="EUR")
+    )
+
+
+def test_a_unit_is_looked_for_in_linear_time() -> None:
+    """A header of a million letters takes less than the quadratic search of 10,000."""
+    assert unit_in("a" * 1_000_000) is None
+    assert unit_in("a" * 1_000_000 + "/kWh") == "a" * 1_000_000 + "/kWh"
+    assert unit_in("price_eur_per_mwh", "EUR") == "EUR/MWh"

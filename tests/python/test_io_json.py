@@ -168,3 +168,15 @@ def test_nordpool_that_is_refused(
 ) -> None:
     path = write(text)
     assert refusal(lambda: io.read_nordpool(path, **more)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 100_000 + "]" * 100_000, "nested too deep"),
+        ('{"results": [' + "9" * 5_000 + "]}", "a number cannot be read"),
+    ],
+)
+def test_texts_beyond_all_measure_are_refused(write: Write, text: str, message: str) -> None:
+    path = write(text)
+    assert message in refusal(lambda: io.read_octopus(path))

@@ -15,6 +15,10 @@ def load_json(path: str, text: str) -> Json:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: lists or objects are nested too deep to be read") from error
+    except ValueError as error:  # Python reads whole numbers of 4,300 digits at most.
+        raise InputError(f"{path}: a number cannot be read: {error}") from error
 
 
 def aware_time(path: str, number: int, key: str, value: Json) -> ClockTime:

@@ -20,6 +20,9 @@ StrPath: TypeAlias = str | os.PathLike[str]
 
 _DELIMITERS = (";", "\t", ",")
 
+# A table of ours has some tens of columns; messages tell all of their names.
+_COLUMNS_MAX = 10_000
+
 _TIME = re.compile(
     r"(?:(?P<year>\d{4})(?P<dash>[-/.])(?P<month>\d{1,2})(?P=dash)(?P<day>\d{1,2})"
     r"|(?P<first>\d{1,2})(?P<mark>[./])(?P<second>\d{1,2})(?P=mark)(?P<last>\d{4}))"
@@ -110,6 +113,8 @@ def parse_table(path: str, text: str) -> TextTable:
     if not records:
         raise InputError(f"{path}: the file is empty")
     header = tuple(cell.strip() for cell in records[0].cells)
+    if len(header) > _COLUMNS_MAX:
+        raise InputError(f"{path}: row 1 has {len(header)} columns, more than {_COLUMNS_MAX}")
     if any(parse_clock_time(cell) or is_number(cell) for cell in header):
         first = ", ".join(header)
         raise InputError(f"{path}: row 1 ({first}) is no header; columns need names")
@@ -118,7 +123,7 @@ def parse_table(path: str, text: str) -> TextTable:
 
 def _records(path: str, text: str) -> list[Row]:
     head = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([head], delimiter=mark))))
+    delimiter = max(_DELIMITERS, key=lambda mark: _count_cells(head, mark))
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
     )
@@ -132,6 +137,13 @@ def _records(path: str, text: str) -> list[Row]:
     except csv.Error as error:
         raise InputError(f"{path}, row {number}: {error}") from error
     return records
+
+
+def _count_cells(line: str, delimiter: str) -> int:
+    try:
+        return len(next(csv.reader([line], delimiter=delimiter)))
+    except csv.Error:  # A cell beyond all measure: the line has another delimiter.
+        return 0
 
 
 def _fit(path: str, header: Sequence[str], row: Row) -> Row:

@@ -16,7 +16,10 @@ from slackwater.io._text import (
     times_of,
 )
 
-_UNIT = re.compile(r"([^\W\d_]+|[€£])(?:\s*/\s*|_per_|\s+per\s+)([km]wh)", re.IGNORECASE)
+# A currency begins where letters begin: a search from each letter on would be quadratic.
+_UNIT = re.compile(
+    r"((?<![^\W\d_])[^\W\d_]+|[€£])(?:\s*/\s*|_per_|\s+per\s+)([km]wh)", re.IGNORECASE
+)
 _STARTS = frozenset({"start", "from", "begin"})
 _ENDS = frozenset({"end", "to", "until"})
 
