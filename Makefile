@@ -226,7 +226,7 @@ cases-own: setup
 .PHONY: notebooks
 notebooks: setup
 	$(call step,notebooks)
-	$(PYTHON) -m pytest --nbmake --nbmake-timeout=300 notebooks
+	$(PYTHON) -m pytest tests/notebooks
 
 .PHONY: races
 races: tools ## Race commands against each other; ROUNDS=1000 of each

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from slackwater import site_html
 from slackwater._clock import LocalClock, LocalClockFormatter, number_of
 from slackwater._view import MISSED_COLOUR
-from slackwater.plot import FAINT_INK, GRID, INK, _dress, _plain
+from slackwater.plot import FAINT_INK, GRID, INK, PlanFigure, _dress, _plain
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from slackwater._engine import DevicePlan
     from slackwater.site import SitePlan
 
@@ -49,9 +50,10 @@ KINDS = {
 
 def plot_site(plan: SitePlan, *, time_zone: str = "UTC") -> Figure:
     """Draw a plan of a site."""
+    plan.explain(time_zone=time_zone)  # Refuses a zone that does not exist.
     zone = ZoneInfo(time_zone)
     levels = [device for device in plan.devices if device.soc_percent]
-    figure = Figure(figsize=SIZE_INCHES, dpi=DPI, layout="constrained", facecolor="white")
+    figure = PlanFigure(figsize=SIZE_INCHES, dpi=DPI, layout="constrained", facecolor="white")
     heights = [3.4, 1.2, 1.2] if levels else [3.4, 1.2]
     axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     power, price = axes[0], axes[1]
