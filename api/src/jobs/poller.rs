@@ -242,7 +242,8 @@ async fn poll(app: &App, id: Uuid) {
     app.poller().put_back(id, read.is_err(), |failures| {
         device.map(|device| app.now() + pause(&device, &read, failures))
     });
-    gauge!("slackwater_polled_devices").set(app.poller().queue().devices.len() as f64);
+    gauge!("slackwater_polled_devices", "environment" => app.environment().as_str())
+        .set(app.poller().queue().devices.len() as f64);
 }
 
 /// Polls a device now and waits until readers see what was found.

@@ -9,7 +9,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use metrics::{counter, gauge, histogram};
+use metrics::{Gauge, counter, gauge, histogram};
 use slackwater_engine::policy::ask::Cause;
 use tracing::{error, info};
 
@@ -85,11 +85,13 @@ pub async fn work(app: &App) -> Result<Option<usize>, StoreError> {
     // Another replica may have taken the prices, and died over the plans.
     catch_up(app).await?;
     let due = devices(app, &job);
-    gauge!("slackwater_area_devices_waiting").set(due.len() as f64);
+    waiting(app).set(due.len() as f64);
     let planned = match app.config().plans.limit(&job.zone_id, &job.area_id) {
         None => plan_each(app, &job, &due).await?,
         Some(power_max) => limits::plan_within(app, &job, &due, power_max).await?,
     };
+    // Those that another replica took over wait there.
+    waiting(app).set(0.0);
     if planned == due.len() {
         let mut change = app.store().begin().await?;
         jobs::finish(change.connection(), &job, owner).await?;
@@ -120,7 +122,7 @@ async fn plan_each(app: &App, job: &AreaJob, due: &[Due]) -> Result<usize, Store
         let made = make(app, &mut change, &mut pricer, due).await?;
         keep(app, change, made).await?;
         planned += due.len();
-        count(due.len());
+        count(app, due.len());
     }
     Ok(planned)
 }
@@ -137,7 +139,15 @@ pub(crate) async fn keep(app: &App, change: Change, made: Made) -> Result<(), St
     change.step(|| show(app, made)).await
 }
 
-pub(crate) fn count(devices: usize) {
-    counter!("slackwater_area_plans_total").increment(devices as u64);
-    gauge!("slackwater_area_devices_waiting").decrement(devices as f64);
+/// Counts devices that were planned for.
+pub(crate) fn count(app: &App, devices: usize) {
+    let environment = app.environment().as_str();
+    counter!("slackwater_area_plans_total", "environment" => environment).increment(devices as u64);
+    waiting(app).decrement(devices as f64);
+}
+
+/// Each environment works on an area of its own.
+fn waiting(app: &App) -> Gauge {
+    let environment = app.environment().as_str();
+    gauge!("slackwater_area_devices_waiting", "environment" => environment)
 }

@@ -104,7 +104,7 @@ mod coordinated {
             let other: Vec<Due> = other.iter().map(Asked::due).collect();
             plan_now(app, &other).await?;
             planned += due.len();
-            count(due.len());
+            count(app, due.len());
         }
         Ok(planned)
     }
