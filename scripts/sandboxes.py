@@ -68,7 +68,8 @@ def spawn(
     """Run a server on free ports; `settings` are variables of its environment."""
     return subprocess.Popen(
         [server, "serve", "--listen", "127.0.0.1:0", *arguments],
-        env={**os.environ, **settings},
+        # No balancer has to notice that it stops.
+        env={**os.environ, "SLACKWATER_SERVE__DRAIN_SECONDS": "0", **settings},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

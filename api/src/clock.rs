@@ -3,7 +3,11 @@
 //! A [`Clock`] is read where a request or a job begins, and `now` travels on as
 //! an argument. Production has the system's clock. A sandbox has one of its own,
 //! which stands still, runs many times faster, or is put forward by hand.
-use std::sync::{Arc, Mutex, PoisonError};
+//!
+//! A promise to somebody outside of the sandbox is kept by the [`Machine`] under
+//! the clock: a token that is good for an hour is good for an hour of the client's
+//! time, however fast the sandbox runs.
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
@@ -101,6 +105,10 @@ struct Pace {
 }
 
 impl Pace {
+    fn new(from: DateTime<Utc>, speed: Speed) -> Self {
+        Self { shown: from.trunc_subsecs(6), since: Instant::now(), speed }
+    }
+
     fn now(&self) -> DateTime<Utc> {
         let passed = self.since.elapsed().as_secs_f64() * self.speed.0;
         let passed = TimeDelta::microseconds((passed * 1e6) as i64);
@@ -108,8 +116,88 @@ impl Pace {
     }
 }
 
+/// Zero of the steady clock of this process.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// One instant on both clocks of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The wall clock, to the microsecond. Operators correct it, also backwards.
+    pub wall: DateTime<Utc>,
+    /// The steady clock, which only goes forward. Its zero means nothing.
+    pub steady: Duration,
+}
+
+/// The clocks of a machine: the real one, or one that stands still until it is moved.
+#[derive(Debug, Clone)]
+pub struct Machine(Option<Arc<Mutex<Moment>>>);
+
+impl Machine {
+    /// The machine that this process runs on.
+    #[must_use]
+    pub const fn real() -> Self {
+        Self(None)
+    }
+
+    /// A machine whose wall clock shows `at` until it is moved.
+    #[must_use]
+    pub fn still(at: DateTime<Utc>) -> Self {
+        let moment = Moment { wall: at.trunc_subsecs(6), steady: Duration::ZERO };
+        Self(Some(Arc::new(Mutex::new(moment))))
+    }
+
+    /// Both clocks now.
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        match &self.0 {
+            None => Moment { wall: Utc::now().trunc_subsecs(6), steady: START.elapsed() },
+            Some(moment) => *moment.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// The wall clock now.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.moment().wall
+    }
+
+    /// Lets time pass on a machine that stands still.
+    ///
+    /// # Errors
+    /// It is the real machine, or the step leads beyond the calendar.
+    pub fn pass(&self, time: Duration) -> Result<(), ClockError> {
+        self.change(|moment| {
+            moment.steady = moment.steady.saturating_add(time);
+            let too_far = ClockError::TooFar { seconds: time.as_secs().cast_signed() };
+            let by = TimeDelta::from_std(time).ok();
+            moment.wall = by.and_then(|by| moment.wall.checked_add_signed(by)).ok_or(too_far)?;
+            Ok(())
+        })
+    }
+
+    /// Corrects the wall clock of a machine that stands still, forward or back.
+    ///
+    /// # Errors
+    /// It is the real machine.
+    pub fn set_wall(&self, wall: DateTime<Utc>) -> Result<(), ClockError> {
+        self.change(|moment| {
+            moment.wall = wall;
+            Ok(())
+        })
+    }
+
+    fn change(
+        &self,
+        change: impl FnOnce(&mut Moment) -> Result<(), ClockError>,
+    ) -> Result<(), ClockError> {
+        let moment = self.0.as_ref().ok_or(ClockError::System)?;
+        change(&mut moment.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 #[derive(Debug)]
 struct Shared {
+    machine: Machine,
     /// `None` for the system's clock.
     pace: Option<Mutex<Pace>>,
     /// Told of each step and change of speed, so that who waits looks again.
@@ -124,21 +212,30 @@ impl Clock {
     /// The clock of the system.
     #[must_use]
     pub fn system() -> Self {
-        Self(Arc::new(Shared { pace: None, changes: watch::Sender::new(()) }))
+        Self::on(Machine::real(), None)
     }
 
-    /// A clock that shows `at` until it is stepped.
+    /// A clock that shows `at` until it is stepped, on a machine that stands still.
     #[must_use]
     pub fn fixed(at: DateTime<Utc>) -> Self {
-        Self::running(at, Speed::STILL)
+        Self::on(Machine::still(at), Some(Pace::new(at, Speed::STILL)))
     }
 
     /// A clock that shows `from` now and goes on from there.
     #[must_use]
     pub fn running(from: DateTime<Utc>, speed: Speed) -> Self {
-        let pace = Pace { shown: from.trunc_subsecs(6), since: Instant::now(), speed };
-        let pace = Some(Mutex::new(pace));
-        Self(Arc::new(Shared { pace, changes: watch::Sender::new(()) }))
+        Self::on(Machine::real(), Some(Pace::new(from, speed)))
+    }
+
+    fn on(machine: Machine, pace: Option<Pace>) -> Self {
+        let changes = watch::Sender::new(());
+        Self(Arc::new(Shared { machine, pace: pace.map(Mutex::new), changes }))
+    }
+
+    /// The machine under the clock, which no step of the clock moves.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.0.machine
     }
 
     /// A clock that shows the system's time now and goes on from there.
@@ -284,6 +381,21 @@ mod tests {
             let error = Speed::parse(bad).unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{bad}` is not a speed")), "{error}");
         }
+    }
+
+    #[test]
+    fn a_machine_goes_on_whatever_its_wall_clock_is_set_to() {
+        let clock = Clock::fixed(six());
+        let machine = clock.machine();
+        machine.pass(Duration::from_secs(90)).unwrap();
+        machine.set_wall(six() - TimeDelta::days(1)).unwrap();
+        clock.step(TimeDelta::hours(5)).unwrap();
+        let steady = Duration::from_secs(90);
+        assert_eq!(machine.moment(), Moment { wall: six() - TimeDelta::days(1), steady });
+        let real = Clock::system();
+        assert_eq!(real.machine().pass(steady), Err(ClockError::System));
+        assert_eq!(real.machine().set_wall(six()), Err(ClockError::System));
+        assert!(matches!(machine.pass(Duration::MAX), Err(ClockError::TooFar { .. })));
     }
 
     #[tokio::test]

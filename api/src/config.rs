@@ -7,6 +7,7 @@
 pub mod events;
 pub mod link;
 pub mod prices;
+pub mod serving;
 pub mod text;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use tracing_subscriber::EnvFilter;
 pub use crate::config::events::EventSettings;
 pub use crate::config::link::LinkSettings;
 use crate::config::prices::{StatisticsSettings, ZoneSettings};
+use crate::config::serving::{AuthSettings, ServeSettings};
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
 use crate::outbox::subscribing::SubscribeError;
 use crate::plans::settings::PlanSettings;
@@ -293,6 +295,12 @@ pub struct Config {
     pub admin: AdminSettings,
     /// Where rows are kept.
     pub store: StoreSettings,
+    /// Who asks.
+    #[serde(default)]
+    pub auth: AuthSettings,
+    /// How connections are held, and how they end.
+    #[serde(default)]
+    pub serve: ServeSettings,
     /// What is limited.
     #[serde(default)]
     pub limits: LimitSettings,
@@ -373,6 +381,8 @@ impl Default for Config {
             environments: Environments { sandbox: Some(sandbox), production: None },
             admin: AdminSettings { listen: here(8083) },
             store: StoreSettings { url: StoreUrl::here() },
+            auth: AuthSettings::default(),
+            serve: ServeSettings::default(),
             limits: LimitSettings::default(),
             polling: PollingSettings::default(),
             action: ActionSettings::default(),
@@ -423,6 +433,8 @@ impl Config {
             ("action.pause_seconds_max", self.action.pause_seconds_max),
             ("action.concurrency", self.action.concurrency),
             ("limits.page_size_max", self.limits.page_size_max.unwrap_or(1)),
+            ("serve.connections_max", self.serve.connections_max.unwrap_or(1)),
+            ("serve.connections_of_peer_max", self.serve.connections_of_peer_max.unwrap_or(1)),
         ];
         for subscription in &self.events.subscriptions {
             let refused = |error: SubscribeError| ConfigError::Subscription(error.to_string());
@@ -537,6 +549,9 @@ mod tests {
             ),
             ("[plans]\nstability_budget = -1.0", "plans.stability_budget is below 0"),
             ("[plans.assume]\nefficiency = 0.0", "plans.assume.efficiency is 0"),
+            ("[auth]\ntrusted_proxies = [\"lan\"]", "`lan` is not an address or a network"),
+            ("[serve]\nconnections_max = 0", "serve.connections_max is 0"),
+            ("[serve]\ndrain_seconds = -1", "drain_seconds"),
             ("unknown = 1", "unknown"),
             ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
         ];

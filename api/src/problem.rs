@@ -179,6 +179,12 @@ impl Problem {
         Self::new(NO_METHOD, format!("{} has no {method}", uri.path()))
     }
 
+    /// 408: the body of the request came too slowly. The connection ends with it.
+    #[must_use]
+    pub fn slow_body() -> Self {
+        Self::new(TIMEOUT, "the body of the request came too slowly")
+    }
+
     /// 409: an action that is called off had ended before. The answer is a problem
     /// and the action at once (AMB-03).
     #[must_use]
@@ -457,6 +463,16 @@ impl OauthError {
     pub fn slow_down(wait: Duration) -> Self {
         let description = "too many wrong secrets; the right one is still accepted";
         let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "invalid_client", description);
+        error.wait = Some(wait);
+        error
+    }
+
+    /// 503: as many secrets as may wait to be compared do.
+    #[must_use]
+    pub fn busy(wait: Duration) -> Self {
+        let description = "too many requests for tokens at once; try again later";
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let mut error = Self::new(status, "temporarily_unavailable", description);
         error.wait = Some(wait);
         error
     }

@@ -1,28 +1,50 @@
 //! Sockets: which service answers on which, until a signal says stop.
+//!
+//! | File | Holds |
+//! |---|---|
+//! | [`admission`] | how many connections a socket holds, and which one makes room |
+//! | [`descriptors`] | file descriptors, and the share of each socket |
+//! | [`connection`] | one connection: its requests, one after the other |
+//! | [`stream`], [`body`], [`pace`] | time limits on what is sent and taken |
+
+pub mod admission;
+mod body;
+mod connection;
+pub mod descriptors;
+mod pace;
+mod stream;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
 use axum::http::header;
 use axum::response::IntoResponse;
-use axum::serve::ListenerExt;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
-use tracing::{info, warn};
+use tracing::{debug, error, info, warn};
 
+use crate::auth::peer::Proxies;
 use crate::config::{ConfigError, Door};
 use crate::problem::Problem;
+use crate::serve::admission::{Admission, Limits};
+use crate::serve::connection::Answerer;
 
 /// How long requests may take to finish once the service is told to stop.
 pub const GRACE: Duration = Duration::from_secs(10);
+
+/// Pause after a failure to accept.
+const ACCEPT_AGAIN: Duration = Duration::from_secs(1);
 
 /// Why the service does not answer.
 #[derive(Debug, thiserror::Error)]
@@ -86,38 +108,35 @@ impl<R: Copy> Sockets<R> {
     }
 
     /// Answers until `stop`, then finishes what is under way, but not for longer
-    /// than [`GRACE`]. `stopping` is called in between.
+    /// than [`GRACE`].
     ///
     /// # Errors
     /// A server failed.
     pub async fn serve(
         self,
         router_of: impl Fn(R) -> Router,
+        limits_of: impl Fn(R) -> Limits,
+        terms: Terms,
         stop: impl Future<Output = ()>,
-        stopping: impl FnOnce(),
     ) -> Result<(), ServeError> {
         let (close, closed) = watch::channel(false);
         let mut servers = JoinSet::new();
         for (listener, _, doors) in self.bound {
+            let Some(limits) = doors.first().map(|(_, role)| limits_of(*role)) else { continue };
             let router = by_host(doors.into_iter().map(|(door, role)| (door, router_of(role))));
-            let mut closed = closed.clone();
-            // Answers are small and wait for nobody: without it they wait for more to send.
-            let listener = listener.tap_io(|stream| {
-                if let Err(reason) = stream.set_nodelay(true) {
-                    warn!(%reason, "a connection delays small answers");
-                }
-            });
-            let service = router.into_make_service_with_connect_info::<SocketAddr>();
-            let server = axum::serve(listener, service).with_graceful_shutdown(async move {
-                // Closing says stop, and so does dropping the other end.
-                let _: Result<_, _> = closed.wait_for(|is_closed| *is_closed).await;
-            });
-            servers.spawn(server.into_future());
+            let Terms { proxies, is_leaving } = terms.clone();
+            let server = Server {
+                listener,
+                admission: Admission::new(limits),
+                answerer: Arc::new(Answerer { router, proxies, is_leaving }),
+                closed: closed.clone(),
+            };
+            servers.spawn(server.run());
         }
         let mut serving = pin!(all(servers));
         tokio::select! {
             ended = &mut serving => return ended,
-            () = stop => stopping(),
+            () = stop => {}
         }
         close.send_replace(true);
         let Ok(ended) = timeout(GRACE, serving).await else {
@@ -129,9 +148,89 @@ impl<R: Copy> Sockets<R> {
     }
 }
 
-async fn all(mut servers: JoinSet<io::Result<()>>) -> Result<(), ServeError> {
+/// Terms on which all sockets answer.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// Proxies that are believed about their clients, and have no limit of their own.
+    pub proxies: Proxies,
+    /// Set while the service is about to stop: each answer ends its connection.
+    pub is_leaving: Arc<AtomicBool>,
+}
+
+/// A socket that is being answered on.
+struct Server {
+    listener: TcpListener,
+    admission: Arc<Admission>,
+    answerer: Arc<Answerer>,
+    closed: watch::Receiver<bool>,
+}
+
+impl Server {
+    /// Answers until the socket is closed, then until all connections have ended.
+    async fn run(mut self) {
+        let mut connections = JoinSet::new();
+        let mut closed = self.closed.clone();
+        loop {
+            tokio::select! {
+                // Dropping the other end says stop as well.
+                _ = closed.wait_for(|is_closed| *is_closed) => break,
+                () = self.accept(&mut connections) => {}
+            }
+        }
+        drop(self.listener);
+        while let Some(ended) = connections.join_next().await {
+            tell_of_panic(ended);
+        }
+    }
+
+    /// Takes the next connection and answers it in the background.
+    async fn accept(&mut self, connections: &mut JoinSet<()>) {
+        while let Some(ended) = connections.try_join_next() {
+            tell_of_panic(ended);
+        }
+        let (stream, address) = match self.listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(reason) if is_of_peer(&reason) => return,
+            Err(reason) => {
+                // Such as: no file descriptor is left. Trying at once would fail again.
+                warn!(%reason, "no connection can be accepted");
+                return sleep(ACCEPT_AGAIN).await;
+            }
+        };
+        let peer = address.ip();
+        let limited = Some(peer).filter(|peer| !self.answerer.proxies.contain(*peer));
+        let Some(admitted) = self.admission.admit_when_possible(limited).await else {
+            debug!(%peer, "a peer has too many connections");
+            return;
+        };
+        set_nodelay(&stream);
+        let (answerer, closed) = (Arc::clone(&self.answerer), self.closed.clone());
+        connections.spawn(connection::serve(stream, peer, admitted, answerer, closed));
+    }
+}
+
+/// Answers are small and wait for nobody: without it they wait for more to send.
+fn set_nodelay(stream: &TcpStream) {
+    if let Err(reason) = stream.set_nodelay(true) {
+        warn!(%reason, "a connection delays small answers");
+    }
+}
+
+/// Returns `true` for failures of one connection, which say nothing of the socket.
+fn is_of_peer(reason: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(reason.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+fn tell_of_panic(ended: Result<(), JoinError>) {
+    if let Err(reason) = ended {
+        error!(%reason, "a connection ended by a panic");
+    }
+}
+
+async fn all(mut servers: JoinSet<()>) -> Result<(), ServeError> {
     while let Some(ended) = servers.join_next().await {
-        ended.map_err(io::Error::other).and_then(|ended| ended).map_err(ServeError::Server)?;
+        ended.map_err(io::Error::other).map_err(ServeError::Server)?;
     }
     Ok(())
 }
@@ -179,12 +278,11 @@ fn by_host(doors: impl Iterator<Item = (Door, Router)>) -> Router {
 
 #[cfg(test)]
 mod tests {
-    use std::future::ready;
+    use std::future::{pending, ready};
 
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpStream;
-    use tokio::sync::oneshot;
+    use tokio::sync::{Notify, oneshot};
 
     use super::*;
 
@@ -214,7 +312,8 @@ mod tests {
         assert_eq!(sockets.urls().next().unwrap(), ("api", "http://api.localhost".to_owned()));
         let (stop, stopped) = oneshot::channel::<()>();
         let router_of = |name: &'static str| Router::new().route("/", get(async move || name));
-        let server = sockets.serve(router_of, async { stopped.await.unwrap() }, || ());
+        let told = async { stopped.await.unwrap() };
+        let server = sockets.serve(router_of, |_| MANY, Terms::default(), told);
         let client = async {
             let mut answers = Vec::new();
             for host in ["api.localhost", "AUTH.localhost:8443", "elsewhere"] {
@@ -236,13 +335,109 @@ mod tests {
         assert!(error.starts_with("127.0.0.1:1 has two services at 127.0.0.1"), "{error}");
     }
 
-    #[tokio::test]
-    async fn stopping_closes_the_listener() {
+    /// Sockets on loopback that any number of connections fit into.
+    const MANY: Limits = Limits { total: 1_000, of_peer: 1_000 };
+
+    async fn one_socket() -> (Sockets<()>, SocketAddr) {
         let sockets = Sockets::bind(vec![(door("127.0.0.1:0", None), ())]).await.unwrap();
         let address = sockets.bound[0].1;
-        let mut was_told = false;
-        sockets.serve(|()| Router::new(), ready(()), || was_told = true).await.unwrap();
-        assert!(was_told);
+        (sockets, address)
+    }
+
+    #[tokio::test]
+    async fn stopping_closes_the_listener() {
+        let (sockets, address) = one_socket().await;
+        let serving = sockets.serve(|()| Router::new(), |()| MANY, Terms::default(), ready(()));
+        serving.await.unwrap();
         assert!(TcpStream::connect(address).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn requests_under_way_are_finished_after_the_listener_is_closed() {
+        let (sockets, address) = one_socket().await;
+        let (began, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (is_in, released) = (Arc::clone(&began), Arc::clone(&release));
+        let slow = async move || {
+            is_in.notify_one();
+            released.notified().await;
+            "done"
+        };
+        let router = Router::new().route("/", get(slow));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stop_told = async { stopped.await.unwrap() };
+        let router_of = move |()| router.clone();
+        let server = tokio::spawn(sockets.serve(router_of, |()| MANY, Terms::default(), stop_told));
+        let asked = tokio::spawn(ask(address, "a"));
+        // One that has sent nothing holds nobody up.
+        let _silent = TcpStream::connect(address).await.unwrap();
+        began.notified().await;
+        stop.send(()).unwrap();
+        while TcpStream::connect(address).await.is_ok() {}
+        assert!(!asked.is_finished());
+        release.notify_one();
+        assert!(asked.await.unwrap().ends_with("done"));
+        server.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn silent_connections_keep_nobody_out() {
+        let (sockets, address) = one_socket().await;
+        let router_of = |()| Router::new().route("/", get(async || "here"));
+        let limits_of = |()| Limits { total: 8, of_peer: 8 };
+        let server = sockets.serve(router_of, limits_of, Terms::default(), pending());
+        let client = async {
+            let mut silent = Vec::new();
+            for _ in 0..50 {
+                silent.push(TcpStream::connect(address).await.unwrap());
+            }
+            for stream in silent.iter_mut().step_by(2) {
+                // Those that were displaced may be gone already.
+                let _: io::Result<()> = stream.write_all(b"GET / HTTP/1.1\r\nHost: a").await;
+            }
+            for _ in 0..20 {
+                assert!(ask(address, "a").await.ends_with("here"));
+            }
+            let mut rest = Vec::new();
+            // The first has long been closed to make room.
+            let _: io::Result<usize> = silent[1].read_to_end(&mut rest).await;
+            assert!(rest.is_empty());
+        };
+        tokio::select! {
+            ended = server => panic!("{ended:?}"),
+            () = client => {}
+        }
+    }
+
+    #[tokio::test]
+    async fn proxies_that_are_trusted_have_no_limit_of_their_own() {
+        let held = Arc::new(Notify::new());
+        for (proxies, lets_in) in [(vec![], false), (vec!["127.0.0.0/8".to_owned()], true)] {
+            let (sockets, address) = one_socket().await;
+            let is_in = Arc::clone(&held);
+            let slow = async move || {
+                is_in.notify_one();
+                pending::<()>().await;
+            };
+            let router = Router::new().route("/slow", get(slow)).route("/", get(async || "here"));
+            let limits_of = |()| Limits { total: 4, of_peer: 1 };
+            let terms = Terms { proxies: Proxies::try_from(proxies).unwrap(), ..Terms::default() };
+            let server = sockets.serve(move |()| router.clone(), limits_of, terms, pending());
+            let client = async {
+                let mut busy = TcpStream::connect(address).await.unwrap();
+                busy.write_all(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+                held.notified().await;
+                let mut second = TcpStream::connect(address).await.unwrap();
+                let request = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+                let mut answer = Vec::new();
+                // A peer with too many is cut, at a moment that is its system's affair.
+                let _: io::Result<()> = second.write_all(request).await;
+                let _: io::Result<usize> = second.read_to_end(&mut answer).await;
+                assert_eq!(answer.ends_with(b"here"), lets_in);
+            };
+            tokio::select! {
+                ended = server => panic!("{ended:?}"),
+                () = client => {}
+            }
+        }
     }
 }

@@ -1,10 +1,14 @@
 //! The service as a process runs it: state, sockets and jobs together.
 use std::future::Future;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::Router;
+use tokio::time::{Instant, sleep_until};
 use tracing::info;
 
+use crate::admin::metrics;
 use crate::admin::residents::Residents;
 use crate::auth::client::{Client, Environment};
 use crate::clock::Clock;
@@ -17,7 +21,9 @@ use crate::prices;
 use crate::prices::keep::{PriceFileError, keep_files};
 use crate::replicas;
 use crate::sandbox::handle::Sandbox;
-use crate::serve::{ServeError, Sockets};
+use crate::serve::admission::Limits;
+use crate::serve::descriptors::{Shares, raise};
+use crate::serve::{ServeError, Sockets, Terms};
 use crate::state::{App, SetupError, Urls};
 use crate::store::clients;
 use crate::store::database::{Store, StoreError};
@@ -58,6 +64,16 @@ enum Role {
     Auth(Environment),
     Link(Environment),
     Admin,
+}
+
+/// Way in which a service stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// It says that it is not ready, answers for `serve.drain_seconds` more, and
+    /// only then closes its sockets: balancers have time to send requests elsewhere.
+    Drained,
+    /// It closes its sockets at once.
+    AtOnce,
 }
 
 /// A service that listens, and has not answered yet.
@@ -139,14 +155,14 @@ impl Service {
         Ok(())
     }
 
-    /// Answers until `stop`.
+    /// Answers until `stop`, then finishes the requests that are under way.
     ///
     /// # Errors
     /// A socket or the database failed.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServiceError> {
-        if let Some(first) = self.worlds.first() {
-            keep("prices of replicas", first, prices::replicas::run);
-        }
+    pub async fn run(self, stop: impl Future<Output = Stop>) -> Result<(), ServiceError> {
+        let Some(first) = self.worlds.first().cloned() else { return Err(ServiceError::Nothing) };
+        keep("prices of replicas", &first, prices::replicas::run);
+        keep_running("metrics", Clock::system(), metrics::keep_up);
         for app in &self.worlds {
             watch_devices(app).await?;
         }
@@ -157,12 +173,33 @@ impl Service {
             let environment = app.environment().as_str();
             info!(environment, base, auth, link, admin = self.admin_url, "listening");
         }
-        let worlds = self.worlds.clone();
-        let residents = self.residents;
+        let (worlds, residents) = (self.worlds.clone(), self.residents);
         let router_of = |role| router_of(&worlds, residents.clone(), role);
-        let stopping = || worlds.iter().for_each(App::stop);
-        Ok(self.sockets.serve(router_of, stop, stopping).await?)
+        let config = first.config();
+        let is_leaving = Arc::new(AtomicBool::new(false));
+        let proxies = config.auth.trusted_proxies.clone();
+        let terms = Terms { proxies, is_leaving: Arc::clone(&is_leaving) };
+        let drain = Duration::from_secs(config.serve.drain_seconds.into());
+        let stop = async {
+            let stop = stop.await;
+            self.worlds.iter().for_each(App::stop);
+            is_leaving.store(true, Ordering::Relaxed);
+            if stop == Stop::Drained {
+                info!(seconds = drain.as_secs(), "draining");
+                sleep_until(Instant::now() + drain).await;
+            }
+        };
+        Ok(self.sockets.serve(router_of, limits_of(config), terms, stop).await?)
     }
+}
+
+/// Limits of the sockets, for the file descriptors that there are.
+fn limits_of(config: &Config) -> impl Fn(Role) -> Limits {
+    let sockets = 3 * environments(config).count();
+    let shares = Shares::of(raise(), sockets, &config.serve);
+    let Shares { operators, users } = shares;
+    info!(operators = operators.total, users = users.total, peer = users.of_peer, "connections");
+    move |role| if role == Role::Admin { operators } else { users }
 }
 
 /// All that an environment does in the background.

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 
 use crate::auth::budget::Budgets;
 use crate::auth::client::Environment;
-use crate::auth::secret::{NoRandomness, generate};
+use crate::auth::secret::{NoRandomness, Verified, generate};
 use crate::auth::throttle::Throttle;
 use crate::auth::token::Tokens;
 use crate::cache::tables::Cache;
@@ -66,6 +66,7 @@ struct Shared {
     recorders: Recorders,
     tokens: Tokens,
     throttle: Throttle,
+    verified: Verified,
     budgets: Budgets,
     cursor_key: String,
     started: Instant,
@@ -110,6 +111,7 @@ impl App {
             store,
             tokens: Tokens::default(),
             throttle: Throttle::default(),
+            verified: Verified::new()?,
             budgets: Budgets::default(),
             started: Instant::now(),
             stopping: AtomicBool::new(false),
@@ -197,6 +199,12 @@ impl App {
     #[must_use]
     pub fn throttle(&self) -> &Throttle {
         &self.shared.throttle
+    }
+
+    /// The secrets that were right before.
+    #[must_use]
+    pub fn verified(&self) -> &Verified {
+        &self.shared.verified
     }
 
     /// The poller.

@@ -80,7 +80,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("link")
     store = f"sqlite:{folder}/kept.db"
     # What the specification does not name, the operator does.
-    names = {"SLACKWATER_EVENTS__USER_CHANGED": "account news"}
+    names = {
+        "SLACKWATER_EVENTS__USER_CHANGED": "account news",
+        "SLACKWATER_SERVE__DRAIN_SECONDS": "0",
+    }
     environment = {**os.environ, **names, "SLACKWATER_STORE__URL": store}
     command = [str(SERVER), "serve", "--listen", "127.0.0.1:0", "--scenario", "street", "--welcome"]
     with subprocess.Popen(

@@ -50,7 +50,8 @@ async fn client(app: &App) -> Result<String, Failure> {
     };
     let row = ClientRow { client: client.clone(), secret_hash: String::new() };
     clients::insert(app.store(), &row).await?;
-    let token = app.tokens().issue(app.store(), &Arc::new(client), app.now()).await;
+    let token =
+        app.tokens().issue(app.store(), &Arc::new(client), app.clock().machine().moment()).await;
     token.map_err(|problem| format!("{problem:?}").into())
 }
 

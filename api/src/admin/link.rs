@@ -100,7 +100,7 @@ async fn open_session(app: &App, link_url: &str) -> Result<Session, Problem> {
     let token = link_url.rsplit('/').next().unwrap_or_default();
     let session = Session::find(app, token).await?;
     let session = session.ok_or_else(|| Problem::no_entity("link session"))?;
-    match session.state(app.now()) {
+    match session.state(app.clock().machine().now()) {
         SessionState::Open => Ok(session),
         SessionState::Used | SessionState::Expired => Err(Refusal::Closed.into()),
     }

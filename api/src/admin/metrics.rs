@@ -163,7 +163,9 @@ mod tests {
     /// the folders below.
     fn counted(path: &Path, names: &mut Vec<String>) {
         if path.is_dir() {
-            fs::read_dir(path).unwrap().for_each(|entry| counted(&entry.unwrap().path(), names));
+            for entry in fs::read_dir(path).unwrap() {
+                counted(&entry.unwrap().path(), names);
+            }
             return;
         }
         let text = fs::read_to_string(path).unwrap();

@@ -81,7 +81,8 @@ async fn client(app: &App, headers: &HeaderMap) -> Result<Arc<Client>, Problem> 
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(refused());
     }
-    let client = app.tokens().client(app.store(), token.trim(), app.now()).await?;
+    let client =
+        app.tokens().client(app.store(), token.trim(), app.clock().machine().moment()).await?;
     // ENV-09: a token of the other environment is no token here.
     client.filter(|client| client.environment == app.environment()).ok_or_else(refused)
 }

@@ -4,6 +4,7 @@ pub mod budget;
 pub mod caller;
 pub mod client;
 pub mod gate;
+pub mod peer;
 pub mod secret;
 pub mod throttle;
 pub mod token;

@@ -3,10 +3,15 @@
 //! A client's secret is kept as its argon2id hash. Tokens are checked with each
 //! request and hold 256 random bits, which nobody guesses: a plain SHA-256 of
 //! them is enough, and fast.
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 /// Random bytes in a secret.
@@ -68,9 +73,76 @@ pub fn matches(secret: &str, hash: &str) -> bool {
         .is_ok_and(|hash| Argon2::default().verify_password(secret.as_bytes(), &hash).is_ok())
 }
 
+/// Secrets that were right before, so that the same secret is not hashed by argon2
+/// again. A full table thus costs the owners of secrets nothing.
+///
+/// Kept is an HMAC-SHA256 of hash and secret under a key that only this process
+/// has: what lies in memory is of no use elsewhere, and a secret that is replaced
+/// is forgotten with its hash.
+pub struct Verified {
+    key: [u8; 32],
+    proofs: RwLock<HashMap<String, [u8; 32]>>,
+}
+
+impl Verified {
+    /// An empty table with a key of its own.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn new() -> Result<Self, NoRandomness> {
+        Ok(Self { key: random()?, proofs: RwLock::default() })
+    }
+
+    /// Returns `true` if this secret of a client was right for this hash before.
+    /// Takes as long for any secret.
+    #[must_use]
+    pub fn knows(&self, client_id: &str, secret: &str, hash: &str) -> bool {
+        let proof = self.proof(secret, hash);
+        let proofs = self.proofs.read().unwrap_or_else(PoisonError::into_inner);
+        let known = proofs.get(client_id).copied().unwrap_or_default();
+        proof.verify_slice(&known).is_ok()
+    }
+
+    /// Keeps that a secret of a client is right for a hash.
+    pub fn keep(&self, client_id: &str, secret: &str, hash: &str) {
+        let proof = self.proof(secret, hash).finalize().into_bytes().into();
+        let mut proofs = self.proofs.write().unwrap_or_else(PoisonError::into_inner);
+        proofs.insert(client_id.to_owned(), proof);
+    }
+
+    fn proof(&self, secret: &str, hash: &str) -> Hmac<Sha256> {
+        let mut proof =
+            Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes keys of any length");
+        // A hash has a length of its own, so that none runs on into the secret.
+        proof.update(&Sha256::digest(hash.as_bytes()));
+        proof.update(secret.as_bytes());
+        proof
+    }
+}
+
+impl fmt::Debug for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verified").finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_is_known_after_it_was_right_and_until_it_is_replaced() {
+        let verified = Verified::new().unwrap();
+        assert!(!verified.knows("a", "secret", "hash"));
+        verified.keep("a", "secret", "hash");
+        assert!(verified.knows("a", "secret", "hash"));
+        for (id, secret, hash) in
+            [("b", "secret", "hash"), ("a", "Secret", "hash"), ("a", "secret", "hash of another")]
+        {
+            assert!(!verified.knows(id, secret, hash), "{id} {secret} {hash}");
+        }
+        assert!(!format!("{verified:?}").contains(char::is_numeric));
+    }
 
     #[test]
     fn auth_15_only_hashes_are_kept() {

@@ -5,12 +5,17 @@
 //! attempt at a time: the right secret always gets in, however many wrong ones
 //! were sent before, from there or from elsewhere. Guesses thus cost the guesser
 //! time and the service at most one processor.
+//!
+//! Queues are bounded: where [`QUEUE_MAX`] attempts wait, the next is told to come
+//! again. A secret that was right before needs no turn, see
+//! [`Verified`](crate::auth::secret::Verified).
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Secrets that are compared at one time: each takes a processor and 19 MiB.
 const LANES: usize = 2;
@@ -20,6 +25,12 @@ pub const FAILURES_MAX: u32 = 10;
 
 /// The time in which they are counted.
 pub const SPAN: Duration = Duration::from_mins(1);
+
+/// Attempts that wait for their turn in a lane: one and a half seconds of work.
+pub const QUEUE_MAX: usize = 64;
+
+/// Time in which a full queue is worked off.
+pub const QUEUE_TIME: Duration = Duration::from_secs(2);
 
 /// Sources that are remembered. Beyond it, those that are over are forgotten.
 const SOURCES_MAX: usize = 10_000;
@@ -54,23 +65,59 @@ struct Failures {
 #[derive(Debug)]
 pub struct Throttle {
     sources: Mutex<HashMap<Source, Failures>>,
-    trusted: Semaphore,
-    suspect: Semaphore,
+    trusted: Lane,
+    suspect: Lane,
+}
+
+/// A number of secrets that are compared at one time, and a queue before it.
+#[derive(Debug)]
+struct Lane {
+    turns: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+/// A place in the queue of a lane.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Lane {
+    fn new(turns: usize) -> Self {
+        Self { turns: Arc::new(Semaphore::new(turns)), waiting: AtomicUsize::new(0) }
+    }
+
+    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        let turns = || Arc::clone(&self.turns);
+        if let Ok(turn) = turns().try_acquire_owned() {
+            return Some(turn);
+        }
+        let next = |waiting| (waiting < QUEUE_MAX).then_some(waiting + 1);
+        self.waiting.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()?;
+        // Given back as well when the client hangs up.
+        let _waiting = Waiting(&self.waiting);
+        turns().acquire_owned().await.ok()
+    }
 }
 
 impl Default for Throttle {
     fn default() -> Self {
         let sources = Mutex::default();
-        Self { sources, trusted: Semaphore::new(LANES), suspect: Semaphore::new(1) }
+        Self { sources, trusted: Lane::new(LANES), suspect: Lane::new(1) }
     }
 }
 
 impl Throttle {
-    /// Waits for the turn to compare a secret. Who sent many wrong ones stands in
-    /// a queue of their own, which takes nobody else's turn.
-    pub async fn turn(&self, is_suspect: bool) -> Option<SemaphorePermit<'_>> {
+    /// Waits for the turn to compare a secret; `None` if too many wait already.
+    /// Who sent many wrong ones stands in a queue of their own, which takes nobody
+    /// else's turn. The turn lasts as long as the permit, which the comparison has
+    /// to hold: a client that hangs up does not stop the processor.
+    pub async fn turn(&self, is_suspect: bool) -> Option<OwnedSemaphorePermit> {
         let lane = if is_suspect { &self.suspect } else { &self.trusted };
-        lane.acquire().await.ok()
+        lane.turn().await
     }
 
     /// How long the source has to wait before a wrong secret is just a wrong
@@ -116,6 +163,36 @@ mod tests {
         assert_eq!(throttle.wait(Source::of([192, 0, 2, 2].into()), second(5)), None);
         throttle.failed(source, second(65));
         assert_eq!(throttle.wait(source, second(65)), None);
+    }
+
+    #[tokio::test]
+    async fn a_queue_is_bounded_and_the_other_lane_is_free() {
+        let throttle = Arc::new(Throttle::default());
+        let held = throttle.turn(true).await.unwrap();
+        let waiting: Vec<_> = (0..QUEUE_MAX)
+            .map(|_| {
+                let throttle = Arc::clone(&throttle);
+                tokio::spawn(async move { throttle.turn(true).await.is_some() })
+            })
+            .collect();
+        while throttle.suspect.waiting.load(Ordering::Acquire) < QUEUE_MAX {
+            tokio::task::yield_now().await;
+        }
+        assert!(throttle.turn(true).await.is_none());
+        assert!(throttle.turn(false).await.is_some());
+        // Who hangs up leaves the queue.
+        waiting[0].abort();
+        while !waiting[0].is_finished() {
+            tokio::task::yield_now().await;
+        }
+        let last = tokio::spawn({
+            let throttle = Arc::clone(&throttle);
+            async move { throttle.turn(true).await.is_some() }
+        });
+        drop(held);
+        for waiting in waiting.into_iter().skip(1).chain([last]) {
+            assert!(waiting.await.unwrap());
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::config::{Config, log_filter};
 use crate::sandbox::generate::{generate, street};
 use crate::sandbox::handle::Sandbox;
 use crate::sandbox::scenario::Scenario;
-use crate::service::Service;
+use crate::service::{Service, Stop};
 use crate::state::App;
 use crate::store::clients;
 use tokio::signal;
@@ -50,8 +50,14 @@ pub(crate) async fn serve(file: Option<&Path>, arguments: &Serve) -> Result<(), 
     service
         .run(async move {
             tokio::select! {
-                _ = interrupt.recv() => info!(signal = "SIGINT", "stopping"),
-                _ = terminate.recv() => info!(signal = "SIGTERM", "stopping"),
+                _ = interrupt.recv() => {
+                    info!(signal = "SIGINT", "stopping");
+                    Stop::AtOnce
+                }
+                _ = terminate.recv() => {
+                    info!(signal = "SIGTERM", "stopping");
+                    Stop::Drained
+                }
             }
         })
         .await?;
@@ -126,11 +132,14 @@ async fn resident_client(app: &App) -> Result<Client, Failure> {
 
 /// Prints what to try first.
 async fn welcome(app: &App, client: &Client, admin: &str) -> Result<(), Failure> {
-    let issued = app.tokens().issue(app.store(), &Arc::new(client.clone()), app.now()).await;
+    let issued = app
+        .tokens()
+        .issue(app.store(), &Arc::new(client.clone()), app.clock().machine().moment())
+        .await;
     let token = issued.map_err(|problem| Failure::Token(format!("{problem:?}")))?;
     let base = &app.urls().base;
     let header = format!("Authorization: Bearer {token}");
-    println!("\nTry, with a token that is good for an hour of the sandbox's time:\n");
+    println!("\nTry, with a token that is good for an hour:\n");
     for path in ["/vehicles?pageSize=2", "/users/ada/chargers", "/health/chargers"] {
         println!("  curl -H '{header}' '{base}{path}'");
     }

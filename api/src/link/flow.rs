@@ -85,7 +85,7 @@ pub async fn accept(
         return Err(Refusal::NoDevice);
     }
     let mut change = app.store().begin().await?;
-    if !links::use_up(change.connection(), session.hash(), app.now()).await? {
+    if !links::use_up(change.connection(), session.hash(), app.clock().machine().now()).await? {
         return Err(Refusal::Closed);
     }
     let client_id = &session.client.id;
@@ -122,7 +122,8 @@ pub async fn accept(
 /// The database failed.
 pub async fn leave(app: &App, session: &Session) -> Result<bool, StoreError> {
     let mut change = app.store().begin().await?;
-    let was_open = links::use_up(change.connection(), session.hash(), app.now()).await?;
+    let was_open =
+        links::use_up(change.connection(), session.hash(), app.clock().machine().now()).await?;
     change.commit(|| was_open).await
 }
 
@@ -154,7 +155,7 @@ pub async fn try_log_in(
     let hash = session.hash();
     if !links::take_attempt(change.connection(), hash, REFUSED_MAX).await? {
         // All that it had are refused or under way: nobody but a guesser has so many.
-        links::use_up(change.connection(), hash, app.now()).await?;
+        links::use_up(change.connection(), hash, app.clock().machine().now()).await?;
         return change.commit(|| Attempt::Spent).await;
     }
     change.commit(|| ()).await?;
@@ -166,7 +167,7 @@ pub async fn try_log_in(
     }
     let is_spent = links::is_spent(change.connection(), hash, REFUSED_MAX).await?;
     if is_spent {
-        links::use_up(change.connection(), hash, app.now()).await?;
+        links::use_up(change.connection(), hash, app.clock().machine().now()).await?;
     }
     change.commit(|| if is_spent { Attempt::Spent } else { Attempt::Answered(answer) }).await
 }

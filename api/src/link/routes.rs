@@ -130,7 +130,7 @@ impl Visit {
                 return Err(over(Mishap::Ours, (texts.left_title, texts.ours), None));
             }
         };
-        match session.state(app.now()) {
+        match session.state(app.clock().machine().now()) {
             session::State::Open => Ok(Self { app: app.clone(), session, browser, frame }),
             session::State::Used => {
                 Err(over(Mishap::SessionOver, (texts.used_title, texts.used_lead), None))

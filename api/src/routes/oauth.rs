@@ -1,10 +1,10 @@
 //! The token endpoint of RFC 6749, for client credentials.
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, State};
+use axum::extract::State;
 use axum::http::{Extensions, HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
@@ -14,8 +14,9 @@ use tokio::task::spawn_blocking;
 use utoipa::ToSchema;
 
 use crate::auth::client::Client;
+use crate::auth::peer::Peer;
 use crate::auth::secret::matches;
-use crate::auth::throttle::Source;
+use crate::auth::throttle::{QUEUE_TIME, Source};
 use crate::auth::token::LIFETIME;
 use crate::problem::{OauthError, Problem};
 use crate::state::App;
@@ -52,10 +53,10 @@ pub(crate) async fn token(
 ) -> Result<Response, OauthError> {
     read_form(&headers, &body)?;
     let (id, secret) = basic(&headers).ok_or_else(OauthError::invalid_client)?;
-    let address = extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(from)| from.ip());
-    let source = Source::of(address.unwrap_or([127, 0, 0, 1].into()));
+    let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0);
+    let source = Source::of(peer);
     let client = authenticate(&app, source, id, secret).await?;
-    let token = app.tokens().issue(app.store(), &client, app.now()).await?;
+    let token = app.tokens().issue(app.store(), &client, app.clock().machine().moment()).await?;
     let body = TokenBody {
         access_token: token,
         expires_in: LIFETIME.num_seconds(),
@@ -116,13 +117,27 @@ async fn authenticate(
     let known = clients::get(app.store(), &id).await.map_err(Problem::from)?;
     // ENV-08: a client of the other environment is unknown here.
     let known = known.filter(|row| row.client.environment == app.environment());
-    let wait = app.throttle().wait(source, app.uptime());
-    let _turn = app.throttle().turn(wait.is_some()).await;
-    let hash = known.as_ref().map_or_else(|| NOBODY.to_owned(), |row| row.secret_hash.clone());
-    let is_right = spawn_blocking(move || matches(&secret, &hash)).await.unwrap_or(false);
+    let hash = known.as_ref().map_or(NOBODY, |row| row.secret_hash.as_str());
+    let is_right = if app.verified().knows(&id, &secret, hash) {
+        true
+    } else {
+        let turn = app.throttle().turn(app.throttle().wait(source, app.uptime()).is_some()).await;
+        let turn = turn.ok_or_else(|| OauthError::busy(QUEUE_TIME))?;
+        let (hash, id, app) = (hash.to_owned(), id, app.clone());
+        let compare = move || {
+            let _turn = turn;
+            let is_right = matches(&secret, &hash);
+            if is_right {
+                app.verified().keep(&id, &secret, &hash);
+            }
+            is_right
+        };
+        spawn_blocking(compare).await.unwrap_or(false)
+    };
     match known {
         Some(row) if is_right => Ok(Arc::new(row.client)),
         _ => {
+            let wait = app.throttle().wait(source, app.uptime());
             app.throttle().failed(source, app.uptime());
             Err(wait.map_or_else(OauthError::invalid_client, OauthError::slow_down))
         }

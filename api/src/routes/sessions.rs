@@ -129,18 +129,20 @@ async fn begin(
 ) -> Result<LinkSessionBody, Problem> {
     let token = generate()?;
     let client_id = caller.client.id.clone();
+    // Whoever links is a person, whose time the sandbox's clock does not tell.
+    let now = app.clock().machine().now();
     let session = LinkSession {
         hash: digest(&token),
         client_id: client_id.clone(),
         user_id: user_id.to_owned(),
         request: serde_json::to_string(request).expect("words have a JSON form"),
         device_id,
-        created_at: caller.now,
-        expires_at: caller.now + LIFETIME,
+        created_at: now,
+        expires_at: now + LIFETIME,
     };
     let mut change = app.store().begin().await?;
     if let (Some(most), None) = (app.config().limits.connections_max, device_id) {
-        let connections = links::connections_taken(change.connection(), &client_id, caller.now);
+        let connections = links::connections_taken(change.connection(), &client_id, now);
         if connections.await? >= u64::from(most) {
             return Err(Problem::forbidden(format!("the limit of {most} connections is reached")));
         }

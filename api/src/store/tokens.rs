@@ -38,6 +38,17 @@ pub async fn insert(
     change.commit(|| ()).await
 }
 
+/// Forgets a token.
+///
+/// # Errors
+/// The database failed.
+pub async fn delete(store: &Store, hash: &str) -> Result<(), StoreError> {
+    let mut change = store.begin().await?;
+    let delete = sqlx::query("delete from tokens where hash = $1").bind(hash);
+    delete.execute(change.connection()).await?;
+    change.commit(|| ()).await
+}
+
 /// The token of that hash; `None` if there is none.
 ///
 /// # Errors

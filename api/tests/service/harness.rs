@@ -128,7 +128,11 @@ impl Stage {
         };
         let row = ClientRow { client: client.clone(), secret_hash: String::new() };
         clients::insert(app.store(), &row).await.unwrap();
-        let token = app.tokens().issue(app.store(), &Arc::new(client), app.now()).await.unwrap();
+        let token = app
+            .tokens()
+            .issue(app.store(), &Arc::new(client), app.clock().machine().moment())
+            .await
+            .unwrap();
         Asker { id: row.client.id, token, router: router(app.clone()) }
     }
 
@@ -141,7 +145,8 @@ impl Stage {
     pub(crate) async fn renewed(&self, asker: &Asker) -> Asker {
         let row = clients::get(self.app.store(), &asker.id).await.unwrap().unwrap();
         let client = Arc::new(row.client);
-        let token = self.app.tokens().issue(self.app.store(), &client, self.app.now()).await;
+        let now = self.app.clock().machine().moment();
+        let token = self.app.tokens().issue(self.app.store(), &client, now).await;
         Asker { token: token.unwrap(), ..asker.clone() }
     }
 

@@ -1,17 +1,22 @@
 //! Who may ask, how often, and in which environment.
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{Method, Request, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::TimeDelta;
 use slackwater_api::auth::client::{Client, Environment};
+use slackwater_api::auth::peer::Peer;
 use slackwater_api::auth::secret::{digest, generate, hash};
+use slackwater_api::auth::throttle::QUEUE_MAX;
 use slackwater_api::config::{Budget, Limited};
 use slackwater_api::router;
 use slackwater_api::store::clients::{self, ClientRow};
 use slackwater_api::store::tokens;
 use slackwater_engine::version::dated::ApiVersion;
 use sqlx::Row;
+use tokio::task::JoinSet;
 
 use crate::answer::{Answer, request, send};
 use crate::harness::{On, Stage, six};
@@ -108,11 +113,93 @@ async fn auth_12_other_grants_and_forms_are_refused() {
 async fn auth_03_lim_02_tokens_expire_after_an_hour() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
-    stage.app.clock().step(TimeDelta::seconds(3599)).unwrap();
+    let machine = stage.app.clock().machine();
+    machine.pass(Duration::from_secs(3_599)).unwrap();
     assert_eq!(asker.get("/vehicles").await.status, 200);
-    stage.app.clock().step(TimeDelta::seconds(2)).unwrap();
+    machine.pass(Duration::from_secs(2)).unwrap();
     let answer = asker.get("/vehicles").await;
     assert_eq!((answer.status, answer.title()), (401, "Unauthorized"));
+}
+
+#[tokio::test]
+async fn a_token_lasts_for_its_hour_however_fast_the_sandbox_runs() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    stage.app.clock().step(TimeDelta::days(400)).unwrap();
+    assert_eq!(asker.get("/vehicles").await.status, 200);
+    stage.app.clock().machine().pass(Duration::from_secs(3_601)).unwrap();
+    assert_eq!(asker.get("/vehicles").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_token_that_was_refused_stays_so_when_the_clock_is_put_back() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let machine = stage.app.clock().machine().clone();
+    machine.pass(Duration::from_mins(61)).unwrap();
+    assert_eq!(asker.get("/vehicles").await.status, 401);
+    machine.set_wall(six() - TimeDelta::days(1)).unwrap();
+    assert_eq!(asker.get("/vehicles").await.status, 401);
+    // Nor is it found again by a process that never saw it.
+    let stage = stage.restarted().await;
+    assert_eq!(stage.again(&asker).get("/vehicles").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_clock_that_was_put_back_gives_no_token_more_than_its_hour() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let machine = stage.app.clock().machine().clone();
+    machine.set_wall(six() - TimeDelta::hours(23)).unwrap();
+    machine.pass(Duration::from_secs(3_599)).unwrap();
+    assert_eq!(asker.get("/vehicles").await.status, 200);
+    machine.pass(Duration::from_secs(1)).unwrap();
+    assert_eq!(asker.get("/vehicles").await.status, 401);
+    // Found in the database, it is good for an hour from then at most.
+    let other = stage.client("b").await;
+    machine.set_wall(six() - TimeDelta::days(9)).unwrap();
+    let stage = stage.restarted().await;
+    let other = stage.again(&other);
+    assert_eq!(other.get("/vehicles").await.status, 200);
+    stage.app.clock().machine().pass(Duration::from_hours(1)).unwrap();
+    assert_eq!(other.get("/vehicles").await.status, 401);
+}
+
+#[tokio::test]
+async fn who_waits_for_a_token_stands_in_a_bounded_queue_and_known_secrets_do_not_wait() {
+    let stage = Stage::new().await;
+    let (id, secret) = client(&stage, Environment::Sandbox).await;
+    assert_eq!(token(&stage, &id, &secret).await.status, 200);
+    let _held = [stage.app.throttle().turn(false).await, stage.app.throttle().turn(false).await];
+    let mut queue = JoinSet::new();
+    for _ in 0..QUEUE_MAX {
+        let app = stage.app.clone();
+        queue.spawn(async move { app.throttle().turn(false).await.is_some() });
+    }
+    // A yield lets some of them into the queue, several let all in.
+    for _ in 0..QUEUE_MAX {
+        tokio::task::yield_now().await;
+    }
+    let answer = token(&stage, &id, "guess").await;
+    assert_eq!((answer.status, &answer.body["error"]), (503, &"temporarily_unavailable".into()));
+    assert_eq!(answer.header("retry-after"), "2");
+    assert_eq!(token(&stage, &id, &secret).await.status, 200);
+}
+
+#[tokio::test]
+async fn guesses_count_against_the_client_behind_the_proxy() {
+    let stage = Stage::new().await;
+    let (id, secret) = client(&stage, Environment::Sandbox).await;
+    let from = async |last: u8, secret: &str| {
+        let mut request = ask(&id, secret, GRANT);
+        request.extensions_mut().insert(Peer([192, 0, 2, last].into()));
+        stage.auth(request).await.status
+    };
+    for _ in 0..10 {
+        assert_eq!(from(1, "guess").await, 401);
+    }
+    assert_eq!([from(1, "guess").await, from(2, "guess").await], [429, 401]);
+    assert_eq!(from(1, &secret).await, 200);
 }
 
 #[tokio::test]

@@ -32,7 +32,11 @@ use crate::readings::{charger, reading, vehicle};
 async fn fresh(stage: &Stage, mut asker: Asker) -> Asker {
     let row = clients::get(stage.app.store(), &asker.id).await.unwrap().unwrap();
     let app = &stage.app;
-    asker.token = app.tokens().issue(app.store(), &Arc::new(row.client), app.now()).await.unwrap();
+    asker.token = app
+        .tokens()
+        .issue(app.store(), &Arc::new(row.client), app.clock().machine().moment())
+        .await
+        .unwrap();
     asker
 }
 

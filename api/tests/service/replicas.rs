@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
+use slackwater_api::auth::secret::{digest, generate};
 use slackwater_api::control::steering::look;
 use slackwater_api::linking::{NewAccount, NewDevice, NewUser, connect};
 use slackwater_api::plans::area::work;
@@ -15,6 +16,7 @@ use slackwater_api::store::devices::{self, DeviceState};
 use slackwater_api::store::locations::{Location, LocationFacts};
 use slackwater_api::store::policies::{self, FlexRow};
 use slackwater_api::store::prices::{SeriesName, ZoneRow, keep_zone};
+use slackwater_api::store::tokens::{self, TokenRow};
 use slackwater_api::vendor::integration::Connection;
 use slackwater_api::vendor::profile::VendorCode;
 use slackwater_engine::device::scope::DeviceKind;
@@ -88,6 +90,15 @@ impl Drop for Process {
     }
 }
 
+/// The client with a token for processes that run on the machine's own clock.
+async fn lasting(stage: &Stage, mut asker: Asker) -> Asker {
+    asker.token = generate().unwrap();
+    let expires_at = "9999-01-01T00:00:00Z".parse().unwrap();
+    let row = TokenRow { client_id: asker.id.clone(), expires_at };
+    tokens::insert(stage.app.store(), &digest(&asker.token), &row, six()).await.unwrap();
+    asker
+}
+
 /// Cheap in the third hour only.
 fn signal(price: f64) -> Value {
     let step = |hour: i64, price: f64| json!({ "at": at(hour), "price": price });
@@ -102,7 +113,7 @@ fn vehicle_id(number: u128) -> Uuid {
 
 /// A zone that takes price signals, with a vehicle in each home.
 async fn inhabited(stage: &Stage) -> Asker {
-    let asker = stage.client("a").await;
+    let asker = lasting(stage, stage.client("a").await).await;
     let zone = Zone { currency: Currency::parse("NOK").unwrap(), is_activated: true };
     let zone = ZoneRow { client_id: asker.id.clone(), id: "NO1".to_owned(), zone };
     connect(&stage.app, &asker.id, (0..VEHICLES).map(|n| home(&asker, n)).collect()).await.unwrap();
@@ -324,7 +335,7 @@ async fn becomes(process: &Process, asker: &Asker, path: &str, expected: u16) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_sees_users_of_another() {
     let stage = Stage::with(On::Postgres, |_| ()).await;
-    let asker = stage.client("a").await;
+    let asker = lasting(&stage, stage.client("a").await).await;
     let (one, other) = (Process::start(&stage, "one"), Process::start(&stage, "other"));
     let bearer = format!("Bearer {}", asker.token);
     let listening = "select count(*) from pg_stat_activity where query like 'LISTEN%'

@@ -1,0 +1,32 @@
+//! Settings of sockets, and of whom they believe.
+use serde::{Deserialize, Serialize};
+
+use crate::auth::peer::Proxies;
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuthSettings {
+    /// Networks of proxies whose `X-Forwarded-For` is believed. Of others it is ignored.
+    pub trusted_proxies: Proxies,
+}
+
+/// How connections are held, and how they end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServeSettings {
+    /// After SIGTERM requests are answered for so long while `/health/ready` says 503,
+    /// so that balancers notice before new connections are refused.
+    pub drain_seconds: u32,
+    /// Most connections of each address, the operators' apart; as many as there
+    /// are file descriptors for, if it is not given.
+    pub connections_max: Option<u32>,
+    /// Of these, most from one peer; three quarters, if it is not given.
+    pub connections_of_peer_max: Option<u32>,
+}
+
+impl Default for ServeSettings {
+    fn default() -> Self {
+        Self { drain_seconds: 5, connections_max: None, connections_of_peer_max: None }
+    }
+}
