@@ -14,6 +14,7 @@ use slackwater_engine::area::fleet::{Curves, Fleet, NO_TIME, Needs, TargetLists}
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, cast_times, or_nan, refused, schema, to_numbers};
 use crate::error::Refused;
+use crate::interrupt;
 use crate::prices::{PriceCurves, Prices};
 
 /// Columns that belong to other functions; ignoring them would plan something else.
@@ -285,17 +286,20 @@ pub(crate) fn plan_batch(
     prices: &Prices,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
-    let curves = Curves::Shared(&prices.curve);
-    py.detach(|| plan_all(vehicles, curves, None, prices.currency()))
+    let (curve, currency) = (prices.curve.clone(), prices.currency.clone());
+    interrupt::run(py, None, move |_| plan_all(vehicles, Curves::Shared(&curve), None, &currency))?
 }
 
 #[pyfunction]
 pub(crate) fn plan_batch_own(
     py: Python<'_>,
     vehicles: AnyRecordBatch,
-    prices: &PriceCurves,
+    prices: Py<PriceCurves>,
 ) -> Result<Table, Refused> {
     let vehicles = crate::arrow::batches(vehicles)?;
-    let curves = Curves::PerVehicle(&prices.table);
-    py.detach(|| plan_all(vehicles, curves, Some(prices), prices.currency()))
+    interrupt::run(py, None, move |_| {
+        let prices = prices.get();
+        let curves = Curves::PerVehicle(&prices.table);
+        plan_all(vehicles, curves, Some(prices), prices.currency())
+    })?
 }

@@ -19,6 +19,7 @@ use slackwater_engine::units::{Power, Price, UnitError};
 
 use crate::arrow::{Columns, Table, batches, refused, utc};
 use crate::error::Refused;
+use crate::interrupt;
 use crate::keys::Keys;
 use crate::prices::Prices;
 use crate::statistics_columns::money;
@@ -168,14 +169,16 @@ pub(crate) fn freeze_sessions(
     }
     let ids: Option<HashMap<String, usize>> =
         price_ids.map(|ids| ids.into_iter().zip(0..).collect());
-    py.detach(|| {
+    let by = by.to_owned();
+    interrupt::run(py, None, move |_| {
+        let by = by.as_str();
         let mut read = Read::sessions(sessions, by, ids.as_ref())?;
         read.add_samples(samples, by)?;
         let frozen = savings::freeze_each(&read.sessions, |index| &curves[read.curve[index]]);
         let frozen = frozen
             .map_err(|(row, error)| Refused::argument(&format!("session in row {row}"), error))?;
         Ok((rows(&read.keys, &frozen)?, summary(&read, &frozen)?))
-    })
+    })?
 }
 
 /// All rows of all sessions, for good.

@@ -20,6 +20,7 @@ mod device;
 mod error;
 mod flex;
 mod import;
+mod interrupt;
 mod keys;
 mod ledger;
 mod measurements;

@@ -14,6 +14,7 @@ use slackwater_engine::units::{Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
 use crate::error::Refused;
+use crate::interrupt;
 use crate::plan::Interval;
 use crate::prices::Prices;
 use crate::saved::Terms;
@@ -482,6 +483,7 @@ pub(crate) fn plan_site(
         (prefer, preference_budget),
         (nodes_max, time_max),
     )?;
-    let run = py.detach(|| Run::new((), request))?;
+    // Each search has its own limit, so the clock only watches for signals.
+    let run = interrupt::run(py, None, move |_| Run::new((), request))??;
     Ok(SitePlan::new(run, terms))
 }

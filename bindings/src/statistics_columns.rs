@@ -17,6 +17,7 @@ use slackwater_engine::units::{Energy, Power, Price};
 use crate::arrow::{Columns, Table, refused, to_numbers, utc};
 use crate::batch::Numbers;
 use crate::error::Refused;
+use crate::interrupt;
 use crate::keys::Keys;
 use crate::statistics::{buckets, range};
 use crate::time::Instant;
@@ -131,10 +132,10 @@ pub(crate) fn statistics_aggregate(
 ) -> Result<Table, Refused> {
     let sums = Aggregator::new(buckets(resolution, utc_offset_hours)?, range(start, end, now)?);
     let mut keys = Keys::new(&by);
-    py.detach(|| {
+    interrupt::run(py, None, move |_| {
         let [sums] = add_all([sums], &mut keys, samples, sample_length)?;
         table(&keys, sums)
-    })
+    })?
 }
 
 /// See `slackwater.statistics.hours_of_week`.
@@ -148,10 +149,10 @@ pub(crate) fn statistics_week(
 ) -> Result<Vec<Vec<f64>>, Refused> {
     let zone = crate::time::time_zone(time_zone)?;
     let sums = Aggregator::new(buckets("quarter_hour", 0.0)?, range(None, None, None)?);
-    py.detach(|| {
+    interrupt::run(py, None, move |_| {
         let [sums] = add_all([sums], &mut Keys::new(&[]), samples, sample_length)?;
         Ok(week(sums, zone))
-    })
+    })?
 }
 
 /// Months, what they saved, and energies of the hours of the week.
@@ -172,14 +173,14 @@ pub(crate) fn statistics_year(
     let all = range(None, None, None)?;
     let months = Aggregator::new(buckets("month", utc_offset_hours)?, all);
     let quarters = Aggregator::new(buckets("quarter_hour", 0.0)?, all);
-    py.detach(|| {
+    interrupt::run(py, None, move |_| {
         let mut keys = Keys::new(&[]);
         let [months, quarters] = add_all([months, quarters], &mut keys, samples, sample_length)?;
         let items: Vec<Item> =
             months.clone().finish().into_iter().flat_map(|(_, items)| items).collect();
         let savings = savings_of(&items).map(|savings| savings.to_string());
         Ok((table(&keys, months)?, savings, week(quarters, zone)))
-    })
+    })?
 }
 
 /// Energy of 24 hours of seven days.

@@ -13,6 +13,7 @@ use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};
 use crate::batch::{Numbers, Times};
 use crate::error::Refused;
+use crate::interrupt;
 use crate::prices::Prices;
 
 /// Columns that other functions honour; ignoring them would plan something else.
@@ -177,7 +178,7 @@ pub(crate) fn plan_storage_batch(
     let curves: Vec<_> = prices.iter().map(|prices| prices.curve.clone()).collect();
     let exports: Vec<_> =
         export_prices.iter().map(|export| export.as_ref().map(|e| e.curve.clone())).collect();
-    py.detach(|| {
+    interrupt::run(py, None, move |_| {
         let pairs = curves.iter().zip(&exports);
         let grids: Vec<Grid> =
             pairs.map(|(import, export)| Grid::new(import, export.as_deref())).collect();
@@ -194,5 +195,5 @@ pub(crate) fn plan_storage_batch(
             }
         }
         Ok(Table::new(schema, answered))
-    })
+    })?
 }

@@ -5,11 +5,13 @@ use slackwater_engine::plan::problem::Target;
 use slackwater_engine::plan::replay::Run;
 use slackwater_engine::plan::switching::explain;
 use slackwater_engine::plan::switching::plan::{self, UnmetWish};
+use slackwater_engine::plan::switching::planner::plan_switching_within;
 use slackwater_engine::plan::switching::request::{DeviceState, SwitchingRequest};
 use slackwater_engine::units::{Energy, Money, Power, Price};
 
 use crate::charged::Charged;
 use crate::error::{Named, Refused};
+use crate::interrupt;
 use crate::plan::{
     LimitTuple, Plan, PlannedSlot, TargetOutcome, after_deadline, limits, outcomes, planned_slots,
 };
@@ -53,6 +55,7 @@ pub(crate) struct UnmetSwitchingWish {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SwitchingCertificate {
     method: &'static str,
+    status: &'static str,
     is_complete: bool,
     cost: f64,
     bound: f64,
@@ -82,7 +85,7 @@ repr! {
     SwitchingInterval { start, end, power_kw, is_top_off }
     Session { start, end, energy_kwh, is_carried }
     UnmetSwitchingWish { wish, target, at, missing_kwh, missing_minutes }
-    SwitchingCertificate { method, cost, bound, gap, is_proved }
+    SwitchingCertificate { method, status, cost, bound, gap, is_proved }
     SwitchingReason { start, end, energy_kwh, cost, code, sentence }
 }
 
@@ -164,6 +167,11 @@ impl SwitchingPlan {
     }
 
     #[getter]
+    fn is_reproducible(&self) -> bool {
+        self.intended().is_reproducible()
+    }
+
+    #[getter]
     fn intervals(&self) -> Vec<SwitchingInterval> {
         let interval = |interval: &plan::SwitchingInterval| SwitchingInterval {
             start: interval.start,
@@ -205,6 +213,7 @@ impl SwitchingPlan {
         let certificate = &self.intended().certificate;
         SwitchingCertificate {
             method: certificate.method.as_str(),
+            status: certificate.status.as_str(),
             is_complete: certificate.is_complete,
             cost: certificate.cost.as_amount(),
             bound: certificate.bound.as_amount(),
@@ -275,7 +284,7 @@ fn state(running: Option<Instant>, stopped: Option<Instant>) -> Result<DeviceSta
 #[pyo3(signature = (
     prices, *, now, power_max_kw, power_min_kw, targets, until, power_limits, start_cost,
     sessions_max, one_block, on_min, off_min, running_since, stopped_since, run_last,
-    after_deadline, nodes_max
+    after_deadline, nodes_max, time_max
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn plan_switching(
@@ -297,6 +306,7 @@ pub(crate) fn plan_switching(
     run_last: Option<TimeDelta>,
     after_deadline: &str,
     nodes_max: i64,
+    time_max: Option<TimeDelta>,
 ) -> Result<SwitchingPlan, Refused> {
     let target = |(index, target): (usize, &(Option<Instant>, f64))| {
         let energy = Energy::from_kwh(target.1).named(&format!("targets[{index}].energy_kwh"))?;
@@ -326,7 +336,12 @@ pub(crate) fn plan_switching(
         run_last: run_last.unwrap_or_default(),
         after_deadline: self::after_deadline(after_deadline)?,
         nodes_max: count(nodes_max, "nodes_max")?,
+        seconds_max: time_max.map(TimeDelta::as_seconds_f64),
     };
-    let run = py.detach(|| Run::new(prices.curve.clone(), request))?;
+    let curve = prices.curve.clone();
+    let run = interrupt::run(py, request.seconds_max, move |clock| {
+        let seconds_left = || clock.seconds_left();
+        Run::planned_by(curve, request, |_, problem| plan_switching_within(problem, &seconds_left))
+    })??;
     Ok(SwitchingPlan::new(run, Terms::new(prices, None)))
 }

@@ -79,12 +79,15 @@ pub struct Limits {
     /// Most seconds on the clock. With it the answer depends on the machine,
     /// so [`MipSolution::is_reproducible`] is false where it struck.
     pub seconds: Option<f64>,
+    /// Distance by which values may pass a bound, miss a whole number, or keep
+    /// a row, from 1e-10 on. `None` leaves it to HiGHS: 1e-6 and 1e-7.
+    pub tolerance: Option<f64>,
 }
 
 impl Default for Limits {
-    /// 10,000 nodes, 1,000,000 iterations, no clock.
+    /// 10,000 nodes, 1,000,000 iterations, no clock, the tolerances of HiGHS.
     fn default() -> Self {
-        Self { nodes: 10_000, iterations: 1_000_000, seconds: None }
+        Self { nodes: 10_000, iterations: 1_000_000, seconds: None, tolerance: None }
     }
 }
 
@@ -159,6 +162,9 @@ pub enum LpError {
     /// The limit on seconds was reached before the optimum.
     #[error("the limit on seconds was reached before the optimum")]
     TimeLimit,
+    /// The limit on nodes was reached before any values were found.
+    #[error("the limit on nodes was reached before any values were found")]
+    NodeLimit,
     /// The solver gave up.
     #[error("the solver stopped before the optimum")]
     Stopped,
@@ -370,7 +376,12 @@ impl MixedProgram {
         };
         let has_values = solved.primal_solution_status() == HighsSolutionStatus::Feasible;
         if count > 0 && !has_values {
-            return Err(LpError::Stopped);
+            return Err(match status {
+                MipStatus::Optimal => LpError::Stopped,
+                MipStatus::NodeLimit => LpError::NodeLimit,
+                MipStatus::IterationLimit => LpError::IterationLimit,
+                MipStatus::TimeLimit => LpError::TimeLimit,
+            });
         }
         Ok(MipSolution {
             cost: solved.objective_value(),
@@ -407,6 +418,11 @@ fn set_limits(model: &mut Model, limits: &Limits) {
     model.set_option("simplex_iteration_limit", iterations);
     if let Some(seconds) = limits.seconds {
         model.set_option("time_limit", seconds.max(0.0));
+    }
+    if let Some(tolerance) = limits.tolerance {
+        for option in ["mip_feasibility_tolerance", "primal_feasibility_tolerance"] {
+            model.set_option(option, tolerance);
+        }
     }
 }
 
@@ -505,7 +521,7 @@ mod tests {
         assert_eq!((stopped.status, stopped.values), (MipStatus::TimeLimit, best.values));
         assert!(stopped.bound <= stopped.cost);
         programme.start = None;
-        assert_eq!(programme.minimise(&hurried), Err(LpError::Stopped));
+        assert_eq!(programme.minimise(&hurried), Err(LpError::TimeLimit));
         programme.integers.push(99);
         assert_eq!(programme.minimise(&hurried), Err(LpError::BadInteger));
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -191,6 +192,105 @@ def test_after_a_missed_deadline(
     assert late.cost == pytest.approx(cost)
 
 
+@pytest.mark.parametrize(
+    ("later_kwh", "powers_kw"),
+    [(10, [0, 0]), (4, [0, 0]), (14, [0, 4])],
+    ids=["as much", "less", "more"],
+)
+def test_an_early_deadline_is_met_whatever_a_later_one_wants(
+    later_kwh: float, powers_kw: list[float]
+) -> None:
+    """10 kWh by 20:00 at 5 kW take both dear hours; the cheap ones come too late for them."""
+    both = sw.plan_switching(
+        hours(0.5, 0.5, 0.1, 0.1),
+        now=SIX,
+        power_max_kw=5,
+        power_min_kw=2,
+        targets=[(SIX + 2 * HOUR, 10), (SIX + 4 * HOUR, later_kwh)],
+    )
+    assert both.shortfall_kwh == 0
+    energies = [slot.energy_kwh for slot in both.slots]
+    assert energies[:2] == pytest.approx([5, 5])
+    assert sum(energies[2:]) == pytest.approx(sum(powers_kw))
+    assert both.certificate.is_proved
+
+
+def test_the_rest_of_a_missed_deadline_is_wanted_by_the_next_one() -> None:
+    """5 of 10 kWh are there at 19:00; the other five come in the cheapest hour before 22:00."""
+    options: dict[str, Any] = {"now": SIX, "power_max_kw": 5, "power_min_kw": 2}
+    targets = [(SIX + HOUR, 10), (SIX + 4 * HOUR, 1)]
+    late = sw.plan_switching(hours(0.1, 0.4, 0.2, 0.3), targets=targets, **options)
+    assert [slot.energy_kwh for slot in late.slots] == pytest.approx([5, 0, 5, 0])
+    assert [target.shortfall_kwh for target in late.targets] == pytest.approx([5, 0])
+    assert late.certificate.is_proved
+    over = sw.plan_switching(
+        hours(0.1, 0.4, 0.2, 0.3), targets=targets, after_deadline="stop", **options
+    )
+    assert over.energy_kwh == pytest.approx(5)
+    assert over.certificate.is_proved
+    more = sw.plan_switching(
+        hours(0.1, 0.4, 0.2, 0.3),
+        targets=[(SIX + HOUR, 10), (SIX + 4 * HOUR, 7)],
+        after_deadline="stop",
+        **options,
+    )
+    assert [slot.energy_kwh for slot in more.slots] == pytest.approx([5, 0, 2, 0])
+    assert more.certificate.is_proved
+
+
+@pytest.mark.parametrize("limited", [False, True], ids=["free", "limited"])
+def test_a_past_deadline_is_made_up_at_once(*, limited: bool) -> None:
+    limits = [(SIX + HOUR, SIX + 2 * HOUR, 4)] if limited else []
+    options: dict[str, Any] = {
+        "now": SIX,
+        "power_max_kw": 5,
+        "power_min_kw": 2,
+        "targets": [(SIX - HOUR, 8)],
+        "power_limits": limits,
+    }
+    late = sw.plan_switching(hours(0.5, 0.4, 0.1), **options)
+    assert late.energy_kwh == pytest.approx(8)
+    assert [i.power_kw for i in late.intervals] == pytest.approx([5, 3])
+    assert late.targets[0].shortfall_kwh == 8
+    assert late.certificate.is_proved
+    over = sw.plan_switching(hours(0.5, 0.4, 0.1), after_deadline="stop", **options)
+    assert over.energy_kwh == 0
+
+
+def test_a_device_that_is_off_at_a_missed_deadline_starts_again_when_it_may() -> None:
+    """No power in the second hour: the device is off at the deadline and waits two hours."""
+    late = sw.plan_switching(
+        hours(0.1, 0.1, 0.1, 0.9, 0.1),
+        now=SIX,
+        power_max_kw=5,
+        power_min_kw=2,
+        targets=[(SIX + 2 * HOUR, 12)],
+        power_limits=[(SIX + HOUR, SIX + 2 * HOUR, 0)],
+        off_min=2 * HOUR,
+        start_cost=0.25,
+    )
+    assert [slot.energy_kwh for slot in late.slots] == pytest.approx([5, 0, 0, 5, 2])
+    assert len(late.sessions) == 2
+    assert late.cost == pytest.approx(5 * 0.1 + 5 * 0.9 + 2 * 0.1 + 2 * 0.25)
+    assert late.certificate.bound == pytest.approx(late.cost)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1, 1e6])
+def test_a_proof_is_relative_to_the_money_at_stake(scale: float) -> None:
+    """The plan pays 1e6 times as much, or as little, and stays the same."""
+    prices = [price * scale for price in (0.3, 0.1, 0.2, 0.1)]
+    both = sw.plan_switching(
+        hours(*prices),
+        now=SIX,
+        power_max_kw=10,
+        power_min_kw=4,
+        targets=[(SIX + 2 * HOUR, 12), (None, 20)],
+        start_cost=0.2 * scale,
+    )
+    assert both.cost == pytest.approx(3.2 * scale)
+    assert both.certificate.is_proved
+
+
 def test_a_search_that_is_stopped_says_so() -> None:
     """Many hours of nearly one price: one node is too few, and the gap says what may be lost."""
     values = [round(0.2 + 0.15 * (6 * hour % 11) / 11, 4) for hour in range(30)]
@@ -210,6 +310,7 @@ def test_a_search_that_is_stopped_says_so() -> None:
 
     early, whole = stopped(1), stopped(100_000)
     assert not early.certificate.is_complete
+    assert early.certificate.status == "limit_reached"
     assert not early.certificate.is_proved
     assert early.certificate.gap > 0
     assert early.shortfall_kwh == 0
@@ -309,3 +410,51 @@ def test_any_input_gives_a_plan_or_an_input_error(
     for interval in made.intervals:
         assert interval.power_kw >= least * (1 - 1e-9) or least == 0
     made.explain(time_zone="Europe/Oslo")
+
+
+def days(count: int, slots_per_hour: int) -> sw.Prices:
+    """Prices of whole days that rise and fall without a pattern that repeats."""
+    total = count * 24 * slots_per_hour
+    values = [0.2 + 0.15 * (37 * slot % 101) / 101 for slot in range(total)]
+    length = timedelta(minutes=60 // slots_per_hour)
+    return sw.Prices.from_values(SIX, values, currency="EUR", slot=length)
+
+
+LONG: dict[str, tuple[sw.Prices, dict[str, Any]]] = {
+    "a week of quarter hours": (
+        days(7, 4),
+        {
+            "targets": [(SIX + day * 24 * HOUR, 25 * day) for day in (2, 4, 7)],
+            "sessions_max": 6,
+            "off_min": 4 * HOUR,
+            "start_cost": 0.1,
+        },
+    ),
+    "a day of minutes": (
+        days(1, 60),
+        {
+            "targets": [(SIX + 24 * HOUR, 33.3)],
+            "on_min": timedelta(minutes=15),
+            "off_min": timedelta(minutes=15),
+            "start_cost": 0.05,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_search_ends_with_the_time_it_is_given(name: str) -> None:
+    prices, wishes = LONG[name]
+    started = time.monotonic()
+    made = sw.plan_switching(
+        prices,
+        now=SIX,
+        power_max_kw=11,
+        power_min_kw=4.1,
+        time_max=timedelta(seconds=3),
+        **wishes,
+    )
+    assert time.monotonic() - started < 4
+    assert made.certificate.bound <= made.cost
+    assert made.certificate.gap >= 0
+    assert made.is_reproducible == (made.certificate.status != "time_reached")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from slackwater import _engine, _view
@@ -11,7 +12,7 @@ from slackwater.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
     from matplotlib.figure import Figure
 
@@ -104,8 +105,20 @@ class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
 
     @property
     def certificate(self) -> SwitchingCertificate:
-        """Cost, bound and gap, with the method that they rest on."""
+        """Cost, bound and gap, with the method that they rest on.
+
+        ``certificate.status`` says how the search ended: ``"optimal"``,
+        ``"limit_reached"`` (nodes or work), ``"time_reached"``,
+        ``"solver_failed"`` (a better plan may exist) or ``"bound_above_cost"``
+        (an internal error). Only an optimal plan can be proved, if its gap is
+        rounding beside the sum of all that the plan pays and is paid.
+        """
         return self._native.certificate
+
+    @property
+    def is_reproducible(self) -> bool:
+        """Whether every run gives this plan: no clock ended the search."""
+        return self._native.is_reproducible
 
     def explain(self, *, time_zone: str = "UTC") -> list[SwitchingReason]:
         """Give a reason for each period of running, in time order.
@@ -168,6 +181,7 @@ def plan_switching(
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
     after_deadline: AfterDeadline = "continue",
     nodes_max: int = 1000,
+    time_max: timedelta | None = timedelta(seconds=10),
 ) -> SwitchingPlan:
     """Plan one device with a least power, start costs and limits on switching.
 
@@ -206,8 +220,13 @@ def plan_switching(
         power_limits: Periods with a lower power limit, without overlap. A
             limit below the least power forbids running.
         after_deadline: Whether running for a missed target goes on
-            (``"continue"``) or ends at its deadline (``"stop"``).
+            (``"continue"``) or ends at its deadline (``"stop"``). Where it goes
+            on, the rest is wanted by the next deadline at the least cost, and
+            after the last one as soon as the limits allow.
         nodes_max: Most nodes of a mixed-integer search, 1 or more.
+        time_max: Longest search; ``None`` is no limit. A plan that it cut short
+            is the best one found by then, with the gap that is proved, and is
+            not :attr:`~SwitchingPlan.is_reproducible`.
 
     Returns:
         The plan.
@@ -257,5 +276,6 @@ def plan_switching(
         run_last=run_last,
         after_deadline=after_deadline,
         nodes_max=nodes_max,
+        time_max=time_max,
     )
     return SwitchingPlan(native, prices)

@@ -135,7 +135,20 @@ impl<R: Replayable> Run<R> {
     /// # Errors
     /// The request makes no sense, or cannot be planned on these prices.
     pub fn new(prices: R::Prices, request: R) -> Result<Self, RefusedRequest> {
-        let plan = R::plan(&prices, &request.problem(&prices)?);
+        Self::planned_by(prices, request, R::plan)
+    }
+
+    /// Plans a request by a planner of the caller's, and keeps it: one that
+    /// watches a clock, for instance.
+    ///
+    /// # Errors
+    /// The request makes no sense, or cannot be planned on these prices.
+    pub fn planned_by(
+        prices: R::Prices,
+        request: R,
+        planner: impl FnOnce(&R::Prices, &R::Problem<'_>) -> R::Plan,
+    ) -> Result<Self, RefusedRequest> {
+        let plan = planner(&prices, &request.problem(&prices)?);
         Ok(Self { prices, request, plan })
     }
 

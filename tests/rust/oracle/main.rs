@@ -1,4 +1,4 @@
-//! Is a plan really the cheapest? Eight judges that share no code with the planner.
+//! Is a plan really the cheapest? Nine judges that share no code with the planner.
 //!
 //! | Judge | How it decides |
 //! |---|---|
@@ -10,6 +10,7 @@
 //! | `laws` | what must hold between the plans of related problems |
 //! | `storage` | the same five for batteries that also give back |
 //! | `switching` | all ways to switch of a tiny problem, one by one |
+//! | `switching_levels` | the same with an early deadline, which may be missed |
 //! | `switching_milp` | a day of switching as a mixed-integer programme on HiGHS |
 //!
 //! `case` states a problem in plain numbers, `random` draws such problems, and
@@ -39,6 +40,7 @@ mod runner;
 mod steady;
 mod storage;
 mod switching;
+mod switching_levels;
 mod switching_milp;
 mod tampering;
 mod tiny;

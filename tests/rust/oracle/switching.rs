@@ -201,7 +201,7 @@ fn brute(case: &Switch) -> Best {
 }
 
 /// Minutes that the last session is on before its last slot.
-fn whole_length(case: &Switch, parts: &[Part], sessions: &[Vec<usize>]) -> i32 {
+pub(crate) fn whole_length(case: &Switch, parts: &[Part], sessions: &[Vec<usize>]) -> i32 {
     let last = sessions.last().expect("a top-off has a session");
     let first = parts[last[0]].start;
     let start = match case.state {
@@ -237,7 +237,7 @@ pub(crate) fn spread(bounds: &[(f64, f64, f64)], wanted: f64) -> Option<(f64, f6
 }
 
 /// Slots that are on, session by session.
-fn sessions(parts: &[Part], on: &[usize]) -> Vec<Vec<usize>> {
+pub(crate) fn sessions(parts: &[Part], on: &[usize]) -> Vec<Vec<usize>> {
     let mut sessions: Vec<Vec<usize>> = Vec::new();
     for &index in on {
         match sessions.last_mut() {
@@ -253,13 +253,17 @@ fn sessions(parts: &[Part], on: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Whether the first slot goes on with a session from before.
-fn carries(case: &Switch, parts: &[Part], on: &[usize]) -> bool {
+pub(crate) fn carries(case: &Switch, parts: &[Part], on: &[usize]) -> bool {
     matches!(case.state, Some((true, _))) && on.first().is_some_and(|&i| parts[i].start == case.now)
 }
 
 /// Numbers of the sessions that are too short, from 1 on; 0 is the one that
 /// stopped at `now`. `None` if a limit is broken.
-fn short_sessions(case: &Switch, parts: &[Part], sessions: &[Vec<usize>]) -> Option<Vec<usize>> {
+pub(crate) fn short_sessions(
+    case: &Switch,
+    parts: &[Part],
+    sessions: &[Vec<usize>],
+) -> Option<Vec<usize>> {
     if case.sessions.is_some_and(|most| sessions.len() > most as usize) {
         return None;
     }
@@ -420,7 +424,7 @@ fn no_way_to_switch_is_better() {
 
 /// The same problems with slots of several lengths or a limit that varies, so
 /// that they go to the mixed-integer programme.
-fn uneven() -> BoxedStrategy<Switch> {
+pub(crate) fn uneven() -> BoxedStrategy<Switch> {
     let shape = (select(vec![15, 30, 45]), prop::option::of(select(vec![0.0, 5.0])));
     (tiny(), shape)
         .prop_map(|(mut case, (length, limit))| {

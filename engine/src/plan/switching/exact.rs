@@ -28,7 +28,9 @@
 //! the free slots that cannot be in the cheapest plan.
 use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::meeting::{Match, Meeting};
+use crate::plan::switching::plan::SearchStatus;
 use crate::plan::switching::relaxed::Relaxed;
+use crate::plan::switching::spread::{Pattern, Spread};
 use crate::plan::switching::table::{Cell, Grid, Move, Spare, Table};
 use crate::plan::switching::timeline::{Rules, Timeline};
 
@@ -45,31 +47,63 @@ pub(crate) struct Found {
     pub(crate) relaxed: Option<(f64, f64)>,
 }
 
+impl Found {
+    /// A plan of chosen steps and their energies.
+    pub(crate) fn new(pattern: &Pattern, spread: Spread) -> Self {
+        let is_part = |&index: &usize| spread.kwh[index] > 0.0;
+        Self {
+            top_off: pattern.top_off.filter(is_part),
+            kwh: spread.kwh,
+            missing: spread.missing,
+            relaxed: None,
+        }
+    }
+}
+
+/// Most cells of tables that a search fills: some ten seconds of work.
+const WORK_MAX: usize = 10_000_000_000;
+
 /// The cheapest plan with the least energy missing, or `None` if no way to
 /// switch keeps the rules.
-pub(crate) fn solve(timeline: &Timeline, rules: Rules) -> Option<Found> {
+///
+/// # Errors
+/// The limit that ended the search: its work, or the seconds left.
+pub(crate) fn solve(
+    timeline: &Timeline,
+    rules: Rules,
+    seconds_left: &dyn Fn() -> f64,
+) -> Result<Option<Found>, SearchStatus> {
     let wanted = timeline.wanted(rules);
     let graph = Graph::new(timeline, rules);
     let is_idle_allowed = may_stay_off(timeline, &graph);
     if wanted <= dust(timeline) {
-        return is_idle_allowed.then(|| idle(timeline));
+        return Ok(is_idle_allowed.then(|| idle(timeline)));
     }
-    let mut search = Search::new(timeline, graph, wanted)?;
+    let Some(mut search) = Search::new(timeline, graph, wanted, seconds_left) else {
+        return Ok(None);
+    };
     let possible: f64 = timeline.steps.iter().map(|step| step.most).sum();
-    if let Some(found) = (possible >= wanted * (1.0 - 1e-9)).then(|| search.solve()).flatten() {
-        return Some(found);
+    if possible >= wanted * (1.0 - 1e-9)
+        && let Some(found) = search.solve()?
+    {
+        return Ok(Some(found));
     }
     // Where the need cannot be had exactly all that is on is full: else one
     // slot could take more.
     let full = timeline.at_full_power();
-    let mut search = Search::new(&full, search.graph, wanted)?;
-    search.fill(f64::INFINITY);
-    match search.most_below() {
+    let Some(mut search) = Search::new(&full, search.graph, wanted, seconds_left) else {
+        return Ok(None);
+    };
+    search.fill(f64::INFINITY)?;
+    match search.most_below()? {
         Some(kwh) if kwh > 0.0 => {
-            let found = Search::new(&full, search.graph, kwh)?.solve()?;
-            Some(Found { missing: vec![wanted - kwh; timeline.levels.len()], ..found })
+            let Some(mut search) = Search::new(&full, search.graph, kwh, seconds_left) else {
+                return Ok(None);
+            };
+            let missing = vec![wanted - kwh; timeline.levels.len()];
+            Ok(search.solve()?.map(|found| Found { missing, ..found }))
         }
-        _ => is_idle_allowed.then(|| idle(timeline)),
+        _ => Ok(is_idle_allowed.then(|| idle(timeline))),
     }
 }
 
@@ -106,10 +140,18 @@ struct Search<'t> {
     spare: Spare,
     /// No plan above this cost is looked for.
     limit: f64,
+    /// Cells filled so far.
+    work: usize,
+    seconds_left: &'t dyn Fn() -> f64,
 }
 
 impl<'t> Search<'t> {
-    fn new(timeline: &'t Timeline, graph: Graph, wanted: f64) -> Option<Self> {
+    fn new(
+        timeline: &'t Timeline,
+        graph: Graph,
+        wanted: f64,
+        seconds_left: &'t dyn Fn() -> f64,
+    ) -> Option<Self> {
         if timeline.steps.is_empty() {
             return None;
         }
@@ -127,31 +169,47 @@ impl<'t> Search<'t> {
             wanted,
             left,
             right,
+            work: 0,
+            seconds_left,
         })
+    }
+
+    /// Counts work, and tells when it is too much or no time is left.
+    fn spend(&mut self, cells: usize) -> Result<(), SearchStatus> {
+        self.work = self.work.saturating_add(cells);
+        if self.work > WORK_MAX {
+            Err(SearchStatus::LimitReached)
+        } else if (self.seconds_left)() <= 0.0 {
+            Err(SearchStatus::TimeReached)
+        } else {
+            Ok(())
+        }
     }
 
     /// The cheapest plan. Tables are filled only where a plan within a limit
     /// can pass; a plan found within the limit is then the cheapest of all,
     /// and without one the limit is raised, in the end to infinity.
-    fn solve(&mut self) -> Option<Found> {
-        let scale = self.relaxed.bound.abs() + self.timeline.start_cost + 1e-3;
+    fn solve(&mut self) -> Result<Option<Found>, SearchStatus> {
+        let prices = self.timeline.steps.iter().map(|step| step.price.abs());
+        let dearest = prices.fold(0.0, f64::max) * self.wanted;
+        let scale = self.relaxed.bound.abs() + self.timeline.start_cost + dearest * 1e-3;
         for slack in [1e-5, 1e-3, 1e-2, 1e-1, f64::INFINITY] {
-            self.fill(self.relaxed.bound + scale * slack);
-            match self.best() {
-                Some((cost, found)) if cost <= self.limit => return Some(found),
+            self.fill(self.relaxed.bound + scale * slack)?;
+            match self.best()? {
+                Some((cost, found)) if cost <= self.limit => return Ok(Some(found)),
                 _ => {}
             }
         }
-        None
+        Ok(None)
     }
 
     /// Fills the tables of all nodes that a plan up to `limit` can pass.
-    fn fill(&mut self, limit: f64) {
+    fn fill(&mut self, limit: f64) -> Result<(), SearchStatus> {
         self.limit = limit;
         let nodes = self.graph.end() + 1;
         (self.before, self.after) = (vec![Table::default(); nodes], vec![Table::default(); nodes]);
-        self.fill_before();
-        self.fill_after();
+        self.fill_before()?;
+        self.fill_after()
     }
 
     /// Most that energy bought before a node may cost beyond its worth.
@@ -174,12 +232,13 @@ impl<'t> Search<'t> {
         if starts { self.timeline.start_cost } else { 0.0 }
     }
 
-    fn fill_before(&mut self) {
+    fn fill_before(&mut self) -> Result<(), SearchStatus> {
         let steps = self.timeline.len();
         self.before[Graph::BEGIN] = self.left.table(0, &mut self.spare);
         self.before[Graph::BEGIN].begin();
         let mut done = 0;
-        for edge in &self.graph.edges {
+        for position in 0..self.graph.edges.len() {
+            let edge = self.graph.edges[position];
             // Edges come by their first node, so a node is complete when left.
             while done <= edge.from {
                 let most = self.most_before(done);
@@ -197,19 +256,23 @@ impl<'t> Search<'t> {
             if later[0].is_empty() {
                 later[0] = self.left.table(boundary, &mut self.spare);
             }
+            let mut cells = 0;
             for by in &self.left.moves[edge.run] {
-                later[0].lower(&earlier[edge.from], by, start_cost);
+                cells += later[0].lower(&earlier[edge.from], by, start_cost);
             }
+            self.spend(cells)?;
         }
+        Ok(())
     }
 
-    fn fill_after(&mut self) {
+    fn fill_after(&mut self) -> Result<(), SearchStatus> {
         let steps = self.timeline.len();
         let end = self.graph.end();
         self.after[end] = self.right.table(0, &mut self.spare);
         self.after[end].begin();
         let mut done = end + 1;
-        for edge in self.graph.edges.iter().rev() {
+        for position in (0..self.graph.edges.len()).rev() {
+            let edge = self.graph.edges[position];
             while done > edge.to.min(end) && done > edge.from + 1 {
                 done -= 1;
                 let most = self.most_after(done);
@@ -229,14 +292,17 @@ impl<'t> Search<'t> {
             if from.is_empty() {
                 *from = self.right.table(steps - self.graph.boundary(edge.from), &mut self.spare);
             }
+            let mut cells = 0;
             for by in &self.right.moves[edge.run] {
-                from.lower(to, by, start_cost);
+                cells += from.lower(to, by, start_cost);
             }
+            self.spend(cells)?;
         }
+        Ok(())
     }
 
     /// The cheapest plan within the limit, if there is one.
-    fn best(&self) -> Option<(f64, Found)> {
+    fn best(&mut self) -> Result<Option<(f64, Found)>, SearchStatus> {
         let meetings = Meeting::all(self.timeline, &self.graph, &self.relaxed, self.wanted);
         let mut best: Option<(Meeting, Match)> = None;
         for meeting in meetings {
@@ -244,7 +310,8 @@ impl<'t> Search<'t> {
             if cost < f64::INFINITY && meeting.bound > cost - 1e-14 * cost.abs() {
                 break;
             }
-            let edge = self.edge(&meeting);
+            let edge = *self.edge(&meeting);
+            self.spend(self.before[edge.from].cells() + self.after[edge.to].cells())?;
             let before = (&self.left, &self.before[edge.from]);
             let after = (&self.right, &self.after[edge.to]);
             let found = meeting.best(self.timeline, before, after, self.wanted);
@@ -252,7 +319,7 @@ impl<'t> Search<'t> {
                 best = Some((meeting, found));
             }
         }
-        best.map(|(meeting, found)| (found.cost, self.found(&meeting, &found)))
+        Ok(best.map(|(meeting, found)| (found.cost, self.found(&meeting, &found))))
     }
 
     fn edge(&self, meeting: &Meeting) -> &Edge {
@@ -261,15 +328,20 @@ impl<'t> Search<'t> {
     }
 
     /// The most energy up to the need that can be had at full power.
-    fn most_below(&self) -> Option<f64> {
+    fn most_below(&mut self) -> Result<Option<f64>, SearchStatus> {
         let meetings = Meeting::all(self.timeline, &self.graph, &self.relaxed, self.wanted);
-        let whole = meetings.iter().filter(|meeting| !meeting.is_top_off);
-        let sums = whole.filter_map(|meeting| {
-            let edge = self.edge(meeting);
+        let mut most: Option<f64> = None;
+        for meeting in meetings.iter().filter(|meeting| !meeting.is_top_off) {
+            let edge = *self.edge(meeting);
+            self.spend(self.before[edge.from].cells() + self.after[edge.to].cells())?;
             let before = (&self.left, &self.before[edge.from]);
-            meeting.most_below(before, (&self.right, &self.after[edge.to]), self.wanted)
-        });
-        sums.max_by(f64::total_cmp)
+            let after = (&self.right, &self.after[edge.to]);
+            let sum = meeting.most_below(before, after, self.wanted);
+            if sum > most {
+                most = sum;
+            }
+        }
+        Ok(most)
     }
 
     fn found(&self, meeting: &Meeting, found: &Match) -> Found {

@@ -31,12 +31,16 @@
 //! may be shorter where energy would be missing otherwise, or come that is not
 //! wanted. `run_last` is a wish, which yields where it cannot be had or would
 //! cost energy. Then comes the energy, earliest deadline first, and last the
-//! money. What yielded is named in the plan.
+//! money. What yielded is named in the plan. The rest of a missed deadline is wanted
+//! by the next one, and after the last one it is taken as soon as the limits
+//! allow; a caller can ask for neither.
 //!
 //! # What is solved how
 //!
 //! One deadline, constant highest power, and slots of one length but for the
-//! first and the last: `exact`, a complete search in polynomial time.
+//! first and the last: `exact`, a complete search in polynomial time, within a
+//! limit on its work. The same where the first of several deadlines wants most and
+//! can be met, because that plan meets all.
 //! Several deadlines, limits that vary, hours mixed with quarter hours: with
 //! limits that vary the problem contains the knapsack problem, so these are a
 //! mixed-integer programme on `HiGHS` (feature `lp`), whose gap is stated.
@@ -53,5 +57,7 @@ mod meeting;
 mod mixed;
 mod relaxed;
 mod saved;
+mod search;
+mod spread;
 mod table;
 mod timeline;

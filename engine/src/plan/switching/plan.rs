@@ -107,6 +107,57 @@ impl Method {
             Self::MixedInteger => "mixed_integer",
         }
     }
+
+    /// Part of what is at stake that is rounding: a solver works with floating
+    /// point tolerances of its own.
+    pub(crate) fn tolerance(self) -> f64 {
+        match self {
+            Self::ExactSearch => GAP_MAX,
+            Self::MixedInteger => 1e-6,
+        }
+    }
+}
+
+/// How a search ended, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub enum SearchStatus {
+    /// No plan was left out, to the tolerances of the solver.
+    #[default]
+    #[serde(rename = "optimal")]
+    Optimal,
+    /// A limit on nodes or on work was reached; the gap says what may be left.
+    #[serde(rename = "limit_reached")]
+    LimitReached,
+    /// The limit on seconds was reached; another run may find another plan.
+    #[serde(rename = "time_reached")]
+    TimeReached,
+    /// The solver gave up or broke a constraint. The plan keeps all limits, but a
+    /// better one may exist.
+    #[serde(rename = "solver_failed")]
+    SolverFailed,
+    /// The bound is above the cost of the plan, so one of the two is wrong.
+    #[serde(rename = "bound_above_cost")]
+    BoundAboveCost,
+}
+
+impl SearchStatus {
+    /// Whether no plan was left out.
+    #[must_use]
+    pub fn is_optimal(&self) -> bool {
+        *self == Self::Optimal
+    }
+
+    /// The status as a word, the same as in serialised data.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Optimal => "optimal",
+            Self::LimitReached => "limit_reached",
+            Self::TimeReached => "time_reached",
+            Self::SolverFailed => "solver_failed",
+            Self::BoundAboveCost => "bound_above_cost",
+        }
+    }
 }
 
 /// Cost of a plan, the bound that no plan can undercut, and who says so.
@@ -122,11 +173,15 @@ impl Method {
 pub struct SwitchingCertificate {
     /// How the plan was found.
     pub method: Method,
-    /// Whether the search was complete; false where a limit ended it.
+    /// Whether the search was complete: its status is `Optimal`.
     pub is_complete: bool,
+    /// How the search ended.
+    #[serde(default, skip_serializing_if = "SearchStatus::is_optimal")]
+    pub status: SearchStatus,
     /// Cost of energy and starts.
     pub cost: Money,
-    /// Cost that no plan can undercut.
+    /// Cost that no plan with as little energy missing can undercut. It is the cost
+    /// where the two differ by rounding beside all that the plan pays and is paid.
     pub bound: Money,
     /// Bound from a price on energy alone.
     pub relaxed_bound: Option<Money>,
@@ -145,17 +200,8 @@ impl SwitchingCertificate {
     /// Whether the search was complete and its gap is nothing but rounding.
     #[must_use]
     pub fn is_proved(&self) -> bool {
-        self.is_complete
-            && self.gap().as_amount().abs()
-                <= self.tolerance() * self.cost.as_amount().abs().max(1.0)
-    }
-
-    /// A solver works with floating point tolerances of its own.
-    fn tolerance(&self) -> f64 {
-        match self.method {
-            Method::ExactSearch => GAP_MAX,
-            Method::MixedInteger => 1e-6,
-        }
+        self.status == SearchStatus::Optimal
+            && self.gap().as_amount().abs() <= GAP_MAX * self.cost.as_amount().abs()
     }
 }
 
@@ -203,6 +249,12 @@ impl SwitchingPlan {
     #[must_use]
     pub fn smoothness_cost(&self) -> Money {
         self.energy_cost - self.free_plan.cost
+    }
+
+    /// Whether every run gives this plan: no clock ended the search.
+    #[must_use]
+    pub fn is_reproducible(&self) -> bool {
+        self.certificate.status != SearchStatus::TimeReached
     }
 
     /// Sessions of the plan without limits on switching.

@@ -2,20 +2,17 @@
 use chrono::{DateTime, Utc};
 
 use crate::plan::charge::plan_charge;
-use crate::plan::pieces::pieces;
+use crate::plan::pieces::{Piece, pieces};
 use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
 use crate::plan::problem::{AfterDeadline, ChargeProblem, Request, Target};
-use crate::plan::switching::exact::{self, Found};
 use crate::plan::switching::plan::{
-    Method, Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
+    SearchStatus, Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
 };
-use crate::plan::switching::request::SwitchingProblem;
-use crate::plan::switching::timeline::{Rules, Timeline};
+use crate::plan::switching::request::{DeviceState, SwitchingProblem, SwitchingRequest};
+use crate::plan::switching::search::{Answer, search};
+use crate::plan::switching::spread::MISSED;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Power, Price};
-
-/// A plan is missing energy when it misses more than this part of the need.
-const MISSED: f64 = 1e-9;
 
 /// The cheapest way to switch that misses as little energy as possible.
 ///
@@ -59,100 +56,41 @@ const MISSED: f64 = 1e-9;
 /// ```
 #[must_use]
 pub fn plan_switching(problem: &SwitchingProblem<'_>) -> SwitchingPlan {
-    let timeline = &problem.timeline;
-    let answer = attempts(timeline)
-        .into_iter()
-        .filter_map(|rules| answer(problem, rules))
-        .reduce(|best, next| if misses_less(&next, &best, timeline) { next } else { best })
-        .unwrap_or_else(|| Answer::idle(timeline));
+    plan_switching_within(problem, &|| f64::INFINITY)
+}
+
+/// [`plan_switching`] within the seconds that a clock of the caller leaves.
+///
+/// `seconds_left` is asked again and again. Where it tells nothing is left, the
+/// best plan found so far comes back with its bound, and its status is
+/// [`SearchStatus::TimeReached`].
+#[must_use]
+pub fn plan_switching_within(
+    problem: &SwitchingProblem<'_>,
+    seconds_left: &dyn Fn() -> f64,
+) -> SwitchingPlan {
+    let answer = search(problem, seconds_left);
     Draft::new(problem, &answer).finish(problem, &answer)
-}
-
-/// Energies with what is known about better ones.
-struct Answer {
-    found: Found,
-    method: Method,
-    is_complete: bool,
-    /// What the solver says that no plan can undercut.
-    bound: Option<f64>,
-}
-
-impl Answer {
-    /// Staying off, which is always possible, where a solver found nothing
-    /// within its limits.
-    fn idle(timeline: &Timeline) -> Self {
-        Self {
-            found: exact::idle(timeline),
-            method: Method::MixedInteger,
-            is_complete: false,
-            bound: None,
-        }
-    }
-}
-
-/// Which rules to try, in the order in which they may yield.
-fn attempts(timeline: &Timeline) -> Vec<Rules> {
-    let all = [(true, false), (true, true), (false, false), (false, true)];
-    let rules = all.map(|(runs_last, last_may_be_short)| Rules { runs_last, last_may_be_short });
-    let has_run = timeline.first_run < timeline.len();
-    let makes_sense = |rules: &Rules| {
-        (has_run || !rules.runs_last) && (timeline.has_on_min() || !rules.last_may_be_short)
-    };
-    let mut rules: Vec<Rules> = rules.into_iter().filter(makes_sense).collect();
-    rules.dedup();
-    rules
-}
-
-/// Whether less is missing, of the earliest level first.
-fn misses_less(a: &Answer, b: &Answer, timeline: &Timeline) -> bool {
-    let wanted = timeline.levels.last().map_or(1.0, |level| level.kwh);
-    let mut levels = a.found.missing.iter().zip(&b.found.missing);
-    levels.find(|(a, b)| (**a - **b).abs() > MISSED * wanted.max(1.0)).is_some_and(|(a, b)| a < b)
-}
-
-fn answer(problem: &SwitchingProblem<'_>, rules: Rules) -> Option<Answer> {
-    if problem.uneven.is_none() {
-        let found = exact::solve(&problem.timeline, rules)?;
-        return Some(Answer { found, method: Method::ExactSearch, is_complete: true, bound: None });
-    }
-    #[cfg(feature = "lp")]
-    {
-        use crate::plan::switching::mixed;
-        let mixed = mixed::solve(&problem.timeline, rules, problem.request.nodes_max)?;
-        Some(Answer {
-            found: mixed.found,
-            method: Method::MixedInteger,
-            is_complete: mixed.is_complete,
-            bound: Some(mixed.bound),
-        })
-    }
-    #[cfg(not(feature = "lp"))]
-    None
 }
 
 /// A plan in the making.
 struct Draft {
     slots: Vec<PlannedSlot>,
     top_off: Option<usize>,
+    /// Slots up to the last deadline; those after it are taken for its rest.
+    searched: usize,
 }
 
 impl Draft {
     fn new(problem: &SwitchingProblem<'_>, answer: &Answer) -> Self {
         let free = ChargeProblem::new(problem.request.free())
             .expect("the request was checked when the problem was built");
-        let end = problem.timeline.steps.last().map_or(i64::MIN, |step| step.end);
-        let mut draft = Self { slots: Vec::new(), top_off: None };
+        let mut draft = Self { slots: Vec::new(), top_off: None, searched: 0 };
         let mut steps = problem.timeline.steps.iter().zip(&answer.found.kwh).enumerate().peekable();
         let window = problem.timeline.window_end;
         let all = pieces(problem.curve, &free, &problem.timeline.cuts);
         for piece in all.iter().filter(|piece| piece.end <= window) {
-            let mut slot = PlannedSlot {
-                start: instant_at(piece.start),
-                end: instant_at(piece.end),
-                price: piece.price,
-                power_max: piece.power,
-                energy: Energy::ZERO,
-            };
+            let mut slot = piece.planned();
             if let Some((index, (_, &kwh))) =
                 steps.next_if(|(_, (step, _))| step.start == piece.start)
             {
@@ -163,49 +101,76 @@ impl Draft {
             }
             draft.slots.push(slot);
         }
-        let missing = answer.found.missing.last().copied().unwrap_or(0.0);
-        let goes_on = problem.request.after_deadline == AfterDeadline::Continue;
-        if goes_on && end == window && missing > 0.0 {
-            let later: Vec<PlannedSlot> = all
-                .iter()
-                .filter(|piece| piece.start >= window)
-                .map(|piece| PlannedSlot {
-                    start: instant_at(piece.start),
-                    end: instant_at(piece.end),
-                    price: piece.price,
-                    power_max: piece.power,
-                    energy: Energy::ZERO,
-                })
-                .collect();
-            draft.go_on(later, missing, problem.request.step_power());
+        draft.searched = draft.slots.len();
+        if problem.request.after_deadline == AfterDeadline::Continue {
+            let later = all.iter().filter(|piece| piece.start >= window).map(Piece::planned);
+            draft.go_on(&problem.request, later);
         }
         draft
     }
 
-    /// Charges on after the deadline without pause, at full power.
-    fn go_on(&mut self, later: Vec<PlannedSlot>, mut missing: f64, least: Power) {
+    /// Takes the rest of missed deadlines after the last one, at full power and as
+    /// soon as the limits on switching allow.
+    fn go_on(&mut self, request: &SwitchingRequest, later: impl Iterator<Item = PlannedSlot>) {
+        let step_power = request.step_power();
+        let wanted = request.targets.iter().fold(Energy::ZERO, |most, t| most.max(t.energy));
+        let mut missing = wanted - self.slots.iter().fold(Energy::ZERO, |sum, s| sum + s.energy);
+        let dust = wanted.as_kwh() * MISSED;
+        let mut used = self.slots.len();
         for mut slot in later {
-            let is_on = self.slots.last().is_some_and(|last| {
-                last.energy > Energy::ZERO && last.end == slot.start && slot.power_max >= least
-            });
-            let capacity = slot.capacity();
-            if !is_on || self.top_off.is_some() || missing <= capacity.as_kwh() * MISSED {
-                return;
+            if self.top_off.is_some() || missing.as_kwh() <= dust {
+                break;
             }
-            slot.energy = capacity.min(Energy::from_kwh(missing).unwrap_or(capacity));
-            missing -= slot.energy.as_kwh();
-            if slot.energy < least.over(slot.end - slot.start) {
-                self.top_off = Some(self.slots.len());
+            let is_on = slot.power_max >= step_power
+                && slot.power_max > Power::ZERO
+                && self.may_run(request, slot.start);
+            if is_on {
+                slot.energy = slot.capacity().min(missing);
+                missing = missing - slot.energy;
+                if slot.energy < step_power.over(slot.end - slot.start) {
+                    self.top_off = Some(self.slots.len());
+                }
+                used = self.slots.len() + 1;
             }
             self.slots.push(slot);
         }
+        self.slots.truncate(used);
+    }
+
+    /// Whether the device may be on from an instant after all slots so far.
+    fn may_run(&self, request: &SwitchingRequest, at: DateTime<Utc>) -> bool {
+        let intervals = self.intervals(request.step_power());
+        let sessions = sessions(&intervals, carried_at(request));
+        let limit = request.sessions_limit().map_or(usize::MAX, |most| most as usize);
+        let Some(last) = sessions.last() else {
+            let stopped = match request.state {
+                DeviceState::RunningSince(_) if at == request.now => return limit > 0,
+                DeviceState::RunningSince(_) => request.now,
+                DeviceState::StoppedSince(since) => since,
+                DeviceState::Off => return limit > 0,
+            };
+            return limit > 0 && at.signed_duration_since(stopped) >= request.off_min;
+        };
+        if last.end == at {
+            return true;
+        }
+        let since = match request.state {
+            DeviceState::RunningSince(since) if last.is_carried => since,
+            _ => last.start,
+        };
+        // Only the last session may be short, so nothing follows a short one.
+        sessions.len() < limit
+            && at - last.end >= request.off_min
+            && last.end - since >= request.on_min
     }
 
     fn finish(self, problem: &SwitchingProblem<'_>, answer: &Answer) -> SwitchingPlan {
         let request = problem.request.clone();
         let intervals = self.intervals(request.step_power());
-        let carried = problem.timeline.carried_since.is_some();
-        let sessions = sessions(&self.slots, &intervals, carried.then_some(request.now));
+        let mut sessions = sessions(&intervals, carried_at(&request));
+        for session in &mut sessions {
+            session.energy = energy_within(&self.slots, session);
+        }
         let energy = self.slots.iter().fold(Energy::ZERO, |sum, slot| sum + slot.energy);
         let energy_cost =
             self.slots.iter().fold(Money::ZERO, |sum, slot| sum + slot.price.of(slot.energy));
@@ -216,10 +181,12 @@ impl Draft {
         let shortfall = targets.iter().fold(Energy::ZERO, |most, t| most.max(t.shortfall));
         let cost = energy_cost + start_costs;
         let free_request = delivering(request.free(), &targets, energy, &self.slots);
+        let free_plan = free_plan(problem, free_request.clone());
+        let certificate = self.certificate(problem, answer, &free_plan, (cost, start_costs));
         let mut plan = SwitchingPlan {
-            free_plan: free_plan(problem, free_request.clone()),
+            free_plan,
             free_request,
-            certificate: certificate(answer, cost),
+            certificate,
             request,
             intervals,
             sessions,
@@ -235,6 +202,62 @@ impl Draft {
         };
         plan.unmet = unmet(problem, &plan);
         plan
+    }
+
+    /// Cost and bound, with the slots after the last deadline in both: there the
+    /// plan has no choice.
+    fn certificate(
+        &self,
+        problem: &SwitchingProblem<'_>,
+        answer: &Answer,
+        free_plan: &Plan,
+        (cost, start_costs): (Money, Money),
+    ) -> SwitchingCertificate {
+        let money = |amount: f64| Money::from_amount(amount).unwrap_or(cost);
+        let pays = |slot: &PlannedSlot| slot.price.of(slot.energy);
+        let paid = self.slots.iter().map(|slot| pays(slot).as_amount().abs()).sum::<f64>();
+        let after = self.cost_after(problem);
+        // Prices of the steps rise a little with time, which is not in the cost.
+        let tie = problem.timeline.tie_cost();
+        let rounding = answer.method.tolerance() * (paid + start_costs.as_amount()) + tie;
+        let mut status = answer.status;
+        // Free choice of hours is a bound for every search, if a low one.
+        let free = free_plan.certificate.bound;
+        let bound = match answer.bound {
+            Some(bound) if status.is_optimal() => money(bound - tie) + after,
+            Some(bound) => (money(bound - tie) + after).max(free.min(cost)),
+            None if !status.is_optimal() => free,
+            None => cost,
+        };
+        let gap = (cost - bound).as_amount();
+        if gap < -rounding {
+            status = status.max(SearchStatus::BoundAboveCost);
+        }
+        let relaxed = answer.found.relaxed;
+        SwitchingCertificate {
+            method: answer.method,
+            is_complete: status.is_optimal(),
+            status,
+            cost,
+            bound: if gap <= rounding { cost } else { bound },
+            relaxed_bound: relaxed.map(|(_, bound)| (money(bound) + after).min(cost)),
+            relaxed_price: relaxed.and_then(|(price, _)| Price::from_per_kwh(price).ok()),
+        }
+    }
+
+    /// Cost of the slots after the last deadline, and of the start there.
+    fn cost_after(&self, problem: &SwitchingProblem<'_>) -> Money {
+        let request = &problem.request;
+        let after = &self.slots[self.searched..];
+        let energy = after.iter().fold(Money::ZERO, |sum, slot| sum + slot.price.of(slot.energy));
+        let starts = |slots: &[PlannedSlot]| {
+            let draft = Self { slots: slots.to_vec(), top_off: self.top_off, searched: 0 };
+            let intervals = draft.intervals(request.step_power());
+            let sessions = sessions(&intervals, carried_at(request));
+            sessions.iter().filter(|session| !session.is_carried).count()
+        };
+        let count = starts(&self.slots) - starts(&self.slots[..self.searched]);
+        (0..count).fold(energy, |sum, _| sum + request.start_cost)
     }
 
     fn intervals(&self, least: Power) -> Vec<SwitchingInterval> {
@@ -293,7 +316,7 @@ impl Draft {
         let delivered = target.by.map_or(energy, before).min(wanted);
         let missing = wanted - delivered;
         let least = problem.request.step_power();
-        let is_met = missing.as_kwh() <= MISSED * wanted.as_kwh().max(1.0);
+        let is_met = missing <= least.over_micros(1).max(kwh(MISSED * wanted.as_kwh()));
         let reached_at = if wanted <= Energy::ZERO {
             Some(problem.request.now)
         } else {
@@ -328,11 +351,8 @@ fn mean_power(slot: &PlannedSlot, least: Power) -> Power {
     }
 }
 
-fn sessions(
-    slots: &[PlannedSlot],
-    intervals: &[SwitchingInterval],
-    carried: Option<DateTime<Utc>>,
-) -> Vec<Session> {
+/// Sessions of some intervals, without their energy.
+fn sessions(intervals: &[SwitchingInterval], carried: Option<DateTime<Utc>>) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     for interval in intervals {
         match sessions.last_mut() {
@@ -345,12 +365,17 @@ fn sessions(
             }),
         }
     }
-    for session in &mut sessions {
-        let inside = |slot: &&PlannedSlot| session.start <= slot.start && slot.start < session.end;
-        session.energy =
-            slots.iter().filter(inside).fold(Energy::ZERO, |sum, slot| sum + slot.energy);
-    }
     sessions
+}
+
+fn energy_within(slots: &[PlannedSlot], session: &Session) -> Energy {
+    let inside = |slot: &&PlannedSlot| session.start <= slot.start && slot.start < session.end;
+    slots.iter().filter(inside).fold(Energy::ZERO, |sum, slot| sum + slot.energy)
+}
+
+/// Instant at which a session from before goes on, if one can.
+fn carried_at(request: &SwitchingRequest) -> Option<DateTime<Utc>> {
+    matches!(request.state, DeviceState::RunningSince(_)).then_some(request.now)
 }
 
 /// A request for what a plan delivers by each deadline.
@@ -374,19 +399,6 @@ fn delivering(
 fn free_plan(problem: &SwitchingProblem<'_>, request: Request) -> Plan {
     let free = ChargeProblem::new(request).expect("what was delivered is no less than nothing");
     plan_charge(problem.curve, &free)
-}
-
-fn certificate(answer: &Answer, cost: Money) -> SwitchingCertificate {
-    let money = |amount: f64| Money::from_amount(amount).unwrap_or(cost);
-    let relaxed = answer.found.relaxed;
-    SwitchingCertificate {
-        method: answer.method,
-        is_complete: answer.is_complete,
-        cost,
-        bound: answer.bound.map_or(cost, money).min(cost),
-        relaxed_bound: relaxed.map(|(_, bound)| money(bound).min(cost)),
-        relaxed_price: relaxed.and_then(|(price, _)| Price::from_per_kwh(price).ok()),
-    }
 }
 
 /// Names what was not kept.

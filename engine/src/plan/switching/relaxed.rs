@@ -52,6 +52,7 @@ fn best_price(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<f64> {
     // At a low price nothing is worth buying, at a high one everything is.
     let prices = || timeline.steps.iter().map(|step| step.price);
     let width = 1.0 + timeline.start_cost + prices().fold(0.0, |most: f64, p| most.max(p.abs()));
+    let scale = timeline.start_cost + prices().fold(0.0, |most: f64, p| most.max(p.abs())) * wanted;
     let (mut low, mut high) = (-width, width);
     let (mut cheap, mut dear) = (path(low)?, path(high)?);
     for _ in 0..ROUNDS_MAX {
@@ -73,7 +74,7 @@ fn best_price(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<f64> {
             / (dear.kwh - cheap.kwh);
         let next = path(price)?;
         let above = cheap.length + cheap.kwh * (low - price);
-        if next.length >= above - 1e-12 * above.abs().max(1.0) || !(low..high).contains(&price) {
+        if next.length >= above - 1e-12 * above.abs().max(scale) || !(low..high).contains(&price) {
             return Some(price);
         }
         if next.kwh < wanted {

@@ -69,11 +69,16 @@ pub struct SwitchingRequest {
     /// targets want, more is taken.
     #[serde(rename = "run_last_microseconds", with = "micros")]
     pub run_last: TimeDelta,
-    /// What a missed deadline means. Charging goes on only where the device
-    /// is on at the deadline.
+    /// Meaning of a missed deadline. Where charging continues, its rest is wanted
+    /// by the next deadline at the least cost, and after the last one as soon as
+    /// the limits on switching allow. Where it stops, no rest is wanted.
     pub after_deadline: AfterDeadline,
     /// Most nodes of a mixed-integer search, where one is needed.
     pub nodes_max: u32,
+    /// Most seconds of the search; with it a plan may differ from run to run, and
+    /// then says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds_max: Option<f64>,
 }
 
 impl SwitchingRequest {
@@ -96,6 +101,7 @@ impl SwitchingRequest {
             run_last: TimeDelta::zero(),
             after_deadline: AfterDeadline::Continue,
             nodes_max: 1000,
+            seconds_max: None,
         }
     }
 
@@ -177,6 +183,12 @@ pub enum SwitchingError {
     /// A search that may look at nothing.
     #[error("nodes_max is 0; a search looks at 1 node at least")]
     NoNodes,
+    /// A time that is no number, or below zero.
+    #[error("seconds_max is {seconds} s; it is from 0 to 1e9 s")]
+    Seconds {
+        /// The seconds as given.
+        seconds: f64,
+    },
     /// Only a mixed-integer programme answers this, and it is not built in.
     #[error(
         "{why}: this needs a mixed-integer programme, and slackwater is built without its \
@@ -227,6 +239,9 @@ impl<'c> SwitchingProblem<'c> {
         check_times(&request)?;
         if request.nodes_max == 0 {
             return Err(SwitchingError::NoNodes);
+        }
+        if let Some(seconds) = request.seconds_max.filter(|s| !(0.0..=1e9).contains(s)) {
+            return Err(SwitchingError::Seconds { seconds });
         }
         let slots =
             curve.horizon().overlapping(free.from(), free.to().min(last_deadline(&request)));

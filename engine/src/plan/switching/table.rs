@@ -244,13 +244,19 @@ impl Table {
         self.cells.is_empty()
     }
 
-    /// Takes over what is cheaper by way of a move from another table.
-    pub(crate) fn lower(&mut self, from: &Self, by: &Move, start_cost: f64) {
+    /// Number of cells.
+    pub(crate) fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Takes over what is cheaper by way of a move from another table. Tells how
+    /// many cells it looked at.
+    pub(crate) fn lower(&mut self, from: &Self, by: &Move, start_cost: f64) -> usize {
         let up = from.first + by.full;
         let rows = from.rows.min(self.rows.saturating_sub(up));
         let columns = from.columns.min(self.columns.saturating_sub(by.least));
         if rows == 0 || columns == 0 {
-            return;
+            return 0;
         }
         let cost = by.cost + start_cost;
         let planes = from.cells.len() / (from.rows * from.columns);
@@ -267,5 +273,6 @@ impl Table {
                 }
             }
         }
+        planes * rows * columns
     }
 }

@@ -4,7 +4,7 @@
 //! that speak of time are turned into boundaries here, so that the searches
 //! only count.
 use crate::plan::pieces::{Deadline, deadlines, nest, pieces};
-use crate::plan::problem::ChargeProblem;
+use crate::plan::problem::{AfterDeadline, ChargeProblem};
 use crate::plan::switching::request::{DeviceState, SwitchingRequest, Uneven};
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::micros_of;
@@ -49,7 +49,7 @@ pub(crate) struct Rules {
 #[derive(Debug, Clone)]
 pub(crate) struct Timeline {
     pub(crate) steps: Vec<Step>,
-    /// Levels of energy, rising, each wanted before a boundary.
+    /// Energy wanted before boundaries, in the order of these.
     pub(crate) levels: Vec<Level>,
     pub(crate) start_cost: f64,
     /// Most sessions; `None` is no limit.
@@ -70,6 +70,8 @@ pub(crate) struct Timeline {
     on_min: i64,
     off_min: i64,
     now: i64,
+    /// Largest addition to the price of a step that orders equal prices.
+    tie_max: f64,
 }
 
 /// Energy wanted before a boundary.
@@ -85,21 +87,9 @@ impl Timeline {
         request: &SwitchingRequest,
         free: &ChargeProblem,
     ) -> Self {
-        let mut wanted = deadlines(free);
-        for deadline in &mut wanted {
-            deadline.by = deadline.by.min(free.to());
-        }
-        wanted.sort_by(|a, b| a.by.cmp(&b.by).then(a.energy.total_cmp(&b.energy)));
-        nest(&mut wanted);
+        let wanted = wanted_by(request, free);
         let last = wanted.last().map_or(i64::MAX, |deadline| deadline.by);
-        // A deadline that asks for no more than the one before it cuts nothing.
-        let mut before = Energy::ZERO;
-        wanted.retain(|deadline| {
-            let asks = deadline.energy > before || deadline.by == last;
-            before = deadline.energy;
-            asks
-        });
-        let steps = steps(curve, request, free, &wanted, last);
+        let (steps, tie_max) = steps(curve, request, free, &wanted, last);
         let micros = |length: chrono::TimeDelta| length.num_microseconds().unwrap_or(i64::MAX);
         let now = free.from();
         let end = if last < i64::MAX { last } else { steps.last().map_or(now, |step| step.end) };
@@ -119,11 +109,44 @@ impl Timeline {
             on_min: micros(request.on_min),
             off_min: micros(request.off_min),
             now,
+            tie_max,
             steps,
         };
         timeline.carry(request.state);
+        timeline.drop_unwanted_end();
         timeline.sessions_max = timeline.sessions_max.filter(|&most| most <= timeline.len());
         timeline
+    }
+
+    /// Drops the steps after the only level: nothing is wanted there.
+    fn drop_unwanted_end(&mut self) {
+        if let [only] = self.levels[..]
+            && self.first_run == self.len()
+        {
+            self.keep_first(only.boundary);
+        }
+    }
+
+    fn keep_first(&mut self, steps: usize) {
+        self.steps.truncate(steps);
+        self.first_run = self.first_run.min(steps);
+        self.first_start = self.first_start.min(steps);
+    }
+
+    /// The problem up to the first level, if no later level wants more.
+    ///
+    /// A plan that meets this level meets all levels, so the cheapest such plan
+    /// is the cheapest plan of the whole problem. Where the level cannot be met,
+    /// the later levels decide how its rest is bought.
+    pub(crate) fn first_part(&self) -> Option<Self> {
+        let (first, later) = self.levels.split_first()?;
+        let is_enough = later.iter().all(|level| level.kwh <= first.kwh);
+        if later.is_empty() || !is_enough || self.first_run < self.len() {
+            return None;
+        }
+        let mut part = Self { levels: vec![*first], ..self.clone() };
+        part.keep_first(first.boundary);
+        part.uneven().is_none().then_some(part)
     }
 
     /// Takes over what the device did before.
@@ -203,6 +226,13 @@ impl Timeline {
         if self.is_joined(stopped) { first.max(stopped + 1) } else { first }
     }
 
+    /// Most that the order of equal prices adds to the cost of any plan.
+    pub(crate) fn tie_cost(&self) -> f64 {
+        let wanted = self.levels.iter().fold(0.0, |most: f64, level| most.max(level.kwh));
+        let run: f64 = self.steps[self.first_run..].iter().map(|step| step.least).sum();
+        self.tie_max * (wanted + run)
+    }
+
     /// Whether least times to be on or off matter at all.
     pub(crate) fn has_on_min(&self) -> bool {
         self.on_min > 0
@@ -238,9 +268,10 @@ impl Timeline {
         self.steps[usize::from(self.len() > 2)]
     }
 
-    /// Why the exact search does not apply.
+    /// Why the exact search does not apply. It knows one level, at the end.
     pub(crate) fn uneven(&self) -> Option<Uneven> {
-        if self.levels.len() > 1 {
+        let is_at_end = |level: &Level| level.boundary == self.len();
+        if self.levels.len() > 1 || !self.levels.iter().all(is_at_end) {
             return Some(Uneven::Deadlines);
         }
         let (first, last) = (self.steps.first()?, self.steps.last()?);
@@ -271,7 +302,7 @@ fn steps(
     free: &ChargeProblem,
     wanted: &[Deadline],
     last: i64,
-) -> Vec<Step> {
+) -> (Vec<Step>, f64) {
     let step_power = request.step_power();
     let hours = |micros: i64| micros as f64 / MICROS_PER_HOUR;
     let pieces = pieces(curve, free, wanted);
@@ -281,28 +312,55 @@ fn steps(
     let mut steps: Vec<Step> = Vec::with_capacity(pieces.len());
     let scale =
         pieces.iter().fold(0.0, |most: f64, piece| most.max(piece.price.as_per_kwh().abs()));
+    let mut tie_max: f64 = 0.0;
     for piece in usable {
         let length = hours(piece.end - piece.start);
-        let late = hours(piece.start - free.from());
+        let tie = hours(piece.start - free.from()) * TIE * scale;
+        tie_max = tie_max.max(tie);
         steps.push(Step {
             start: piece.start,
             end: piece.end,
-            price: piece.price.as_per_kwh() + late * TIE * scale,
+            price: piece.price.as_per_kwh() + tie,
             least: step_power.as_kw() * length,
             most: piece.power.as_kw() * length,
         });
     }
-    steps
+    (steps, tie_max)
 }
 
-/// One level for each deadline that asks for more than the one before it.
+/// The deadlines in time order, with the energy wanted by each.
+///
+/// The rest of a missed deadline is wanted by the next one, so that each wants
+/// what the one before it wants, or more. With [`AfterDeadline::Stop`] a missed
+/// deadline is over, and each stands for itself. A deadline that wants nothing
+/// cuts no slot, except for the last one, which ends the plan.
+fn wanted_by(request: &SwitchingRequest, free: &ChargeProblem) -> Vec<Deadline> {
+    let mut wanted = deadlines(free);
+    for deadline in &mut wanted {
+        deadline.by = deadline.by.min(free.to());
+    }
+    wanted.sort_by(|a, b| a.by.cmp(&b.by).then(a.energy.total_cmp(&b.energy)));
+    match request.after_deadline {
+        AfterDeadline::Continue => nest(&mut wanted),
+        AfterDeadline::Stop => {}
+    }
+    let last = wanted.last().map(|deadline| deadline.by);
+    wanted.retain(|deadline| deadline.energy > Energy::ZERO || Some(deadline.by) == last);
+    wanted
+}
+
+/// One level for each boundary by which energy is wanted: the highest one.
+///
+/// A level before the first step is left out: no plan delivers any of it.
 fn levels(steps: &[Step], wanted: &[Deadline]) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for deadline in wanted {
         let boundary = steps.partition_point(|step| step.end <= deadline.by);
         let kwh = deadline.energy.as_kwh();
-        if kwh > levels.last().map_or(0.0, |level| level.kwh) {
-            levels.push(Level { boundary, kwh });
+        match levels.last_mut() {
+            Some(last) if last.boundary == boundary => last.kwh = last.kwh.max(kwh),
+            _ if boundary > 0 && kwh > 0.0 => levels.push(Level { boundary, kwh }),
+            _ => {}
         }
     }
     levels

@@ -1,0 +1,150 @@
+//! The energies of a plan whose steps to run are chosen.
+//!
+//! With the steps fixed, levels before later and later boundaries are nested,
+//! so the energies that fit form a polymatroid above the least energies
+//! (Federgruen and Groenevelt, "The greedy procedure for resource allocation
+//! problems", 1986). Buying the cheapest room before each boundary in turn is
+//! exact, and it is plain arithmetic: no tolerance of a solver is in it.
+use crate::plan::switching::timeline::{Rules, Timeline};
+
+/// Part of an energy that is rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// Part of a level that may be missing without being told.
+pub(crate) const MISSED: f64 = 1e-9;
+
+/// The steps that are on, and the one of them that runs in part.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Pattern {
+    pub(crate) on: Vec<bool>,
+    pub(crate) top_off: Option<usize>,
+}
+
+/// Energies of all steps, and what is missing of each level.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) kwh: Vec<f64>,
+    pub(crate) missing: Vec<f64>,
+    /// Cost of the energy at the prices of the steps.
+    pub(crate) cost: f64,
+}
+
+/// A level that ends the buying: no more than it wants is bought before its
+/// boundary, and after it only what must be run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ending {
+    pub(crate) boundary: usize,
+    pub(crate) kwh: f64,
+}
+
+/// The levels with which the buying can end.
+///
+/// A plan buys what the levels want and no more, however negative the price.
+/// Where every level is met, the highest one ends the buying. Where one is
+/// missed and over, a later and lower one can. Time that must be run takes its
+/// least energy on top.
+pub(crate) fn endings(timeline: &Timeline, rules: Rules) -> Vec<Ending> {
+    let runs = timeline.first_run(rules) < timeline.len();
+    let mut endings: Vec<Ending> = Vec::new();
+    for level in timeline.levels.iter().rev() {
+        if runs || endings.iter().all(|later| later.kwh < level.kwh) {
+            endings.push(Ending { boundary: level.boundary, kwh: level.kwh });
+        }
+    }
+    if runs || endings.is_empty() {
+        endings.push(Ending { boundary: 0, kwh: 0.0 });
+    }
+    endings
+}
+
+/// The energies of a pattern that miss the least, of the earliest level first,
+/// and among these the cheapest; `None` if the pattern takes too much energy.
+pub(crate) fn spread(timeline: &Timeline, rules: Rules, pattern: &Pattern) -> Option<Spread> {
+    let spreads = endings(timeline, rules)
+        .into_iter()
+        .filter_map(|ending| spread_until(timeline, rules, pattern, ending));
+    spreads.reduce(|best, next| {
+        if is_better((&next.missing, next.cost), (&best.missing, best.cost), timeline) {
+            next
+        } else {
+            best
+        }
+    })
+}
+
+/// Whether a plan misses less, of the earliest level first, or costs less.
+pub(crate) fn is_better(a: (&[f64], f64), b: (&[f64], f64), timeline: &Timeline) -> bool {
+    match misses_less(a.0, b.0, timeline) {
+        Some(is_less) => is_less,
+        None => a.1 < b.1,
+    }
+}
+
+/// Whether less is missing, of the earliest level first; `None` is equal.
+pub(crate) fn misses_less(a: &[f64], b: &[f64], timeline: &Timeline) -> Option<bool> {
+    let levels = timeline.levels.iter().zip(a.iter().zip(b));
+    let mut unequal = levels.filter(|(level, (a, b))| (**a - **b).abs() > MISSED * level.kwh);
+    unequal.next().map(|(_, (a, b))| a < b)
+}
+
+fn spread_until(
+    timeline: &Timeline,
+    rules: Rules,
+    pattern: &Pattern,
+    ending: Ending,
+) -> Option<Spread> {
+    let first_run = timeline.first_run(rules);
+    let bounds: Vec<(f64, f64)> = (0..timeline.len())
+        .map(|index| {
+            let step = &timeline.steps[index];
+            let (least, most) = match pattern.top_off {
+                _ if !pattern.on[index] => (0.0, 0.0),
+                Some(top_off) if top_off == index => (0.0, step.least),
+                _ => (step.least, step.most),
+            };
+            if index < ending.boundary { (least, most) } else { (least, least) }
+        })
+        .collect();
+    let is_run = |index: usize| index >= first_run;
+    if (ending.boundary..timeline.len()).any(|index| bounds[index].0 > 0.0 && !is_run(index)) {
+        return None;
+    }
+    let mut kwh: Vec<f64> = bounds.iter().map(|bound| bound.0).collect();
+    let least: f64 = kwh[..ending.boundary].iter().sum();
+    if least > ending.kwh * (1.0 + MISSED) {
+        return None;
+    }
+    for level in timeline.levels.iter().filter(|level| level.boundary <= ending.boundary) {
+        // What must be run between the level and the ending is not free for the level.
+        let later: f64 = bounds[level.boundary..ending.boundary].iter().map(|bound| bound.0).sum();
+        let wanted = level.kwh.min(ending.kwh - later);
+        buy(timeline, &bounds, level.boundary, wanted, &mut kwh);
+    }
+    let missing = timeline.levels.iter().map(|level| {
+        let missing = level.kwh - kwh[..level.boundary].iter().sum::<f64>();
+        if missing <= MISSED * level.kwh { 0.0 } else { missing }
+    });
+    let cost = timeline.steps.iter().zip(&kwh).map(|(step, kwh)| step.price * kwh).sum();
+    Some(Spread { missing: missing.collect(), cost, kwh })
+}
+
+/// Buys the cheapest room before a boundary until `wanted` is bought there.
+fn buy(timeline: &Timeline, bounds: &[(f64, f64)], boundary: usize, wanted: f64, kwh: &mut [f64]) {
+    let mut missing = wanted - kwh[..boundary].iter().sum::<f64>();
+    let mut order: Vec<usize> =
+        (0..boundary).filter(|&index| bounds[index].1 > kwh[index]).collect();
+    order.sort_by(|&a, &b| timeline.steps[a].price.total_cmp(&timeline.steps[b].price));
+    for index in order {
+        if missing <= wanted * ROUNDING {
+            return;
+        }
+        let most = bounds[index].1;
+        let room = most - kwh[index];
+        if room <= missing * (1.0 + ROUNDING) {
+            kwh[index] = most;
+        } else {
+            kwh[index] += missing;
+        }
+        missing -= room.min(missing);
+    }
+}
