@@ -4,8 +4,11 @@
 //! `url` in `[store]`), then arguments. A value that cannot be used is refused
 //! with its name and where it came from.
 
+pub mod admin;
 pub mod events;
 pub mod link;
+pub mod load;
+pub mod log;
 pub mod prices;
 pub mod serving;
 pub mod text;
@@ -15,25 +18,23 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use figment::Figment;
-use figment::providers::{Env, Format, Serialized, Toml};
 use serde::{Deserialize, Serialize};
 use slackwater_engine::device::pursuit::Persistence;
 use slackwater_engine::schedule::steer::Patience;
+use slackwater_engine::units::Power;
 use slackwater_engine::version::dated::ApiVersion;
 use slackwater_engine::version::lifecycle::Releases;
-use tracing_subscriber::EnvFilter;
 
+pub use crate::config::admin::AdminSettings;
+use crate::config::admin::TokenError;
 pub use crate::config::events::EventSettings;
 pub use crate::config::link::LinkSettings;
+pub use crate::config::log::log_filter;
 use crate::config::prices::{StatisticsSettings, ZoneSettings};
 use crate::config::serving::{AuthSettings, ServeSettings};
 use crate::config::text::{Listen, PublicUrl, StoreUrl, as_optional_text, as_text};
 use crate::outbox::subscribing::SubscribeError;
 use crate::plans::settings::PlanSettings;
-
-/// Variables of the environment that are arguments, not settings of the file.
-const ARGUMENTS: &[&str] = &["admin_url", "config", "listen", "log"];
 
 /// Why a setting cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -61,8 +62,56 @@ pub enum ConfigError {
     /// The name of a database that is neither a file nor a server we know.
     #[error("`{given}` is not a database; one of sqlite:FILE and postgres://USER@HOST/NAME")]
     Store {
-        /// The text that was given.
+        /// The text that was given, without its password.
         given: String,
+    },
+    /// The token of the operators' address.
+    #[error("admin.token: {0}")]
+    Token(#[from] TokenError),
+    /// A file with the token of the operators' address.
+    #[error("admin.token_file: cannot read {file}: {reason}")]
+    TokenFile {
+        /// The file.
+        file: PathBuf,
+        /// The reason of the operating system.
+        reason: String,
+    },
+    /// Other machines reach the operators' address, and nothing proves who they are.
+    #[error(
+        "admin.listen is {listen}, which other machines can reach, and no token is set; \
+         set admin.token or admin.token_file, or listen on 127.0.0.1"
+    )]
+    OpenAdmin {
+        /// The address to listen on.
+        listen: SocketAddr,
+    },
+    /// Two settings, of which one is meant.
+    #[error("{one} and {other} are both set; set one of them")]
+    Both {
+        /// The first setting.
+        one: &'static str,
+        /// The second setting.
+        other: &'static str,
+    },
+    /// A setting of the sandbox, without a sandbox.
+    #[error("{name} is set, and [environments.sandbox] is not: no sandbox is served")]
+    NoSandbox {
+        /// The setting or argument.
+        name: &'static str,
+    },
+    /// A power that lets nothing through.
+    #[error("{name} is {given} kW; it is above 0")]
+    NoPower {
+        /// The setting.
+        name: &'static str,
+        /// The power that was given, in kW.
+        given: f64,
+    },
+    /// A limit of an area in a zone that does not exist.
+    #[error("plans.limits: neither [zones] nor the scenario of the sandbox has the zone {zone:?}")]
+    NoZone {
+        /// The zone.
+        zone: String,
     },
     /// A number of seconds or items that must not be zero.
     #[error("{name} is 0; it is at least 1")]
@@ -84,9 +133,9 @@ pub enum ConfigError {
     /// A receiver of events.
     #[error("{0}")]
     Subscription(String),
-    /// The file, or a value in it.
+    /// The file, or values in it: one line for each.
     #[error("{0}")]
-    Settings(#[from] Box<figment::Error>),
+    Settings(String),
 }
 
 /// Reads an address to listen on, such as `127.0.0.1:8080`. Port 0 takes a free one.
@@ -108,19 +157,6 @@ pub enum ConfigError {
 /// ```
 pub fn listen_address(given: &str) -> Result<SocketAddr, ConfigError> {
     given.trim().parse().map_err(|_| ConfigError::Listen { given: given.to_owned() })
-}
-
-/// Reads a log filter: a level, or levels per module.
-///
-/// # Errors
-///
-/// [`ConfigError::Log`] when the text is empty or not understood.
-pub fn log_filter(given: &str) -> Result<EnvFilter, ConfigError> {
-    let refused = |reason: String| ConfigError::Log { given: given.to_owned(), reason };
-    if given.trim().is_empty() {
-        return Err(refused("it is empty".to_owned()));
-    }
-    EnvFilter::try_new(given).map_err(|error| refused(error.to_string()))
 }
 
 /// Where a service listens, and under which address its users reach it.
@@ -166,15 +202,6 @@ pub struct StoreSettings {
     /// The database.
     #[serde(with = "as_text")]
     pub url: StoreUrl,
-}
-
-/// The door for operators: never the same as one for users.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AdminSettings {
-    /// Address and port of metrics, documentation and sandbox control.
-    #[serde(with = "as_text")]
-    pub listen: Listen,
 }
 
 /// A number of requests in a time.
@@ -379,7 +406,7 @@ impl Default for Config {
         let sandbox = Doors { base: door(8080), auth: door(8081), link: door(8082) };
         Self {
             environments: Environments { sandbox: Some(sandbox), production: None },
-            admin: AdminSettings { listen: here(8083) },
+            admin: AdminSettings { listen: here(8083), token: None, token_file: None },
             store: StoreSettings { url: StoreUrl::here() },
             auth: AuthSettings::default(),
             serve: ServeSettings::default(),
@@ -405,20 +432,27 @@ impl Config {
     ///
     /// The file cannot be read, has a name that means nothing, or a value that cannot be used.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let mut settings = Figment::from(Serialized::defaults(Self::default()));
-        if let Some(file) = file {
-            settings = settings.merge(Toml::file_exact(file));
-        }
-        let environment = Env::prefixed("SLACKWATER_").split("__").ignore(ARGUMENTS);
-        let config: Self = settings.merge(environment).extract().map_err(Box::new)?;
+        let mut config = load::read(file)?;
+        config.admin.read_token_file()?;
         config.check()?;
         Ok(config)
     }
 
-    /// What one value alone does not show.
-    fn check(&self) -> Result<(), ConfigError> {
+    /// Checks what one value alone does not show. Arguments change settings: a process
+    /// checks them again.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that cannot be used, with its name.
+    pub fn check(&self) -> Result<(), ConfigError> {
         if let Some(flaw) = self.plans.flaw() {
             return Err(ConfigError::Plans(flaw));
+        }
+        self.admin.check()?;
+        self.check_sandbox()?;
+        if self.statistics.power_max <= Power::ZERO {
+            let given = self.statistics.power_max.as_kw();
+            return Err(ConfigError::NoPower { name: "statistics.power_max_kw", given });
         }
         let positive = [
             ("polling.concurrency", self.polling.concurrency),
@@ -435,16 +469,37 @@ impl Config {
             ("limits.page_size_max", self.limits.page_size_max.unwrap_or(1)),
             ("serve.connections_max", self.serve.connections_max.unwrap_or(1)),
             ("serve.connections_of_peer_max", self.serve.connections_of_peer_max.unwrap_or(1)),
+            ("sandbox.homes", self.sandbox.homes.unwrap_or(1)),
         ];
         for subscription in &self.events.subscriptions {
             let refused = |error: SubscribeError| ConfigError::Subscription(error.to_string());
             subscription.check().map_err(refused)?;
         }
         let budgets = self.limits.clients.values().chain([&self.limits.budgets]);
-        let spans = budgets.flat_map(BTreeMap::values).map(|b| ("budget.seconds", b.seconds));
-        match positive.into_iter().chain(spans).find(|(_, value)| *value == 0) {
+        let budgets = budgets.flat_map(BTreeMap::values);
+        let parts = budgets.flat_map(|budget| {
+            [("budget.requests", budget.requests), ("budget.seconds", budget.seconds)]
+        });
+        match positive.into_iter().chain(parts).find(|(_, value)| *value == 0) {
             Some((name, _)) => Err(ConfigError::Zero { name }),
             None => Ok(()),
+        }
+    }
+
+    /// Checks that one thing is simulated, and that there is a sandbox for it.
+    fn check_sandbox(&self) -> Result<(), ConfigError> {
+        let SandboxSettings { scenario, homes, .. } = &self.sandbox;
+        if scenario.is_some() && homes.is_some() {
+            return Err(ConfigError::Both { one: "sandbox.scenario", other: "sandbox.homes" });
+        }
+        let name = match (scenario, homes) {
+            (Some(_), _) => "sandbox.scenario",
+            (_, Some(_)) => "sandbox.homes",
+            (None, None) => return Ok(()),
+        };
+        match self.environments.sandbox {
+            Some(_) => Ok(()),
+            None => Err(ConfigError::NoSandbox { name }),
         }
     }
 }
@@ -552,6 +607,20 @@ mod tests {
             ("[auth]\ntrusted_proxies = [\"lan\"]", "`lan` is not an address or a network"),
             ("[serve]\nconnections_max = 0", "serve.connections_max is 0"),
             ("[serve]\ndrain_seconds = -1", "drain_seconds"),
+            ("[limits.budgets.link]\nrequests = 0\nseconds = 1", "budget.requests is 0"),
+            ("[statistics]\npower_max_kw = 0", "statistics.power_max_kw is 0 kW; it is above 0"),
+            ("[sandbox]\nhomes = 0", "sandbox.homes is 0"),
+            (
+                "[sandbox]\nhomes = 2\nscenario = \"street\"",
+                "sandbox.scenario and sandbox.homes are both set",
+            ),
+            ("[admin]\nlisten = \"0.0.0.0:8083\"", "which other machines can reach"),
+            ("[admin]\ntoken = \"short\"", "admin.token: a token is at least 20"),
+            ("[admin]\ntoken_file = \"/nowhere/token\"", "cannot read /nowhere/token"),
+            (
+                "[admin]\ntoken = \"0123456789abcdefghij\"\ntoken_file = \"t\"",
+                "admin.token and admin.token_file are both set",
+            ),
             ("unknown = 1", "unknown"),
             ("[environments.sandbox.base]\nurl = \"ftp://x\"", "is not an address such as"),
         ];
@@ -560,6 +629,50 @@ mod tests {
             assert!(error.contains(reason), "{text}: {error}");
         }
         assert_eq!(read("").unwrap(), Config::default());
+        let guarded = "[admin]\nlisten = \"0.0.0.0:8083\"\ntoken = \"0123456789abcdefghij\"";
+        assert!(read(guarded).is_ok());
+    }
+
+    #[test]
+    fn a_sandbox_opens_if_it_is_named_or_nothing_is() {
+        let production = "[environments.production]\nbase = { listen = \"127.0.0.1:1\" }\n\
+             auth = { listen = \"127.0.0.1:2\" }\nlink = { listen = \"127.0.0.1:3\" }\n";
+        let environments = |text: &str| {
+            let Environments { sandbox, production } = read(text).unwrap().environments;
+            (sandbox.is_some(), production.is_some())
+        };
+        assert_eq!(environments(""), (true, false));
+        assert_eq!(environments(production), (false, true));
+        assert_eq!(environments("[environments]"), (false, false));
+        let both = format!("{production}[environments.sandbox.base]\nlisten = \"127.0.0.1:4\"");
+        assert_eq!(environments(&both), (true, true));
+        let homes = format!("{production}[sandbox]\nhomes = 3");
+        let error = read(&homes).unwrap_err().to_string();
+        assert!(error.starts_with("sandbox.homes is set, and [environments.sandbox]"), "{error}");
+    }
+
+    #[test]
+    fn errors_name_the_setting_and_the_file_and_no_secret() {
+        for (text, expected) in [
+            (
+                "[polling]\nconcurrency = -1",
+                "polling.concurrency: expected a whole number from 0 to 4294967295, found -1 in ",
+            ),
+            (
+                "[polling]\nconcurrency = \"many\"",
+                "polling.concurrency: expected a whole number from 0 to 4294967295, found a text in ",
+            ),
+            ("store = \"postgres://u:sesame@h/d\"", "store: expected a table, found a text in "),
+            (
+                "[store]\nurl = \"postgre://u:sesame@h/d\"",
+                "store.url: `postgre://u:***@h/d` is not a database",
+            ),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+            assert!(error.contains("settings.toml"), "{error}");
+            assert!(!error.contains("sesame") && !error.contains("default"), "{error}");
+        }
     }
 
     #[test]
@@ -575,17 +688,6 @@ mod tests {
                 error.to_string().starts_with(&format!("`{bad}` is not an address")),
                 "{error}"
             );
-        }
-    }
-
-    #[test]
-    fn log_filters_are_understood_or_refused() {
-        for good in ["info", "warn,slackwater_api=debug"] {
-            assert!(log_filter(good).is_ok(), "{good}");
-        }
-        for bad in ["", "slackwater_api=loud"] {
-            let error = log_filter(bad).unwrap_err();
-            assert!(error.to_string().contains("is not a log filter"), "{error}");
         }
     }
 }

@@ -16,7 +16,9 @@ pub struct Listen(pub SocketAddr);
 pub struct PublicUrl(String);
 
 /// Where rows are kept: `sqlite:slackwater.db` or `postgres://…`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Its debug form has no password.
+#[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl(String);
 
 impl FromStr for Listen {
@@ -54,7 +56,7 @@ impl FromStr for StoreUrl {
         if named {
             Ok(Self(given.to_owned()))
         } else {
-            Err(ConfigError::Store { given: given.to_owned() })
+            Err(ConfigError::Store { given: without_password(given) })
         }
     }
 }
@@ -75,6 +77,29 @@ impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreUrl({})", without_password(&self.0))
+    }
+}
+
+/// A URL, perhaps a mistyped one, in which stars stand for the password.
+fn without_password(url: &str) -> String {
+    let scheme = url.find("://").map_or(0, |at| at + 3);
+    let mut shown = match url.rfind('@').filter(|&at| at >= scheme) {
+        None => url.to_owned(),
+        Some(end) => match url[scheme..end].find(':') {
+            None => url.to_owned(),
+            Some(at) => format!("{}:***{}", &url[..scheme + at], &url[end..]),
+        },
+    };
+    if let Some(at) = shown.find("password=").map(|at| at + "password=".len()) {
+        let end = shown[at..].find('&').map_or(shown.len(), |length| at + length);
+        shown.replace_range(at..end, "***");
+    }
+    shown
 }
 
 impl StoreUrl {
@@ -147,5 +172,25 @@ pub(in crate::config) mod as_optional_text {
     {
         let text = Option::<String>::deserialize(from)?;
         text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_shown_without_their_passwords() {
+        for (url, shown) in [
+            ("sqlite:slackwater.db", "sqlite:slackwater.db"),
+            ("postgres://me@db/d", "postgres://me@db/d"),
+            ("postgres://me:a:b@c/d@db:5432/d", "postgres://me:***@db:5432/d"),
+            ("postgre:me:sesame@db", "postgre:***@db"),
+            ("pg://db/d?user=me&password=sesame&x=1", "pg://db/d?user=me&password=***&x=1"),
+            ("pg://db/d?password=sesame", "pg://db/d?password=***"),
+        ] {
+            assert_eq!(without_password(url), shown);
+            assert!(!format!("{:?}", StoreUrl(url.to_owned())).contains("sesame"));
+        }
     }
 }

@@ -50,8 +50,9 @@ impl PlanSettings {
         }
         for (index, limit) in self.limits.iter().enumerate() {
             let name = format!("plans.limits[{index}]");
-            if limit.power_max < Power::ZERO {
-                return Some(format!("{name}.power_max_kw is below 0 kW"));
+            if limit.power_max <= Power::ZERO {
+                let given = limit.power_max.as_kw();
+                return Some(format!("{name}.power_max_kw is {given} kW; it is above 0"));
             }
             let is_twice = self.limits[..index]
                 .iter()
@@ -88,6 +89,9 @@ mod tests {
         let limit = r#"{"zone": "NO1", "area": "north", "power_max_kw": 10.0}"#;
         let twice = flaw(&format!(r#"{{"limits": [{limit}, {limit}]}}"#)).unwrap();
         assert_eq!(twice, "plans.limits[1] is a second limit of NO1/north");
+        let nothing =
+            flaw(&format!(r#"{{"limits": [{}]}}"#, limit.replace("10.0", "0.0"))).unwrap();
+        assert_eq!(nothing, "plans.limits[0].power_max_kw is 0 kW; it is above 0");
         let one = flaw(&format!(r#"{{"limits": [{limit}]}}"#));
         assert_eq!(one.is_none(), cfg!(feature = "lp"), "{one:?}");
     }

@@ -1,0 +1,168 @@
+//! Settings from a file and from variables of the environment.
+//!
+//! Errors name the setting as an operator writes it, and the file or variable that it
+//! came from. They do not repeat a text of the wrong type: it may be a secret.
+use std::env;
+use std::path::Path;
+
+use figment::error::{Actual, Kind};
+use figment::providers::{Env, Format, Serialized, Toml};
+use figment::value::Value;
+use figment::{Error, Figment, Source};
+
+use crate::config::{Config, ConfigError};
+
+/// Prefix of variables that are settings or arguments.
+const PREFIX: &str = "SLACKWATER_";
+
+/// Separator between a section and a setting in the name of a variable.
+const SEPARATOR: &str = "__";
+
+/// Variables without a section that are arguments, not settings of the file.
+const ARGUMENTS: &[&str] = &["admin_token", "admin_url", "config", "listen", "log"];
+
+/// The settings of a file and of the environment, over the defaults.
+pub(super) fn read(file: Option<&Path>) -> Result<Config, ConfigError> {
+    let mut given = Figment::new();
+    if let Some(file) = file {
+        given = given.merge(Toml::file_exact(file));
+    }
+    let sections = sections();
+    let variables = Env::prefixed(PREFIX)
+        .filter(move |name| is_setting(name.as_str(), &sections))
+        .split(SEPARATOR);
+    let given = given.merge(variables);
+    let settings = Figment::from(Serialized::defaults(defaults(&given))).merge(given);
+    settings.extract().map_err(|error| ConfigError::Settings(lines_of(error)))
+}
+
+/// Variables with our prefix that say nothing to this service. Kubernetes sets such
+/// variables for each of its services, `SLACKWATER_API_PORT` among them.
+#[must_use]
+pub fn ignored_variables() -> Vec<String> {
+    let sections = sections();
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let unknown = |name: &str| {
+        name.strip_prefix(PREFIX).is_some_and(|rest| {
+            !is_setting(rest, &sections)
+                && !ARGUMENTS.iter().any(|known| known.eq_ignore_ascii_case(rest))
+        })
+    };
+    names.filter(|name| unknown(name)).collect()
+}
+
+/// Names of the sections of a settings file.
+fn sections() -> Vec<String> {
+    let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
+    defaults.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+}
+
+/// Whether a variable, without its prefix, is a setting or a whole section.
+fn is_setting(name: &str, sections: &[String]) -> bool {
+    name.contains(SEPARATOR) || sections.iter().any(|section| section.eq_ignore_ascii_case(name))
+}
+
+/// The defaults below what is given: settings that name environments open no other one.
+fn defaults(given: &Figment) -> Config {
+    let mut defaults = Config::default();
+    if let Ok(Value::Dict(_, named)) = given.find_value("environments")
+        && !named.contains_key("sandbox")
+    {
+        defaults.environments.sandbox = None;
+    }
+    defaults
+}
+
+/// All errors, each on a line of its own.
+fn lines_of(error: Error) -> String {
+    error.into_iter().map(|error| line_of(&error)).collect::<Vec<_>>().join("\n")
+}
+
+fn line_of(error: &Error) -> String {
+    let is_variable = error
+        .metadata
+        .as_ref()
+        .is_some_and(|origin| origin.source.is_none() && origin.name.contains(PREFIX));
+    let setting = if is_variable && !error.path.is_empty() {
+        format!("{PREFIX}{}", error.path.join(SEPARATOR).to_uppercase())
+    } else {
+        error.path.join(".")
+    };
+    let reason = reason(&error.kind);
+    let source = error.metadata.as_ref().and_then(|origin| match &origin.source {
+        Some(Source::File(file)) => Some(format!(" in {}", file.display())),
+        _ if is_variable => Some(" in the environment".to_owned()),
+        _ => None,
+    });
+    let colon = if setting.is_empty() { "" } else { ": " };
+    format!("{setting}{colon}{reason}{}", source.unwrap_or_default())
+}
+
+fn reason(kind: &Kind) -> String {
+    match kind {
+        Kind::InvalidType(found, expected) => {
+            format!("expected {}, found {}", in_words(expected), type_of(found))
+        }
+        Kind::InvalidValue(found, expected) => {
+            format!("expected {}, found {}", in_words(expected), value_of(found))
+        }
+        Kind::ISizeOutOfRange(given) => format!("{given} is out of range"),
+        Kind::USizeOutOfRange(given) => format!("{given} is out of range"),
+        other => other.to_string(),
+    }
+}
+
+/// The type of a value, without the value.
+fn type_of(found: &Actual) -> String {
+    let word = match found {
+        Actual::Bool(_) => "true or false",
+        Actual::Unsigned(_) | Actual::Signed(_) => "a whole number",
+        Actual::Float(_) => "a number",
+        Actual::Char(_) | Actual::Str(_) | Actual::Bytes(_) => "a text",
+        Actual::Seq => "a list",
+        Actual::Map => "a table",
+        other => return other.to_string(),
+    };
+    word.to_owned()
+}
+
+/// A number as it is, and the type of anything else.
+fn value_of(found: &Actual) -> String {
+    match found {
+        Actual::Unsigned(given) => given.to_string(),
+        Actual::Signed(given) => given.to_string(),
+        Actual::Float(given) => given.to_string(),
+        other => type_of(other),
+    }
+}
+
+/// What a value should be, in words for people who do not write Rust.
+fn in_words(expected: &str) -> String {
+    let max = match expected {
+        "u8" => u64::from(u8::MAX),
+        "u16" => u64::from(u16::MAX),
+        "u32" => u64::from(u32::MAX),
+        "u64" | "usize" => u64::MAX,
+        "f64" => return "a number".to_owned(),
+        "a string" | "string" => return "a text".to_owned(),
+        other if other.starts_with("struct ") => return "a table".to_owned(),
+        other => return other.to_owned(),
+    };
+    format!("a whole number from 0 to {max}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_without_a_section_are_settings_only_if_they_are_sections() {
+        let sections = sections();
+        for name in ["STORE__URL", "limits", "ENVIRONMENTS__SANDBOX__BASE__LISTEN"] {
+            assert!(is_setting(name, &sections), "{name}");
+        }
+        for name in ["API_PORT", "API_SERVICE_HOST", "PORT_8080_TCP", "LISTEN", "LINK_PORT"] {
+            assert!(!is_setting(name, &sections), "{name}");
+        }
+    }
+}
