@@ -67,6 +67,7 @@ const CONTROLLED: Kind = (
     "/problems/enode-controlled-entity",
     "Enode Controlled Entity",
 );
+const MEDIA_TYPE: Kind = (StatusCode::UNSUPPORTED_MEDIA_TYPE, NO_TYPE, "Unsupported Media Type");
 const NOT_YET_REACHED: Kind =
     (StatusCode::FAILED_DEPENDENCY, "/problems/vendor-not-yet-reached", "Vendor Not Yet Reached");
 const CREDENTIALS: Kind = (
@@ -195,6 +196,12 @@ impl Problem {
             _ => None,
         };
         Self { about, ..Self::new(CONFLICT, detail) }
+    }
+
+    /// 415: the body has a type that is not taken.
+    #[must_use]
+    pub fn media_type(detail: impl Into<String>) -> Self {
+        Self::new(MEDIA_TYPE, detail)
     }
 
     /// What a manufacturer's failure means for a read that waited for it.
@@ -336,6 +343,7 @@ impl From<Refusal> for Problem {
                 Self::new(CONTROLLED, format!("{refusal}; disable it, or create a smart override"))
             }
             Refusal::OutsideRange { .. }
+            | Refusal::BelowZero { .. }
             | Refusal::Incapable { .. }
             | Refusal::CannotAct { .. }
             | Refusal::FullyCharged

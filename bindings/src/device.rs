@@ -201,6 +201,7 @@ fn refusal(refusal: &Refusal) -> (&'static str, String) {
     let code = match refusal {
         Refusal::NotPermitted { .. } => "not_permitted",
         Refusal::Controlled { .. } => "controlled",
+        Refusal::BelowZero { .. } => "below_zero",
         Refusal::Incapable { .. } => "incapable",
         Refusal::OutsideRange { .. } => "outside_range",
         Refusal::CannotAct { .. } => "cannot_act",

@@ -66,7 +66,8 @@ impl ChargeState {
     /// * Power and remaining time are shown only while it charges (VEH-16,
     ///   VEH-17, CHG-05). A vendor that does not say whether it charges is
     ///   taken at its state.
-    /// * The limit of the power is shown only with a plug in (VEH-22).
+    /// * The limit of the power is shown only with a plug in (VEH-22). A limit below 0 is a
+    ///   fault of the vendor: it is not shown, and nothing is planned with it.
     /// * A charger is never complete (VEH-27).
     #[must_use]
     pub fn shown(&self, reporter: Reporter, now: DateTime<Utc>) -> Self {
@@ -85,7 +86,9 @@ impl ChargeState {
             charge_time_remaining_minutes: self
                 .charge_time_remaining_minutes
                 .filter(|_| is_charging),
-            charge_rate_limit: self.charge_rate_limit.filter(|_| is_plugged_in != Some(false)),
+            charge_rate_limit: self
+                .charge_rate_limit
+                .filter(|&limit| is_plugged_in != Some(false) && limit >= Power::ZERO),
             ..self.clone()
         }
     }

@@ -154,6 +154,14 @@ pub enum Refusal {
         /// What it takes.
         range: PowerRange,
     },
+    /// The limit is negative.
+    #[error("{limit} is {given}; a limit is at least 0")]
+    BelowZero {
+        /// The limit, with its unit.
+        limit: &'static str,
+        /// The number as given.
+        given: f64,
+    },
     /// It cannot charge as it is.
     #[error("the device cannot charge: its state is {}", state.as_str())]
     CannotAct {
@@ -247,13 +255,17 @@ impl Command {
 
     /// Whether the command is accepted (CHG-29 to CHG-33, SCOPE-14, AMB-05).
     ///
-    /// Permission first, then whether a feature is in charge (for starting
-    /// and stopping only), then what the device is able to do. A device is in
-    /// the desired state already only if no other command may change it.
+    /// A negative limit is none for anybody. Permission comes next, then
+    /// whether a feature is in charge (for starting and stopping only), then
+    /// what the device is able to do. A device is in the desired state already
+    /// only if no other command may change it.
     ///
     /// # Errors
     /// The first reason against it.
     pub fn check(&self, facts: &CommandFacts) -> Result<(), Refusal> {
+        if let Some(refusal) = self.below_zero() {
+            return Err(refusal);
+        }
         if !facts.is_permitted {
             return Err(Refusal::NotPermitted { permission: self.permission() });
         }
@@ -280,6 +292,19 @@ impl Command {
     #[must_use]
     pub fn is_outside(&self, range: Option<PowerRange>) -> bool {
         self.outside_range(range).is_some()
+    }
+
+    /// Refusal of a negative limit, whatever the device.
+    #[must_use]
+    pub fn below_zero(&self) -> Option<Refusal> {
+        let (limit, given) = match self {
+            Self::MaxCurrent(limit) => ("max_current_amps", limit.as_amps()),
+            Self::ChargeRateLimit(limit) => ("charge_rate_limit_kw", limit.as_kw()),
+            Self::Charge(_) | Self::OperationMode(_) | Self::FollowSchedule | Self::Hold(_) => {
+                return None;
+            }
+        };
+        (given < 0.0).then_some(Refusal::BelowZero { limit, given })
     }
 
     fn outside_range(&self, range: Option<PowerRange>) -> Option<Refusal> {
