@@ -2,6 +2,7 @@
 //!
 //! YAML by `serde-saphyr`, which knows the line of each value; JSON is YAML too.
 use std::fmt;
+use std::iter;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::NonFiniteFloatPolicy;
@@ -91,7 +92,7 @@ impl Scenario {
         if places.0.is_empty() {
             return Ok((Self::default(), places));
         }
-        let scenario = serde_saphyr::from_str_with_options(text, options());
+        let scenario = serde_saphyr::from_str_with_options(text, options(text));
         let scenario = scenario.map_err(|error| {
             let line = error.location().map(|location| location.line());
             let reason = words(&error);
@@ -99,8 +100,10 @@ impl Scenario {
             // What is missing is told at the end of what it is missing in.
             let is_missing = reason.starts_with("missing field");
             let field = place.map(|place| {
-                let around = place.field.rfind('.').filter(|_| is_missing && !place.is_map);
-                place.field[..around.unwrap_or(place.field.len())].to_owned()
+                let mut field = places.field(place);
+                let around = field.rfind('.').filter(|_| is_missing && !places.0[place].is_map);
+                field.truncate(around.unwrap_or(field.len()));
+                field
             });
             ScenarioError(vec![Flaw { line, field: field.unwrap_or_default(), reason }])
         })?;
@@ -135,10 +138,30 @@ fn in_patch(whole: &Scenario, patch: &Scenario, finding: &Finding) -> Option<Str
     Some(format!("{list}[{place}]{rest}"))
 }
 
-/// Thousands of homes are fine; the length of a request is bounded elsewhere.
-fn options() -> serde_saphyr::Options {
+/// Bytes of values that aliases may add to a text.
+const ALIASES_BYTES_MAX: usize = 4 << 20;
+
+/// Parser events that aliases may add to a text.
+const ALIASES_EVENTS_MAX: usize = 100_000;
+
+/// Thousands of homes are fine: a text may hold as much as fits into its length, which is
+/// bounded elsewhere. Aliases repeat parts of it, and a short text full of them would take
+/// gigabytes: what they add has a budget of its own.
+fn options(text: &str) -> serde_saphyr::Options {
+    let length = text.len();
     serde_saphyr::options! {
-        budget: None,
+        budget: serde_saphyr::budget! {
+            max_total_scalar_bytes: length + ALIASES_BYTES_MAX,
+            max_nodes: length + ALIASES_EVENTS_MAX,
+            max_events: 3 * length + ALIASES_EVENTS_MAX,
+            max_recorded_anchor_events: 3 * length + ALIASES_EVENTS_MAX,
+            max_recorded_anchor_bytes: length + ALIASES_BYTES_MAX,
+            // The other limits say what aliases may do.
+            enforce_alias_anchor_ratio: false,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: ALIASES_EVENTS_MAX,
+        },
         // Quantities refuse them, and say in which field.
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
     }
@@ -162,63 +185,95 @@ fn words(error: &serde_saphyr::Error) -> String {
 #[derive(Debug, Default)]
 struct Places(Vec<Place>);
 
-/// Where a field begins.
+/// Where a field begins. Its name is that of the place around it and one step more: whole
+/// names of deep fields would take more memory than the text.
 #[derive(Debug)]
 struct Place {
-    field: String,
+    around: Option<usize>,
+    step: Step,
     line: u64,
     column: u64,
     is_map: bool,
 }
 
+/// One step from a field into another.
+#[derive(Debug)]
+enum Step {
+    Root,
+    Item(usize),
+    Member(String),
+}
+
 impl Places {
     fn of(text: &str) -> Result<Self, ScenarioError> {
-        let tree = serde_saphyr::from_str_with_options::<Option<Spanned<Node>>>(text, options());
+        let tree =
+            serde_saphyr::from_str_with_options::<Option<Spanned<Node>>>(text, options(text));
         let tree = tree.map_err(|error| {
             let line = error.location().map(|location| location.line());
             ScenarioError(vec![Flaw { line, field: String::new(), reason: words(&error) }])
         })?;
         let mut places = Self::default();
         if let Some(tree) = tree {
-            places.walk(&tree, "");
+            places.walk(&tree, None, Step::Root);
         }
         Ok(places)
     }
 
-    fn walk(&mut self, node: &Spanned<Node>, field: &str) {
-        self.push(field, node.referenced, matches!(node.value, Node::Map(_)));
+    fn walk(&mut self, node: &Spanned<Node>, around: Option<usize>, step: Step) {
+        let own = self.0.len();
+        self.push((around, step), node.referenced, matches!(node.value, Node::Map(_)));
         match &node.value {
             Node::Leaf => (),
             Node::List(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.walk(item, &format!("{field}[{index}]"));
+                    self.walk(item, Some(own), Step::Item(index));
                 }
             }
             Node::Map(entries) => {
                 for (key, value) in entries {
-                    let dot = if field.is_empty() { "" } else { "." };
-                    let inner = format!("{field}{dot}{}", key.value);
-                    self.push(&inner, key.referenced, false);
-                    self.walk(value, &inner);
+                    let member = || Step::Member(key.value.clone());
+                    self.push((Some(own), member()), key.referenced, false);
+                    self.walk(value, Some(own), member());
                 }
             }
         }
     }
 
-    fn push(&mut self, field: &str, at: Location, is_map: bool) {
-        let field = field.to_owned();
-        self.0.push(Place { field, line: at.line(), column: at.column(), is_map });
+    fn push(&mut self, (around, step): (Option<usize>, Step), at: Location, is_map: bool) {
+        self.0.push(Place { around, step, line: at.line(), column: at.column(), is_map });
+    }
+
+    /// The name of the field of a place, such as `vehicles[3].capacity_kwh`.
+    fn field(&self, place: usize) -> String {
+        let chain = iter::successors(Some(place), |&inner| self.0[inner].around);
+        let chain: Vec<usize> = chain.collect();
+        let mut field = String::new();
+        for &place in chain.iter().rev() {
+            match &self.0[place].step {
+                Step::Root => (),
+                Step::Item(index) => field.push_str(&format!("[{index}]")),
+                Step::Member(name) => {
+                    field.push_str(if field.is_empty() { "" } else { "." });
+                    field.push_str(name);
+                }
+            }
+        }
+        field
     }
 
     /// The field that begins last before a place of the text.
-    fn at(&self, line: u64, column: u64) -> Option<&Place> {
-        let before = self.0.iter().filter(|place| (place.line, place.column) <= (line, column));
-        before.max_by_key(|place| (place.line, place.column))
+    fn at(&self, line: u64, column: u64) -> Option<usize> {
+        let begin = |place: &Place| (place.line, place.column);
+        let before = self.0.iter().enumerate().filter(|(_, it)| begin(it) <= (line, column));
+        before.max_by_key(|(_, it)| begin(it)).map(|(place, _)| place)
     }
 
     /// The line of a field, or of what is around it.
     fn line(&self, field: &str) -> Option<u64> {
-        let exact = |name: &str| self.0.iter().find(|it| it.field == name).map(|it| it.line);
+        let exact = |name: &str| {
+            let place = (0..self.0.len()).find(|&place| self.is_named(place, name));
+            place.map(|place| self.0[place].line)
+        };
         let mut field = field;
         loop {
             if let Some(line) = exact(field) {
@@ -226,6 +281,28 @@ impl Places {
             }
             field = &field[..field.rfind(['.', '['])?];
         }
+    }
+
+    /// Whether the field of a place has a name, without making up the whole name.
+    fn is_named(&self, place: usize, field: &str) -> bool {
+        let mut rest = field;
+        let mut inner = Some(place);
+        while let Some(place) = inner.map(|inner| &self.0[inner]) {
+            let before = match &place.step {
+                Step::Root => Some(rest).filter(|rest| rest.is_empty()),
+                Step::Item(index) => rest.strip_suffix(&format!("[{index}]")),
+                Step::Member(name) => rest.strip_suffix(name.as_str()),
+            };
+            let Some(before) = before else { return false };
+            let is_member = matches!(place.step, Step::Member(_));
+            rest = match before.strip_suffix('.') {
+                Some(before) if is_member => before,
+                None if is_member && !before.is_empty() => return false,
+                _ => before,
+            };
+            inner = place.around;
+        }
+        rest.is_empty()
     }
 
     fn locate(&self, findings: Vec<Finding>) -> ScenarioError {
