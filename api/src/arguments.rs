@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use crate::auth::client::{Environment, EnvironmentError};
 use crate::clock::{ClockError, Speed};
+use crate::config::admin::AdminToken;
 use crate::config::text::Listen;
 use crate::config::{ConfigError, log_filter};
 use chrono::{DateTime, Utc};
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use slackwater_engine::version::dated::{ApiVersion, ApiVersionError};
 use uuid::Uuid;
 
+use crate::admin::clients::NewClient;
 use crate::commands::command::CommandLine;
 
 /// Flexible electricity use over HTTP.
@@ -28,19 +30,17 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Serve requests until a signal says stop.
     Serve(Serve),
-    /// Make and list clients.
-    #[command(subcommand)]
-    Client(ClientCommand),
+    /// Make and list clients, at a running server or in its database.
+    Client(Kept<ClientCommand>),
     /// Tell devices something, and follow what becomes of it.
     #[command(name = "command")]
     Tell(CommandLine),
-    /// Read events, and say who is told of them.
-    #[command(subcommand)]
-    Events(EventsCommand),
+    /// Read events, and manage their receivers, at a running server or in its database.
+    Events(Kept<EventsCommand>),
     /// Answer a link session of a running sandbox, as its user would in a browser.
-    Link(LinkStrings),
+    Link(Asked<LinkCommand>),
     /// Pull the strings of a running sandbox.
-    Sandbox(Strings),
+    Sandbox(Asked<SandboxCommand>),
     /// Keep and look up prices of a running server.
     Prices(Asked<PricesCommand>),
     /// Say which tariff a location has, at a running server.
@@ -53,17 +53,44 @@ pub(crate) enum Command {
     Openapi,
 }
 
+/// The operators' address of a running server.
+#[derive(Debug, Args)]
+pub(crate) struct Server {
+    /// The operators' address of the server; that of the settings, if it is not named here.
+    #[arg(long, global = true, env = "SLACKWATER_ADMIN_URL", value_name = "URL")]
+    pub(crate) admin: Option<String>,
+
+    /// The token of the operators' address; that of the settings, if it is not named here.
+    /// Other users of this machine see arguments: better put it into the environment.
+    #[arg(
+        long,
+        global = true,
+        env = "SLACKWATER_ADMIN_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
+    pub(crate) admin_token: Option<AdminToken>,
+}
+
 /// A command for a running server.
 #[derive(Debug, Args)]
 pub(crate) struct Asked<C: Subcommand> {
-    /// The operators' address of the server.
-    #[arg(
-        long,
-        env = "SLACKWATER_ADMIN_URL",
-        value_name = "URL",
-        default_value = "http://127.0.0.1:8083"
-    )]
-    pub(crate) admin: String,
+    #[command(flatten)]
+    pub(crate) server: Server,
+
+    #[command(subcommand)]
+    pub(crate) command: C,
+}
+
+/// A command for a running server, or for its database while no server runs.
+#[derive(Debug, Args)]
+pub(crate) struct Kept<C: Subcommand> {
+    #[command(flatten)]
+    pub(crate) server: Server,
+
+    /// Work on the database of the settings, for when no server runs.
+    #[arg(long, global = true)]
+    pub(crate) store: bool,
 
     #[command(subcommand)]
     pub(crate) command: C,
@@ -225,27 +252,12 @@ pub(crate) struct Serve {
     pub(crate) scenario: Option<PathBuf>,
 
     /// Homes to make up and simulate.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) homes: Option<u32>,
 
     /// Print requests to try, with a fresh token.
     #[arg(long)]
     pub(crate) welcome: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Strings {
-    /// The operators' address of the server.
-    #[arg(
-        long,
-        env = "SLACKWATER_ADMIN_URL",
-        value_name = "URL",
-        default_value = "http://127.0.0.1:8083"
-    )]
-    pub(crate) admin: String,
-
-    #[command(subcommand)]
-    pub(crate) command: SandboxCommand,
 }
 
 #[derive(Debug, Subcommand)]
@@ -307,21 +319,6 @@ pub(crate) struct Subscribe {
     /// A file with the secret for signatures, `whsec_...`.
     #[arg(long, value_name = "FILE")]
     pub(crate) secret_file: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct LinkStrings {
-    /// The operators' address of the server.
-    #[arg(
-        long,
-        env = "SLACKWATER_ADMIN_URL",
-        value_name = "URL",
-        default_value = "http://127.0.0.1:8083"
-    )]
-    pub(crate) admin: String,
-
-    #[command(subcommand)]
-    pub(crate) command: LinkCommand,
 }
 
 #[derive(Debug, Subcommand)]
@@ -445,6 +442,13 @@ pub(crate) struct CreateClient {
     pub(crate) version: Option<ApiVersion>,
 }
 
+impl From<CreateClient> for NewClient {
+    fn from(CreateClient { environment, name, version }: CreateClient) -> Self {
+        let environment = environment.as_str().to_owned();
+        Self { environment, name, version: version.map(|version| version.as_str().to_owned()) }
+    }
+}
+
 /// Filters cannot be cloned, which arguments must be: the text is kept, once it is known to be good.
 fn checked_log_filter(given: &str) -> Result<String, ConfigError> {
     log_filter(given).map(|_| given.to_owned())
@@ -476,6 +480,9 @@ mod tests {
             (&["serve", "--listen", "nowhere"][..], "`nowhere` is not an address and a port"),
             (&["serve", "--log", "a=b=c"], "is not a log filter"),
             (&["serve", "--clock", "fast"], "`fast` is not a speed"),
+            (&["serve", "--log", "verbose"], "`verbose` is no level"),
+            (&["serve", "--homes", "0"], "0 is not in 1.."),
+            (&["client", "list", "--admin-token", "short"], "a token is at least 20"),
             (&["client", "create", "--environment", "staging"], "`staging` is no environment"),
             (&["client", "create", "--environment", "sandbox", "--version", "1"], "no version"),
         ];
@@ -490,5 +497,28 @@ mod tests {
     fn arguments_have_defaults() {
         let Command::Serve(serve) = parse(&["serve"]).unwrap().command else { panic!("serve") };
         assert_eq!((serve.listen, serve.log.as_str(), serve.clock), (None, "info", None));
+    }
+
+    #[test]
+    fn the_address_for_operators_is_named_before_or_after_the_command() {
+        let url = "http://127.0.0.1:9";
+        for words in [
+            &["sandbox", "devices", "--admin", url][..],
+            &["sandbox", "--admin", url, "devices"],
+            &["events", "tail", "--once", "--admin", url],
+            &["client", "list", "--admin", url],
+            &["command", "start", "ada-charger", "--admin", url],
+            &["link", "deny", "x", "--admin", url],
+        ] {
+            let admin = match parse(words).unwrap().command {
+                Command::Sandbox(asked) => asked.server.admin,
+                Command::Events(asked) => asked.server.admin,
+                Command::Client(asked) => asked.server.admin,
+                Command::Tell(line) => line.server.admin,
+                Command::Link(asked) => asked.server.admin,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(admin.as_deref(), Some(url), "{words:?}");
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! The process around the service: arguments, and what they ask for.
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
 use tokio::runtime::Runtime;
 
 use crate::admin::openapi;
-use crate::arguments::{Arguments, ClientCommand, Command};
+use crate::arguments::{Arguments, Command};
 use crate::commands::failure::Failure;
+use crate::commands::output::print;
 use crate::commands::{client, command, events, link, policy, prices, sandbox, serve};
 
 /// Does what the arguments of this process say.
@@ -19,6 +21,10 @@ pub fn run() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        // Whoever read, such as `head`, has had enough.
+        Err(Failure::Print(reason)) if reason.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
         Err(failure) => {
             eprintln!("error: {failure}");
             ExitCode::FAILURE
@@ -30,19 +36,15 @@ async fn obey(arguments: Arguments) -> Result<(), Failure> {
     let file = arguments.config.as_deref();
     match arguments.command {
         Command::Serve(arguments) => serve::serve(file, &arguments).await,
-        Command::Client(ClientCommand::Create(new)) => client::create(file, new).await,
-        Command::Client(ClientCommand::List) => client::list(file).await,
-        Command::Tell(line) => command::run(line).await,
-        Command::Events(command) => events::run(file, command).await,
-        Command::Link(strings) => link::answer(strings).await,
-        Command::Sandbox(strings) => sandbox::pull(strings).await,
-        Command::Prices(words) => prices::order(&words.admin, words.command).await,
-        Command::Tariff(words) => prices::tariff(&words.admin, words.command).await,
-        Command::Policy(words) => policy::policy(&words.admin, words.command).await,
-        Command::Plan(words) => policy::plan(&words.admin, words.command).await,
-        Command::Openapi => {
-            print!("{}", openapi::text());
-            Ok(())
-        }
+        Command::Client(line) => client::run(file, line).await,
+        Command::Tell(line) => command::run(file, line).await,
+        Command::Events(line) => events::run(file, line).await,
+        Command::Link(line) => link::answer(file, line).await,
+        Command::Sandbox(line) => sandbox::pull(file, line).await,
+        Command::Prices(line) => prices::order(file, line).await,
+        Command::Tariff(line) => prices::tariff(file, line).await,
+        Command::Policy(line) => policy::policy(file, line).await,
+        Command::Plan(line) => policy::plan(file, line).await,
+        Command::Openapi => print(&openapi::text()),
     }
 }

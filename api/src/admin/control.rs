@@ -91,24 +91,36 @@ async fn call_off(
     answer(cancel(&app, id, |_| true).await?)
 }
 
-/// A device, by its identifier or by its manufacturer's name of it.
-fn named(app: &App, given: &str) -> Option<Arc<Device>> {
+/// Devices by their identifier, or by their manufacturer's name of them.
+fn named(app: &App, given: &str) -> Vec<Arc<Device>> {
     let id = Uuid::parse_str(given).ok();
-    app.cache().read(|tables| {
-        if let Some(id) = id {
-            tables.any_device(id).cloned()
-        } else {
-            let mut named = tables.devices().filter(|device| device.vendor_device == given);
-            // A name that several have names none.
-            named.next().cloned().filter(|_| named.next().is_none())
-        }
+    app.cache().read(|tables| match id {
+        Some(id) => tables.any_device(id).cloned().into_iter().collect(),
+        None => tables.devices().filter(|one| one.vendor_device == given).cloned().collect(),
     })
+}
+
+/// A name that several devices have, with an identifier for each to use instead.
+fn ambiguous(given: &str, devices: &[Arc<Device>]) -> Problem {
+    let mut candidates: Vec<String> = devices
+        .iter()
+        .map(|device| {
+            format!("{} (client {}, user {})", device.id, device.client_id, device.user_id)
+        })
+        .collect();
+    candidates.sort();
+    let (count, candidates) = (candidates.len(), candidates.join(", "));
+    Problem::bad_request(format!("{count} devices are named {given}; say which: {candidates}"))
 }
 
 /// A device, and the service that it belongs to.
 pub(crate) async fn device_of(worlds: &[App], given: &str) -> Result<(App, Arc<Device>), Problem> {
-    let device = named(first(worlds)?, given).ok_or_else(|| Problem::no_entity("device"))?;
-    Ok((world_of(worlds, &device.client_id).await?, device))
+    let devices = named(first(worlds)?, given);
+    match devices.as_slice() {
+        [device] => Ok((world_of(worlds, &device.client_id).await?, Arc::clone(device))),
+        [] => Err(Problem::no_entity("device")),
+        several => Err(ambiguous(given, several)),
+    }
 }
 
 /// The service of the environment that a client belongs to.

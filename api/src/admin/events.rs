@@ -1,12 +1,15 @@
 //! Events on the operators' address: all of them, under their own names.
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::Uri;
 use serde_json::{Value, json};
 
+use crate::admin::sandbox::read;
 use crate::outbox::lines::line;
+use crate::outbox::subscribing::{NewSubscription, SubscribeError, subscribe as keep};
 use crate::problem::Problem;
-use crate::request::query_pairs;
+use crate::request::{Path, query_pairs};
 use crate::state::App;
 use crate::store::{deliveries, events};
 
@@ -39,4 +42,45 @@ pub(crate) async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Value>
 pub(crate) async fn subscriptions(State(app): State<App>) -> Result<Json<Value>, Problem> {
     let all = deliveries::all(app.store()).await?;
     Ok(Json(all.iter().map(crate::outbox::lines::subscription).collect()))
+}
+
+/// Subscribes a receiver from now on, and answers with it, without its secret.
+pub(crate) async fn subscribe(State(app): State<App>, body: Bytes) -> Result<Json<Value>, Problem> {
+    let new: NewSubscription = read(&body)?;
+    keep(app.store(), &new).await?;
+    Ok(Json(shown(&app, &new.name).await?))
+}
+
+/// Removes a receiver that was subscribed by hand, and answers with its name.
+pub(crate) async fn unsubscribe(
+    State(app): State<App>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let mut change = app.store().begin().await?;
+    let was_there = deliveries::remove(change.connection(), &name).await?;
+    change.commit(|| ()).await?;
+    if was_there {
+        Ok(Json(json!({ "removed": name })))
+    } else {
+        Err(Problem::no_entity("a subscription of that name that was made by hand"))
+    }
+}
+
+/// A subscription by its name.
+async fn shown(app: &App, name: &str) -> Result<Value, Problem> {
+    let all = deliveries::all(app.store()).await?;
+    let shown = all.iter().map(crate::outbox::lines::subscription);
+    Ok(shown.into_iter().find(|one| one["name"] == name).unwrap_or_default())
+}
+
+impl From<SubscribeError> for Problem {
+    fn from(error: SubscribeError) -> Self {
+        match error {
+            SubscribeError::Store(error) => error.into(),
+            SubscribeError::Url { .. }
+            | SubscribeError::Template { .. }
+            | SubscribeError::NoClient { .. }
+            | SubscribeError::Taken { .. } => Self::bad_request(error.to_string()),
+        }
+    }
 }

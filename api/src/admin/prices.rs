@@ -3,7 +3,7 @@ use std::fmt::Display;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::Uri;
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use chrono::{DateTime, Utc};
@@ -109,12 +109,15 @@ async fn signal(State(app): State<App>, uri: Uri) -> Result<Json<PriceCurve>, Pr
 }
 
 /// Gives a location a tariff, or takes it away with `null` (NS-14).
-async fn schedule(State(app): State<App>, uri: Uri, body: Bytes) -> Result<StatusCode, Problem> {
+async fn schedule(State(app): State<App>, uri: Uri, body: Bytes) -> Result<Json<Value>, Problem> {
     let location = location(&app, &uri).await?;
     let schedule: Option<TariffSchedule> =
         serde_json::from_slice(&body).map_err(|error| Problem::bad_request(error.to_string()))?;
+    let shown = json!({
+        "client": location.client_id, "location": location.id, "schedule": schedule,
+    });
     assign(&app, &location, schedule).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(Json(shown))
 }
 
 /// The client of `?client=`.

@@ -12,6 +12,7 @@ use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
 use tracing::warn;
 use uuid::Uuid;
 
+use crate::admin::kept::restore_patches;
 use crate::auth::secret::digest;
 use crate::linking::{NewAccount, NewDevice, NewUser, connect};
 use crate::plans::patching::{PolicyError, keep_flex, patch_charger, set_vehicle};
@@ -56,13 +57,20 @@ impl Residents {
     /// The database failed. What is missing then is given at the next start.
     pub async fn move_in(&self) -> Result<(), StoreError> {
         let scenario = self.sandbox.scenario();
+        self.give(&scenario).await?;
+        // After the scenario itself, which is told from others without its patches.
+        restore_patches(self).await?;
+        self.name_vendors();
+        Ok(())
+    }
+
+    async fn give(&self, scenario: &Scenario) -> Result<(), StoreError> {
         let name = format!("{SETTLED}{}", self.client_id);
-        let version = digest(&text_of(&scenario));
+        let version = digest(&text_of(scenario));
         if settings::get(self.app.store(), &name).await?.as_deref() == Some(&*version) {
-            self.name_vendors();
             return Ok(());
         }
-        self.settle(&scenario, &self.client_id, Keep::New).await?;
+        self.settle(scenario, &self.client_id, Keep::New).await?;
         // Last of all, so that nothing is left out if the process ends before.
         settings::keep(self.app.store(), &name, &version).await
     }

@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::Uuid;
 
+use crate::admin::kept;
 use crate::admin::link;
 use crate::admin::residents::Residents;
 use crate::jobs::poller::poll_now;
@@ -78,7 +79,7 @@ async fn apply(
     body: String,
 ) -> Result<Json<Applied>, Problem> {
     let client_id = client(&residents, &uri).await?;
-    let applied = residents.sandbox.apply(&body)?;
+    let applied = kept::apply(&residents, body).await?;
     let whole = residents.sandbox.scenario();
     let patched = patched(&whole, &applied);
     let ids = residents.settle(&patched, &client_id, Keep::All).await?;
@@ -232,6 +233,9 @@ async fn send(
     body: Bytes,
 ) -> Result<StatusCode, Problem> {
     let command: Command = read(&body)?;
+    if let Some(refusal) = command.below_zero() {
+        return Err(refusal.into());
+    }
     let name = residents.name(&device);
     let all = residents.sandbox.devices();
     let common = all.iter().map(Device::common).find(|c| c.id == name);
@@ -277,6 +281,7 @@ async fn set_clock(
     body: Bytes,
 ) -> Result<Json<Stepped>, Problem> {
     let clock = residents.sandbox.set_clock(&read(&body)?)?;
+    kept::keep_clock(&residents.app).await?;
     // Whoever reads too early reads old data, which is no failure.
     let is_settled = match timeout(PATIENCE, settle(&residents.app, clock.now)).await {
         Ok(settled) => settled.map(|()| true)?,

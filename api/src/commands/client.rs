@@ -1,68 +1,50 @@
 //! Making and listing clients.
 use std::path::Path;
 
-use crate::auth::client::{Client, Environment};
-use crate::auth::secret::{generate, hash};
-use crate::clock::Clock;
-use crate::config::Config;
-use crate::store::clients::{self, ClientRow};
-use crate::store::database::Store;
+use axum::http::Method;
 use serde_json::{Value, json};
-use slackwater_engine::version::dated::ApiVersion;
-use uuid::Uuid;
 
-use crate::arguments::CreateClient;
+use crate::admin::clients::{NewClient, shown};
+use crate::arguments::{ClientCommand, Kept};
+use crate::clock::Clock;
 use crate::commands::failure::Failure;
+use crate::commands::operator::{Body, Operator};
+use crate::commands::output::{print, print_secret};
+use crate::config::Config;
+use crate::store::clients;
+use crate::store::database::Store;
 
-/// Makes a client and prints its secret, which nobody can ever read again.
-pub(crate) async fn create(file: Option<&Path>, new: CreateClient) -> Result<(), Failure> {
-    let config = Config::load(file)?;
-    let now = Clock::system().now();
-    let version = new.version.unwrap_or_else(|| config.versions.current(now));
-    if let Some(releases) = &config.versions.releases
-        && !releases.stage(version, now).may_be_chosen()
-    {
-        return Err(Failure::Version(version));
+/// Does what the command line says, at a running server or in the database.
+pub(crate) async fn run(file: Option<&Path>, line: Kept<ClientCommand>) -> Result<(), Failure> {
+    if line.store {
+        return run_in_store(file, line.command).await;
     }
+    let operator = Operator::of(&line.server, file)?;
+    match line.command {
+        ClientCommand::List => operator.ask(Method::GET, "clients", Body::default()).await,
+        ClientCommand::Create(new) => {
+            let wish = Body::json(&json!(NewClient::from(new)));
+            let made = operator.answer(Method::POST, "clients", wish).await?;
+            let made: Value = serde_json::from_str(&made).unwrap_or(Value::String(made));
+            print_secret(&format!("{made:#}"))
+        }
+    }
+}
+
+async fn run_in_store(file: Option<&Path>, command: ClientCommand) -> Result<(), Failure> {
+    let config = Config::load(file)?;
     let store = Store::open(&config.store.url).await?;
-    let (client, secret) = keep_new(&store, new.environment, new.name, version).await?;
-    let mut shown = shown(&client);
-    shown["client_secret"] = secret.into();
-    println!("{shown:#}");
-    Ok(())
-}
-
-/// Prints all clients.
-pub(crate) async fn list(file: Option<&Path>) -> Result<(), Failure> {
-    let store = Store::open(&Config::load(file)?.store.url).await?;
-    let all = clients::all(&store).await?;
-    let all: Vec<Value> = all.iter().map(|row| shown(&row.client)).collect();
-    println!("{:#}", Value::from(all));
-    Ok(())
-}
-
-/// A new client and its secret.
-pub(crate) async fn keep_new(
-    store: &Store,
-    environment: Environment,
-    name: String,
-    version: ApiVersion,
-) -> Result<(Client, String), Failure> {
-    let secret = generate()?;
-    let id = Uuid::new_v4().to_string();
-    let created_at = Clock::system().now();
-    let client = Client { id, environment, name, version, created_at };
-    let row = ClientRow { client: client.clone(), secret_hash: hash(&secret)? };
-    clients::insert(store, &row).await?;
-    Ok((client, secret))
-}
-
-fn shown(client: &Client) -> Value {
-    json!({
-        "client_id": client.id,
-        "environment": client.environment.as_str(),
-        "name": client.name,
-        "version": client.version.as_str(),
-        "created_at": client.created_at,
-    })
+    match command {
+        ClientCommand::List => {
+            let all = clients::all(&store).await?;
+            let all: Vec<Value> = all.iter().map(|row| shown(&row.client)).collect();
+            print(&format!("{:#}", Value::from(all)))
+        }
+        ClientCommand::Create(new) => {
+            let made = NewClient::from(new).make(&config.versions, Clock::system().now()).await?;
+            // Printed first: a client whose secret nobody read would be of no use.
+            print_secret(&format!("{:#}", made.shown()))?;
+            Ok(clients::insert(&store, &made.row).await?)
+        }
+    }
 }

@@ -1,4 +1,6 @@
 //! Telling devices something, past the paths that are not printed.
+use std::path::Path;
+
 use axum::http::Method;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -7,21 +9,15 @@ use slackwater_engine::device::command::{Command, Switch};
 use slackwater_engine::device::hvac::{Hold, Mode};
 use slackwater_engine::units::{Current, Power, Temperature};
 
+use crate::arguments::Server;
 use crate::commands::failure::Failure;
-use crate::commands::operator::ask;
+use crate::commands::operator::{Body, Operator, segment};
 
 /// A command line to one device.
 #[derive(Debug, Args)]
 pub(crate) struct CommandLine {
-    /// The operators' address of the server.
-    #[arg(
-        long,
-        global = true,
-        env = "SLACKWATER_ADMIN_URL",
-        value_name = "URL",
-        default_value = "http://127.0.0.1:8083"
-    )]
-    admin: String,
+    #[command(flatten)]
+    pub(crate) server: Server,
 
     #[command(subcommand)]
     what: What,
@@ -99,17 +95,18 @@ enum HvacMode {
 }
 
 /// Does what the command line says and prints the answer.
-pub(crate) async fn run(line: CommandLine) -> Result<(), Failure> {
+pub(crate) async fn run(file: Option<&Path>, line: CommandLine) -> Result<(), Failure> {
     let (method, path, body) = line.what.request();
-    let body = body.map(|body| body.to_string()).unwrap_or_default();
-    ask(&line.admin, method, &format!("control/{path}"), body).await
+    let body = body.map(|body| Body::json(&body)).unwrap_or_default();
+    Operator::of(&line.server, file)?.ask(method, &format!("control/{path}"), body).await
 }
 
 impl What {
     /// The request that does it, below `/control`.
     fn request(self) -> (Method, String, Option<Value>) {
         let tell = |device: String, command: Command| {
-            (Method::POST, format!("devices/{device}/command"), Some(json!(command)))
+            let path = format!("devices/{}/command", segment(&device));
+            (Method::POST, path, Some(json!(command)))
         };
         match self {
             Self::Start { device } => tell(device, Command::Charge(Switch::Start)),
@@ -124,12 +121,16 @@ impl What {
                 tell(device, Command::Hold(hold))
             }
             Self::FollowSchedule { device } => tell(device, Command::FollowSchedule),
-            Self::Override { device } => (Method::POST, format!("devices/{device}/override"), None),
-            Self::EndOverride { device } => {
-                (Method::DELETE, format!("devices/{device}/override"), None)
+            Self::Override { device } => {
+                (Method::POST, format!("devices/{}/override", segment(&device)), None)
             }
-            Self::Show { action } => (Method::GET, format!("actions/{action}"), None),
-            Self::Cancel { action } => (Method::POST, format!("actions/{action}/cancel"), None),
+            Self::EndOverride { device } => {
+                (Method::DELETE, format!("devices/{}/override", segment(&device)), None)
+            }
+            Self::Show { action } => (Method::GET, format!("actions/{}", segment(&action)), None),
+            Self::Cancel { action } => {
+                (Method::POST, format!("actions/{}/cancel", segment(&action)), None)
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::auth::secret::NoRandomness;
+use crate::admin::clients::NewClientError;
 use crate::clock::ClockError;
 use crate::config::ConfigError;
 use crate::outbox::signing::SecretError;
@@ -10,7 +10,6 @@ use crate::outbox::subscribing::SubscribeError;
 use crate::sandbox::document::ScenarioError;
 use crate::service::ServiceError;
 use crate::store::database::StoreError;
-use slackwater_engine::version::dated::ApiVersion;
 
 /// Why the process could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -24,9 +23,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Randomness(#[from] NoRandomness),
-    #[error("version {0} cannot be chosen any more")]
-    Version(ApiVersion),
+    NewClient(#[from] NewClientError),
     #[error("cannot start: {0}")]
     Start(io::Error),
     #[error("cannot watch for signals: {0}")]
@@ -43,13 +40,18 @@ pub(crate) enum Failure {
     NoSubscription(String),
     #[error("cannot print: {0}")]
     Print(io::Error),
+    #[error("a secret that is shown only once could not be printed ({0}): make another client")]
+    SecretLost(io::Error),
     #[error("{what} are no JSON: {reason}")]
     Json { what: &'static str, reason: String },
     #[error("there is no client {0} in the sandbox")]
     NoClient(String),
     #[error("no token could be issued: {0}")]
     Token(String),
-    #[error("nobody answers at {url}: {reason}")]
+    #[error(
+        "no server answers at {url}: {reason}; start one with `slackwater-api serve`, or name \
+         another with --admin (client and events also read its database, with --store)"
+    )]
     Unreachable { url: String, reason: String },
     #[error("{status}\n{body}")]
     Refused { status: u16, body: String },

@@ -1,14 +1,16 @@
 //! Link sessions of a running sandbox, without a browser.
+use std::path::Path;
+
 use axum::http::Method;
 use serde_json::json;
 
-use crate::arguments::{LinkCommand, LinkStrings};
+use crate::arguments::{Asked, LinkCommand};
 use crate::commands::failure::Failure;
-use crate::commands::operator::ask;
+use crate::commands::operator::{Body, Operator};
 
 /// Says yes or no to a link session, as its user would.
-pub(crate) async fn answer(strings: LinkStrings) -> Result<(), Failure> {
-    let (path, order) = match strings.command {
+pub(crate) async fn answer(file: Option<&Path>, line: Asked<LinkCommand>) -> Result<(), Failure> {
+    let (path, order) = match line.command {
         LinkCommand::Accept { link_url, vendor, user, password, code, devices } => {
             let order = json!({
                 "link_url": link_url,
@@ -22,5 +24,5 @@ pub(crate) async fn answer(strings: LinkStrings) -> Result<(), Failure> {
         }
         LinkCommand::Deny { link_url } => ("sandbox/link/deny", json!({ "link_url": link_url })),
     };
-    ask(&strings.admin, Method::POST, path, order.to_string()).await
+    Operator::of(&line.server, file)?.ask(Method::POST, path, Body::json(&order)).await
 }

@@ -6,6 +6,7 @@ pub(crate) mod events;
 pub(crate) mod failure;
 pub(crate) mod link;
 pub(crate) mod operator;
+pub(crate) mod output;
 pub(crate) mod policy;
 pub(crate) mod prices;
 pub(crate) mod sandbox;

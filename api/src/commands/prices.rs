@@ -1,17 +1,22 @@
 //! Prices and tariffs of a running server.
+use std::path::Path;
+
 use axum::http::Method;
 use form_urlencoded::Serializer;
 use serde_json::{Value, json};
 
-use crate::arguments::{Place, PricesCommand, TariffCommand};
+use crate::arguments::{Asked, Place, PricesCommand, TariffCommand};
 use crate::commands::failure::Failure;
-use crate::commands::operator::ask;
+use crate::commands::operator::{Body, Operator};
 use crate::commands::sandbox::read;
 
 /// Keeps or looks up prices, and prints the answer.
-pub(crate) async fn order(admin: &str, order: PricesCommand) -> Result<(), Failure> {
+pub(crate) async fn order(
+    settings: Option<&Path>,
+    line: Asked<PricesCommand>,
+) -> Result<(), Failure> {
     let mut query = Serializer::new(String::new());
-    let (method, path, body) = match order {
+    let (method, path, body) = match line.command {
         PricesCommand::Import { file, zone, currency, unit, time_zone } => {
             let options = [("currency", currency), ("unit", unit), ("time_zone", time_zone)];
             query.append_pair("zone", &zone);
@@ -20,27 +25,28 @@ pub(crate) async fn order(admin: &str, order: PricesCommand) -> Result<(), Failu
                     query.append_pair(name, &value);
                 }
             }
-            (Method::POST, "prices/market", read(&file)?)
+            (Method::POST, "prices/market", Body::text(read(&file)?, "text/csv"))
         }
         PricesCommand::At { place, at } => {
             of_place(&mut query, &place);
             query.append_pair("at", &at.to_rfc3339());
-            (Method::GET, "prices/at", String::new())
+            (Method::GET, "prices/at", Body::default())
         }
         PricesCommand::Window { place, window } => {
             of_place(&mut query, &place);
             query.append_pair("from", &window.from.to_rfc3339());
             query.append_pair("to", &window.to.to_rfc3339());
-            (Method::GET, "prices/window", String::new())
+            (Method::GET, "prices/window", Body::default())
         }
         PricesCommand::Signal { client, zone, area, window } => {
             query.append_pair("client", &client).append_pair("zone", &zone);
             query.append_pair("area", &area).append_pair("from", &window.from.to_rfc3339());
             query.append_pair("to", &window.to.to_rfc3339());
-            (Method::GET, "prices/signal", String::new())
+            (Method::GET, "prices/signal", Body::default())
         }
     };
-    ask(admin, method, &format!("{path}?{}", query.finish()), body).await
+    let operator = Operator::of(&line.server, settings)?;
+    operator.ask(method, &format!("{path}?{}", query.finish()), body).await
 }
 
 fn of_place(query: &mut Serializer<'_, String>, place: &Place) {
@@ -50,8 +56,11 @@ fn of_place(query: &mut Serializer<'_, String>, place: &Place) {
 }
 
 /// Gives a location a tariff.
-pub(crate) async fn tariff(admin: &str, order: TariffCommand) -> Result<(), Failure> {
-    let TariffCommand::Assign { client, location, tariff, intervals } = order;
+pub(crate) async fn tariff(
+    settings: Option<&Path>,
+    line: Asked<TariffCommand>,
+) -> Result<(), Failure> {
+    let TariffCommand::Assign { client, location, tariff, intervals } = line.command;
     let intervals: Value = serde_json::from_str(&intervals)
         .map_err(|error| Failure::Json { what: "the intervals", reason: error.to_string() })?;
     let body = match tariff {
@@ -61,5 +70,5 @@ pub(crate) async fn tariff(admin: &str, order: TariffCommand) -> Result<(), Fail
     let mut query = Serializer::new(String::new());
     query.append_pair("client", &client).append_pair("location", &location.to_string());
     let path = format!("tariffs/schedule?{}", query.finish());
-    ask(admin, Method::PUT, &path, body.to_string()).await
+    Operator::of(&line.server, settings)?.ask(Method::PUT, &path, Body::json(&body)).await
 }

@@ -1,4 +1,4 @@
-//! Pulling the strings of a running sandbox.
+//! Control of a running sandbox.
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -6,50 +6,60 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::generate::{generate, text_of};
 use crate::sandbox::schema::schema_text;
 use axum::http::Method;
+use form_urlencoded::Serializer;
 use serde_json::json;
 
-use crate::arguments::{SandboxCommand, Strings};
+use crate::arguments::{Asked, SandboxCommand};
 use crate::commands::failure::Failure;
-use crate::commands::operator::ask;
+use crate::commands::operator::{Body, Operator, segment};
+use crate::commands::output::print;
 
 /// Does what the command line says and prints the answer.
-pub(crate) async fn pull(strings: Strings) -> Result<(), Failure> {
-    let (method, path, body) = match strings.command {
+pub(crate) async fn pull(
+    settings: Option<&Path>,
+    line: Asked<SandboxCommand>,
+) -> Result<(), Failure> {
+    let json = |text: String| Body::text(text, "application/json");
+    let (method, path, body) = match line.command {
         SandboxCommand::Schema => {
-            print!("{}", schema_text());
-            return Ok(());
+            return print(&schema_text());
         }
         SandboxCommand::Generate { homes, seed } => {
-            print!("{}", text_of(&generate(homes, seed)));
-            return Ok(());
+            return print(&text_of(&generate(homes, seed)));
         }
         SandboxCommand::Apply { file, client } => {
-            let query = client.map(|id| format!("?client={id}")).unwrap_or_default();
-            (Method::POST, format!("scenario{query}"), read(&file)?)
+            let query = client.map(|id| query("client", &id)).unwrap_or_default();
+            let patch = Body::text(read(&file)?, "application/yaml");
+            (Method::POST, format!("scenario{query}"), patch)
         }
-        SandboxCommand::Scenario => (Method::GET, "scenario".to_owned(), String::new()),
-        SandboxCommand::Devices => (Method::GET, "devices".to_owned(), String::new()),
+        SandboxCommand::Scenario => (Method::GET, "scenario".to_owned(), Body::default()),
+        SandboxCommand::Devices => (Method::GET, "devices".to_owned(), Body::default()),
         SandboxCommand::Truth { device } => {
-            (Method::GET, format!("devices/{device}"), String::new())
+            (Method::GET, format!("devices/{}", segment(&device)), Body::default())
         }
-        SandboxCommand::Conduct { order } => (Method::POST, "conduct".to_owned(), order),
-        SandboxCommand::Hand { order } => (Method::POST, "hand".to_owned(), order),
+        SandboxCommand::Conduct { order } => (Method::POST, "conduct".to_owned(), json(order)),
+        SandboxCommand::Hand { order } => (Method::POST, "hand".to_owned(), json(order)),
         SandboxCommand::Reach { device } => {
-            (Method::POST, format!("devices/{device}/reach"), String::new())
+            (Method::POST, format!("devices/{}/reach", segment(&device)), Body::default())
         }
         SandboxCommand::Send { device, command } => {
-            (Method::POST, format!("devices/{device}/send"), command)
+            (Method::POST, format!("devices/{}/send", segment(&device)), json(command))
         }
         SandboxCommand::Commands { device } => {
-            let query = device.map(|device| format!("?device={device}")).unwrap_or_default();
-            (Method::GET, format!("commands{query}"), String::new())
+            let query = device.map(|device| query("device", &device)).unwrap_or_default();
+            (Method::GET, format!("commands{query}"), Body::default())
         }
         SandboxCommand::Clock { step, speed } => {
             let order = json!({ "step_seconds": step, "speed": speed });
-            (Method::POST, "clock".to_owned(), order.to_string())
+            (Method::POST, "clock".to_owned(), Body::json(&order))
         }
     };
-    ask(&strings.admin, method, &format!("sandbox/{path}"), body).await
+    let operator = Operator::of(&line.server, settings)?;
+    operator.ask(method, &format!("sandbox/{path}"), body).await
+}
+
+fn query(name: &str, value: &str) -> String {
+    format!("?{}", Serializer::new(String::new()).append_pair(name, value).finish())
 }
 
 /// The text of a file; `-` is the standard input.

@@ -5,24 +5,28 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::admin::clients::Made;
+use crate::admin::kept::{keep_clock, keep_clock_running, resume_clock};
 use crate::admin::metrics;
 use crate::auth::client::{Client, Environment};
 use crate::clock::{Clock, ClockError, Speed};
+use crate::config::load::ignored_variables;
 use crate::config::text::Listen;
-use crate::config::{Config, log_filter};
+use crate::config::{Config, ConfigError, log_filter};
 use crate::sandbox::generate::{generate, street};
 use crate::sandbox::handle::Sandbox;
 use crate::sandbox::scenario::Scenario;
 use crate::service::{Service, Stop};
 use crate::state::App;
 use crate::store::clients;
+use crate::supervise::keep_running;
 use tokio::signal;
 use tokio::signal::unix::SignalKind;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::arguments::Serve;
-use crate::commands::client::keep_new;
 use crate::commands::failure::Failure;
+use crate::commands::output::{print, print_secret};
 
 /// The scenario that comes with the service.
 const STREET: &str = "street";
@@ -33,13 +37,23 @@ pub(crate) async fn serve(file: Option<&Path>, arguments: &Serve) -> Result<(), 
     let json = tracing_subscriber::fmt().json().flatten_event(true);
     json.with_env_filter(filter).with_writer(io::stderr).init();
     metrics::install();
-    let config = settings(Config::load(file)?, arguments);
+    let ignored = ignored_variables();
+    if !ignored.is_empty() {
+        warn!(variables = ignored.join(" "), "these variables are no settings and are ignored");
+    }
+    let config = settings(Config::load(file)?, arguments)?;
     let scenario = scenario(&config)?;
+    check_zones(&config, scenario.as_ref())?;
     let clock = clock(&config, scenario.as_ref())?;
     // Watched from before the first request, so that an early signal is not lost.
     let mut interrupt = signal::unix::signal(SignalKind::interrupt()).map_err(Failure::Signals)?;
     let mut terminate = signal::unix::signal(SignalKind::terminate()).map_err(Failure::Signals)?;
+    let is_speed_set = config.sandbox.clock.is_some();
     let mut service = Service::start(config, clock.clone()).await?;
+    let sandbox = service.app(Environment::Sandbox).cloned();
+    if let Some(app) = &sandbox {
+        resume_clock(app, is_speed_set).await?;
+    }
     if let (Some(app), Some(scenario)) = (service.app(Environment::Sandbox).cloned(), scenario) {
         let client = resident_client(&app).await?;
         service.populate(Sandbox::new(&scenario, clock), &client).await?;
@@ -47,9 +61,12 @@ pub(crate) async fn serve(file: Option<&Path>, arguments: &Serve) -> Result<(), 
             welcome(&app, &client, service.admin_url()).await?;
         }
     }
+    if let Some(app) = sandbox.clone() {
+        keep_running("sandbox clock", Clock::system(), move || keep_clock_running(app.clone()));
+    }
     service
         .run(async move {
-            tokio::select! {
+            let stop = tokio::select! {
                 _ = interrupt.recv() => {
                     info!(signal = "SIGINT", "stopping");
                     Stop::AtOnce
@@ -58,14 +75,30 @@ pub(crate) async fn serve(file: Option<&Path>, arguments: &Serve) -> Result<(), 
                     info!(signal = "SIGTERM", "stopping");
                     Stop::Drained
                 }
+            };
+            if let Some(app) = sandbox
+                && let Err(error) = keep_clock(&app).await
+            {
+                warn!(%error, "the clock of the sandbox was not kept");
             }
+            stop
         })
         .await?;
     Ok(())
 }
 
 /// Settings with what the command line says instead.
-fn settings(mut config: Config, arguments: &Serve) -> Config {
+fn settings(mut config: Config, arguments: &Serve) -> Result<Config, ConfigError> {
+    let of_sandbox = [
+        ("--listen", arguments.listen.is_some()),
+        ("--clock", arguments.clock.is_some()),
+        ("--scenario", arguments.scenario.is_some()),
+        ("--homes", arguments.homes.is_some()),
+    ];
+    let given = of_sandbox.iter().find(|(_, is_given)| *is_given);
+    if let (None, Some((name, _))) = (&config.environments.sandbox, given) {
+        return Err(ConfigError::NoSandbox { name });
+    }
     if let Some(Listen(base)) = arguments.listen {
         // The other addresses follow on the ports after it.
         let after = |step: u16| {
@@ -81,9 +114,25 @@ fn settings(mut config: Config, arguments: &Serve) -> Config {
     }
     let sandbox = &mut config.sandbox;
     sandbox.clock = arguments.clock.clone().or_else(|| sandbox.clock.take());
-    sandbox.scenario = arguments.scenario.clone().or_else(|| sandbox.scenario.take());
-    sandbox.homes = arguments.homes.or(sandbox.homes);
-    config
+    if arguments.scenario.is_some() || arguments.homes.is_some() {
+        sandbox.scenario.clone_from(&arguments.scenario);
+        sandbox.homes = arguments.homes;
+    }
+    config.check()?;
+    Ok(config)
+}
+
+/// Refuses limits of zones that exist nowhere: a mistyped one would limit nothing.
+fn check_zones(config: &Config, scenario: Option<&Scenario>) -> Result<(), ConfigError> {
+    let is_known = |zone: &String| {
+        let of_scenario = scenario.into_iter().flat_map(|scenario| &scenario.zones);
+        config.zones.contains_key(zone) || of_scenario.map(|known| &known.id).any(|id| id == zone)
+    };
+    let mut limited = config.plans.limits.iter().map(|limit| &limit.zone);
+    match limited.find(|zone| !is_known(zone)) {
+        Some(zone) => Err(ConfigError::NoZone { zone: zone.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// The scenario that is simulated, if one is.
@@ -125,8 +174,11 @@ async fn resident_client(app: &App) -> Result<Client, Failure> {
     }
     let version = app.config().versions.current(app.now());
     let name = "residents".to_owned();
-    let (client, secret) = keep_new(app.store(), Environment::Sandbox, name, version).await?;
-    println!("client {}\nsecret {secret}   (shown this once only)", client.id);
+    let made = Made::new(Environment::Sandbox, name, version).await?;
+    let (client, secret) = (made.row.client.clone(), &made.secret);
+    // Printed first: a client whose secret nobody read would be of no use.
+    print_secret(&format!("client {}\nsecret {secret}   (shown this once only)", client.id))?;
+    clients::insert(app.store(), &made.row).await?;
     Ok(client)
 }
 
@@ -139,10 +191,14 @@ async fn welcome(app: &App, client: &Client, admin: &str) -> Result<(), Failure>
     let token = issued.map_err(|problem| Failure::Token(format!("{problem:?}")))?;
     let base = &app.urls().base;
     let header = format!("Authorization: Bearer {token}");
-    println!("\nTry, with a token that is good for an hour:\n");
+    let mut lines = vec!["\nTry, with a token that is good for an hour:\n".to_owned()];
     for path in ["/vehicles?pageSize=2", "/users/ada/chargers", "/health/chargers"] {
-        println!("  curl -H '{header}' '{base}{path}'");
+        lines.push(format!("  curl -H '{header}' '{base}{path}'"));
     }
-    println!("\nDocumentation: {admin}/docs\n");
-    Ok(())
+    lines.push(format!("\nDocumentation: {admin}/docs"));
+    match print(&lines.join("\n")) {
+        // Whoever read has had enough; requests are answered all the same.
+        Err(Failure::Print(reason)) if reason.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
 }

@@ -251,7 +251,10 @@ impl Places {
         for &place in chain.iter().rev() {
             match &self.0[place].step {
                 Step::Root => (),
-                Step::Item(index) => field.push_str(&format!("[{index}]")),
+                Step::Item(index) => {
+                    let index = index.to_string();
+                    field.extend(["[", &index, "]"]);
+                }
                 Step::Member(name) => {
                     field.push_str(if field.is_empty() { "" } else { "." });
                     field.push_str(name);

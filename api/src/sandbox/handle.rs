@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use chrono::{DateTime, Utc};
 use slackwater_engine::sim::flow::Counted;
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::clock::Clock;
 use crate::vendor::integration::{Connection, Metered, Vendor};
@@ -32,6 +33,8 @@ struct Shared {
     clock: Clock,
     world: RwLock<World>,
     numbers: AtomicU64,
+    /// The turn of whoever patches and keeps the patch.
+    patching: AsyncMutex<()>,
 }
 
 impl Sandbox {
@@ -42,7 +45,12 @@ impl Sandbox {
     #[must_use]
     pub fn new(scenario: &Scenario, clock: Clock) -> Self {
         let world = RwLock::new(World::new(scenario, clock.now()));
-        Self(Arc::new(Shared { clock, world, numbers: AtomicU64::new(0) }))
+        Self(Arc::new(Shared {
+            clock,
+            world,
+            numbers: AtomicU64::new(0),
+            patching: AsyncMutex::default(),
+        }))
     }
 
     pub(crate) fn world(&self) -> RwLockReadGuard<'_, World> {
@@ -71,6 +79,16 @@ impl Sandbox {
     #[must_use]
     pub fn scenario(&self) -> Scenario {
         self.world().scenario.clone()
+    }
+
+    /// All patches so far as one.
+    pub(crate) fn patches(&self) -> Scenario {
+        self.world().patches.clone()
+    }
+
+    /// Waits until nobody else patches.
+    pub(crate) async fn patching(&self) -> AsyncMutexGuard<'_, ()> {
+        self.0.patching.lock().await
     }
 
     /// The vendors, in the order of their codes.
@@ -105,6 +123,7 @@ impl Sandbox {
         let patched = world.scenario.parse_patch(text)?;
         world.refuse_moves(&patched.patch)?;
         let applied = Applied::of(&patched.patch);
+        world.patches.patch(patched.patch.clone());
         world.settle(patched.whole, &patched.patch, self.0.clock.now());
         Ok(applied)
     }

@@ -149,6 +149,8 @@ impl House {
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) scenario: Scenario,
+    /// All patches of the scenario so far.
+    pub(crate) patches: Scenario,
     pub(crate) vendors: BTreeMap<VendorCode, Vendor>,
     pub(crate) users: BTreeMap<String, User>,
     /// Devices of each user, in the order in which they came.
@@ -163,6 +165,7 @@ impl World {
     pub(crate) fn new(scenario: &Scenario, now: DateTime<Utc>) -> Self {
         let mut world = Self {
             scenario: Scenario::default(),
+            patches: Scenario::default(),
             vendors: BTreeMap::new(),
             users: BTreeMap::new(),
             devices_of: BTreeMap::new(),

@@ -28,6 +28,7 @@ impl Operator {
 
     async fn ask(&self, method: Method, path: &str, body: &Value) -> (u16, Value) {
         let request = Request::builder().method(method).uri(format!("/control/{path}"));
+        let request = request.header("content-type", "application/json");
         let request = request.body(Body::from(body.to_string())).unwrap();
         let (head, body) = self.0.clone().oneshot(request).await.unwrap().into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();

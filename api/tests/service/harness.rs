@@ -109,6 +109,11 @@ impl Stage {
         Self { app, fjord, heath, url: self.url.clone(), folder: None }
     }
 
+    /// A service on the same database whose clock shows another time.
+    pub(crate) async fn replica_at(&self, at: DateTime<Utc>) -> App {
+        load(self.app.config().clone(), Clock::fixed(at)).await
+    }
+
     pub(crate) fn folder(&self) -> &TempDir {
         self.folder.as_ref().unwrap()
     }

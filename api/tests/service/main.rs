@@ -4,9 +4,11 @@
 mod actions;
 mod answer;
 mod areas;
+mod command_line;
 mod commands;
 mod devices;
 mod fetching;
+mod guard;
 mod guessing;
 mod harness;
 mod identity;
