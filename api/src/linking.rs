@@ -82,16 +82,19 @@ pub async fn connect_within(
     new: Vec<NewUser>,
 ) -> Result<Vec<Uuid>, StoreError> {
     let now = app.now();
+    let created = app.cache().read(|tables| tables.created_now(client_id, now));
     let mut kept = Vec::with_capacity(new.len());
     for user in new {
+        users::keep(change.connection(), (client_id, &user.id), created).await?;
         kept.push(keep(app, &mut change, client_id, user, now).await?);
     }
     let ids = kept.iter().flat_map(|user| user.devices.iter().map(|device| device.id)).collect();
+    let (app, client_id) = (app.clone(), client_id.to_owned());
     change
-        .commit(|| {
+        .commit(move || {
             app.cache().write(|tables| {
                 for user in kept {
-                    let entry = tables.keep_user(client_id, &user.id, now);
+                    let entry = tables.keep_user(&client_id, &user.id, created);
                     entry.is_deauthorised &= user.accounts.is_empty();
                     user.accounts.into_iter().for_each(|account| tables.keep_account(account));
                     user.locations.into_iter().for_each(|location| tables.keep_location(location));
@@ -99,9 +102,9 @@ pub async fn connect_within(
                         app.poller().hint(device.id);
                         let id = device.id;
                         // New scopes may say where it is, or no longer.
-                        let before = planner::before_reading(app, tables, id);
+                        let before = planner::before_reading(&app, tables, id);
                         tables.keep_device(device);
-                        planner::after_reading(app, tables, id, before);
+                        planner::after_reading(&app, tables, id, before);
                     }
                 }
             });
@@ -110,7 +113,7 @@ pub async fn connect_within(
     Ok(ids)
 }
 
-/// What is written for one user.
+/// What is written for one user who is kept.
 struct Kept {
     id: String,
     accounts: Vec<Account>,
@@ -126,7 +129,6 @@ async fn keep(
     now: DateTime<Utc>,
 ) -> Result<Kept, StoreError> {
     let whose = (client_id, new.id.as_str());
-    users::keep(change.connection(), whose, now).await?;
     if !new.accounts.is_empty() {
         users::authorise(change.connection(), whose).await?;
     }
@@ -199,10 +201,11 @@ pub async fn delete_user(app: &App, client_id: &str, user_id: &str) -> Result<()
     let all = |user: &OfUser| user.device_ids();
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), all).await?;
     users::delete(change.connection(), client_id, user_id).await?;
+    let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
     change
-        .commit(|| {
-            effects.show(app);
-            app.cache().write(|tables| tables.remove_user(client_id, user_id));
+        .commit(move || {
+            effects.show(&app);
+            app.cache().write(|tables| tables.remove_user(&whose.0, &whose.1));
             app.recorders().forget(&gone);
         })
         .await
@@ -215,10 +218,11 @@ pub async fn delete_user(app: &App, client_id: &str, user_id: &str) -> Result<()
 pub async fn deauthorise(app: &App, client_id: &str, user_id: &str) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
     users::deauthorise(change.connection(), client_id, user_id, app.now()).await?;
+    let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
     change
-        .commit(|| {
+        .commit(move || {
             app.cache().write(|tables| {
-                let Some(user) = tables.user_mut(client_id, user_id) else { return };
+                let Some(user) = tables.user_mut(&whose.0, &whose.1) else { return };
                 user.is_deauthorised = true;
                 for account in user.accounts.values_mut() {
                     account.connection = None;
@@ -244,10 +248,12 @@ pub async fn disconnect(
     let on_it = |user: &OfUser| user.devices_of(vendor);
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), on_it).await?;
     accounts::delete(change.connection(), client_id, user_id, vendor).await?;
+    let (app, vendor) = (app.clone(), vendor.clone());
+    let whose = (client_id.to_owned(), user_id.to_owned());
     change
-        .commit(|| {
-            effects.show(app);
-            app.cache().write(|tables| tables.remove_account(client_id, user_id, vendor));
+        .commit(move || {
+            effects.show(&app);
+            app.cache().write(|tables| tables.remove_account(&whose.0, &whose.1, &vendor));
             app.recorders().forget(&gone);
         })
         .await

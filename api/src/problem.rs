@@ -42,6 +42,12 @@ use crate::routes::actions::ActionBody;
 use crate::store::database::StoreError;
 use crate::vendor::error::VendorError;
 
+/// When to come again to a database that is busy.
+const SOON: Duration = Duration::from_secs(1);
+
+/// When to come again to a database that does not take writes or does not answer.
+const LATER: Duration = Duration::from_secs(5);
+
 /// The type of a problem that its status explains well enough.
 const NO_TYPE: &str = "about:blank";
 
@@ -283,6 +289,19 @@ impl Problem {
         Self::new(UNAVAILABLE, detail)
     }
 
+    /// 503: the service is not ready for requests, because of its database.
+    #[must_use]
+    pub fn of_ping(failure: &StoreError) -> Self {
+        error!(%failure, "the service is not ready");
+        let detail = match failure {
+            StoreError::Down(_) | StoreError::Queue | StoreError::Busy(_) => {
+                "the database does not answer"
+            }
+            _ => "the database does not take writes",
+        };
+        Self::unavailable(detail).retry_after(LATER)
+    }
+
     /// Its status.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
@@ -315,11 +334,20 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         error!(%error, "the database failed");
         match error {
-            StoreError::Down(_) | StoreError::Open(_) | StoreError::Disk(_) => {
-                Self::unavailable("try again later")
+            // Others are ahead, and each of them takes a moment.
+            StoreError::Queue | StoreError::Busy(_) => {
+                Self::unavailable("try again later").retry_after(SOON)
             }
+            // Somebody has to look after the database or its disk.
+            StoreError::Down(_)
+            | StoreError::Open(_)
+            | StoreError::Disk(_)
+            | StoreError::Full(_) => Self::unavailable("try again later").retry_after(LATER),
             StoreError::Corrupt { .. } => Self::bad_answer(),
-            StoreError::Migrate(_) | StoreError::Statement(_) => Self::server_error(),
+            StoreError::Taken(_)
+            | StoreError::File { .. }
+            | StoreError::Migrate(_)
+            | StoreError::Statement(_) => Self::server_error(),
         }
     }
 }
@@ -493,7 +521,12 @@ impl From<Problem> for OauthError {
         } else {
             "server_error"
         };
-        Self::new(problem.status, error, problem.detail)
+        let after = problem.headers.iter().find(|(name, _)| *name == header::RETRY_AFTER);
+        let seconds = after.and_then(|(_, value)| value.to_str().ok()?.parse().ok());
+        Self {
+            wait: seconds.map(Duration::from_secs),
+            ..Self::new(problem.status, error, problem.detail)
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
-use tokio::time::{Instant, sleep_until};
-use tracing::info;
+use tokio::time::{Instant, sleep_until, timeout};
+use tracing::{info, warn};
 
 use crate::admin::metrics;
 use crate::admin::residents::Residents;
@@ -30,6 +30,9 @@ use crate::store::database::{Store, StoreError};
 use crate::store::notes::Notes;
 use crate::supervise::keep_running;
 use crate::{admin, auth_router, control, link_router, router};
+
+/// How long the database may take to be closed. The process ends in any case.
+const CLOSED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Why the service cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +97,7 @@ impl Service {
     /// An address is taken, or the database cannot be read.
     pub async fn start(config: Config, sandbox_clock: Clock) -> Result<Self, ServiceError> {
         let sockets = Sockets::bind(doors(&config)).await?;
-        let store = Store::open(&config.store.url).await?;
+        let store = Store::open_alone(&config.store.url).await?;
         // Before anything is read, so that no change falls in between.
         let notes = Notes::listen(&store).await?;
         configure(&store, &config.events.subscriptions).await?;
@@ -189,7 +192,11 @@ impl Service {
                 sleep_until(Instant::now() + drain).await;
             }
         };
-        Ok(self.sockets.serve(router_of, limits_of(config), terms, stop).await?)
+        let served = self.sockets.serve(router_of, limits_of(config), terms, stop).await;
+        if timeout(CLOSED_WITHIN, first.store().close()).await.is_err() {
+            warn!("the database was still in use, and is closed by the end of the process");
+        }
+        Ok(served?)
     }
 }
 

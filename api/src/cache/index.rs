@@ -59,6 +59,12 @@ impl<I: Id> Index<I> {
         self.0.remove(&(created_micros, id.clone()));
     }
 
+    /// When the last item was created, in microseconds since 1970.
+    #[must_use]
+    pub fn last_created(&self) -> Option<i64> {
+        self.0.last().map(|(created_micros, _)| *created_micros)
+    }
+
     /// The items, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &I> {
         self.0.iter().map(|(_, id)| id)

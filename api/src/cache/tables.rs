@@ -176,6 +176,15 @@ impl Tables {
         Some(&self.clients.get(client_id)?.users_in_order)
     }
 
+    /// When a user that a client names now was created: after all of its others, also
+    /// if the clock went back since.
+    #[must_use]
+    pub fn created_now(&self, client_id: &str, now: DateTime<Utc>) -> DateTime<Utc> {
+        let last = self.users(client_id).and_then(Index::last_created);
+        let next = last.filter(|last| *last > now.timestamp_micros());
+        next.and_then(|last| DateTime::from_timestamp_micros(last + 1)).unwrap_or(now)
+    }
+
     /// Devices of a kind of a client, or of one of its users, to cut a page from.
     #[must_use]
     pub fn list(

@@ -79,6 +79,12 @@ impl Effects {
         }
     }
 
+    /// Shows what was done, as a change does it that is committed.
+    pub fn shown_in(self, app: &App) -> impl FnOnce() + Send + use<> {
+        let app = app.clone();
+        move || self.show(&app)
+    }
+
     pub(crate) fn keep_override(&mut self, override_: Override) {
         self.overrides.push(override_);
     }

@@ -82,7 +82,7 @@ async fn try_order(
     })?;
     let mut effects = Effects::default();
     let action = actions::begin(&mut change, &mut effects, &device, (command, origin), now).await?;
-    change.commit(|| effects.show(app)).await?;
+    change.commit(effects.shown_in(app)).await?;
     Ok(action)
 }
 
@@ -127,7 +127,7 @@ pub async fn cancel(
     let mut effects = Effects::default();
     let event = ActionEvent::CancelRequested;
     let ended = actions::end(&mut change, &mut effects, action, &event, app.now()).await?;
-    change.commit(|| effects.show(app)).await?;
+    change.commit(effects.shown_in(app)).await?;
     match ended {
         Some(action) => Ok(Some(Cancelled::Now(action))),
         // Another replica ended it in between.

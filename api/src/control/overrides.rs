@@ -77,7 +77,7 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
     };
     overrides::insert(change.connection(), &new).await?;
     effects.keep_override(new.clone());
-    change.commit(|| effects.show(app)).await?;
+    change.commit(effects.shown_in(app)).await?;
     Ok(new)
 }
 
@@ -130,6 +130,6 @@ pub async fn end(app: &App, device_id: Uuid) -> Result<Option<Override>, StoreEr
     let event = (&ActionEvent::OwnerCancelled, now);
     actions::end_pending(&mut change, &mut effects, device_id, is_its, event).await?;
     effects.keep_override(ended.clone());
-    change.commit(|| effects.show(app)).await?;
+    change.commit(effects.shown_in(app)).await?;
     Ok(Some(ended))
 }

@@ -102,14 +102,15 @@ async fn attempt(
         let row = rows::get_in(connection, action.id).await?;
         row.filter(|row| row.progress.completed_at.is_none())
     };
+    let (app, shown) = (app.clone(), kept.clone());
     change
-        .commit(|| {
+        .commit(move || {
             app.cache().write(|tables| {
                 let control = tables.control_mut();
                 let is_current = control.pending(action.target_id);
                 let is_current = is_current.is_some_and(|current| current.id == action.id);
-                match &kept {
-                    Some(kept) if is_current => control.keep_pending(kept.clone()),
+                match shown {
+                    Some(shown) if is_current => control.keep_pending(shown),
                     Some(_) => {}
                     None => control.remove_pending(action.target_id, action.id),
                 }
@@ -166,13 +167,14 @@ async fn end(app: &App, action: Action, event: &ActionEvent) -> Result<(), Store
     let mut effects = Effects::default();
     let (target_id, id) = (action.target_id, action.id);
     let ended = actions::end(&mut change, &mut effects, action, event, app.now()).await?;
+    let app = app.clone();
     change
-        .commit(|| {
+        .commit(move || {
             if ended.is_none() {
                 // Another replica ended it.
                 app.cache().write(|tables| tables.control_mut().remove_pending(target_id, id));
             }
-            effects.show(app);
+            effects.show(&app);
         })
         .await
 }

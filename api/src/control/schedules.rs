@@ -50,11 +50,11 @@ pub async fn create(
     schedules::keep(change.connection(), &schedule).await?;
     let mut effects = Effects::default();
     effects.look_at(schedule.wish.target_id);
-    let kept = schedule.clone();
+    let (app, kept) = (app.clone(), schedule.clone());
     change
-        .commit(|| {
+        .commit(move || {
             app.cache().write(|tables| tables.control_mut().keep_schedule(kept));
-            effects.show(app);
+            effects.show(&app);
         })
         .await?;
     Ok(schedule)
@@ -87,11 +87,11 @@ pub async fn change<E: From<StoreError>>(
     }
     effects.look_at(before.wish.target_id);
     effects.look_at(after.wish.target_id);
-    let kept = after.clone();
+    let (app, kept) = (app.clone(), after.clone());
     change
-        .commit(|| {
+        .commit(move || {
             app.cache().write(|tables| tables.control_mut().keep_schedule(kept));
-            effects.show(app);
+            effects.show(&app);
         })
         .await?;
     Ok(Some(after))
@@ -109,10 +109,11 @@ pub async fn delete(app: &App, client_id: &str, id: Uuid) -> Result<bool, StoreE
     let mut effects = Effects::default();
     call_off(app, &mut change, &mut effects, &schedule).await?;
     effects.look_at(schedule.wish.target_id);
+    let app = app.clone();
     change
-        .commit(|| {
+        .commit(move || {
             app.cache().write(|tables| tables.control_mut().remove_schedule(id));
-            effects.show(app);
+            effects.show(&app);
         })
         .await?;
     Ok(true)

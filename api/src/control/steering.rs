@@ -85,8 +85,9 @@ pub async fn look(
         next.push((id, found.again_at()));
         tries.push((id, found.tries));
     }
+    let app = app.clone();
     change
-        .commit(|| {
+        .commit(move || {
             app.cache().write(|tables| {
                 for (id, snapshot) in seen {
                     tables
@@ -97,7 +98,7 @@ pub async fn look(
             for (id, tries) in tries {
                 app.control().remember(id, tries);
             }
-            effects.show(app);
+            effects.show(&app);
         })
         .await?;
     Ok(next)

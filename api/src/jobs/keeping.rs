@@ -61,20 +61,20 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
     let mut effects = Effects::default();
     observed(app, &mut change, &mut effects, &waiting).await?;
     let ids: Vec<Uuid> = waiting.iter().map(|(id, _)| *id).collect();
+    let app = app.clone();
     change
-        .commit(|| {
+        .commit(move || {
             app.cache().write(|tables| {
                 for (id, state) in waiting {
-                    let before = planner::before_reading(app, tables, id);
+                    let before = planner::before_reading(&app, tables, id);
                     tables.change_device(id, |device| device.state = state);
-                    planner::after_reading(app, tables, id, before);
+                    planner::after_reading(&app, tables, id, before);
                 }
             });
-            effects.show(app);
+            effects.show(&app);
+            look_at_all(&app, &ids);
         })
-        .await?;
-    look_at_all(app, &ids);
-    Ok(())
+        .await
 }
 
 /// Has whoever is in charge look at devices, and at the other ends of their
@@ -104,5 +104,6 @@ async fn keep_account(app: &App, account: Account) -> Result<(), StoreError> {
     let mut change = app.store().begin().await?;
     accounts::keep(change.connection(), &account).await?;
     events::record(change.connection(), &changes::of_account(&account, app.now())).await?;
-    change.commit(|| app.cache().write(|tables| tables.keep_account(account))).await
+    let app = app.clone();
+    change.commit(move || app.cache().write(|tables| tables.keep_account(account))).await
 }

@@ -124,7 +124,7 @@ pub async fn leave(app: &App, session: &Session) -> Result<bool, StoreError> {
     let mut change = app.store().begin().await?;
     let was_open =
         links::use_up(change.connection(), session.hash(), app.clock().machine().now()).await?;
-    change.commit(|| was_open).await
+    change.commit(move || was_open).await
 }
 
 /// What came of a log-in on the pages.
@@ -169,7 +169,8 @@ pub async fn try_log_in(
     if is_spent {
         links::use_up(change.connection(), hash, app.clock().machine().now()).await?;
     }
-    change.commit(|| if is_spent { Attempt::Spent } else { Attempt::Answered(answer) }).await
+    let attempt = if is_spent { Attempt::Spent } else { Attempt::Answered(answer) };
+    change.commit(move || attempt).await
 }
 
 /// What a client is told of a user who gives up because of an error.

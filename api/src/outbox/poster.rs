@@ -318,7 +318,7 @@ impl Poster {
         }
         let mut change = self.app.store().begin().await?;
         let was_held = deliveries::settle(change.connection(), id, served, &lease).await?;
-        change.commit(|| was_held).await
+        change.commit(move || was_held).await
     }
 
     fn lease(&self) -> Lease<'_> {

@@ -136,7 +136,8 @@ pub(crate) async fn turn(app: &App, job: &AreaJob) -> Result<Option<Change>, Sto
 }
 
 pub(crate) async fn keep(app: &App, change: Change, made: Made) -> Result<(), StoreError> {
-    change.step(|| show(app, made)).await
+    let app = app.clone();
+    change.step(move || show(&app, made)).await
 }
 
 /// Counts devices that were planned for.

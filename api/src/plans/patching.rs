@@ -1,4 +1,5 @@
-//! Every way in which policies change. Plans follow before the caller goes on.
+//! Every way in which policies change. Plans follow before the caller goes on, and
+//! also if the caller does not wait for them.
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -18,6 +19,7 @@ use crate::state::App;
 use crate::store::database::{Change, StoreError};
 use crate::store::devices::Device;
 use crate::store::events::{self, Happening};
+use crate::store::finish::Finish;
 use crate::store::policies::{self, FlexRow, SmartPolicy};
 use crate::vendor::profile::VendorCode;
 
@@ -53,15 +55,19 @@ pub async fn patch_charger(
     device_id: Uuid,
     patch: ChargerPatch,
 ) -> Result<ChargerPolicy, StoreError> {
-    let mut change = app.store().begin().await?;
-    let before = match policies::smart_to_change(change.connection(), device_id).await? {
-        Some(SmartPolicy::Charger(policy)) => policy,
-        _ => ChargerPolicy::default(),
-    };
-    let policy = before.patched(patch);
-    keep_smart(app, change, device_id, SmartPolicy::Charger(policy)).await?;
-    plan_for(app, device_id, Cause::Policy).await;
-    Ok(policy)
+    let app = app.clone();
+    Finish::new(async move {
+        let mut change = app.store().begin().await?;
+        let before = match policies::smart_to_change(change.connection(), device_id).await? {
+            Some(SmartPolicy::Charger(policy)) => policy,
+            _ => ChargerPolicy::default(),
+        };
+        let policy = before.patched(patch);
+        keep_smart(&app, change, device_id, SmartPolicy::Charger(policy)).await?;
+        plan_for(&app, device_id, Cause::Policy).await;
+        Ok(policy)
+    })
+    .await
 }
 
 /// Sets the smart charging policy of a vehicle.
@@ -75,10 +81,14 @@ pub async fn set_vehicle(
 ) -> Result<(), PolicyError> {
     let limit = app.cache().read(|tables| known(tables, device, app.now()).charge_limit);
     VehiclePolicy::new(request, limit)?;
-    let change = app.store().begin().await?;
-    keep_smart(app, change, device.id, SmartPolicy::Vehicle(request)).await?;
-    plan_for(app, device.id, Cause::Policy).await;
-    Ok(())
+    let (app, id) = (app.clone(), device.id);
+    Finish::new(async move {
+        let change = app.store().begin().await?;
+        keep_smart(&app, change, id, SmartPolicy::Vehicle(request)).await?;
+        plan_for(&app, id, Cause::Policy).await;
+        Ok(())
+    })
+    .await
 }
 
 async fn keep_smart(
@@ -88,7 +98,8 @@ async fn keep_smart(
     policy: SmartPolicy,
 ) -> Result<(), StoreError> {
     policies::keep_smart(change.connection(), device_id, &policy).await?;
-    let show = || app.cache().write(|tables| tables.plans.keep_smart(device_id, policy));
+    let app = app.clone();
+    let show = move || app.cache().write(|tables| tables.plans.keep_smart(device_id, policy));
     change.commit(show).await
 }
 
@@ -99,6 +110,17 @@ async fn keep_smart(
 /// The vehicle or the place are not the client's, or not of one user; the
 /// policy makes no sense; the database failed.
 pub async fn keep_flex(
+    app: &App,
+    client_id: &str,
+    id: Uuid,
+    about: (Uuid, Uuid),
+    request: FlexRequest,
+) -> Result<FlexPolicyBody, PolicyError> {
+    let (app, client_id) = (app.clone(), client_id.to_owned());
+    Finish::new(async move { try_keep_flex(&app, &client_id, id, about, request).await }).await
+}
+
+async fn try_keep_flex(
     app: &App,
     client_id: &str,
     id: Uuid,
@@ -125,7 +147,7 @@ pub async fn keep_flex(
     let row = FlexRow { id, client_id, vehicle_id, location_id, policy: request, created_at };
     policies::keep_flex(change.connection(), &row).await?;
     let shown = FlexPolicyBody::of(&row);
-    change.commit(|| app.cache().write(|tables| tables.plans.keep_flex(row))).await?;
+    show_flex(app, change, row).await?;
     plan_for(app, vehicle_id, Cause::Policy).await;
     Ok(shown)
 }
@@ -136,6 +158,16 @@ pub async fn keep_flex(
 /// # Errors
 /// There is no such policy, the result makes no sense, or the database failed.
 pub async fn patch_flex(
+    app: &App,
+    client_id: &str,
+    id: Uuid,
+    patch: &FlexPatch,
+) -> Result<FlexPolicyBody, PolicyError> {
+    let (app, client_id, patch) = (app.clone(), client_id.to_owned(), patch.clone());
+    Finish::new(async move { try_patch_flex(&app, &client_id, id, &patch).await }).await
+}
+
+async fn try_patch_flex(
     app: &App,
     client_id: &str,
     id: Uuid,
@@ -158,9 +190,14 @@ pub async fn patch_flex(
         events::record(change.connection(), &happening).await?;
     }
     let vehicle_id = row.vehicle_id;
-    change.commit(|| app.cache().write(|tables| tables.plans.keep_flex(row))).await?;
+    show_flex(app, change, row).await?;
     plan_for(app, vehicle_id, Cause::Policy).await;
     Ok(shown)
+}
+
+async fn show_flex(app: &App, change: Change, row: FlexRow) -> Result<(), StoreError> {
+    let app = app.clone();
+    change.commit(move || app.cache().write(|tables| tables.plans.keep_flex(row))).await
 }
 
 fn happening(

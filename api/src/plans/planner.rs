@@ -160,7 +160,8 @@ pub async fn plan_now(app: &App, due: &[Due]) -> Result<(), StoreError> {
         // Under the writer's turn, so that what is read stays as it is.
         let mut pricer = Pricer::new(app, app.now());
         let made = make(app, &mut change, &mut pricer, due).await?;
-        change.commit(|| show(app, made)).await?;
+        let app = app.clone();
+        change.commit(move || show(&app, made)).await?;
     }
     Ok(())
 }

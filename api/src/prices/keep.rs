@@ -156,9 +156,12 @@ async fn keep_series(
     for (client_id, area_id) in asks {
         jobs::ask(change.connection(), (client_id, &zone_id, area_id), app.now()).await?;
     }
-    change.commit(|| app.prices().write(|book| book.keep_series(name, series))).await?;
-    prices::changed(app);
-    Ok(())
+    let app = app.clone();
+    let show = move || {
+        app.prices().write(|book| book.keep_series(name, series));
+        prices::changed(&app);
+    };
+    change.commit(show).await
 }
 
 /// The prices of a series before its last change, if memory has them.
@@ -193,10 +196,13 @@ pub async fn keep_tariff(app: &App, row: TariffRow) -> Result<(), StoreError> {
     let client_id = row.client_id.clone();
     let places = app.prices().read(|book| book.places_with(&row.id));
     ask_limited(app, &mut change, &client_id, &places).await?;
-    change.commit(|| app.prices().write(|book| book.keep_tariff(row))).await?;
-    tariffs_changed(app, &client_id, places);
-    prices_changed(app);
-    Ok(())
+    let app = app.clone();
+    let show = move || {
+        app.prices().write(|book| book.keep_tariff(row));
+        tariffs_changed(&app, &client_id, places);
+        prices_changed(&app);
+    };
+    change.commit(show).await
 }
 
 /// Says which tariff a location has from now on, and when; `None` takes it away.
@@ -220,10 +226,13 @@ pub async fn assign(
     tariffs::assign(change.connection(), location.id, schedule.as_ref()).await?;
     let places = HashSet::from([location.id]);
     ask_limited(app, &mut change, &location.client_id, &places).await?;
-    change.commit(|| app.prices().write(|book| book.assign(location.id, schedule))).await?;
-    tariffs_changed(app, &location.client_id, places);
-    prices_changed(app);
-    Ok(())
+    let (app, id, client_id) = (app.clone(), location.id, location.client_id.clone());
+    let show = move || {
+        app.prices().write(|book| book.assign(id, schedule));
+        tariffs_changed(&app, &client_id, places);
+        prices_changed(&app);
+    };
+    Ok(change.commit(show).await?)
 }
 
 /// Asks for new plans of the areas with a limit in which a client has some of

@@ -50,7 +50,8 @@ pub async fn catch_up(app: &App) -> Result<usize, StoreError> {
         }
     }
     let count = found.len();
-    let show = |(name, series)| app.prices().write(|book| book.keep_series(name, series));
-    change.commit(|| found.into_iter().for_each(show)).await?;
+    let app = app.clone();
+    let show = move |(name, series)| app.prices().write(|book| book.keep_series(name, series));
+    change.commit(move || found.into_iter().for_each(show)).await?;
     Ok(count)
 }

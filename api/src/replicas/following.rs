@@ -163,7 +163,8 @@ impl Replicas {
         let rows = Rows::read(change.connection(), touched).await?;
         let met = app.cache().read(|tables| clients_met(tables, touched, &rows));
         self.worlds.meet(app.store(), &met).await?;
-        change.commit(|| learn(&self.worlds, touched, rows)).await
+        let (worlds, touched) = (self.worlds.clone(), touched.clone());
+        change.commit(move || learn(&worlds, &touched, rows)).await
     }
 
     /// Adds the keys of all rows, and of all that is known and may be deleted.

@@ -46,17 +46,17 @@ impl Job {
 }
 
 /// The environments of this process, and which of them a client is in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Worlds {
     apps: Vec<App>,
-    of_clients: HashMap<String, Environment>,
+    of_clients: Arc<HashMap<String, Environment>>,
 }
 
 impl Worlds {
     /// Of these, with the clients still to be learned.
     #[must_use]
     pub fn new(apps: Vec<App>) -> Self {
-        Self { apps, of_clients: HashMap::new() }
+        Self { apps, of_clients: Arc::default() }
     }
 
     /// What the environments share.
@@ -77,7 +77,8 @@ impl Worlds {
             return Ok(());
         }
         let all = clients::all(store).await?.into_iter();
-        self.of_clients = all.map(|row| (row.client.id, row.client.environment)).collect();
+        let all = all.map(|row| (row.client.id, row.client.environment));
+        self.of_clients = Arc::new(all.collect());
         Ok(())
     }
 

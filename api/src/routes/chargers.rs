@@ -25,7 +25,9 @@ use crate::routes::charge_state::{
 use crate::routes::lists::{Seen, Shape, answer, find};
 use crate::scope;
 use crate::state::App;
+use crate::store::database::StoreError;
 use crate::store::devices::{self, SetLocation};
+use crate::store::finish::Finish;
 use crate::vendor::reading::{ChargerFacts, Facts};
 
 /// A charger.
@@ -253,17 +255,26 @@ pub(crate) async fn put(
     }
     let location = SetLocation { id: members.finish(location)?, at: caller.now };
 
-    let mut change = app.store().begin().await?;
-    devices::keep_location(change.connection(), device.id, location).await?;
-    let show = |tables: &mut crate::cache::tables::Tables| {
-        tables.change_device(device.id, |device| device.location = Some(location));
-    };
-    change.commit(|| app.cache().write(show)).await?;
-    // Schedules of other places may hold, or hold no longer.
-    look_again(&app, device.id);
-    // Prices and the clock of deadlines are those of the place (AMB-28, SCP-03).
-    replan(&app, device.id).await;
+    Finish::new(place(app.clone(), device.id, location)).await?;
     answer::<Charger>(&app, &caller, device.id)
+}
+
+/// Keeps where a charger stands, and has what rests on that follow.
+async fn place(app: App, id: Uuid, location: SetLocation) -> Result<(), StoreError> {
+    let mut change = app.store().begin().await?;
+    devices::keep_location(change.connection(), id, location).await?;
+    let shown_in = app.clone();
+    let show = move || {
+        shown_in.cache().write(|tables| {
+            tables.change_device(id, |device| device.location = Some(location));
+        });
+        // Schedules of other places may hold, or hold no longer.
+        look_again(&shown_in, id);
+    };
+    change.commit(show).await?;
+    // Prices and the clock of deadlines are those of the place (AMB-28, SCP-03).
+    replan(&app, id).await;
+    Ok(())
 }
 
 fn uuid_or_null(value: &Value) -> Result<Option<Uuid>, String> {

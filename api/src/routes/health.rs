@@ -33,12 +33,13 @@ pub struct VendorHealthBody {
 }
 
 /// Answers 200 while the service takes requests, and 503 when it is told to stop
-/// or the database does not answer.
+/// or the database does not answer or take writes.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Ready>, Problem> {
     if app.is_stopping() {
         return Err(Problem::unavailable("the service is stopping"));
     }
-    app.store().ping().await.map_err(|_| Problem::unavailable("the database does not answer"))?;
+    // Tried as a write if the last one failed: a full disk is readable.
+    app.store().ping().await.map_err(|failure| Problem::of_ping(&failure))?;
     Ok(Json(Ready {}))
 }
 

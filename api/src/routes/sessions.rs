@@ -147,12 +147,14 @@ async fn begin(
             return Err(Problem::forbidden(format!("the limit of {most} connections is reached")));
         }
     }
-    users::keep(change.connection(), (&client_id, user_id), caller.now).await?;
+    let created = app.cache().read(|tables| tables.created_now(&client_id, caller.now));
+    users::keep(change.connection(), (&client_id, user_id), created).await?;
     links::insert(change.connection(), &session).await?;
+    let (kept_in, user_id) = (app.clone(), user_id.to_owned());
     change
-        .commit(|| {
-            app.cache().write(|tables| {
-                tables.keep_user(&client_id, user_id, caller.now);
+        .commit(move || {
+            kept_in.cache().write(|tables| {
+                tables.keep_user(&client_id, &user_id, created);
             });
         })
         .await?;

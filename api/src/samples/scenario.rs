@@ -144,8 +144,9 @@ async fn keep_money(
     let mut places: HashSet<Uuid> = schedules.iter().map(|(place, _)| *place).collect();
     let with = |row: &TariffRow| app.prices().read(|book| book.places_with(&row.id));
     places.extend(rows.iter().flat_map(with));
+    let (app, client_id) = (app.clone(), client_id.to_owned());
     change
-        .commit(|| {
+        .commit(move || {
             app.prices().write(|book| {
                 for row in zones {
                     book.keep_zone(row);
@@ -157,8 +158,7 @@ async fn keep_money(
                     book.assign(id, schedule);
                 }
             });
+            tariffs_changed(&app, &client_id, places);
         })
-        .await?;
-    tariffs_changed(app, client_id, places);
-    Ok(())
+        .await
 }

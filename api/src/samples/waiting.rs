@@ -116,8 +116,9 @@ async fn keep_all(app: &App) -> Result<(), StoreError> {
             kept.push(recorded);
         }
     }
+    let app = app.clone();
     change
-        .commit(|| {
+        .commit(move || {
             let mut known = app.recorders().known();
             for Recorded { device_id, mut recorder, .. } in kept {
                 recorder.sessions.retain(|session| !session.is_frozen);

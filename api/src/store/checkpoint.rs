@@ -6,9 +6,13 @@
 //! added. After that nothing is left of it, and the next writer begins it anew.
 use std::sync::Arc;
 
-use sqlx::{AnyPool, Row};
-use tokio::sync::{Mutex, MutexGuard};
+use sqlx::{AnyConnection, Row};
+use tokio::sync::Mutex;
 use tracing::warn;
+
+use crate::store::connect::{Connector, Use};
+use crate::store::database::StoreError;
+use crate::store::writer::Writer;
 
 /// Pages from which on a log is taken over: 32 MB. Reading gets slower with its
 /// length, and a page that changes often is written to the file once for all of it.
@@ -23,23 +27,35 @@ const LENGTH: &str = "pragma wal_checkpoint(noop)";
 /// Takes over what nobody reads the older version of; nobody has to wait for it.
 const TAKE_OVER: &str = "pragma wal_checkpoint(passive)";
 
+/// Takes over all of it, on disk, and leaves a log without pages. Waits for readers
+/// of older versions, but not for ever.
+const TAKE_OVER_ALL: &str = "pragma wal_checkpoint(truncate)";
+
 /// Whoever takes the log over.
 #[derive(Debug)]
 pub struct Checkpointer {
-    pool: AnyPool,
+    connector: Connector,
     /// The turn of those who write.
-    writer: Arc<Mutex<()>>,
+    writer: Writer,
     /// Pages from which on it does so.
     pages: i64,
-    /// Held by the one who looks.
-    alone: Mutex<()>,
+    /// Connection of the one who looks: readers may have taken all others.
+    own: Mutex<Option<AnyConnection>>,
+}
+
+/// What a statement about the log said.
+struct Look {
+    /// Whether readers kept it from its end.
+    is_busy: bool,
+    /// Pages of the log.
+    pages: i64,
 }
 
 impl Checkpointer {
-    /// For the file behind a pool, whose writers take turns.
+    /// For a file whose writers take turns.
     #[must_use]
-    pub fn new(pool: AnyPool, writer: Arc<Mutex<()>>) -> Self {
-        Self { pool, writer, pages: PAGES, alone: Mutex::default() }
+    pub fn new(connector: Connector, writer: Writer) -> Self {
+        Self { connector, writer, pages: PAGES, own: Mutex::default() }
     }
 
     /// Has it looked at after so many commits, if it is time for that.
@@ -57,26 +73,56 @@ impl Checkpointer {
 
     /// Takes the log over if it is long; not where somebody else is about it.
     async fn look(&self) {
-        let Ok(alone) = self.alone.try_lock() else { return };
-        if let Err(failure) = self.take_over(alone).await {
+        let Ok(mut own) = self.own.try_lock() else { return };
+        if let Err(failure) = self.take_over(&mut own).await {
             // What is in the log is safe there, and the next look finds it again.
             warn!(%failure, "the log of the database was not taken over into its file");
         }
     }
 
-    async fn take_over(&self, _alone: MutexGuard<'_, ()>) -> Result<(), sqlx::Error> {
-        if self.pages_after(LENGTH).await? < self.pages {
+    async fn take_over(&self, own: &mut Option<AnyConnection>) -> Result<(), StoreError> {
+        if self.ask(own, LENGTH).await?.pages < self.pages {
             return Ok(());
         }
-        self.pages_after(TAKE_OVER).await?;
-        let _turn = self.writer.lock().await;
-        self.pages_after(TAKE_OVER).await?;
+        self.ask(own, TAKE_OVER).await?;
+        let _turn = self.writer.turn().await?;
+        self.ask(own, TAKE_OVER).await?;
         Ok(())
     }
 
-    /// Pages of the log after a statement about it.
-    async fn pages_after(&self, statement: &'static str) -> Result<i64, sqlx::Error> {
-        sqlx::query(statement).fetch_one(&self.pool).await?.try_get("log")
+    /// Takes all of the log over into the file, on disk. Call it in the writer's turn.
+    ///
+    /// # Errors
+    /// The disk failed, or a reader of an older version does not end.
+    pub async fn take_over_all(&self) -> Result<(), StoreError> {
+        let mut own = self.own.lock().await;
+        if self.ask(&mut own, TAKE_OVER_ALL).await?.is_busy {
+            return Err(StoreError::Queue);
+        }
+        Ok(())
+    }
+
+    /// Asks about the log. A connection on which that failed is not used again.
+    async fn ask(
+        &self,
+        own: &mut Option<AnyConnection>,
+        statement: &'static str,
+    ) -> Result<Look, StoreError> {
+        let mut connection = match own.take() {
+            Some(connection) => connection,
+            None => self.connector.connect(Use::Write).await?,
+        };
+        let row = sqlx::query(statement).fetch_one(&mut connection).await?;
+        *own = Some(connection);
+        let is_busy: i64 = row.try_get("busy")?;
+        Ok(Look { is_busy: is_busy != 0, pages: row.try_get("log")? })
+    }
+
+    /// Closes the connection of the one who looks.
+    pub async fn close(&self) {
+        if let Some(connection) = self.own.lock().await.take() {
+            let _: Result<(), sqlx::Error> = sqlx::Connection::close(connection).await;
+        }
     }
 }
 
@@ -92,8 +138,14 @@ mod tests {
         let mut change = store.begin().await.unwrap();
         sqlx::query("create table t (x text)").execute(change.connection()).await.unwrap();
         change.commit(|| ()).await.unwrap();
-        let own = Checkpointer::new(store.reader().clone(), Arc::default());
+        let connector = Connector::new(&address.parse().unwrap());
+        let own = Checkpointer::new(connector, Writer::default());
         (store, Checkpointer { pages, ..own })
+    }
+
+    /// Pages of the log.
+    async fn length(checkpointer: &Checkpointer) -> i64 {
+        checkpointer.ask(&mut None, LENGTH).await.unwrap().pages
     }
 
     /// Writes about so many pages.
@@ -111,11 +163,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (store, checkpointer) = opened(&folder, 100).await;
         write(&store, 120).await;
-        let long = checkpointer.pages_after(LENGTH).await.unwrap();
+        let long = length(&checkpointer).await;
         assert!(long >= 120, "{long} pages");
         checkpointer.look().await;
         write(&store, 1).await;
-        let left = checkpointer.pages_after(LENGTH).await.unwrap();
+        let left = length(&checkpointer).await;
         assert!(left < 20, "{left} pages");
     }
 
@@ -126,7 +178,7 @@ mod tests {
         write(&store, 120).await;
         checkpointer.look().await;
         write(&store, 1).await;
-        assert!(checkpointer.pages_after(LENGTH).await.unwrap() > 120);
+        assert!(length(&checkpointer).await > 120);
     }
 
     #[tokio::test]
@@ -134,10 +186,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (store, checkpointer) = opened(&folder, 100).await;
         write(&store, 120).await;
-        let busy = checkpointer.alone.lock().await;
+        let busy = checkpointer.own.lock().await;
         checkpointer.look().await;
         drop(busy);
         write(&store, 1).await;
-        assert!(checkpointer.pages_after(LENGTH).await.unwrap() > 120);
+        assert!(length(&checkpointer).await > 120);
     }
 }

@@ -1,17 +1,25 @@
 //! The database: opened, migrated, and its failures told apart.
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use sqlx::any::{Any, AnyPoolOptions, install_default_drivers};
+use sqlx::any::{AnyPoolOptions, install_default_drivers};
+use sqlx::error::DatabaseError;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{AnyPool, Executor, Row, Transaction};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use sqlx::{AnyConnection, AnyPool, Connection, Row};
+use tokio::time::timeout;
+use tracing::warn;
 use uuid::Uuid;
 
 use crate::config::text::StoreUrl;
+pub use crate::store::change::Change;
 use crate::store::checkpoint::Checkpointer;
+use crate::store::connect::{Connector, PATIENCE, Use};
+use crate::store::file::{self, FileLock};
 use crate::store::flush::Flusher;
+use crate::store::health::Health;
+use crate::store::settings;
+use crate::store::writer::{Turn, Writer};
 
 /// The migrations, oldest first. A released one is never changed.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
@@ -32,27 +40,14 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
 const SHARED_MIGRATIONS: &[(i64, &str, &str)] =
     &[(11, "notes", include_str!("migrations/0011_notes.sql"))];
 
-/// Connections to a file. There is one writer, and one for the log; the others
-/// read beside them.
-const SQLITE_CONNECTIONS: u32 = 5;
+/// Connections to a file that read beside the writer.
+const SQLITE_READERS: u32 = 4;
 
-/// Connections to a server.
-const POSTGRES_CONNECTIONS: u32 = 16;
+/// Connections to a server that read beside the writer.
+const POSTGRES_READERS: u32 = 15;
 
-/// How long a request waits for a connection before it is told to come again.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What every connection to a file is told: readers beside the writer, a commit
-/// does not flush by itself (see [`Flusher`]) nor take the log over (see
-/// [`Checkpointer`]) before that is 128 MB long, and foreign keys are kept.
-const SQLITE_SETUP: &str = "pragma journal_mode = wal; pragma synchronous = normal; \
-     pragma wal_autocheckpoint = 32768; pragma foreign_keys = on; pragma busy_timeout = 5000";
-
-/// What every connection to a server is told: whose changes are made on it.
-const NAMED: &str = "select set_config('slackwater.replica', $1, false)";
-
-/// What PostgreSQL calls two changes that wait for each other.
-const DEADLOCK: &str = "40P01";
+/// Name under which a write is tried when it is asked whether writes succeed.
+const WRITE_PROBE: &str = "write_probe";
 
 /// Why rows could not be read or kept.
 #[derive(Debug, thiserror::Error)]
@@ -60,12 +55,32 @@ pub enum StoreError {
     /// The database cannot be opened or brought up to date.
     #[error("cannot open the database: {0}")]
     Open(sqlx::Error),
+    /// Another process serves the file.
+    #[error("another process serves {}; one process has a database file", .0.display())]
+    Taken(PathBuf),
+    /// A file of the database cannot be locked, or not be closed to others.
+    #[error("cannot use {}: {reason}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
     /// Its tables are not those of this version.
     #[error("cannot bring the database up to date: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     /// It does not answer now.
     #[error("the database does not answer: {0}")]
     Down(sqlx::Error),
+    /// Others write, and the turn to write did not come in time.
+    #[error("too many changes wait for the database, or one of them takes too long")]
+    Queue,
+    /// Another process holds what the statement needs, or the statement took too long.
+    #[error("the database is busy: {0}")]
+    Busy(sqlx::Error),
+    /// There is no room for a change, or the disk did not take it.
+    #[error("the disk of the database is full or failed: {0}")]
+    Full(sqlx::Error),
     /// What was committed may not outlive a failure of the machine.
     #[error("the disk of the database failed: {0}")]
     Disk(#[from] io::Error),
@@ -86,119 +101,152 @@ pub enum StoreError {
 
 impl StoreError {
     /// Whether the change did not fit what somebody else had just kept, or
-    /// waited for them while they waited for it. It may be tried again.
+    /// waited for them while they waited for it. Nothing was kept, and it may be
+    /// tried again from its beginning.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
-        let Self::Statement(sqlx::Error::Database(error)) = self else { return false };
-        error.is_unique_violation() || error.code().is_some_and(|code| code == DEADLOCK)
+        let (Self::Statement(error) | Self::Busy(error)) = self else { return false };
+        let sqlx::Error::Database(error) = error else { return false };
+        // Class 40 of PostgreSQL: deadlocks and changes that cannot be put in order.
+        let is_undone = error.code().is_some_and(|code| code.len() == 5 && code.starts_with("40"));
+        error.is_unique_violation() || is_undone
+    }
+
+    /// No answer within the time that one waits for it.
+    pub(super) fn silent() -> Self {
+        Self::Down(sqlx::Error::Io(io::ErrorKind::TimedOut.into()))
     }
 }
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        match error {
+        let kind = match &error {
             sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
-            | sqlx::Error::WorkerCrashed => Self::Down(error),
-            other => Self::Statement(other),
-        }
+            | sqlx::Error::WorkerCrashed => Self::Down,
+            sqlx::Error::Database(error) => kind_of(error.as_ref()),
+            _ => Self::Statement,
+        };
+        kind(error)
+    }
+}
+
+/// Kind of a failure by its code: five letters of PostgreSQL, or a number of SQLite.
+fn kind_of(error: &dyn DatabaseError) -> fn(sqlx::Error) -> StoreError {
+    let code = error.code().unwrap_or_default();
+    if code.len() == 5 {
+        return match (&code[..2], &*code) {
+            // Out of room on disk; a failure of reading or writing.
+            (_, "53100" | "58030") => StoreError::Full,
+            // Cancelled by `statement_timeout`, a lock by `lock_timeout`; deadlocks.
+            (_, "57014" | "55P03") | ("40", _) => StoreError::Busy,
+            // Connections, resources, an operator's stop; a standby takes no writes.
+            ("08" | "53" | "57", _) | (_, "25006" | "25P03") => StoreError::Down,
+            _ => StoreError::Statement,
+        };
+    }
+    // The lowest byte of SQLite's extended codes is the kind.
+    match code.parse::<u32>().unwrap_or_default() & 0xff {
+        5 | 6 => StoreError::Busy,
+        // No memory, read-only, input and output, full, cannot open a file.
+        7 | 8 | 10 | 13 | 14 => StoreError::Full,
+        _ => StoreError::Statement,
     }
 }
 
 /// Handle to the database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Store {
-    pool: AnyPool,
-    /// A file has one writer at a time, and waiting here is fairer than at its
-    /// lock. A server has many, but what readers are shown in memory must change
-    /// in the order of the commits.
-    writer: Arc<Mutex<()>>,
+    readers: AnyPool,
+    connector: Connector,
+    writer: Writer,
+    health: Health,
     /// For a file. A server does all that itself.
     log: Option<Log>,
-    /// For a server.
-    shared: Option<Arc<Shared>>,
-}
-
-/// A server, and the name under which this process makes changes there.
-#[derive(Debug)]
-struct Shared {
-    url: String,
-    replica: String,
+    /// Lock of a file that this process has for itself.
+    lock: Option<FileLock>,
 }
 
 /// What brings commits to the disk, and from their log into the file.
 #[derive(Debug, Clone)]
-struct Log {
-    flusher: Arc<Flusher>,
-    checkpointer: Arc<Checkpointer>,
-}
-
-/// A change that is being made. Nothing of it is kept before [`commit`](Self::commit).
-pub struct Change {
-    transaction: Transaction<'static, Any>,
-    turn: OwnedMutexGuard<()>,
-    log: Option<Log>,
+pub(super) struct Log {
+    pub(super) flusher: Arc<Flusher>,
+    pub(super) checkpointer: Arc<Checkpointer>,
 }
 
 impl Store {
-    /// Opens the database, creating a file that is missing, and brings its tables up to date.
+    /// Opens the database, creating a file that is missing, and brings its tables up
+    /// to date. Other processes may open it, too: commands beside a service do.
     ///
     /// # Errors
     /// It cannot be opened, or holds tables of a later version.
     pub async fn open(url: &StoreUrl) -> Result<Self, StoreError> {
+        Self::open_with(url, None).await
+    }
+
+    /// Opens the database as the service that is run on it. Of a file there is one
+    /// at a time: two would know nothing of each other's changes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), or another process serves the file.
+    pub async fn open_alone(url: &StoreUrl) -> Result<Self, StoreError> {
+        let lock = file::lock(url)?;
+        Self::open_with(url, lock).await
+    }
+
+    async fn open_with(url: &StoreUrl, lock: Option<FileLock>) -> Result<Self, StoreError> {
         install_default_drivers();
-        let is_file = url.is_sqlite();
-        let shared = (!is_file).then(|| {
-            let (url, replica) = (url.as_str().to_owned(), Uuid::new_v4().to_string());
-            Arc::new(Shared { url, replica })
-        });
-        let options = AnyPoolOptions::new()
-            .max_connections(if is_file { SQLITE_CONNECTIONS } else { POSTGRES_CONNECTIONS })
-            .acquire_timeout(PATIENCE);
-        let named = shared.clone();
+        file::make(url)?;
+        let connector = Connector::new(url);
+        // Before the pool, which would try for as long as a request waits, and then
+        // say that it waited instead of why.
+        let first = timeout(PATIENCE, connector.connect(Use::Migrate)).await;
+        let mut first = first.map_err(|_| StoreError::silent())?.map_err(StoreError::Open)?;
+        migrator(url.is_sqlite()).run(&mut first).await?;
+        let set_up = connector.clone();
+        let count = if url.is_sqlite() { SQLITE_READERS } else { POSTGRES_READERS };
+        let options = AnyPoolOptions::new().max_connections(count).acquire_timeout(PATIENCE);
         let options = options.after_connect(move |connection, _| {
-            let named = named.clone();
-            Box::pin(async move {
-                match &named {
-                    None => connection.execute(SQLITE_SETUP).await,
-                    Some(shared) => {
-                        sqlx::query(NAMED).bind(&shared.replica).execute(connection).await
-                    }
-                }
-                .map(|_| ())
-            })
+            let set_up = set_up.clone();
+            Box::pin(async move { set_up.set_up(connection, Use::Read).await })
         });
-        let pool = options.connect(&address(url)).await.map_err(StoreError::Open)?;
-        migrator(is_file).run(&pool).await?;
-        let writer = Arc::default();
-        let log = if is_file { Some(Log::of(&pool, &writer).await?) } else { None };
-        Ok(Self { pool, writer, log, shared })
+        let readers = options.connect(connector.address()).await.map_err(StoreError::Open)?;
+        let writer = Writer::default();
+        let log = if url.is_sqlite() {
+            Some(Log::of(&mut first, &connector, &writer).await?)
+        } else {
+            None
+        };
+        // What is told to a server before this is not asked for any more.
+        let _: Result<(), sqlx::Error> = first.close().await;
+        Ok(Self { readers, connector, writer, health: Health::default(), log, lock })
     }
 
     /// For statements that only read.
     #[must_use]
     pub const fn reader(&self) -> &AnyPool {
-        &self.pool
+        &self.readers
     }
 
     /// Whether other processes may work on the same rows. A file has one process.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
-        self.shared.is_some()
+        self.log.is_none()
     }
 
     /// The server, and the name of this process there; `None` for a file.
     pub(super) fn server(&self) -> Option<(&str, &str)> {
-        self.shared.as_deref().map(|shared| (shared.url.as_str(), shared.replica.as_str()))
+        Some((self.connector.address(), self.connector.replica()?))
     }
 
     /// Begins a change.
     ///
     /// # Errors
-    /// The database does not answer.
+    /// The turn did not come, or the database does not answer.
     pub async fn begin(&self) -> Result<Change, StoreError> {
-        let turn = Arc::clone(&self.writer).lock_owned().await;
+        let turn = self.writer.turn().await?;
         self.begin_in(turn).await
     }
 
@@ -206,12 +254,12 @@ impl Store {
     /// says that others did it meanwhile, and that what they did is on disk.
     ///
     /// # Errors
-    /// The database does not answer, or the disk failed.
+    /// The turn did not come, the database does not answer, or the disk failed.
     pub async fn begin_if(
         &self,
         is_needed: impl FnOnce() -> bool,
     ) -> Result<Option<Change>, StoreError> {
-        let turn = Arc::clone(&self.writer).lock_owned().await;
+        let turn = self.writer.turn().await?;
         if is_needed() {
             return self.begin_in(turn).await.map(Some);
         }
@@ -222,84 +270,66 @@ impl Store {
         Ok(None)
     }
 
-    async fn begin_in(&self, turn: OwnedMutexGuard<()>) -> Result<Change, StoreError> {
-        let begin = if self.log.is_some() { "begin immediate" } else { "begin" };
-        let transaction = self.pool.begin_with(begin).await?;
-        Ok(Change { transaction, turn, log: self.log.clone() })
+    async fn begin_in(&self, turn: Turn) -> Result<Change, StoreError> {
+        if let Some(Log { flusher, checkpointer }) = &self.log
+            && flusher.has_failed()
+        {
+            // In the turn, so that nothing is committed between the two.
+            checkpointer.take_over_all().await?;
+            flusher.heal().await;
+        }
+        Change::begin(turn, &self.connector, self.log.clone(), self.health.clone()).await
     }
 
-    /// Whether the database answers.
+    /// Whether the database answers, and takes writes. While changes are made nothing
+    /// is written for it; after one that was not, a value is.
     ///
     /// # Errors
     /// It does not.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("select 1").execute(&self.pool).await?;
+        sqlx::query("select 1").execute(&self.readers).await?;
+        if self.health.is_in_doubt()
+            || self.log.as_ref().is_some_and(|log| log.flusher.has_failed())
+        {
+            settings::keep(self, WRITE_PROBE, &Uuid::new_v4().to_string()).await?;
+        }
         Ok(())
     }
 
-    /// Ends all connections. Later statements fail.
+    /// Ends all connections, the writer's after all of the log is in the file: a copy
+    /// of the file alone is whole then. Later statements fail, changes wait for ever.
     pub async fn close(&self) {
-        self.pool.close().await;
-    }
-}
-
-impl Change {
-    /// The connection on which the statements of the change run.
-    pub fn connection(&mut self) -> &mut sqlx::AnyConnection {
-        &mut self.transaction
-    }
-
-    /// Makes the change and shows it, as one of many steps that are done again
-    /// from the first if the machine fails before the last, an ordinary
-    /// [`commit`](Self::commit), which brings all of them to the disk.
-    ///
-    /// # Errors
-    /// It was not made, and not shown.
-    pub async fn step<T>(self, show: impl FnOnce() -> T) -> Result<T, StoreError> {
-        self.transaction.commit().await?;
-        if let Some(Log { flusher, checkpointer }) = &self.log {
-            flusher.committed();
-            checkpointer.after_step();
+        let mut turn = self.writer.last_turn().await;
+        self.readers.close().await;
+        if let Some(Log { checkpointer, .. }) = &self.log {
+            if let Err(failure) = checkpointer.take_over_all().await {
+                warn!(%failure, "the log of the database was not taken over into its file");
+            }
+            checkpointer.close().await;
         }
-        Ok(show())
-    }
-
-    /// Makes the change, and then shows it: `show` runs before the next change
-    /// begins. It is on disk when this returns; others may have seen it a moment
-    /// before that.
-    ///
-    /// # Errors
-    /// It was not made, and not shown. Or the disk failed afterwards: then it is
-    /// not known whether it outlives a failure of the machine.
-    pub async fn commit<T>(self, show: impl FnOnce() -> T) -> Result<T, StoreError> {
-        self.transaction.commit().await?;
-        let number = self.log.as_ref().map(|log| log.flusher.committed());
-        let shown = show();
-        drop(self.turn);
-        if let (Some(Log { flusher, checkpointer }), Some(number)) = (&self.log, number) {
-            checkpointer.after_commit(number);
-            flusher.reach(number).await?;
+        if let Some(connection) = turn.take() {
+            let _: Result<(), sqlx::Error> = connection.close().await;
         }
-        Ok(shown)
-    }
-}
-
-/// The address with what the driver is told: a file that is missing is created.
-fn address(url: &StoreUrl) -> String {
-    match url.as_str() {
-        file if url.is_sqlite() && !file.contains('?') => format!("{file}?mode=rwc"),
-        other => other.to_owned(),
+        if let Some(lock) = &self.lock {
+            lock.release();
+        }
+        // Whoever comes after the end of the service does not write.
+        std::mem::forget(turn);
     }
 }
 
 impl Log {
     /// For the file that the database is in, wherever its address leads.
-    async fn of(pool: &AnyPool, writer: &Arc<Mutex<()>>) -> Result<Self, StoreError> {
+    async fn of(
+        first: &mut AnyConnection,
+        connector: &Connector,
+        writer: &Writer,
+    ) -> Result<Self, StoreError> {
         let file =
             "select cast(file as text) as file from pragma_database_list where name = 'main'";
-        let row = sqlx::query(file).fetch_one(pool).await?;
+        let row = sqlx::query(file).fetch_one(first).await?;
         let flusher = Flusher::new(row.try_get("file")?);
-        let checkpointer = Checkpointer::new(pool.clone(), Arc::clone(writer));
+        let checkpointer = Checkpointer::new(connector.clone(), writer.clone());
         Ok(Self { flusher: Arc::new(flusher), checkpointer: Arc::new(checkpointer) })
     }
 }
@@ -340,6 +370,6 @@ mod tests {
         sqlx::query("create table t (x bigint)").execute(change.connection()).await.unwrap();
         let log = folder.path().join("two words.db-wal");
         assert_eq!(store.log.as_ref().unwrap().flusher.log(), log);
-        assert!(change.commit(|| log.exists()).await.unwrap());
+        assert!(change.commit(move || log.exists()).await.unwrap());
     }
 }

@@ -4,20 +4,31 @@
 //! flushed, a failure of the machine (not of the process) may lose the end of it.
 //! Flushing takes milliseconds, so those whose changes were committed meanwhile
 //! share the next flush, and nobody holds the writer's turn while it runs.
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
+use crate::store::finish::Finish;
+
 /// The log of a database file, and how much of it is on disk.
 #[derive(Debug)]
 pub struct Flusher {
-    log: Arc<PathBuf>,
-    count: Count,
+    log: Arc<Log>,
+    count: Arc<Count>,
+}
+
+/// The log, and the descriptor by which it is flushed: one that is kept needs none
+/// when the process has no more, and the system tells it of failures in between.
+#[derive(Debug)]
+struct Log {
+    path: PathBuf,
+    file: std::sync::Mutex<Option<File>>,
 }
 
 /// How many changes were committed, and how many of them are on disk.
@@ -25,6 +36,7 @@ pub struct Flusher {
 struct Count {
     committed: AtomicU64,
     flushed: Mutex<u64>,
+    has_failed: AtomicBool,
 }
 
 impl Count {
@@ -35,18 +47,36 @@ impl Count {
 
     /// Returns when the change of that number is on disk: by the flush of
     /// somebody else that began after its commit, or by one of its own.
+    ///
+    /// After a flush that failed a later one proves nothing: the system may have
+    /// thrown away what it could not write. Until [`heal`](Self::heal) all fail.
     async fn reach(
         &self,
         number: u64,
         flush: impl AsyncFnOnce() -> io::Result<()>,
     ) -> io::Result<()> {
         let mut flushed = self.flushed.lock().await;
-        if *flushed < number {
-            let committed = self.committed.load(Ordering::Acquire);
-            flush().await?;
-            *flushed = committed;
+        if *flushed >= number {
+            return Ok(());
         }
+        if self.has_failed.load(Ordering::Acquire) {
+            return Err(io::Error::other("an earlier change did not reach the disk"));
+        }
+        let committed = self.committed.load(Ordering::Acquire);
+        if let Err(reason) = flush().await {
+            self.has_failed.store(true, Ordering::Release);
+            return Err(reason);
+        }
+        *flushed = committed;
         Ok(())
+    }
+
+    /// Counts all changes as being on disk: the log was taken over into its file.
+    /// Nothing may be committed meanwhile.
+    async fn heal(&self) {
+        let mut flushed = self.flushed.lock().await;
+        *flushed = self.committed.load(Ordering::Acquire);
+        self.has_failed.store(false, Ordering::Release);
     }
 }
 
@@ -54,17 +84,19 @@ impl Flusher {
     /// For the database in a file.
     #[must_use]
     pub fn new(database: &str) -> Self {
-        let log = PathBuf::from(format!("{database}-wal"));
-        Self { log: Arc::new(log), count: Count::default() }
+        let path = PathBuf::from(format!("{database}-wal"));
+        let log = Log { path, file: std::sync::Mutex::default() };
+        Self { log: Arc::new(log), count: Arc::default() }
     }
 
     /// The log.
     #[must_use]
     pub fn log(&self) -> &Path {
-        &self.log
+        &self.log.path
     }
 
     /// Counts a change that was committed. Returns its number.
+    #[must_use]
     pub fn committed(&self) -> u64 {
         self.count.committed()
     }
@@ -73,6 +105,19 @@ impl Flusher {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count.committed.load(Ordering::Acquire)
+    }
+
+    /// Whether a change may not have reached the disk, and none is acknowledged
+    /// until the log is taken over into its file.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.count.has_failed.load(Ordering::Acquire)
+    }
+
+    /// Acknowledges changes again. Call it in the writer's turn in which all of the
+    /// log was taken over into its file.
+    pub async fn heal(&self) {
+        self.count.heal().await;
     }
 
     /// How many of them are on disk.
@@ -87,23 +132,42 @@ impl Flusher {
     /// The disk failed: whether the change outlives a failure of the machine is
     /// not known.
     pub async fn reach(&self, number: u64) -> io::Result<()> {
-        let log = Arc::clone(&self.log);
-        self.count
-            .reach(number, async || {
-                let flushed = spawn_blocking(move || flush(&log)).await;
+        let (log, count) = (Arc::clone(&self.log), Arc::clone(&self.count));
+        // Finished whoever waits: the system tells of a failure once, and it must not
+        // be somebody who left that it tells.
+        Finish::new(async move {
+            let flush = async || {
+                let flushed = spawn_blocking(move || log.flush()).await;
                 flushed.map_err(io::Error::other)?
-            })
-            .await
+            };
+            count.reach(number, flush).await
+        })
+        .await
     }
 }
 
-/// Flushes a log. One that is gone was taken over into its database, on disk.
-fn flush(log: &Path) -> io::Result<()> {
-    match File::open(log) {
-        Ok(file) => file.sync_data(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+impl Log {
+    /// Flushes the log. One that is gone was taken over into its database, on disk.
+    fn flush(&self) -> io::Result<()> {
+        let mut kept = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match fs::metadata(&self.path) {
+            Ok(found) => (found.dev(), found.ino()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        // SQLite begins another file after its last connection was closed.
+        let file = match kept.take() {
+            Some(file) if is_at(&file, found)? => kept.insert(file),
+            _ => kept.insert(File::open(&self.path)?),
+        };
+        file.sync_data()
     }
+}
+
+/// Whether an open file is the one of this device and number.
+fn is_at(file: &File, found: (u64, u64)) -> io::Result<bool> {
+    let open = file.metadata()?;
+    Ok((open.dev(), open.ino()) == found)
 }
 
 #[cfg(test)]
@@ -135,12 +199,41 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_is_told_and_the_next_tries_again() {
+    async fn after_a_failure_nothing_is_acknowledged_until_the_log_was_taken_over() {
         let count = Count::default();
+        count.committed();
+        count.reach(1, async || Ok(())).await.unwrap();
         let number = count.committed();
-        let failed = count.reach(number, async || Err(io::Error::other("full"))).await;
-        assert_eq!(failed.unwrap_err().to_string(), "full");
-        count.reach(number, async || Ok(())).await.unwrap();
-        assert_eq!(*count.flushed.lock().await, 1);
+        let failed = count.reach(number, async || Err(io::Error::other("gone"))).await;
+        assert_eq!(failed.unwrap_err().to_string(), "gone");
+        // A later flush succeeds, although the pages are lost.
+        for number in [number, count.committed()] {
+            assert!(count.reach(number, async || Ok(())).await.is_err());
+        }
+        assert!(count.reach(1, async || Ok(())).await.is_ok());
+        count.heal().await;
+        count.reach(3, async || unreachable!("it is on disk")).await.unwrap();
+        let next = count.committed();
+        count.reach(next, async || Ok(())).await.unwrap();
+        assert_eq!(*count.flushed.lock().await, 4);
+    }
+
+    #[test]
+    fn a_log_that_was_begun_anew_is_the_one_that_is_flushed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db-wal");
+        let log = Log { path: path.clone(), file: std::sync::Mutex::default() };
+        log.flush().unwrap();
+        let number = || {
+            let kept = log.file.lock().unwrap();
+            kept.as_ref().map(|file| file.metadata().unwrap().ino())
+        };
+        assert_eq!(number(), None);
+        for _ in 0..2 {
+            fs::write(folder.path().join("next"), "x").unwrap();
+            fs::rename(folder.path().join("next"), &path).unwrap();
+            log.flush().unwrap();
+            assert_eq!(number(), Some(fs::metadata(&path).unwrap().ino()));
+        }
     }
 }

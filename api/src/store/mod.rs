@@ -5,13 +5,18 @@
 
 pub mod accounts;
 pub mod actions;
+pub mod change;
 pub mod checkpoint;
 pub mod clients;
+pub mod connect;
 pub mod database;
 pub mod deliveries;
 pub mod devices;
 pub mod events;
+pub mod file;
+pub mod finish;
 pub mod flush;
+pub mod health;
 pub mod jobs;
 pub mod links;
 pub mod locations;
@@ -27,3 +32,4 @@ pub mod settings;
 pub mod tariffs;
 pub mod tokens;
 pub mod users;
+pub mod writer;

@@ -336,7 +336,8 @@ async fn tariffs_and_zones_are_those_of_the_other_process() {
         let mut change = two.one.app.store().begin().await.unwrap();
         assign(change.connection(), home, Some(&schedule)).await.unwrap();
         let kept = schedule.clone();
-        let show = || two.one.app.prices().write(|book| book.assign(home, Some(kept)));
+        let app = two.one.app.clone();
+        let show = move || app.prices().write(|book| book.assign(home, Some(kept)));
         change.commit(show).await.unwrap();
         assert_ne!(prices(&two.other), prices(&two.one));
         two.catches_up().await;

@@ -25,7 +25,32 @@ pub(crate) fn database() -> String {
     let url = |database: &str| format!("postgres://slackwater@127.0.0.1:{port}/{database}");
     let create = format!("create database {name}");
     run(Command::new(binary("psql")).args(["-q", "-d", &url("postgres"), "-c", &create]));
-    url(&name)
+    // Encryption has tests of its own.
+    format!("{}?sslmode=disable", url(&name))
+}
+
+/// Certificate of the authority that signed the server's own.
+pub(crate) fn root_certificate() -> PathBuf {
+    SERVER.get_or_init(start);
+    folder().join("root.crt")
+}
+
+fn folder() -> PathBuf {
+    env::temp_dir().join(format!("slackwater-postgres-{}", std::process::id()))
+}
+
+/// Makes a certificate for 127.0.0.1, and one of an authority that signs it.
+fn certify(folder: &Path) {
+    let openssl = |words: &str| {
+        let mut command = Command::new("openssl");
+        run(command.current_dir(folder).args(words.split(' ')));
+    };
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    openssl(&format!("req -x509 {key} -keyout root.key -out root.crt -days 2 -subj /CN=root"));
+    openssl(&format!("req {key} -keyout server.key -out server.csr -subj /CN=server"));
+    fs::write(folder.join("names"), "subjectAltName=IP:127.0.0.1").unwrap();
+    let signed = "-CA root.crt -CAkey root.key -CAcreateserial -extfile names -days 2";
+    openssl(&format!("x509 -req -in server.csr {signed} -out server.crt"));
 }
 
 /// A program of the server.
@@ -40,12 +65,13 @@ fn binary(name: &str) -> PathBuf {
 
 /// Starts the server and returns its port. It ends with this process.
 fn start() -> u16 {
-    let folder = env::temp_dir().join(format!("slackwater-postgres-{}", std::process::id()));
+    let folder = folder();
     let data = folder.join("data");
     fs::create_dir_all(&folder).unwrap();
+    certify(&folder);
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     if is_root {
-        run(Command::new("chown").arg(NOBODY).arg(&folder));
+        run(Command::new("chown").arg("-R").arg(NOBODY).arg(&folder));
     }
     let mut initdb = as_nobody(is_root, "initdb");
     run(initdb.args(["-A", "trust", "-N", "-U", "slackwater", "-D"]).arg(&data));
@@ -53,6 +79,10 @@ fn start() -> u16 {
     let mut server = as_nobody(is_root, "postgres");
     server.args(["-F", "-h", "127.0.0.1", "-p", &port.to_string()]);
     server.arg("-k").arg(&folder).arg("-D").arg(&data);
+    for (name, value) in [("ssl_cert_file", "server.crt"), ("ssl_key_file", "server.key")] {
+        server.arg("-c").arg(format!("{name}={}", folder.join(value).display()));
+    }
+    server.args(["-c", "ssl=on"]);
     // The kernel ends the server with the thread that started it: this one stays until the end.
     thread::spawn(move || server.stdout(Stdio::null()).stderr(Stdio::null()).status());
     wait_for(&folder, port);

@@ -51,7 +51,7 @@ impl Process {
     fn start(stage: &Stage, name: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_slackwater-api"))
             .args(["serve", "--listen", "127.0.0.1:0", "--clock", "0x"])
-            .env("SLACKWATER_STORE__URL", format!("{}?application_name={name}", stage.url))
+            .env("SLACKWATER_STORE__URL", format!("{}&application_name={name}", stage.url))
             .env("SLACKWATER_SANDBOX__START", six().to_rfc3339())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -1,6 +1,8 @@
 //! Users, linking and letting go.
 use axum::http::Method;
+use chrono::TimeDelta;
 use serde_json::{Value, json};
+use slackwater_api::clock::Clock;
 use slackwater_api::linking::{NewAccount, NewUser, connect};
 use slackwater_api::scope::word;
 use slackwater_api::vendor::error::VendorError;
@@ -11,7 +13,7 @@ use slackwater_engine::device::scope::{DeviceKind, Permission};
 use uuid::Uuid;
 
 use crate::answer::Answer;
-use crate::harness::{OLDEST, On, Stage, device};
+use crate::harness::{OLDEST, On, Stage, device, six};
 use crate::readings::{charger, reading, vehicle};
 
 fn scopes(words: &[&str]) -> Value {
@@ -35,6 +37,25 @@ async fn lnk_01_lnk_02_lnk_12_lnk_24_a_link_session_makes_its_user() {
         let stage = stage.restarted().await;
         assert_eq!(stage.again(&asker).get("/users").await.ids(), ["u"]);
     }
+}
+
+/// A second world on the same rows and tables has the clock that went back.
+#[tokio::test]
+async fn users_come_after_those_before_them_when_the_clock_went_back() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let (app, urls) = (&stage.app, stage.app.urls().clone());
+    let yesterday = Clock::fixed(six() - TimeDelta::days(1));
+    let back = app.beside(app.environment(), yesterday, urls);
+    for (app, id) in [(app, "c"), (&back, "b"), (&back, "a"), (app, "d"), (app, "e")] {
+        let user = NewUser { id: id.to_owned(), accounts: Vec::new(), locations: Vec::new() };
+        connect(app, &asker.id, vec![user]).await.unwrap();
+    }
+    // The newest first.
+    let order = ["e", "d", "a", "b", "c"];
+    assert_eq!(asker.get("/users").await.ids(), order);
+    let stage = stage.restarted().await;
+    assert_eq!(stage.again(&asker).get("/users").await.ids(), order);
 }
 
 #[tokio::test]
