@@ -11,10 +11,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};
-use crate::store::rows::{Pair, instant, of_keys, parsed};
-
-/// Steps that one statement keeps.
-const STEPS_AT_ONCE: usize = 500;
+use crate::store::rows::{Pair, as_text, instant, of_keys, parsed};
 
 /// A market zone of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,14 +132,21 @@ pub async fn lay_over(
 ) -> Result<i64, StoreError> {
     const READ: &str = "select start_at, end_at, price from price_steps \
          where series_id = $1 and end_at > $2 and start_at < $3 order by start_at";
+    // Of a window without gaps nothing stays but what reaches beyond it.
+    const READ_ENDS: &str = "select start_at, end_at, price from price_steps \
+         where series_id = $1 and end_at > $2 and start_at < $3 \
+         and (start_at < $4 or end_at > $5) order by start_at";
     const REMOVE: &str =
         "delete from price_steps where series_id = $1 and end_at > $2 and start_at < $3";
     let (id, revision) = lock(to, name, currency).await?;
-    let mut slots = new.slots();
-    let Some(first) = slots.next() else { return Ok(revision) };
-    let until = slots.last().map_or(first.end, |last| last.end).timestamp_micros();
-    let from = first.start.timestamp_micros();
-    let before = sqlx::query(READ).bind(&id).bind(from).bind(until);
+    let slots: Vec<Slot> = new.slots().collect();
+    let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return Ok(revision) };
+    let (from, until) = (first.start.timestamp_micros(), last.end.timestamp_micros());
+    let before = if slots.windows(2).all(|pair| pair[0].end == pair[1].start) {
+        sqlx::query(READ_ENDS).bind(&id).bind(from).bind(until).bind(from).bind(until)
+    } else {
+        sqlx::query(READ).bind(&id).bind(from).bind(until)
+    };
     let before = curve(&before.fetch_all(&mut *to).await?)?;
     sqlx::query(REMOVE).bind(&id).bind(from).bind(until).execute(&mut *to).await?;
     insert(to, &id, &overlaid(&before, new)).await?;
@@ -187,25 +191,25 @@ async fn lock(
     Ok((id, row.try_get("revision")?))
 }
 
+/// Keeps all steps by one statement: others wait for their turn meanwhile, and most
+/// of the time of many statements goes into their parameters.
 async fn insert(to: &mut AnyConnection, id: &str, curve: &PriceCurve) -> Result<(), StoreError> {
-    let slots: Vec<Slot> = curve.slots().collect();
-    for some in slots.chunks(STEPS_AT_ONCE) {
-        let places = (0..some.len()).map(|index| {
-            let first = 2 + 3 * index;
-            format!("($1, ${first}, ${}, ${})", first + 1, first + 2)
-        });
-        let places = places.collect::<Vec<_>>().join(", ");
-        let query =
-            format!("insert into price_steps (series_id, start_at, end_at, price) values {places}");
-        let mut query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(id);
-        for slot in some {
-            query = query
-                .bind(slot.start.timestamp_micros())
-                .bind(slot.end.timestamp_micros())
-                .bind(slot.price.as_per_kwh().to_string());
-        }
-        query.execute(&mut *to).await?;
-    }
+    let step = |slot: Slot| {
+        let (start, end) = (slot.start.timestamp_micros(), slot.end.timestamp_micros());
+        (start, end, slot.price.as_per_kwh().to_string())
+    };
+    let steps = as_text(&curve.slots().map(step).collect::<Vec<_>>());
+    // The databases name the function differently, and nothing else.
+    let rows = match to.backend_name() {
+        "PostgreSQL" => "json_array_elements(cast($2 as json))",
+        _ => "json_each($2)",
+    };
+    let query = format!(
+        "insert into price_steps (series_id, start_at, end_at, price)
+         select $1, cast(value ->> 0 as bigint), cast(value ->> 1 as bigint), value ->> 2
+         from {rows}"
+    );
+    sqlx::query(sqlx::AssertSqlSafe(query)).bind(id).bind(steps).execute(to).await?;
     Ok(())
 }
 
