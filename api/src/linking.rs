@@ -270,6 +270,7 @@ async fn gone(
 ) -> Result<Vec<Uuid>, StoreError> {
     let ids = app.cache().read(|tables| tables.user(client_id, user_id).map(which));
     let ids = ids.unwrap_or_default();
+    change.claim(ids.iter().copied()).await?;
     let event = (&ActionEvent::TargetDeleted, app.now());
     for id in &ids {
         actions::end_pending(change, effects, *id, |_| true, event).await?;

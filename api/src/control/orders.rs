@@ -124,6 +124,7 @@ pub async fn cancel(
     if action.progress.state != ActionState::Pending {
         return Ok(Some(Cancelled::Before(action)));
     }
+    change.claim([action.target_id]).await?;
     let mut effects = Effects::default();
     let event = ActionEvent::CancelRequested;
     let ended = actions::end(&mut change, &mut effects, action, &event, app.now()).await?;

@@ -41,6 +41,7 @@ async fn try_create(app: &App, device_id: Uuid) -> Result<Override, OrderError> 
     let device = app.cache().read(|tables| tables.any_device(device_id).cloned());
     let device = device.ok_or(OrderError::NoSuchDevice)?;
     let is_charging = check(app, &device)?;
+    change.claim([device_id]).await?;
     let active = overrides::active_of(change.connection(), device_id).await?;
     let told = rows::last_told(change.connection(), device_id).await?;
     let event = request(app, is_charging, told.as_ref());
@@ -115,6 +116,7 @@ fn check(app: &App, device: &Device) -> Result<Option<bool>, Refusal> {
 pub async fn end(app: &App, device_id: Uuid) -> Result<Option<Override>, StoreError> {
     let mut change = app.store().begin().await?;
     let now = app.now();
+    change.claim([device_id]).await?;
     let active = overrides::active_of(change.connection(), device_id).await?;
     let Some(active) = active else { return Ok(None) };
     let Some(life) = after(Some(&active.life), OverrideEvent::EndRequested, now).latest else {

@@ -166,6 +166,7 @@ async fn end(app: &App, action: Action, event: &ActionEvent) -> Result<(), Store
     let mut change = app.store().begin().await?;
     let mut effects = Effects::default();
     let (target_id, id) = (action.target_id, action.id);
+    change.claim([target_id]).await?;
     let ended = actions::end(&mut change, &mut effects, action, event, app.now()).await?;
     let app = app.clone();
     change

@@ -79,6 +79,7 @@ pub async fn change<E: From<StoreError>>(
     let Some(before) = found else { return Ok(None) };
     let wish = merge(&before)?;
     let after = Schedule { wish, ..Schedule::clone(&before) };
+    change.claim([before.wish.target_id]).await?;
     schedules::keep(change.connection(), &after).await?;
     let mut effects = Effects::default();
     let is_released = !after.wish.is_enabled || after.wish.target_id != before.wish.target_id;
@@ -105,6 +106,7 @@ pub async fn delete(app: &App, client_id: &str, id: Uuid) -> Result<bool, StoreE
     let mut change = app.store().begin().await?;
     let found = app.cache().read(|tables| tables.control().schedule(client_id, id).cloned());
     let Some(schedule) = found else { return Ok(false) };
+    change.claim([schedule.wish.target_id]).await?;
     schedules::delete(change.connection(), id).await?;
     let mut effects = Effects::default();
     call_off(app, &mut change, &mut effects, &schedule).await?;

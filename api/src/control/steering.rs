@@ -70,6 +70,7 @@ pub async fn look(
     let mut change = app.store().begin().await?;
     let mut effects = Effects::default();
     let (mut next, mut seen, mut tries) = (Vec::new(), Vec::new(), Vec::new());
+    change.claim(ids.iter().copied()).await?;
     for &id in ids {
         // Anew, within the writer's turn.
         let Some(found) = glance(app, id) else {

@@ -49,9 +49,14 @@ pub async fn keep(app: &App, id: Uuid, state: DeviceState) {
 async fn keep_all(app: &App) -> Result<(), StoreError> {
     let is_needed = || !app.poller().waiting().is_empty();
     let Some(mut change) = app.store().begin_if(is_needed).await? else { return Ok(()) };
-    let waiting = app.poller().waiting().take();
+    let mut waiting = app.poller().waiting().take();
+    // Of two readings of a device the later one stays.
+    waiting.sort_by_key(|(id, _)| *id);
+    // All devices before the first event, as `Change::claim` orders them.
     for (id, state) in &waiting {
         devices::keep_state(change.connection(), *id, state).await?;
+    }
+    for (id, state) in &waiting {
         let device = app.cache().read(|tables| tables.any_device(*id).cloned());
         let changed = device.and_then(|device| changes::of_device(&device, state, app.now()));
         if let Some(happening) = changed {

@@ -1,13 +1,16 @@
 //! A change that is being made, and its end: made and shown, or undone.
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sqlx::{AnyConnection, Executor};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tracing::warn;
+use uuid::Uuid;
 
 use crate::store::connect::{Connector, PATIENCE, Use};
 use crate::store::database::{Log, StoreError};
+use crate::store::devices;
 use crate::store::finish::Finish;
 use crate::store::health::Health;
 use crate::store::writer::Turn;
@@ -64,6 +67,23 @@ impl Change {
     pub fn connection(&mut self) -> &mut AnyConnection {
         let connection = self.turn.as_mut().and_then(|turn| turn.as_mut());
         connection.expect("a change has its connection until it ends")
+    }
+
+    /// Has other processes wait that change something about these devices, before any
+    /// event is written: first devices in the order of their identifiers, then what
+    /// belongs to them, and last the counter of events. Of changes that keep to it,
+    /// no two wait for each other. A file has one change at a time.
+    ///
+    /// # Errors
+    /// The database failed, or others took too long.
+    pub async fn claim(&mut self, ids: impl IntoIterator<Item = Uuid>) -> Result<(), StoreError> {
+        if self.log.is_some() {
+            return Ok(());
+        }
+        for id in ids.into_iter().collect::<BTreeSet<_>>() {
+            devices::claim(self.connection(), id).await?;
+        }
+        Ok(())
     }
 
     /// Makes the change and shows it, as one of many steps that are done again
