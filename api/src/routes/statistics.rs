@@ -7,7 +7,7 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::Uri;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use serde::Serialize;
 use slackwater_engine::device::scope::DeviceKind;
 use slackwater_engine::statistics::charging::{Item, Spread, Totals};
@@ -19,6 +19,7 @@ use slackwater_engine::statistics::sessions::{SessionItem, session};
 use slackwater_engine::statistics::shape::{Record, Shape};
 use slackwater_engine::units::{Power, Price};
 use slackwater_engine::version::field::Field;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 use tracing::error;
 use utoipa::ToSchema;
@@ -31,6 +32,7 @@ use crate::problem::Problem;
 use crate::request::{Path, query_pairs};
 use crate::routes::users::with_user;
 use crate::state::App;
+use crate::store::database::StoreError;
 use crate::store::samples::{self, ChargeSession, Columns, Wanted};
 use crate::version::Version;
 
@@ -39,6 +41,9 @@ const CHARGING: &[DeviceKind] = &[DeviceKind::Vehicle, DeviceKind::Charger, Devi
 
 /// The kind of device that has a series of production.
 const PRODUCTION: &[DeviceKind] = &[DeviceKind::Inverter];
+
+/// Ranges that are longer have a place among few: years of quarter hours are 26 MB.
+const LONG: TimeDelta = TimeDelta::days(100);
 
 /// Least, largest and mean.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
@@ -195,6 +200,7 @@ pub(crate) async fn sessions(
 ) -> Result<Json<Vec<ChargingSession>>, Problem> {
     check_user(&app, &caller, &user_id)?;
     let asked = Asking::of(&app, &caller, &uri).sessions(CHARGING)?;
+    let _place = asked.place(&app).await?;
     let kept = samples::sessions(app.store(), &asked.wanted(&caller, &user_id)).await?;
     let members = shape(caller.version)?.members(Record::Session);
     let is_flat = members.contains(&"estimatedSavings");
@@ -250,9 +256,11 @@ async fn series<T: Serialize + Send + 'static>(
     asked: &Asked,
     shown: impl Fn(&Item) -> T + Send + 'static,
 ) -> Result<Response, Problem> {
+    let place = asked.place(app).await?;
     let columns = samples::columns(app.store(), &asked.wanted(caller, user_id)).await?;
     let (range, buckets) = (asked.range, asked.buckets);
     let summed = spawn_blocking(move || {
+        let _place = place;
         let buckets = buckets.unwrap_or(Buckets::new(Resolution::Day, UtcOffset::default()));
         let items = summed(&columns, buckets, range)?;
         Ok::<_, Problem>(Json(items.iter().map(shown).collect::<Vec<T>>()).into_response())
@@ -358,6 +366,14 @@ impl Asked {
             location_id: self.location_id,
             range: self.range,
         }
+    }
+
+    /// A place among the long answers that are made at a time, if this is one.
+    async fn place(&self, app: &App) -> Result<Option<OwnedSemaphorePermit>, StoreError> {
+        if self.range.end - self.range.start <= LONG {
+            return Ok(None);
+        }
+        app.store().place_for_many_rows().await.map(Some)
     }
 }
 

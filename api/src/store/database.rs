@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sqlx::any::{AnyPoolOptions, install_default_drivers};
-use sqlx::error::DatabaseError;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, AnyPool, Connection, Row};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
@@ -45,6 +45,9 @@ const SQLITE_READERS: u32 = 4;
 
 /// Connections to a server that read beside the writer.
 const POSTGRES_READERS: u32 = 15;
+
+/// Answers of very many rows that are made at a time.
+const DUMPS_MAX: usize = 2;
 
 /// Name under which a write is tried when it is asked whether writes succeed.
 const WRITE_PROBE: &str = "write_probe";
@@ -126,7 +129,7 @@ impl From<sqlx::Error> for StoreError {
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::WorkerCrashed => Self::Down,
-            sqlx::Error::Database(error) => kind_of(error.as_ref()),
+            sqlx::Error::Database(error) => kind_of_code(&error.code().unwrap_or_default()),
             _ => Self::Statement,
         };
         kind(error)
@@ -134,10 +137,9 @@ impl From<sqlx::Error> for StoreError {
 }
 
 /// Kind of a failure by its code: five letters of PostgreSQL, or a number of SQLite.
-fn kind_of(error: &dyn DatabaseError) -> fn(sqlx::Error) -> StoreError {
-    let code = error.code().unwrap_or_default();
+fn kind_of_code(code: &str) -> fn(sqlx::Error) -> StoreError {
     if code.len() == 5 {
-        return match (&code[..2], &*code) {
+        return match (code.get(..2).unwrap_or_default(), code) {
             // Out of room on disk; a failure of reading or writing.
             (_, "53100" | "58030") => StoreError::Full,
             // Cancelled by `statement_timeout`, a lock by `lock_timeout`; deadlocks.
@@ -163,6 +165,8 @@ pub struct Store {
     connector: Connector,
     writer: Writer,
     health: Health,
+    /// Places for answers of very many rows.
+    dumps: Arc<Semaphore>,
     /// For a file. A server does all that itself.
     log: Option<Log>,
     /// Lock of a file that this process has for itself.
@@ -221,13 +225,25 @@ impl Store {
         };
         // What is told to a server before this is not asked for any more.
         let _: Result<(), sqlx::Error> = first.close().await;
-        Ok(Self { readers, connector, writer, health: Health::default(), log, lock })
+        let (health, dumps) = (Health::default(), Arc::new(Semaphore::new(DUMPS_MAX)));
+        Ok(Self { readers, connector, writer, health, dumps, log, lock })
     }
 
     /// For statements that only read.
     #[must_use]
     pub const fn reader(&self) -> &AnyPool {
         &self.readers
+    }
+
+    /// Place for an answer that is made of very many rows. A few are made at a time,
+    /// so that those who dump years leave connections and memory for all others.
+    ///
+    /// # Errors
+    /// No place became free in time.
+    pub async fn place_for_many_rows(&self) -> Result<OwnedSemaphorePermit, StoreError> {
+        let place = Arc::clone(&self.dumps).acquire_owned();
+        let place = timeout(PATIENCE, place).await.map_err(|_| StoreError::Queue)?;
+        place.map_err(|_| StoreError::Queue)
     }
 
     /// Whether other processes may work on the same rows. A file has one process.
@@ -359,6 +375,52 @@ mod tests {
         made.unwrap();
         assert!(late.unwrap().is_none());
         assert_eq!(store.log.as_ref().unwrap().flusher.flushed().await, 1);
+    }
+
+    #[tokio::test]
+    async fn few_long_answers_are_made_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("sqlite:{}/one.db", folder.path().display());
+        let store = Store::open(&address.parse().unwrap()).await.unwrap();
+        let first = store.place_for_many_rows().await.unwrap();
+        let _second = store.place_for_many_rows().await.unwrap();
+        let mut third = std::pin::pin!(store.place_for_many_rows());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(third.as_mut().poll(&mut context).is_pending());
+        drop(first);
+        assert!(third.await.is_ok());
+    }
+
+    #[test]
+    fn failures_that_pass_are_told_from_those_that_do_not() {
+        let kind = |code: &str| kind_of_code(code)(sqlx::Error::RowNotFound);
+        for down in ["08006", "08P01", "53300", "57P01", "57P03", "25006"] {
+            assert!(matches!(kind(down), StoreError::Down(_)), "{down}");
+        }
+        for busy in ["40P01", "40001", "55P03", "57014", "5", "517", "6", "262"] {
+            assert!(matches!(kind(busy), StoreError::Busy(_)), "{busy}");
+        }
+        for full in ["53100", "58030", "13", "10", "778", "1546", "8", "14"] {
+            assert!(matches!(kind(full), StoreError::Full(_)), "{full}");
+        }
+        for ours in ["23505", "42P01", "22021", "1", "19", "2067", ""] {
+            assert!(matches!(kind(ours), StoreError::Statement(_)), "{ours}");
+        }
+    }
+
+    #[tokio::test]
+    async fn after_a_flush_that_failed_the_next_change_takes_the_log_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("sqlite:{}/one.db", folder.path().display());
+        let store = Store::open(&address.parse().unwrap()).await.unwrap();
+        settings::keep(&store, "a", "b").await.unwrap();
+        let Log { flusher, .. } = store.log.clone().unwrap();
+        assert_ne!(std::fs::metadata(flusher.log()).unwrap().len(), 0);
+        flusher.fail();
+        let change = store.begin().await.unwrap();
+        assert!(!flusher.has_failed());
+        assert_eq!(std::fs::metadata(flusher.log()).unwrap().len(), 0);
+        change.commit(|| ()).await.unwrap();
     }
 
     #[tokio::test]

@@ -120,6 +120,12 @@ impl Flusher {
         self.count.heal().await;
     }
 
+    /// A flush that failed.
+    #[cfg(test)]
+    pub(crate) fn fail(&self) {
+        self.count.has_failed.store(true, Ordering::Release);
+    }
+
     /// How many of them are on disk.
     #[cfg(test)]
     pub(crate) async fn flushed(&self) -> u64 {
