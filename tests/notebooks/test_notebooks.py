@@ -26,7 +26,7 @@ def shows(cell: nbformat.NotebookNode) -> bool:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_a_notebook_runs_and_shows_its_pictures(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     NotebookClient(
         notebook, timeout=TIMEOUT_SECONDS, resources={"metadata": {"path": str(FOLDER)}}
     ).execute()

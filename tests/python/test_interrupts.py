@@ -46,6 +46,8 @@ def call():
 def test_ctrl_c_ends_a_long_call(name: str) -> None:
     """The child says when it calls; it is still in the call when the signal comes."""
     script = (
+        # A shell that starts the tests in the background has its children ignore the signal.
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import slackwater as sw\nfrom datetime import UTC, datetime, timedelta\n"
         "six = datetime(2026, 1, 5, 18, tzinfo=UTC)\n"
         + CALLS[name]
@@ -60,5 +62,5 @@ def test_ctrl_c_ends_a_long_call(name: str) -> None:
         started = time.monotonic()
         child.send_signal(signal.SIGINT)
         assert child.stdout.readline() == "interrupted\n"
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 5
         child.kill()

@@ -316,7 +316,7 @@ def test_ns_18_ns_20_the_command_line_subscribes_a_receiver(served: Served, tmp_
         assert served.command(*words, *files).returncode == 0
         again = served.command(*words)
         assert again.returncode == 1
-        assert again.stderr == "error: subscription `mine` is there already\n"
+        assert "subscription `mine` is there already" in again.stderr
 
         link = ("link", "accept", served.session()["linkUrl"], "--vendor", "FJORD_MOTORS")
         assert served.command(*link, "--user", "ada").returncode == 0
@@ -336,4 +336,4 @@ def test_ns_18_ns_20_the_command_line_subscribes_a_receiver(served: Served, tmp_
     assert "MfKQ" not in listed
     assert served.command("events", "remove", "mine").returncode == 0
     gone = served.command("events", "remove", "mine")
-    assert gone.stderr == "error: there is no subscription `mine` that was made by hand\n"
+    assert (gone.returncode, "made by hand not found" in gone.stderr) == (1, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -72,7 +73,7 @@ def test_one_target_is_no_list() -> None:
         sw.plan_charge(PRICES, now=SIX, power_max_kw=7, targets=sw.Target(BY, 10))  # type: ignore[arg-type]
 
 
-def in_series(first: datetime, *values: float) -> pd.Series:
+def in_series(first: datetime, *values: float) -> Any:
     return pd.Series(values, index=pd.date_range(first, periods=len(values), freq="h"))
 
 
@@ -89,7 +90,7 @@ def test_a_series_has_the_times_of_the_slots() -> None:
     with pytest.raises(sw.InputError, match=r"prices_per_kwh: index\[1\]"):
         sw.Prices.from_values(SIX, fits, currency="EUR", slot=HOUR / 2)
 
-    def site(power: pd.Series, limit: pd.Series | None = None) -> sw.SitePlan:
+    def site(power: Any, limit: Any = None) -> sw.SitePlan:
         load = sw.Load("house", power_kw=power)
         return sw.plan_site(PRICES, now=SIX, devices=[load], import_limit_kw=limit)
 
@@ -116,5 +117,6 @@ def test_a_demand_charge_without_periods_is_never() -> None:
 @pytest.mark.parametrize("name", ["import", "export"])
 def test_a_price_of_a_breach_needs_a_limit(name: str) -> None:
     message = f"{name}_breach_price_per_kwh is 2.0 without {name}_limit_kw"
+    price: dict[str, Any] = {f"{name}_breach_price_per_kwh": 2.0}
     with pytest.raises(sw.InputError, match=message):
-        sw.plan_site(PRICES, now=SIX, devices=[], **{f"{name}_breach_price_per_kwh": 2.0})
+        sw.plan_site(PRICES, now=SIX, devices=[], **price)

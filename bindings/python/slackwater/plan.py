@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slackwater import _engine, _view
 from slackwater import html as _html
@@ -50,7 +50,7 @@ class SocTarget(NamedTuple):
 
 def list_targets(
     kind: type[Target | SocTarget], given: Iterable[object], *, unit: str
-) -> list[tuple[datetime | None, float | None]]:
+) -> list[tuple[datetime | None, Any]]:
     """The targets of a call, all of one kind. A bare pair is energy, in kWh.
 
     Raises:
@@ -59,7 +59,7 @@ def list_targets(
     if isinstance(given, Target | SocTarget):
         message = f"targets is one {type(given).__name__}; give a list of them"
         raise TypeError(message)
-    targets: list[tuple[datetime | None, float | None]] = []
+    targets: list[tuple[datetime | None, Any]] = []
     for index, target in enumerate(given):
         is_other = isinstance(target, Target | SocTarget) and not isinstance(target, kind)
         is_bare = kind is SocTarget and not isinstance(target, SocTarget)

@@ -86,7 +86,8 @@ class Prices:
             InputError: ``slot`` is not positive, or a price is no number.
             TypeError: ``start`` has no zone.
         """
-        if hasattr(prices_per_kwh, "index") and not callable(prices_per_kwh.index):
+        index = getattr(prices_per_kwh, "index", None)
+        if index is not None and not callable(index):  # The `index` of a list is a method.
             # Steps in UTC: those of another zone follow its wall clock.
             first = start.astimezone(UTC)
             starts = [first + position * slot for position in range(len(prices_per_kwh))]
