@@ -123,7 +123,8 @@ class Service:
     def __init__(self, binary: Path, folder: Path, settings: str, receiver: Receiver) -> None:
         settings_of = {"SLACKWATER_STORE__URL": f"sqlite:{folder}/night.db"}
         made = subprocess.run(
-            [binary, "client", "create", "--environment", "sandbox", "--name", "night"],
+            # Its identifier belongs into the settings that the server starts with.
+            [binary, "client", "create", "--store", "--environment", "sandbox", "--name", "night"],
             env={**os.environ, **settings_of},
             capture_output=True,
             text=True,
