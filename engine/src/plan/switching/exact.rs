@@ -30,7 +30,6 @@ use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::meeting::{Match, Meeting};
 use crate::plan::switching::plan::SearchStatus;
 use crate::plan::switching::relaxed::Relaxed;
-use crate::plan::switching::spread::{Pattern, Spread};
 use crate::plan::switching::table::{Cell, Grid, Move, Spare, Table};
 use crate::plan::switching::timeline::{Rules, Timeline};
 
@@ -45,19 +44,6 @@ pub(crate) struct Found {
     pub(crate) missing: Vec<f64>,
     /// The price on energy behind the bound, and the bound.
     pub(crate) relaxed: Option<(f64, f64)>,
-}
-
-impl Found {
-    /// A plan of chosen steps and their energies.
-    pub(crate) fn new(pattern: &Pattern, spread: Spread) -> Self {
-        let is_part = |&index: &usize| spread.kwh[index] > 0.0;
-        Self {
-            top_off: pattern.top_off.filter(is_part),
-            kwh: spread.kwh,
-            missing: spread.missing,
-            relaxed: None,
-        }
-    }
 }
 
 /// Most cells of tables that a search fills: some ten seconds of work.

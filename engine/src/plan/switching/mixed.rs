@@ -47,6 +47,19 @@ const TOLERANCE: f64 = 1e-9;
 /// that level found, in parts of the largest step: ten times the tolerance.
 const SLACK: f64 = 1e-8;
 
+impl Found {
+    /// A plan of chosen steps and their energies.
+    pub(crate) fn new(pattern: &Pattern, spread: Spread) -> Self {
+        let is_part = |&index: &usize| spread.kwh[index] > 0.0;
+        Self {
+            top_off: pattern.top_off.filter(is_part),
+            kwh: spread.kwh,
+            missing: spread.missing,
+            relaxed: None,
+        }
+    }
+}
+
 /// Part of a level by which the spread energies may differ from the solver's.
 const SAME: f64 = 1e-6;
 

@@ -58,6 +58,7 @@ mod mixed;
 mod relaxed;
 mod saved;
 mod search;
+#[cfg(feature = "lp")]
 mod spread;
 mod table;
 mod timeline;

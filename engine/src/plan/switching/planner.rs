@@ -10,7 +10,7 @@ use crate::plan::switching::plan::{
 };
 use crate::plan::switching::request::{DeviceState, SwitchingProblem, SwitchingRequest};
 use crate::plan::switching::search::{Answer, search};
-use crate::plan::switching::spread::MISSED;
+use crate::plan::switching::timeline::MISSED;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Power, Price};
 

@@ -2,8 +2,7 @@
 use crate::plan::switching::exact::{self, Found};
 use crate::plan::switching::plan::{Method, SearchStatus};
 use crate::plan::switching::request::SwitchingProblem;
-use crate::plan::switching::spread::misses_less;
-use crate::plan::switching::timeline::{Rules, Timeline};
+use crate::plan::switching::timeline::{Rules, Timeline, misses_less};
 
 /// Energies with what is known about better ones.
 pub(crate) struct Answer {

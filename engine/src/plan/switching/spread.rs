@@ -5,13 +5,10 @@
 //! (Federgruen and Groenevelt, "The greedy procedure for resource allocation
 //! problems", 1986). Buying the cheapest room before each boundary in turn is
 //! exact, and it is plain arithmetic: no tolerance of a solver is in it.
-use crate::plan::switching::timeline::{Rules, Timeline};
+use crate::plan::switching::timeline::{MISSED, Rules, Timeline, misses_less};
 
 /// Part of an energy that is rounding.
 const ROUNDING: f64 = 1e-12;
-
-/// Part of a level that may be missing without being told.
-pub(crate) const MISSED: f64 = 1e-9;
 
 /// The steps that are on, and the one of them that runs in part.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,13 +75,6 @@ pub(crate) fn is_better(a: (&[f64], f64), b: (&[f64], f64), timeline: &Timeline)
         Some(is_less) => is_less,
         None => a.1 < b.1,
     }
-}
-
-/// Whether less is missing, of the earliest level first; `None` is equal.
-pub(crate) fn misses_less(a: &[f64], b: &[f64], timeline: &Timeline) -> Option<bool> {
-    let levels = timeline.levels.iter().zip(a.iter().zip(b));
-    let mut unequal = levels.filter(|(level, (a, b))| (**a - **b).abs() > MISSED * level.kwh);
-    unequal.next().map(|(_, (a, b))| a < b)
 }
 
 fn spread_until(
