@@ -2,10 +2,10 @@
 //!
 //! | File | Holds |
 //! |---|---|
-//! | [`admission`] | how many connections a socket holds, and which one makes room |
-//! | [`descriptors`] | file descriptors, and the share of each socket |
-//! | [`connection`] | one connection: its requests, one after the other |
-//! | [`stream`], [`body`], [`pace`] | time limits on what is sent and taken |
+//! | `admission` | how many connections a socket holds, and which one makes room |
+//! | `descriptors` | file descriptors, and the share of each socket |
+//! | `connection` | one connection: its requests, one after the other |
+//! | `stream`, `body`, `pace` | time limits on what is sent and taken |
 
 pub mod admission;
 mod body;

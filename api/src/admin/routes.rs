@@ -15,7 +15,7 @@ use crate::state::App;
 /// Metrics, documentation and readiness of all environments, and what operators change.
 ///
 /// Documentation and readiness are open: they tell nothing about anyone, and a probe of a
-/// cluster has no token. All else is behind the [`guard`].
+/// cluster has no token. All else is behind the `guard`.
 pub fn router(worlds: &[App], residents: Option<Residents>) -> Router {
     let mut open = Router::new()
         .route("/", get(docs::page))

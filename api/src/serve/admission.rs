@@ -5,8 +5,8 @@
 //! Otherwise it is *busy*. A newcomer that finds the socket full displaces the
 //! connection that has waited longest, at first among those of its own peer. So
 //! silent connections keep nobody out, however many they are. Busy connections
-//! are never displaced; the time limits of [`stream`](super::stream) and
-//! [`body`](super::body) end those that make no progress.
+//! are never displaced; the time limits of `stream` and
+//! `body` end those that make no progress.
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
