@@ -105,7 +105,7 @@ build: tools ## Compile everything and install the Python package in place
 	@$(PYTHON) scripts/install_editable.py $(EXTENSION)
 	@$(MAKE) --silent --no-print-directory $(VENV)/.package-installed
 
-# The optimised twin of `build`: what wheels, benches and the demo run. The next `build`
+# The optimised twin of `build`: what wheels and benches run. The next `build`
 # puts the extension of the dev profile back.
 .PHONY: dist
 dist: tools ## Compile what ships, optimised across crates, and install the package in place
