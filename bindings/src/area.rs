@@ -61,6 +61,7 @@ impl AreaPlan {
             Status::Rounds => "rounds",
             Status::Stopped => "stopped",
             Status::Stalled => "stalled",
+            Status::Failed => "failed",
         }
     }
 

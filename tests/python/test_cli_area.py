@@ -132,6 +132,22 @@ def test_unmet_needs_are_named(tmp_path: Path) -> None:
     assert "round 1: gap" in answer.err
 
 
+def test_a_failure_of_the_solver_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = tmp_path / "one.csv"
+    fleet.write_text(
+        "id,arrival,departure,energy_kwh,power_max_kw\n"
+        "van,2026-01-05T18:00Z,2026-01-05T21:00Z,10,10\n"
+    )
+    options = ["area", fleet, "--prices", price_file(tmp_path), "--limit", "20"]
+    assert "solver" not in run(*options).err
+    monkeypatch.setattr(sw.AreaPlan, "status", "failed")
+    page = tmp_path / "page.html"
+    answer = run(*options, "--report", page)
+    assert answer.code == 0
+    assert "warning: the solver failed" in answer.err
+    assert "the solver failed: limits hold" in page.read_text()
+
+
 def test_what_was_killed_goes_on_and_comes_to_the_same(
     many: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -384,6 +384,7 @@ def _proof(plan: AreaPlan) -> str:
         "rounds": "as many rounds were done as allowed",
         "stopped": "it was stopped, and this is the best plan until then",
         "stalled": "what is left of the gap comes from vehicles that cannot share an answer",
+        "failed": "the solver failed: limits hold, but a better plan may be within reach",
     }
     words = (
         f"In the last {plan.rounds} rounds all vehicles were asked what they would buy if the "

@@ -62,8 +62,10 @@ class AreaPlan:
         """Why the rounds ended.
 
         ``gap`` (the gap asked for is proved), ``rounds`` (as many as allowed),
-        ``stopped`` (the caller or Ctrl-C) or ``stalled`` (what is left of the
-        gap comes from whole answers).
+        ``stopped`` (the caller or Ctrl-C), ``stalled`` (what is left of the
+        gap comes from whole answers) or ``failed`` (the solver failed in one
+        of the searches: limits hold and the bound is proved, but a better plan
+        may have been within reach).
         """
         return self._native.status
 

@@ -483,6 +483,7 @@ impl From<Ended> for Status {
             Ended::Rounds => Self::Rounds,
             Ended::Caller => Self::Stopped,
             Ended::Stalled => Self::Stalled,
+            Ended::Failed => Self::Failed,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::area::hear::Ear;
 use crate::area::master::{Master, Mix, Reply};
 use crate::area::rounds::{
     ACTIVATIONS, BEYOND, BEYOND_MAX, Ended, Found, Pace, ROUNDING, Search, TOLERANCE, Until,
-    dearest, energy_scale,
+    dearest, energy_scale, fill_gaps,
 };
 use crate::area::settle::{Shares, WEIGHT_MIN};
 use crate::area::staff::Staff;
@@ -372,11 +372,13 @@ impl<'a> Nested<'a> {
 
 impl Search for Nested<'_> {
     fn begin(&mut self, start: &AreaState, until: Until, staff: &mut Staff<'_>) -> Ended {
-        self.try_begin(start, until, staff).unwrap_or(Ended::Stalled)
+        let begun = self.try_begin(start, until, staff);
+        staff.note_failure(begun)
     }
 
     fn run(&mut self, until: Until, staff: &mut Staff<'_>) -> Ended {
-        self.go_on(until, staff).unwrap_or(Ended::Stalled)
+        let ended = self.go_on(until, staff);
+        staff.note_failure(ended)
     }
 
     fn found(&self) -> &Found {
@@ -397,6 +399,7 @@ impl Search for Nested<'_> {
                 }
             }
         }
+        fill_gaps(&mut shares);
         shares
     }
 

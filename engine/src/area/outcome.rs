@@ -41,6 +41,10 @@ pub enum Status {
     /// No prices improve the mix: what gap is left comes from whole answers.
     #[serde(rename = "stalled")]
     Stalled,
+    /// The solver failed in one of the searches. Limits hold and the bound is
+    /// proved, but a better plan may have been within reach.
+    #[serde(rename = "failed")]
+    Failed,
 }
 
 /// A load and what it costs.
@@ -211,6 +215,7 @@ pub(crate) fn finish(
     let gap = relative_gap(cost, bound, task.until.scale);
     // What a gap is reached in rounds counts only if the finished plans keep it.
     let status = match Status::from(done.ended) {
+        Status::Gap | Status::Stalled | Status::Rounds if staff.has_failed() => Status::Failed,
         Status::Gap if gap > task.until.gap => Status::Stalled,
         Status::Stalled | Status::Rounds if gap <= task.until.gap => Status::Gap,
         status => status,

@@ -56,6 +56,8 @@ pub(crate) enum Ended {
     Caller,
     /// No prices improve anything: the optimum up to rounding.
     Stalled,
+    /// The solver failed; what was found until then stands.
+    Failed,
 }
 
 /// When to end.
@@ -302,11 +304,13 @@ impl Search for Rounds<'_> {
     /// Asks at no prices, and at those of an earlier plan if they fit: the best
     /// ones first, then those that weighed most, until the gap is small enough.
     fn begin(&mut self, start: &AreaState, until: Until, staff: &mut Staff<'_>) -> Ended {
-        self.try_begin(start, until, staff).unwrap_or(Ended::Stalled)
+        let begun = self.try_begin(start, until, staff);
+        staff.note_failure(begun)
     }
 
     fn run(&mut self, until: Until, staff: &mut Staff<'_>) -> Ended {
-        self.go_on(until, staff).unwrap_or(Ended::Stalled)
+        let ended = self.go_on(until, staff);
+        staff.note_failure(ended)
     }
 
     fn found(&self) -> &Found {
@@ -324,6 +328,7 @@ impl Search for Rounds<'_> {
                 shares[reply.group].push((reply.round, weight));
             }
         }
+        fill_gaps(&mut shares);
         shares
     }
 
@@ -331,6 +336,11 @@ impl Search for Rounds<'_> {
         let replies = self.master.replies.iter().zip(&self.mix.weights);
         replies.map(|(reply, weight)| as_kwh(reply.shed) * weight).sum::<f64>() > 1e-6
     }
+}
+
+/// Gives groups that a failed programme left without a mix the first answer.
+pub(crate) fn fill_gaps(shares: &mut [Shares]) {
+    shares.iter_mut().filter(|shares| shares.is_empty()).for_each(|shares| shares.push((0, 1.0)));
 }
 
 /// Energy of a slot that counts as little, of a need spread over all of them.
@@ -345,7 +355,8 @@ pub(crate) fn dearest(asked: &Asked<'_>) -> f64 {
 
 /// How far a cost is from its bound, in proportion to the larger of bound and scale.
 pub(crate) fn relative_gap(cost: f64, bound: f64, scale: f64) -> f64 {
-    if !cost.is_finite() {
+    // A bound that is infinite proves nothing.
+    if !cost.is_finite() || !bound.is_finite() {
         return f64::INFINITY;
     }
     let gap = (cost - bound).max(0.0);

@@ -3,10 +3,12 @@ use std::ops::Range;
 
 use crate::area::asked::Asked;
 use crate::area::parts::{self, Change, Own, Question, What};
+use crate::area::rounds::Ended;
 use crate::area::settle::Settled;
 use crate::area::stays::Stays;
 use crate::area::sums::Sum;
 use crate::area::watch::{Progress, Watch};
+use crate::lp::LpError;
 
 /// A watch, and what its crew was told last.
 pub(crate) struct Staff<'a> {
@@ -21,6 +23,8 @@ pub(crate) struct Staff<'a> {
     is_patient: bool,
     /// Whether plans of all vehicles take long enough for somebody to wait.
     is_long: bool,
+    /// First failure of the solver in any of the searches, samples included.
+    failure: Option<LpError>,
 }
 
 /// Vehicles up to which plans are there at once.
@@ -42,7 +46,15 @@ impl<'a> Staff<'a> {
             crew.deal(shares);
         }
         let is_long = stays.each.len() > AT_ONCE_MAX;
-        Self { watch, parts, state: stays.state, is_stopped: false, is_patient: false, is_long }
+        Self {
+            watch,
+            parts,
+            state: stays.state,
+            is_stopped: false,
+            is_patient: false,
+            is_long,
+            failure: None,
+        }
     }
 
     /// Whether the rounds are to end here. Once they are, nobody is asked again.
@@ -58,6 +70,17 @@ impl<'a> Staff<'a> {
         let done = work(self);
         self.is_patient = false;
         done
+    }
+
+    /// Takes note of a failure of the solver, and tells how a search ended.
+    pub(crate) fn note_failure(&mut self, ended: Result<Ended, LpError>) -> Ended {
+        self.failure = self.failure.or(ended.as_ref().err().copied());
+        ended.unwrap_or(Ended::Failed)
+    }
+
+    /// Whether the solver failed in any search so far, samples included.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
     }
 
     /// Whether the work was stopped.

@@ -73,7 +73,7 @@ impl WarmProgram {
     /// Adds a variable with its weights in the constraints that are there.
     ///
     /// # Errors
-    /// The solver refuses a number.
+    /// The cost is no finite number, the bounds cross, or the solver refuses a number.
     pub fn add_column(
         &mut self,
         column: Column,
@@ -84,11 +84,15 @@ impl WarmProgram {
         let terms = terms.into_iter().map(|(row, weight)| (rows[row], weight));
         let bounds = column.lower..=column.upper;
         let bad = LpError::BadColumn { column: self.columns.len() };
+        let is_range = column.lower <= column.upper; // False for NaN too.
+        if !column.cost.is_finite() || !is_range {
+            return Err(bad); // The solver takes NaN, and calls what it finds optimal.
+        }
         self.columns.push(model.try_add_column(column.cost, bounds, terms).map_err(|_| bad)?);
         Ok(self.columns.len() - 1)
     }
 
-    /// Changes the cost of a variable.
+    /// Changes the cost of a variable. One that is no number fails the next solution.
     pub fn change_cost(&mut self, column: usize, cost: f64) {
         if let Some(model) = self.model.as_mut() {
             model.change_column_cost(self.columns[column], cost);
@@ -132,8 +136,31 @@ impl WarmProgram {
         let cost = solved.objective_value();
         self.model = Some(solved.into());
         outcome?;
+        if !cost.is_finite() {
+            return Err(LpError::Stopped); // A changed cost was no number.
+        }
         let (values, duals) = (solution.columns().to_vec(), solution.dual_rows().to_vec());
         let reduced_costs = solution.dual_columns().to_vec();
         Ok(Solution { cost, values, duals, reduced_costs })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_none_are_refused_and_never_optimal() {
+        let mut programme = WarmProgram::new().unwrap();
+        let row = programme.add_row(1.0..=2.0, []).unwrap();
+        let column = |cost, lower| Column { cost, lower, upper: 3.0 };
+        for bad in [column(f64::NAN, 0.0), column(f64::NEG_INFINITY, 0.0), column(1.0, f64::NAN)] {
+            let refused = programme.add_column(bad, [(row, 1.0)]);
+            assert_eq!(refused.unwrap_err(), LpError::BadColumn { column: 0 });
+        }
+        let good = programme.add_column(column(1.0, 0.0), [(row, 1.0)]).unwrap();
+        assert!((programme.minimise().unwrap().cost - 1.0).abs() < 1e-9);
+        programme.change_cost(good, f64::NAN);
+        assert_eq!(programme.minimise().unwrap_err(), LpError::Stopped);
     }
 }

@@ -222,6 +222,45 @@ fn what_was_answered_is_not_asked_again() {
     }
 }
 
+/// Somebody who recalls answers that no programme takes, from a question on.
+struct Spoilt {
+    answers: Vec<Answered>,
+    asked: usize,
+    good: usize,
+}
+
+impl Watch for Spoilt {
+    fn stop(&mut self, _: &Progress) -> bool {
+        false
+    }
+
+    fn recall(&mut self) -> Option<Answered> {
+        let mut answer = self.answers.get(self.asked)?.clone();
+        if self.asked >= self.good {
+            answer.groups.iter_mut().for_each(|group| group.value = f64::MIN);
+        }
+        self.asked += 1;
+        Some(answer)
+    }
+}
+
+/// A solver that fails at once, or on the way, leaves a plan within all limits,
+/// whose status says so.
+#[test]
+fn a_failure_of_the_solver_is_a_status_of_its_own() {
+    for (seed, good) in [(3, 0), (3, 1), (5, 0), (4, 0), (4, 2)] {
+        let area = if seed == 4 { Area::branched(seed) } else { Area::random(seed) };
+        let (problem, options) = (area.problem(), AreaOptions::default());
+        let mut notes = Notes { kept: vec![], known: [].into() };
+        drop(plan_area_watched(&problem, &options, &mut notes));
+        let mut spoilt = Spoilt { answers: notes.kept, asked: 0, good };
+        let plan = plan_area_watched(&problem, &options, &mut spoilt);
+        assert_eq!(plan.status, Status::Failed, "area {seed} after {good} answers");
+        assert!(plan.bound <= plan.cost && plan.gap >= 0.0, "area {seed}: gap {}", plan.gap);
+        judge::keeps_its_word(&area, &Planned::new(&problem, plan), seed);
+    }
+}
+
 /// With a budget a new plan moves less than the cheapest, within the budget
 /// and all limits; with none it moves no more than that.
 #[test]

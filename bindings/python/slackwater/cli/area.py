@@ -177,6 +177,7 @@ def area(
         if file:
             console.print(Text(f"{what} written to {file}"), soft_wrap=True)
     show_notes([*notes, *more_notes])
+    _show_failure(plan)
     _show_unmet(plan, rows)
     return 0
 
@@ -342,6 +343,12 @@ def _summary(plan: sw.AreaPlan) -> Table:
     rounds = f"s, at last {plan.rounds} rounds, {plan.status}"
     lines.add_row("planned in", f"{plan.seconds:,.2f}", rounds)
     return lines
+
+
+def _show_failure(plan: sw.AreaPlan) -> None:
+    if plan.status == "failed":
+        text = "warning: the solver failed: limits hold, but a better plan may be within reach"
+        remarks().print(Text(text, style="bold yellow"), soft_wrap=True)
 
 
 def _show_unmet(plan: sw.AreaPlan, rows: pa.Table) -> None:
