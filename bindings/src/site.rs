@@ -131,6 +131,7 @@ pub(crate) struct SiteCertificate {
     bound: f64,
     gap: f64,
     allowance: f64,
+    tolerance: f64,
     is_proved: bool,
 }
 
@@ -381,6 +382,7 @@ impl SitePlan {
             bound: certificate.bound.as_amount(),
             gap: certificate.gap().as_amount(),
             allowance: certificate.allowance.as_amount(),
+            tolerance: certificate.tolerance.as_amount(),
             is_proved: certificate.is_proved(),
         }
     }

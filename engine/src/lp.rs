@@ -9,6 +9,14 @@ use highs::{HighsModelStatus, HighsSolutionStatus, Model, RowProblem, Sense, Sol
 
 pub mod warm;
 
+/// Tolerance of the solver on rows, bounds, reduced costs and whole numbers,
+/// three orders below what callers take for nothing.
+const TOLERANCE: f64 = 1e-9;
+
+/// Options of the solver that [`TOLERANCE`] is set for.
+const TOLERANCES: [&str; 3] =
+    ["primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_feasibility_tolerance"];
+
 /// A variable: its cost per unit and its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Column {
@@ -411,6 +419,9 @@ fn make_reproducible(model: &mut Model) {
 }
 
 fn set_limits(model: &mut Model, limits: &Limits) {
+    for option in TOLERANCES {
+        model.set_option(option, TOLERANCE);
+    }
     model.set_option("mip_rel_gap", 1e-9);
     model.set_option("mip_abs_gap", 1e-9);
     model.set_option("mip_max_nodes", i32::try_from(limits.nodes).unwrap_or(i32::MAX));

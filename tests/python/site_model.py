@@ -33,6 +33,8 @@ class Store:
     level: float
     capacity: float
     wanted: float | None = None
+    earlier: tuple[tuple[int, float], ...] = ()
+    """Hours before departure, each with the level wanted by then."""
     efficiency: float = 1.0
     feed: float = 0.0
     feed_efficiency: float = 1.0
@@ -137,7 +139,8 @@ def _run(run: Run) -> sw.ShiftableLoad:
 def _vehicle(store: Store) -> sw.Vehicle:
     end = START + store.last * HOUR
     percent = 100 / store.capacity
-    targets = [] if store.wanted is None else [sw.SocTarget(end, store.wanted * percent)]
+    wishes = [*store.earlier, *([] if store.wanted is None else [(store.last, store.wanted)])]
+    targets = [sw.SocTarget(START + hour * HOUR, kwh * percent) for hour, kwh in wishes]
     discharge = None
     if store.feed:
         discharge = sw.Discharge(
@@ -195,6 +198,7 @@ class Model:
         self.below: dict[int, float] = {}
         self.miss: dict[int, float] = {}
         self.early: dict[int, float] = {}
+        self.late: dict[int, float] = {}
         self.draws: list[dict[int, float]] = [{} for _ in self.slots]
         self.stores()
         self.runs()
@@ -221,47 +225,90 @@ class Model:
         """Levels of everything that stores."""
         ends = sorted(
             {store.last for store in self.case.stores if store.wanted is not None}
+            | {hour for store in self.case.stores for hour, _ in store.earlier}
             | {run.last for run in self.case.runs}
         )
         self.weight = {end: (len(ends) - index) / len(ends) for index, end in enumerate(ends)}
         for store in self.case.stores:
-            before: int | None = None
-            ceiling = store.capacity
-            if not (store.feed or store.is_battery or store.end_value > 0):
-                ceiling = max(store.level, store.wanted or 0.0, store.reserve)
-            for slot in range(store.first, store.last):
-                charge = self.column("charge", store.name, slot, upper=store.power)
-                feed = self.column("feed", store.name, slot, upper=store.feed)
-                kept = min(store.reserve, store.level)
-                level = self.column("level", store.name, slot, lower=kept, upper=ceiling)
-                if store.reserve:
-                    below = self.column("below", store.name, slot)
-                    self.row({level: 1, below: 1}, store.reserve, np.inf)
-                    self.below[below] = 1.0
-                charges = self.column("charges", store.name, slot, upper=1, whole=True)
-                self.row({charge: 1, charges: -store.power}, -np.inf, 0)
-                self.row({feed: 1, charges: store.feed}, -np.inf, store.feed)
-                if store.power_min:
-                    self.row({charge: 1, charges: -store.power_min}, 0, np.inf)
-                terms = {level: 1.0, charge: -store.efficiency, feed: 1 / store.feed_efficiency}
-                start = store.level if before is None else 0.0
-                if before is not None:
-                    terms[before] = -1.0
-                self.row(terms, start, start)
-                for (s0, p0), (s1, p1) in zip(store.taper, store.taper[1:], strict=False):
-                    fall = (p0 - p1) / ((s1 - s0) / 100 * store.capacity)
-                    at_zero = p0 + fall * s0 / 100 * store.capacity
-                    self.row({charge: 1, level: fall}, -np.inf, at_zero)
-                self.draws[slot] |= {charge: 1.0, feed: -1.0}
-                self.money[feed] = store.wear
-                before = level
+            self.levels(store)
+            self.wishes(store)
+
+    def levels(self, store: Store) -> None:
+        """Charge, feed and level of each hour."""
+        before: int | None = None
+        ended: dict[int, float] = {}
+        wanted = [kwh for _, kwh in store.earlier] + [store.wanted or 0.0]
+        ceiling = store.capacity
+        if not (store.feed or store.is_battery or store.end_value > 0):
+            ceiling = max(store.level, store.reserve, *wanted)
+        for slot in range(store.first, store.last):
+            charge = self.column("charge", store.name, slot, upper=store.power)
+            feed = self.column("feed", store.name, slot, upper=store.feed)
+            kept = min(store.reserve, store.level)
+            level = self.column("level", store.name, slot, lower=kept, upper=ceiling)
+            if store.reserve:
+                below = self.column("below", store.name, slot)
+                self.row({level: 1, below: 1}, store.reserve, np.inf)
+                self.below[below] = 1.0
+            charges = self.column("charges", store.name, slot, upper=1, whole=True)
+            self.row({charge: 1, charges: -store.power}, -np.inf, 0)
+            self.row({feed: 1, charges: store.feed}, -np.inf, store.feed)
+            # A run that a top-off ended is not gone on with.
+            self.row(ended | {charges: 1.0}, -np.inf, 1)
+            if store.power_min:
+                reached = {*wanted, store.reserve, ceiling}
+                ended = self.top_offs(store, slot, [end for end in reached if end > kept])
+                short = dict.fromkeys(ended, store.power_min)
+                self.row({charge: 1, charges: -store.power_min} | short, 0, np.inf)
+                self.row(ended | {charges: -1}, -np.inf, 0)
+            terms = {level: 1.0, charge: -store.efficiency, feed: 1 / store.feed_efficiency}
+            start = store.level if before is None else 0.0
             if before is not None:
-                self.money[before] = self.money.get(before, 0) - store.end_value
-            if store.wanted is not None and before is not None:
-                miss = self.column("miss", store.name)
-                self.row({before: 1, miss: store.efficiency}, store.wanted, np.inf)
-                self.miss[miss] = store.priority
-                self.early[miss] = store.priority * self.weight[store.last]
+                terms[before] = -1.0
+            self.row(terms, start, start)
+            for (s0, p0), (s1, p1) in zip(store.taper, store.taper[1:], strict=False):
+                fall = (p0 - p1) / ((s1 - s0) / 100 * store.capacity)
+                at_zero = p0 + fall * s0 / 100 * store.capacity
+                self.row({charge: 1, level: fall}, -np.inf, at_zero)
+            self.draws[slot] |= {charge: 1.0, feed: -1.0}
+            self.money[feed] = store.wear
+            before = level
+        if before is not None:
+            self.money[before] = self.money.get(before, 0) - store.end_value
+
+    def wishes(self, store: Store) -> None:
+        """What is missing by each hour, and on departure."""
+        for hour, kwh in store.earlier:
+            self.wish(store, hour, kwh)
+        if store.earlier:
+            # What was missed is wanted on until departure.
+            before = self.columns["level", store.name, store.last - 1]
+            late = self.column("late", store.name)
+            most = max(kwh for _, kwh in store.earlier)
+            self.row({before: 1, late: store.efficiency}, most, np.inf)
+            self.late[late] = store.priority
+        if store.wanted is not None:
+            self.wish(store, store.last, store.wanted)
+
+    def wish(self, store: Store, hour: int, kwh: float) -> None:
+        """What is missing of a level by an hour."""
+        miss = self.column("miss", store.name, hour)
+        level = self.columns["level", store.name, hour - 1]
+        self.row({level: 1, miss: store.efficiency}, kwh, np.inf)
+        self.miss[miss] = store.priority
+        self.early[miss] = store.priority * self.weight[hour]
+
+    def top_offs(self, store: Store, slot: int, ends: list[float]) -> dict[int, float]:
+        """A slot below the least power, each to a level at which a run may end."""
+        level = self.columns["level", store.name, slot]
+        lower, upper = self.lower[level], self.upper[level]
+        columns = {}
+        for end in ends:
+            top_off = self.column("top-off", store.name, slot, end, upper=1, whole=True)
+            self.row({level: 1, top_off: lower - end}, lower, np.inf)
+            self.row({level: 1, top_off: upper - end}, -np.inf, upper)
+            columns[top_off] = 1.0
+        return columns
 
     def runs(self) -> None:
         """One start, or none."""
@@ -397,4 +444,6 @@ class Model:
         miss = self.least(self.miss) if self.miss else 0.0
         if miss > 1e-5:
             self.least(self.early)
+            if self.late:
+                self.least(self.late)
         return breach, miss, self.least(self.money) + self.constant

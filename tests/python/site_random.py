@@ -1,4 +1,4 @@
-"""Random sites with each feature on or off; about one in three cannot meet its wishes."""
+"""Random sites with each feature on or off, and depots; many cannot meet their wishes."""
 
 from __future__ import annotations
 
@@ -55,6 +55,33 @@ def random_case(seed: int) -> Case:
             for store in case.stores
             for share in [draw.pick(0.0, 0.15, 0.3, 0.5)]
         ]
+    return case
+
+
+def random_depot(seed: int) -> Case:
+    """Alike vehicles with a least power and several targets behind a tight connection."""
+    draw = Draw(seed)
+    slots = draw.whole(2, 5)
+    case = Case([round(float(p), 2) for p in draw.rng.normal(0.15, 0.15, slots)])
+    power = draw.pick(7.4, 11.0)
+    wishes = {draw.whole(1, slots): draw.number(2, 9) for _ in range(draw.whole(1, 3))}
+    vehicle = Store(
+        name="",
+        first=0,
+        last=slots,
+        power=power,
+        level=0.0,
+        capacity=40.0,
+        wanted=draw.number(4, 20) if draw.flip(0.7) else None,
+        earlier=tuple(sorted(wishes.items())),
+        power_min=draw.pick(4.14, 4.14, power),
+    )
+    count = draw.whole(2, 5)
+    case.stores = [
+        replace(vehicle, name=f"van {index}", priority=draw.pick(1.0, 1.0, 2.0))
+        for index in range(count)
+    ]
+    case.import_limit = draw.number(power, 2.5 * power, 1)
     return case
 
 

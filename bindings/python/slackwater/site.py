@@ -136,7 +136,14 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
 
     @property
     def status(self) -> str:
-        """``"optimal"``, ``"limit_reached"`` or ``"time_reached"``."""
+        """How the search ended.
+
+        ``"optimal"`` comes with a proof. After
+        ``"limit_reached"`` or ``"time_reached"`` the gap says what may be
+        left. After ``"solver_failed"``, or ``"bound_above_cost"`` where the
+        solver contradicts itself, the plan keeps all limits, and cheaper
+        plans may exist.
+        """
         return self._native.status
 
     @property

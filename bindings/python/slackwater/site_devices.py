@@ -67,8 +67,10 @@ class Vehicle:
         volts: Voltage between a phase and neutral.
         phases: Phases that it loads, in equal parts.
         power_min_kw: Least power while charging: in each slot the mean power
-            is zero or at least this. A need below what a slot takes at this
-            power is a top-off for a part of the slot.
+            is zero or at least this. Only a top-off may take less: the last
+            slot of a run that ends at a target, at the reserve or at a full
+            battery, in which the vehicle runs for a part of the slot. With
+            ``power_max_kw`` it is a device that is on or off.
         reserve_percent: State of charge reached as soon as can be.
         priority: What a kWh missing weighs against those of others.
         fill_when_worth: Whether it may charge beyond its targets, up to its

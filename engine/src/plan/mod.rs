@@ -19,6 +19,7 @@ pub mod plan;
 pub mod planned;
 pub mod problem;
 pub mod replay;
+pub mod search_status;
 #[cfg(feature = "lp")]
 pub mod site;
 pub mod sources;

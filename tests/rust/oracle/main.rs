@@ -9,6 +9,7 @@
 //! | `steady` | the least change of a plan within a budget, as linear programmes |
 //! | `laws` | what must hold between the plans of related problems |
 //! | `storage` | the same five for batteries that also give back |
+//! | `site` | sites as a mixed-integer programme, and every rule of a site |
 //! | `switching` | all ways to switch of a tiny problem, one by one |
 //! | `switching_levels` | the same with an early deadline, which may be missed |
 //! | `switching_milp` | a day of switching as a mixed-integer programme on HiGHS |
@@ -37,6 +38,7 @@ mod lp;
 mod planner;
 mod random;
 mod runner;
+mod site;
 mod steady;
 mod storage;
 mod switching;

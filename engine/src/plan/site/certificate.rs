@@ -20,6 +20,10 @@ pub struct SiteCertificate {
     pub bound: Money,
     /// What the preferences may have cost.
     pub allowance: Money,
+    /// Difference between cost and bound that rounding explains: a small part
+    /// of the money that passes.
+    #[serde(default)]
+    pub tolerance: Money,
 }
 
 impl SiteCertificate {
@@ -29,12 +33,17 @@ impl SiteCertificate {
         self.cost - self.bound
     }
 
-    /// Whether cost and bound meet, to one part in ten million.
+    /// Whether cost and bound meet, up to the tolerance and what the
+    /// preferences may have cost. A bound above the cost proves nothing.
     #[must_use]
     pub fn is_proved(&self) -> bool {
-        let cost = self.cost.as_amount();
-        let gap = self.gap().as_amount() - self.allowance.as_amount();
-        gap <= 1e-7 * cost.abs().max(1.0)
+        let excess = self.gap() - self.allowance;
+        !self.is_contradicted() && excess <= self.tolerance
+    }
+
+    /// Whether the plan costs less than the bound, so that one of them is wrong.
+    pub(crate) fn is_contradicted(&self) -> bool {
+        self.cost + self.tolerance < self.bound
     }
 }
 
@@ -75,6 +84,21 @@ mod tests {
         let terms = vec![(0, 1.0), (1, 1.0)];
         programme.rows.push(Row { lower: 6.0, upper: f64::INFINITY, terms });
         programme
+    }
+
+    #[test]
+    fn a_certificate_is_proved_where_cost_and_bound_meet_from_either_side() {
+        let money = |amount: f64| Money::from_amount(amount).unwrap();
+        let certificate = |bound: f64| SiteCertificate {
+            cost: money(5.0),
+            bound: money(bound),
+            allowance: money(0.5),
+            tolerance: money(0.1),
+        };
+        for (bound, is_proved) in [(4.3, false), (4.5, true), (5.05, true), (9.0, false)] {
+            assert_eq!(certificate(bound).is_proved(), is_proved, "{bound}");
+        }
+        assert!(certificate(9.0).is_contradicted() && !certificate(5.05).is_contradicted());
     }
 
     #[test]

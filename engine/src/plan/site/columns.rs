@@ -1,7 +1,7 @@
 //! Columns and rows of what stores energy.
 use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{Flow, Guard, Miss, Model, Pair, Semi, StorageColumns};
-use crate::plan::site::storage::Storage;
+use crate::plan::site::storage::{Goal, Storage};
 
 impl Model {
     /// Columns, goals and levels of a vehicle or battery.
@@ -16,10 +16,11 @@ impl Model {
         if storage.discharge_from > storage.floor + DUST {
             let least = storage.discharge_from;
             let guard = |(discharge, &level): (&Option<usize>, &usize)| {
-                discharge.map(|discharge| Guard { discharge, level, least })
+                discharge.map(|gate| Guard { gate, level, least, relief: None })
             };
             self.guards.extend(columns.discharge.iter().zip(&columns.level).filter_map(guard));
         }
+        self.add_semis(index, &storage, &columns);
         self.columns[index] = columns;
     }
 
@@ -32,10 +33,6 @@ impl Model {
             let charge = self.add_column(-worth, 0.0, storage.charge_max[index]);
             self.flows[slot].push(Flow { device, column: charge, weight: 1.0 });
             columns.charge.push(charge);
-            let least = storage.charge_min[index];
-            if least > 0.0 {
-                self.semis.push(Semi { column: charge, least, device });
-            }
             let most = storage.discharge_max[index];
             if most <= 0.0 {
                 columns.discharge.push(None);
@@ -49,6 +46,23 @@ impl Model {
         }
         self.constant -= storage.end_value * storage.start;
         columns
+    }
+
+    /// Charges of what cannot run below a least power.
+    fn add_semis(&mut self, device: usize, storage: &Storage, columns: &StorageColumns) {
+        if !storage.has_least_power() {
+            return;
+        }
+        for (index, slot) in storage.stay.clone().enumerate() {
+            let joins = |next: usize| self.grid.starts.get(next) == Some(&self.grid.ends[slot]);
+            self.semis.push(Semi {
+                column: columns.charge[index],
+                least: storage.charge_min[index],
+                device,
+                level: columns.level[index],
+                next: columns.charge.get(index + 1).copied().filter(|_| joins(slot + 1)),
+            });
+        }
     }
 
     /// The column of what a goal misses, in kWh at the plug.
@@ -136,10 +150,43 @@ impl Model {
             if slots == 0 || goal.reachable <= storage.floor {
                 continue;
             }
+            let first = self.misses.len();
             let miss = self.add_miss(device, storage, index);
-            let terms = vec![(levels[slots - 1], 1.0), (miss, storage.efficiency_in)];
-            self.add_row(goal.reachable, f64::INFINITY, terms);
+            let relief = (miss, storage.efficiency_in);
+            if goal.target.is_none() && storage.can_discharge() {
+                self.add_late(device, storage, (levels[slots - 1], relief), first);
+                continue;
+            }
+            self.add_row(goal.reachable, f64::INFINITY, vec![(levels[slots - 1], 1.0), relief]);
         }
         levels
+    }
+
+    /// Level on departure of what can give back: it is held to a target only
+    /// where that target was missed, by itself or beside the others.
+    fn add_late(
+        &mut self,
+        device: usize,
+        storage: &Storage,
+        (level, relief): (usize, (usize, f64)),
+        misses: usize,
+    ) {
+        let ended = |goal: &&Goal| goal.target.is_some() && goal.slots < storage.stay.end;
+        let reachable = storage.goals.last().map_or(storage.floor, |goal| goal.reachable);
+        let is_unreachable = |goal: &&Goal| goal.wanted - goal.reachable > DUST;
+        let goals = storage.goals.iter().filter(ended);
+        let always = goals.filter(is_unreachable).map(|goal| goal.wanted.min(reachable));
+        let always = always.fold(storage.floor, f64::max);
+        if always > storage.floor {
+            self.add_row(always, f64::INFINITY, vec![(level, 1.0), relief]);
+        }
+        for miss in self.misses[..misses].iter().filter(|miss| miss.device == device) {
+            let goal = &storage.goals[miss.goal];
+            let least = goal.wanted.min(reachable);
+            if ended(&goal) && !is_unreachable(&goal) && least > always {
+                let relief = Some(relief);
+                self.guards.push(Guard { gate: miss.column, level, least, relief });
+            }
+        }
     }
 }

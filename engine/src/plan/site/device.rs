@@ -92,7 +92,10 @@ pub struct Vehicle {
     /// Highest charging power.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
-    /// Least charging power while charging; zero for none.
+    /// Least charging power while charging; zero for none. The mean power of a
+    /// slot is zero or at least this, but for a top-off: the last slot of a run
+    /// may take less where the run ends at a target, at the reserve or at a
+    /// full battery. The vehicle then runs for a part of that slot.
     #[serde(rename = "power_min_kw")]
     pub power_min: Power,
     /// Phases that it loads, in equal parts.

@@ -56,11 +56,15 @@ fn charge(model: &Model, device: usize, storage: &Storage, values: &mut [f64]) {
         let needed = (wanted - level).max(0.0) / storage.efficiency_in;
         let possible = storage.charge_from(level, slot, hours).min(needed);
         let kwh = possible.min(room(model, values, slot, (device, 1.0)));
-        if kwh <= 0.0 || kwh < storage.charge_min[index] - DUST {
-            continue;
+        // Less than the least power is a top-off, and only where it is the rest.
+        let is_enough = kwh >= storage.charge_min[index].min(needed) - DUST;
+        if kwh > 0.0 && is_enough {
+            values[model.columns[device].charge[index]] = kwh;
+            level += kwh * storage.efficiency_in;
         }
-        values[model.columns[device].charge[index]] = kwh;
-        level += kwh * storage.efficiency_in;
+        if let Some(&column) = model.columns[device].level.get(index) {
+            values[column] = level;
+        }
     }
 }
 

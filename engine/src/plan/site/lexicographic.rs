@@ -1,8 +1,8 @@
 //! One objective after the other: what decides later never undoes what
 //! decided before.
 use crate::lp::{Limits, LinearProgram, LpError, Row, Solution};
+use crate::plan::search_status::SearchStatus;
 use crate::plan::site::model::Model;
-use crate::plan::site::plan::Status;
 
 /// Weights of columns: something to be made small.
 pub(crate) type Objective = Vec<(usize, f64)>;
@@ -49,7 +49,7 @@ pub(crate) struct Solved {
     pub(crate) solution: Solution,
     /// How it ended. Where a limit struck, the values are those of the last
     /// objective that was solved, and there are no duals.
-    pub(crate) status: Status,
+    pub(crate) status: SearchStatus,
 }
 
 impl Solved {
@@ -65,13 +65,8 @@ impl Solved {
         let reduced_costs = vec![0.0; program.columns.len()];
         let cost = money.iter().zip(&values).map(|(cost, value)| cost * value).sum();
         let solution = Solution { cost, values, duals, reduced_costs };
-        Self { program, solution, status: status_of(error) }
+        Self { program, solution, status: error.into() }
     }
-}
-
-/// How a search ended that gave no answer.
-pub(crate) fn status_of(error: LpError) -> Status {
-    if error == LpError::TimeLimit { Status::TimeReached } else { Status::LimitReached }
 }
 
 /// Least money among the least of everything before it.
@@ -96,7 +91,7 @@ pub(crate) fn after_penalties(
     limits: &Limits,
 ) -> Solved {
     let mut program = program.clone();
-    let status = Status::Optimal;
+    let status = SearchStatus::Optimal;
     if before.iter().all(|objective| value_of(objective, &solution.values) <= DUST) {
         for objective in before {
             forbid(&mut program, objective, &solution.values);
@@ -136,7 +131,8 @@ fn set_money(program: &mut LinearProgram, money: &[f64]) {
 /// what a kWh can save.
 pub(crate) fn with_penalties(program: &LinearProgram, before: &[Objective]) -> LinearProgram {
     let mut priced = program.clone();
-    let highest = priced.columns.iter().map(|column| column.cost.abs()).fold(1.0, f64::max);
+    let highest = priced.columns.iter().map(|column| column.cost.abs()).fold(0.0, f64::max);
+    let highest = if highest > 0.0 { highest } else { 1.0 };
     for objective in before {
         let lightest = objective.iter().map(|&(_, weight)| weight).fold(f64::INFINITY, f64::min);
         for &(column, weight) in objective {
@@ -188,6 +184,15 @@ pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) {
             row.lower = row.upper;
         }
     }
+}
+
+/// Room that a row for a least value leaves, in its own unit: nothing of its
+/// lightest column, and more than the tolerance of the solver.
+pub(crate) fn slack_of(objective: &Objective) -> f64 {
+    let weights = || objective.iter().map(|&(_, weight)| weight.abs());
+    let (lightest, heaviest) =
+        (weights().fold(f64::INFINITY, f64::min), weights().fold(0.0, f64::max));
+    (DUST / 100.0 * lightest).max(1e-8 * heaviest)
 }
 
 /// An objective at most so much, with a tolerance.

@@ -20,6 +20,11 @@
 //!             c·d = 0,  g·e = 0,  c ∈ {0} ∪ [least, most]    only where it matters
 //! ```
 //!
+//! A top-off may break `c ≥ least`: the last slot of a run takes less where the
+//! level after it is one at which a run may end, which is a target, the reserve
+//! or a full battery. `plan::switching` knows the same exception for its one
+//! target; what else stops a run early (a shared limit) leaves it off instead.
+//!
 //! # Three stages
 //!
 //! 1. Least breach of limits that nobody can hold, then reserves, then the
@@ -31,7 +36,13 @@
 //! The first programme has a price on all that stage 1 looks at. Where it
 //! pays none of it, that solution is the answer to both stages. The first
 //! two lines of binaries enter lazily: the programme without them is a bound,
-//! and where its solution is whole it is the answer.
+//! and where its solution is whole it is the answer. After the last round all
+//! of them are in, and an answer that is not whole is not taken.
+//!
+//! What a missed deadline leaves over is wanted on until departure, from the
+//! vehicle that missed: one that can give back is held to a target on departure
+//! only where it missed that target (a binary), and for the others the wish
+//! changes nothing where it is met.
 //!
 //! # Map
 //!

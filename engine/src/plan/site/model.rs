@@ -34,21 +34,37 @@ pub(crate) struct Pair {
     pub(crate) device: Option<usize>,
 }
 
-/// A column that is zero or at least so much.
+/// A charge that is zero or at least so much, or the top-off of a run: less
+/// than that, in the last slot of the run, to one of the levels at which a
+/// run may end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Semi {
     pub(crate) column: usize,
     pub(crate) least: f64,
     pub(crate) device: usize,
-}
-
-/// A discharge that needs a level: one is zero, or the other high enough.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Guard {
-    pub(crate) discharge: usize,
     /// Level after the slot.
     pub(crate) level: usize,
+    /// Charge of the slot that follows without a gap.
+    pub(crate) next: Option<usize>,
+}
+
+/// A column that needs a level: it is zero, or the level is high enough.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guard {
+    /// Discharge of a slot, or what a deadline misses.
+    pub(crate) gate: usize,
+    /// Level after the slot, or on departure.
+    pub(crate) level: usize,
     pub(crate) least: f64,
+    /// Column that makes up for a lower level, with what a unit of it is worth.
+    pub(crate) relief: Option<(usize, f64)>,
+}
+
+impl Guard {
+    /// Terms of which the sum is the level that counts.
+    pub(crate) fn terms(&self) -> Vec<(usize, f64)> {
+        std::iter::once((self.level, 1.0)).chain(self.relief).collect()
+    }
 }
 
 /// What a row of a limit belongs to.
@@ -124,7 +140,10 @@ pub(crate) struct Model {
     pub(crate) storages: Vec<Option<Storage>>,
     pub(crate) columns: Vec<StorageColumns>,
     pub(crate) program: LinearProgram,
-    /// Cost that no choice changes.
+    /// Money per unit of cost in the programme: a power of two near the highest
+    /// price, so that the tolerances of the solver are a part of it.
+    pub(crate) unit: f64,
+    /// Cost that no choice changes, in money.
     pub(crate) constant: f64,
     /// Flows of each slot.
     pub(crate) flows: Vec<Vec<Flow>>,
@@ -166,6 +185,7 @@ impl Model {
             storages,
             columns: vec![StorageColumns::default(); count],
             program: LinearProgram::default(),
+            unit: 1.0,
             constant: 0.0,
             flows: vec![Vec::new(); slots],
             fixed: vec![vec![0.0; slots]; count],
@@ -189,7 +209,22 @@ impl Model {
         model.add_demand_charge(request);
         model.add_tiers(request);
         model.add_limits(request);
+        model.set_unit();
         model
+    }
+
+    /// Divides all costs by the largest power of two that none of them is
+    /// below everywhere. Such a division is exact.
+    fn set_unit(&mut self) {
+        let highest = self.program.columns.iter().map(|c| c.cost.abs()).fold(0.0, f64::max);
+        // The exponent of the number alone.
+        let unit = f64::from_bits(highest.to_bits() & f64::INFINITY.to_bits());
+        if unit > 0.0 {
+            self.unit = unit;
+            for column in &mut self.program.columns {
+                column.cost /= unit;
+            }
+        }
     }
 
     pub(crate) fn add_column(&mut self, cost: f64, lower: f64, upper: f64) -> usize {

@@ -3,35 +3,10 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::plan::Interval;
+use crate::plan::search_status::SearchStatus;
 use crate::plan::site::certificate::SiteCertificate;
 use crate::plan::site::device::Phase;
 use crate::units::{Energy, Money, Percent, Power, Price};
-
-/// How the search for a plan ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Status {
-    /// Nothing cheaper exists, to the tolerances of the solver.
-    #[serde(rename = "optimal")]
-    Optimal,
-    /// The limit on nodes was reached; the gap says what may be left.
-    #[serde(rename = "limit_reached")]
-    LimitReached,
-    /// The limit on seconds was reached; another run may find another plan.
-    #[serde(rename = "time_reached")]
-    TimeReached,
-}
-
-impl Status {
-    /// The status as a word, the same as in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Optimal => "optimal",
-            Self::LimitReached => "limit_reached",
-            Self::TimeReached => "time_reached",
-        }
-    }
-}
 
 /// A period in which nothing changes, with what passes the meter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -255,7 +230,7 @@ pub struct SitePlan {
     /// The proof of the cost.
     pub certificate: SiteCertificate,
     /// How the search ended.
-    pub status: Status,
+    pub status: SearchStatus,
     /// Whether every run gives this plan: no clock ended the search.
     pub is_reproducible: bool,
     /// Time between first and last slot that has no price, in hours.

@@ -3,20 +3,19 @@ use chrono::{DateTime, Utc};
 
 use crate::lp::Limits;
 use crate::plan::plan::Interval;
+use crate::plan::search_status::SearchStatus;
 use crate::plan::site::baseline;
 use crate::plan::site::books::{Account, Books, energy, money, name_of, power};
-use crate::plan::site::certificate::SiteCertificate;
+use crate::plan::site::certificate::{SiteCertificate, weak_bound};
 use crate::plan::site::device::Device;
 use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{Miss, Model};
-use crate::plan::site::plan::{
-    Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, Status, WishOutcome,
-};
+use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
 use crate::plan::site::problem::{SiteProblem, SiteRequest};
 use crate::plan::site::stages::{self, Answer};
 use crate::plan::site::storage::{Goal, Storage};
 use crate::time::instant::instant_at;
-use crate::units::{Energy, Percent, Power, Price};
+use crate::units::{Energy, Money, Percent, Power, Price};
 
 /// Plans everything behind one meter: first the least shortfall, then the
 /// least money, then what is preferred.
@@ -77,7 +76,7 @@ pub(crate) fn plan_within(problem: &SiteProblem, limits: &Limits) -> SitePlan {
     // What a deadline missed is wanted on until departure.
     let model = Model::new(request, true);
     let answer = stages::solve(request, &model, limits);
-    let answer = answer.unwrap_or_else(|| stages::unsolved(&model, Status::LimitReached));
+    let answer = answer.unwrap_or_else(|| stages::unsolved(&model, SearchStatus::SolverFailed));
     finish(request, &model, &answer)
 }
 
@@ -100,6 +99,7 @@ fn finish(request: &SiteRequest, model: &Model, answer: &Answer) -> SitePlan {
         .collect();
     let cost = books.costs.total();
     let stored_value = money(books.stored_value);
+    let (certificate, status) = certify(request, model, answer, cost - stored_value);
     let grid = &model.grid;
     let slot = |slot: usize| SiteSlot {
         start: instant_at(grid.starts[slot]),
@@ -110,17 +110,12 @@ fn finish(request: &SiteRequest, model: &Model, answer: &Answer) -> SitePlan {
         import: energy(books.import[slot]),
         export: energy(books.export[slot]),
     };
-    let is_preferring = !request.preferences.is_empty();
     SitePlan {
         slots: (0..grid.len()).map(slot).collect(),
         shortfall: devices.iter().fold(Energy::ZERO, |sum, device| sum + device.shortfall),
         devices,
         limits: limits(request, model, &books, &answer.duals),
-        certificate: SiteCertificate {
-            cost: cost - stored_value,
-            bound: money(answer.bound + model.constant),
-            allowance: if is_preferring { request.preference_budget } else { money(0.0) },
-        },
+        certificate,
         breaches: books.breaches,
         costs: books.costs,
         cost,
@@ -128,10 +123,49 @@ fn finish(request: &SiteRequest, model: &Model, answer: &Answer) -> SitePlan {
         peak: books.peak.map(power),
         carbon_kg: books.carbon_kg,
         baseline: baseline::without_plan(request, model),
-        status: answer.status,
-        is_reproducible: answer.status != Status::TimeReached,
+        status,
+        is_reproducible: status != SearchStatus::TimeReached,
         unpriced_hours: grid.unpriced as f64 / crate::units::MICROS_PER_HOUR,
     }
+}
+
+/// Part of the money that passes which rounding moves.
+const MONEY_PART: f64 = 1e-7;
+
+/// Energy that rounding moves, at the highest price.
+const ENERGY_KWH: f64 = 1e-6;
+
+/// The proof of a cost, and the status that goes with it. A bound above the
+/// cost is wrong, so one that needs no solver takes its place; and nothing is
+/// optimal beside an open gap.
+fn certify(
+    request: &SiteRequest,
+    model: &Model,
+    answer: &Answer,
+    cost: Money,
+) -> (SiteCertificate, SearchStatus) {
+    let in_money = |bound: f64| money(bound * model.unit + model.constant);
+    let passes = model.program.columns.iter().zip(&answer.values);
+    let turnover: f64 = passes.map(|(c, value)| (c.cost * (value - c.lower)).abs()).sum();
+    let is_preferring = !request.preferences.is_empty();
+    let without_duals = weak_bound(&model.program, &vec![0.0; model.program.rows.len()]);
+    let mut certificate = SiteCertificate {
+        cost,
+        bound: in_money(answer.bound.max(without_duals)),
+        allowance: if is_preferring { request.preference_budget } else { money(0.0) },
+        tolerance: money((MONEY_PART * turnover + ENERGY_KWH) * model.unit),
+    };
+    let mut status = answer.status;
+    if certificate.is_contradicted() {
+        status = status.max(SearchStatus::BoundAboveCost);
+    }
+    if matches!(status, SearchStatus::SolverFailed | SearchStatus::BoundAboveCost) {
+        certificate.bound = in_money(without_duals).min(cost);
+    }
+    if status == SearchStatus::Optimal && !certificate.is_proved() {
+        status = SearchStatus::SolverFailed;
+    }
+    (certificate, status)
 }
 
 /// The energies of each device, without the solver's dust.
@@ -175,7 +209,9 @@ fn limits(request: &SiteRequest, model: &Model, books: &Books, duals: &[f64]) ->
         // A higher limit costs less, so its dual is negative.
         let shadow = |rows: &[Option<usize>; 2]| {
             let saved: f64 = rows.iter().flatten().map(|&row| (-duals[row]).max(0.0)).sum();
-            Price::from_per_kwh(if saved > 1e-9 { saved } else { 0.0 }).unwrap_or_default()
+            let saved = saved * model.unit;
+            Price::from_per_kwh(if saved > 1e-9 * model.unit { saved } else { 0.0 })
+                .unwrap_or_default()
         };
         LimitOutcome {
             name,
@@ -287,7 +323,15 @@ fn storage_wishes(
         }
         let by_others = missing - (goal.wanted - goal.reachable) / storage.efficiency_in;
         if by_others > DUST {
-            causes.extend(binding_limits(request, model, accounts, books, device, goal.slots));
+            let limits = |at_full_power: bool| {
+                binding_limits(request, model, accounts, books, device, goal.slots, at_full_power)
+            };
+            let held = limits(false);
+            // Between its least and a limit, a device may have room that it cannot use.
+            causes.extend(if held.is_empty() { limits(true) } else { held });
+        }
+        if missing > 0.0 && causes.is_empty() {
+            causes.push(Cause::OwnLimits);
         }
         let outcome = WishOutcome {
             by: goal.by,
@@ -305,8 +349,9 @@ fn storage_wishes(
     wishes.into_iter().map(|(_, wish)| wish).collect()
 }
 
-/// The limits that held a device back before a deadline, and whether others
-/// went first.
+/// The limits that held a device back before a deadline, or with
+/// `at_full_power` left no room for its full power, and whether others went
+/// first.
 fn binding_limits(
     request: &SiteRequest,
     model: &Model,
@@ -314,6 +359,7 @@ fn binding_limits(
     books: &Books,
     device: usize,
     slots: usize,
+    at_full_power: bool,
 ) -> Vec<Cause> {
     let Some(storage) = &model.storages[device] else { return Vec::new() };
     let mut causes = Vec::new();
@@ -327,7 +373,11 @@ fn binding_limits(
             let index = slot - storage.stay.start;
             let drawn = accounts[device].drawn[slot];
             // What has a least power is held back by less room than that.
-            let step = if drawn <= DUST { storage.charge_min[index] } else { 0.0 };
+            let step = match (at_full_power, drawn <= DUST) {
+                (true, _) => storage.charge_max[index] - drawn,
+                (false, true) => storage.charge_min[index],
+                (false, false) => 0.0,
+            };
             let next = load[slot] + limit.shares[device] * step / model.grid.hours[slot];
             drawn < storage.charge_max[index] - DUST && next >= most - 1e-6 * most.max(1.0)
         };
@@ -453,7 +503,7 @@ mod tests {
     #[test]
     fn without_iterations_the_wishes_are_met_as_they_come() {
         let plan = after(&vans(10.0), 0);
-        assert_eq!(plan.status, Status::LimitReached);
+        assert_eq!(plan.status, SearchStatus::LimitReached);
         assert!(plan.is_reproducible && plan.breaches.is_empty());
         // c first: 8 and 2; then a with 6 and 4, then b with 4 and 6: 8 + 8 + 8 + 6 kWh.
         let powers = |device: usize| {
@@ -472,15 +522,15 @@ mod tests {
         for energy in [10.0, 13.0] {
             let problem = vans(energy);
             let best = plan_site(&problem);
-            assert_eq!((best.status, best.certificate.is_proved()), (Status::Optimal, true));
+            assert_eq!((best.status, best.certificate.is_proved()), (SearchStatus::Optimal, true));
             let mut limited = 0;
             for iterations in 0..60 {
                 let plan = after(&problem, iterations);
                 assert_eq!(plan, after(&problem, iterations));
                 assert!(plan.breaches.is_empty() && plan.shortfall >= best.shortfall);
                 assert!(plan.certificate.gap().as_amount() >= -1e-9);
-                limited += u32::from(plan.status == Status::LimitReached);
-                if plan.status == Status::Optimal {
+                limited += u32::from(plan.status == SearchStatus::LimitReached);
+                if plan.status == SearchStatus::Optimal {
                     assert_eq!(plan, best);
                 }
             }

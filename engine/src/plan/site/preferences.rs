@@ -1,33 +1,38 @@
 //! What decides between plans of the same shortfall and of (almost) the same
 //! cost.
 use crate::lp::{Column, Limits, LinearProgram, LpError, Row};
+use crate::plan::search_status::SearchStatus;
 use crate::plan::site::charges::add_up;
 use crate::plan::site::device::Device;
 use crate::plan::site::lexicographic::{
-    DUST, Objective, Solved, bound_row, keep_optimal, set_costs, status_of,
+    DUST, Objective, Solved, bound_row, keep_optimal, set_costs, value_of,
 };
 use crate::plan::site::model::Model;
-use crate::plan::site::plan::Status;
 use crate::plan::site::problem::{Preference, SiteRequest};
 
 /// The values that the preferences choose, and how that ended; those of
 /// `start` where there are none, or where a limit struck. What a limit left
-/// undecided is decided by nobody.
+/// undecided is decided by nobody. With `keeps_switching`, whatever has a
+/// least power is on or off in the slots of `start`.
 pub(crate) fn apply(
     request: &SiteRequest,
     model: &Model,
     start: Solved,
     limits: &Limits,
-) -> (Vec<f64>, Status) {
+    keeps_switching: bool,
+) -> (Vec<f64>, SearchStatus) {
     let count = model.program.columns.len();
     let status = start.status;
     let mut values = start.solution.values.clone();
     values.truncate(count);
-    if request.preferences.is_empty() || status != Status::Optimal {
+    if request.preferences.is_empty() || status != SearchStatus::Optimal {
         return (values, status);
     }
-    let mut program = within_budget(request, start);
+    let mut program = within_budget(request, model, start);
     keep_directions(model, &mut program, &values);
+    if keeps_switching {
+        keep_switching(model, &mut program, &values);
+    }
     for preference in &request.preferences {
         let objective = match preference {
             Preference::Earlier => earlier(model),
@@ -41,7 +46,7 @@ pub(crate) fn apply(
         let solution = match program.minimise_within(limits) {
             Ok(solution) => solution,
             Err(error @ (LpError::IterationLimit | LpError::TimeLimit)) => {
-                return (values, status_of(error));
+                return (values, error.into());
             }
             // Within the tolerances nothing else is left to choose from.
             Err(_) => return (values, status),
@@ -54,42 +59,45 @@ pub(crate) fn apply(
 }
 
 /// The plans that cost the least, or up to the budget more.
-fn within_budget(request: &SiteRequest, start: Solved) -> LinearProgram {
+fn within_budget(request: &SiteRequest, model: &Model, start: Solved) -> LinearProgram {
     let Solved { mut program, solution, .. } = start;
-    let budget = request.preference_budget.as_amount();
-    if budget > 0.0 {
-        let costs = program.columns.iter().enumerate();
-        let money: Objective =
-            costs.filter(|(_, c)| c.cost != 0.0).map(|(index, c)| (index, c.cost)).collect();
-        let cost: f64 = money.iter().map(|&(c, cost)| cost * solution.values[c]).sum();
-        program.rows.push(bound_row(&money, cost + budget));
+    if request.preference_budget.as_amount() > 0.0 {
+        let row = money_row(request, model, &program, &solution.values);
+        program.rows.push(row);
     } else {
         keep_optimal(&mut program, &solution);
     }
     program
 }
 
-/// Preferences turn no battery around and switch nothing on or off that has
-/// a least power, so what was exclusive stays so.
+/// The costs of a programme at most those of some values, and the budget more.
+pub(crate) fn money_row(
+    request: &SiteRequest,
+    model: &Model,
+    program: &LinearProgram,
+    values: &[f64],
+) -> Row {
+    let costs = program.columns.iter().enumerate();
+    let money: Objective =
+        costs.filter(|(_, c)| c.cost != 0.0).map(|(index, c)| (index, c.cost)).collect();
+    let budget = request.preference_budget.as_amount() / model.unit;
+    bound_row(&money, value_of(&money, values) + budget)
+}
+
+/// Preferences turn no battery around, so what was exclusive stays so.
 fn keep_directions(model: &Model, program: &mut LinearProgram, values: &[f64]) {
     for pair in &model.pairs {
         let idle = if values[pair.second] > values[pair.first] { pair.first } else { pair.second };
         program.columns[idle].upper = program.columns[idle].lower.max(values[idle].min(0.0));
     }
-    for semi in &model.semis {
-        let column = &mut program.columns[semi.column];
-        if values[semi.column] <= DUST {
-            column.upper = column.lower.max(0.0);
-        } else {
-            column.lower = column.lower.max(semi.least).min(column.upper);
-        }
-    }
     for guard in &model.guards {
-        if values[guard.discharge] <= DUST {
-            program.columns[guard.discharge].upper = 0.0;
+        if values[guard.gate] <= DUST {
+            let gate = &mut program.columns[guard.gate];
+            gate.upper = gate.lower.max(0.0);
         } else {
-            let level = &mut program.columns[guard.level];
-            level.lower = level.lower.max(guard.least).min(values[guard.level]).min(level.upper);
+            let terms = guard.terms();
+            let lower = guard.least.min(value_of(&terms, values));
+            program.rows.push(Row { lower, upper: f64::INFINITY, terms });
         }
     }
     for start in &model.starts {
@@ -99,8 +107,28 @@ fn keep_directions(model: &Model, program: &mut LinearProgram, values: &[f64]) {
     }
 }
 
+/// Preferences switch nothing on or off that has a least power. A top-off
+/// stays as it is: its level is one at which a run may end.
+fn keep_switching(model: &Model, program: &mut LinearProgram, values: &[f64]) {
+    for semi in &model.semis {
+        let column = &mut program.columns[semi.column];
+        let value = values[semi.column];
+        if value <= DUST {
+            column.upper = column.lower.max(0.0);
+        } else if value >= semi.least - DUST {
+            column.lower = column.lower.max(semi.least).min(column.upper);
+        } else {
+            for index in [semi.column, semi.level] {
+                let column = &mut program.columns[index];
+                let value = values[index].clamp(column.lower, column.upper);
+                (column.lower, column.upper) = (value, value);
+            }
+        }
+    }
+}
+
 /// Hours from the start to each kWh charged.
-fn earlier(model: &Model) -> Objective {
+pub(crate) fn earlier(model: &Model) -> Objective {
     let mut objective = Objective::new();
     let mut after = 0.0;
     let mut by_slot = Vec::with_capacity(model.grid.len());

@@ -1,19 +1,28 @@
 //! Shortfall, then money, then preferences; on or off only where it must be.
 use crate::lp::{Limits, LpError, MipStatus, MixedProgram};
+use crate::plan::search_status::SearchStatus;
 use crate::plan::site::certificate::weak_bound;
 use crate::plan::site::fallback::first_come;
 use crate::plan::site::lexicographic::{
     DUST, Objective, Solved, after_penalties, before_money, bound_row, forbid, least_money,
-    set_costs, status_of, value_of, with_penalties,
+    set_costs, slack_of, value_of, with_penalties,
 };
-use crate::plan::site::model::{Model, Pair};
-use crate::plan::site::plan::Status;
+use crate::plan::site::model::{Guard, Model, Pair, Semi};
 use crate::plan::site::preferences;
-use crate::plan::site::problem::SiteRequest;
+use crate::plan::site::problem::{Preference, SiteRequest};
 use crate::plan::site::settle::settle;
+use crate::plan::site::storage::Storage;
 
 /// How often binaries are added before all are in.
 const ROUNDS_MAX: usize = 4;
+
+/// Most nodes of a search that only decides between plans of one cost. Its
+/// answer needs no proof, so a few are enough.
+const PREFERENCE_NODES_MAX: u32 = 100;
+
+/// Room in units of the largest price that the preferences of such a search
+/// get: above the tolerance of the solver, below that of a certificate.
+const MONEY_SLACK: f64 = 1e-7;
 
 /// The values of a model's columns, with what is known of them.
 #[derive(Debug, Clone)]
@@ -22,21 +31,29 @@ pub(crate) struct Answer {
     pub(crate) values: Vec<f64>,
     /// Dual of each row of the model in the last money stage.
     pub(crate) duals: Vec<f64>,
-    /// Money that no plan can undercut, without the model's constant.
+    /// Cost that no plan can undercut, without the model's constant.
     pub(crate) bound: f64,
-    pub(crate) status: Status,
+    pub(crate) status: SearchStatus,
 }
 
 /// Binaries that are in the programme.
 #[derive(Debug, Clone, Default)]
 struct Active {
     pairs: Vec<Pair>,
-    /// Positions among the model's semi-continuous columns.
-    semis: Vec<usize>,
-    /// Whether discharging from too low a level is a choice.
+    /// Whether everything with a least power is on or off. One device alone
+    /// would be no help: the parts would move to the others.
+    semis: bool,
+    /// Whether columns that need a level are a choice.
     guards: bool,
     /// Whether starts are whole.
     starts: bool,
+}
+
+impl Active {
+    /// All binaries of a model.
+    fn all(model: &Model) -> Self {
+        Self { pairs: model.pairs.clone(), semis: true, guards: true, starts: true }
+    }
 }
 
 /// Solves a model within limits. Never fails: what comes first can be served
@@ -46,7 +63,7 @@ pub(crate) fn solve(request: &SiteRequest, model: &Model, limits: &Limits) -> Op
     let before = before_money(model);
     let solution = match with_penalties(&model.program, &before).minimise_within(limits) {
         Ok(solution) => solution,
-        Err(error) => return Some(unsolved(model, status_of(error))),
+        Err(error) => return Some(unsolved(model, error.into())),
     };
     let is_missed =
         model.misses.iter().any(|miss| solution.values[miss.column] * miss.energy > DUST);
@@ -57,17 +74,24 @@ pub(crate) fn solve(request: &SiteRequest, model: &Model, limits: &Limits) -> Op
     let bound = weak_bound(&solved.program, &solved.solution.duals);
     let mut values = solved.solution.values.clone();
     let mut active = Active::default();
-    if is_whole(model, &mut values, &mut active) {
-        let duals = solved.solution.duals.clone();
-        let start = Solved { solution: with_values(&solved, &values), ..solved };
-        let (values, status) = preferences::apply(request, model, start, limits);
-        return Some(Answer { values, duals, bound, status });
+    if !is_whole(model, &mut values, &mut active) {
+        if solved.status != SearchStatus::Optimal {
+            return Some(unsolved(model, solved.status));
+        }
+        prices_first(model, &mut active);
+        let start = first_come(model);
+        return Some(with_choices(request, model, &before, active, &start, limits));
     }
-    if solved.status != Status::Optimal {
-        return Some(unsolved(model, solved.status));
+    let duals = solved.solution.duals.clone();
+    let start = Solved { solution: with_values(&solved, &values), ..solved };
+    let (mut preferred, status) = preferences::apply(request, model, start, limits, false);
+    if is_whole(model, &mut preferred, &mut active) {
+        return Some(Answer { values: preferred, duals, bound, status });
     }
-    prices_first(model, &mut active);
-    Some(with_choices(request, model, &before, active, limits))
+    // The preferences ask for other slots than those that are on.
+    let chosen = with_choices(request, model, &before, active, &values, limits);
+    let cheapest = Answer { values, duals, bound, status };
+    Some(if chosen.status == SearchStatus::Optimal { chosen } else { cheapest })
 }
 
 /// Solves with binaries where they are needed, round by round.
@@ -76,38 +100,28 @@ fn with_choices(
     model: &Model,
     before: &[Objective],
     mut active: Active,
+    start: &[f64],
     limits: &Limits,
 ) -> Answer {
-    let mut answer = None;
-    for round in 0..ROUNDS_MAX {
-        if round + 1 == ROUNDS_MAX {
-            active.pairs.clone_from(&model.pairs);
+    for round in 1..=ROUNDS_MAX {
+        if round == ROUNDS_MAX {
+            active = Active::all(model);
         }
-        let (next, solved) = solve_mixed(model, before, &active, limits);
+        let (next, solved) = solve_mixed(request, model, before, &active, start, limits);
         let mut values = next.values.clone();
-        let is_done = is_whole(model, &mut values, &mut active);
-        answer = Some(match solved {
-            Some(solved) if is_done => {
-                let start = Solved { solution: with_values(&solved, &values), ..solved };
-                let (values, ended) = preferences::apply(request, model, start, limits);
-                Answer { values, status: worse(next.status, ended), ..next }
-            }
-            _ => next,
-        });
-        if is_done {
-            break;
+        if !is_whole(model, &mut values, &mut active) {
+            continue;
         }
+        let Some(solved) = solved else { return next };
+        let cheapest = Solved { solution: with_values(&solved, &values), ..solved };
+        let (mut preferred, ended) = preferences::apply(request, model, cheapest, limits, true);
+        if is_whole(model, &mut preferred, &mut active) {
+            values = preferred;
+        }
+        return Answer { values, status: next.status.max(ended), ..next };
     }
-    answer.unwrap_or_else(|| unsolved(model, Status::LimitReached))
-}
-
-/// The status of two searches in a row.
-fn worse(one: Status, other: Status) -> Status {
-    match (one, other) {
-        (Status::TimeReached, _) | (_, Status::TimeReached) => Status::TimeReached,
-        (Status::LimitReached, _) | (_, Status::LimitReached) => Status::LimitReached,
-        (Status::Optimal, Status::Optimal) => Status::Optimal,
-    }
+    // With all binaries in, the answer of the solver was not whole.
+    unsolved(model, SearchStatus::SolverFailed)
 }
 
 fn with_values(solved: &Solved, values: &[f64]) -> crate::lp::Solution {
@@ -120,36 +134,37 @@ fn with_values(solved: &Solved, values: &[f64]) -> crate::lp::Solution {
 /// binary is added. Ties that can be undone at no cost are undone.
 fn is_whole(model: &Model, values: &mut [f64], active: &mut Active) -> bool {
     let burning = settle(model, values);
-    let semis: Vec<usize> = (0..model.semis.len())
-        .filter(|&index| {
-            let semi = &model.semis[index];
-            values[semi.column] > DUST && values[semi.column] < semi.least - DUST
-        })
-        .collect();
+    let semis = model.semis.iter().any(|semi| !keeps_least(model, semi, values));
     let is_part = |value: f64| value > 1e-6 && value < 1.0 - 1e-6;
     let parts = model.starts.iter().any(|start| is_part(values[start.column]));
-    let is_low = model
-        .guards
-        .iter()
-        .any(|guard| values[guard.discharge] > DUST && values[guard.level] < guard.least - DUST);
-    let is_whole = burning.is_empty() && semis.is_empty() && !parts && !is_low;
+    let is_low = model.guards.iter().any(|guard| {
+        values[guard.gate] > DUST && value_of(&guard.terms(), values) < guard.least - DUST
+    });
+    let is_whole = burning.is_empty() && !semis && !parts && !is_low;
     active.guards |= is_low;
+    active.semis |= semis;
     for pair in burning {
         if active.pairs.iter().all(|known| known.first != pair.first) {
             active.pairs.push(pair);
         }
     }
-    if !semis.is_empty() {
-        // All slots of a device together: else the part moves from slot to slot.
-        let devices: Vec<usize> = semis.iter().map(|&index| model.semis[index].device).collect();
-        active.semis = (0..model.semis.len())
-            .filter(|&index| {
-                devices.contains(&model.semis[index].device) || active.semis.contains(&index)
-            })
-            .collect();
-    }
     active.starts |= parts || !is_whole && !model.starts.is_empty();
     is_whole
+}
+
+/// Whether a charge is zero, its least or more, or a top-off.
+fn keeps_least(model: &Model, semi: &Semi, values: &[f64]) -> bool {
+    let value = values[semi.column];
+    if value <= DUST || value >= semi.least - DUST {
+        return true;
+    }
+    let is_end = |end: &f64| (values[semi.level] - end).abs() <= DUST;
+    let reached = run_ends(model, semi).iter().any(is_end);
+    reached && semi.next.is_none_or(|next| values[next] <= DUST)
+}
+
+fn run_ends(model: &Model, semi: &Semi) -> Vec<f64> {
+    model.storages[semi.device].as_ref().map_or_else(Vec::new, Storage::run_ends)
 }
 
 /// Where a price is below zero, or selling pays more than buying costs, both
@@ -169,26 +184,22 @@ fn prices_first(model: &Model, active: &mut Active) {
     }
 }
 
-/// The programme with binaries, and the position of the first of them.
-fn with_binaries(model: &Model, active: &Active) -> MixedProgram {
-    let mut mixed = MixedProgram { linear: model.program.clone(), ..MixedProgram::default() };
-    let upper = |column: usize| model.program.columns[column].upper;
+/// The programme with binaries. They start from what they are at some values.
+fn with_binaries(model: &Model, active: &Active, start: &[f64]) -> MixedProgram {
+    let linear = model.program.clone();
+    let mut mixed = MixedProgram { linear, integers: Vec::new(), start: Some(start.to_vec()) };
     for pair in &active.pairs {
-        let choice = binary(&mut mixed);
-        let (first, second) = (upper(pair.first), upper(pair.second));
+        let choice = binary(&mut mixed, start[pair.second] <= DUST);
+        let first = model.program.columns[pair.first].upper;
+        let second = model.program.columns[pair.second].upper;
         at_most(&mut mixed, vec![(pair.first, 1.0), (choice, -first)], 0.0);
         at_most(&mut mixed, vec![(pair.second, 1.0), (choice, second)], second);
     }
-    for semi in active.semis.iter().map(|&index| &model.semis[index]) {
-        let is_on = binary(&mut mixed);
-        at_most(&mut mixed, vec![(semi.column, 1.0), (is_on, -upper(semi.column))], 0.0);
-        at_most(&mut mixed, vec![(semi.column, -1.0), (is_on, semi.least)], 0.0);
+    for semi in model.semis.iter().filter(|_| active.semis) {
+        add_switch(model, &mut mixed, semi, start);
     }
     for guard in model.guards.iter().filter(|_| active.guards) {
-        let is_on = binary(&mut mixed);
-        let lower = model.program.columns[guard.level].lower;
-        at_most(&mut mixed, vec![(guard.discharge, 1.0), (is_on, -upper(guard.discharge))], 0.0);
-        at_most(&mut mixed, vec![(guard.level, -1.0), (is_on, guard.least - lower)], -lower);
+        add_guard(model, &mut mixed, guard, start);
     }
     if active.starts {
         mixed.integers.extend(model.starts.iter().map(|start| start.column));
@@ -196,10 +207,58 @@ fn with_binaries(model: &Model, active: &Active) -> MixedProgram {
     mixed
 }
 
-fn binary(mixed: &mut MixedProgram) -> usize {
+/// On or off, and the top-off of a run to each level at which it may end.
+fn add_switch(model: &Model, mixed: &mut MixedProgram, semi: &Semi, start: &[f64]) {
+    let upper = |column: usize| model.program.columns[column].upper;
+    let level = model.program.columns[semi.level];
+    let (value, most) = (start[semi.column], upper(semi.column));
+    let is_on = binary(mixed, value > DUST);
+    at_most(mixed, vec![(semi.column, 1.0), (is_on, -most)], 0.0);
+    let mut is_short = value > DUST && value < semi.least - DUST;
+    let mut least = vec![(semi.column, -1.0), (is_on, semi.least)];
+    let mut one = vec![(is_on, -1.0)];
+    let mut top_offs = Vec::new();
+    for end in run_ends(model, semi) {
+        let ends_here = is_short && (start[semi.level] - end).abs() <= DUST;
+        is_short &= !ends_here;
+        let top_off = binary(mixed, ends_here);
+        let above = vec![(semi.level, -1.0), (top_off, end - level.lower)];
+        at_most(mixed, above, -level.lower);
+        if end < level.upper {
+            let below = vec![(semi.level, 1.0), (top_off, level.upper - end)];
+            at_most(mixed, below, level.upper);
+        }
+        least.push((top_off, -semi.least));
+        one.push((top_off, 1.0));
+        top_offs.push(top_off);
+    }
+    at_most(mixed, least, 0.0);
+    at_most(mixed, one, 0.0);
+    if let Some(next) = semi.next {
+        let ended = top_offs.into_iter().map(|top_off| (top_off, upper(next)));
+        at_most(mixed, std::iter::once((next, 1.0)).chain(ended).collect(), upper(next));
+    }
+}
+
+/// A column that is zero, or a level that is high enough.
+fn add_guard(model: &Model, mixed: &mut MixedProgram, guard: &Guard, start: &[f64]) {
+    let most = model.program.columns[guard.gate].upper;
+    let lower = model.program.columns[guard.level].lower;
+    let is_open = binary(mixed, start[guard.gate] > DUST);
+    at_most(mixed, vec![(guard.gate, 1.0), (is_open, -most)], 0.0);
+    let mut terms: Vec<(usize, f64)> =
+        guard.terms().into_iter().map(|(column, weight)| (column, -weight)).collect();
+    terms.push((is_open, guard.least - lower));
+    at_most(mixed, terms, -lower);
+}
+
+fn binary(mixed: &mut MixedProgram, is_one: bool) -> usize {
     let column = crate::lp::Column { cost: 0.0, lower: 0.0, upper: 1.0 };
     let position = mixed.linear.add_column(column);
     mixed.integers.push(position);
+    if let Some(start) = &mut mixed.start {
+        start.push(f64::from(u8::from(is_one)));
+    }
     position
 }
 
@@ -207,63 +266,91 @@ fn at_most(mixed: &mut MixedProgram, terms: Vec<(usize, f64)>, upper: f64) {
     mixed.linear.rows.push(crate::lp::Row { lower: f64::NEG_INFINITY, upper, terms });
 }
 
+/// Values of a search with whole numbers, and what is known of them.
+#[derive(Debug)]
+struct Found {
+    values: Vec<f64>,
+    bound: f64,
+    status: SearchStatus,
+}
+
 /// Solves with binaries, then once more with them fixed, which gives the
-/// shadow prices and exact values.
+/// shadow prices and exact values. Where the two contradict each other, the
+/// solver failed.
 fn solve_mixed(
+    request: &SiteRequest,
     model: &Model,
     before: &[Objective],
     active: &Active,
+    start: &[f64],
     limits: &Limits,
 ) -> (Answer, Option<Solved>) {
-    let mut mixed = with_binaries(model, active);
-    let (whole, bound, status) = match search(&mut mixed, before, limits) {
-        Ok(found) => found,
-        // Nothing found in time: everything that can be off is off.
-        Err(error) => (all_off(model, active, &mixed), f64::NEG_INFINITY, status_of(error)),
-    };
-    let mut fixed = with_binaries(model, active);
-    for &column in &fixed.integers {
-        let value = whole[column].round();
-        (fixed.linear.columns[column].lower, fixed.linear.columns[column].upper) = (value, value);
+    let mut mixed = with_binaries(model, active, start);
+    let mut fixed = mixed.linear.clone();
+    let found = search(&mut mixed, before, limits);
+    let is_found = found.is_ok();
+    let mut found = found.unwrap_or_else(|error| Found {
+        // Nothing better in time: binaries stay as they were.
+        values: mixed.start.clone().unwrap_or_default(),
+        bound: f64::NEG_INFINITY,
+        status: error.into(),
+    });
+    let prefers_earlier = request.preferences.first() == Some(&Preference::Earlier);
+    if is_found && active.semis && prefers_earlier {
+        search_earlier(request, model, &mut mixed, &mut found, limits);
     }
-    let count = model.program.columns.len();
-    let rows = model.program.rows.len();
-    match least_money(&fixed.linear, before, limits) {
+    for &column in &mixed.integers {
+        let value = found.values.get(column).map_or(0.0, |value| value.round());
+        (fixed.columns[column].lower, fixed.columns[column].upper) = (value, value);
+    }
+    match least_money(&fixed, before, limits) {
         Ok(solved) => {
-            let status = worse(status, solved.status);
-            let values = solved.solution.values[..count].to_vec();
-            let duals = solved.solution.duals[..rows].to_vec();
+            let (mut bound, mut status) = (found.bound, found.status.max(solved.status));
+            if is_found && solved.status.is_optimal() && contradicts(before, &found, &solved) {
+                (bound, status) = (f64::NEG_INFINITY, status.max(SearchStatus::SolverFailed));
+            }
+            let values = solved.solution.values[..model.program.columns.len()].to_vec();
+            let duals = solved.solution.duals[..model.program.rows.len()].to_vec();
             (Answer { values, duals, bound, status }, Some(solved))
         }
-        Err(error) => (unsolved(model, status_of(error)), None),
+        Err(error) => (unsolved(model, error.into()), None),
     }
 }
 
+/// Whether more is missing than the search found, or less although it was
+/// complete.
+fn contradicts(before: &[Objective], found: &Found, solved: &Solved) -> bool {
+    for objective in before {
+        let searched = value_of(objective, &found.values);
+        let change = value_of(objective, &solved.solution.values) - searched;
+        if change.abs() > 10.0 * slack_of(objective) {
+            return change > 0.0 || found.status == SearchStatus::Optimal;
+        }
+    }
+    false
+}
+
 /// Whole values of least money among the least of everything before it, the
-/// bound on the money, and how the search ended.
+/// bound on the money, and how the search ended. The programme is left with
+/// the rows of what comes before money, and with money as its costs.
 fn search(
     mixed: &mut MixedProgram,
     before: &[Objective],
     limits: &Limits,
-) -> Result<(Vec<f64>, f64, Status), LpError> {
-    let mut status = Status::Optimal;
-    let mut note = |ended: MipStatus| {
-        let ended = match ended {
-            MipStatus::Optimal => Status::Optimal,
-            MipStatus::NodeLimit | MipStatus::IterationLimit => Status::LimitReached,
-            MipStatus::TimeLimit => Status::TimeReached,
-        };
-        status = worse(status, ended);
-    };
+) -> Result<Found, LpError> {
     let money = mixed.linear.clone();
     mixed.linear = with_penalties(&money, before);
-    let found = mixed.minimise(limits)?;
-    note(found.status);
-    if before.iter().all(|objective| value_of(objective, &found.values) <= DUST) {
-        return Ok((found.values, found.bound, status));
-    }
+    let first = mixed.minimise(limits)?;
+    let mut status = first.status.into();
     mixed.linear = money.clone();
-    let mut values = found.values;
+    mixed.start = Some(first.values.clone());
+    if before.iter().all(|objective| value_of(objective, &first.values) <= DUST) {
+        for objective in before {
+            forbid(&mut mixed.linear, objective, &first.values);
+        }
+        return Ok(Found { values: first.values, bound: first.bound, status });
+    }
+    let mut values = first.values;
     for objective in before {
         if value_of(objective, &values) <= DUST {
             forbid(&mut mixed.linear, objective, &values);
@@ -271,8 +358,9 @@ fn search(
         }
         set_costs(&mut mixed.linear, objective);
         let found = mixed.minimise(limits)?;
-        note(found.status);
-        mixed.linear.rows.push(bound_row(objective, found.cost.max(0.0) + DUST / 10.0));
+        status = status.max(found.status.into());
+        let most = value_of(objective, &found.values) + slack_of(objective);
+        mixed.linear.rows.push(bound_row(objective, most));
         mixed.start = Some(found.values.clone());
         values = found.values;
     }
@@ -280,23 +368,39 @@ fn search(
         column.cost = money.cost;
     }
     let found = mixed.minimise(limits)?;
-    note(found.status);
-    Ok((found.values, found.bound, status))
+    status = status.max(found.status.into());
+    Ok(Found { values: found.values, bound: found.bound, status })
 }
 
-/// Binaries of devices that stay idle, while the meter follows what is fixed.
-fn all_off(model: &Model, active: &Active, mixed: &MixedProgram) -> Vec<f64> {
-    let mut values = vec![0.0; mixed.linear.columns.len()];
-    let first = model.program.columns.len();
-    for (index, pair) in active.pairs.iter().enumerate() {
-        let imports = pair.device.is_some() || model.fixed_in(pair.slot, None) >= 0.0;
-        values[first + index] = f64::from(u8::from(imports));
+/// Moves whole values to earlier slots at the same money. What is not found
+/// within a few nodes is left, as money has been decided.
+fn search_earlier(
+    request: &SiteRequest,
+    model: &Model,
+    mixed: &mut MixedProgram,
+    found: &mut Found,
+    limits: &Limits,
+) {
+    let mut row = preferences::money_row(request, model, &mixed.linear, &found.values);
+    row.upper += MONEY_SLACK;
+    mixed.linear.rows.push(row);
+    set_costs(&mut mixed.linear, &preferences::earlier(model));
+    mixed.start = Some(found.values.clone());
+    let few = Limits { nodes: limits.nodes.min(PREFERENCE_NODES_MAX), ..*limits };
+    match mixed.minimise(&few) {
+        Ok(earlier) => {
+            if earlier.status == MipStatus::TimeLimit {
+                found.status = found.status.max(SearchStatus::TimeReached);
+            }
+            found.values = earlier.values;
+        }
+        Err(LpError::TimeLimit) => found.status = found.status.max(SearchStatus::TimeReached),
+        Err(_) => {}
     }
-    values
 }
 
 /// The answer where the solver has none: the wishes as they come.
-pub(crate) fn unsolved(model: &Model, status: Status) -> Answer {
+pub(crate) fn unsolved(model: &Model, status: SearchStatus) -> Answer {
     let duals = vec![0.0; model.program.rows.len()];
     let bound = weak_bound(&model.program, &duals);
     Answer { values: first_come(model), duals, bound, status }

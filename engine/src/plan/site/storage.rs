@@ -91,13 +91,14 @@ impl Storage {
             || vehicle.end_value.as_per_kwh() > 0.0 && capacity.is_some();
         let ceiling = if may_fill { limit.max(start) } else { wanted.max(reserve) };
         let mut stay = grid.between(from, to);
-        let may_go_on = goals.last().is_some_and(|goal| goal.slots < stay.end);
+        let ended = goals.iter().filter(|goal| goal.slots < stay.end);
+        let late = ended.map(|goal| goal.wanted).reduce(f64::max);
         if !may_fill && !goes_on && reserve == 0.0 {
             // Nothing is wanted after the last deadline.
             let last = goals.last().map_or(stay.start, |goal| goal.slots);
             stay.end = stay.end.min(last).max(stay.start);
         }
-        if goes_on && may_go_on {
+        if let Some(wanted) = late.filter(|_| goes_on) {
             let last = Goal { target: None, by: None, slots: stay.end, wanted, reachable: wanted };
             goals.push(last);
         }
@@ -109,13 +110,10 @@ impl Storage {
             });
         let floor = (soc_min / 100.0 * capacity.unwrap_or(0.0)).max(kept).min(start);
         let energies = |kw: f64| stay.clone().map(|slot| kw * grid.hours[slot]).collect();
-        let room = (ceiling - start).max(0.0) / efficiency_in;
-        let least: Vec<f64> = energies(vehicle.power_min.as_kw());
         let mut storage = Self {
-            may_go_on,
+            may_go_on: late.is_some(),
             charge_max: energies(vehicle.power_max.as_kw()),
-            // A need below the least of a slot is a top-off shorter than the slot.
-            charge_min: least.into_iter().map(|kwh| kwh.min(room)).collect(),
+            charge_min: energies(vehicle.power_min.as_kw()),
             discharge_max: energies(discharge_kw),
             stay,
             efficiency_in,
@@ -193,10 +191,29 @@ impl Storage {
         self.discharge_max.iter().any(|&kwh| kwh > 0.0)
     }
 
+    /// Whether it cannot run below a least power.
+    pub(crate) fn has_least_power(&self) -> bool {
+        self.charge_min.iter().any(|&kwh| kwh > 0.0)
+    }
+
     /// Whether its level must be followed slot by slot. Without discharging,
-    /// reserve or taper, sums up to the deadlines are enough.
+    /// reserve, taper or least power, sums up to the deadlines are enough.
     pub(crate) fn needs_levels(&self) -> bool {
-        self.can_discharge() || self.reserve > 0.0 || !self.taper.is_empty()
+        self.can_discharge()
+            || self.reserve > 0.0
+            || !self.taper.is_empty()
+            || self.has_least_power()
+    }
+
+    /// Levels at which a run may end with a top-off, in rising order: what is
+    /// wanted by a deadline, the reserve, and all that it stores.
+    pub(crate) fn run_ends(&self) -> Vec<f64> {
+        let goals = self.goals.iter().map(|goal| goal.wanted);
+        let mut ends: Vec<f64> = goals.chain([self.reserve, self.ceiling]).collect();
+        ends.retain(|&level| level > self.floor && level <= self.ceiling);
+        ends.sort_by(f64::total_cmp);
+        ends.dedup();
+        ends
     }
 
     /// Most energy charged in one slot, from a level on.

@@ -26,9 +26,9 @@
 //! energy before it grows. With `n` slots, `S` sessions and `k` slots of least
 //! time on this is `O(S·k·n³)`; the bound of [`relaxed`](super::relaxed) skips
 //! the free slots that cannot be in the cheapest plan.
+use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::meeting::{Match, Meeting};
-use crate::plan::switching::plan::SearchStatus;
 use crate::plan::switching::relaxed::Relaxed;
 use crate::plan::switching::table::{Cell, Grid, Move, Spare, Table};
 use crate::plan::switching::timeline::{Rules, Timeline};

@@ -31,9 +31,9 @@
 //! largest amount in the objective, so that the tolerances of the solver are
 //! parts of what is at stake. The solver only chooses the steps that are on: the
 //! energies of these are then spread in plain arithmetic, by [`spread`].
-use crate::lp::{Column, Limits, LpError, MipSolution, MipStatus, MixedProgram, Row};
+use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
+use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::exact::Found;
-use crate::plan::switching::plan::SearchStatus;
 use crate::plan::switching::spread::{Ending, Pattern, Spread, endings, spread};
 use crate::plan::switching::timeline::{Rules, Timeline};
 
@@ -120,39 +120,21 @@ pub(crate) fn solve(
     match model.programme.minimise(&effort.limits(SHARE)) {
         Ok(solution) => return model.answer(&solution, true, status).map(Some),
         Err(LpError::Infeasible) => {}
-        Err(error) => status = status_of(error),
+        Err(error) => status = error.into(),
     }
     let kept = match model.miss_least(effort, &mut status) {
         Ok(kept) => kept,
         Err(LpError::Infeasible) if status == SearchStatus::Optimal => return Ok(None),
         Err(LpError::Infeasible) => return Err(status),
-        Err(error) => return Err(status.max(status_of(error))),
+        Err(error) => return Err(status.max(error.into())),
     };
     match (model.programme.minimise(&effort.limits(1.0)), kept) {
         (Ok(solution), _) => model.answer(&solution, true, status).map(Some),
         // The plan that misses the least is a plan, however dear.
-        (Err(error), Some(kept)) => {
-            model.answer(&kept, false, status.max(status_of(error))).map(Some)
-        }
+        (Err(error), Some(kept)) => model.answer(&kept, false, status.max(error.into())).map(Some),
         // Without a level to miss, no more energy could help.
         (Err(LpError::Infeasible), None) if status.is_optimal() => Ok(None),
-        (Err(error), None) => Err(status.max(status_of(error))),
-    }
-}
-
-fn status_of(error: LpError) -> SearchStatus {
-    match error {
-        LpError::TimeLimit => SearchStatus::TimeReached,
-        LpError::NodeLimit | LpError::IterationLimit => SearchStatus::LimitReached,
-        _ => SearchStatus::SolverFailed,
-    }
-}
-
-fn status_after(solution: &MipSolution) -> SearchStatus {
-    match solution.status {
-        MipStatus::Optimal => SearchStatus::Optimal,
-        MipStatus::NodeLimit | MipStatus::IterationLimit => SearchStatus::LimitReached,
-        MipStatus::TimeLimit => SearchStatus::TimeReached,
+        (Err(error), None) => Err(status.max(error.into())),
     }
 }
 
@@ -479,12 +461,12 @@ impl<'t> Model<'t> {
                 Ok(solution) => solution,
                 // The plan of the level before is kept, with what it misses of this one.
                 Err(error) if kept.is_some() => {
-                    *status = (*status).max(status_of(error));
+                    *status = (*status).max(error.into());
                     continue;
                 }
                 Err(error) => return Err(error),
             };
-            *status = (*status).max(status_after(&solution));
+            *status = (*status).max(solution.status.into());
             self.programme.linear.columns[missing].upper = solution.cost.max(0.0) + SLACK;
             self.programme.start = Some(solution.values.clone());
             kept = Some(solution);
@@ -519,7 +501,7 @@ impl<'t> Model<'t> {
         let bound = is_cheapest && solution.bound.is_finite();
         Ok(Mixed {
             bound: bound.then_some(solution.bound * self.unit_money),
-            status: status.max(status_after(solution)).max(found),
+            status: status.max(solution.status.into()).max(found),
             found: Found::new(&pattern, spread),
         })
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::certificate::GAP_MAX;
 use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
 use crate::plan::problem::Request;
+use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::request::SwitchingRequest;
 use crate::units::{Energy, Money, Power, Price};
 
@@ -114,48 +115,6 @@ impl Method {
         match self {
             Self::ExactSearch => GAP_MAX,
             Self::MixedInteger => 1e-6,
-        }
-    }
-}
-
-/// How a search ended, the worst last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-pub enum SearchStatus {
-    /// No plan was left out, to the tolerances of the solver.
-    #[default]
-    #[serde(rename = "optimal")]
-    Optimal,
-    /// A limit on nodes or on work was reached; the gap says what may be left.
-    #[serde(rename = "limit_reached")]
-    LimitReached,
-    /// The limit on seconds was reached; another run may find another plan.
-    #[serde(rename = "time_reached")]
-    TimeReached,
-    /// The solver gave up or broke a constraint. The plan keeps all limits, but a
-    /// better one may exist.
-    #[serde(rename = "solver_failed")]
-    SolverFailed,
-    /// The bound is above the cost of the plan, so one of the two is wrong.
-    #[serde(rename = "bound_above_cost")]
-    BoundAboveCost,
-}
-
-impl SearchStatus {
-    /// Whether no plan was left out.
-    #[must_use]
-    pub fn is_optimal(&self) -> bool {
-        *self == Self::Optimal
-    }
-
-    /// The status as a word, the same as in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Optimal => "optimal",
-            Self::LimitReached => "limit_reached",
-            Self::TimeReached => "time_reached",
-            Self::SolverFailed => "solver_failed",
-            Self::BoundAboveCost => "bound_above_cost",
         }
     }
 }

@@ -5,8 +5,9 @@ use crate::plan::charge::plan_charge;
 use crate::plan::pieces::{Piece, pieces};
 use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
 use crate::plan::problem::{AfterDeadline, ChargeProblem, Request, Target};
+use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::plan::{
-    SearchStatus, Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
+    Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
 };
 use crate::plan::switching::request::{DeviceState, SwitchingProblem, SwitchingRequest};
 use crate::plan::switching::search::{Answer, search};

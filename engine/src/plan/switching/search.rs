@@ -1,6 +1,7 @@
 //! The search for the steps that run: which rules are tried, and by which method.
+use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::exact::{self, Found};
-use crate::plan::switching::plan::{Method, SearchStatus};
+use crate::plan::switching::plan::Method;
 use crate::plan::switching::request::SwitchingProblem;
 use crate::plan::switching::timeline::{Rules, Timeline, misses_less};
 

@@ -1,0 +1,81 @@
+//! Random sites, planned and judged.
+use std::cell::RefCell;
+
+use proptest::prelude::*;
+use slackwater_engine::plan::search_status::SearchStatus;
+use slackwater_engine::plan::site::planner::plan_site;
+
+use crate::census::Census;
+use crate::runner::for_all;
+use crate::site::case::Site;
+use crate::site::interpreter::{DUST_KWH, interpret};
+use crate::site::model::optimum;
+
+/// Part of all money that passes which rounding may move.
+const MONEY_PART: f64 = 1e-6;
+
+#[test]
+fn no_plan_of_a_site_claims_what_is_not_so() {
+    let census = RefCell::new(Census::default());
+    for_all(500, &any::<u64>().no_shrink().boxed(), |seed| {
+        let site = Site::draw(seed);
+        let judged = judge(&site, &mut census.borrow_mut());
+        judged.map_err(|rule| TestCaseError::fail(format!("seed {seed}: {rule}\n{site:#?}")))
+    });
+    let census = census.borrow();
+    census.assert_each(0.0);
+    for feature in ["least power", "misses", "gives back", "home", "group", "below zero"] {
+        assert!(census.share(feature) > 0.05, "{feature} dies out");
+    }
+    assert!(census.share("proved") > 0.95, "{} are proved", census.share("proved"));
+    for (feature, most) in [("solver failed", 0.01), ("undecided", 0.02)] {
+        assert!(census.share(feature) <= most, "{feature}: {}", census.share(feature));
+    }
+}
+
+fn judge(site: &Site, census: &mut Census) -> Result<(), String> {
+    let plan = plan_site(&site.problem());
+    let found = interpret(site, &plan)?;
+    let Some(least) = optimum(site) else {
+        census.count(&[("undecided", true)]);
+        return Ok(());
+    };
+    let is_proved = plan.certificate.is_proved();
+    census.count(&[
+        ("undecided", false),
+        ("proved", is_proved && plan.status == SearchStatus::Optimal),
+        ("solver failed", plan.status == SearchStatus::SolverFailed),
+        ("misses", least.missing > DUST_KWH),
+        ("late", least.late > DUST_KWH),
+        ("least power", site.cars.iter().any(|car| car.least_kw > 0.0)),
+        ("on or off", site.cars.iter().any(|car| car.least_kw >= car.most_kw)),
+        ("gives back", site.cars.iter().any(|car| car.gives_back.is_some())),
+        ("home", site.home.is_some()),
+        ("group", site.group_limit.is_some()),
+        ("below zero", site.prices.iter().any(|&price| price < 0.0)),
+        ("ten devices", site.cars.len() >= 10),
+    ]);
+    let highest = site.prices.iter().fold(0.0, |most: f64, price| most.max(price.abs()));
+    let cent = MONEY_PART * found.turnover + DUST_KWH * highest * 10.0;
+    let same = |one: f64, other: f64, by: f64| (one - other).abs() <= by;
+    let check = |holds: bool, what: &str| {
+        if holds { Ok(()) } else { Err(format!("{what}: {found:?}, least {least:?}, {plan:#?}")) }
+    };
+    check(same(plan.cost.as_amount(), found.cost, cent), "the cost does not add up")?;
+    check(plan.certificate.bound.as_amount() <= found.cost + cent, "a bound above the cost")?;
+    check((plan.status != SearchStatus::Optimal) || is_proved, "optimal beside an open gap")?;
+    let energy = DUST_KWH * 10.0;
+    check(found.missing >= least.missing - energy, "less is missing than can be")?;
+    if !is_proved || plan.status != SearchStatus::Optimal {
+        let is_as_good = found.missing <= least.missing + energy;
+        let bound = plan.certificate.bound.as_amount();
+        return check(!is_as_good || bound <= least.cost + cent, "a bound above the optimum");
+    }
+    check(same(found.missing, least.missing, energy), "more is missing than must be")?;
+    check(same(found.early, least.early, energy), "another deadline than the earliest")?;
+    check(same(found.late, least.late, energy), "what is missed is not gone on with")?;
+    let short = plan.devices.iter().flat_map(|device| &device.wishes);
+    let named = short.clone().all(|w| w.causes.is_empty() == (w.shortfall.as_kwh() <= DUST_KWH));
+    check(named, "a shortfall without a cause, or a cause without a shortfall")?;
+    check(same(found.cost, least.cost, cent), "proved, and not the least cost")
+}

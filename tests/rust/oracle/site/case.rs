@@ -1,0 +1,261 @@
+//! Random sites in plain numbers: kWh, kW and slots counted from the start.
+use chrono::{DateTime, TimeDelta, Utc};
+use slackwater_engine::plan::problem::Target;
+use slackwater_engine::plan::site::device::{
+    Device, Discharge, Load, Phase, StationaryBattery, Vehicle,
+};
+use slackwater_engine::plan::site::problem::{Group, Limit, SiteProblem, SiteRequest};
+use slackwater_engine::plan::site::series::Series;
+use slackwater_engine::plan::vehicle::{Battery, SocTarget};
+use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::time::horizon::Horizon;
+use slackwater_engine::units::{Percent, Power, Price, kw, kwh};
+
+/// The start of every site.
+pub(crate) fn start() -> DateTime<Utc> {
+    "2026-01-05T18:00:00Z".parse().expect("an instant")
+}
+
+/// A vehicle that is there from the start.
+#[derive(Debug, Clone)]
+pub(crate) struct Car {
+    pub(crate) most_kw: f64,
+    pub(crate) least_kw: f64,
+    /// Number of slots before each deadline, and the energy wanted by then.
+    pub(crate) targets: Vec<(usize, f64)>,
+    pub(crate) departure: usize,
+    pub(crate) priority: f64,
+    pub(crate) in_group: bool,
+    /// Stored energy and capacity of a battery that may give back at `most_kw`.
+    pub(crate) gives_back: Option<(f64, f64)>,
+}
+
+impl Car {
+    /// Energy stored at the start.
+    pub(crate) fn level(&self) -> f64 {
+        self.gives_back.map_or(0.0, |(level, _)| level)
+    }
+
+    /// Most energy that it stores: a full battery, or all that is wanted.
+    pub(crate) fn ceiling(&self) -> f64 {
+        let wanted = self.targets.iter().map(|&(_, kwh)| kwh).fold(0.0, f64::max);
+        self.gives_back.map_or(wanted, |(_, capacity)| capacity)
+    }
+
+    /// Levels at which a run may end with less than the least power.
+    pub(crate) fn run_ends(&self) -> Vec<f64> {
+        let mut levels: Vec<f64> = self.targets.iter().map(|&(_, kwh)| kwh).collect();
+        levels.push(self.ceiling());
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        levels
+    }
+}
+
+/// A battery that stays, with its losses.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Home {
+    pub(crate) kw: f64,
+    pub(crate) capacity: f64,
+    pub(crate) level: f64,
+    pub(crate) efficiency_in: f64,
+    pub(crate) efficiency_out: f64,
+}
+
+/// A site over slots of one length.
+#[derive(Debug, Clone)]
+pub(crate) struct Site {
+    pub(crate) hours: f64,
+    pub(crate) prices: Vec<f64>,
+    pub(crate) export: Option<Vec<f64>>,
+    pub(crate) house_kw: f64,
+    pub(crate) import_limit: Option<f64>,
+    pub(crate) group_limit: Option<f64>,
+    pub(crate) cars: Vec<Car>,
+    pub(crate) home: Option<Home>,
+}
+
+/// Numbers from a seed (Steele, Lea and Flood 2014, Fast splittable pseudorandom number
+/// generators).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, count: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % count
+    }
+
+    /// Whole number of a range.
+    fn count(&mut self, from: usize, to: usize) -> usize {
+        from + usize::try_from(self.below((to - from + 1) as u64)).expect("it is small")
+    }
+
+    /// Hundredths from one number to another.
+    fn between(&mut self, from: f64, to: f64) -> f64 {
+        let hundredths = ((to - from) * 100.0).round().max(0.0) as u64;
+        from + self.below(hundredths + 1) as f64 / 100.0
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn one_of(&mut self, values: &[f64]) -> f64 {
+        values[self.count(0, values.len() - 1)]
+    }
+}
+
+impl Site {
+    /// The site of a seed.
+    pub(crate) fn draw(seed: u64) -> Self {
+        let mut draw = Draw(seed);
+        let hours = if draw.chance(70) { 1.0 } else { 0.25 };
+        let is_small = draw.chance(90);
+        let slots = draw.count(2, if is_small { 4 } else { 3 });
+        let devices = if is_small { draw.count(2, 4) } else { draw.count(5, 14) };
+        let lowest = draw.one_of(&[-0.4, -0.1, 0.05, 0.05]);
+        let scale = draw.one_of(&[1e-6, 1e-3, 1.0, 1.0, 1.0, 1.0, 1e3, 1e6]);
+        let mut curve =
+            || -> Vec<f64> { (0..slots).map(|_| draw.between(lowest, 0.5) * scale).collect() };
+        let prices = curve();
+        let export = match curve() {
+            _ if draw.chance(50) => None,
+            _ if draw.chance(40) => Some(prices.clone()),
+            other => Some(other.iter().zip(&prices).map(|(a, b)| a.min(*b)).collect()),
+        };
+        let has_home = devices > 2 && draw.chance(40);
+        let alike = draw.chance(25).then(|| Car::draw(&mut draw, slots, hours, true));
+        let cars: Vec<Car> = (0..devices - usize::from(has_home))
+            .map(|_| alike.clone().unwrap_or_else(|| Car::draw(&mut draw, slots, hours, false)))
+            .collect();
+        let house_kw = if draw.chance(30) { draw.between(0.0, 3.0) } else { 0.0 };
+        let total: f64 = cars.iter().map(|car| car.most_kw).sum();
+        let limit = |draw: &mut Draw, percent: u64| {
+            let share = draw.between(0.15, 0.8);
+            draw.chance(percent).then_some((total * share * 100.0).round() / 100.0)
+        };
+        let home = has_home.then(|| Home {
+            kw: draw.one_of(&[2.5, 5.0]),
+            capacity: 10.0,
+            level: draw.between(0.0, 10.0),
+            efficiency_in: draw.one_of(&[1.0, 0.9]),
+            efficiency_out: draw.one_of(&[1.0, 0.95]),
+        });
+        let import_limit = limit(&mut draw, 60).map(|kw| kw.max(house_kw));
+        let group_limit = limit(&mut draw, 35);
+        Self { hours, prices, export, house_kw, import_limit, group_limit, cars, home }
+    }
+
+    /// The same site as the planner is asked.
+    pub(crate) fn problem(&self) -> SiteProblem {
+        let slot = TimeDelta::minutes((self.hours * 60.0) as i64);
+        let curve = |prices: &[f64]| {
+            let slots = Horizon::steps(start(), slot, prices.len()).expect("slots");
+            PriceCurve::from_parts(slots, prices.to_vec()).expect("prices")
+        };
+        let mut request = SiteRequest::new(curve(&self.prices), start());
+        request.export_prices = self.export.as_deref().map(curve);
+        let limit = |power: f64| Limit { power: Series::Constant(kw(power)), breach_price: None };
+        request.import_limit = self.import_limit.map(limit);
+        let limit = self.group_limit.map(limit);
+        request.groups.push(Group { name: "row".into(), parent: None, limit, phase_limit: None });
+        let at = |slots: usize| start() + slot * i32::try_from(slots).expect("it is small");
+        for (index, car) in self.cars.iter().enumerate() {
+            request.devices.push(Device::Vehicle(car.vehicle(format!("car {index}"), at)));
+        }
+        if self.house_kw > 0.0 {
+            let (phases, forecast) = (Phase::ALL.to_vec(), Series::Constant(kw(self.house_kw)));
+            let load = Load { name: "house".into(), group: None, phases, forecast };
+            request.devices.push(Device::Load(load));
+        }
+        request.devices.extend(self.home.iter().map(|home| Device::Battery(home.battery())));
+        SiteProblem::new(request).expect("it makes sense")
+    }
+}
+
+impl Car {
+    fn draw(draw: &mut Draw, slots: usize, hours: f64, is_stepped: bool) -> Self {
+        let most_kw = draw.one_of(&[3.7, 7.4, 11.0, 22.0]);
+        let least_kw = match draw.count(0, 5) {
+            0 | 1 => (most_kw * 0.376 * 100.0).round() / 100.0,
+            2 => most_kw,
+            3 if is_stepped => most_kw / 2.0,
+            _ => 0.0,
+        };
+        let departure = if draw.chance(70) { slots } else { draw.count(1, slots) };
+        let gives_back = draw.chance(20).then(|| {
+            let capacity = draw.one_of(&[20.0, 40.0]);
+            (draw.between(0.0, capacity), capacity)
+        });
+        let most = gives_back.map_or(f64::INFINITY, |(_, capacity)| capacity);
+        let level = gives_back.map_or(0.0, |(level, _)| level);
+        let mut targets: Vec<(usize, f64)> = (0..draw.count(1, 3))
+            .map(|_| {
+                let by = draw.count(1, departure);
+                let most_share = if draw.chance(25) { 1.6 } else { 0.9 };
+                let share = draw.between(0.2, most_share);
+                let wanted = level + most_kw * hours * by as f64 * share;
+                (by, ((wanted * 100.0).round() / 100.0).clamp(0.1, most))
+            })
+            .collect();
+        targets.sort_by_key(|&(by, _)| by);
+        let priority = draw.one_of(&[1.0, 1.0, 2.0, 5.0]);
+        let in_group = draw.chance(50);
+        Self { most_kw, least_kw, targets, departure, priority, in_group, gives_back }
+    }
+
+    fn vehicle(&self, name: String, at: impl Fn(usize) -> DateTime<Utc>) -> Vehicle {
+        let mut vehicle = Vehicle::new(name, kw(self.most_kw));
+        vehicle.power_min = kw(self.least_kw);
+        vehicle.departure = Some(at(self.departure));
+        vehicle.priority = self.priority;
+        vehicle.group = self.in_group.then(|| "row".into());
+        if let Some((level, capacity)) = self.gives_back {
+            let percent = |kwh: f64| Percent::from_percent(kwh / capacity * 100.0);
+            vehicle.battery = Some(battery(capacity, level, 1.0));
+            vehicle.discharge = Some(give_back(self.most_kw, 1.0));
+            let target = |&(by, level): &(usize, f64)| SocTarget {
+                by: Some(at(by)),
+                soc: Some(percent(level).expect("a share")),
+            };
+            vehicle.soc_targets = self.targets.iter().map(target).collect();
+        } else {
+            let target =
+                |&(by, energy): &(usize, f64)| Target { by: Some(at(by)), energy: kwh(energy) };
+            vehicle.targets = self.targets.iter().map(target).collect();
+        }
+        vehicle
+    }
+}
+
+impl Home {
+    fn battery(&self) -> StationaryBattery {
+        StationaryBattery {
+            name: "home".into(),
+            group: None,
+            phases: Phase::ALL.to_vec(),
+            power_max: Power::from_kw(self.kw).expect("a power"),
+            battery: battery(self.capacity, self.level, self.efficiency_in),
+            discharge: give_back(self.kw, self.efficiency_out),
+            soc_end: None,
+            end_value: Price::ZERO,
+        }
+    }
+}
+
+fn battery(capacity: f64, level: f64, efficiency: f64) -> Battery {
+    Battery {
+        capacity: kwh(capacity),
+        soc: Some(Percent::from_percent(level / capacity * 100.0).expect("a share")),
+        soc_fallback: None,
+        charge_limit: Percent::FULL,
+        efficiency,
+    }
+}
+
+fn give_back(power: f64, efficiency: f64) -> Discharge {
+    Discharge { power_max: kw(power), efficiency, soc_min: Percent::ZERO, wear: Price::ZERO }
+}
