@@ -170,7 +170,7 @@ def test_a_bad_row_stops_nobody() -> None:
     """Each reason is in its row."""
     rows = table(capacity_kwh=[0.0, 40.0], efficiency=[1.0, 3.0])
     plans = pa.table(sw.plan_storage_batch(rows, PRICES)).to_pylist()
-    assert "battery holds more than 0 kWh" in plans[0]["error"]
+    assert "battery holds at least 0.000001 kWh" in plans[0]["error"]
     assert plans[1]["error"] == "efficiency is 3; it lies between 0.01 and 1"
     assert plans[0]["cost"] is None
     with pytest.raises(sw.InputError, match="targets"):

@@ -10,7 +10,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::area::answers::Answers;
-use crate::area::fleet::{Curves, Fleet, RowError, Vehicle};
+use crate::area::fleet::{Curves, Fleet, RowError, Vehicle, catch_defect};
 use crate::plan::certificate::bound_of_one;
 use crate::plan::charge::plan_charge;
 use crate::plan::choice::{Choice, Need, SLOTS_MAX, Window};
@@ -120,7 +120,7 @@ impl WithSimd for AnswerRows<'_> {
                 answers.push_choice(&choice, (gap, unpriced), horizon, window, power_max);
                 continue;
             }
-            match plan_row(fleet, curves, row, &vehicle) {
+            match catch_defect(|| plan_row(fleet, curves, row, &vehicle)) {
                 Ok(plan) => answers.push_plan(&plan),
                 Err(error) => answers.push_error(error),
             }

@@ -74,6 +74,16 @@ pub enum RowError {
     /// A battery that discharges makes no sense.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// The planner panicked on the row.
+    #[error("planning this row failed by a fault of slackwater; please report it with the row")]
+    Defect,
+}
+
+/// Plans one row; a panic is an error of that row, so that it stops no other.
+pub(crate) fn catch_defect<T>(plan: impl FnOnce() -> Result<T, RowError>) -> Result<T, RowError> {
+    // The caller throws away what the row has touched.
+    let planned = std::panic::catch_unwind(std::panic::AssertUnwindSafe(plan));
+    planned.unwrap_or(Err(RowError::Defect))
 }
 
 /// How the energy that each vehicle needs is given. NaN is a missing value.

@@ -8,14 +8,14 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::area::batch::RUN;
-use crate::area::fleet::{NO_TIME, RowError};
+use crate::area::fleet::{NO_TIME, RowError, catch_defect};
 use crate::plan::storage::baseline::baseline_of;
 use crate::plan::storage::branch::reached;
 use crate::plan::storage::grid::Grid;
 use crate::plan::storage::kernel::{Kernel, KernelSlot, Scratch, changes};
 use crate::plan::storage::layout::{stored_by, taken_by};
 use crate::plan::storage::problem::{check_efficiency, check_power};
-use crate::plan::vehicle::VehicleError;
+use crate::plan::vehicle::check_capacity;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Percent, Power, Price, UnitError};
 
@@ -107,7 +107,11 @@ fn plan_run(batteries: &Batteries<'_>, grids: &[Grid], rows: Range<usize>) -> St
     let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
     let mut desk = Desk::default();
     for (position, row) in rows.enumerate() {
-        if let Err(error) = desk.plan(batteries, grids, row, &mut answers) {
+        let planned = catch_defect(|| desk.plan(batteries, grids, row, &mut answers));
+        if let Err(error) = planned {
+            if matches!(error, RowError::Defect) {
+                desk = Desk::default();
+            }
             answers.push_error(position, error);
         }
     }
@@ -174,9 +178,7 @@ impl Desk {
             _ => absent,
         };
         let capacity = quantity("capacity_kwh", batteries.capacity_kwh[row], Energy::from_kwh)?;
-        if capacity <= Energy::ZERO {
-            return Err(VehicleError::NoCapacity { capacity }.into());
-        }
+        check_capacity(capacity)?;
         let share = |column, value| {
             Ok::<f64, RowError>(
                 quantity(column, value, Percent::from_percent)?.of(capacity).as_kwh(),
@@ -226,6 +228,7 @@ impl Desk {
         self.export.clear();
         self.export.extend_from_slice(&grid.export[first..last]);
         let mut reach = kernel.stored_kwh;
+        let mut most = reach;
         for slot in first..last {
             let start = grid.starts[slot].max(battery.from);
             let end = grid.ends[slot].min(battery.to);
@@ -237,8 +240,10 @@ impl Desk {
                 limit_kwh: battery.limit_kwh,
                 ..KernelSlot::default()
             };
+            slot.drop_useless_power(reach, most);
             reach = reached(reach, &slot);
-            slot.most_kwh = battery.limit_kwh.max(reach);
+            most = battery.limit_kwh.max(reach);
+            slot.most_kwh = most;
             slot.least_kwh = battery.reserve_kwh.min(reach);
             kernel.slots.push(slot);
             self.periods.push((start, end));
@@ -316,7 +321,13 @@ impl StorageAnswers {
         self.cost.is_empty()
     }
 
+    /// Makes an error of a row, in place of what was written of it.
     fn push_error(&mut self, position: usize, error: RowError) {
+        let first = self.offsets[position] as usize;
+        self.interval_start.truncate(first);
+        self.interval_end.truncate(first);
+        self.interval_power_kw.truncate(first);
+        self.offsets.truncate(position + 1);
         for column in [
             &mut self.cost,
             &mut self.charged_kwh,
@@ -327,6 +338,7 @@ impl StorageAnswers {
             &mut self.savings,
             &mut self.gap,
         ] {
+            column.truncate(position);
             column.push(f64::NAN);
         }
         self.offsets.push(self.interval_start.len() as i32);
@@ -417,6 +429,29 @@ mod tests {
         };
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| plan_storage_batch(&batteries, std::slice::from_ref(grid)))
+    }
+
+    /// A row that panics half-way leaves an error and no numbers, and its neighbours alone.
+    #[test]
+    fn a_row_that_panics_is_an_error_of_that_row() {
+        let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
+        for row in 0..3 {
+            let planned = catch_defect(|| {
+                answers.push_interval((row * HOUR, row * HOUR + HOUR), power("", 2.0)?, 2.0);
+                answers.cost.push(0.5);
+                assert_ne!(row, 1, "the second row fails");
+                answers.offsets.push(answers.interval_start.len() as i32);
+                Ok(())
+            });
+            if let Err(error) = planned {
+                assert_eq!(error, RowError::Defect);
+                answers.push_error(row as usize, error);
+            }
+        }
+        assert_eq!(answers.offsets, [0, 1, 1, 2]);
+        assert_eq!(answers.interval_start, [0, 2 * HOUR]);
+        assert!(answers.cost[1].is_nan() && answers.cost.len() == 3);
+        assert_eq!(answers.errors, [(1, RowError::Defect)]);
     }
 
     proptest! {

@@ -307,6 +307,7 @@ impl StoreScratch {
         kernel.slots = slots;
         kernel.slots.clear();
         let mut reach = kernel.stored_kwh;
+        let mut most = reach;
         for at in stay.first..stay.last {
             let slot = at as usize;
             let start = horizon.starts()[slot].max(battery.from);
@@ -327,8 +328,10 @@ impl StoreScratch {
                 made.charge_kwh = fits(made.charge_kwh, as_kwh(free.up[slot]) * eta);
                 made.discharge_kwh = fits(made.discharge_kwh, as_kwh(free.down[slot]) / eta_down);
             }
+            made.drop_useless_power(reach, most);
             reach = reached(reach, &made);
-            made.most_kwh = battery.limit_kwh.max(reach);
+            most = battery.limit_kwh.max(reach);
+            made.most_kwh = most;
             let is_kept = at >= store.reserve_from;
             made.least_kwh = if is_kept { battery.reserve_kwh.min(reach) } else { 0.0 };
             kernel.slots.push(made);

@@ -69,8 +69,8 @@ pub enum VehicleError {
     /// The state of charge is not known and nothing may be assumed.
     #[error("soc_percent is not known; give soc_fallback_percent to plan all the same")]
     UnknownSoc,
-    /// A battery without capacity.
-    #[error("capacity_kwh is {} kWh; a battery holds more than 0 kWh", capacity.as_kwh())]
+    /// A battery that holds next to nothing.
+    #[error("capacity_kwh is {} kWh; a battery holds at least {CAPACITY_MIN_KWH} kWh", capacity.as_kwh())]
     NoCapacity {
         /// The capacity as given.
         capacity: Energy,
@@ -81,6 +81,19 @@ pub enum VehicleError {
         /// The efficiency as given.
         efficiency: f64,
     },
+}
+
+/// Least capacity of a battery. Below it a part of the capacity that is rounded
+/// away would be beyond what numbers can tell apart.
+pub const CAPACITY_MIN_KWH: f64 = 1e-6;
+
+/// Refuses a capacity below [`CAPACITY_MIN_KWH`].
+pub(crate) fn check_capacity(capacity: Energy) -> Result<(), VehicleError> {
+    if capacity.as_kwh() >= CAPACITY_MIN_KWH {
+        Ok(())
+    } else {
+        Err(VehicleError::NoCapacity { capacity })
+    }
 }
 
 /// Energy at the plug that brings a battery from `soc` to `wanted`; none if it
@@ -95,9 +108,7 @@ pub(crate) fn energy_at_plug(
     soc: Percent,
     wanted: Percent,
 ) -> Result<Energy, VehicleError> {
-    if capacity <= Energy::ZERO {
-        return Err(VehicleError::NoCapacity { capacity });
-    }
+    check_capacity(capacity)?;
     if !(efficiency > 0.0 && efficiency <= 1.0) {
         return Err(VehicleError::Efficiency { efficiency });
     }
@@ -220,6 +231,6 @@ mod tests {
         assert_eq!(text, "efficiency is 1.2; it lies above 0 and is at most 1");
         broken.battery.capacity = kwh(0.0);
         let text = broken.in_energy().unwrap_err().to_string();
-        assert_eq!(text, "capacity_kwh is 0 kWh; a battery holds more than 0 kWh");
+        assert_eq!(text, "capacity_kwh is 0 kWh; a battery holds at least 0.000001 kWh");
     }
 }

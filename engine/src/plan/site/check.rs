@@ -10,7 +10,7 @@ use crate::plan::site::error::SiteError;
 use crate::plan::site::grid::Grid;
 use crate::plan::site::problem::{Carbon, DemandCharge, Limit, SiteRequest, Tiers};
 use crate::plan::site::series::Series;
-use crate::plan::vehicle::{Battery, VehicleError};
+use crate::plan::vehicle::{Battery, VehicleError, check_capacity};
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Power};
@@ -180,9 +180,7 @@ fn battery(field: &str, battery: &Battery) -> Checked {
     if battery.soc.or(battery.soc_fallback).is_none() {
         return Err(refused(VehicleError::UnknownSoc));
     }
-    if battery.capacity <= Energy::ZERO {
-        return Err(refused(VehicleError::NoCapacity { capacity: battery.capacity }));
-    }
+    check_capacity(battery.capacity).map_err(refused)?;
     energy(format!("{field}.battery.capacity_kwh"), battery.capacity)?;
     efficiency(format!("{field}.battery.efficiency"), battery.efficiency)
 }

@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::plan::storage::kernel::{
-    Answer, CRUMB, Kernel, KernelSlot, Prices, Relaxed, Scratch, hull,
+    Answer, DRIFT, Kernel, KernelSlot, Prices, Relaxed, Scratch, hull,
 };
 
 /// Relaxations solved at most for one plan. Then the gap is what it is.
@@ -102,6 +102,10 @@ pub(crate) fn search(
     scratch.search.heap.clear();
     consider(kernel, prices, root, 0, (&mut best, f64::NEG_INFINITY), scratch);
     first_plan(kernel, prices, &mut best, scratch);
+    if best.is_infinite() {
+        // Rounding hides every plan of a relaxation.
+        best = fullest_path(kernel, prices, &mut scratch.change);
+    }
     let mut nodes = 2;
     let mut bound = root.bound;
     loop {
@@ -183,10 +187,12 @@ fn split_of(
     change: &[f64],
 ) -> (Option<Split>, bool) {
     let mut level = kernel.stored_kwh;
+    let mut largest = level;
     let mut worst = (0.0, None);
     for (index, (slot, &change)) in slots.iter().zip(change).enumerate() {
         level += change - slot.driving_kwh;
-        if change > 0.0 && level > slot.limit_kwh + 1e3 * CRUMB * kernel.capacity_kwh {
+        largest = largest.max(slot.largest_kwh());
+        if change > 0.0 && level > slot.limit_kwh + DRIFT * largest {
             return (Some(Split::Limit(index)), false);
         }
         let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
@@ -240,8 +246,24 @@ pub(crate) fn reached(before: f64, slot: &KernelSlot) -> f64 {
     (left + slot.charge_kwh).min(slot.limit_kwh.max(left))
 }
 
-/// A plan for a battery above its limit, so that there is one whatever the
-/// search finds: no slot charges in which the fullest path could not.
+/// The path that charges all it may, so that there is a plan whatever the search
+/// finds: levels are bounded by this path, so it keeps within them. Its cost.
+fn fullest_path(kernel: &Kernel, prices: Prices<'_>, changes: &mut Vec<f64>) -> f64 {
+    changes.clear();
+    let mut level = kernel.stored_kwh;
+    let mut cost = 0.0;
+    for (index, slot) in kernel.slots.iter().enumerate() {
+        let before = level;
+        level = reached(before, slot);
+        let change = (level + slot.driving_kwh - before).clamp(0.0, slot.charge_kwh);
+        cost += kernel.cost_of(change, prices.import[index], prices.export[index]);
+        changes.push(change);
+    }
+    cost - kernel.end_value_per_kwh * (level - kernel.stored_kwh)
+}
+
+/// A plan for a battery above its limit, whatever the search finds: no slot
+/// charges in which the fullest path could not.
 fn first_plan(kernel: &Kernel, prices: Prices<'_>, best: &mut f64, scratch: &mut Scratch) {
     let search = &mut scratch.search;
     search.slots.clone_from(&kernel.slots);
@@ -294,6 +316,18 @@ mod tests {
             capacity_kwh: 6.0,
             slots,
         }
+    }
+
+    #[test]
+    fn the_fullest_path_is_a_plan_above_the_limit_and_below() {
+        let mut kernel = kernel(4, 5.0, 4.0);
+        kernel.slots[1].driving_kwh = 2.5;
+        kernel.end_value_per_kwh = 0.5;
+        let mut changes = Vec::new();
+        let prices = Prices { import: &[f64::NAN, 0.2, 0.3, 0.4], export: &[0.0; 4] };
+        let cost = fullest_path(&kernel, prices, &mut changes);
+        assert_eq!(changes, [0.0, 1.5, 0.0, 0.0]);
+        assert!((cost - (0.2 * 1.5 + 0.5)).abs() < 1e-12, "{cost}");
     }
 
     #[test]

@@ -149,12 +149,13 @@ pub fn certify(
     evidence: Evidence,
 ) -> Result<StorageCertificate, StorageFlaw> {
     let mut level = evidence.stored_start;
+    let mut largest = level.as_kwh();
     for (index, slot) in slots.iter().enumerate() {
         let is_next = index == 0 || slots[index - 1].end == slot.start;
         if !is_next || slot.start >= slot.end {
             return Err(StorageFlaw::NotInOrder { slot: index });
         }
-        check_slot(index, slot, level, &evidence)?;
+        largest = check_slot(index, slot, (level, largest), &evidence)?;
         level = slot.stored;
     }
     let cost = cost(slots, &evidence, level);
@@ -167,12 +168,13 @@ fn amount(sum: f64) -> Money {
     Money::from_amount(sum).unwrap_or(Money::ZERO)
 }
 
+/// Checks a slot; returns the largest energy so far, of which rounding is a part.
 fn check_slot(
     index: usize,
     slot: &StorageSlot,
-    before: Energy,
+    (before, largest): (Energy, f64),
     evidence: &Evidence,
-) -> Result<(), StorageFlaw> {
+) -> Result<f64, StorageFlaw> {
     let (charged, discharged) = (slot.charged, slot.discharged);
     let fits = |energy: Energy, power: crate::units::Power| {
         if energy == Energy::ZERO {
@@ -198,12 +200,14 @@ fn check_slot(
     };
     let left = before.as_kwh() + moved - slot.driven.as_kwh();
     let stored = slot.stored.as_kwh();
-    if (left - stored).abs() > rounding(left.abs().max(before.as_kwh())) {
+    let added = moved.abs().max(slot.driven.as_kwh());
+    let largest = largest.max(added).max(slot.stored_max.as_kwh());
+    let slack = rounding(largest);
+    if (left - stored).abs() > slack {
         let left = Energy::from_kwh(left).unwrap_or(Energy::ZERO);
         return Err(StorageFlaw::NotConserved { slot: index, stored: slot.stored, left });
     }
     let (least, most) = (slot.stored_min, slot.stored_max);
-    let slack = rounding(most.as_kwh());
     if stored < least.as_kwh() - slack || stored > most.as_kwh() + slack {
         return Err(StorageFlaw::OutsideLevels { slot: index, stored: slot.stored, least, most });
     }
@@ -211,7 +215,7 @@ fn check_slot(
     if charged > Energy::ZERO && stored > limit.as_kwh() + slack {
         return Err(StorageFlaw::BeyondLimit { slot: index, stored: slot.stored, limit });
     }
-    Ok(())
+    Ok(largest)
 }
 
 /// Length of a slot in hours.

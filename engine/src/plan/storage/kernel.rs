@@ -34,6 +34,31 @@ pub struct KernelSlot {
     pub limit_kwh: f64,
 }
 
+impl KernelSlot {
+    /// Cuts driving and power to what a battery can use that was at most
+    /// `most_before` before the slot and reaches `reach` before it.
+    ///
+    /// Sums of levels then stay near the levels, and rounding with them. A slot
+    /// moves at most the highest level and what is driven. Twice that is left, so
+    /// that levels bind and not the power that was taken. Power that rounding
+    /// would hide is none.
+    #[inline(always)]
+    pub(crate) fn drop_useless_power(&mut self, reach: f64, most_before: f64) {
+        self.driving_kwh = self.driving_kwh.min(reach + self.charge_kwh);
+        let useful = most_before.max(self.limit_kwh) + self.driving_kwh;
+        for moved in [&mut self.charge_kwh, &mut self.discharge_kwh] {
+            *moved = if *moved <= CRUMB * useful { 0.0 } else { moved.min(2.0 * useful) };
+        }
+        self.driving_kwh = self.driving_kwh.min(reach + self.charge_kwh);
+    }
+
+    /// The largest energy of the slot: rounding is a part of it.
+    #[inline(always)]
+    pub(crate) fn largest_kwh(&self) -> f64 {
+        self.charge_kwh.max(self.discharge_kwh).max(self.driving_kwh).max(self.most_kwh)
+    }
+}
+
 /// One battery over its slots, without prices: it can be asked many times.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Kernel {
@@ -47,13 +72,17 @@ pub struct Kernel {
     pub(crate) wear_per_kwh: f64,
     /// Value of a kWh stored at the end.
     pub(crate) end_value_per_kwh: f64,
-    /// Usable capacity; amounts are rounded to a part of it.
+    /// Usable capacity.
     pub(crate) capacity_kwh: f64,
     pub(crate) slots: Vec<KernelSlot>,
 }
 
-/// Rounding of energies, as a part of the capacity.
+/// Rounding of one energy, as a part of the largest that was at hand so far.
 pub(crate) const CRUMB: f64 = 1e-12;
+
+/// Rounding of sums of energies, as a part of the largest so far. So much less
+/// than a certificate allows that power beyond the levels makes no difference.
+pub(crate) const DRIFT: f64 = 1e-10;
 
 impl Kernel {
     /// Number of slots: as many prices are wanted.
@@ -270,11 +299,13 @@ impl Relaxation {
         self.used.clear();
         self.used.resize(2 * count, 0.0);
         self.cuts.clear();
-        let rounding = kernel.capacity_kwh * 1e3 * CRUMB;
+        let mut largest = kernel.stored_kwh;
         let (mut low, mut high) = (kernel.stored_kwh, kernel.stored_kwh);
         let (import, export) = (&prices.import[..count], &prices.export[..count]);
         for (index, slot) in slots.iter().enumerate() {
             let tag = 2 * index as u32;
+            largest = largest.max(slot.largest_kwh());
+            let rounding = DRIFT * largest;
             low -= slot.discharge_kwh + slot.driving_kwh;
             high += slot.charge_kwh - slot.driving_kwh;
             self.add(kernel, slot, (import[index], export[index]), tag);
@@ -328,14 +359,15 @@ impl Relaxation {
     #[inline(always)]
     fn read(&mut self, kernel: &Kernel, slots: &[KernelSlot], prices: Prices<'_>) -> Relaxed {
         self.change.clear();
-        let crumb = CRUMB * kernel.capacity_kwh;
+        let mut largest = kernel.stored_kwh;
         let mut level = kernel.stored_kwh;
         let mut found = Relaxed { bound: 0.0, cost: 0.0, is_exact: true };
         for (index, slot) in slots.iter().enumerate() {
             let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
             let used = self.used[2 * index] + self.used[2 * index + 1];
             let net = (used - room).clamp(-room, fill);
-            let change = if net.abs() <= crumb { 0.0 } else { net };
+            largest = largest.max(slot.largest_kwh());
+            let change = if net.abs() <= CRUMB * largest { 0.0 } else { net };
             self.change.push(change);
             level += change - slot.driving_kwh;
             let (import, export) = (prices.import[index], prices.export[index]);
@@ -351,7 +383,7 @@ impl Relaxation {
                 }
             }
             if change > 0.0 && slot.limit_kwh < slot.most_kwh {
-                found.is_exact &= level <= slot.limit_kwh + 1e3 * crumb;
+                found.is_exact &= level <= slot.limit_kwh + DRIFT * largest;
             }
         }
         let gained = kernel.end_value_per_kwh * (level - kernel.stored_kwh);

@@ -162,6 +162,7 @@ impl Layout {
         let capacity = request.battery.capacity;
         let mut next = 0;
         let mut reach = self.kernel.stored_kwh;
+        let mut most = reach;
         let continues = request.after_deadline == AfterDeadline::Continue;
         let mut owed: Option<Deadline> = None;
         // A deadline that has gone by is missed, unless the battery is there already.
@@ -175,10 +176,11 @@ impl Layout {
         }
         for (slot, piece) in self.kernel.slots.iter_mut().zip(&mut self.pieces) {
             let wanted = slot.driving_kwh;
-            slot.driving_kwh = wanted.min(reach + slot.charge_kwh);
+            slot.drop_useless_power(reach, most);
             piece.unserved_kwh = wanted - slot.driving_kwh;
             reach = reached(reach, slot).max(0.0);
             slot.most_kwh = slot.limit_kwh.max(reach);
+            most = slot.most_kwh;
             let (floor_kwh, wish) = floor_at(request, piece, capacity);
             let floor_kwh = floor_kwh.min(slot.limit_kwh);
             piece.below_floor_kwh = (floor_kwh - reach).max(0.0);

@@ -158,14 +158,15 @@ fn slots(layout: &Layout, scratch: &Scratch) -> (Vec<StorageSlot>, Vec<Interval>
         });
         if change != 0.0 {
             let is_charging = change > 0.0;
-            let most = if is_charging { slot.charge_kwh } else { slot.discharge_kwh };
-            let is_full = change.abs() >= most * FULL;
+            let power = if is_charging { piece.charge_max } else { piece.discharge_max };
+            let most = power.over_micros(piece.end - piece.start).as_kwh();
+            let is_full = net.abs() >= most * FULL;
             join(
                 &mut intervals,
                 Interval {
                     start,
                     end: if is_full { end } else { slots[index].busy_until() },
-                    power: if is_charging { piece.charge_max } else { -piece.discharge_max },
+                    power: if is_charging { power } else { -power },
                 },
             );
         }
@@ -232,4 +233,105 @@ fn outcomes(plan: &StoragePlan, problem: &StorageProblem) -> Vec<StorageOutcome>
 fn limit_at(plan: &StoragePlan, limit: Percent, by: DateTime<Utc>) -> Energy {
     let last = plan.slots.iter().take_while(|slot| slot.start < by).last();
     last.map_or(limit.of(plan.capacity), |slot| slot.charge_limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::storage::explain::explain;
+    use crate::plan::storage::problem::{Consumption, StorageLimit, StorageRequest};
+    use crate::plan::vehicle::{Battery, SocTarget};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{per_kwh, percent};
+    use proptest::prelude::*;
+
+    /// Numbers of every order of magnitude between two powers of ten.
+    fn magnitudes(least: i32, most: i32) -> impl Strategy<Value = f64> {
+        (f64::from(least)..=f64::from(most)).prop_map(|power| 10_f64.powf(power))
+    }
+
+    fn power() -> impl Strategy<Value = f64> {
+        prop_oneof![4 => magnitudes(-12, 7), 1 => Just(0.0)]
+    }
+
+    /// Hours from the first price on, and the energy that is driven in them.
+    fn drive() -> impl Strategy<Value = (i64, i64, f64, bool)> {
+        (0..20_i64, 1..8_i64, power(), any::<bool>())
+    }
+
+    prop_compose! {
+        /// A battery whose powers, capacity and driving differ by many orders of magnitude.
+        fn problem()(
+            capacity in magnitudes(-6, 6),
+            socs in prop::array::uniform4(0.0..=100.0_f64),
+            powers in prop::array::uniform3(power()),
+            efficiencies in prop::array::uniform2(0.01..=1.0_f64),
+            (wear, end_value) in (0.0..0.3_f64, 0.0..0.5_f64),
+            by in prop::collection::vec((prop::option::of(0..30_i64), 0.0..=100.0_f64), 0..3),
+            drive in prop::option::of(drive()),
+            continues in any::<bool>(),
+        ) -> StorageProblem {
+            let start = curve_of(60, &[0]).horizon().starts()[0];
+            let hour = |hours: i64| instant_at(start) + TimeDelta::hours(hours);
+            let kw = |value: f64| crate::units::Power::from_kw(value).unwrap();
+            let battery = Battery {
+                capacity: energy(capacity),
+                soc: Some(percent(socs[0])),
+                soc_fallback: None,
+                charge_limit: percent(socs[1]),
+                efficiency: efficiencies[0],
+            };
+            let mut request = StorageRequest::new(hour(0), battery, kw(powers[0]));
+            request.discharge_max = kw(powers[1]);
+            request.efficiency_discharge = efficiencies[1];
+            request.reserve = percent(socs[2] / 2.0);
+            (request.wear_price, request.end_value) = (per_kwh(wear), per_kwh(end_value));
+            request.targets = by
+                .iter()
+                .map(|&(by, soc)| SocTarget { by: by.map(hour), soc: Some(percent(soc)) })
+                .collect();
+            if let Some((from, hours, energy_kwh, is_plugged_in)) = drive {
+                let (start, end) = (hour(from), hour(from + hours));
+                let energy = energy(energy_kwh);
+                request.consumption.push(Consumption { start, end, energy, is_plugged_in });
+            }
+            request.limits.push(StorageLimit {
+                start: hour(3),
+                end: hour(9),
+                charge_max: Some(kw(powers[2])),
+                discharge_max: None,
+                soc_min: None,
+                soc_max: Some(percent(socs[3])),
+            });
+            if !continues {
+                request.after_deadline = crate::plan::problem::AfterDeadline::Stop;
+            }
+            StorageProblem::new(request).unwrap()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        /// Powers and capacities of any magnitude give a finite plan whose levels hold.
+        #[test]
+        fn any_powers_and_capacities_are_planned(
+            problem in problem(),
+            cents in prop::collection::vec(-30..60_i32, 1..24),
+            minutes in prop::sample::select(vec![15_i64, 60]),
+            sells in any::<bool>(),
+        ) {
+            let curve = curve_of(minutes, &cents);
+            let plan = plan_storage(&curve, sells.then_some(&curve), &problem);
+            prop_assert!(plan.cost.as_amount().is_finite());
+            let capacity_kwh = problem.request().battery.capacity.as_kwh();
+            let moved_kwh = (plan.charged + plan.discharged).as_kwh();
+            let scale = plan.cost.as_amount().abs().max(1.0).max(capacity_kwh).max(moved_kwh);
+            prop_assert!(plan.certificate.gap().as_amount() >= -1e-9 * scale);
+            for slot in &plan.slots {
+                prop_assert!(slot.stored_min <= slot.stored && slot.stored <= slot.stored_max);
+            }
+            prop_assert!(explain(&plan).len() <= plan.slots.len());
+        }
+    }
 }

@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::problem::AfterDeadline;
-use crate::plan::vehicle::{Battery, SocTarget, VehicleError};
+use crate::plan::vehicle::{Battery, SocTarget, VehicleError, check_capacity};
 use crate::time::horizon::{Horizon, HorizonError};
 use crate::units::{Energy, Percent, Power, Price};
 
@@ -203,9 +203,7 @@ impl StorageProblem {
     /// a limit without length; consumption that overlaps.
     pub fn new(request: StorageRequest) -> Result<Self, StorageError> {
         let battery = request.battery;
-        if battery.capacity <= Energy::ZERO {
-            return Err(VehicleError::NoCapacity { capacity: battery.capacity }.into());
-        }
+        check_capacity(battery.capacity)?;
         check_efficiency("efficiency", battery.efficiency)?;
         check_efficiency("efficiency_discharge", request.efficiency_discharge)?;
         check_power("charge_max_kw", request.charge_max)?;
