@@ -291,3 +291,10 @@ def test_a_table_with_two_auctions(write: Write) -> None:
     text = refusal(lambda: io.read_entsoe(path, time_zone=BRUSSELS))
     assert text.endswith("(choose by sequence= among: 'Sequence 1', 'Sequence 2')")
     assert values(io.read_entsoe(path, time_zone=BRUSSELS, sequence="2")) == [0.02]
+
+
+def test_periods_are_bounded(write: Write) -> None:
+    """A period of two thousand years is refused before it fills the memory."""
+    long = document(series({1: 40.0}, extra="<curveType>A03</curveType>"))
+    path = write(long.replace("<start>2026", "<start>0011"))
+    assert "a price list covers 3660 days at most" in refusal(lambda: io.read_entsoe(path))

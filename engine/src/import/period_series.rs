@@ -53,6 +53,14 @@ pub enum PeriodSeriesError {
         /// Length of a position.
         resolution: TimeDelta,
     },
+    /// Periods lie further apart than any price list is long.
+    #[error("periods reach from {start} to {end}; a price list covers {DAYS_MAX} days at most")]
+    TooLong {
+        /// Start of the first period.
+        start: DateTime<Utc>,
+        /// End of the last period.
+        end: DateTime<Utc>,
+    },
     /// A position outside the period.
     #[error("row {row}: position {position} lies outside the positions 1 to {last} of its period")]
     Outside {
@@ -77,6 +85,9 @@ pub enum PeriodSeriesError {
     #[error(transparent)]
     Series(#[from] SeriesError),
 }
+
+/// Most days from the start of the first period to the end of the last: ten years.
+pub const DAYS_MAX: i64 = 3_660;
 
 /// Prices from periods in which points stand at numbered positions.
 ///
@@ -126,6 +137,13 @@ pub fn prices_from_periods(
 ) -> Result<ImportedPrices, PeriodSeriesError> {
     let mut oldest_first: Vec<&PointPeriod> = periods.iter().collect();
     oldest_first.sort_by_key(|period| period.start);
+    if let Some(first) = oldest_first.first() {
+        let (start, ends) = (first.start, oldest_first.iter().map(|period| period.end));
+        let end = ends.fold(start, DateTime::max);
+        if end - start > TimeDelta::days(DAYS_MAX) {
+            return Err(PeriodSeriesError::TooLong { start, end });
+        }
+    }
     let mut rows = Vec::new();
     let mut findings = Vec::new();
     for period in &oldest_first {
