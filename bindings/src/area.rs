@@ -269,7 +269,7 @@ pub(crate) fn plan_area(
     let crew = crew.map(|crew| Crew::new(py, crew, batch, slots)).transpose()?;
     let mut watch = Watched { progress, recall, keep, crew, failed: None, is_interrupted: false };
     let told = told.as_ref().map(|told| (told.previous(), before.budget));
-    let (mut plan, change) = py.detach(|| {
+    let (mut plan, change) = crate::work::in_parallel(py, || {
         let plan = coordinate::plan_area_watched(&problem, &options, &mut watch);
         match told {
             Some((previous, budget)) => {
@@ -278,7 +278,7 @@ pub(crate) fn plan_area(
             }
             None => (plan, None),
         }
-    });
+    })?;
     if let Some(error) = watch.failure() {
         return Err(Refused::Python(error));
     }
@@ -289,7 +289,7 @@ pub(crate) fn plan_area(
     let is_interrupted = py.check_signals().is_err();
     let table = match &places {
         Some(_) => area_table::no_rows(columns.id(), currency),
-        None => py.detach(|| hand_on(&plan, &problem, what, sink.as_ref()))?,
+        None => crate::work::in_parallel(py, || hand_on(&plan, &problem, what, sink.as_ref()))??,
     };
     // Ctrl-C while the last was done: the plan is there, and is what was asked for.
     if is_interrupted || py.check_signals().is_err() {

@@ -74,10 +74,10 @@ impl AreaPart {
         let number = whole(&batch, PART)?.values().first().copied().unwrap_or(0);
         let columns = AreaColumns::new(&batch, &paid, &nodes)?;
         let rows = whole(&batch, ROW)?;
-        let part = py.detach(|| {
+        let part = crate::work::in_parallel(py, || {
             let problem = columns.problem(&paid)?;
             Part::new(&problem, &place).map_err(not_ours)
-        })?;
+        })??;
         let changed = Mutex::new(None);
         Ok(Self { number, columns, rows, paid, part: Arc::new(part), changed })
     }
@@ -91,12 +91,12 @@ impl AreaPart {
         own: &str,
         change: Option<&str>,
     ) -> Result<Table, Refused> {
-        py.detach(|| {
+        crate::work::in_parallel(py, || {
             let (question, own, part) = self.asked(question, own, change)?;
             let prices = (self.paid.import()?.0, self.paid.export()?);
             let sums = part.answer(prices, &question, &own).map_err(not_ours)?;
             sums_table(self.number, &sums)
-        })
+        })?
     }
 
     /// The plans of the rows of the part, with their rows among all vehicles.
@@ -108,10 +108,10 @@ impl AreaPart {
         own: &str,
         change: Option<&str>,
     ) -> Result<Table, Refused> {
-        py.detach(|| {
+        crate::work::in_parallel(py, || {
             let (question, own, part) = self.asked(question, own, change)?;
             self.written(&part, &question, &own)
-        })
+        })?
     }
 }
 

@@ -41,6 +41,47 @@ pub(crate) fn batches(data: AnyRecordBatch) -> Result<Vec<RecordBatch>, Refused>
     Ok(batches)
 }
 
+/// Names that other functions or people have for a column, and ours.
+const OTHER_NAMES: [(&str, &str); 24] = [
+    ("battery_kwh", "capacity_kwh"),
+    ("baseline_kw", "non_smart_kw"),
+    ("baseline_kwh", "non_smart_kwh"),
+    ("charge_efficiency", "efficiency"),
+    ("deadline", "departure"),
+    ("discharge_efficiency", "efficiency_discharge"),
+    ("efficiency_charge", "efficiency"),
+    ("end_value", "end_value_per_kwh"),
+    ("energy_required_kwh", "energy_kwh"),
+    ("now", "arrival"),
+    ("plugged_in", "arrival"),
+    ("plugged_out", "departure"),
+    ("power_kw", "power_max_kw"),
+    ("price", "price_per_kwh"),
+    ("required_kwh", "energy_kwh"),
+    ("soc", "soc_percent"),
+    ("soc_end_percent", "target_percent"),
+    ("soc_max_percent", "charge_limit_percent"),
+    ("soc_min_percent", "reserve_percent"),
+    ("soc_start_percent", "soc_percent"),
+    ("target", "target_percent"),
+    ("target_soc_percent", "target_percent"),
+    ("wear_per_kwh", "wear_price_per_kwh"),
+    ("wear_price", "wear_price_per_kwh"),
+];
+
+/// Whether one name may be a slip of the pen for the other: one letter is
+/// wrong, missing, too many or swapped, or two of a long name.
+fn is_near(given: &str, name: &str) -> bool {
+    let slips = match name.len() {
+        0..4 => 0,
+        4..8 => 1,
+        _ => 2,
+    };
+    let (given, name) = (given.to_lowercase(), name.to_lowercase());
+    let given = given.replace([' ', '-'], "_");
+    strsim::osa_distance(&given, &name) <= slips
+}
+
 /// The columns of one batch by name, in the types that the engine takes.
 pub(crate) struct Columns<'a> {
     batch: &'a RecordBatch,
@@ -63,6 +104,29 @@ impl<'a> Columns<'a> {
                 schema.fields().iter().map(|field| field.name().as_str()).collect();
             Refused::Input(format!("there is no column {name:?}; found: {}", found.join(", ")))
         })
+    }
+
+    /// Refuses a column that nothing reads, but that looks like one of `known`
+    /// that is not there: a slip of the pen, or the name that another function
+    /// has for it. Ignoring it would plan something else.
+    pub(crate) fn refuse_lookalikes(&self, known: &[&str]) -> Result<(), Refused> {
+        let is_missing = |name: &&&str| self.find(name).is_none();
+        for field in self.batch.schema().fields() {
+            let given = field.name().as_str();
+            if known.contains(&given) {
+                continue;
+            }
+            let twin = OTHER_NAMES.iter().find(|(other, _)| *other == given);
+            let twin = twin.map(|(_, ours)| ours).filter(|ours| known.contains(ours));
+            let near = || known.iter().find(|name| is_near(given, name));
+            if let Some(meant) = twin.filter(is_missing).or_else(|| near().filter(is_missing)) {
+                return Err(Refused::Input(format!(
+                    "there is a column {given:?}, which is not read; is it {meant:?}? \
+                     Rename it or drop it"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// A column as microseconds in UTC. A zone is converted, its absence refused.

@@ -34,6 +34,23 @@ const NOT_HERE: [&str; 13] = [
     "until",
 ];
 
+/// Columns that are read.
+const KNOWN: [&str; 13] = [
+    "id",
+    "arrival",
+    "departure",
+    "power_max_kw",
+    "energy_kwh",
+    "soc_percent",
+    "target_percent",
+    "capacity_kwh",
+    "efficiency",
+    "reserve_kwh",
+    "reserve_percent",
+    "targets",
+    "price_id",
+];
+
 /// Columns that mean something only where the need is given in percent.
 const IN_PERCENT: [&str; 3] = ["efficiency", "reserve_percent", "target_percent"];
 
@@ -115,6 +132,7 @@ impl Vehicles {
             let text = format!("column {name:?} is not something {function} can honour; drop it");
             return Err(Refused::Input(text));
         }
+        columns.refuse_lookalikes(&[&KNOWN[..], honoured].concat())?;
         let needs = if columns.find("energy_kwh").is_some() {
             if let Some(name) = IN_PERCENT.iter().find(|name| columns.find(name).is_some()) {
                 let text = format!("column {name:?} goes with \"soc_percent\", not \"energy_kwh\"");

@@ -1,7 +1,9 @@
 //! How an engine error becomes a Python exception.
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::panic::PanicException;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use slackwater_engine::area::problem::AreaError;
 use slackwater_engine::device::action_log::LogError;
 use slackwater_engine::device::hvac::ModeError;
@@ -47,6 +49,24 @@ create_exception!(
     PyValueError,
     "An argument makes no sense. The message names the argument, its value and its unit."
 );
+
+/// Makes a `RuntimeError` of the exception that a panic becomes.
+///
+/// `PyO3` derives it from `BaseException`, which `except Exception` does not
+/// catch, and tells the text of the panic alone. Every function and method of
+/// the module raises it, so it is changed here, once, for all of them.
+pub(crate) fn soften_panics(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    let panic = py.get_type::<PanicException>();
+    panic.setattr("__bases__", (py.get_type::<PyRuntimeError>(),))?;
+    let text = py.eval(
+        c"lambda panic: 'slackwater failed by a fault of its own; please report it: ' \
+          + ' '.join(map(str, panic.args))",
+        None,
+        None,
+    )?;
+    panic.setattr("__str__", text)?;
+    Ok(panic)
+}
 
 /// A refusal on its way to Python. `?` makes one from any engine error.
 #[derive(Debug)]

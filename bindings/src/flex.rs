@@ -1,7 +1,7 @@
 //! Flex vehicle policies.
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::policy::flex::{
     DayRequest, FlexPatch, FlexPolicy, FlexRequest, ReserveRule,
@@ -14,6 +14,9 @@ use crate::error::{Named, Refused};
 use crate::plan::{Plan, planned};
 use crate::prices::Prices;
 use crate::time::{ClockTime, Instant, time_zone};
+
+/// Longest time of which deadlines are listed: ten years.
+const DEADLINES_FOR_MAX: TimeDelta = TimeDelta::days(3_653);
 
 type DayTuple = (Option<ClockTime>, Option<f64>);
 type Schedule = BTreeMap<String, DayTuple>;
@@ -141,6 +144,11 @@ pub(crate) fn flex_deadlines(
     let policy = FlexPolicy::stored(&request(policy))?;
     let zone = self::time_zone(time_zone)?;
     let limit = percent(charge_limit_percent, "charge_limit_percent")?;
+    if let Some(until) = until.filter(|until| until.0 - now.0 > DEADLINES_FOR_MAX) {
+        let days = DEADLINES_FOR_MAX.num_days();
+        let text = format!("until is {}, more than {days} days after now", until.0);
+        return Err(Refused::Input(text));
+    }
     let found = match until {
         Some(until) => policy.deadlines(zone, now.0, until.0, limit),
         None => policy.next_deadline(zone, now.0, limit).into_iter().collect(),

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::work::Pool;
+
 /// Time between two looks for a signal.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -38,6 +40,7 @@ impl Clock {
 }
 
 /// Does work that may take long, for at most so many seconds if it asks the clock.
+/// It may use rayon, in a forked child as well.
 ///
 /// # Errors
 /// A signal handler of Python raised, as that of Ctrl-C does.
@@ -49,11 +52,12 @@ pub(crate) fn run<T: Send + 'static>(
     let seconds = seconds_max.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let until = seconds.and_then(|seconds| Instant::now().checked_add(seconds));
     let clock = Clock { until, is_stopped: Arc::default() };
+    let pool = Pool::new(py)?;
     let (sender, mut receiver) = sync_channel(1);
     let watched = clock.clone();
     let worker = thread::Builder::new().name("slackwater".to_owned()).spawn(move || {
         // Nobody listens any more after Ctrl-C.
-        let _ = sender.send(work(&watched));
+        let _ = sender.send(pool.run(|| work(&watched)));
     })?;
     loop {
         let answer;

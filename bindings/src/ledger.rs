@@ -167,6 +167,10 @@ pub(crate) fn freeze_sessions(
     if curves.is_empty() {
         return Err(Refused::Input("prices holds no price curve".into()));
     }
+    if let Some(ids) = price_ids.as_ref().filter(|ids| ids.len() != curves.len()) {
+        let text = format!("price_ids has {} names for {} prices", ids.len(), curves.len());
+        return Err(Refused::Input(text));
+    }
     let ids: Option<HashMap<String, usize>> =
         price_ids.map(|ids| ids.into_iter().zip(0..).collect());
     let by = by.to_owned();

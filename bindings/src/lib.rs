@@ -43,6 +43,7 @@ mod storage_batch;
 mod switching;
 mod tariffs;
 mod time;
+mod work;
 
 /// Native part of `slackwater`; use the package, not this module.
 #[pyo3::pymodule]
@@ -144,6 +145,7 @@ mod _engine {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("PanicException", crate::error::soften_panics(module.py())?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -111,11 +111,11 @@ pub(crate) fn samples_from_meter(
     power_max_kw: Option<f64>,
 ) -> Result<(Table, FindingsTuple), Refused> {
     let rules = Rules::new("gap_max", gap_max, power_max(power_max_kw)?)?;
-    py.detach(|| {
+    crate::work::in_parallel(py, || {
         let row = |at, _, total| MeterReading::new(at, Energy::from_kwh(total)?);
         let rows = Read::all(readings, &by, ("at", "at", "total_kwh"), row)?;
         rows.samples(|rows| from_meter(rows, rules))
-    })
+    })?
 }
 
 /// See `slackwater.statistics.samples_from_power`.
@@ -129,11 +129,11 @@ pub(crate) fn samples_from_power(
     power_max_kw: Option<f64>,
 ) -> Result<(Table, FindingsTuple), Refused> {
     let rules = Rules::new("hold_max", hold_max, power_max(power_max_kw)?)?;
-    py.detach(|| {
+    crate::work::in_parallel(py, || {
         let row = |at, _, power| Ok(PowerReading { at, power: Power::from_kw(power)? });
         let rows = Read::all(readings, &by, ("at", "at", "power_kw"), row)?;
         rows.samples(|rows| from_power(rows, rules))
-    })
+    })?
 }
 
 /// See `slackwater.statistics.samples_from_sessions`.
@@ -147,11 +147,11 @@ pub(crate) fn samples_from_sessions(
 ) -> Result<(Table, FindingsTuple), Refused> {
     // Sessions have no pauses between them that could be too long.
     let rules = Rules::new("gap_max", TimeDelta::zero(), power_max(power_max_kw)?)?;
-    py.detach(|| {
+    crate::work::in_parallel(py, || {
         let row = |start, end, energy| {
             Ok(SessionEnergy { start, end, energy: Energy::from_kwh(energy)? })
         };
         let rows = Read::all(sessions, &by, ("start", "end", "energy_kwh"), row)?;
         rows.samples(|rows| from_sessions(rows, rules))
-    })
+    })?
 }

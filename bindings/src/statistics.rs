@@ -14,7 +14,7 @@ use slackwater_engine::units::{Percent, Power, Price};
 
 use crate::error::{Named, Refused};
 use crate::prices::Prices;
-use crate::time::{Instant, time_zone};
+use crate::time::{Instant, in_calendar, time_zone};
 
 /// Start, end, power, price, and power without smart charging.
 type SampleTuple = (Instant, Instant, Option<f64>, Option<f64>, Option<f64>);
@@ -60,6 +60,9 @@ fn non_smart(instead: &NonSmart) -> NonSmartTuple {
     let price = instead.price.map(|price| spread(price, Price::as_per_kwh));
     (instead.energy.as_kwh(), price, instead.cost.to_string(), instead.savings.to_string())
 }
+
+/// Buckets that are made into Python objects: quarter hours of eleven years.
+const ITEMS_MAX: usize = 400_000;
 
 /// Samples as the engine takes them.
 fn samples(given: Vec<SampleTuple>) -> Result<Vec<sample::Sample>, Refused> {
@@ -117,6 +120,10 @@ pub(crate) fn statistics_series(
     let buckets = self::buckets(resolution, utc_offset_hours)?;
     let range = self::range(start, end, now)?;
     let items = py.detach(|| charging::series(&samples, buckets, range))?;
+    if items.len() > ITEMS_MAX {
+        let text = format!("samples fill {} buckets; a list holds {ITEMS_MAX}", items.len());
+        return Err(Refused::Input(format!("{text}, statistics.aggregate tells any number")));
+    }
     let item = |item: &charging::Item| {
         let instead = item.totals.non_smart.as_ref().map(non_smart);
         (item.label, totals(&item.totals), instead)
@@ -189,6 +196,10 @@ pub(crate) fn freeze_session(
         samples: self::samples(samples)?,
     };
     let frozen = py.detach(|| savings::freeze(&session, &prices.curve))?;
+    for sample in &frozen.samples {
+        // Energy at next to no power takes longer than there are years.
+        in_calendar(sample.end).named("the same energy at power_max_kw from plugged_in on")?;
+    }
     let savings = frozen.savings().map(|savings: Amount| savings.to_string());
     Ok((frozen.samples.iter().map(back).collect(), savings))
 }

@@ -62,6 +62,10 @@ impl FlowColumn {
     }
 }
 
+/// Columns that are read.
+const KNOWN: [&str; 7] =
+    ["start", "end", "power_kw", "energy_kwh", "price_per_kwh", "non_smart_kw", "non_smart_kwh"];
+
 /// The columns of one piece of samples.
 struct SampleColumns {
     start: TimestampMicrosecondArray,
@@ -74,6 +78,7 @@ struct SampleColumns {
 impl SampleColumns {
     fn new(batch: &RecordBatch, first: usize, has_length: bool) -> Result<Self, Refused> {
         let columns = Columns::new(batch);
+        columns.refuse_lookalikes(&KNOWN)?;
         let times = |name: &str| {
             let times = columns.times(name)?;
             Columns::refuse_nulls(name, &times, first)?;

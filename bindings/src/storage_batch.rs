@@ -32,6 +32,25 @@ const NOT_HERE: [&str; 12] = [
     "until",
 ];
 
+/// Columns that are read.
+const KNOWN: [&str; 15] = [
+    "id",
+    "arrival",
+    "departure",
+    "capacity_kwh",
+    "soc_percent",
+    "charge_max_kw",
+    "discharge_max_kw",
+    "target_percent",
+    "reserve_percent",
+    "charge_limit_percent",
+    "efficiency",
+    "efficiency_discharge",
+    "end_value_per_kwh",
+    "wear_price_per_kwh",
+    "price_id",
+];
+
 /// The columns of one batch of batteries.
 struct Rows {
     id: ArrayRef,
@@ -53,6 +72,7 @@ impl Rows {
                 format!("column {name:?} is not something plan_storage_batch can honour; drop it");
             return Err(Refused::Input(text));
         }
+        columns.refuse_lookalikes(&KNOWN)?;
         let required = |name: &str| columns.numbers(name).map(Numbers::new);
         Ok(Self {
             id: columns.column("id")?.clone(),

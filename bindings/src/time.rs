@@ -1,5 +1,7 @@
 //! Times on their way from and to Python.
-use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
+use std::ops::RangeInclusive;
+
+use chrono::{DateTime, Datelike, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -29,7 +31,7 @@ impl<'py> FromPyObject<'_, 'py> for Instant {
         let utc = PyTzInfo::utc(value.py())?;
         let zone = time.get_tzinfo();
         if zone.as_ref().is_some_and(|zone| zone.is(utc)) {
-            return Ok(Self(time.extract()?));
+            return in_calendar(time.extract()?).map(Self);
         }
         if zone.is_none() || time.call_method0("utcoffset")?.is_none() {
             let text = format!("{} has no time zone; give an aware datetime", time.str()?);
@@ -37,13 +39,27 @@ impl<'py> FromPyObject<'_, 'py> for Instant {
         }
         let in_utc = time.call_method1("astimezone", (utc,)).map_err(|error| {
             if error.is_instance_of::<PyOverflowError>(value.py()) {
-                InputError::new_err("a time lies outside the years 1 to 9999 in UTC")
+                outside_of_years(&time.to_string())
             } else {
                 error
             }
         })?;
-        Ok(Self(in_utc.extract()?))
+        in_calendar(in_utc.extract()?).map(Self)
     }
+}
+
+/// Years in which a time may lie. Python knows the years 1 to 9999; what is
+/// made of a time, four years of statistics at most, must lie in them as well.
+const YEARS: RangeInclusive<i32> = 10..=9_990;
+
+fn outside_of_years(time: &str) -> PyErr {
+    let (first, last) = (YEARS.start(), YEARS.end());
+    InputError::new_err(format!("{time} lies outside the years {first} to {last}"))
+}
+
+/// Refuses a time near the ends of the calendar.
+pub(crate) fn in_calendar(time: DateTime<Utc>) -> PyResult<DateTime<Utc>> {
+    if YEARS.contains(&time.year()) { Ok(time) } else { Err(outside_of_years(&time.to_string())) }
 }
 
 /// A time of day: a `datetime.time` or a text `HH:MM`, which the engine reads.

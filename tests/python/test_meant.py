@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import slackwater as sw
+import slackwater.statistics
 
 SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -120,3 +122,74 @@ def test_a_price_of_a_breach_needs_a_limit(name: str) -> None:
     price: dict[str, Any] = {f"{name}_breach_price_per_kwh": 2.0}
     with pytest.raises(sw.InputError, match=message):
         sw.plan_site(PRICES, now=SIX, devices=[], **price)
+
+
+def columns(**more: object) -> pa.Table:
+    times = {"id": [1], "arrival": [SIX], "departure": [BY]}
+    return pa.table(times | {name: [value] for name, value in more.items()})
+
+
+def car(**more: object) -> pa.Table:
+    return columns(**({"power_max_kw": 7.0, "energy_kwh": 9.0} | more))
+
+
+def battery(**more: object) -> pa.Table:
+    needed = {"capacity_kwh": 40.0, "soc_percent": 50.0, "charge_max_kw": 7.0}
+    return columns(**(needed | {"discharge_max_kw": 7.0} | more))
+
+
+def sample(**more: object) -> pa.Table:
+    row = {"start": SIX, "end": BY, "power_kw": 4.0} | more
+    return pa.table({name: [value] for name, value in row.items()})
+
+
+def plan_cars(table: pa.Table) -> object:
+    return sw.plan_batch(table, PRICES)
+
+
+def plan_area(table: pa.Table) -> object:
+    return sw.plan_area(table, PRICES, limit_kw=10)
+
+
+def plan_batteries(table: pa.Table) -> object:
+    return sw.plan_storage_batch(table, PRICES, PRICES)
+
+
+def sum_up(table: pa.Table) -> object:
+    return sw.statistics.aggregate(table, resolution="day")
+
+
+@pytest.mark.parametrize(
+    ("call", "table", "given", "meant"),
+    [
+        (plan_batteries, battery(wear_per_kwh=0.1), "wear_per_kwh", "wear_price_per_kwh"),
+        (
+            plan_batteries,
+            battery(discharge_efficiency=0.9),
+            "discharge_efficiency",
+            "efficiency_discharge",
+        ),
+        (plan_batteries, battery(soc_min_percent=20.0), "soc_min_percent", "reserve_percent"),
+        (plan_batteries, battery(efficency=0.9), "efficency", "efficiency"),
+        (plan_batteries, battery(Target_Percent=80.0), "Target_Percent", "target_percent"),
+        (plan_cars, car(reserve_kw=2.0), "reserve_kw", "reserve_kwh"),
+        (plan_area, car(prioritty=2.0), "prioritty", "priority"),
+        (plan_area, car(wear_per_kwh=2.0), "wear_per_kwh", "wear_price_per_kwh"),
+        (sum_up, sample(price=0.3), "price", "price_per_kwh"),
+        (sum_up, sample(non_smart_kW=0.3), "non_smart_kW", "non_smart_kw"),
+    ],
+)
+def test_columns_that_look_like_known_ones_are_refused(
+    call: Callable[[pa.Table], object], table: pa.Table, given: str, meant: str
+) -> None:
+    with pytest.raises(
+        sw.InputError, match=f'column "{given}", which is not read; is it "{meant}"'
+    ):
+        call(table)
+
+
+def test_columns_of_ones_own_pass() -> None:
+    own = {"vehicle": "a", "colour": "red", "energy_kwh_2": 5.0}
+    for call, table in ((plan_cars, car), (plan_area, car), (plan_batteries, battery)):
+        call(table(**own))
+    sum_up(sample(vehicle="a", price_per_kwh=0.1, price=0.2))

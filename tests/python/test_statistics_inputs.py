@@ -177,3 +177,48 @@ def test_times_without_a_zone_are_refused_everywhere() -> None:
     for call in calls:
         with pytest.raises(TypeError, match="time zone"):
             call()
+
+
+@pytest.mark.parametrize("year", [1, 9, 9991, 9999])
+def test_times_at_the_ends_of_the_calendar_are_refused(year: int) -> None:
+    """Nothing is made of them that Python has no datetime for."""
+    edge = datetime(year, 12, 31, 23, tzinfo=UTC)
+    calls: list[Any] = [
+        lambda: sw.next_deadline("07:00", time_zone="Europe/Oslo", now=edge),
+        lambda: statistics.bucket_label(edge, resolution="year"),
+        lambda: statistics.available_range(start=None, end=None, now=edge),
+        lambda: sw.Prices.from_values(edge, [0.1], currency="EUR"),
+        lambda: statistics.freeze_session(
+            [], prices_of([0.2]), plugged_in=edge, power_max_kw=1.0, is_smart=True
+        ),
+    ]
+    for call in calls:
+        with pytest.raises(sw.InputError, match="lies outside the years 10 to 9990"):
+            call()
+
+
+@pytest.mark.parametrize("is_smart", [True, False])
+@pytest.mark.parametrize("power_kw", [1e-12, 1e-9, 1e-8, 1e-6, 1e-4])
+def test_a_baseline_beyond_the_calendar_is_told_or_refused(
+    power_kw: float,
+    is_smart: bool,  # noqa: FBT001
+) -> None:
+    """Energy at next to no power takes longer than there are years."""
+    sample = Sample(MONDAY, MONDAY + HOUR, 20.0)
+    with contextlib.suppress(sw.InputError):
+        statistics.freeze_session(
+            [sample],
+            prices_of([0.2]),
+            plugged_in=MONDAY,
+            power_max_kw=power_kw,
+            is_smart=is_smart,
+        )
+
+
+def test_a_list_of_buckets_is_bounded() -> None:
+    years = [
+        Sample(MONDAY + n * 3650 * 24 * HOUR, MONDAY + (n + 1) * 3650 * 24 * HOUR, 1.0)
+        for n in range(2)
+    ]
+    with pytest.raises(sw.InputError, match="a list holds 400000"):
+        statistics.series(years, resolution="quarter_hour")

@@ -16,6 +16,7 @@ __all__ = [
     "InsuranceFrontier",
     "InsurancePoint",
     "Interval",
+    "PanicException",
     "Plan",
     "PlanChange",
     "PlannedSlot",
@@ -146,6 +147,7 @@ __all__ = [
 __version__: str
 
 class InputError(ValueError): ...
+class PanicException(RuntimeError): ...  # noqa: N818  named by PyO3
 
 @final
 class Interval:
