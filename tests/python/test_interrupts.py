@@ -1,11 +1,13 @@
-"""Ctrl-C in long calls: KeyboardInterrupt, and at once."""
+"""Ctrl-C in long calls: KeyboardInterrupt, while the work is not done.
+
+Each call goes on far beyond the signal. A test ends because Ctrl-C ended its call.
+"""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -21,30 +23,31 @@ def call():
         on_min=timedelta(minutes=15), off_min=timedelta(minutes=15), time_max=None,
     )
 """,
-    "plan_batch": """
+    "plan_storage_batch": """
 import pyarrow as pa
-count = 400_000
+count = 1_000_000
 prices = sw.Prices.from_values(
-    six, [0.2 + 0.001 * (37 * i % 101) for i in range(96)],
+    six, [0.2 + 0.001 * (37 * i % 101) for i in range(4 * 24 * 365)],
     currency="EUR", slot=timedelta(minutes=15),
 )
-vehicles = pa.table({
+batteries = pa.table({
     "id": pa.array(range(count)),
-    "arrival": pa.array([six] * count, pa.timestamp("us", "UTC")),
-    "departure": pa.array([six + timedelta(hours=14)] * count, pa.timestamp("us", "UTC")),
-    "energy_kwh": pa.array([1.0 + i % 37 for i in range(count)]),
-    "power_max_kw": pa.array([11.0] * count),
+    "arrival": pa.repeat(pa.scalar(six, pa.timestamp("us", "UTC")), count),
+    "departure": pa.repeat(pa.scalar(six + timedelta(days=365), pa.timestamp("us", "UTC")), count),
+    "capacity_kwh": pa.repeat(40.0, count),
+    "soc_percent": pa.repeat(50.0, count),
+    "charge_max_kw": pa.repeat(11.0, count),
+    "discharge_max_kw": pa.repeat(11.0, count),
 })
 def call():
-    while True:
-        sw.plan_batch(vehicles, prices)
+    sw.plan_storage_batch(batteries, prices, prices)
 """,
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_ends_a_long_call(name: str) -> None:
-    """The child says when it calls; it is still in the call when the signal comes."""
+    """The child says when it calls, and the signal comes while it is in the call."""
     script = (
         # A shell that starts the tests in the background has its children ignore the signal.
         "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
@@ -59,8 +62,6 @@ def test_ctrl_c_ends_a_long_call(name: str) -> None:
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "calls\n"
-        started = time.monotonic()
         child.send_signal(signal.SIGINT)
         assert child.stdout.readline() == "interrupted\n"
-        assert time.monotonic() - started < 5
         child.kill()
