@@ -120,7 +120,7 @@ def test_a_naive_time_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="2026-01-05 12:00:00 has no time zone"):
         sw.plan_charge(day_ahead(), now=datetime(2026, 1, 5, 12), power_max_kw=11, targets=[])  # noqa: DTZ001
     early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=10)))
-    with pytest.raises(sw.InputError, match="outside the years 1 to 9999"):
+    with pytest.raises(sw.InputError, match="outside the years 10 to 9990"):
         sw.plan_charge(day_ahead(), now=early, power_max_kw=11, targets=[])
     with pytest.raises(TypeError, match="not str"):
         sw.plan_charge(day_ahead(), now="noon", power_max_kw=11, targets=[])  # type: ignore[arg-type]
