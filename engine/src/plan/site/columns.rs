@@ -65,6 +65,18 @@ impl Model {
         }
     }
 
+    /// Levels at which a run of a device may end with a top-off.
+    pub(crate) fn run_ends(&self, semi: &Semi) -> Vec<f64> {
+        self.storages[semi.device].as_ref().map_or_else(Vec::new, Storage::run_ends)
+    }
+
+    /// Whether a run reaches such a level in a slot, and ends there.
+    pub(crate) fn ends_run(&self, semi: &Semi, values: &[f64]) -> bool {
+        let is_end = |end: &f64| (values[semi.level] - end).abs() <= DUST;
+        let is_last = semi.next.is_none_or(|next| values[next] <= DUST);
+        is_last && self.run_ends(semi).iter().any(is_end)
+    }
+
     /// The column of what a goal misses, in kWh at the plug.
     fn add_miss(&mut self, device: usize, storage: &Storage, goal: usize) -> usize {
         let wish = &storage.goals[goal];

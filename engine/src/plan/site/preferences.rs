@@ -107,22 +107,20 @@ fn keep_directions(model: &Model, program: &mut LinearProgram, values: &[f64]) {
     }
 }
 
-/// Preferences switch nothing on or off that has a least power. A top-off
-/// stays as it is: its level is one at which a run may end.
+/// Preferences switch nothing on that has a least power, and hold it to that
+/// power, except in the last slot of a run that reaches a level at which it may
+/// end: there the level stays, and any power is a top-off.
 fn keep_switching(model: &Model, program: &mut LinearProgram, values: &[f64]) {
     for semi in &model.semis {
         let column = &mut program.columns[semi.column];
-        let value = values[semi.column];
-        if value <= DUST {
+        if values[semi.column] <= DUST {
             column.upper = column.lower.max(0.0);
-        } else if value >= semi.least - DUST {
-            column.lower = column.lower.max(semi.least).min(column.upper);
+        } else if model.ends_run(semi, values) {
+            let level = &mut program.columns[semi.level];
+            let value = values[semi.level].clamp(level.lower, level.upper);
+            (level.lower, level.upper) = (value, value);
         } else {
-            for index in [semi.column, semi.level] {
-                let column = &mut program.columns[index];
-                let value = values[index].clamp(column.lower, column.upper);
-                (column.lower, column.upper) = (value, value);
-            }
+            column.lower = column.lower.max(semi.least).min(column.upper);
         }
     }
 }

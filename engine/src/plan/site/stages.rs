@@ -11,7 +11,6 @@ use crate::plan::site::model::{Guard, Model, Pair, Semi};
 use crate::plan::site::preferences;
 use crate::plan::site::problem::{Preference, SiteRequest};
 use crate::plan::site::settle::settle;
-use crate::plan::site::storage::Storage;
 
 /// How often binaries are added before all are in.
 const ROUNDS_MAX: usize = 4;
@@ -158,13 +157,7 @@ fn keeps_least(model: &Model, semi: &Semi, values: &[f64]) -> bool {
     if value <= DUST || value >= semi.least - DUST {
         return true;
     }
-    let is_end = |end: &f64| (values[semi.level] - end).abs() <= DUST;
-    let reached = run_ends(model, semi).iter().any(is_end);
-    reached && semi.next.is_none_or(|next| values[next] <= DUST)
-}
-
-fn run_ends(model: &Model, semi: &Semi) -> Vec<f64> {
-    model.storages[semi.device].as_ref().map_or_else(Vec::new, Storage::run_ends)
+    model.ends_run(semi, values)
 }
 
 /// Where a price is below zero, or selling pays more than buying costs, both
@@ -218,7 +211,7 @@ fn add_switch(model: &Model, mixed: &mut MixedProgram, semi: &Semi, start: &[f64
     let mut least = vec![(semi.column, -1.0), (is_on, semi.least)];
     let mut one = vec![(is_on, -1.0)];
     let mut top_offs = Vec::new();
-    for end in run_ends(model, semi) {
+    for end in model.run_ends(semi) {
         let ends_here = is_short && (start[semi.level] - end).abs() <= DUST;
         is_short &= !ends_here;
         let top_off = binary(mixed, ends_here);

@@ -92,7 +92,7 @@ impl Effort<'_> {
         Limits {
             nodes: self.nodes_max,
             seconds: seconds.is_finite().then_some(seconds),
-            tolerance: Some(TOLERANCE),
+            tolerance: TOLERANCE,
             ..Limits::default()
         }
     }

@@ -73,11 +73,28 @@ fn a_shortage_beside_a_battery_costs_no_more_than_it_must() {
 }
 
 #[test]
+fn a_tight_connection_is_full_in_the_cheap_hour() {
+    let short = car(7.4, &[(2, 10.06)], 2);
+    let urgent = Car { priority: 2.0, ..car(11.0, &[(2, 19.36), (2, 30.36)], 2) };
+    let gives = Some((12.78, 20.0));
+    let full = Car { least_kw: 8.27, gives_back: gives, ..car(22.0, &[(2, 20.0)], 2) };
+    let full = Car { priority: 2.0, ..full };
+    let home =
+        Home { kw: 2.5, capacity: 10.0, level: 8.28, efficiency_in: 0.9, efficiency_out: 0.95 };
+    let row = site(&[0.13, 0.41], vec![short, urgent, full]);
+    let plan = proved(&Site { import_limit: Some(17.78), home: Some(home), ..row });
+    // 7.22 kWh fill the battery, in one hour. Beside them fit 11 and 2.06 kW
+    // less 2.5 from the battery; the other hour takes 7.4 and 11 less 2.5.
+    let cost = 0.13 * 17.78 + 0.41 * 15.9;
+    assert!((plan.cost.as_amount() - cost).abs() < 1e-6, "{}", plan.cost.as_amount());
+}
+
+#[test]
 fn prices_of_any_size_give_the_same_plan() {
     let depot = |scale: f64| {
-        let prices = [0.3, 0.1, 0.25, 0.12].map(|price| price * scale);
-        let vans = [6.0, 9.0, 12.0].map(|kwh| Car { least_kw: 4.0, ..car(7.0, &[(4, kwh)], 4) });
-        Site { import_limit: Some(12.0), ..site(&prices, vans.to_vec()) }
+        let prices = [0.16, -0.05, 0.16].map(|price| price * scale);
+        let van = Car { least_kw: 7.4, ..car(7.4, &[(1, 3.35), (3, 12.3)], 3) };
+        Site { import_limit: Some(11.3), ..site(&prices, vec![van; 2]) }
     };
     let one = proved(&depot(1.0));
     for scale in [1e-6, 1e-3, 1e3, 1e6] {

@@ -87,6 +87,8 @@ fn least(site: &Site, before: &[f64]) -> Option<f64> {
     }
     model = model.set_option("mip_rel_gap", 1e-8).set_option("mip_abs_gap", 1e-7).set_threads(1);
     model = model.set_option("mip_max_nodes", NODES_MAX);
+    // Presolve cuts off some optima, at every tolerance.
+    model = model.set_option("presolve", "off");
     for row in rows {
         model.add_constraint(row);
     }
