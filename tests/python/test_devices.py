@@ -218,17 +218,16 @@ def test_any_command_is_judged_or_refused(
             call()
 
 
-def test_a_wait_beyond_pythons_calendar_has_no_end() -> None:
-    last = datetime.max.replace(tzinfo=UTC)
-    step = sw.actions.next_step(
-        "start",
-        created_at=last,
-        now=last,
-        power_state="stopped",
-        sent_count=1,
-        last_sent_at=last,
-    )
-    assert (step.kind, step.until) == ("wait", None)
+def test_a_wait_near_the_end_of_the_calendar_has_an_end() -> None:
+    last = datetime(9990, 12, 31, 23, 59, 59, tzinfo=UTC)
+    wish: dict[str, Any] = {"power_state": "stopped", "sent_count": 1, "last_sent_at": last}
+    step = sw.actions.next_step("start", created_at=last, now=last, **wish)
+    assert step.kind == "wait"
+    assert step.until is not None
+    assert step.until > last
+    beyond = datetime.max.replace(tzinfo=UTC)
+    with pytest.raises(sw.InputError, match="lies outside the years 10 to 9990"):
+        sw.actions.next_step("start", created_at=beyond, now=last, **wish)
 
 
 @settings(max_examples=200, deadline=None)

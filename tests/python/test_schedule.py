@@ -181,14 +181,15 @@ def test_python_agrees_about_the_wall_clock() -> None:
         assert verdict == (night and local.weekday() in {0, 2, 6}), local
 
 
-def test_the_end_of_pythons_calendar() -> None:
-    """What lies beyond the year 9999 is not shown."""
-    last = datetime.max.replace(tzinfo=UTC)
+def test_the_ends_of_the_calendar() -> None:
+    """Rules hold in the years that are taken; times beyond them are refused."""
     hourly = [Rule(True, hour_minute=("01:00", "02:00"))]
-    assert sw.schedule.upcoming_transitions(hourly, now=last) == []
-    first = datetime.min.replace(tzinfo=UTC)
-    daily = sw.schedule.upcoming_transitions(hourly, now=first, time_zone="America/New_York")
-    assert len(daily) == 2
+    for taken in (datetime(10, 1, 1, tzinfo=UTC), datetime(9990, 12, 31, tzinfo=UTC)):
+        daily = sw.schedule.upcoming_transitions(hourly, now=taken, time_zone="America/New_York")
+        assert len(daily) == 2
+    for refused in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
+        with pytest.raises(sw.InputError, match="lies outside the years 10 to 9990"):
+            sw.schedule.upcoming_transitions(hourly, now=refused)
 
 
 def test_who_controls() -> None:
