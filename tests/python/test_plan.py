@@ -78,6 +78,14 @@ def test_a_gap_in_the_prices_is_counted_and_never_used() -> None:
     prices = sw.Prices.from_slots(slots, currency="EUR")
     plan = sw.plan_charge(prices, now=NOON, power_max_kw=10, targets=[(NOON + 4 * HOUR, 25)])
     assert (plan.unpriced_hours, plan.energy_kwh, plan.shortfall_kwh) == (2.0, 20.0, 5.0)
+    assert ", 2 h without a price, " in repr(plan)
+    assert ", 2 h without a price" in plan._repr_html_().partition("</strong>")[0]
+
+
+def test_prices_that_end_before_the_deadline_are_told() -> None:
+    prices = sw.Prices.from_values(NOON, [0.3, 0.1], currency="EUR")
+    plan = sw.plan_charge(prices, now=NOON, power_max_kw=10, targets=[(NOON + 38 * HOUR, 5)])
+    assert repr(plan).endswith(", 36 h without a price, proved optimal)")
 
 
 def test_an_unknown_state_of_charge_is_never_zero() -> None:

@@ -124,6 +124,29 @@ def test_known_prices_win_and_estimates_are_counted() -> None:
     assert capped.price_at(NOON + 2.5 * HOUR) == 0.10
 
 
+def test_estimates_are_told_in_line_headline_and_picture() -> None:
+    guess = prices([0.01, 0.01, 0.10])
+    layered = prices([0.30, 0.20]).with_estimates(guess, source="last week")
+    wish = [sw.Target(NOON + 3 * HOUR, 15)]
+    plan = sw.plan_charge(layered, now=NOON, power_max_kw=10, targets=wish)
+    assert repr(plan).endswith(", 10 kWh on estimates (last week), optimal for these estimates)")
+    drawing = plan._repr_html_()
+    assert ", 10 kWh on estimates (last week)" in drawing.partition("</strong>")[0]
+    assert "proved optimal" not in drawing
+    axes = plan.plot().axes[0]
+    assert ", 10 kWh on estimates (last week)" in axes.get_title(loc="left")
+    legend = axes.get_legend()
+    assert legend is not None
+    assert "estimated price" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_plan_on_known_prices_speaks_of_no_estimates() -> None:
+    layered = prices([0.10, 0.20]).with_estimates(prices([0.9, 0.9, 0.9]), source="last week")
+    plan = sw.plan_charge(layered, now=NOON, power_max_kw=10, targets=[(NOON + 3 * HOUR, 5)])
+    assert "estimates" not in repr(plan)
+    assert repr(plan).endswith("proved optimal)")
+
+
 def test_fees_and_copies_keep_the_sources() -> None:
     layered = sw.Prices.from_layers(
         {"tariff": prices([0.5]), "market": prices([0.3, 0.2])},

@@ -40,6 +40,13 @@ def test_the_parts_of_the_cost_add_up() -> None:
     assert made.wear_cost == pytest.approx(0.02 * made.discharged_kwh / 0.9)
 
 
+def test_prices_that_end_before_the_target_are_told() -> None:
+    made = plan(targets=[sw.SocTarget(SIX + 6 * HOUR, 50)])
+    assert made.unpriced_hours == 2
+    assert ", 2 h without a price, " in repr(made)
+    assert ", 2 h without a price" in made._repr_html_().partition("</strong>")[0]
+
+
 def test_levels_are_what_is_bought_sold_and_driven() -> None:
     """State of charge at each boundary, and between them."""
     away = sw.Consumption(SIX + 2 * HOUR, SIX + 3 * HOUR, 6.0)

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
     from slackwater.plan import Plan
+    from slackwater.site import SitePlan
     from slackwater.storage import StoragePlan
 
 MARGIN_MIN = timedelta(minutes=15)
@@ -156,8 +157,27 @@ def sessions(count: int) -> str:
     return "1 session" if count == 1 else f"{count} sessions"
 
 
+def unpriced(plan: Plan | StoragePlan | SitePlan) -> list[str]:
+    """Tell the time without a price, if there is any."""
+    hours = number(plan.unpriced_hours, 1).removesuffix(".0")
+    return [f"{hours} h without a price"] if plan.unpriced_hours > 0 else []
+
+
+def on_estimates(plan: Plan) -> list[str]:
+    """Tell what is bought at prices that are guesses, and whose, if anything is."""
+    guesses = [share for share in plan.sources if share.is_estimate and share.energy_kwh > 0]
+    if not guesses:
+        return []
+    names = ", ".join(share.source for share in guesses)
+    return [f"{energy(sum(share.energy_kwh for share in guesses))} on estimates ({names})"]
+
+
 def headline(plan: Plan) -> str:
-    """Tell energy, cost and savings."""
+    """Tell energy, cost and savings, what is a guess, and the time without a price."""
+    return ", ".join([_sums(plan), *on_estimates(plan), *unpriced(plan)])
+
+
+def _sums(plan: Plan) -> str:
     if plan.energy_kwh == 0:
         return "Nothing is charged"
     currency = plan.currency
@@ -180,16 +200,18 @@ def proof(plan: Plan) -> str:
     certificate = plan.certificate
     if not certificate.is_proved and plan.stability is not None:
         return f"kept for {number(certificate.gap)} {plan.currency} more than the cheapest"
-    return "proved optimal" if certificate.is_proved else "not proved"
+    if not certificate.is_proved:
+        return "not proved"
+    return "optimal for these estimates" if on_estimates(plan) else "proved optimal"
 
 
 def storage_headline(plan: StoragePlan) -> str:
-    """Tell what a storage plan buys and sells, and what it saves."""
+    """Tell what a storage plan buys and sells, what it saves, and the time without a price."""
     if not plan.intervals:
-        return "Nothing is charged or discharged"
+        return ", ".join(["Nothing is charged or discharged", *unpriced(plan)])
     buys, sells = energy(plan.charged_kwh), energy(plan.discharged_kwh)
-    text = f"Buys {buys}, sells {sells}"
-    return f"{text}, saves {number(plan.savings)} {plan.currency}"
+    saves = f"saves {number(plan.savings)} {plan.currency}"
+    return ", ".join([f"Buys {buys}", f"sells {sells}", saves, *unpriced(plan)])
 
 
 def storage_missing(plan: StoragePlan) -> list[str]:

@@ -88,9 +88,6 @@ def _figures(plan: Plan, view: View | None) -> str:
         facts.insert(0, f"next kWh at {price} {plan.currency}")
     if view is not None and plan.slots:
         facts.insert(0, f"{_view.span(view.start, view.end, ZONE)} UTC")
-    if plan.unpriced_hours > 0:
-        hours = _view.number(plan.unpriced_hours, 1).removesuffix(".0")
-        facts.append(f"{hours} h without a price")
     if plan.soc_is_assumed:
         facts.append("state of charge assumed")
     head = escape(_view.headline(plan))

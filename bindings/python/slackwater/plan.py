@@ -211,13 +211,14 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Tell energy, cost, savings and shortfall in one line."""
+        """Tell energy, cost, savings, shortfall, guesses and gaps in the prices in one line."""
         proof = _view.proof(self)
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
+        notes = "".join(f", {note}" for note in _view.on_estimates(self) + _view.unpriced(self))
         return (
             f"Plan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
             f"in {len(self.intervals)} intervals, saves {round(self.savings, 4) + 0.0:.4f}"
-            f"{short}, {proof})"
+            f"{short}{notes}, {proof})"
         )
 
     def _repr_html_(self) -> str:

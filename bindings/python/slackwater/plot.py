@@ -113,6 +113,7 @@ def plot_plan(
         _draw_blocks(above, below, plan, reasons, handles)
         _draw_price(above, plan, view, handles)
         _draw_unpriced(above, below, view, handles)
+        _draw_estimates(above, plan, view, handles)
         _draw_level(below, plan, view)
         _draw_deadlines(above, below, plan, view, zone)
     above.set_ylabel(_plain(f"Price ({plan.currency}/kWh)"))
@@ -213,6 +214,20 @@ def _draw_unpriced(above: Axes, below: Axes, view: View, handles: list[Any]) -> 
             axes.axvspan(number_of(start), number_of(end), color=NO_PRICE, linewidth=0, zorder=0.4)
     if view.unpriced and view.steps:
         handles.append(Patch(facecolor=NO_PRICE, edgecolor=GRID, label="no price"))
+
+
+def _draw_estimates(above: Axes, plan: Plan, view: View, handles: list[Any]) -> None:
+    first, last = view.start - view.margin, view.end + view.margin
+    style: dict[str, Any] = {"facecolor": "none", "edgecolor": GRID, "hatch": "..", "linewidth": 0}
+    guesses = [
+        (max(start, first), min(end, last))
+        for start, end, _, _, is_estimate in plan.prices.provenance()
+        if is_estimate and start < last and end > first
+    ]
+    for start, end in guesses:
+        above.axvspan(number_of(start), number_of(end), zorder=0.4, **style)
+    if guesses:
+        handles.append(Patch(label="estimated price", **style))
 
 
 def _draw_blocks(

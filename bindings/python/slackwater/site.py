@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from slackwater import _engine
+from slackwater import _engine, _view
 from slackwater import site_html as _html
 from slackwater._index import refuse_other_times
 from slackwater._saved_plan import SavedPlan
@@ -186,7 +186,7 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Tell devices, cost, savings, shortfall and breaches in one line."""
+        """Tell devices, cost, savings, shortfall, breaches and gaps in the prices in one line."""
         parts = [
             f"{len(self.devices)} devices for {self.cost:.4f} {self.currency}",
             f"saves {round(self.savings, 4) + 0.0:.4f}",
@@ -195,6 +195,7 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
             parts.append(f"{self.shortfall_kwh:g} kWh short")
         if self.breaches:
             parts.append(f"{len(self.breaches)} breaches")
+        parts += _view.unpriced(self)
         proof = "proved optimal" if self.certificate.is_proved else f"gap {self.gap:.3g}"
         return f"SitePlan({', '.join([*parts, proof])})"
 

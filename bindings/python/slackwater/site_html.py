@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from slackwater.site import SitePlan
 
 ROWS_MAX = 20
+CAUSES = {
+    "own_limits": "too slow alone",
+    "no_price": "no price is known",
+    "priority": "others weigh more",
+}
 
 _BOX = "max-width:45em;line-height:1.45;color:inherit"
 _LINE = "margin:0 0 0.3em 0"
@@ -19,7 +24,11 @@ _CELL = "padding:0.15em 0.9em 0.15em 0;white-space:nowrap;border:none;background
 
 
 def headline(plan: SitePlan) -> str:
-    """Tell cost and savings."""
+    """Tell cost and savings, and the time without a price."""
+    return ", ".join([_sums(plan), *_view.unpriced(plan)])
+
+
+def _sums(plan: SitePlan) -> str:
     text = f"{_view.number(plan.cost)} {plan.currency} for {len(plan.devices)} devices"
     savings = _view.number(plan.savings)
     if savings == "0":
@@ -49,7 +58,7 @@ def cause(wish: SiteWish) -> str:
         if why.code == "limit":
             words.append(f"{why.limit} {why.phase or ''}".strip())
         else:
-            words.append("too slow alone" if why.code == "own_limits" else "others weigh more")
+            words.append(CAUSES[why.code])
     return ", ".join(words)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from slackwater import _engine
+from slackwater import _engine, _view
 from slackwater._saved_plan import SavedPlan
 from slackwater.area import PlanTable
 from slackwater.plan import SocTarget, list_targets
@@ -228,10 +228,11 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
         proof = "proved optimal" if self.certificate.is_proved else "not proved"
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
         unserved = f", {self.unserved_kwh:g} kWh unserved" if self.unserved_kwh > 0 else ""
+        gaps = "".join(f", {gap}" for gap in _view.unpriced(self))
         return (
             f"StoragePlan(buys {self.charged_kwh:.6g} kWh, sells {self.discharged_kwh:.6g} kWh, "
             f"costs {round(self.cost, 4) + 0.0:.4f} {self.currency}, "
-            f"saves {round(self.savings, 4) + 0.0:.4f}{short}{unserved}, {proof})"
+            f"saves {round(self.savings, 4) + 0.0:.4f}{short}{unserved}{gaps}, {proof})"
         )
 
     def _repr_html_(self) -> str:
