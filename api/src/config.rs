@@ -236,8 +236,6 @@ pub enum Limited {
     Requests,
     /// Link sessions.
     Link,
-    /// Reads that fetch from the vendor at once.
-    Fields,
     /// Refresh hints.
     RefreshHint,
     /// Statistics of all users of a client.
@@ -294,6 +292,8 @@ pub struct NameSettings {
     pub link_language: Option<String>,
     /// Their colour scheme (LNK-16).
     pub link_colour_scheme: Option<String>,
+    /// The status of a charging interval that has not begun.
+    pub charging_interval_planned: Option<String>,
 }
 
 /// What the sandbox simulates.
@@ -520,7 +520,6 @@ impl Limited {
         match self {
             Self::Requests => "requests",
             Self::Link => "link",
-            Self::Fields => "fields",
             Self::RefreshHint => "refresh_hint",
             Self::Statistics => "statistics",
             Self::StatisticsOfUser => "statistics_of_user",

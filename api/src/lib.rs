@@ -28,6 +28,7 @@ pub mod process;
 pub mod replicas;
 pub mod request;
 pub mod routes;
+pub mod rows;
 pub mod samples;
 pub mod sandbox;
 pub mod scope;
@@ -70,8 +71,8 @@ pub fn router(app: App) -> Router {
         .merge(people())
         .merge(money())
         .route("/health/ready", get(health::ready))
-        .route("/health/chargers", get(health::chargers))
-        .route_layer(from_fn_with_state(app.clone(), gate));
+        .route("/health/chargers", get(health::chargers));
+    let routes = answered(routes).layer(from_fn_with_state(app.clone(), gate));
     finished(routes, app)
 }
 
@@ -150,22 +151,27 @@ fn money() -> Router<App> {
 
 /// The token endpoint, on an address of its own.
 pub fn auth_router(app: App) -> Router {
-    finished(Router::new().route("/oauth2/token", post(oauth::token)), app)
+    finished(answered(Router::new().route("/oauth2/token", post(oauth::token))), app)
 }
 
 /// The pages on which people link devices, on an address of their own.
 pub fn link_router(app: App) -> Router {
-    finished(link::routes::router(), app)
+    finished(answered(link::routes::router()), app)
 }
 
-/// What all addresses have in common: problems for whatever is not there, for
-/// panics, and the version on each answer.
-fn finished(routes: Router<App>, app: App) -> Router {
+/// Routes with problems for paths and methods that are not there.
+fn answered(routes: Router<App>) -> Router<App> {
     routes
         .fallback(async |method: Method, uri: Uri| Problem::no_such_route(&method, &uri))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             Problem::no_such_method(&method, &uri)
         })
+}
+
+/// What all addresses have in common: problems for panics, and the version on
+/// each answer.
+fn finished(routes: Router<App>, app: App) -> Router {
+    routes
         .layer(CatchPanicLayer::custom(problem::of_panic))
         .layer(from_fn(metrics::observe))
         .layer(from_fn_with_state(app.clone(), version::stamp))

@@ -191,16 +191,23 @@ fn device(
     }
 }
 
-/// Deletes a user with all that is theirs. Returns whether there was one.
+/// Deletes a user of this creation with all that is theirs. Returns whether there
+/// was one: not if somebody else deleted it first, or if it was created anew.
 ///
 /// # Errors
 /// The database failed, and the user stays.
-pub async fn delete_user(app: &App, client_id: &str, user_id: &str) -> Result<(), StoreError> {
+pub async fn delete_user(
+    app: &App,
+    (client_id, user_id): (&str, &str),
+    created_at: DateTime<Utc>,
+) -> Result<bool, StoreError> {
     let mut change = app.store().begin().await?;
     let mut effects = Effects::default();
     let all = |user: &OfUser| user.device_ids();
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), all).await?;
-    users::delete(change.connection(), client_id, user_id).await?;
+    if !users::delete(change.connection(), (client_id, user_id), created_at).await? {
+        return Ok(false);
+    }
     let (app, whose) = (app.clone(), (client_id.to_owned(), user_id.to_owned()));
     change
         .commit(move || {
@@ -208,7 +215,8 @@ pub async fn delete_user(app: &App, client_id: &str, user_id: &str) -> Result<()
             app.cache().write(|tables| tables.remove_user(&whose.0, &whose.1));
             app.recorders().forget(&gone);
         })
-        .await
+        .await?;
+    Ok(true)
 }
 
 /// Lets go of a user's accounts. Data stay (LNK-30).
@@ -233,21 +241,20 @@ pub async fn deauthorise(app: &App, client_id: &str, user_id: &str) -> Result<()
         .await
 }
 
-/// Takes away an account of a user, and the devices on it.
+/// Takes away an account of a user, and the devices on it. Returns whether there
+/// was one of this creation, as [`delete_user`] does.
 ///
 /// # Errors
 /// The database failed, and nothing changed.
-pub async fn disconnect(
-    app: &App,
-    client_id: &str,
-    user_id: &str,
-    vendor: &VendorCode,
-) -> Result<(), StoreError> {
+pub async fn disconnect(app: &App, account: &Account) -> Result<bool, StoreError> {
+    let Account { client_id, user_id, vendor, .. } = account;
     let mut change = app.store().begin().await?;
     let mut effects = Effects::default();
     let on_it = |user: &OfUser| user.devices_of(vendor);
     let gone = gone(app, &mut change, &mut effects, (client_id, user_id), on_it).await?;
-    accounts::delete(change.connection(), client_id, user_id, vendor).await?;
+    if !accounts::delete(change.connection(), account).await? {
+        return Ok(false);
+    }
     let (app, vendor) = (app.clone(), vendor.clone());
     let whose = (client_id.to_owned(), user_id.to_owned());
     change
@@ -256,7 +263,8 @@ pub async fn disconnect(
             app.cache().write(|tables| tables.remove_account(&whose.0, &whose.1, &vendor));
             app.recorders().forget(&gone);
         })
-        .await
+        .await?;
+    Ok(true)
 }
 
 /// Ends the pending actions of devices that are about to be deleted (ACT-27).

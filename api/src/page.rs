@@ -1,12 +1,15 @@
 //! Pages of lists: opaque cursors in, opaque cursors out.
 //!
 //! A cursor is a place between two items, not an offset: items that come or go
-//! meanwhile neither repeat nor hide others. It is signed for one list of one
-//! client. Another list refuses it, and nobody can make one.
+//! meanwhile neither repeat nor hide others. It is encrypted for one list of one
+//! client (ChaCha20-Poly1305, the nonce a digest of the content): another list refuses it,
+//! nobody can make one, and nobody can see what is in it.
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::Aead;
+use chacha20poly1305::{ChaCha20Poly1305, Key as Key256, Nonce};
 use chrono::DateTime;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
@@ -18,8 +21,8 @@ use utoipa::ToSchema;
 use crate::problem::Problem;
 use crate::request::query_pairs;
 
-/// Bytes of the signature that a cursor carries.
-const SIGNATURE_BYTES: usize = 16;
+/// Bytes of the nonce that a cursor begins with.
+const NONCE_BYTES: usize = 12;
 
 /// Bytes of the instant in a cursor, and of the side before it.
 const HEAD_BYTES: usize = 9;
@@ -119,20 +122,22 @@ impl List<'_> {
     }
 
     fn seal(&self, cursor: &Cursor) -> String {
-        let mut bytes = Vec::with_capacity(SIGNATURE_BYTES + HEAD_BYTES + cursor.key.id.len());
-        bytes.extend([0; SIGNATURE_BYTES]);
-        bytes.push(u8::from(cursor.side == Side::Below));
-        bytes.extend(cursor.key.created_at.timestamp_micros().to_be_bytes());
-        bytes.extend(cursor.key.id.as_bytes());
-        let signature = self.signature(&bytes[SIGNATURE_BYTES..]).finalize().into_bytes();
-        bytes[..SIGNATURE_BYTES].copy_from_slice(&signature[..SIGNATURE_BYTES]);
-        URL_SAFE_NO_PAD.encode(bytes)
+        let mut plain = Vec::with_capacity(HEAD_BYTES + cursor.key.id.len());
+        plain.push(u8::from(cursor.side == Side::Below));
+        plain.extend(cursor.key.created_at.timestamp_micros().to_be_bytes());
+        plain.extend(cursor.key.id.as_bytes());
+        // The nonce follows from what is sealed, so that no two contents share one.
+        let digest = self.derived("nonce", &plain);
+        let nonce: [u8; NONCE_BYTES] = std::array::from_fn(|at| digest[at]);
+        let sealed = self.cipher().encrypt(&Nonce::from(nonce), plain.as_slice());
+        let sealed = sealed.expect("a cursor is far shorter than what can be encrypted");
+        URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat())
     }
 
     fn open(&self, text: &str) -> Option<Cursor> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let (signature, content) = bytes.split_at_checked(SIGNATURE_BYTES)?;
-        self.signature(content).verify_truncated_left(signature).ok()?;
+        let (nonce, sealed) = bytes.split_first_chunk::<NONCE_BYTES>()?;
+        let content = self.cipher().decrypt(&Nonce::from(*nonce), sealed).ok()?;
         let (head, id) = content.split_at_checked(HEAD_BYTES)?;
         let micros = i64::from_be_bytes(head[1..].try_into().ok()?);
         let side = if head[0] == 0 { Side::Above } else { Side::Below };
@@ -141,15 +146,22 @@ impl List<'_> {
         Some(Cursor { key: Key { created_at, id }, side })
     }
 
-    fn signature(&self, content: &[u8]) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.key).expect("a key of any length fits");
+    /// The cipher of this list: another list has another key.
+    fn cipher(&self) -> ChaCha20Poly1305 {
+        ChaCha20Poly1305::new(&self.derived("seal", &[]))
+    }
+
+    /// Bytes that nobody without the key can tell, of this list and a content.
+    fn derived(&self, purpose: &str, content: &[u8]) -> Key256 {
+        let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(self.key);
+        let mut mac = mac.expect("a key of any length fits");
         // Each part with its length, so that no two lists read alike.
-        for part in [self.client_id, self.user_id.unwrap_or_default(), self.name] {
+        for part in [purpose, self.client_id, self.user_id.unwrap_or_default(), self.name] {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
         }
         mac.update(content);
-        mac
+        mac.finalize().into_bytes()
     }
 }
 

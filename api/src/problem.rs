@@ -14,6 +14,7 @@
 //! | 405 | Vendor Unavailable; Method Not Allowed |
 //! | 408 | Timeout |
 //! | 409 | Vendor Rejected, Should Not Disturb; Conflict for actions that have ended |
+//! | 413 | Content Too Large |
 //! | 422 | Enode Controlled Entity |
 //! | 424 | Vendor Not Yet Reached, Permanently Invalid Credentials; Failed Dependency |
 //! | 429 | Rate Limited, Vendor Rate Limited |
@@ -51,6 +52,9 @@ const LATER: Duration = Duration::from_secs(5);
 /// The type of a problem that its status explains well enough.
 const NO_TYPE: &str = "about:blank";
 
+/// Issues that a problem lists. A body of some megabytes can have a million.
+pub const ISSUES_MAX: usize = 100;
+
 /// Status, type and title of problems that belong together.
 type Kind = (StatusCode, &'static str, &'static str);
 
@@ -84,6 +88,7 @@ const CREDENTIALS: Kind = (
 const FAILED_CHALLENGE: Kind =
     (StatusCode::UNAUTHORIZED, "/problems/failed-auth-challenge", "Failed Auth Challenge");
 const FAILED_DEPENDENCY: Kind = (StatusCode::FAILED_DEPENDENCY, NO_TYPE, "Failed Dependency");
+const TOO_LONG: Kind = (StatusCode::PAYLOAD_TOO_LARGE, NO_TYPE, "Content Too Large");
 const RATE_LIMITED: Kind =
     (StatusCode::TOO_MANY_REQUESTS, "/problems/rate-limited", "Rate Limited");
 const VENDOR_RATE_LIMITED: Kind =
@@ -145,13 +150,27 @@ impl Problem {
     }
 
     /// 400: parts of the request make no sense. Each issue starts with a JSON pointer.
+    /// After [`ISSUES_MAX`] of them the rest is not listed.
     #[must_use]
-    pub fn invalid(issues: Vec<String>) -> Self {
+    pub fn invalid(mut issues: Vec<String>) -> Self {
         let detail = match issues.as_slice() {
             [only] => only.clone(),
+            several if several.len() > ISSUES_MAX => {
+                format!("more than {ISSUES_MAX} parts of the request make no sense")
+            }
             several => format!("{} parts of the request make no sense", several.len()),
         };
+        if issues.len() > ISSUES_MAX {
+            issues.truncate(ISSUES_MAX);
+            issues.push(": and more".to_owned());
+        }
         Self { issues, ..Self::bad_request(detail) }
+    }
+
+    /// 413: the body is longer than the path takes.
+    #[must_use]
+    pub fn too_long() -> Self {
+        Self::new(TOO_LONG, "the body is longer than is read here")
     }
 
     /// 401: nobody is known by what the request carries.
@@ -375,6 +394,7 @@ impl From<Refusal> for Problem {
             | Refusal::Incapable { .. }
             | Refusal::CannotAct { .. }
             | Refusal::FullyCharged
+            | Refusal::Unauthorised
             | Refusal::AlreadyThere => Self::bad_request(refusal.to_string()),
         }
     }
@@ -516,10 +536,10 @@ impl OauthError {
 
 impl From<Problem> for OauthError {
     fn from(problem: Problem) -> Self {
-        let error = if problem.status == StatusCode::SERVICE_UNAVAILABLE {
-            "temporarily_unavailable"
-        } else {
-            "server_error"
+        let error = match problem.status {
+            StatusCode::SERVICE_UNAVAILABLE => "temporarily_unavailable",
+            StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE => "invalid_request",
+            _ => "server_error",
         };
         let after = problem.headers.iter().find(|(name, _)| *name == header::RETRY_AFTER);
         let seconds = after.and_then(|(_, value)| value.to_str().ok()?.parse().ok());

@@ -2,14 +2,16 @@
 use std::borrow::Cow;
 
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
+use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::Uri;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
-use crate::problem::Problem;
+use crate::problem::{ISSUES_MAX, Problem};
 
 /// The parameters of a path. One that cannot be read names nothing.
 #[derive(Debug, Clone)]
@@ -30,6 +32,73 @@ pub fn query_pairs(uri: &Uri) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str
     form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
 }
 
+/// The bytes of a body, whatever they say.
+#[derive(Debug, Clone)]
+pub struct Raw(pub Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        Bytes::from_request(request, state).await.map(Self).map_err(|rejection| match rejection {
+            BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
+                Problem::too_long()
+            }
+            _ => Problem::bad_request("the body could not be read"),
+        })
+    }
+}
+
+/// Bodies longer than this are read apart from other requests, in bytes.
+const LARGE: usize = 256 * 1024;
+
+/// Large bodies that are read at one time. Each keeps a processor busy.
+static LARGE_AT_ONCE: Semaphore = Semaphore::const_new(2);
+
+impl Raw {
+    /// Reads the body. A large one is read on a thread of its own, when its turn
+    /// has come: nobody else waits for it.
+    ///
+    /// # Errors
+    /// What `read` says.
+    pub async fn read<T: Send + 'static>(
+        self,
+        read: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let Self(bytes) = self;
+        if bytes.len() <= LARGE {
+            return read(&bytes);
+        }
+        let _turn = LARGE_AT_ONCE.acquire().await;
+        spawn_blocking(move || read(&bytes)).await.map_err(|_| Problem::server_error())?
+    }
+}
+
+/// What a body that is no JSON is answered.
+#[must_use]
+pub fn no_json(error: &serde_json::Error) -> Problem {
+    Problem::bad_request(format!("the body is no JSON: {error}"))
+}
+
+/// Longest identifier that a client may choose, in bytes: an index of the
+/// database holds several of them.
+const ID_BYTES_MAX: usize = 256;
+
+/// Checks an identifier that the client chooses.
+///
+/// # Errors
+/// It is too long, or has characters that do not print.
+pub fn check_id(name: &str, id: &str) -> Result<(), Problem> {
+    let reason = if id.len() > ID_BYTES_MAX {
+        format!("is {} bytes long; an identifier has at most {ID_BYTES_MAX}", id.len())
+    } else if id.contains(char::is_control) {
+        "has characters that do not print".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Problem::invalid(vec![format!("/{name}: {reason}")]))
+}
+
 /// A body that is a JSON object.
 ///
 /// Routes about something that may not be there take it as a `Result` and look at
@@ -41,18 +110,39 @@ impl<S: Send + Sync> FromRequest<S> for Body {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            let detail = match rejection {
-                BytesRejection::FailedToBufferBody(error) => error.body_text(),
-                _ => "the body could not be read".to_owned(),
-            };
-            Problem::bad_request(detail)
-        })?;
-        match serde_json::from_slice(&bytes) {
+        Raw::from_request(request, state).await?.read(Self::parse).await
+    }
+}
+
+impl Body {
+    fn parse(bytes: &[u8]) -> Result<Self, Problem> {
+        match serde_json::from_slice(bytes) {
             Ok(Value::Object(members)) => Ok(Self(members)),
             Ok(_) => Err(Problem::invalid(vec![": expected an object".to_owned()])),
-            Err(error) => Err(Problem::bad_request(format!("the body is no JSON: {error}"))),
+            Err(error) => Err(no_json(&error)),
         }
+    }
+}
+
+/// A body that may be left out where all of its members may.
+#[derive(Debug, Clone)]
+pub struct MaybeBody(Option<Body>);
+
+impl<S: Send + Sync> FromRequest<S> for MaybeBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let raw = Raw::from_request(request, state).await?;
+        if raw.0.is_empty() {
+            return Ok(Self(None));
+        }
+        raw.read(Body::parse).await.map(|body| Self(Some(body)))
+    }
+}
+
+impl From<MaybeBody> for Members {
+    fn from(MaybeBody(body): MaybeBody) -> Self {
+        body.unwrap_or_else(|| Body(Map::new())).into()
     }
 }
 
@@ -97,7 +187,10 @@ impl Members {
 
     /// Adds what is wrong with a member.
     pub fn issue(&mut self, name: &str, reason: &str) {
-        self.issues.push(format!("/{name}: {reason}"));
+        // One more than are listed shows that there are more.
+        if self.issues.len() <= ISSUES_MAX {
+            self.issues.push(format!("/{name}: {reason}"));
+        }
     }
 
     /// The value, unless something was wrong.

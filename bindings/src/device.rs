@@ -6,7 +6,9 @@ use slackwater_engine::device::capability::{
     Ability, Capabilities, Capability, PowerRange, merged, within_scopes,
 };
 use slackwater_engine::device::charge_state::{ChargeState, Reporter};
-use slackwater_engine::device::command::{Command, CommandFacts, DeviceReading, Refusal, Switch};
+use slackwater_engine::device::command::{
+    AccountAccess, Command, CommandFacts, DeviceReading, Refusal, Switch,
+};
 use slackwater_engine::device::hvac::{
     Hold, HvacLimits, Mode, TemperatureRange, shown_consumption,
 };
@@ -204,6 +206,7 @@ fn refusal(refusal: &Refusal) -> (&'static str, String) {
         Refusal::BelowZero { .. } => "below_zero",
         Refusal::Incapable { .. } => "incapable",
         Refusal::OutsideRange { .. } => "outside_range",
+        Refusal::Unauthorised => "unauthorised",
         Refusal::CannotAct { .. } => "cannot_act",
         Refusal::FullyCharged => "fully_charged",
         Refusal::AlreadyThere => "already_there",
@@ -235,6 +238,7 @@ pub(crate) fn device_check_command(
         is_capable,
         allowed_range: allowed_range(allowed_range_kw, "allowed_range_kw")?,
         reading: DeviceReading { is_fully_charged, ..DeviceReading::of(state) },
+        account: AccountAccess::Granted,
         is_unsettled: false,
     };
     let answer = self::command(command, value)?.check(&facts);

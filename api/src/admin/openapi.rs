@@ -21,7 +21,6 @@ use utoipa::openapi::{
     ComponentsBuilder, HttpMethod, InfoBuilder, OpenApi, Paths, RefOr, Required, ResponseBuilder,
 };
 
-use crate::auth::gate::OPEN;
 use crate::page::Pagination;
 use crate::problem::Problem;
 use crate::routes::batteries::Battery;
@@ -419,11 +418,6 @@ fn described(operation: &Operation) -> OperationBuilder {
         .summary(Some(operation.summary))
         .parameters(Some(parameters(operation)))
         .response(success(operation.answer), content(operation.answer));
-    if operation.path == OPEN {
-        // A token, or none.
-        let none = SecurityRequirement::default();
-        described = described.securities(Some([requirement(), none]));
-    }
     for status in operation.refusals.iter().chain(&[401, 429]) {
         let problem = ResponseBuilder::new()
             .description("The request is refused.")

@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_budget_of_nothing_answers_nothing() {
         let budget = Budget { requests: 0, seconds: 1 };
-        let taken = Budgets::default().take("a", Limited::Fields, budget, Duration::ZERO);
+        let taken = Budgets::default().take("a", Limited::Link, budget, Duration::ZERO);
         assert_eq!(taken, Err(Duration::from_secs(1)));
     }
 }

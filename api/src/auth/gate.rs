@@ -1,7 +1,9 @@
 //! The way in: every request passes here before it reaches a handler.
 //!
 //! In this order: who asks (401), in which version (400), whether the path is
-//! there in that version (404), how often (429), and about which user.
+//! there in that version (404), how often (429), and about which user. Paths and
+//! methods that do not exist pass here, too: a stranger is told nothing of them
+//! (AMB-88).
 use std::sync::Arc;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -21,9 +23,6 @@ use crate::version::{SERVICE_VERSION, Version, requested, served};
 /// The header that names the user in the oldest version.
 pub const SERVICE_USER_ID: HeaderName = HeaderName::from_static("service-user-id");
 
-/// Readiness: also for who has no token, such as a load balancer.
-pub const OPEN: &str = "/health/ready";
-
 /// Paths of a user's own resources, which the oldest version limits to the user in the header.
 const OF_A_USER: &[&str] =
     &["/me", "/vehicles", "/chargers", "/hvacs", "/inverters", "/schedules", STATISTICS];
@@ -35,10 +34,6 @@ const STATISTICS: &str = "/statistics";
 pub async fn gate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("", MatchedPath::as_str);
-    let has_token = request.headers().contains_key(header::AUTHORIZATION);
-    if path == OPEN && !has_token {
-        return next.run(request).await;
-    }
     let client = match client(&app, request.headers()).await {
         Ok(client) => client,
         Err(problem) => return problem.into_response(),

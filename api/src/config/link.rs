@@ -1,10 +1,12 @@
 //! Settings of the pages on which people link devices.
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 use crate::link::language::{ColourScheme, Language};
 
 /// The pages on which people link devices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSettings {
     /// `en`, `de` or `nb`; `browser` is the browser's own, as far as there is a choice.
@@ -14,12 +16,20 @@ pub struct LinkSettings {
     pub colour_scheme: ColourScheme,
     /// How long a manufacturer may take for a log-in.
     pub login_timeout_seconds: u32,
+    /// Addresses to which users of a client may be sent back, by client ID and
+    /// without query. A client that is not named here may give any.
+    pub redirect_uris: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Default for LinkSettings {
     fn default() -> Self {
         let colour_scheme = ColourScheme::default();
-        Self { language: None, colour_scheme, login_timeout_seconds: 45 }
+        Self {
+            language: None,
+            colour_scheme,
+            login_timeout_seconds: 45,
+            redirect_uris: BTreeMap::new(),
+        }
     }
 }
 

@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use slackwater_engine::device::capability::{Capabilities, within_scopes};
 use slackwater_engine::device::charge_state::{ChargeState, Reporter};
-use slackwater_engine::device::command::{Command, CommandFacts, DeviceReading};
+use slackwater_engine::device::command::{AccountAccess, Command, CommandFacts, DeviceReading};
 use slackwater_engine::device::hvac::{Hold, HvacLimits};
 use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::device::scope::{DeviceKind, Permission};
@@ -85,6 +85,7 @@ impl Scene<'_> {
             },
             allowed_range: capability.flatten().and_then(|capability| capability.allowed_range),
             reading: self.reading(),
+            account: self.account(),
             is_unsettled: self.tables.control().pending(self.device.id).is_some(),
         }
     }
@@ -94,6 +95,19 @@ impl Scene<'_> {
     pub fn is_permitted(&self, permission: Permission) -> bool {
         self.device.kind.permissions().contains(&permission)
             && self.device.scopes.contains(&permission)
+    }
+
+    /// Access to the account that the device is on: refused where the manufacturer
+    /// is not called at all, or refused the last call.
+    fn account(&self) -> AccountAccess {
+        let user = self.tables.user(&self.device.client_id, &self.device.user_id);
+        let account = user.and_then(|user| user.accounts.get(&self.device.vendor));
+        match account {
+            Some(account) if account.connection.is_some() && account.is_valid => {
+                AccountAccess::Granted
+            }
+            _ => AccountAccess::Refused,
+        }
     }
 
     /// What a heating unit takes; nothing is known of other devices.

@@ -101,9 +101,11 @@ fn check(app: &App, device: &Device) -> Result<Option<bool>, Refusal> {
         let scene = Scene { device, tables, now };
         let facts = scene.of_command(&start, Origin::Override(Uuid::nil()));
         match start.check(&facts) {
-            Err(refusal @ (Refusal::NotPermitted { .. } | Refusal::Incapable { .. })) => {
-                Err(refusal)
-            }
+            Err(
+                refusal @ (Refusal::NotPermitted { .. }
+                | Refusal::Incapable { .. }
+                | Refusal::Unauthorised),
+            ) => Err(refusal),
             _ => Ok(scene.is_charging()),
         }
     })

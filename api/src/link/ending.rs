@@ -65,7 +65,8 @@ impl Failure {
 }
 
 /// The address that a browser is sent to: the session's own, with `state` and
-/// what went wrong. What the address had already stays.
+/// what went wrong. What the address had already stays, also a `state` of its
+/// own: then no second one is added.
 #[must_use]
 pub fn address(redirect_uri: &str, state: &str, failure: Option<Failure>) -> String {
     let (base, fragment) = match redirect_uri.split_once('#') {
@@ -73,18 +74,23 @@ pub fn address(redirect_uri: &str, state: &str, failure: Option<Failure>) -> Str
         None => (redirect_uri, None),
     };
     let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("state", state);
+    let own = base.split_once('?').map_or("", |(_, own)| own);
+    if !form_urlencoded::parse(own.as_bytes()).any(|(name, _)| name == "state") {
+        query.append_pair("state", state);
+    }
     if let Some(failure) = failure {
         query.append_pair("error", failure.as_str());
         query.append_pair("error_description", failure.description());
     }
+    let query = query.finish();
     let joint = match base.split_once('?') {
+        _ if query.is_empty() => "",
         None => "?",
-        Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
+        Some((_, own)) if own.is_empty() || own.ends_with('&') => "",
         Some(_) => "&",
     };
     let fragment = fragment.map(|fragment| format!("#{fragment}")).unwrap_or_default();
-    format!("{base}{joint}{}{fragment}", query.finish())
+    format!("{base}{joint}{query}{fragment}")
 }
 
 /// The address as a source in a content security policy: a form whose answer

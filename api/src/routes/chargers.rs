@@ -105,10 +105,10 @@ pub struct ChargerCapabilities {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargerInformation {
-    /// Make.
-    pub brand: String,
-    /// Model.
-    pub model: String,
+    /// Make; null before the first reading.
+    pub brand: Option<String>,
+    /// Model; null before the first reading.
+    pub model: Option<String>,
     /// What its owner calls it.
     pub display_name: Option<String>,
     /// Year of the model.
@@ -223,8 +223,8 @@ impl ChargerInformation {
         let information = facts.information.clone();
         let serial = serial_number(information.serial_number.as_deref(), vendor_id).to_owned();
         Self {
-            brand: information.brand,
-            model: information.model,
+            brand: Some(information.brand),
+            model: Some(information.model),
             display_name: information.display_name,
             year: information.year,
             serial_number: serial,

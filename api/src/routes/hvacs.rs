@@ -58,26 +58,26 @@ pub struct Hvac {
     #[schema(value_type = Option<String>)]
     pub hold_type: Option<&'static str>,
     /// Deprecated: as in `temperatureState`.
-    pub is_active: bool,
+    pub is_active: Option<bool>,
     /// Deprecated: as in `temperatureState`.
     pub current_temperature: Option<f64>,
 }
 
 /// What a unit is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HvacInformation {
     /// Make.
     pub brand: Option<String>,
     /// Model.
     pub model: Option<String>,
-    /// What its owner calls it.
-    pub display_name: String,
+    /// What its owner calls it; null before the first reading.
+    pub display_name: Option<String>,
     /// The group of units that it belongs to.
     pub group_name: Option<String>,
-    /// One of `HEATING`, `COOLING`, `HEAT_PUMP`, `AGGREGATOR`.
-    #[schema(value_type = String)]
-    pub category: &'static str,
+    /// One of `HEATING`, `COOLING`, `HEAT_PUMP`, `AGGREGATOR`; null before the first reading.
+    #[schema(value_type = Option<String>)]
+    pub category: Option<&'static str>,
 }
 
 /// How warm it is.
@@ -86,8 +86,8 @@ pub struct HvacInformation {
 pub struct TemperatureState {
     /// In degrees Celsius.
     pub current_temperature: Option<f64>,
-    /// Whether it heats or cools now.
-    pub is_active: bool,
+    /// Whether it heats or cools now; null before the first reading.
+    pub is_active: Option<bool>,
     /// When this was read.
     pub last_updated: Option<DateTime<Utc>>,
 }
@@ -156,7 +156,7 @@ impl Shape for Hvac {
             last_seen: last_seen(device.state.heard_at, device.linked_at),
             is_reachable: charger_is_reachable(device.state.is_reachable),
             consumption_rate: consumption.map(Power::as_kw),
-            information: HvacInformation::of(facts, &device.vendor_device),
+            information: facts.map(HvacInformation::of).unwrap_or_default(),
             capabilities: HvacCapabilities::of(facts, &can.unwrap_or_default()),
             scopes: scope::words(device.kind, &device.scopes),
             location_id: seen.version.shows(Field::HvacLocationId, stands),
@@ -174,24 +174,19 @@ impl Shape for Hvac {
 }
 
 impl HvacInformation {
-    /// Before the first reading the manufacturer's identifier stands for the name.
-    fn of(facts: Option<&HvacFacts>, vendor_device: &str) -> Self {
-        let Some(information) = facts.map(|facts| facts.information.clone()) else {
-            let (brand, model, group_name) = (None, None, None);
-            let display_name = vendor_device.to_owned();
-            return Self { brand, model, display_name, group_name, category: "AGGREGATOR" };
-        };
+    fn of(facts: &HvacFacts) -> Self {
+        let information = facts.information.clone();
         Self {
             brand: information.brand,
             model: information.model,
-            display_name: information.display_name,
+            display_name: Some(information.display_name),
             group_name: information.group_name,
-            category: match information.category {
+            category: Some(match information.category {
                 HvacCategory::Heating => "HEATING",
                 HvacCategory::Cooling => "COOLING",
                 HvacCategory::HeatPump => "HEAT_PUMP",
                 HvacCategory::Aggregator => "AGGREGATOR",
-            },
+            }),
         }
     }
 }
@@ -200,7 +195,7 @@ impl TemperatureState {
     fn of(facts: &HvacFacts) -> Self {
         Self {
             current_temperature: facts.temperature.map(Temperature::as_celsius),
-            is_active: facts.is_active,
+            is_active: Some(facts.is_active),
             last_updated: facts.temperature_at,
         }
     }

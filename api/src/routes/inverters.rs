@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::routes::lists::{Seen, Shape};
+use crate::scope;
 use crate::vendor::reading::{Facts, InverterFacts};
 
 /// A solar inverter.
@@ -18,6 +19,8 @@ pub struct Inverter {
     pub id: Uuid,
     /// Its manufacturer.
     pub vendor: String,
+    /// What its owner granted.
+    pub scopes: Vec<String>,
     /// The place that it stands at; from version 2023-08-01 on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location_id: Option<Option<Uuid>>,
@@ -88,6 +91,7 @@ impl Shape for Inverter {
         Self {
             id: device.id,
             vendor: device.vendor.to_string(),
+            scopes: scope::words(device.kind, &device.scopes),
             location_id: seen.version.shows(Field::InverterLocationId, stands),
             charging_location_id: seen
                 .version

@@ -17,7 +17,6 @@ use uuid::Uuid;
 use crate::auth::caller::Caller;
 use crate::cache::index::Index;
 use crate::cache::tables::Tables;
-use crate::config::Limited;
 use crate::jobs::reading::refresh;
 use crate::page::{List, Listing, PageQuery, Pagination};
 use crate::problem::Problem;
@@ -142,7 +141,6 @@ pub(crate) async fn get<T: Shape>(
 ) -> Result<Response, Problem> {
     let device = find::<T>(&app, &caller, &id)?;
     if must_fetch::<T>(&caller, &uri) {
-        app.spend(&caller.client.id, Limited::Fields)?;
         let was_heard_of = device.state.heard_at.is_some();
         refresh(&app, &device).await.map_err(|error| Problem::of_vendor(&error, was_heard_of))?;
     }
@@ -196,7 +194,6 @@ async fn fetch_all<T: Shape>(
     caller: &Caller,
     user_id: Option<&str>,
 ) -> Result<(), Problem> {
-    app.spend(&caller.client.id, Limited::Fields)?;
     let devices: Vec<Arc<Device>> = app.cache().read(|tables| {
         let index = tables.list(&caller.client.id, user_id, T::KIND);
         let ids = index.into_iter().flat_map(Index::iter);

@@ -3,7 +3,6 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{Extensions, HeaderMap, header};
 use axum::response::{IntoResponse, Response};
@@ -19,6 +18,7 @@ use crate::auth::secret::matches;
 use crate::auth::throttle::{QUEUE_TIME, Source};
 use crate::auth::token::LIFETIME;
 use crate::problem::{OauthError, Problem};
+use crate::request::Raw;
 use crate::state::App;
 use crate::store::clients;
 
@@ -49,8 +49,9 @@ pub(crate) async fn token(
     State(app): State<App>,
     headers: HeaderMap,
     extensions: Extensions,
-    body: Bytes,
+    body: Result<Raw, Problem>,
 ) -> Result<Response, OauthError> {
+    let Raw(body) = body?;
     read_form(&headers, &body)?;
     let (id, secret) = basic(&headers).ok_or_else(OauthError::invalid_client)?;
     let peer = extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer| peer.0);

@@ -15,7 +15,7 @@ use crate::auth::secret::{digest, generate};
 use crate::config::Limited;
 use crate::link::language::ColourScheme;
 use crate::problem::Problem;
-use crate::request::{Body, Members, Path, text};
+use crate::request::{MaybeBody, Members, Path, check_id, text};
 use crate::routes::lists::find_any;
 use crate::scope;
 use crate::state::App;
@@ -87,11 +87,9 @@ pub(crate) async fn link(
     State(app): State<App>,
     caller: Caller,
     Path(user_id): Path<String>,
-    body: Body,
+    body: MaybeBody,
 ) -> Result<Json<LinkSessionBody>, Problem> {
-    if user_id.contains(char::is_control) {
-        return Err(Problem::invalid(vec!["/userId: has characters that do not print".to_owned()]));
-    }
+    check_id("userId", &user_id)?;
     let request = read(&app, &caller, body.into())?;
     app.spend(&caller.client.id, Limited::Link)?;
     let session = begin(&app, &caller, &user_id, &request, None).await?;
@@ -180,7 +178,14 @@ fn read(app: &App, caller: &Caller, mut members: Members) -> Result<LinkRequest,
     let language = new_language.or(old_language);
     let scheme = names.link_colour_scheme.as_deref();
     let colour_scheme = scheme.and_then(|name| members.optional(name, colour_scheme));
-    let redirect_uri = members.optional("redirectUri", redirect_uri);
+    let allowed = app.config().link.redirect_uris.get(&caller.client.id);
+    let redirect_uri = members.optional("redirectUri", |value| {
+        let address = redirect_uri(value)?;
+        let is_allowed = allowed.is_none_or(|allowed| allowed.contains(page_of(&address)));
+        is_allowed.then_some(address).ok_or_else(|| {
+            "is none of the addresses that the settings allow for this client".to_owned()
+        })
+    });
     let has_old_names = version.has(Field::OldScopes);
     let read = |value: &Value| scopes(value, has_old_names, kind);
     let scopes = if has_old_names {
@@ -191,6 +196,11 @@ fn read(app: &App, caller: &Caller, mut members: Members) -> Result<LinkRequest,
     };
     let scopes = members.finish(scopes)?;
     Ok(LinkRequest { vendor, kind, scopes, language, colour_scheme, redirect_uri })
+}
+
+/// An address without query and fragment, which a client may choose freely.
+fn page_of(address: &str) -> &str {
+    address.split(['?', '#']).next().unwrap_or(address)
 }
 
 fn kind(value: &Value) -> Result<DeviceKind, String> {
@@ -238,15 +248,63 @@ fn colour_scheme(value: &Value) -> Result<ColourScheme, String> {
     scheme.ok_or_else(|| "expected light, dark or system".to_owned())
 }
 
-/// An absolute address, of the web or of an application of its own. Addresses
-/// that a browser would run as code, or read from a disk, are none.
+/// Schemes of addresses that a browser runs as code, reads from a disk, shows of
+/// itself, or hands to a program of the system. An application's own scheme is
+/// none of them. A scheme that begins with `ms-` is of this kind, too.
+const NEVER: [&str; 40] = [
+    "about",
+    "afp",
+    "blob",
+    "chrome",
+    "chrome-extension",
+    "data",
+    "devtools",
+    "edge",
+    "feed",
+    "file",
+    "filesystem",
+    "ftp",
+    "ftps",
+    "hcp",
+    "help",
+    "intent",
+    "itms-services",
+    "jar",
+    "javascript",
+    "ldap",
+    "livescript",
+    "mailto",
+    "mhtml",
+    "mk",
+    "mocha",
+    "moz-extension",
+    "nfs",
+    "res",
+    "resource",
+    "search",
+    "search-ms",
+    "shell",
+    "sms",
+    "smb",
+    "ssh",
+    "tel",
+    "telnet",
+    "vbscript",
+    "view-source",
+    "vnc",
+];
+
+/// An absolute address, of the web or of an application of its own. Without
+/// user information: a reader takes `https://good.example@evil.example` for
+/// the first of the two.
 fn redirect_uri(value: &Value) -> Result<String, String> {
-    const NEVER: [&str; 6] = ["javascript", "data", "vbscript", "file", "blob", "about"];
     let address = text(value)?;
     let refused = || "expected an absolute URI, such as https://app.example.org/linked".to_owned();
     let uri: Uri = address.parse().map_err(|_| refused())?;
     let scheme = uri.scheme_str().map(str::to_ascii_lowercase).ok_or_else(refused)?;
-    if NEVER.contains(&scheme.as_str()) || uri.host().is_none_or(str::is_empty) {
+    let is_never = NEVER.contains(&scheme.as_str()) || scheme.starts_with("ms-");
+    let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
+    if is_never || has_user || uri.host().is_none_or(str::is_empty) {
         return Err(refused());
     }
     Ok(address)
@@ -264,9 +322,21 @@ mod tests {
         {
             assert_eq!(redirect_uri(&json!(good)).unwrap(), good);
         }
-        for bad in
-            ["", "not a uri", "/linked", "example.org", "javascript://a/%0aalert(1)", "data:x"]
-        {
+        for bad in [
+            "",
+            "not a uri",
+            "/linked",
+            "example.org",
+            "javascript://a/%0aalert(1)",
+            "data:x",
+            "https://good.example@evil.example/",
+            "https://:x@evil.example/",
+            "view-source://x",
+            "intent://x",
+            "MS-MSDT://id",
+            "search-ms://query",
+            "filesystem://x",
+        ] {
             assert!(redirect_uri(&json!(bad)).is_err(), "{bad}");
         }
     }

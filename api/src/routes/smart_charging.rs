@@ -72,10 +72,10 @@ pub struct SmartChargingStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChargingIntervalBody {
-    /// `IN_PROGRESS` while it lasts; left out otherwise.
+    /// `IN_PROGRESS` while it lasts; before that the word that the operator
+    /// gives it, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub status: Option<&'static str>,
+    pub status: Option<String>,
     /// First instant.
     pub start_time: DateTime<Utc>,
     /// First instant after it.
@@ -93,10 +93,12 @@ impl From<ChargerPolicy> for ChargerPolicyBody {
     }
 }
 
-impl From<ChargingInterval> for ChargingIntervalBody {
-    fn from(interval: ChargingInterval) -> Self {
+impl ChargingIntervalBody {
+    /// An interval; `planned` is the word for one that has not begun.
+    fn of(interval: &ChargingInterval, planned: Option<&String>) -> Self {
+        let word = interval.status.map(|status| IntervalStatus::public_name(status).to_owned());
         Self {
-            status: interval.status.map(IntervalStatus::public_name),
+            status: word.or_else(|| planned.cloned()),
             start_time: interval.start,
             end_time: interval.end,
         }
@@ -140,11 +142,17 @@ pub(crate) async fn status(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let device = find::<Charger>(&app, &caller, &id)?;
-    let status = app.cache().read(|tables| status_of(tables, &device, caller.now));
+    let planned = app.config().names.charging_interval_planned.as_ref();
+    let status = app.cache().read(|tables| status_of(tables, &device, planned, caller.now));
     Ok(Json(status).into_response())
 }
 
-fn status_of(tables: &Tables, device: &Device, now: DateTime<Utc>) -> SmartChargingStatus {
+fn status_of(
+    tables: &Tables,
+    device: &Device,
+    word: Option<&String>,
+    now: DateTime<Utc>,
+) -> SmartChargingStatus {
     let known = known(tables, device, now);
     let plan = tables.plans.plan(device.id);
     let waits = |plan: &KeptPlan| matches!(plan.state.outcome, Outcome::Idle(Idle::AwaitingPrices));
@@ -161,7 +169,11 @@ fn status_of(tables: &Tables, device: &Device, now: DateTime<Utc>) -> SmartCharg
         charger_id: device.id,
         user_id: device.user_id.to_string(),
         state: state.public_name(),
-        charging_intervals: intervals.into_iter().flatten().map(Into::into).collect(),
+        charging_intervals: intervals
+            .iter()
+            .flatten()
+            .map(|interval| ChargingIntervalBody::of(interval, word))
+            .collect(),
     }
 }
 

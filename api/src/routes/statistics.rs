@@ -345,7 +345,7 @@ fn price(spread: Spread<Price>) -> Aggregate {
 }
 
 fn non_smart_price(totals: &Totals) -> Option<Aggregate> {
-    totals.non_smart.and_then(|instead| instead.price).map(price)
+    totals.baseline_price().map(price)
 }
 
 fn non_smart_cost(totals: &Totals) -> Option<f64> {
@@ -394,9 +394,18 @@ impl<'a> Asking<'a> {
 
     /// A series by bucket of one of some kinds of device.
     fn series(mut self, kinds: &[DeviceKind]) -> Result<Asked, Problem> {
-        let resolution = self.required(&self.names.resolution, |text| {
-            Resolution::from_name(text).map_err(|error| error.to_string())
-        });
+        let name = &self.names.resolution;
+        let words = Resolution::ALL.map(|known| known.as_str().to_uppercase());
+        let resolution = if self.is_given(name) {
+            self.read(name, |text| {
+                let at = words.iter().position(|word| word == text);
+                let known = at.map(|at| Resolution::ALL[at]);
+                known.ok_or_else(|| format!("expected {}", words.join(", ")))
+            })
+        } else {
+            self.issues.push(format!("/{name}: is required; one of {}", words.join(", ")));
+            None
+        };
         let has_range = self.caller.version.has(Field::UtcOffsetRange);
         let offset = self.read("utcOffset", |text| {
             let hours: f64 = text.parse().map_err(|_| "expected a number of hours")?;
@@ -450,10 +459,14 @@ impl<'a> Asking<'a> {
         name: &str,
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
-        if !self.pairs.iter().any(|(given, _)| given == name) {
+        if !self.is_given(name) {
             self.issues.push(format!("/{name}: is required"));
         }
         self.read(name, read)
+    }
+
+    fn is_given(&self, name: &str) -> bool {
+        self.pairs.iter().any(|(given, _)| given == name)
     }
 
     /// A parameter that may be left out, and is not offered unless it has a name.

@@ -1,16 +1,16 @@
 //! Tariffs of a client: named prices of a kWh.
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
-use serde_json::Value;
+use serde::de::DeserializeSeed;
 use slackwater_engine::prices::tariff::{RateRequest, Rates, TariffError};
 use utoipa::ToSchema;
 
 use crate::auth::caller::Caller;
 use crate::prices::keep;
 use crate::problem::Problem;
-use crate::request::Path;
+use crate::request::{Path, Raw, check_id, no_json};
+use crate::rows::{Issues, Rows, Scalar, text};
 use crate::state::App;
 use crate::store::tariffs::TariffRow;
 
@@ -32,10 +32,10 @@ pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    body: Bytes,
+    body: Result<Raw, Problem>,
 ) -> Result<StatusCode, Problem> {
-    let rates = rates(&body)?;
-    Rates::new(&rates).map_err(|error| Problem::invalid(vec![issue(&error)]))?;
+    check_id("tariffId", &id)?;
+    let rates = body?.read(rates).await?;
     let row = TariffRow { client_id: caller.client.id.clone(), id, rates };
     keep::keep_tariff(&app, row).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -43,28 +43,27 @@ pub(crate) async fn put(
 
 /// The rates of a body, with all that has the wrong form.
 fn rates(body: &[u8]) -> Result<Vec<RateRequest>, Problem> {
-    let body: Value = serde_json::from_slice(body)
-        .map_err(|error| Problem::bad_request(format!("the body is no JSON: {error}")))?;
-    let Value::Array(items) = body else {
-        return Err(Problem::invalid(vec![": expected an array".to_owned()]));
-    };
-    let (mut rates, mut issues) = (Vec::with_capacity(items.len()), Vec::new());
-    for (index, item) in items.iter().enumerate() {
-        if !item.is_object() {
-            issues.push(format!("/{index}: expected an object"));
-            continue;
-        }
-        let mut text = |member: &str| match item.get(member) {
-            Some(Value::String(text)) => text.clone(),
-            found => {
-                let reason = if found.is_none() { "is required" } else { "expected a string" };
-                issues.push(format!("/{index}/{member}: {reason}"));
-                String::new()
-            }
-        };
-        rates.push(RateRequest { name: text("name"), cost: text("cost") });
+    let mut issues = Issues::default();
+    let mut from = serde_json::Deserializer::from_slice(body);
+    let rows = Rows { place: "", names: ["name", "cost"], read: rate, issues: &mut issues };
+    let rates = rows.deserialize(&mut from).and_then(|rates| from.end().map(|()| rates));
+    let rates = rates.map_err(|error| no_json(&error))?;
+    if rates.is_none() {
+        issues.add(String::new, "expected an array");
     }
-    if issues.is_empty() { Ok(rates) } else { Err(Problem::invalid(issues)) }
+    let rates = issues.finish(rates)?;
+    Rates::new(&rates).map_err(|error| Problem::invalid(vec![issue(&error)]))?;
+    Ok(rates)
+}
+
+fn rate(
+    [name, cost]: [Option<Scalar>; 2],
+    at: &dyn Fn(&str) -> String,
+    issues: &mut Issues,
+) -> Option<RateRequest> {
+    let name = issues.required(|| at("/name"), name.as_ref(), text);
+    let cost = issues.required(|| at("/cost"), cost.as_ref(), text);
+    Some(RateRequest { name: name?, cost: cost? })
 }
 
 /// What is wrong with rates, and where.

@@ -64,9 +64,9 @@ pub(crate) async fn delete(
     caller: Caller,
     Path(user_id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    with_user(&app, &caller, &user_id, |_| ())?;
-    linking::delete_user(&app, &caller.client.id, &user_id).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let created_at = with_user(&app, &caller, &user_id, |user| user.created_at)?;
+    let whose = (caller.client.id.as_str(), user_id.as_str());
+    deleted(linking::delete_user(&app, whose, created_at).await?, "user")
 }
 
 /// Forgets a user's credentials and ends their sessions. Other data stay, and
@@ -101,8 +101,7 @@ pub(crate) async fn disconnect(
     Path((user_id, vendor)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let account = account(&app, &caller, &user_id, &vendor)?;
-    linking::disconnect(&app, &caller.client.id, &user_id, &account.vendor).await?;
-    Ok(StatusCode::NO_CONTENT)
+    deleted(linking::disconnect(&app, &account).await?, "vendor")
 }
 
 /// The same for the user in the header. Exists in version 2023-05-01 only.
@@ -113,8 +112,12 @@ pub(crate) async fn disconnect_me(
 ) -> Result<StatusCode, Problem> {
     let user_id = caller.user_id.clone().ok_or_else(|| Problem::no_entity("user"))?;
     let account = account(&app, &caller, &user_id, &vendor)?;
-    linking::disconnect(&app, &caller.client.id, &user_id, &account.vendor).await?;
-    Ok(StatusCode::NO_CONTENT)
+    deleted(linking::disconnect(&app, &account).await?, "vendor")
+}
+
+/// Answer of a deletion: to one of many who ask at the same time, it is done.
+fn deleted(is_done: bool, what: &str) -> Result<StatusCode, Problem> {
+    if is_done { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::no_entity(what)) }
 }
 
 /// The account of a user of the caller with a manufacturer.

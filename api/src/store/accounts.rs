@@ -38,7 +38,8 @@ pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreErro
         "insert into connections (client_id, user_id, vendor, secret, is_valid, created_at)
          values ($1, $2, $3, $4, $5, $6)
          on conflict (client_id, user_id, vendor)
-         do update set secret = excluded.secret, is_valid = excluded.is_valid",
+         do update set secret = excluded.secret, is_valid = excluded.is_valid,
+                       created_at = excluded.created_at",
     )
     .bind(&row.client_id)
     .bind(&row.user_id)
@@ -54,31 +55,28 @@ pub async fn keep(to: &mut AnyConnection, row: &Account) -> Result<(), StoreErro
 /// Deletes an account, the devices on it, and what was recorded of them (LNK-33).
 ///
 /// The devices go first: whoever records one at the same moment has the row of it
-/// until then, or finds none afterwards.
+/// until then, or finds none afterwards. Returns whether there was an account of
+/// this creation; if not, the change must not be committed.
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete(
-    to: &mut AnyConnection,
-    client_id: &str,
-    user_id: &str,
-    vendor: &VendorCode,
-) -> Result<(), StoreError> {
+pub async fn delete(to: &mut AnyConnection, account: &Account) -> Result<bool, StoreError> {
+    let Account { client_id, user_id, vendor, created_at, .. } = account;
     let gone = sqlx::query(
         "delete from devices where client_id = $1 and user_id = $2 and vendor = $3 returning id",
     );
     let gone = gone.bind(client_id).bind(user_id).bind(vendor.as_str());
     for row in gone.fetch_all(&mut *to).await? {
         let id = parsed(&row, "devices", "id", Uuid::parse_str)?;
-        samples::delete_of_device(to, (client_id, user_id), id).await?;
+        samples::delete_of_device(to, (client_id.as_str(), user_id.as_str()), id).await?;
     }
-    sqlx::query("delete from connections where client_id = $1 and user_id = $2 and vendor = $3")
-        .bind(client_id)
-        .bind(user_id)
-        .bind(vendor.as_str())
-        .execute(to)
-        .await?;
-    Ok(())
+    let done = sqlx::query(
+        "delete from connections
+         where client_id = $1 and user_id = $2 and vendor = $3 and created_at = $4",
+    );
+    let done = done.bind(client_id).bind(user_id).bind(vendor.as_str());
+    let done = done.bind(created_at.timestamp_micros()).execute(to).await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// All accounts.

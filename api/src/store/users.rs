@@ -59,17 +59,25 @@ pub async fn authorise(
     Ok(())
 }
 
-/// Deletes a user with all that is theirs.
+/// Deletes a user of this creation with all that is theirs. Returns whether there
+/// was one: of two who delete a user, one does, and a user who was created anew
+/// meanwhile stays.
 ///
 /// # Errors
 /// The database failed.
-pub async fn delete(to: &mut AnyConnection, client_id: &str, id: &str) -> Result<(), StoreError> {
-    sqlx::query("delete from users where client_id = $1 and id = $2")
-        .bind(client_id)
-        .bind(id)
-        .execute(to)
-        .await?;
-    Ok(())
+pub async fn delete(
+    to: &mut AnyConnection,
+    (client_id, id): (&str, &str),
+    created_at: DateTime<Utc>,
+) -> Result<bool, StoreError> {
+    let done =
+        sqlx::query("delete from users where client_id = $1 and id = $2 and created_at = $3")
+            .bind(client_id)
+            .bind(id)
+            .bind(created_at.timestamp_micros())
+            .execute(to)
+            .await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// Forgets what a user's accounts were called with, and ends their sessions.

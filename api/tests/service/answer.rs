@@ -19,6 +19,7 @@ const TITLES: &[(u16, &str)] = &[
     (409, "Vendor Rejected"),
     (409, "Should Not Disturb"),
     (409, "Conflict"),
+    (413, "Content Too Large"),
     (422, "Enode Controlled Entity"),
     (424, "Vendor Not Yet Reached"),
     (424, "Permanently Invalid Credentials"),
@@ -139,7 +140,8 @@ fn check_problem(what: &str, answer: &Answer) {
     assert!(TITLES.contains(&(answer.status, title)), "{what}: {} {title}", answer.status);
     let kind = answer.body["type"].as_str().unwrap();
     let slug = title.to_lowercase().replace(' ', "-");
-    let is_plain = ["Method Not Allowed", "Failed Dependency", "Conflict"].contains(&title);
+    let is_plain = ["Method Not Allowed", "Failed Dependency", "Conflict", "Content Too Large"]
+        .contains(&title);
     let expected = if is_plain { "about:blank".to_owned() } else { format!("/problems/{slug}") };
     assert_eq!(kind, expected, "{what}");
     assert!(!answer.body["detail"].as_str().unwrap().is_empty(), "{what}");

@@ -202,6 +202,47 @@ async fn act_13_a_limit_that_takes_the_place_of_another_is_sent() {
 }
 
 #[tokio::test]
+async fn err_05_chg_17_chg_31_amb_04_what_is_hopeless_by_what_is_known_is_refused() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", shows(16.0, "stopped")).await;
+    let refused = async |path: &str, body: &Value, words: &str| {
+        let answer = asker.post(&format!("/chargers/{id}/{path}"), Some(body)).await;
+        assert_eq!((answer.status, answer.title()), (400, "Bad request"), "{}", answer.body);
+        let detail = answer.body["detail"].as_str().unwrap();
+        assert!(detail.contains(words), "{detail}");
+    };
+    // It is so already.
+    refused("max-current", &json!({ "maxCurrent": 16 }), "desired state already").await;
+    let limit = json!({ "chargeRateLimit": 11 });
+    refused("charge-rate-limit", &limit, "desired state already").await;
+    // Nothing is obeyed before a person has seen to it.
+    let ten = json!({ "maxCurrent": 10 });
+    stage.fjord.says("u-charger", Ok(shows(16.0, "fault")));
+    poll_now(&stage.app, id).await;
+    refused("max-current", &ten, "its state is fault").await;
+    refused("charge-rate-limit", &json!({ "chargeRateLimit": 7 }), "its state is fault").await;
+    // Nobody can be called.
+    stage.fjord.says("u-charger", Ok(shows(16.0, "stopped")));
+    poll_now(&stage.app, id).await;
+    assert_eq!(asker.delete("/users/u/authorization").await.status, 204);
+    refused("max-current", &ten, "linked again").await;
+    refused("smart-override", &Value::Null, "linked again").await;
+    let (status, _) =
+        Operator::of(&stage).tell(&id.to_string(), &json!({ "charge": "start" })).await;
+    assert_eq!(status, 400);
+    assert_eq!(stage.events().await, []);
+    assert_eq!(stage.fjord.sent("u-charger"), []);
+    // Units and batteries that are so already.
+    let warm = stage.live(&asker, "v", reading(&hvac())).await;
+    let mut follows = hvac();
+    follows["facts"]["hvac"]["hold_type"] = "scheduled".into();
+    stage.fjord.says("v-hvac", Ok(reading(&follows)));
+    poll_now(&stage.app, warm).await;
+    assert_eq!(asker.post(&format!("/hvacs/{warm}/follow-schedule"), None).await.status, 400);
+}
+
+#[tokio::test]
 async fn bat_04_bat_06_to_bat_08_bat_11_bat_12_modes_of_batteries() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;

@@ -215,9 +215,24 @@ async fn inv_01_to_inv_06_an_inverter() {
     });
     assert_eq!(shown["information"], information);
     assert_eq!(shown["location"], json!({ "longitude": 10.75, "latitude": 59.9117 }));
+    // AMB-89: in every version.
+    let scopes =
+        json!(["inverter:control:power_limit", "inverter:read:data", "inverter:read:location"]);
+    let granted: std::collections::BTreeSet<&str> =
+        shown["scopes"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    assert!(scopes.as_array().unwrap().iter().all(|word| granted.contains(word.as_str().unwrap())));
     let oldest = asker.get_about("u", &format!("/inverters/{id}")).await.body;
-    let keys =
-        ["id", "information", "isReachable", "lastSeen", "location", "productionState", "vendor"];
+    assert_eq!(oldest["scopes"], shown["scopes"]);
+    let keys = [
+        "id",
+        "information",
+        "isReachable",
+        "lastSeen",
+        "location",
+        "productionState",
+        "scopes",
+        "vendor",
+    ];
     assert_eq!(Answer::keys(&oldest), keys);
 }
 
@@ -284,6 +299,22 @@ async fn env_23_veh_07_veh_08_veh_42_chg_35_a_vehicle_that_was_never_reached() {
     let shown = asker.get(&format!("/chargers/{charger}")).await.body;
     assert_eq!(shown["isReachable"], false);
     assert_eq!(shown["information"]["serialNumber"], "c");
+    for member in ["brand", "model", "displayName", "year", "imageUrl"] {
+        assert_eq!(shown["information"][member], Value::Null, "{member}");
+    }
+    stage.link(&asker, "u", device("h", DeviceKind::Hvac)).await;
+    let shown = asker.get("/hvacs").await.body["data"][0].clone();
+    for member in ["brand", "model", "displayName", "groupName", "category"] {
+        assert_eq!(shown["information"][member], Value::Null, "{member}");
+    }
+    for active in [&shown["isActive"], &shown["temperatureState"]["isActive"]] {
+        assert_eq!(active, &Value::Null);
+    }
+    let inverter = stage.link(&asker, "u", device("i", DeviceKind::Inverter)).await;
+    let shown = asker.get(&format!("/inverters/{inverter}")).await.body;
+    for (name, value) in shown["productionState"].as_object().unwrap() {
+        assert_eq!(value, &Value::Null, "{name}");
+    }
 }
 
 #[tokio::test]

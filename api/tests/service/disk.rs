@@ -1,10 +1,8 @@
 //! A disk that is full, or takes no writes, and is well again.
-use axum::http::Method;
 use serde_json::json;
-use slackwater_api::router;
 use sqlx::Executor;
 
-use crate::answer::{Answer, request, send};
+use crate::answer::Answer;
 use crate::harness::{Asker, Stage};
 
 /// Says something to the writer's connection, in a change that is given up.
@@ -20,8 +18,8 @@ async fn write(asker: &Asker, number: usize) -> Answer {
     asker.post(&format!("/users/{user}/link"), Some(&scopes)).await
 }
 
-async fn ready(stage: &Stage) -> Answer {
-    send(router(stage.app.clone()), request(Method::GET, "/health/ready", None)).await
+async fn ready(asker: &Asker) -> Answer {
+    asker.get("/health/ready").await
 }
 
 #[tokio::test]
@@ -49,26 +47,26 @@ async fn a_full_disk_is_told_and_forgotten_when_there_is_room_again() {
         let answer = write(&asker, number).await;
         assert_eq!(answer.status, 200, "{number}: {}", answer.body);
     }
-    assert_eq!(ready(&stage).await.status, 200);
+    assert_eq!(ready(&asker).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_service_whose_writes_fail_is_not_ready_until_they_succeed() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
-    assert_eq!(ready(&stage).await.status, 200);
+    assert_eq!(ready(&asker).await.status, 200);
     let fails = "create trigger fails before insert on settings begin
          select raise(abort, 'no room'); end";
     stage.app.store().reader().execute(fails).await.unwrap();
     // While changes are made nobody tries to write.
     assert_eq!(write(&asker, 1).await.status, 200);
-    assert_eq!(ready(&stage).await.status, 200);
+    assert_eq!(ready(&asker).await.status, 200);
     drop(stage.app.store().begin().await.unwrap());
     for _ in 0..2 {
-        let answer = ready(&stage).await;
+        let answer = ready(&asker).await;
         assert_eq!((answer.status, answer.header("retry-after")), (503, "5"));
         assert_eq!(answer.body["detail"], "the database does not take writes");
     }
     stage.app.store().reader().execute("drop trigger fails").await.unwrap();
-    assert_eq!(ready(&stage).await.status, 200);
+    assert_eq!(ready(&asker).await.status, 200);
 }

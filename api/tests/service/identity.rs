@@ -110,6 +110,20 @@ async fn auth_12_other_grants_and_forms_are_refused() {
 }
 
 #[tokio::test]
+async fn auth_12_amb_58_a_form_that_is_too_long_is_refused_in_the_form_of_oauth() {
+    let stage = Stage::new().await;
+    let (id, secret) = client(&stage, Environment::Sandbox).await;
+    let long = format!("{GRANT}&x={}", "x".repeat(3_000_000));
+    let answer = stage.auth(ask(&id, &secret, &long)).await;
+    assert_eq!(
+        (answer.status, &answer.body["error"]),
+        (413, &serde_json::json!("invalid_request"))
+    );
+    assert!(answer.body["error_description"].is_string());
+    assert_eq!(answer.header("cache-control"), "no-store");
+}
+
+#[tokio::test]
 async fn auth_03_lim_02_tokens_expire_after_an_hour() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
@@ -289,7 +303,10 @@ async fn env_11_auth_16_tokens_are_issued_at_their_address_only() {
     let stage = Stage::new().await;
     let (id, secret) = client(&stage, Environment::Sandbox).await;
     let answer = send(router(stage.app.clone()), ask(&id, &secret, GRANT)).await;
-    assert_eq!(answer.status, 404);
+    assert_eq!(answer.status, 401);
+    let asker = stage.client("a").await;
+    let token = asker.post("/oauth2/token", None).await;
+    assert_eq!((token.status, token.title()), (404, "Not Found"));
     let get = stage.auth(request(Method::GET, "/oauth2/token", None)).await;
     assert_eq!((get.status, get.header("allow")), (405, "POST"));
     // AUTH-16: the parameters of the other endpoint are not shown, so it is not there.

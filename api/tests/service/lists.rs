@@ -1,10 +1,12 @@
 //! Pages of all lists.
 use std::collections::BTreeSet;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use slackwater_engine::device::scope::DeviceKind;
 
-use crate::harness::{On, Stage, device};
+use crate::harness::{On, Stage, device, six};
 
 /// PAG-13: every list, with what fills it.
 const LISTS: [(&str, Option<DeviceKind>); 11] = [
@@ -101,6 +103,21 @@ async fn pag_05_pag_11_bad_pages_are_refused() {
         assert_eq!((answer.status, answer.title()), (400, "Bad request"), "{query}");
     }
     assert_eq!(asker.get("/vehicles?pageSize=1000").await.status, 200);
+}
+
+/// Sees what is inside a cursor whoever can undo its letters.
+#[tokio::test]
+async fn pag_02_pag_14_a_cursor_tells_nothing_of_what_is_in_it() {
+    let (_stage, asker) = full_stage(On::Sqlite).await;
+    for (path, _) in LISTS {
+        let page = asker.get(&format!("{path}?pageSize=2")).await;
+        let cursor = page.body["pagination"]["after"].as_str().unwrap();
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).unwrap();
+        let last = page.ids()[1].as_bytes();
+        assert!(!bytes.windows(last.len()).any(|part| part == last), "{path}");
+        let time = six().timestamp_micros().to_be_bytes();
+        assert!(!bytes.windows(4).any(|part| part == &time[..4]), "{path}");
+    }
 }
 
 #[tokio::test]

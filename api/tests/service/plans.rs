@@ -122,6 +122,27 @@ async fn scp_06_scp_07_scp_08_scp_10_to_scp_13_what_comes_of_it() {
     assert_eq!((now.switch, now.until), (Some(Switch::Start), Some(at(2))));
 }
 
+/// NS-07: what is planned has no printed word; operators may give it one.
+#[tokio::test]
+async fn scp_10_a_planned_interval_has_the_word_of_the_settings() {
+    let stage = Stage::with(On::Sqlite, |config| {
+        config.names.charging_interval_planned = Some("PLANNED".to_owned());
+    })
+    .await;
+    let book = Arc::new(Book::default());
+    book.set("north", &CENTS);
+    stage.app.planner().set_prices(Arc::clone(&book) as _);
+    let asker = stage.client("a").await;
+    let home = place(&stage, &asker, "u", "north").await;
+    let id = charger_at(&stage, &asker, "u", home).await;
+    let policy = json!({ "isEnabled": true, "deadline": "23:00", "chargingDuration": "02:00" });
+    asker.put(&format!("/chargers/{id}/smart-charging-policy"), &policy).await;
+    let status = asker.get(&format!("/chargers/{id}/smart-charging-status")).await.body;
+    let intervals = status["chargingIntervals"].as_array().unwrap();
+    assert_eq!(intervals.len(), 2);
+    assert!(intervals.iter().all(|interval| interval["status"] == "PLANNED"), "{status}");
+}
+
 /// A charger that is said to stand somewhere, or somewhere else, is planned for
 /// with the prices and the clock of that place.
 #[tokio::test]

@@ -259,6 +259,38 @@ async fn flx_07_a_year_of_quarters_is_taken() {
     assert_eq!(resolved(&stage.app, &home, at(0), at(35_040)), prices);
 }
 
+/// Millions of faults are told in a hundred, and none of them is kept.
+#[tokio::test]
+async fn err_03_flx_12_tar_02_a_body_full_of_faults_has_a_short_answer() {
+    let stage = stage(On::Sqlite).await;
+    let asker = stage.client("a").await;
+    let many = |item: &str, bytes: usize| vec![item; bytes / (item.len() + 1)].join(",");
+    let signal = |values: &str| {
+        format!(r#"{{"currency":"NOK","to":"2026-01-05T19:00:00Z","values":[{values}]}}"#)
+    };
+    let bodies = [
+        (NORTH, signal(&many("{}", 30 << 20))),
+        (NORTH, signal(&many("0", 30 << 20))),
+        (NORTH, signal(&many(r#"{"at":1,"price":[]}"#, 30 << 20))),
+        ("/tariffs/t", format!("[{}]", many("{}", 1 << 20))),
+        ("/tariffs/t", format!("[{}]", many("[]", 1 << 20))),
+    ];
+    for (path, body) in bodies {
+        let mut ask = crate::answer::request(Method::PUT, path, None);
+        let bearer = format!("Bearer {}", asker.token).parse().unwrap();
+        ask.headers_mut().insert(axum::http::header::AUTHORIZATION, bearer);
+        let start: String = body.chars().take(90).collect();
+        *ask.body_mut() = axum::body::Body::from(body);
+        let answer = asker.send(ask).await;
+        assert_eq!(answer.status, 400, "{start}");
+        let issues = answer.body["issues"].as_array().unwrap();
+        assert_eq!(issues.len(), 101, "{start}");
+        assert_eq!(issues[100], ": and more", "{start}");
+        assert_eq!(answer.body["detail"], "more than 100 parts of the request make no sense");
+        assert!(answer.body.to_string().len() < 16_384, "{start}");
+    }
+}
+
 #[tokio::test]
 async fn tar_01_to_tar_07_tar_13_tar_14_a_put_makes_and_replaces_a_tariff() {
     for on in [On::Sqlite, On::Postgres] {

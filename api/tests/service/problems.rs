@@ -6,6 +6,7 @@ use axum::http::{Method, Request, header};
 use serde_json::json;
 use slackwater_api::admin::openapi::OPERATIONS;
 use slackwater_api::{link_router, router};
+use slackwater_engine::version::dated::ApiVersion;
 use uuid::Uuid;
 
 use crate::answer::{Answer, request, send};
@@ -104,7 +105,79 @@ async fn err_04_chg_14_bodies_that_are_no_json_are_bad_requests() {
             .unwrap();
         let answer = asker.send(ask).await;
         let start: String = body.chars().take(20).collect();
-        assert_eq!((answer.status, answer.title()), (400, "Bad request"), "{start}");
+        let expected =
+            if body.len() > 2_000_000 { (413, "Content Too Large") } else { (400, "Bad request") };
+        assert_eq!((answer.status, answer.title()), expected, "{start}");
+    }
+}
+
+#[tokio::test]
+async fn err_01_err_02_a_body_that_is_too_long_is_a_problem_on_every_route() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let id = stage.live(&asker, "u", reading(&charger())).await;
+    let mut walked = 0;
+    for operation in OPERATIONS.iter().filter(|operation| operation.body.is_some()) {
+        if operation.path.starts_with("/oauth2") {
+            continue;
+        }
+        let id = id.to_string();
+        let parts = operation.path.split('/').map(|part| match part {
+            "{chargerId}" => &id,
+            "{userId}" => "u",
+            part if part.starts_with('{') => "x",
+            part => part,
+        });
+        let path = parts.collect::<Vec<_>>().join("/");
+        let method = Method::from_bytes(operation.method.as_bytes()).unwrap();
+        let mut ask = request(method, &path, None);
+        ask.headers_mut()
+            .insert(header::AUTHORIZATION, format!("Bearer {}", asker.token).parse().unwrap());
+        *ask.body_mut() = Body::from(" ".repeat(33 << 20));
+        let answer = asker.send(ask).await;
+        let is_missing = answer.status == 404;
+        assert!(
+            is_missing || (answer.status, answer.title()) == (413, "Content Too Large"),
+            "{path}: {}",
+            answer.status
+        );
+        walked += usize::from(!is_missing);
+    }
+    assert!(walked >= 7, "{walked}");
+}
+
+#[tokio::test]
+async fn tim_11_amb_86_operators_see_readiness_without_a_token() {
+    let stage = Stage::new().await;
+    let admin = slackwater_api::admin::routes::router(std::slice::from_ref(&stage.app), None);
+    let ask = request(Method::GET, "/health/ready", None);
+    let answer = tower::ServiceExt::oneshot(admin, ask).await.unwrap();
+    assert_eq!(answer.status(), 200);
+}
+
+/// What a stranger is told does not depend on what there is.
+#[tokio::test]
+async fn amb_88_auth_04_ver_04_who_asks_is_looked_at_before_what_is_there() {
+    let stage = Stage::new().await;
+    let app = stage.app.clone();
+    let asker = stage.client_in(&app, "old", ApiVersion::V2023_08_01).await;
+    for (method, path, status) in [
+        (Method::GET, "/", 404),
+        (Method::GET, "/nowhere", 404),
+        (Method::GET, "/users/u/nothing", 404),
+        (Method::DELETE, "/users", 405),
+        (Method::PATCH, "/tariffs/t", 405),
+        (Method::GET, "/health/ready", 200),
+    ] {
+        let stranger = send(router(app.clone()), request(method.clone(), path, None)).await;
+        assert_eq!((stranger.status, stranger.title()), (401, "Unauthorized"), "{method} {path}");
+        let answer = asker.ask(method.clone(), path, None, &[]).await;
+        assert_eq!(answer.status, status, "{method} {path}");
+        assert_eq!(answer.header("service-version"), "2023-08-01", "{method} {path}");
+        let unknown = [(SERVICE_VERSION, "1999-01-01")];
+        let refused = asker.ask(method.clone(), path, None, &unknown).await;
+        assert_eq!((refused.status, refused.title()), (400, "Bad request"), "{method} {path}");
+        assert_eq!(refused.header("service-version"), "2023-08-01");
     }
 }
 
@@ -154,8 +227,7 @@ async fn err_22_err_32_a_panic_says_nothing() {
 async fn err_23_tim_11_without_a_database_there_is_no_service() {
     let stage = Stage::new().await;
     let asker = stage.client("a").await;
-    let ready =
-        async || send(router(stage.app.clone()), request(Method::GET, "/health/ready", None)).await;
+    let ready = async || asker.get("/health/ready").await;
     let answer = ready().await;
     assert_eq!((answer.status, &answer.body), (200, &json!({})));
     stage.app.store().close().await;
@@ -171,8 +243,9 @@ async fn err_23_tim_11_without_a_database_there_is_no_service() {
 #[tokio::test]
 async fn tim_11_a_stopping_service_is_not_ready() {
     let stage = Stage::new().await;
+    let asker = stage.client("a").await;
     stage.app.stop();
-    let answer = send(router(stage.app.clone()), request(Method::GET, "/health/ready", None)).await;
+    let answer = asker.get("/health/ready").await;
     assert_eq!((answer.status, answer.title()), (503, "Service Unavailable"));
 }
 
@@ -190,15 +263,14 @@ async fn err_27_a_broken_row_is_withheld() {
 }
 
 #[tokio::test]
-async fn paths_without_a_token_are_problems_too() {
+async fn paths_that_lead_nowhere_are_problems_too() {
     let stage = Stage::new().await;
+    let asker = stage.client("a").await;
     for path in ["/", "/health", "/health/ready/", "/vehicles/"] {
-        let answer = send(router(stage.app.clone()), request(Method::GET, path, None)).await;
+        let answer = asker.get(path).await;
         assert_eq!((answer.status, answer.title()), (404, "Not Found"), "{path}");
         assert_eq!(answer.body["detail"], format!("no route GET {path}"));
     }
-    let wrong = send(router(stage.app.clone()), request(Method::DELETE, "/users", None)).await;
-    assert!([401, 405].contains(&wrong.status));
     let link = send(link_router(stage.app.clone()), request(Method::GET, "/", None)).await;
     assert_eq!(link.status, 404);
     assert_eq!(Answer::keys(&link.body), ["detail", "title", "type"]);

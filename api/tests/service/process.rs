@@ -111,20 +111,21 @@ async fn a_service_that_drains_says_so_and_answers_on() {
     config.serve.drain_seconds = u32::MAX;
     let service = Service::start(config, Clock::fixed(six())).await.unwrap();
     let base = service.app(Environment::Sandbox).unwrap().urls().base.clone();
+    let admin = service.admin_url().to_owned();
     let (stop, stopped) = oneshot::channel::<()>();
     let running = tokio::spawn(service.run(async {
         stopped.await.unwrap();
         Stop::Drained
     }));
-    let get = async |path: &str| {
+    let get = async |door: &str, path: &str| {
         let client = HttpClient::builder(TokioExecutor::new()).build_http::<Body>();
-        let request = Request::builder().uri(format!("{base}{path}")).body(Body::empty()).unwrap();
+        let request = Request::builder().uri(format!("{door}{path}")).body(Body::empty()).unwrap();
         client.request(request).await.unwrap()
     };
-    assert_eq!(get("/health/ready").await.status(), 200);
+    assert_eq!(get(&admin, "/health/ready").await.status(), 200);
     stop.send(()).unwrap();
-    while get("/health/ready").await.status() != 503 {}
-    let answer = get("/vehicles").await;
+    while get(&admin, "/health/ready").await.status() != 503 {}
+    let answer = get(&base, "/vehicles").await;
     assert_eq!(answer.status(), 401);
     assert_eq!(answer.headers()[header::CONNECTION], "close");
     assert!(!running.is_finished());

@@ -1,5 +1,8 @@
 //! Commands and cancels at the same time, on both databases.
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
 
 use axum::http::Method;
 use chrono::TimeDelta;
@@ -8,13 +11,14 @@ use slackwater_api::config::prices::ZoneSettings;
 use slackwater_api::prices::replicas::catch_up;
 use slackwater_api::store::policies;
 use slackwater_api::store::prices::{self, SeriesName};
+use slackwater_engine::device::scope::DeviceKind;
 use slackwater_engine::prices::currency::Currency;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use uuid::Uuid;
 
 use crate::actions::{action, scene, ten};
 use crate::answer::Answer;
-use crate::harness::{Asker, On, Stage, six};
+use crate::harness::{Asker, On, Stage, device, six};
 use crate::plans::{CENTS, flexible};
 use crate::priced::stage_with;
 
@@ -203,5 +207,63 @@ async fn chg_24_chg_25_act_16_act_18_amb_03_of_many_cancels_one_is_the_first() {
         let unknown = format!("/chargers/actions/{}/cancel", Uuid::new_v4());
         assert_eq!(asker.post(&unknown, None).await.status, 404);
         assert_eq!(asker.get("/chargers/actions/x").await.status, 404);
+    }
+}
+
+/// How many of these answers have a status.
+fn count(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|answer| answer.status == status).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn lnk_29_lnk_32_lnk_35_of_many_who_delete_one_did() {
+    for on in [On::Sqlite, On::Postgres] {
+        let stage = Stage::with(on, |_| ()).await;
+        let asker = stage.client("a").await;
+        for round in 0..rounds() {
+            for path in ["/users/u/vendor/FJORD", "/users/u"] {
+                stage.link(&asker, "u", device("u-vehicle", DeviceKind::Vehicle)).await;
+                let (_other, doors) = doors(&stage, &asker, on).await;
+                let asks = (0..16).map(|n| (doors[n % 2].clone(), path.to_owned(), None));
+                let answers = send_at_once(Method::DELETE, asks).await;
+                let found = (count(&answers, 204), count(&answers, 404));
+                assert_eq!(found, (1, 15), "{on:?} round {round} {path}");
+            }
+        }
+    }
+}
+
+/// Lets a request run until it waits for the writer's turn.
+async fn queue<T>(ask: &mut Pin<Box<impl Future<Output = T>>>) {
+    let once = poll_fn(|context| Poll::Ready(ask.as_mut().poll(context).is_pending()));
+    assert!(once.await, "it waits for its turn");
+    for _ in 0..20 {
+        yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn lnk_29_lnk_32_who_deletes_late_deletes_nothing_that_was_made_anew() {
+    for on in [On::Sqlite, On::Postgres] {
+        for path in ["/users/u/vendor/FJORD", "/users/u"] {
+            let stage = Stage::with(on, |_| ()).await;
+            let asker = stage.client("a").await;
+            let made = || stage.link(&asker, "u", device("u-vehicle", DeviceKind::Vehicle));
+            made().await;
+            assert_eq!(asker.get(path).await.status, 200);
+            let turn = stage.app.store().begin().await.unwrap();
+            let mut first = Box::pin(asker.delete(path));
+            queue(&mut first).await;
+            stage.app.clock().step(TimeDelta::seconds(1)).unwrap();
+            let mut anew = Box::pin(made());
+            queue(&mut anew).await;
+            let mut late = Box::pin(asker.delete(path));
+            queue(&mut late).await;
+            drop(turn);
+            let (first, id, late) = tokio::join!(first, anew, late);
+            assert_eq!((first.status, late.status), (204, 404), "{on:?} {path}");
+            let vehicles = asker.get("/users/u/vehicles").await;
+            assert_eq!(vehicles.ids(), [id.to_string()], "{on:?} {path}");
+        }
     }
 }

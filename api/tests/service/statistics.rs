@@ -292,8 +292,17 @@ async fn sta_06_sta_37_err_03_what_makes_no_sense_is_named() {
     let home = home(On::Sqlite, |_| ()).await;
     let refusals = [
         ("charging?resolution=DAY", "/type: is required"),
-        ("charging?type=charger", "/resolution: is required"),
-        ("charging?type=charger&resolution=MINUTE", "/resolution: resolution is"),
+        (
+            "charging?type=charger",
+            "/resolution: is required; one of QUARTER_HOUR, HALF_HOUR, HOUR, DAY, WEEK, MONTH, YEAR",
+        ),
+        (
+            "charging?type=charger&resolution=MINUTE",
+            "/resolution: expected QUARTER_HOUR, HALF_HOUR",
+        ),
+        // AMB-87: as printed.
+        ("charging?type=charger&resolution=day", "/resolution: expected QUARTER_HOUR, HALF_HOUR"),
+        ("charging?type=charger&resolution=Day", "/resolution: expected QUARTER_HOUR, HALF_HOUR"),
         ("charging?type=inverter&resolution=DAY", "/type: expected vehicle, charger, hvac"),
         ("production?type=vehicle&resolution=DAY", "/type: expected inverter"),
         ("charging?type=charger&resolution=DAY&endDate=soon", "/endDate: expected a date"),

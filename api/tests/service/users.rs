@@ -3,6 +3,7 @@ use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_api::clock::Clock;
+use slackwater_api::config::prices::ZoneSettings;
 use slackwater_api::linking::{NewAccount, NewUser, connect};
 use slackwater_api::scope::word;
 use slackwater_api::vendor::error::VendorError;
@@ -10,6 +11,7 @@ use slackwater_api::vendor::integration::Connection;
 use slackwater_api::vendor::profile::VendorCode;
 use slackwater_api::version::SERVICE_VERSION;
 use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_engine::prices::currency::Currency;
 use uuid::Uuid;
 
 use crate::answer::Answer;
@@ -111,6 +113,9 @@ async fn lnk_05_lnk_07_lnk_09_scope_04_to_scope_09_met_01_ver_08_err_18_what_a_s
         (json!({ "scopes": data, "vendor": "NOBODY" }), "/vendor"),
         (json!({ "scopes": data, "vendor": null }), "/vendor"),
         (json!({ "scopes": data, "redirectUri": "not a uri" }), "/redirectUri"),
+        (json!({ "scopes": data, "redirectUri": "https://good.com@evil.com/" }), "/redirectUri"),
+        (json!({ "scopes": data, "redirectUri": "ms-msdt://id/x" }), "/redirectUri"),
+        (json!({ "scopes": data, "redirectUri": "view-source://x" }), "/redirectUri"),
         (json!({ "scopes": data, "forceLanguage": "" }), "/forceLanguage"),
     ];
     for (body, path) in bad {
@@ -151,6 +156,80 @@ async fn scope_16_lnk_06_lnk_08_the_oldest_version_asks_otherwise() {
         let link = asker.ask(Method::POST, "/users/u/link", Some(&body), &headers).await;
         assert_eq!(link.status, 200, "{word}");
         assert_eq!(asker.post("/users/u/link", Some(&body)).await.status, 400, "{word}");
+    }
+    // All members are optional there, and so is the body.
+    let headers = [(SERVICE_VERSION, OLDEST)];
+    let link = asker.ask(Method::POST, "/users/bare/link", None, &headers).await;
+    assert_eq!((link.status, Answer::keys(&link.body).len()), (200, 3));
+    let later = asker.post("/users/bare/link", None).await;
+    assert_eq!((later.status, &later.body["issues"][0]), (400, &json!("/scopes: is required")));
+}
+
+#[tokio::test]
+async fn lnk_09_a_client_whose_redirects_are_listed_may_give_no_other() {
+    let page = "https://app.example.org/linked";
+    let stage = Stage::with(On::Sqlite, |config| {
+        let listed = [page.to_owned()].into();
+        config.link.redirect_uris.insert("client-a".to_owned(), listed);
+    })
+    .await;
+    let (listed, other) = (stage.client("a").await, stage.client("b").await);
+    for (address, status) in [
+        (page.to_owned(), 200),
+        (format!("{page}?x=1#y"), 200),
+        (format!("{page}/"), 400),
+        ("https://app.example.org.evil.example/linked".to_owned(), 400),
+        ("http://app.example.org/linked".to_owned(), 400),
+    ] {
+        let body = json!({ "scopes": ["vehicle:read:data"], "redirectUri": address });
+        let answer = listed.post("/users/u/link", Some(&body)).await;
+        assert_eq!(answer.status, status, "{address}");
+        assert_eq!(other.post("/users/u/link", Some(&body)).await.status, 200, "{address}");
+    }
+}
+
+#[tokio::test]
+async fn lnk_03_tar_01_flx_01_identifiers_that_a_client_chooses_are_bounded() {
+    for on in [On::Sqlite, On::Postgres] {
+        let stage = Stage::with(on, |config| {
+            let currency = Currency::parse("NOK").unwrap();
+            let zone = ZoneSettings { currency, is_activated: true, prices: None };
+            config.zones.insert("NO1".to_owned(), zone);
+        })
+        .await;
+        let asker = stage.client("a").await;
+        let rates = json!([{ "name": "low", "cost": "1" }]);
+        let signal = json!({
+            "currency": "NOK", "to": "2026-01-05T19:00:00Z",
+            "values": [{ "at": "2026-01-05T18:00:00Z", "price": 1 }],
+        });
+        let paths = [
+            ("/users/{}/link", Method::POST, scopes(&["vehicle:read:data"]), 200, "/userId: "),
+            ("/tariffs/{}", Method::PUT, rates, 204, "/tariffId: "),
+            ("/flex/price-signals/NO1/areas/{}", Method::PUT, signal, 204, "/areaId: "),
+        ];
+        for (path, method, body, good, issue) in paths {
+            let ask = async |id: &str| {
+                let path = path.replace("{}", id);
+                asker.ask(method.clone(), &path, Some(&body), &[]).await
+            };
+            for id in ["x".repeat(256), "%C3%A5".repeat(128), "a%20b".to_owned()] {
+                assert_eq!(ask(&id).await.status, good, "{path}");
+            }
+            for id in [
+                "x".repeat(257),
+                "%C3%A5".repeat(129),
+                "x".repeat(60_000),
+                "%00".to_owned(),
+                "a%0Ab".to_owned(),
+                "a%C2%85b".to_owned(),
+            ] {
+                let answer = ask(&id).await;
+                assert_eq!((answer.status, answer.title()), (400, "Bad request"), "{path}");
+                let first = answer.body["issues"][0].as_str().unwrap();
+                assert!(first.starts_with(issue) && first.len() < 200, "{first}");
+            }
+        }
     }
 }
 

@@ -104,6 +104,16 @@ impl DeviceReading {
     }
 }
 
+/// Answer of a manufacturer to calls for an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum AccountAccess {
+    /// It accepts them.
+    #[default]
+    Granted,
+    /// It refuses them: the owner has to link the account again.
+    Refused,
+}
+
 /// Everything that decides whether a command is accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -118,6 +128,9 @@ pub struct CommandFacts {
     pub allowed_range: Option<PowerRange>,
     /// What was last read from it.
     pub reading: DeviceReading,
+    /// What the manufacturer says to calls for the account that the device is on.
+    #[serde(default)]
+    pub account: AccountAccess,
     /// Whether another command may still change it: one is pending, or one was
     /// sent that is not seen to be done. The reading then says nothing about
     /// the state that the device ends up in.
@@ -162,6 +175,9 @@ pub enum Refusal {
         /// The number as given.
         given: f64,
     },
+    /// Nobody can call its manufacturer for it.
+    #[error("the manufacturer does not accept the account; it must be linked again")]
+    Unauthorised,
     /// It cannot charge as it is.
     #[error("the device cannot charge: its state is {}", state.as_str())]
     CannotAct {
@@ -239,11 +255,18 @@ impl Command {
     }
 
     /// Why a device in this state cannot start or stop charging, whatever is
-    /// sent to it. Other commands have no such state.
+    /// sent to it. A limit is not obeyed by a device with a fault. Other commands
+    /// have no such state.
     #[must_use]
     pub fn unmet_precondition(&self, reading: &DeviceReading) -> Option<Refusal> {
-        let Self::Charge(switch) = self else { return None };
         let state = reading.power_state;
+        let switch = match self {
+            Self::Charge(switch) => switch,
+            Self::MaxCurrent(_) | Self::ChargeRateLimit(_) if state == PowerState::Fault => {
+                return Some(Refusal::CannotAct { state });
+            }
+            _ => return None,
+        };
         let is_full = state == PowerState::Complete || reading.is_fully_charged == Some(true);
         match switch {
             _ if state.needs_a_person() => Some(Refusal::CannotAct { state }),
@@ -257,7 +280,8 @@ impl Command {
     ///
     /// A negative limit is none for anybody. Permission comes next, then
     /// whether a feature is in charge (for starting and stopping only), then
-    /// what the device is able to do. A device is in the desired state already
+    /// what the device is able to do, then what is hopeless by what is known
+    /// of it. A device is in the desired state already
     /// only if no other command may change it.
     ///
     /// # Errors
@@ -279,10 +303,13 @@ impl Command {
         if let Some(refusal) = self.outside_range(facts.allowed_range) {
             return Err(refusal);
         }
+        if facts.account == AccountAccess::Refused {
+            return Err(Refusal::Unauthorised);
+        }
         if let Some(refusal) = self.unmet_precondition(&facts.reading) {
             return Err(refusal);
         }
-        if is_switch && !facts.is_unsettled && self.is_reached(&facts.reading) {
+        if !facts.is_unsettled && self.is_reached(&facts.reading) {
             return Err(Refusal::AlreadyThere);
         }
         Ok(())
@@ -356,8 +383,25 @@ mod tests {
             is_capable: true,
             allowed_range: None,
             reading: DeviceReading::of(state),
+            account: AccountAccess::Granted,
             is_unsettled: false,
         }
+    }
+
+    #[test]
+    fn err_05_amb_04_a_limit_that_is_set_already_or_that_a_fault_bars() {
+        let mut facts = facts(PowerState::Stopped);
+        facts.reading.max_current = Some(amps(16.0));
+        let set = |facts: &CommandFacts, limit| Command::MaxCurrent(amps(limit)).check(facts);
+        assert_eq!(set(&facts, 16.0), Err(Refusal::AlreadyThere));
+        assert_eq!(set(&facts, 10.0), Ok(()));
+        facts.is_unsettled = true;
+        assert_eq!(set(&facts, 16.0), Ok(()));
+        facts.reading.power_state = PowerState::Fault;
+        let fault = Refusal::CannotAct { state: PowerState::Fault };
+        assert_eq!(set(&facts, 10.0), Err(fault));
+        facts.account = AccountAccess::Refused;
+        assert_eq!(set(&facts, 10.0), Err(Refusal::Unauthorised));
     }
 
     #[test]
@@ -427,7 +471,7 @@ mod tests {
 
     #[test]
     fn chg_17_chg_19_limits_are_set_whoever_controls_and_whatever_flows() {
-        for state in PowerState::ALL {
+        for state in PowerState::ALL.into_iter().filter(|state| *state != PowerState::Fault) {
             let mut facts = facts(state);
             facts.controller = Controller::SmartCharging;
             facts.allowed_range = Some(PowerRange { min: Some(kw(1.4)), max: Some(kw(11.0)) });

@@ -34,6 +34,9 @@ pub struct NonSmart {
     /// That cost minus the actual cost of what smart charging controlled.
     /// Negative where smart charging cost more; never clipped.
     pub savings: Amount,
+    /// Price of all energy of the bucket: what would have flowed, and what smart
+    /// charging did not control. `None` if none is priced.
+    pub whole_price: Option<Spread<Price>>,
 }
 
 /// Sums over a bucket or a session.
@@ -65,6 +68,14 @@ impl Totals {
     #[must_use]
     pub fn baseline_cost(&self) -> Option<Amount> {
         self.non_smart.map(|instead| self.cost + instead.savings)
+    }
+}
+
+impl Totals {
+    /// Price of the energy that [`Totals::baseline_cost`] is about.
+    #[must_use]
+    pub fn baseline_price(&self) -> Option<Spread<Price>> {
+        self.non_smart?.whole_price
     }
 }
 
@@ -438,6 +449,9 @@ pub(crate) mod tests {
         let whole = total(&[smart, instead, other], Range::all()).unwrap();
         // 10 kWh at 0.30 instead of at 0.10, and 5 kWh at 0.20 as they were.
         assert_eq!(whole.baseline_cost().unwrap().to_string(), "4.000000000000");
+        // The price is of the same energy as the cost.
+        let price = whole.baseline_price().unwrap();
+        assert!((price.mean.as_per_kwh() * whole.energy.as_kwh() - 4.0).abs() < 1e-12);
         assert_eq!(total(&[other], Range::all()).unwrap().baseline_cost(), None);
         assert_eq!(savings_of(&[]), None);
     }

@@ -110,10 +110,22 @@ pub(crate) struct Tally {
 struct Instead {
     flow: Flow,
     savings: Amount,
+    /// What flowed that smart charging did not control: it would have been the same.
+    rest: Flow,
 }
 
 impl Instead {
-    const EMPTY: Self = Self { flow: Flow::EMPTY, savings: Amount::ZERO };
+    /// Beside samples that smart charging did not control.
+    const fn beside(rest: Flow) -> Self {
+        Self { flow: Flow::EMPTY, savings: Amount::ZERO, rest }
+    }
+
+    /// Price of all energy of the bucket without smart charging.
+    fn whole_price(&self) -> Option<Spread<Price>> {
+        let mut whole = self.rest;
+        whole.merge(&self.flow);
+        whole.price()
+    }
 }
 
 impl Tally {
@@ -146,14 +158,20 @@ impl Tally {
             all.between(from, to, length)
         };
         let mut cost = Amount::ZERO;
+        let is_controlled = !row.non_smart_kw.is_nan();
+        if is_controlled && self.instead.is_none() {
+            self.instead = Some(Box::new(Instead::beside(self.actual)));
+        }
         if !row.power_kw.is_nan() {
             cost = money(row.power_kw);
             self.micros += micros;
             self.power.add(row.power_kw);
             self.actual.add(row.power_kw * hours, row.price, cost);
+            if let Some(instead) = self.instead.as_mut().filter(|_| !is_controlled) {
+                instead.rest.add(row.power_kw * hours, row.price, cost);
+            }
         }
-        if !row.non_smart_kw.is_nan() {
-            let instead = self.instead.get_or_insert_with(|| Box::new(Instead::EMPTY));
+        if let Some(instead) = self.instead.as_mut().filter(|_| is_controlled) {
             let would_cost = money(row.non_smart_kw);
             if row.non_smart_kw != 0.0 {
                 instead.flow.add(row.non_smart_kw * hours, row.price, would_cost);
@@ -163,14 +181,22 @@ impl Tally {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
+        if other.instead.is_some() && self.instead.is_none() {
+            self.instead = Some(Box::new(Instead::beside(self.actual)));
+        }
+        if let Some(instead) = &mut self.instead {
+            match &other.instead {
+                Some(other) => {
+                    instead.flow.merge(&other.flow);
+                    instead.savings += other.savings;
+                    instead.rest.merge(&other.rest);
+                }
+                None => instead.rest.merge(&other.actual),
+            }
+        }
         self.micros += other.micros;
         self.power.merge(&other.power);
         self.actual.merge(&other.actual);
-        if let Some(other) = &other.instead {
-            let instead = self.instead.get_or_insert_with(|| Box::new(Instead::EMPTY));
-            instead.flow.merge(&other.flow);
-            instead.savings += other.savings;
-        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -194,6 +220,7 @@ impl Tally {
                 price: instead.flow.price(),
                 cost: instead.flow.cost,
                 savings: instead.savings,
+                whole_price: instead.whole_price(),
             }),
         }
     }
