@@ -359,7 +359,7 @@ impl From<StoreError> for Problem {
             }
             // Somebody has to look after the database or its disk.
             StoreError::Down(_)
-            | StoreError::Open(_)
+            | StoreError::Open { .. }
             | StoreError::Disk(_)
             | StoreError::Full(_) => Self::unavailable("try again later").retry_after(LATER),
             StoreError::Corrupt { .. } => Self::bad_answer(),

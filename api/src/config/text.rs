@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use axum::http::Uri;
+use sqlx::postgres::PgConnectOptions;
 
 use crate::config::{ConfigError, listen_address};
 
@@ -115,6 +116,22 @@ impl StoreUrl {
         &self.0
     }
 
+    /// The server with its port, or the file: what an operator looks at when it
+    /// cannot be opened. No user and no password.
+    #[must_use]
+    pub fn place(&self) -> String {
+        if let Some(file) = self.0.strip_prefix("sqlite:") {
+            return file.trim_start_matches("//").to_owned();
+        }
+        match self.0.parse::<PgConnectOptions>() {
+            Ok(server) => match server.get_socket() {
+                Some(socket) => format!("PostgreSQL at {}", socket.display()),
+                None => format!("PostgreSQL at {}:{}", server.get_host(), server.get_port()),
+            },
+            Err(_) => "PostgreSQL".to_owned(),
+        }
+    }
+
     /// Whether it names a file.
     #[must_use]
     pub fn is_sqlite(&self) -> bool {
@@ -191,6 +208,18 @@ mod tests {
         ] {
             assert_eq!(without_password(url), shown);
             assert!(!format!("{:?}", StoreUrl(url.to_owned())).contains("sesame"));
+        }
+    }
+
+    #[test]
+    fn a_database_is_found_by_its_host_and_port_or_its_file() {
+        for (url, place) in [
+            ("sqlite:slackwater.db", "slackwater.db"),
+            ("sqlite:///var/lib/slackwater.db", "/var/lib/slackwater.db"),
+            ("postgres://me:sesame@db/d", "PostgreSQL at db:5432"),
+            ("postgres://me@[::1]:5433/d", "PostgreSQL at [::1]:5433"),
+        ] {
+            assert_eq!(url.parse::<StoreUrl>().unwrap().place(), place);
         }
     }
 }

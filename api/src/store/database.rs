@@ -56,8 +56,13 @@ const WRITE_PROBE: &str = "write_probe";
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be opened or brought up to date.
-    #[error("cannot open the database: {0}")]
-    Open(sqlx::Error),
+    #[error("cannot open {place}: {reason}")]
+    Open {
+        /// The database: the host and port of a server, or a file.
+        place: String,
+        /// The cause, as the system or the server named it.
+        reason: String,
+    },
     /// Another process serves the file.
     #[error("another process serves {}; one process has a database file", .0.display())]
     Taken(PathBuf),
@@ -117,8 +122,24 @@ impl StoreError {
 
     /// No answer within the time that one waits for it.
     pub(super) fn silent() -> Self {
-        Self::Down(sqlx::Error::Io(io::ErrorKind::TimedOut.into()))
+        Self::Down(silence())
     }
+
+    /// Failure to open the database at an address, which is told without its password.
+    fn of_opening(url: &StoreUrl, error: sqlx::Error) -> Self {
+        let reason = match error {
+            sqlx::Error::Io(error) => error.to_string(),
+            sqlx::Error::Database(error) => error.message().to_owned(),
+            error => error.to_string(),
+        };
+        Self::Open { place: url.place(), reason }
+    }
+}
+
+/// No answer within the time that one waits for it, as an error of the connection.
+fn silence() -> sqlx::Error {
+    let no_answer = format!("no answer within {} s", PATIENCE.as_secs());
+    sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, no_answer))
 }
 
 impl From<sqlx::Error> for StoreError {
@@ -207,7 +228,8 @@ impl Store {
         // Before the pool, which would try for as long as a request waits, and then
         // say that it waited instead of why.
         let first = timeout(PATIENCE, connector.connect(Use::Migrate)).await;
-        let mut first = first.map_err(|_| StoreError::silent())?.map_err(StoreError::Open)?;
+        let first = first.unwrap_or_else(|_| Err(silence()));
+        let mut first = first.map_err(|error| StoreError::of_opening(url, error))?;
         migrator(url.is_sqlite()).run(&mut first).await?;
         let set_up = connector.clone();
         let count = if url.is_sqlite() { SQLITE_READERS } else { POSTGRES_READERS };
@@ -216,7 +238,8 @@ impl Store {
             let set_up = set_up.clone();
             Box::pin(async move { set_up.set_up(connection, Use::Read).await })
         });
-        let readers = options.connect(connector.address()).await.map_err(StoreError::Open)?;
+        let readers = options.connect(connector.address()).await;
+        let readers = readers.map_err(|error| StoreError::of_opening(url, error))?;
         let writer = Writer::default();
         let log = if url.is_sqlite() {
             Some(Log::of(&mut first, &connector, &writer).await?)

@@ -123,6 +123,33 @@ async fn without_a_server_commands_say_so_or_use_the_database() {
 }
 
 #[tokio::test]
+async fn a_database_that_is_away_is_told_with_its_place_and_the_cause() {
+    let list = ["client", "list", "--store"];
+    let url = "postgres://me:sesame@127.0.0.1:1/slackwater";
+    let (is_done, _, error) = run(in_store(&list, url)).await;
+    assert!(!is_done && !error.contains("sesame"), "{error}");
+    let told = "cannot open PostgreSQL at 127.0.0.1:1: Connection refused";
+    assert!(error.contains(told), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing/kept.db");
+    let (is_done, _, error) = run(in_store(&list, &format!("sqlite:{}", missing.display()))).await;
+    assert!(!is_done && error.contains(&missing.display().to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn a_limit_of_an_unknown_zone_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let url = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let limit = "[[plans.limits]]\nzone = \"NO9\"\narea = \"north\"\npower_max_kw = 20.0\n";
+    std::fs::write(&file, format!("[store]\nurl = \"{url}\"\n{limit}")).unwrap();
+    let file = file.display().to_string();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--config", &file];
+    let (is_done, _, error) = run(program(&serve)).await;
+    assert!(!is_done && error.contains("plans.limits") && error.contains("NO9"), "{error}");
+}
+
+#[tokio::test]
 async fn a_reader_that_has_had_enough_ends_a_command_quietly_and_loses_no_secret() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("kept.db").display());
