@@ -102,6 +102,11 @@ impl AreaPlan {
     }
 
     #[getter]
+    fn unmet_bound_kwh(&self) -> Option<f64> {
+        self.plan.unmet_bound_kwh
+    }
+
+    #[getter]
     fn vehicles(&self) -> usize {
         self.plan.vehicles()
     }

@@ -119,6 +119,26 @@ def test_an_on_off_vehicle_is_never_chopped() -> None:
     assert energies(sw.plan_area(vehicles, PRICES, limit_kw=15)) == pytest.approx([10] * 3)
 
 
+def test_an_on_off_vehicle_above_the_limit_withholds_nothing_that_fits() -> None:
+    vehicles = pa.table(
+        {
+            "id": ["truck", "van"],
+            "arrival": [SIX + HOUR / 6, SIX],
+            "departure": [SIX + 2 * HOUR] * 2,
+            "energy_kwh": [24.0, 5.5],
+            "power_max_kw": [22.0, 11.0],
+            "power_min_kw": [22.0, 0.0],
+        }
+    )
+    prices = sw.Prices.from_values(SIX, [0.38, 0.40], currency="EUR")
+    plan = sw.plan_area(vehicles, prices, limit_kw=20)
+    # 29.5 of 40 kWh, so that nothing has to go unmet.
+    assert energies(plan) == pytest.approx([24.0, 5.5])
+    assert (plan.unmet_kwh, plan.unmet_bound_kwh) == (0.0, 0.0)
+    steady = sw.plan_area(vehicles.drop_columns(["power_min_kw"]), prices, limit_kw=20)
+    assert steady.unmet_bound_kwh is None
+
+
 def test_previous_prices_save_rounds() -> None:
     vehicles = fleet(300, energy_kwh=[3.0 + 20 * (i * 37 % 100) / 100 for i in range(300)])
     wanted: dict[str, Any] = {"limit_kw": 1200, "gap": 1e-4}

@@ -44,7 +44,11 @@ class AreaPlan:
 
     @property
     def gap(self) -> float:
-        """Cost minus bound, divided by the larger of bound and unmanaged cost."""
+        """Cost minus bound, divided by the larger of bound and unmanaged cost.
+
+        Where vehicles are on or off it is at least the part of the needs by
+        which :attr:`unmet_kwh` is above :attr:`unmet_bound_kwh`.
+        """
         return self._native.gap
 
     @property
@@ -118,6 +122,19 @@ class AreaPlan:
         two amounts, each at its worst deadline, and both count.
         """
         return self._native.unmet_kwh
+
+    @property
+    def unmet_bound_kwh(self) -> float | None:
+        """Need that goes unmet in any plan, where vehicles are on or off.
+
+        Exact in a small area (up to 400 decisions, two a slot of each such
+        vehicle, without batteries that discharge and without reserves). In a
+        larger one it is what would go unmet if these vehicles could take
+        parts of slots; with batteries that discharge only what their stays
+        are too short for. ``None`` where no vehicle is on or off, or the work
+        was stopped.
+        """
+        return self._native.unmet_bound_kwh
 
     @property
     def withheld_kwh(self) -> float:
@@ -321,7 +338,8 @@ def plan_area(
                                      bears half of 1
             ``power_min_kw``         least power while charging, at most
                                      ``power_max_kw``; such a vehicle is on at
-                                     full power or off
+                                     full power or off, for whole slots but for
+                                     one in which a need ends
             ``discharge_max_kw``     highest discharging power; a vehicle with
                                      one gives its needs in percent, and may
                                      sell what it stores

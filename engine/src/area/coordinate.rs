@@ -11,8 +11,7 @@ use crate::area::asked::Asked;
 use crate::area::grains::{GRAINS_IGNORED, as_kwh};
 use crate::area::hear::Ear;
 use crate::area::nested::Nested;
-use crate::area::outcome::{AreaPlan, Status};
-use crate::area::parts::{Mix, What};
+use crate::area::outcome::AreaPlan;
 use crate::area::problem::AreaProblem;
 use crate::area::repair::Walk;
 use crate::area::rounds::{Ended, Found, Rounds, Search, Until, relative_gap};
@@ -23,7 +22,7 @@ use crate::area::stays::{Stays, shares_curves};
 use crate::area::terms::{Kind, Terms};
 use crate::area::tree::Tree;
 use crate::area::watch::{Progress, Stop, Watch};
-use crate::area::{outcome, settle, share, sums, wishes};
+use crate::area::{exact, outcome, settle, share, sums, wishes};
 
 /// Groups up to which each vehicle is one of its own.
 const ALONE_MAX: usize = 192;
@@ -34,12 +33,20 @@ const GROUPS: usize = 8;
 /// Vehicles of the sample on which prices of a large fleet are found first.
 const SAMPLE: usize = 8_192;
 
-/// How much larger the next sample is. A round of the whole fleet costs as much as
-/// those of many samples, and fewer are left to do after a larger one.
+/// How much larger the next sample is: fewer rounds of the whole fleet are left after it.
 const SAMPLE_STEP: usize = 8;
 
-/// Part of its limits up to which a node is not expected to reach them.
+/// Part of its limits that a loose node uses at most.
 const LOOSE: f64 = 0.8;
+
+/// Gaps at which plans are made where vehicles are on or off, whatever gap is asked for.
+const STOPS: [f64; 6] = [1e-2, 1e-3, 5e-4, 1e-4, 1e-5, 0.0];
+
+/// Parts of the gap asked for, for all others.
+const PARTS: [f64; 4] = [0.5, 0.1, 0.01, 0.0];
+
+/// Gap that all else in such a search goes by.
+const PACE: f64 = 1e-3;
 
 /// Times that all is planned anew because levels come later than wanted.
 const LATE_MAX: usize = 8;
@@ -159,7 +166,7 @@ impl<'a> Task<'a> {
 /// unmet, and vehicles of one node that miss the same deadline, mostly their
 /// departure, bear it in equal shares of their needs, divided by their priorities.
 ///
-/// A round is linear in vehicles and slots; rounds are some tens.
+/// A round is linear in vehicles and slots.
 #[must_use]
 pub fn plan_area(
     problem: &AreaProblem<'_>,
@@ -185,18 +192,39 @@ pub fn plan_area_watched(
     let unmanaged = outcome::unmanaged(problem, (&stays, worth), &terms, staff);
     let until = Until { gap: options.gap, rounds: options.max_rounds, scale: unmanaged.cost };
     let money = unmanaged.cost.abs().max(stays.need_kwh() * terms.worth * 1e-2).max(1e-9);
-    let task =
+    let mut task =
         Task { problem, terms: &terms, worth, is_free: false, until, money, has_plans: false };
     let start = options.start.clone().unwrap_or_default();
+    let has_many = stays.has_whole() && !exact::is_small(&task, &stays);
+    let is_other = options.gap.total_cmp(&PACE).is_ne();
+    let whole = (has_many && is_other).then(|| stays.clone());
     let first = coordinate(&task, &stays, &start, staff);
-    let (stays, first) = later(&task, stays, first, staff);
-    let is_short = as_share(first.total.shed, stays.need_kwh()) > 1e-6;
-    if !is_short || first.ended == Ended::Caller {
-        return outcome::finish(&task, (stays, None), first, unmanaged, staff);
+    let (mut stays, mut first) = later(&task, stays, first, staff);
+    let is_short = |first: &Coordinated, stays: &Stays| {
+        first.ended != Ended::Caller && as_share(first.total.shed, stays.need_kwh()) > 1e-6
+    };
+    if let Some(whole) = whole.filter(|_| is_short(&first, &stays)) {
+        // Shares depend on the plans before them: those of one gap.
+        task.until.gap = PACE;
+        let again = Task { has_plans: true, ..task };
+        let found = coordinate(&again, &whole, &start, staff);
+        if found.is_nothing() {
+            first.ended = Ended::Caller;
+        } else {
+            (stays, first) = later(&task, whole, found, staff);
+        }
     }
-    let shared = share::share(&task, &stays, first, staff);
-    let task = Task { worth: shared.worth, ..task };
-    outcome::finish(&task, (shared.stays, Some(&stays)), shared.done, unmanaged, staff)
+    let is_short = is_short(&first, &stays);
+    let is_stopped = first.ended == Ended::Caller;
+    let (shared, least_kwh) = if stays.has_whole() && !is_stopped {
+        share::share_whole(&task, &stays, (first, is_short), staff)
+    } else if !is_short || is_stopped {
+        return outcome::finish(&task, (stays, None, None), first, unmanaged, staff);
+    } else {
+        (share::share(&task, &stays, first, staff), None)
+    };
+    let task = Task { worth: shared.worth, until, ..task };
+    outcome::finish(&task, (shared.stays, Some(&stays), least_kwh), shared.done, unmanaged, staff)
 }
 
 /// Plans where reserves that limits leave no room for come later.
@@ -238,24 +266,28 @@ pub(crate) fn coordinate(
     start: &AreaState,
     staff: &mut Staff<'_>,
 ) -> Coordinated {
+    let has_whole = stays.has_whole();
+    let until = Until { gap: if has_whole { PACE } else { task.until.gap }, ..task.until };
+    let paced = &Task { until, ..*task };
     let whole = Tree::new(task.terms, stays, |_| false).filter(|_| stays.each.len() > ALONE_MAX);
-    let sampled = sampled(task, (stays, whole.as_ref()), start, staff);
+    let sampled = sampled(paced, (stays, whole.as_ref()), start, staff);
     let start = sampled.as_ref().unwrap_or(start);
     let tree = whole.and_then(|_| {
         let loads = expected(task, stays, start);
         Tree::new(task.terms, stays, |top| is_loose(task.terms, &loads, top))
     });
     let asked = task.asked(stays);
-    let scales = (task.money, margin(task, stays));
+    let scales = (task.money, margin(paced, stays));
     let mut rounds: Box<dyn Search + '_> = match &tree {
         Some(tree) => Box::new(Nested::new(asked, task.terms, tree, scales)),
         None => Box::new(Rounds::new(asked, task.terms, scales)),
     };
-    let mut ended = rounds.begin(start, task.until, staff);
+    let mut ended = rounds.begin(start, until, staff);
     let mut best: Option<(Settled, Total, f64)> = None;
-    for part in [0.5, 0.1, 0.01, 0.0] {
+    let stops: &[f64] = if has_whole { &STOPS } else { &PARTS.map(|part| task.until.gap * part) };
+    for &gap in stops {
         if ended == Ended::Gap {
-            let until = Until { gap: task.until.gap * part, ..task.until };
+            let until = Until { gap, ..task.until };
             ended = rounds.run(until, staff);
         }
         if staff.is_stopped() {
@@ -268,7 +300,7 @@ pub(crate) fn coordinate(
         if staff.is_stopped() {
             ended = Ended::Caller;
         }
-        if best.as_ref().is_none_or(|best| order(&settled) < order(best)) {
+        if best.as_ref().is_none_or(|best| order(task, &settled) < order(task, best)) {
             best = Some(settled);
         }
         let is_good = best.as_ref().is_some_and(|best| is_good(task, &*rounds, stays, best));
@@ -319,7 +351,7 @@ fn sampled(
     Some(state)
 }
 
-/// Prices found on a sample, those of the wide limits only where there are branches.
+/// Prices found on a sample, of wide limits only where there are branches.
 fn sampled_once(
     task: &Task<'_>,
     (stays, tree): (&Stays, Option<&Tree>),
@@ -393,7 +425,7 @@ fn settle_best(
     let mut best: Option<(Settled, Total, f64)> = None;
     for whole_only in [true, false] {
         let found = settle_once(task, rounds, (asked, whole_only), staff);
-        let is_better = best.as_ref().is_none_or(|best| order(&found) < order(best));
+        let is_better = best.as_ref().is_none_or(|best| order(task, &found) < order(task, best));
         let is_mixed = found.0.is_mixed.contains(&true);
         if is_better {
             best = Some(found);
@@ -407,9 +439,10 @@ fn settle_best(
 }
 
 /// Needs come before money: less unmet is better, then less cost.
-fn order(settled: &(Settled, Total, f64)) -> (i64, i64) {
-    // Finite numbers as whole ones keep their order well enough here.
-    (settled.1.shed / GRAINS_IGNORED, (settled.2 * 1e6) as i64)
+fn order(task: &Task<'_>, (_, total, value): &(Settled, Total, f64)) -> (i64, i64) {
+    // Finite numbers as whole ones keep their order. Small money needs a small unit.
+    let unit = 1e-6 * task.money.min(1.0);
+    (total.shed / GRAINS_IGNORED, (value / unit) as i64)
 }
 
 /// Whether plans are within the gap, and nobody is short for want of rounding.
@@ -434,12 +467,8 @@ fn settle_once(
     let mut settled = Settled::new(&asked, rounds.shares(), whole_only);
     let signals = Signals::new(&asked, terms, &settled, &rounds.found().prices);
     let sum = |settled: &Settled, staff: &mut Staff<'_>| {
-        let mixed = || What::Plans(Mix::new(settled, &rounds.found().prices));
         let plans = Plans { asked: &asked, settled, signals: &signals };
-        let sums = staff.ask(&asked, mixed, Some(settled));
-        let total = sums::total(&sums.unwrap_or_else(|| sums::plans(&plans)), terms);
-        let value = total.cost + cost_of_limits(terms, &total) + total.shed_worth;
-        (total, value)
+        sums::settled(terms, &plans, &rounds.found().prices, staff)
     };
     let best = &rounds.found().best;
     let (total, _) = sum(&settled, staff);
@@ -453,37 +482,20 @@ fn settle_once(
         if is_near || staff.is_hurried() {
             break;
         }
+        let before = asked.stays.has_whole().then(|| settled.anew.clone());
         let walk = Walk::new(&asked, terms, (&mut settled, &signals), &total).at(&soft);
         walk.improve(staff);
         let (next, better) = sum(&settled, staff);
         let gain = value - better;
+        // One by one vehicles do not see what a peak costs them together.
+        if let Some(before) = before.filter(|_| gain < 0.0) {
+            settled.anew = before;
+            break;
+        }
         (total, value) = (next, better);
         if gain <= relative_gap(value, 0.0, task.until.scale) * 1e-6 {
             break;
         }
     }
     (settled, total, value)
-}
-
-/// What soft limits cost at a total.
-pub(crate) fn cost_of_limits(terms: &Terms, total: &Total) -> f64 {
-    let soft = terms.each.iter().filter(|term| term.kind != Kind::Hard);
-    soft.map(|term| {
-        let load: Vec<f64> =
-            total.loads[term.node].iter().map(|&load| crate::area::grains::as_kwh(load)).collect();
-        terms.cost(term, &load)
-    })
-    .sum()
-}
-
-impl From<Ended> for Status {
-    fn from(ended: Ended) -> Self {
-        match ended {
-            Ended::Gap => Self::Gap,
-            Ended::Rounds => Self::Rounds,
-            Ended::Caller => Self::Stopped,
-            Ended::Stalled => Self::Stalled,
-            Ended::Failed => Self::Failed,
-        }
-    }
 }

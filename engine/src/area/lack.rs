@@ -2,10 +2,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::area::answer::Scratch;
+use crate::area::asked::Asked;
 use crate::area::coordinate::{Coordinated, Task};
 use crate::area::grains::GRAINS_IGNORED;
 use crate::area::settle::{Plans, Signals, Taken};
-use crate::area::stays::Stays;
+use crate::area::stays::{Stay, Stays};
 
 /// What a vehicle goes without.
 #[derive(Debug, Clone, Default)]
@@ -60,19 +61,21 @@ pub(crate) fn lacks(
     for block in &now.blocks {
         for position in block.stays.clone() {
             plans.plan(block.group, position, &mut scratch, &mut taken);
-            let (stay, lack) = (&before.each[position], &mut lacks[position]);
-            // Levels of batteries are rounded: a grain may be missing beyond the need.
-            lack.missing = asked_before.missing(stay, &taken).need.min(stay.need);
-            let wishes = before.wishes.get(stay.wishes as usize);
-            if let Some(wishes) = wishes.filter(|_| lack.missing > 0) {
-                lack.before = wishes.missing_before(&taken);
-                // A grain may be missing at departure that was there before.
-                let is_most = |&missing: &i64| missing + GRAINS_IGNORED >= lack.missing;
-                lack.by = lack.before.iter().position(is_most);
-            }
+            lacks[position] = lack_of(&asked_before, before, &before.each[position], &taken);
         }
     }
     lacks
+}
+
+/// Need of `stay` that a plan leaves unmet, deadline by deadline.
+pub(crate) fn lack_of(asked: &Asked<'_>, stays: &Stays, stay: &Stay, taken: &Taken) -> Lack {
+    // Levels of batteries are rounded: a grain may be missing beyond the need.
+    let missing = asked.missing(stay, taken).need.min(stay.need);
+    let wishes = stays.wishes.get(stay.wishes as usize).filter(|_| missing > 0);
+    let before = wishes.map_or_else(Vec::new, |wishes| wishes.missing_before(taken));
+    // A grain may be missing at departure that was there before.
+    let by = before.iter().position(|&at| at + GRAINS_IGNORED >= missing);
+    Lack { missing, before, by }
 }
 
 /// The same sums, deadline by deadline, among vehicles of one node that have the

@@ -38,6 +38,8 @@ mod asked;
 #[cfg(feature = "lp")]
 mod branch;
 #[cfg(feature = "lp")]
+mod exact;
+#[cfg(feature = "lp")]
 mod fill;
 #[cfg(feature = "lp")]
 mod grains;

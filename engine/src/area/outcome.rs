@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::area::answer::Scratch;
 use crate::area::asked::Asked;
-use crate::area::coordinate::{AreaState, Coordinated, Task, cost_of_limits};
+use crate::area::coordinate::{AreaState, Coordinated, Task};
 use crate::area::fleet::RowError;
 use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
 use crate::area::limits::{Limit, Node, base_loads_kw};
 use crate::area::parts::What;
 use crate::area::problem::AreaProblem;
-use crate::area::rounds::relative_gap;
+use crate::area::rounds::{Ended, relative_gap};
 use crate::area::rows::{AreaRows, Writing, write_rows};
 use crate::area::settle::{Plans, Settled, Signals, Taken, Total};
 use crate::area::signal::Worth;
 use crate::area::staff::Staff;
 use crate::area::stays::{Stay, Stays};
-use crate::area::sums::{self, Sum};
+use crate::area::sums::{self, Sum, cost_of_limits};
 use crate::area::terms::{Kind, Terms};
 use crate::area::wishes::Wishes;
 use crate::units::MICROS_PER_HOUR;
@@ -45,6 +45,18 @@ pub enum Status {
     /// proved, but a better plan may have been within reach.
     #[serde(rename = "failed")]
     Failed,
+}
+
+impl From<Ended> for Status {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Gap => Self::Gap,
+            Ended::Rounds => Self::Rounds,
+            Ended::Caller => Self::Stopped,
+            Ended::Stalled => Self::Stalled,
+            Ended::Failed => Self::Failed,
+        }
+    }
 }
 
 /// A load and what it costs.
@@ -102,7 +114,9 @@ pub struct AreaPlan {
     pub cost: f64,
     /// No plan that serves the same needs costs less.
     pub bound: f64,
-    /// Cost minus bound, divided by the larger of bound and unmanaged cost.
+    /// Cost minus bound, divided by the larger of bound and unmanaged cost; where
+    /// vehicles are on or off, at least the part of the needs that is unmet and was not
+    /// proved to be.
     pub gap: f64,
     /// How often all vehicles were asked in the last search. There may be others
     /// before it: on samples, or for what limits then were found to withhold.
@@ -117,6 +131,10 @@ pub struct AreaPlan {
     pub discharged_kwh: f64,
     /// Need that is not met, in kWh.
     pub unmet_kwh: f64,
+    /// Part of it that goes unmet in any plan, where vehicles are on or off: exact for a
+    /// small area, at least what must if they could take parts for a large one. `None`
+    /// where nobody is on or off, or the work was stopped: nothing is proved there.
+    pub unmet_bound_kwh: Option<f64>,
     /// The vehicles it belongs to, by row.
     pub unmet: Vec<Unmet>,
     /// Rows whose reserve limits let come later than full power from arrival would.
@@ -140,6 +158,7 @@ pub struct AreaPlan {
     pub(crate) prices: Vec<Vec<f64>>,
     pub(crate) duals: Vec<f64>,
     pub(crate) worth: Worth,
+    pub(crate) unmet_gap: f64,
 }
 
 /// Energy of a stay at full power from its start, slot by slot.
@@ -188,10 +207,10 @@ fn powers(terms: &Terms, load: &[i64]) -> Vec<f64> {
 }
 
 /// Puts the result together. `asked_for` are the stays before a shortage was
-/// shared.
+/// shared, `least_kwh` is what limits withhold in any plan.
 pub(crate) fn finish(
     task: &Task<'_>,
-    (stays, asked_for): (Stays, Option<&Stays>),
+    (stays, asked_for, least_kwh): (Stays, Option<&Stays>, Option<f64>),
     done: Coordinated,
     unmanaged: LoadAndCost,
     staff: &mut Staff<'_>,
@@ -212,7 +231,13 @@ pub(crate) fn finish(
     let shadow_prices = shadow_prices
         .map(|(term, duals)| ShadowPrice { node: term.node, per_kwh: duals.to_vec() })
         .collect();
-    let gap = relative_gap(cost, bound, task.until.scale);
+    // The sum of nothing is -0.0; adding zero makes it 0.0.
+    let unmet_kwh = unmet.iter().map(|unmet| unmet.energy_kwh).sum::<f64>() + 0.0;
+    let beyond_kwh: f64 = stays.beyond_kwh.iter().map(|(_, beyond)| beyond).sum();
+    let unmet_bound_kwh = least_kwh.map(|least| (least + beyond_kwh).min(unmet_kwh));
+    let need_kwh = asked_for.unwrap_or(&stays).need_kwh();
+    let unmet_gap = unmet_bound_kwh.map_or(0.0, |bound| unmet_gap(unmet_kwh - bound, need_kwh));
+    let gap = relative_gap(cost, bound, task.until.scale).max(unmet_gap);
     // What a gap is reached in rounds counts only if the finished plans keep it.
     let status = match Status::from(done.ended) {
         Status::Gap | Status::Stalled | Status::Rounds if staff.has_failed() => Status::Failed,
@@ -231,8 +256,8 @@ pub(crate) fn finish(
         reproducible: status != Status::Stopped,
         energy_kwh: as_kwh(energy + total.sold),
         discharged_kwh: as_kwh(total.sold),
-        // The sum of nothing is -0.0; adding zero makes it 0.0.
-        unmet_kwh: unmet.iter().map(|unmet| unmet.energy_kwh).sum::<f64>() + 0.0,
+        unmet_kwh,
+        unmet_bound_kwh,
         unmet,
         late_reserves,
         nodes,
@@ -246,8 +271,15 @@ pub(crate) fn finish(
         prices: done.prices,
         duals: done.duals,
         worth: task.worth,
+        unmet_gap,
         stays,
     }
+}
+
+/// Part of the needs that is unmet and was not proved to be, apart from rounding.
+fn unmet_gap(open_kwh: f64, need_kwh: f64) -> f64 {
+    let part = open_kwh / need_kwh.max(1e-9);
+    if part <= 1e-6 { 0.0 } else { part }
 }
 
 /// Vehicles whose reserve comes later than at once, by row.
@@ -400,7 +432,7 @@ impl AreaPlan {
     ) {
         self.cost = cost;
         self.bound = self.bound.min(cost);
-        self.gap = relative_gap(cost, self.bound, self.unmanaged.cost);
+        self.gap = relative_gap(cost, self.bound, self.unmanaged.cost).max(self.unmet_gap);
         let energy: i64 = total.load.iter().sum();
         self.energy_kwh = as_kwh(energy + total.sold);
         self.discharged_kwh = as_kwh(total.sold);

@@ -116,6 +116,12 @@ impl Settled {
         Self { shares, is_mixed, anew: BTreeMap::new() }
     }
 
+    /// A plan for every vehicle, in the order of the stays.
+    pub(crate) fn of_plans(groups: usize, plans: Vec<Taken>) -> Self {
+        let shares = vec![vec![(0, 1.0)]; groups];
+        Self { shares, is_mixed: vec![false; groups], anew: (0..).zip(plans).collect() }
+    }
+
     /// The round whose answer the vehicle at a position among all has.
     fn round_of(&self, group: usize, position: usize) -> usize {
         let shares = &self.shares[group];

@@ -6,12 +6,16 @@
 //! take its place. Vehicles of one node that miss one deadline then share what
 //! they bear. What is missed at a deadline before departure may come later.
 use crate::area::coordinate::{AreaState, Coordinated, Task, coordinate};
-use crate::area::grains::as_kwh;
+use crate::area::exact::{self, Exact};
+use crate::area::grains::{GRAINS_IGNORED, as_kwh};
 use crate::area::lack::{Lack, cut, equal_shares, lacks};
-use crate::area::rounds::{Ended, Until};
+use crate::area::rounds::{Ended, Until, relative_gap};
+use crate::area::settle::{Plans, Settled, Signals};
 use crate::area::signal::Worth;
 use crate::area::staff::Staff;
 use crate::area::stays::Stays;
+use crate::area::sums::{self, value_of};
+use crate::area::wishes::Wishes;
 
 /// Parts of a need, each worth more than the one before.
 const TIERS: u32 = 10;
@@ -78,6 +82,85 @@ pub(crate) fn share(
     }
     let ended = if is_stopped { Ended::Caller } else { best.done.ended };
     Shared { stays: best.stays, done: Coordinated { ended, ..best.done }, worth: best.worth }
+}
+
+/// Plans of an area where vehicles are on or off, and the energy in kWh that limits
+/// withhold in any plan: exact where the area is small.
+pub(crate) fn share_whole(
+    task: &Task<'_>,
+    stays: &Stays,
+    (first, is_short): (Coordinated, bool),
+    staff: &mut Staff<'_>,
+) -> (Shared, Option<f64>) {
+    let gap = relative_gap(value_of(task.terms, &first.total), first.bound, task.until.scale);
+    if first.total.shed == 0 && gap <= task.until.gap {
+        return (Shared { stays: stays.clone(), done: first, worth: task.worth }, Some(0.0));
+    }
+    if let Some(exact) = exact::search(task, stays, staff) {
+        let least_kwh = exact.least_kwh;
+        return (follow(task, stays, (first, exact), staff), Some(least_kwh));
+    }
+    if !is_short {
+        return (Shared { stays: stays.clone(), done: first, worth: task.worth }, Some(0.0));
+    }
+    let least_kwh = least_in_parts(task, stays, staff);
+    (share(task, stays, first, staff), Some(least_kwh))
+}
+
+/// The plans of an exact search, with prices of limits, or better ones found on the way.
+fn follow(
+    task: &Task<'_>,
+    stays: &Stays,
+    (first, exact): (Coordinated, Exact),
+    staff: &mut Staff<'_>,
+) -> Shared {
+    let start = AreaState { rounds_per_kwh: Vec::new(), ..first.state.clone() };
+    let is_cut = exact.lacks.iter().any(|lack| lack.missing > GRAINS_IGNORED);
+    let (now, mut done, worth) = if is_cut {
+        match plan_with(task, (stays, 1), &exact.lacks, &start, staff) {
+            Some(cut) => (cut.stays, cut.done, cut.worth),
+            None => return Shared::stopped(task, stays, first),
+        }
+    } else {
+        (stays.clone(), first, task.worth)
+    };
+    let task = Task { worth, ..*task };
+    let asked = task.asked(&now);
+    let settled = Settled::of_plans(now.groups, exact.plans);
+    let signals = Signals::new(&asked, task.terms, &settled, &done.prices);
+    let plans = Plans { asked: &asked, settled: &settled, signals: &signals };
+    let (total, value) = sums::settled(task.terms, &plans, &done.prices, staff);
+    let (shed, found) = (done.total.shed / GRAINS_IGNORED, value_of(task.terms, &done.total));
+    if (total.shed / GRAINS_IGNORED, value) <= (shed, found) {
+        (done.settled, done.total) = (settled, total);
+    }
+    if staff.is_stopped() {
+        done.ended = Ended::Caller;
+    }
+    Shared { stays: now, done, worth }
+}
+
+/// Energy in kWh that limits would withhold if vehicles could take parts of slots.
+fn least_in_parts(task: &Task<'_>, stays: &Stays, staff: &mut Staff<'_>) -> f64 {
+    if !stays.stores.is_empty() {
+        // Their levels are rounded, and their reserves may come later: nothing is proved.
+        return 0.0;
+    }
+    let mut stays = Stays { state: stays.state + 4, ..stays.clone() };
+    let needs: Vec<Wishes> = stays.wishes.iter().map(Wishes::without_reserve).collect();
+    stays.wishes = needs;
+    let until = Until { gap: 1e-4, scale: stays.need_kwh(), ..task.until };
+    let free = Task {
+        terms: &task.terms.hard(),
+        worth: Worth { base: 1.0, step: 0.0, tiers: 1 },
+        is_free: true,
+        until,
+        money: stays.need_kwh(),
+        has_plans: true,
+        ..*task
+    };
+    let least = coordinate(&free, &stays, &AreaState::default(), staff).bound;
+    (least - 1e-6 * stays.need_kwh()).max(0.0)
 }
 
 /// Whether more goes unmet than somewhere else, where `least` is what must.

@@ -6,7 +6,6 @@
 //! that one by one as far as limits and the rest of the budget allow.
 use crate::area::answer::{Scratch, within};
 use crate::area::asked::Asked;
-use crate::area::coordinate::cost_of_limits;
 use crate::area::grains::{GRAINS_PER_KWH, as_kwh};
 use crate::area::hear::added_by_node;
 use crate::area::outcome::AreaPlan;
@@ -16,6 +15,7 @@ use crate::area::settle::{Plans, Settled, Signals, Taken, Total, add_up, merge};
 use crate::area::signal::Missing;
 use crate::area::stays::Stay;
 use crate::area::store::Free;
+use crate::area::sums::cost_of_limits;
 use crate::area::terms::{Kind, Terms};
 use crate::units::MICROS_PER_HOUR;
 

@@ -78,6 +78,12 @@ impl<'a> Staff<'a> {
         ended.unwrap_or(Ended::Failed)
     }
 
+    /// Takes note of a failure of the solver in a search beside the rounds.
+    pub(crate) fn note_error<T>(&mut self, found: Result<T, LpError>) -> Option<T> {
+        self.failure = self.failure.or(found.as_ref().err().copied());
+        found.ok()
+    }
+
     /// Whether the solver failed in any search so far, samples included.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()

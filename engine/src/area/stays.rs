@@ -295,6 +295,11 @@ impl Stays {
         self.blocks[self.blocks.partition_point(|block| block.stays.end <= position)].group
     }
 
+    /// Whether some vehicle is on or off.
+    pub(crate) fn has_whole(&self) -> bool {
+        self.each.iter().any(|stay| stay.whole)
+    }
+
     /// Energy needed by all, in kWh.
     pub(crate) fn need_kwh(&self) -> f64 {
         as_kwh(self.each.iter().map(|stay| stay.need).sum())

@@ -11,10 +11,12 @@ use crate::area::asked::Asked;
 use crate::area::grains::as_kwh;
 use crate::area::hear::added_by_node;
 use crate::area::outcome::at_once;
+use crate::area::parts::{Mix, What};
 use crate::area::problem::AreaProblem;
 use crate::area::settle::{Plans, Taken, Total};
+use crate::area::staff::Staff;
 use crate::area::stays::Block;
-use crate::area::terms::Terms;
+use crate::area::terms::{Kind, Terms};
 
 /// What a run of blocks comes to, all of one group and node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -200,4 +202,33 @@ pub(crate) fn total(sums: &[Sum], terms: &Terms) -> Total {
         }
     }
     total
+}
+
+/// Total of all plans, and its value: cost, limits and the worth of unmet need.
+pub(crate) fn settled(
+    terms: &Terms,
+    plans: &Plans<'_>,
+    prices: &[Vec<f64>],
+    staff: &mut Staff<'_>,
+) -> (Total, f64) {
+    let mixed = || What::Plans(Mix::new(plans.settled, prices));
+    let sums = staff.ask(plans.asked, mixed, Some(plans.settled));
+    let total = total(&sums.unwrap_or_else(|| self::plans(plans)), terms);
+    let value = value_of(terms, &total);
+    (total, value)
+}
+
+/// Cost of energy and limits, and the worth of unmet need.
+pub(crate) fn value_of(terms: &Terms, total: &Total) -> f64 {
+    total.cost + cost_of_limits(terms, total) + total.shed_worth
+}
+
+/// What soft limits cost at a total.
+pub(crate) fn cost_of_limits(terms: &Terms, total: &Total) -> f64 {
+    let soft = terms.each.iter().filter(|term| term.kind != Kind::Hard);
+    soft.map(|term| {
+        let load: Vec<f64> = total.loads[term.node].iter().map(|&load| as_kwh(load)).collect();
+        terms.cost(term, &load)
+    })
+    .sum()
 }

@@ -182,6 +182,30 @@ impl Wishes {
         self.pieces[from..].iter().take_while(|piece| piece.slot == slot).count() > 1
     }
 
+    /// Energy of a slot that is in time for a deadline.
+    pub(crate) fn cap_by(&self, slot: u32, stage: usize) -> i64 {
+        let from = self.pieces.partition_point(|piece| piece.slot < slot);
+        let pieces = self.pieces[from..].iter().take_while(|piece| piece.slot == slot);
+        let in_time = pieces.filter(|piece| piece.stage as usize <= stage);
+        in_time.map(|piece| piece.cap).sum()
+    }
+
+    /// Whether one of the deadlines is that of a reserve.
+    pub(crate) fn has_reserve(&self) -> bool {
+        self.reserve.is_some()
+    }
+
+    /// The energies that count as unmet where they are missing: those of all deadlines
+    /// but that of the reserve, as they were asked for.
+    pub(crate) fn without_reserve(&self) -> Self {
+        let mut most = 0;
+        let needs = self.wanted.iter().map(|&wanted| {
+            most = wanted.max(most);
+            most
+        });
+        Self { needs: needs.collect(), later: 0, ..self.clone() }
+    }
+
     /// Wants just so much in the end, and no more before.
     pub(crate) fn cut(&mut self, need: i64) {
         self.needs.iter_mut().for_each(|wish| *wish = (*wish).min(need));

@@ -10,7 +10,7 @@ use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{kw, per_kwh};
 
-const HOUR: i64 = 3_600_000_000;
+pub(crate) const HOUR: i64 = 3_600_000_000;
 
 /// What vehicles have that do more than charge until they leave.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(crate) struct More {
     pub(crate) offsets: Vec<i32>,
     pub(crate) by: Vec<i64>,
     pub(crate) by_energy: Vec<f64>,
-    export: Option<PriceTable>,
+    pub(crate) export: Option<PriceTable>,
     pub(crate) export_prices: Vec<f64>,
 }
 
@@ -49,6 +49,10 @@ pub(crate) struct Area {
     pub(crate) prices: Vec<f64>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) more: Option<More>,
+    /// Whether the judge, too, keeps vehicles with a least power on or off.
+    pub(crate) is_exact: bool,
+    /// Money that counts as 1 for the judge.
+    pub(crate) price_unit: f64,
 }
 
 /// A plan and what each row of it takes.
@@ -80,10 +84,14 @@ impl Planned {
     }
 }
 
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, count: u64) -> u64 {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn below(&mut self, count: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -91,7 +99,7 @@ impl Random {
         (z ^ (z >> 31)) % count
     }
 
-    fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.below(10_001) as f64 / 10_000.0
     }
 }
@@ -262,7 +270,7 @@ impl Area {
         area
     }
 
-    fn empty(lengths: Vec<i64>, prices: Vec<f64>) -> Self {
+    pub(crate) fn empty(lengths: Vec<i64>, prices: Vec<f64>) -> Self {
         let mut at = 0;
         let periods = lengths.iter().map(|length| {
             at += length;
@@ -283,6 +291,8 @@ impl Area {
             curve: vec![],
             nodes: vec![],
             more: None,
+            is_exact: false,
+            price_unit: 1.0,
         }
     }
 
@@ -424,7 +434,7 @@ impl Area {
     }
 }
 
-fn nodes(random: &mut Random, vehicles: usize, slots: usize) -> Vec<Node> {
+pub(crate) fn nodes(random: &mut Random, vehicles: usize, slots: usize) -> Vec<Node> {
     let count = 1 + random.below(5) as usize;
     (0..count)
         .map(|at| {

@@ -18,6 +18,13 @@ pub(crate) struct Served {
     by: Vec<(usize, f64)>,
 }
 
+impl Served {
+    /// Energy that it goes without because of limits.
+    pub(crate) fn unmet(&self) -> f64 {
+        self.unmet
+    }
+}
+
 /// Energies as unknowns, by vehicle and slot.
 struct Model {
     variables: ProblemVariables,
@@ -74,6 +81,25 @@ impl Model {
                 let sum: Expression = taken[..=slot].iter().copied().sum();
                 rows.push(constraint!(sum + self.shed[row] >= wanted));
             }
+        }
+        rows
+    }
+
+    /// Vehicles that are on for whole slots, but for one in which each need ends.
+    fn on_or_off(&mut self, area: &Area) -> Vec<good_lp::Constraint> {
+        let mut rows = Vec::new();
+        let Some(more) = area.more.as_ref().filter(|_| area.is_exact) else { return rows };
+        for row in (0..area.energy.len()).filter(|&row| more.power_min[row] > 0.0) {
+            let mut parts = Expression::from(0.0);
+            for slot in 0..area.slots() {
+                let (cap, taken) = (area.cap(row, slot), self.taken[row][slot]);
+                let [full, part] = [(); 2].map(|()| self.variables.add(variable().binary()));
+                rows.push(constraint!(taken >= cap * full));
+                rows.push(constraint!(taken <= cap * full + cap * part));
+                parts += part;
+            }
+            let needs = more.offsets[row + 1] - more.offsets[row] + 1;
+            rows.push(constraint!(parts <= f64::from(needs)));
         }
         rows
     }
@@ -156,13 +182,20 @@ fn room(area: &Area, node: usize, slot: usize, profile: &Profile) -> Option<f64>
 /// Least energy that goes unmet under the hard limits, each vehicle by the
 /// deadline by which it misses most; with reserves among the deadlines or not.
 pub(crate) fn least_unmet(area: &Area, has_reserve: bool) -> f64 {
-    let model = Model::new(area);
+    let mut model = Model::new(area);
     let mut rows = hard_rows(area, &model);
+    rows.extend(model.on_or_off(area));
     rows.extend(model.levels(area));
     rows.extend(model.wishes(area, has_reserve));
     let unmet: Expression = model.shed.iter().copied().sum();
     let mut programme = model.variables.minimise(unmet.clone()).using(highs);
     programme.set_verbose(false);
+    programme = programme.set_option("mip_rel_gap", 1e-9);
+    if area.is_exact {
+        programme = programme.set_option("mip_abs_gap", 1e-9);
+        programme = programme.set_option("mip_feasibility_tolerance", 1e-9);
+        programme = programme.set_option("primal_feasibility_tolerance", 1e-9);
+    }
     let solved = rows
         .into_iter()
         .fold(programme, SolverModel::with)
@@ -201,20 +234,33 @@ fn hard_rows(area: &Area, model: &Model) -> Vec<good_lp::Constraint> {
 /// Rounding may leave a plan a hair below what it serves, in kWh.
 const HAIR: f64 = 1e-7;
 
+/// Energy in kWh that is not counted as missing.
+const IGNORED: f64 = 1e-6;
+
 /// Least cost of energy and limits that serves each vehicle just so, within a hair.
 pub(crate) fn least_cost(area: &Area, served: &[Served]) -> f64 {
-    least_within(area, served, HAIR)
+    within_hair(area, served).1
+}
+
+/// Least cost, and the hair within which vehicles can be served so. Where they are on or
+/// off, a plan may lack up to what the engine counts as nothing.
+fn within_hair(area: &Area, served: &[Served]) -> (f64, f64) {
+    let hairs = [HAIR, if area.is_exact { IGNORED } else { HAIR }];
+    let mut found = hairs.iter().map(|&hair| Some((hair, least_within(area, served, hair)?)));
+    found.find_map(|found| found).expect("the programme has an optimum")
 }
 
 /// At least what it is without that hair: where limits are tight, each 1e-7 kWh can
 /// be worth much. Another such hair saves no more than the first.
 pub(crate) fn least_cost_at_least(area: &Area, served: &[Served]) -> f64 {
-    2.0 * least_within(area, served, HAIR) - least_within(area, served, 2.0 * HAIR)
+    let (hair, least) = within_hair(area, served);
+    2.0 * least - least_within(area, served, 2.0 * hair).expect("more hair allows more")
 }
 
-fn least_within(area: &Area, served: &[Served], hair: f64) -> f64 {
+fn least_within(area: &Area, served: &[Served], hair: f64) -> Option<f64> {
     let mut model = Model::new(area);
     let mut rows = model.levels(area);
+    rows.extend(model.on_or_off(area));
     rows.extend(model.served(area, served, hair));
     let mut cost = Expression::from(0.0);
     for (row, taken) in model.taken.iter().enumerate() {
@@ -236,14 +282,17 @@ fn least_within(area: &Area, served: &[Served], hair: f64) -> f64 {
             cost += soft_cost(area, &mut model, &mut rows, node, &limit);
         }
     }
-    let mut programme = model.variables.minimise(cost.clone()).using(highs);
+    let scaled = cost.clone() * (1.0 / area.price_unit);
+    let mut programme = model.variables.minimise(scaled).using(highs);
     programme.set_verbose(false);
-    let solved = rows
-        .into_iter()
-        .fold(programme, SolverModel::with)
-        .solve()
-        .expect("the programme has an optimum");
-    solved.eval(cost)
+    programme = programme.set_option("mip_rel_gap", 1e-9);
+    if area.is_exact {
+        programme = programme.set_option("mip_abs_gap", 1e-9);
+        programme = programme.set_option("mip_feasibility_tolerance", 1e-9);
+        programme = programme.set_option("primal_feasibility_tolerance", 1e-9);
+    }
+    let solved = rows.into_iter().fold(programme, SolverModel::with).solve().ok()?;
+    Some(solved.eval(cost))
 }
 
 fn soft_cost(
@@ -358,7 +407,7 @@ fn keeps_deadlines(
 }
 
 /// Energy of a vehicle in each slot, from its intervals.
-fn energies_of(area: &Area, planned: &Planned, row: usize, seed: u64) -> Vec<f64> {
+pub(crate) fn energies_of(area: &Area, planned: &Planned, row: usize, seed: u64) -> Vec<f64> {
     let rows = &planned.rows;
     let is_whole = area.more.as_ref().is_some_and(|more| more.power_min[row] > 0.0);
     let down = area.more.as_ref().map_or(0.0, |more| more.discharge[row]);

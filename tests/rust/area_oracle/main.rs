@@ -5,6 +5,7 @@
 //! with it but the request. `ORACLE_SCALE=10` tries ten times as many.
 mod area;
 mod judge;
+mod on_off;
 
 use area::{Area, Planned};
 use slackwater_engine::area::coordinate::{AreaOptions, plan_area, plan_area_watched};
