@@ -86,13 +86,23 @@ pub struct Limits {
     /// Distance by which values may pass a bound or a row, reduced costs may
     /// have the wrong sign, and whole numbers may be missed, from 1e-10 on.
     pub tolerance: f64,
+    /// Whether a search with whole numbers starts with presolve. With it, HiGHS
+    /// 1.15 cuts off the optimum of one site in a thousand and calls the rest
+    /// optimal; without it, large searches pass their seconds.
+    pub presolve: bool,
 }
 
 impl Default for Limits {
-    /// 10,000 nodes, 1,000,000 iterations, no clock, and a tolerance three
-    /// orders below what callers take for nothing.
+    /// 10,000 nodes, 1,000,000 iterations, no clock, a tolerance three orders
+    /// below what callers take for nothing, and no presolve.
     fn default() -> Self {
-        Self { nodes: 10_000, iterations: 1_000_000, seconds: None, tolerance: 1e-9 }
+        Self {
+            nodes: 10_000,
+            iterations: 1_000_000,
+            seconds: None,
+            tolerance: 1e-9,
+            presolve: false,
+        }
     }
 }
 
@@ -368,9 +378,7 @@ impl MixedProgram {
         let mut model = self.linear.model(&self.integers)?;
         make_reproducible(&mut model);
         set_limits(&mut model, limits);
-        if !self.integers.is_empty() {
-            // With it, HiGHS 1.15 cuts off the optimum of one site in a thousand
-            // and calls the rest optimal. Without it searches take about as long.
+        if !limits.presolve && !self.integers.is_empty() {
             model.set_option("presolve", "off");
         }
         if let Some(start) = &self.start {

@@ -93,6 +93,7 @@ impl Effort<'_> {
             nodes: self.nodes_max,
             seconds: seconds.is_finite().then_some(seconds),
             tolerance: TOLERANCE,
+            presolve: true,
             ..Limits::default()
         }
     }
