@@ -6,14 +6,12 @@ use std::task::Poll;
 use axum::http::Method;
 use serde_json::{Value, json};
 use slackwater_api::cache::tables::{Cache, Tables};
-use slackwater_api::config::prices::ZoneSettings;
 use slackwater_api::prices::book::{Book, Prices};
 use slackwater_api::store::prices::{SeriesName, revisions};
-use slackwater_engine::prices::currency::Currency;
 use uuid::Uuid;
 
 use crate::actions::ten;
-use crate::harness::{Asker, On, Stage, six};
+use crate::harness::{Asker, On, Stage, add_zone, six};
 use crate::plans::{car, flexible};
 use crate::readings::{charger, hvac, reading};
 
@@ -220,12 +218,7 @@ async fn assert_same(stage: &Stage, what: &str) {
 }
 
 async fn drop_each(on: On, write: &str) {
-    let stage = Stage::with(on, |config| {
-        let currency = Currency::parse("NOK").unwrap();
-        let zone = ZoneSettings { currency, is_activated: true, prices: None };
-        config.zones.insert("NO1".to_owned(), zone);
-    })
-    .await;
+    let stage = Stage::with(on, add_zone).await;
     let asker = stage.client("a").await;
     for polls in 1..POLLS_MAX {
         let (method, path, body) = prepared(&stage, &asker, write, polls).await;

@@ -10,6 +10,7 @@ use slackwater_api::auth::client::{Client, Environment};
 use slackwater_api::auth::gate::SERVICE_USER_ID;
 use slackwater_api::clock::Clock;
 use slackwater_api::config::Config;
+use slackwater_api::config::prices::ZoneSettings;
 use slackwater_api::control;
 use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::linking::{NewAccount, NewDevice, NewUser, connect};
@@ -25,6 +26,7 @@ use slackwater_api::vendor::reading::{Position, Reading};
 use slackwater_api::version::SERVICE_VERSION;
 use slackwater_api::{auth_router, router};
 use slackwater_engine::device::scope::{DeviceKind, Granted};
+use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::version::dated::ApiVersion;
 use tempfile::TempDir;
 use tokio::task::AbortHandle;
@@ -64,6 +66,13 @@ pub(crate) struct Asker {
     pub(crate) id: String,
     pub(crate) token: String,
     router: Router,
+}
+
+/// Adds the zone `NO1` to the settings, activated and without prices of its own.
+pub(crate) fn add_zone(config: &mut Config) {
+    let currency = Currency::parse("NOK").unwrap();
+    let zone = ZoneSettings { currency, is_activated: true, prices: None };
+    config.zones.insert("NO1".to_owned(), zone);
 }
 
 impl Stage {

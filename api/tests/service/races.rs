@@ -7,18 +7,16 @@ use std::task::Poll;
 use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
-use slackwater_api::config::prices::ZoneSettings;
 use slackwater_api::prices::replicas::catch_up;
 use slackwater_api::store::policies;
 use slackwater_api::store::prices::{self, SeriesName};
 use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::prices::currency::Currency;
 use tokio::task::{JoinSet, yield_now};
 use uuid::Uuid;
 
 use crate::actions::{action, scene, ten};
 use crate::answer::Answer;
-use crate::harness::{Asker, On, Stage, device, six};
+use crate::harness::{Asker, On, Stage, add_zone, device, six};
 use crate::plans::{CENTS, flexible};
 use crate::priced::stage_with;
 
@@ -57,12 +55,7 @@ async fn doors(stage: &Stage, asker: &Asker, on: On) -> (Stage, [Asker; 2]) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn flx_10_flx_11_of_prices_for_one_window_all_or_none_are_there() {
     for on in [On::Sqlite, On::Postgres] {
-        let stage = Stage::with(on, |config| {
-            let currency = Currency::parse("NOK").unwrap();
-            let zone = ZoneSettings { currency, is_activated: true, prices: None };
-            config.zones.insert("NO1".to_owned(), zone);
-        })
-        .await;
+        let stage = Stage::with(on, add_zone).await;
         let asker = stage.client("a").await;
         let (other, doors) = doors(&stage, &asker, on).await;
         let path = "/flex/price-signals/NO1/areas/north";

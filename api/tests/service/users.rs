@@ -3,7 +3,6 @@ use axum::http::Method;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use slackwater_api::clock::Clock;
-use slackwater_api::config::prices::ZoneSettings;
 use slackwater_api::linking::{NewAccount, NewUser, connect};
 use slackwater_api::scope::word;
 use slackwater_api::vendor::error::VendorError;
@@ -11,11 +10,10 @@ use slackwater_api::vendor::integration::Connection;
 use slackwater_api::vendor::profile::VendorCode;
 use slackwater_api::version::SERVICE_VERSION;
 use slackwater_engine::device::scope::{DeviceKind, Permission};
-use slackwater_engine::prices::currency::Currency;
 use uuid::Uuid;
 
 use crate::answer::Answer;
-use crate::harness::{OLDEST, On, Stage, device, six};
+use crate::harness::{OLDEST, On, Stage, add_zone, device, six};
 use crate::readings::{charger, reading, vehicle};
 
 fn scopes(words: &[&str]) -> Value {
@@ -191,12 +189,7 @@ async fn lnk_09_a_client_whose_redirects_are_listed_may_give_no_other() {
 #[tokio::test]
 async fn lnk_03_tar_01_flx_01_identifiers_that_a_client_chooses_are_bounded() {
     for on in [On::Sqlite, On::Postgres] {
-        let stage = Stage::with(on, |config| {
-            let currency = Currency::parse("NOK").unwrap();
-            let zone = ZoneSettings { currency, is_activated: true, prices: None };
-            config.zones.insert("NO1".to_owned(), zone);
-        })
-        .await;
+        let stage = Stage::with(on, add_zone).await;
         let asker = stage.client("a").await;
         let rates = json!([{ "name": "low", "cost": "1" }]);
         let signal = json!({
