@@ -88,7 +88,7 @@ pub struct Limits {
     pub tolerance: f64,
     /// Whether a search with whole numbers starts with presolve. With it, HiGHS
     /// 1.15 cuts off the optimum of one site in a thousand and calls the rest
-    /// optimal; without it, large searches pass their seconds.
+    /// optimal; without it that is rarer, and large searches pass their seconds.
     pub presolve: bool,
 }
 

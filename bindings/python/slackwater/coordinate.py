@@ -127,8 +127,9 @@ class AreaPlan:
     def unmet_bound_kwh(self) -> float | None:
         """Need that goes unmet in any plan, where vehicles are on or off.
 
-        Exact in a small area (up to 400 decisions, two a slot of each such
-        vehicle, without batteries that discharge and without reserves). In a
+        The bound of a search with whole numbers in a small area (up to 400
+        decisions, two a slot of each such vehicle, without batteries that
+        discharge and without reserves), exact where that search ends. In a
         larger one it is what would go unmet if these vehicles could take
         parts of slots; with batteries that discharge only what their stays
         are too short for. ``None`` where no vehicle is on or off, or the work

@@ -138,7 +138,8 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
     def status(self) -> str:
         """How the search ended.
 
-        ``"optimal"`` comes with a proof. After
+        ``"optimal"`` comes with a proof; where the search was one of whole
+        numbers, that proof is the solver's. After
         ``"limit_reached"`` or ``"time_reached"`` the gap says what may be
         left. After ``"solver_failed"``, or ``"bound_above_cost"`` where the
         solver contradicts itself, the plan keeps all limits, and cheaper

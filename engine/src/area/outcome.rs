@@ -131,8 +131,9 @@ pub struct AreaPlan {
     pub discharged_kwh: f64,
     /// Need that is not met, in kWh.
     pub unmet_kwh: f64,
-    /// Part of it that goes unmet in any plan, where vehicles are on or off: exact for a
-    /// small area, at least what must if they could take parts for a large one. `None`
+    /// Part of it that goes unmet in any plan, where vehicles are on or off: the bound of
+    /// the search with whole numbers for a small area, which is exact where it ends, and
+    /// what must go unmet if they could take parts for a large one. `None`
     /// where nobody is on or off, or the work was stopped: nothing is proved there.
     pub unmet_bound_kwh: Option<f64>,
     /// The vehicles it belongs to, by row.
