@@ -48,7 +48,7 @@ use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::admin::metrics;
-use crate::auth::gate::gate;
+use crate::auth::gate::{gate, name_user};
 use crate::problem::Problem;
 use crate::routes::batteries::Battery;
 use crate::routes::chargers::Charger;
@@ -72,6 +72,8 @@ pub fn router(app: App) -> Router {
         .merge(money())
         .route("/health/ready", get(health::ready))
         .route("/health/chargers", get(health::chargers));
+    // Methods that are not there need no user.
+    let routes = routes.route_layer(from_fn_with_state(app.clone(), name_user));
     let routes = answered(routes).layer(from_fn_with_state(app.clone(), gate));
     finished(routes, app)
 }

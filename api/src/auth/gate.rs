@@ -1,9 +1,9 @@
 //! The way in: every request passes here before it reaches a handler.
 //!
 //! In this order: who asks (401), in which version (400), whether the path is
-//! there in that version (404), how often (429), and about which user. Paths and
-//! methods that do not exist pass here, too: a stranger is told nothing of them
-//! (AMB-88).
+//! there in that version (404), and how often (429). Paths and methods that do not
+//! exist pass here, too: a stranger is told nothing of them (AMB-88). About which
+//! user a request is, only requests that a handler answers are asked.
 use std::sync::Arc;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -94,8 +94,22 @@ fn caller(
         return Err(Problem::no_such_route(request.method(), request.uri()));
     }
     app.spend(&client.id, Limited::Requests)?;
-    let user_id = user(app, &client, version, path, request.headers())?;
-    Ok(Caller { client, version, user_id, now: app.now() })
+    Ok(Caller { client, version, user_id: None, now: app.now() })
+}
+
+/// Adds the user of a request to what handlers are told of the caller.
+pub async fn name_user(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let path = path.as_ref().map_or("", MatchedPath::as_str);
+    let Some(caller) = request.extensions().get::<Caller>().cloned() else {
+        return Problem::unauthorized("no token was sent").into_response();
+    };
+    let user_id = match user(&app, &caller.client, caller.version, path, request.headers()) {
+        Ok(user_id) => user_id,
+        Err(problem) => return problem.into_response(),
+    };
+    request.extensions_mut().insert(Caller { user_id, ..caller });
+    next.run(request).await
 }
 
 /// Whether a path exists in a version (VER-18).

@@ -179,6 +179,12 @@ async fn amb_88_auth_04_ver_04_who_asks_is_looked_at_before_what_is_there() {
         assert_eq!((refused.status, refused.title()), (400, "Bad request"), "{method} {path}");
         assert_eq!(refused.header("service-version"), "2023-08-01");
     }
+    // The oldest version wants a user in a header, but not for what is not there.
+    let oldest = stage.client_in(&app, "oldest", ApiVersion::V2023_05_01).await;
+    for (method, status) in [(Method::GET, 400), (Method::DELETE, 405), (Method::TRACE, 405)] {
+        let answer = oldest.ask(method.clone(), "/vehicles", None, &[]).await;
+        assert_eq!(answer.status, status, "{method}");
+    }
 }
 
 #[tokio::test]
