@@ -20,6 +20,16 @@ def state_of(store: sqlite3.Connection, action_id: str) -> tuple[str, str | None
     return row
 
 
+def begin_action(doors: Doors, charger_id: str, rng: random.Random) -> str | None:
+    """Sets another current; `None` where the charger is known to have it already."""
+    limit = {"maxCurrent": rng.randint(6, 16)}
+    status, body = doors.base.ask("POST", f"/chargers/{charger_id}/max-current", limit)
+    if status == 400 and body["detail"] == "the device is in the desired state already":
+        return None
+    action_id: str = must((status, body))["id"]
+    return action_id
+
+
 class Commands(Writer):
     """Actions of a charger, of which each ends the one before."""
 
@@ -30,9 +40,9 @@ class Commands(Writer):
 
     def write(self, doors: Doors, rng: random.Random) -> None:
         """Sets another current."""
-        path = f"/chargers/{self.charger_id}/max-current"
-        body = must(doors.base.ask("POST", path, {"maxCurrent": rng.randint(6, 16)}))
-        self.promised.append(body["id"])
+        action_id = begin_action(doors, self.charger_id, rng)
+        if action_id is not None:
+            self.promised.append(action_id)
 
     def check(self, doors: Doors, store: sqlite3.Connection) -> Iterator[str]:
         """Whether each is there."""
@@ -57,10 +67,10 @@ class Cancels(Writer):
 
     def write(self, doors: Doors, rng: random.Random) -> None:
         """Begins an action and calls it off. It may have ended before."""
-        path = f"/chargers/{self.charger_id}/max-current"
-        body = must(doors.base.ask("POST", path, {"maxCurrent": rng.randint(6, 16)}))
-        path = f"/chargers/actions/{body['id']}/cancel"
-        status, body = doors.base.ask("POST", path)
+        action_id = begin_action(doors, self.charger_id, rng)
+        if action_id is None:
+            return
+        status, body = doors.base.ask("POST", f"/chargers/actions/{action_id}/cancel")
         must((status, body), 200, 409)
         if status == 200:
             self.promised.append(body["id"])
