@@ -352,22 +352,29 @@ impl From<PageError> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         error!(%error, "the database failed");
-        match error {
-            // Others are ahead, and each of them takes a moment.
-            StoreError::Queue | StoreError::Busy(_) => {
-                Self::unavailable("try again later").retry_after(SOON)
-            }
-            // Somebody has to look after the database or its disk.
-            StoreError::Down(_)
-            | StoreError::Open { .. }
-            | StoreError::Disk(_)
-            | StoreError::Full(_) => Self::unavailable("try again later").retry_after(LATER),
-            StoreError::Corrupt { .. } => Self::bad_answer(),
-            StoreError::Taken(_)
-            | StoreError::File { .. }
-            | StoreError::Migrate(_)
-            | StoreError::Statement(_) => Self::server_error(),
+        match (wait_for(&error), error) {
+            (Some(wait), _) => Self::unavailable("try again later").retry_after(wait),
+            (None, StoreError::Corrupt { .. }) => Self::bad_answer(),
+            (None, _) => Self::server_error(),
         }
+    }
+}
+
+/// When to come again after a failure of the database that passes.
+const fn wait_for(error: &StoreError) -> Option<Duration> {
+    match error {
+        // Others are ahead, and each of them takes a moment.
+        StoreError::Queue | StoreError::Busy(_) => Some(SOON),
+        // Somebody has to look after the database or its disk.
+        StoreError::Down(_)
+        | StoreError::Open { .. }
+        | StoreError::Disk(_)
+        | StoreError::Full(_) => Some(LATER),
+        StoreError::Corrupt { .. }
+        | StoreError::Taken(_)
+        | StoreError::File { .. }
+        | StoreError::Migrate(_)
+        | StoreError::Statement(_) => None,
     }
 }
 
@@ -455,6 +462,8 @@ pub enum Mishap {
     SessionOver,
     /// The service failed: 500.
     Ours,
+    /// The database does not answer or takes no writes: 503, for so long.
+    Database(Duration),
     /// The manufacturer's service is down, slow, or does not want to: 503.
     Vendor,
 }
@@ -470,8 +479,23 @@ impl Mishap {
             Self::NoSession => StatusCode::NOT_FOUND,
             Self::SessionOver => StatusCode::GONE,
             Self::Ours => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Vendor => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Database(_) | Self::Vendor => StatusCode::SERVICE_UNAVAILABLE,
         }
+    }
+
+    /// When to come again, if that is known.
+    #[must_use]
+    pub const fn wait(self) -> Option<Duration> {
+        match self {
+            Self::Database(wait) => Some(wait),
+            _ => None,
+        }
+    }
+}
+
+impl From<&StoreError> for Mishap {
+    fn from(error: &StoreError) -> Self {
+        wait_for(error).map_or(Self::Ours, Self::Database)
     }
 }
 

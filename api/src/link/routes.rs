@@ -101,6 +101,15 @@ enum VisitError {
     Randomness(#[from] NoRandomness),
 }
 
+impl VisitError {
+    fn mishap(&self) -> Mishap {
+        match self {
+            Self::Store(error) => error.into(),
+            Self::Randomness(_) => Mishap::Ours,
+        }
+    }
+}
+
 /// One request of one browser for one session that is open.
 struct Visit {
     app: App,
@@ -127,7 +136,7 @@ impl Visit {
             }
             (Err(failure), _) | (_, Err(failure)) => {
                 error!(%failure, "a link page could not be made");
-                return Err(over(Mishap::Ours, (texts.left_title, texts.ours), None));
+                return Err(over(failure.mishap(), (texts.left_title, texts.ours), None));
             }
         };
         match session.state(app.clock().machine().now()) {
@@ -170,8 +179,10 @@ impl Visit {
         }
         .of(&progress.step);
         let end = self.session.request.redirect_uri.as_deref().and_then(ending::source);
-        let status = mishap.map_or(StatusCode::OK, Mishap::status);
-        let mut response = answer(status, &html, end.as_deref());
+        let mut response = match mishap {
+            Some(mishap) => page(mishap, &html, end.as_deref()),
+            None => answer(StatusCode::OK, &html, end.as_deref()),
+        };
         if let Some(cookie) = self.browser.set_cookie() {
             response.headers_mut().insert(header::SET_COOKIE, cookie);
         }
@@ -454,7 +465,7 @@ impl Visit {
         let mut progress = self.progress();
         progress.failure = Some(Failure::ServerError);
         let notice = elsewhere(self.frame.texts().ours);
-        self.shown(Some(Mishap::Ours), &progress, &Entered::default(), &[notice])
+        self.shown(Some(failure.mishap()), &progress, &Entered::default(), &[notice])
     }
 }
 
@@ -463,7 +474,11 @@ fn elsewhere(text: &str) -> Notice {
 }
 
 fn page(mishap: Mishap, html: &Markup, end: Option<&str>) -> Response {
-    answer(mishap.status(), html, end)
+    let mut response = answer(mishap.status(), html, end);
+    if let Some(wait) = mishap.wait() {
+        response.headers_mut().insert(header::RETRY_AFTER, wait.as_secs().into());
+    }
+    response
 }
 
 fn answer(status: StatusCode, html: &Markup, end: Option<&str>) -> Response {

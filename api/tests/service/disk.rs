@@ -4,6 +4,7 @@ use sqlx::Executor;
 
 use crate::answer::Answer;
 use crate::harness::{Asker, Stage};
+use crate::tab::Tab;
 
 /// Says something to the writer's connection, in a change that is given up.
 async fn tell(stage: &Stage, pragma: &'static str) {
@@ -69,4 +70,19 @@ async fn a_service_whose_writes_fail_is_not_ready_until_they_succeed() {
     }
     stage.app.store().reader().execute("drop trigger fails").await.unwrap();
     assert_eq!(ready(&asker).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_link_page_that_cannot_be_kept_says_when_to_come_again() {
+    let stage = Stage::new().await;
+    let asker = stage.client("a").await;
+    let link = write(&asker, 1).await;
+    let mut tab = Tab::at(&stage, link.body["linkUrl"].as_str().unwrap());
+    let page = tab.open().await;
+    tell(&stage, "pragma query_only = on").await;
+    let refused = tab.send(&page, &[("vendor", "FJORD")]).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (503, "5"));
+    assert!(refused.says("try again"), "{}", refused.html);
+    // The connection that failed is closed, and the next one writes.
+    assert_eq!(tab.send(&refused, &[("vendor", "FJORD")]).await.status, 303);
 }
