@@ -62,6 +62,7 @@ pub(crate) struct TargetOutcome {
     wanted_kwh: f64,
     delivered_kwh: f64,
     shortfall_kwh: f64,
+    above_limit_kwh: f64,
     reached_at: Option<DateTime<Utc>>,
 }
 
@@ -108,7 +109,7 @@ pub(crate) struct Certificate {
 repr! {
     Interval { start, end, power_kw }
     PlannedSlot { start, end, price_per_kwh, power_max_kw, energy_kwh }
-    TargetOutcome { by, wanted_kwh, delivered_kwh, shortfall_kwh, reached_at }
+    TargetOutcome { by, wanted_kwh, delivered_kwh, shortfall_kwh, above_limit_kwh, reached_at }
     Requirement { by, energy_kwh, marginal_price_per_kwh }
     Reason { start, end, energy_kwh, cost, code, sentence }
     Certificate { cost, bound, gap, is_proved }
@@ -198,6 +199,7 @@ pub(crate) fn outcomes(targets: &[plan::TargetOutcome]) -> Vec<TargetOutcome> {
         wanted_kwh: target.wanted.as_kwh(),
         delivered_kwh: target.delivered.as_kwh(),
         shortfall_kwh: target.shortfall.as_kwh(),
+        above_limit_kwh: target.above_limit.as_kwh(),
         reached_at: target.reached_at,
     };
     targets.iter().map(outcome).collect()
@@ -408,6 +410,7 @@ pub(crate) fn plan_charge(
         targets: targets.iter().enumerate().map(target).collect::<Result<_, _>>()?,
         reserve: Energy::from_kwh(reserve_kwh).named("reserve_kwh")?,
         energy_max: energy_max_kwh.map(Energy::from_kwh).transpose().named("energy_max_kwh")?,
+        charge_limit: None,
         after_deadline: self::after_deadline(after_deadline)?,
     };
     planned(py, prices, request, Charged::Charge)

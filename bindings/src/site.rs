@@ -37,7 +37,7 @@ pub(crate) struct SiteSlot {
     export_kwh: f64,
 }
 
-/// Why a wish is not met: `own_limits`, `limit` or `priority`.
+/// Why a wish is not met: `own_limits`, `charge_limit`, `limit` or `priority`.
 #[pyclass(frozen, get_all, eq, module = "slackwater")]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SiteCause {
@@ -200,6 +200,7 @@ impl SiteCause {
     fn new(cause: &plan::Cause) -> Self {
         match cause {
             plan::Cause::OwnLimits => Self { code: "own_limits", limit: None, phase: None },
+            plan::Cause::ChargeLimit => Self { code: "charge_limit", limit: None, phase: None },
             plan::Cause::Priority => Self { code: "priority", limit: None, phase: None },
             plan::Cause::Limit { name, phase } => {
                 let phase = phase.map(Phase::as_str);

@@ -51,6 +51,7 @@ pub(crate) struct StorageOutcome {
     wanted_percent: f64,
     soc_percent: f64,
     shortfall_kwh: f64,
+    above_limit_kwh: f64,
     reached_at: Option<DateTime<Utc>>,
 }
 
@@ -88,7 +89,7 @@ repr! {
     StorageSlot {
         start, end, import_price_per_kwh, export_price_per_kwh, charged_kwh, discharged_kwh, stored_kwh
     }
-    StorageOutcome { by, wanted_percent, soc_percent, shortfall_kwh, reached_at }
+    StorageOutcome { by, wanted_percent, soc_percent, shortfall_kwh, above_limit_kwh, reached_at }
     StorageReason { start, end, energy_kwh, cost, code, sentence }
     StorageCertificate { cost, bound, gap, is_proved, nodes }
 }
@@ -241,6 +242,7 @@ impl StoragePlan {
             wanted_percent: target.wanted.as_percent(),
             soc_percent: target.soc.as_percent(),
             shortfall_kwh: target.shortfall.as_kwh(),
+            above_limit_kwh: target.above_limit.as_kwh(),
             reached_at: target.reached_at,
         };
         self.intended().targets.iter().map(outcome).collect()

@@ -172,6 +172,14 @@ quantity!(
     Money, from_amount, as_amount, money, "units of currency", f64::MAX
 );
 
+impl Energy {
+    /// Whether it is nothing.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
+}
+
 impl Power {
     /// Energy that this power moves in `length`.
     #[must_use]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
+    from slackwater._engine import StorageOutcome, TargetOutcome
     from slackwater.plan import Plan
     from slackwater.site import SitePlan
     from slackwater.storage import StoragePlan
@@ -188,6 +189,14 @@ def _sums(plan: Plan) -> str:
     if plan.savings < 0:
         return f"{text}, {number(-plan.savings)} {currency} more than at once"
     return f"{text}, saves {savings} {currency}"
+
+
+def missing(target: TargetOutcome | StorageOutcome) -> str:
+    """Tell what a target misses, and what of it lies above the charge limit."""
+    text = f"{energy(target.shortfall_kwh)} missing"
+    if target.above_limit_kwh > 0:
+        text += f" ({energy(target.above_limit_kwh)} above the charge limit)"
+    return text
 
 
 def shortfall(plan: Plan) -> str:

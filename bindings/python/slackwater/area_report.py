@@ -333,7 +333,7 @@ def _at_risk(plan: AreaPlan, names: Sequence[object] | None) -> str:
     rows = "".join(
         f'<tr><th scope="row">{escape(str(names[need.row] if names else need.row))}</th>'
         f'<td class="number">{in_digits(need.energy_kwh, 2)} kWh</td>'
-        f"<td>{escape(f'limit of {need.node}' if need.node else 'stay too short')}</td></tr>"
+        f"<td>{escape(f'limit of {need.node}' if need.node else 'own limits')}</td></tr>"
         for need in unmet[:AT_RISK_MAX]
     )
     more = len(unmet) - AT_RISK_MAX

@@ -64,7 +64,8 @@ class UnmetNeed(NamedTuple):
         row: Row of the vehicle.
         energy_kwh: Energy missing; stored energy if the vehicle discharges.
         node: Node whose limit is in the way; ``None`` where the stay itself is
-            too short or the charger too weak.
+            too short, the charger too weak, or the charge limit below what is
+            wanted.
     """
 
     row: int

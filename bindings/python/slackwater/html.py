@@ -117,7 +117,7 @@ def _target(target: TargetOutcome) -> str:
     if target.shortfall_kwh == 0:
         return f"<li>{_badge('✓', MET_COLOUR)} {escape(text)}: met</li>"
     late = "never reached" if target.reached_at is None else f"reached {_moment(target.reached_at)}"
-    text += f": missed, {_view.energy(target.shortfall_kwh)} missing, {late}"
+    text += f": missed, {_view.missing(target)}, {late}"
     return f"<li>{_badge('✗', MISSED_COLOUR)} {escape(text)}</li>"
 
 

@@ -140,7 +140,11 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
 
     @property
     def targets(self) -> list[TargetOutcome]:
-        """What becomes of each target, in the order they were given."""
+        """What becomes of each target, in the order they were given.
+
+        ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
+        the charge limit of the battery.
+        """
         return self._native.targets
 
     @property
@@ -314,9 +318,10 @@ def plan_vehicle(
 ) -> Plan:
     """Plan the cheapest charging that brings a battery where it should be.
 
-    As :func:`plan_charge`, in percent. Targets and the reserve are cut at the
-    charge limit. A vehicle that is above a wish is left there: it is never
-    discharged.
+    As :func:`plan_charge`, in percent. Nothing is charged above the charge
+    limit: what a target wants there is missed, and is told as
+    ``above_limit_kwh`` of its outcome. A vehicle that is above a wish is left
+    there: it is never discharged.
 
     Args:
         prices: What a kWh costs.

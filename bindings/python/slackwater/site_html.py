@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ROWS_MAX = 20
 CAUSES = {
     "own_limits": "too slow alone",
+    "charge_limit": "above its charge limit",
     "no_price": "no price is known",
     "priority": "others weigh more",
 }

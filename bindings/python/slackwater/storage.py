@@ -155,7 +155,11 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
 
     @property
     def targets(self) -> list[StorageOutcome]:
-        """What becomes of each target, in the order they were given."""
+        """What becomes of each target, in the order they were given.
+
+        ``above_limit_kwh`` is the part of ``shortfall_kwh`` that lies above
+        the charge limit that holds at the deadline.
+        """
         return self._native.targets
 
     @property
@@ -268,7 +272,9 @@ def plan_storage(
     brings no gain is not done.
 
     An unmet wish is no error: as much as possible is charged for it, and the
-    plan says what is missing.
+    plan says what is missing. What a target wants above the charge limit is
+    missed by its deadline, told as ``above_limit_kwh`` of its outcome, and not
+    pursued after it.
 
     Args:
         prices: What a bought kWh costs. Time without a price is not used.

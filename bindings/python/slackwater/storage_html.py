@@ -38,7 +38,7 @@ def _target(target: StorageOutcome) -> str:
     text = f"{_view.number(target.wanted_percent, 0)} % by {by}"
     if target.shortfall_kwh == 0:
         return f"✓ {text}: met"
-    return f"✗ {text}: missed, {_view.energy(target.shortfall_kwh)} missing"
+    return f"✗ {text}: missed, {_view.missing(target)}"
 
 
 def _table(currency: str, reasons: list[StorageReason]) -> str:

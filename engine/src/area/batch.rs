@@ -244,6 +244,7 @@ fn plan_row(
         targets: fleet.targets(row, vehicle)?,
         reserve: vehicle.reserve,
         energy_max: None,
+        charge_limit: None,
         after_deadline: AfterDeadline::Continue,
     };
     let problem = ChargeProblem::new(request)?;

@@ -135,7 +135,8 @@ pub fn going_on(curve: &PriceCurve, problem: &ChargeProblem, before: &Brief) -> 
         .filter(|interval| now < interval.end)
         .map(|interval| Interval { start: interval.start.max(now), ..*interval })
         .collect();
-    if before.shortfall > Energy::ZERO || !ahead.iter().all(is_alike) {
+    let above_limit = request.above_limit();
+    if before.shortfall > above_limit || !ahead.iter().all(is_alike) {
         return None;
     }
     let slack = request.power_max.over(if ahead.is_empty() { REST } else { SLACK });
@@ -145,10 +146,11 @@ pub fn going_on(curve: &PriceCurve, problem: &ChargeProblem, before: &Brief) -> 
         let by = [target.by, request.until].into_iter().flatten().min();
         let is_late = by.is_some_and(|by| by <= now);
         let there = if is_late { at_once } else { energy_by(&ahead, by) };
-        if there + slack < target.energy {
+        let wanted = request.within_limit(target);
+        if there + slack < wanted {
             return None;
         }
-        target.energy = if is_late { there.min(target.energy) } else { there };
+        target.energy = if is_late { there.min(wanted) } else { there };
     }
     let is_much = energy_by(&ahead, None) > problem.wanted() + slack;
     if is_much || at_once + slack < request.reserve {
@@ -163,14 +165,14 @@ pub fn going_on(curve: &PriceCurve, problem: &ChargeProblem, before: &Brief) -> 
         cost,
         bound: if best.cost < cost { best.cost } else { cost },
         baseline_cost: best.baseline_cost,
-        shortfall: Energy::ZERO,
+        shortfall: above_limit,
         marginal_price: None,
         unpriced_hours: best.unpriced_hours,
     })
 }
 
 /// Energy that intervals bring by an instant.
-fn energy_by(intervals: &[Interval], by: Option<DateTime<Utc>>) -> Energy {
+pub(crate) fn energy_by(intervals: &[Interval], by: Option<DateTime<Utc>>) -> Energy {
     let energy = |interval: &Interval| {
         let end = by.map_or(interval.end, |by| by.min(interval.end));
         interval.power.over((end - interval.start).max(TimeDelta::zero()))

@@ -103,7 +103,7 @@ pub struct Unmet {
     /// several deadlines that by which most is missing.
     pub energy_kwh: f64,
     /// The node whose limit is in the way; `None` where the stay itself is too
-    /// short or the charger too weak.
+    /// short, the charger too weak, or the charge limit below what is wanted.
     pub node: Option<usize>,
 }
 

@@ -36,13 +36,14 @@ impl Columns {
         for (position, problem) in problems.iter().enumerate() {
             let request = problem.borrow().request();
             let Some(target) = request.deciding() else { continue };
-            let target = request.targets[target];
+            let target = &request.targets[target];
+            let energy = request.within_limit(target);
             let from = micros_of(request.now);
             // Hours without prices count up to a deadline after the last price, too.
             let by = target.by.map_or(end, micros_of);
             let by = request.until.map_or(by, |until| by.min(micros_of(until)));
             let is_plain = request.power_max > Power::ZERO
-                && target.energy > Energy::ZERO
+                && energy > Energy::ZERO
                 && request.power_limits.is_empty()
                 && request.reserve <= Energy::ZERO
                 && request.energy_max.is_none();
@@ -50,7 +51,7 @@ impl Columns {
                 columns.positions.push(position);
                 columns.arrival.push(from);
                 columns.departure.push(by);
-                columns.energy_kwh.push(target.energy.as_kwh());
+                columns.energy_kwh.push(energy.as_kwh());
                 columns.power_max_kw.push(request.power_max.as_kw());
             }
         }
@@ -121,6 +122,7 @@ fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: Brief) -> Option<Br
     if !is_all(problem, by, brief.shortfall.as_kwh()) {
         return None;
     }
+    let brief = Brief { shortfall: brief.shortfall + request.above_limit(), ..brief };
     if request.targets.len() == 1 {
         return Some(brief);
     }
@@ -211,9 +213,11 @@ mod tests {
     fn wish() -> impl Strategy<Value = Request> {
         let target = (prop::option::of(-60..900i64), 0.0..80.0f64);
         let targets = prop::collection::vec(target, 0..3);
-        let rest = (prop::option::of(-60..900i64), prop::sample::select(vec![0.0, 0.0, 0.0, 5.0]));
+        let reserve = prop::sample::select(vec![0.0, 0.0, 0.0, 5.0]);
+        let limit = prop::option::weighted(0.3, 5.0..60.0f64);
+        let rest = (prop::option::of(-60..900i64), reserve, limit);
         (0..600i64, 0.0..22.0f64, targets, rest, any::<bool>(), any::<bool>()).prop_map(
-            |(now, power, targets, (until, reserve), stops, fills)| {
+            |(now, power, targets, (until, reserve, limit), stops, fills)| {
                 let target = |(by, energy): (Option<i64>, f64)| Target {
                     by: by.map(at),
                     energy: kwh(energy),
@@ -223,6 +227,7 @@ mod tests {
                     targets: targets.into_iter().map(target).collect(),
                     reserve: kwh(reserve),
                     energy_max: fills.then_some(kwh(90.0)),
+                    charge_limit: limit.map(kwh),
                     after_deadline: if stops {
                         AfterDeadline::Stop
                     } else {

@@ -1,7 +1,7 @@
 //! Plans of many requests within a power that they share.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::area::beside::paid;
+use crate::area::beside::{energy_by, paid};
 use crate::area::coordinate::{AreaOptions, plan_area};
 use crate::area::fill::fill;
 use crate::area::fleet::{Curves, Fleet, Needs, TargetLists};
@@ -105,17 +105,17 @@ impl Rows {
         for target in &request.targets {
             if by(target.by) <= now {
                 // What is late is wanted at once.
-                reserve = reserve.max(kwh(target.energy));
+                reserve = reserve.max(kwh(request.within_limit(target)));
             } else {
                 departure = departure.max(by(target.by));
             }
         }
         for target in request.targets.iter().filter(|target| by(target.by) > now) {
             if by(target.by) == departure {
-                last = last.max(kwh(target.energy));
+                last = last.max(kwh(request.within_limit(target)));
             } else {
                 self.by.push(by(target.by));
-                self.by_kwh.push(kwh(target.energy));
+                self.by_kwh.push(kwh(request.within_limit(target)));
             }
         }
         let departure = if reserve > 0.0 { departure.max(until) } else { departure };
@@ -178,7 +178,9 @@ pub fn plan_within(
         rows.push(wish, curve, end);
     }
     let alone = each_alone(&curves, wishes);
-    let missed = alone.iter().zip(&rows.scale).map(|(plan, scale)| plan.shortfall.as_kwh() * scale);
+    let missed = alone.iter().zip(wishes).zip(&rows.scale).map(|((plan, wish), scale)| {
+        (plan.shortfall - wish.problem.request().above_limit()).as_kwh() * scale
+    });
     let (area, plan) = least_short((&rows, &table), power, missed.sum(), options, stop)?;
     let mut briefs = Vec::with_capacity(wishes.len());
     plan.rows(&area, RUN, &mut |made| {
@@ -186,7 +188,8 @@ pub fn plan_within(
             let position = briefs.len();
             let wish = &wishes[position];
             let alone = (&alone[position], &curves[wish.curve]);
-            briefs.push(brief(&made, row, alone, rows.scale[position]));
+            let made = brief(&made, row, alone, rows.scale[position]);
+            briefs.push(made.map(|made| with_limit(made, wish)));
         }
     });
     one_after_the_other(&mut briefs, wishes, (table.horizon(), power.power_max));
@@ -304,6 +307,18 @@ fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> Switched {
         due: due.flatten().map(micros_of).collect(),
         is_on: wish.is_on,
     }
+}
+
+/// A plan that also misses what its targets want above the charge limit.
+fn with_limit(brief: Brief, wish: &SharedWish<'_>) -> Brief {
+    let request = wish.problem.request();
+    let above = request.targets.iter().filter(|t| t.energy > request.within_limit(t));
+    let missing = above.map(|target| {
+        let had = energy_by(&brief.intervals, target.by).min(request.within_limit(target));
+        target.energy - had
+    });
+    let shortfall = missing.fold(brief.shortfall, Energy::max);
+    Brief { shortfall, ..brief }
 }
 
 /// A row in the power that its request speaks of, beside the plan that it would

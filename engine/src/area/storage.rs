@@ -65,7 +65,8 @@ pub struct StorageAnswers {
     pub charged_kwh: Vec<f64>,
     /// Energy sold, in kWh at the plug.
     pub discharged_kwh: Vec<f64>,
-    /// Stored energy missing at departure, in kWh.
+    /// Stored energy missing at departure, in kWh; what the target wants above
+    /// the charge limit is missing, too.
     pub shortfall_kwh: Vec<f64>,
     /// State of charge at departure, in percent.
     pub soc_percent: Vec<f64>,
@@ -191,7 +192,7 @@ impl Desk {
         let battery = Battery {
             from,
             to,
-            target_kwh: share("target_percent", or(batteries.target_percent, 0.0))?.min(limit_kwh),
+            target_kwh: share("target_percent", or(batteries.target_percent, 0.0))?,
             reserve_kwh: share("reserve_percent", or(batteries.reserve_percent, 0.0))?
                 .min(limit_kwh),
             limit_kwh,

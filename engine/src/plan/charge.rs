@@ -23,7 +23,8 @@ use crate::units::{Energy, MICROS_PER_HOUR, Price};
 /// The cheapest plan for a vehicle that only charges.
 ///
 /// Targets are met by their deadlines at least cost; what cannot be met is
-/// reported per target and charged without pause. Of two slots with one
+/// reported per target and charged without pause, but for what lies above the
+/// charge limit. Of two slots with one
 /// price the earlier is used, and a partly used slot from its start. Time
 /// without a price is never used. A negative price buys more than the targets
 /// want only up to `energy_max`.
@@ -80,11 +81,10 @@ pub fn plan_charge(curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
 /// the answer says is missing is missing.
 fn reached(plan: Plan, problem: &ChargeProblem) -> Plan {
     let [target] = problem.request().targets[..] else { return plan };
-    let (by, wanted, shortfall) = (target.by, target.energy, plan.shortfall);
-    let reached_at = outcome(&plan, problem, target).reached_at;
-    let delivered = wanted - shortfall;
-    let targets = vec![TargetOutcome { by, wanted, delivered, shortfall, reached_at }];
-    Plan { targets, ..plan }
+    let found = outcome(&plan, problem, target);
+    let delivered = problem.request().within_limit(&target) - plan.shortfall;
+    let shortfall = plan.shortfall + found.above_limit;
+    Plan { targets: vec![TargetOutcome { delivered, shortfall, ..found }], ..plan }
 }
 
 /// What becomes of each target, in the order of the request.
@@ -95,8 +95,10 @@ pub(crate) fn outcomes(plan: &Plan, problem: &ChargeProblem) -> Vec<TargetOutcom
 
 fn outcome(plan: &Plan, problem: &ChargeProblem, target: Target) -> TargetOutcome {
     let wanted = target.energy;
-    let delivered = target.by.map_or(plan.energy, |by| plan.energy_by(by)).min(wanted);
-    let missing = wanted - delivered;
+    let most = problem.request().within_limit(&target);
+    let above_limit = wanted - most;
+    let delivered = target.by.map_or(plan.energy, |by| plan.energy_by(by)).min(most);
+    let missing = most - delivered;
     let is_met = missing <= problem.request().power_max.over_micros(1).max(dust(wanted));
     let reached_at = if wanted <= Energy::ZERO {
         Some(problem.request().now)
@@ -106,8 +108,9 @@ fn outcome(plan: &Plan, problem: &ChargeProblem, target: Target) -> TargetOutcom
     TargetOutcome {
         by: target.by,
         wanted,
-        delivered: if is_met { wanted } else { delivered },
-        shortfall: if is_met { Energy::ZERO } else { missing },
+        delivered: if is_met { most } else { delivered },
+        shortfall: above_limit + if is_met { Energy::ZERO } else { missing },
+        above_limit,
         reached_at,
     }
 }

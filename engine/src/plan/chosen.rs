@@ -7,7 +7,7 @@ use crate::plan::certificate::{Evidence, Requirement, certify_own};
 use crate::plan::choice::{Choice, Need, SLOTS_MAX, Window};
 use crate::plan::pieces::{Deadline, Piece, deadlines, pieces, unpriced_hours};
 use crate::plan::plan::{Plan, PlannedSlot, Purchase, Purpose, intervals};
-use crate::plan::problem::{AfterDeadline, ChargeProblem, Target};
+use crate::plan::problem::{AfterDeadline, ChargeProblem};
 use crate::plan::threshold;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
@@ -30,7 +30,7 @@ pub(crate) fn choose(curve: &PriceCurve, problem: &ChargeProblem) -> Option<Chos
     {
         return None;
     }
-    let Target { energy, .. } = request.targets[target];
+    let energy = request.within_limit(&request.targets[target]);
     let by = request.targets[target].by_micros();
     let window = Window::new(curve.horizon(), problem.from(), problem.to().min(by));
     let need = Need { energy_kwh: energy.as_kwh(), power_kw: request.power_max.as_kw() };

@@ -57,7 +57,7 @@ pub(crate) fn deadlines(problem: &ChargeProblem) -> Vec<Deadline> {
         .enumerate()
         .map(|(position, target)| Deadline {
             by: target.by_micros(),
-            energy: target.energy,
+            energy: problem.request().within_limit(target),
             target: position,
         })
         .collect();

@@ -126,6 +126,10 @@ pub struct TargetOutcome {
     /// Energy missing at the deadline.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
+    /// The part of the shortfall that lies above the charge limit, which no
+    /// plan can deliver.
+    #[serde(rename = "above_limit_kwh", default, skip_serializing_if = "Energy::is_zero")]
+    pub above_limit: Energy,
     /// When the target is reached, late or in time; `None` if never.
     pub reached_at: Option<DateTime<Utc>>,
 }

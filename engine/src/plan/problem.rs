@@ -65,6 +65,11 @@ pub struct Request {
     /// only where the price is negative. `None` buys what the targets want.
     #[serde(rename = "energy_max_kwh")]
     pub energy_max: Option<Energy>,
+    /// Energy at which the vehicle stops charging by itself: it bounds `reserve`
+    /// and `energy_max`, and what targets want above it is missed. `None` is
+    /// a vehicle that takes any energy.
+    #[serde(rename = "charge_limit_kwh", default, skip_serializing_if = "Option::is_none")]
+    pub charge_limit: Option<Energy>,
     /// What a missed deadline means.
     pub after_deadline: AfterDeadline,
 }
@@ -84,8 +89,20 @@ impl Request {
     /// all. A vehicle that is to be ready every morning asks for nothing else.
     pub(crate) fn deciding(&self) -> Option<usize> {
         let first = self.targets.iter().map(Target::by_micros).min()?;
-        let most = self.targets.iter().fold(Energy::ZERO, |most, t| most.max(t.energy));
-        self.targets.iter().position(|t| t.by_micros() == first && t.energy >= most)
+        let most = self.targets.iter().fold(Energy::ZERO, |most, t| most.max(self.within_limit(t)));
+        let decides = |t: &Target| t.by_micros() == first && self.within_limit(t) >= most;
+        self.targets.iter().position(decides)
+    }
+
+    /// Energy of a target up to the charge limit.
+    pub(crate) fn within_limit(&self, target: &Target) -> Energy {
+        self.charge_limit.map_or(target.energy, |limit| target.energy.min(limit))
+    }
+
+    /// Most energy that a target wants above the charge limit.
+    pub(crate) fn above_limit(&self) -> Energy {
+        let above = self.targets.iter().map(|target| target.energy - self.within_limit(target));
+        above.fold(Energy::ZERO, Energy::max)
     }
 
     /// The last deadline in microseconds since 1970, if there is any target.
@@ -104,6 +121,7 @@ impl Request {
             targets: vec![target],
             reserve: Energy::ZERO,
             energy_max: None,
+            charge_limit: None,
             after_deadline: AfterDeadline::Continue,
         }
     }
@@ -188,6 +206,10 @@ impl ChargeProblem {
         }
         let mut request = request;
         request.power_limits.sort_by_key(|limit| limit.start);
+        if let Some(limit) = request.charge_limit {
+            request.reserve = request.reserve.min(limit);
+            request.energy_max = request.energy_max.map(|most| most.min(limit));
+        }
         let limits = Horizon::new(request.power_limits.iter().map(|l| (l.start, l.end)))?;
         let problem = Self { request, limits };
         let wanted = problem.wanted();
@@ -205,10 +227,12 @@ impl ChargeProblem {
         &self.request
     }
 
-    /// Energy that targets and reserve want together: the highest of them.
+    /// Energy that targets and reserve want together: the highest of them, up to
+    /// the charge limit.
     #[must_use]
     pub fn wanted(&self) -> Energy {
-        self.request.targets.iter().fold(self.request.reserve, |most, t| most.max(t.energy))
+        let Request { targets, reserve, .. } = &self.request;
+        targets.iter().fold(*reserve, |most, t| most.max(self.request.within_limit(t)))
     }
 
     /// Periods of the power limits.

@@ -128,16 +128,15 @@ impl VehicleRequest {
 
     /// The same wishes in kWh at the plug, counted from the state of charge.
     ///
-    /// Targets and the reserve are cut at the charge limit. A vehicle at or
-    /// above a wish needs nothing for it, and is never discharged to it.
+    /// What targets want above the charge limit is missed. A vehicle at or above a wish needs nothing for it, and is never
+    /// discharged to it.
     ///
     /// # Errors
     /// The state of charge is unknown, or the battery makes no sense.
     pub fn in_energy(&self) -> Result<Request, VehicleError> {
         let Battery { capacity, charge_limit, efficiency, .. } = self.battery;
         let soc = self.soc()?;
-        let at_plug =
-            |wanted: Percent| energy_at_plug(capacity, efficiency, soc, wanted.min(charge_limit));
+        let at_plug = |wanted: Percent| energy_at_plug(capacity, efficiency, soc, wanted);
         // Without targets, too, a battery that makes no sense is refused.
         let room = at_plug(charge_limit)?;
         let mut targets = Vec::with_capacity(self.targets.len());
@@ -153,6 +152,7 @@ impl VehicleRequest {
             targets,
             reserve: at_plug(self.reserve)?,
             energy_max: self.fill_when_negative.then_some(room),
+            charge_limit: Some(room),
             after_deadline: self.after_deadline,
         })
     }
@@ -171,6 +171,7 @@ impl VehicleRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::problem::ChargeProblem;
     use crate::units::{kw, kwh, percent};
 
     fn vehicle(soc: Option<f64>, limit: f64) -> VehicleRequest {
@@ -205,6 +206,18 @@ mod tests {
         assert_eq!((request.targets[0].energy, request.reserve), (kwh(0.0), kwh(0.0)));
         let after = vehicle(Some(90.0), 80.0).soc_after(Energy::ZERO).unwrap();
         assert_eq!(after, percent(90.0));
+    }
+
+    #[test]
+    fn what_lies_above_the_limit_is_wanted_and_never_charged() {
+        let mut above = vehicle(Some(10.0), 80.0);
+        above.targets[0].soc = Some(percent(90.0));
+        above.reserve = percent(100.0);
+        above.fill_when_negative = true;
+        let problem = ChargeProblem::new(above.in_energy().unwrap()).unwrap();
+        let request = problem.request();
+        assert_eq!((request.targets[0].energy, problem.wanted()), (kwh(40.0), kwh(35.0)));
+        assert_eq!((request.reserve, request.energy_max), (kwh(35.0), Some(kwh(35.0))));
     }
 
     #[test]

@@ -121,6 +121,7 @@ fn request(case: &Case, origin: DateTime<Utc>) -> (PriceCurve, Request) {
         targets: case.targets.iter().map(target).collect(),
         reserve: kwh(case.reserve_kwh),
         energy_max: case.energy_max_kwh.map(kwh),
+        charge_limit: None,
         after_deadline: if case.stops { AfterDeadline::Stop } else { AfterDeadline::Continue },
     };
     (prices, request)

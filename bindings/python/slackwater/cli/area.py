@@ -360,7 +360,7 @@ def _show_unmet(plan: sw.AreaPlan, rows: pa.Table) -> None:
     worst = sorted(plan.unmet, key=lambda need: (-need.energy_kwh, need.row))
     for need in worst[:UNMET_SHOWN]:
         name = tail(rows.column("id")[need.row].as_py())
-        why = f"limit of {need.node}" if need.node else "stay too short"
+        why = f"limit of {need.node}" if need.node else "own limits"
         console.print(Text(f"  {name}: {amount(need.energy_kwh)} kWh, {why}", style="yellow"))
     if len(worst) > UNMET_SHOWN:
         console.print(Text(f"  … and {len(worst) - UNMET_SHOWN:,} more", style="yellow"))

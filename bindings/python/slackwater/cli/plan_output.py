@@ -131,6 +131,7 @@ class Answer:
             "wanted_kwh": target.wanted_kwh,
             "delivered_kwh": target.delivered_kwh,
             "shortfall_kwh": target.shortfall_kwh,
+            "above_limit_kwh": target.above_limit_kwh,
             "reached_at": self._iso(target.reached_at),
         }
 
@@ -249,6 +250,8 @@ class Answer:
     def _missed(self, target: sw.TargetOutcome) -> str:
         by = "the end of the prices" if target.by is None else self.clock.date(target.by)
         text = f"{target.shortfall_kwh:.2f} of {target.wanted_kwh:.2f} kWh are missing at {by}"
+        if target.above_limit_kwh > 0:
+            text += f", {target.above_limit_kwh:.2f} kWh of it above the charge limit"
         if target.reached_at is None:
             return f"{text}."
         return f"{text}; reached at {self.clock.date(target.reached_at)}."

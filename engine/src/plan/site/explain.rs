@@ -205,8 +205,10 @@ impl View<'_> {
         if self.is_below_reserve(slot) {
             return (Code::Reserve, None);
         }
+        // What lies above the charge limit is no reason to charge.
         let missed = self.device.wishes.iter().find(|wish| {
-            wish.shortfall > Energy::ZERO && wish.by.is_none_or(|by| by >= period.end)
+            let is_missed = wish.causes.iter().any(|cause| *cause != Cause::ChargeLimit);
+            is_missed && wish.by.is_none_or(|by| by >= period.end)
         });
         if let Some(wish) = missed {
             let is_last = wish.causes.contains(&Cause::Priority);

@@ -39,6 +39,9 @@ pub enum Cause {
     /// The device cannot do it by then, even alone.
     #[serde(rename = "own_limits")]
     OwnLimits,
+    /// The wish lies above the charge limit of its battery.
+    #[serde(rename = "charge_limit")]
+    ChargeLimit,
     /// A limit that it shares was reached.
     #[serde(rename = "limit")]
     Limit {

@@ -314,9 +314,11 @@ fn storage_wishes(
 ) -> Vec<WishOutcome> {
     let outcome = |goal: &Goal| {
         let at_plug = |level: f64| (level - storage.start) / storage.efficiency_in;
+        let level = goal.wanted + goal.above_limit;
+        let above_limit = goal.above_limit / storage.efficiency_in;
         let missing = at_plug(goal.wanted) - at_plug(levels[goal.slots]);
         let missing = if missing > DUST { missing } else { 0.0 };
-        let wanted = at_plug(goal.wanted).max(0.0);
+        let wanted = at_plug(level).max(0.0);
         let mut causes = Vec::new();
         if missing > 0.0 && goal.wanted - goal.reachable > DUST {
             causes.push(Cause::OwnLimits);
@@ -333,12 +335,16 @@ fn storage_wishes(
         if missing > 0.0 && causes.is_empty() {
             causes.push(Cause::OwnLimits);
         }
+        let missing = missing + if above_limit > DUST { above_limit } else { 0.0 };
+        if above_limit > DUST {
+            causes.push(Cause::ChargeLimit);
+        }
         let outcome = WishOutcome {
             by: goal.by,
             wanted: energy(wanted),
             delivered: energy((wanted - missing).max(0.0)),
             shortfall: energy(missing),
-            reached_at: reached_at(model, storage, levels, goal.wanted, request.now),
+            reached_at: reached_at(model, storage, levels, level, request.now),
             causes,
         };
         (goal.target, outcome)

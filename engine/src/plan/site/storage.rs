@@ -18,10 +18,25 @@ pub(crate) struct Goal {
     pub(crate) by: Option<DateTime<Utc>>,
     /// Number of slots of the site that end by the deadline.
     pub(crate) slots: usize,
-    /// Level wanted, in stored kWh.
+    /// Level wanted, in stored kWh, as far as the charge limit allows.
     pub(crate) wanted: f64,
+    /// What is wanted above that.
+    pub(crate) above_limit: f64,
     /// The most of it that the device's own limits allow.
     pub(crate) reachable: f64,
+}
+
+impl Goal {
+    /// A level that is wanted up to `most`.
+    fn new(
+        (target, by): (Option<usize>, Option<DateTime<Utc>>),
+        slots: usize,
+        level: f64,
+        most: f64,
+    ) -> Self {
+        let wanted = level.min(most);
+        Self { target, by, slots, wanted, above_limit: level - wanted, reachable: wanted }
+    }
 }
 
 /// A line that bounds the charging power: `at_zero - fall * level`.
@@ -99,8 +114,7 @@ impl Storage {
             stay.end = stay.end.min(last).max(stay.start);
         }
         if let Some(wanted) = late.filter(|_| goes_on) {
-            let last = Goal { target: None, by: None, slots: stay.end, wanted, reachable: wanted };
-            goals.push(last);
+            goals.push(Goal::new((None, None), stay.end, wanted, wanted));
         }
         let (discharge_kw, efficiency_out, soc_min, wear) =
             vehicle.discharge.as_ref().map_or((0.0, 1.0, 0.0, 0.0), |discharge| {
@@ -155,13 +169,7 @@ impl Storage {
         let ceiling = share(device.battery.charge_limit.as_percent()).max(start);
         let stay = 0..grid.len();
         let energies = |kw: f64| grid.hours.iter().map(|hours| kw * hours).collect();
-        let goal = |soc: f64| Goal {
-            target: Some(0),
-            by: None,
-            slots: grid.len(),
-            wanted: share(soc).min(ceiling),
-            reachable: share(soc).min(ceiling),
-        };
+        let goal = |soc: f64| Goal::new((Some(0), None), grid.len(), share(soc), ceiling);
         let mut storage = Self {
             may_go_on: false,
             charge_max: energies(device.power_max.as_kw()),
@@ -282,8 +290,7 @@ fn goals(vehicle: &Vehicle, grid: &Grid, to: i64, (start, efficiency): (f64, f64
         let slots = grid.ends.partition_point(|&slot_end| slot_end <= end);
         // What only charges is above a lower wish for good.
         let least = if vehicle.discharge.is_some() { 0.0 } else { start };
-        let wanted = level.min(limit).max(least);
-        Goal { target: Some(index), by, slots, wanted, reachable: wanted }
+        Goal::new((Some(index), by), slots, level.max(least), limit.max(start))
     };
     let mut goals: Vec<Goal> = energies.chain(socs).enumerate().map(goal).collect();
     goals.sort_by_key(|goal| goal.slots);

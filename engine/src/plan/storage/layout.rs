@@ -165,10 +165,12 @@ impl Layout {
         let mut most = reach;
         let continues = request.after_deadline == AfterDeadline::Continue;
         let mut owed: Option<Deadline> = None;
-        // A deadline that has gone by is missed, unless the battery is there already.
+        // A deadline that has gone by is missed, unless the battery is there already, or
+        // at its charge limit.
         let now = micros_of(request.now);
+        let limit_kwh = request.battery.charge_limit.of(capacity).as_kwh();
         while let Some(&deadline) = deadlines.get(next).filter(|d| d.by <= now) {
-            let is_owed = continues && deadline.wanted_kwh > reach;
+            let is_owed = continues && deadline.wanted_kwh.min(limit_kwh) > reach;
             if is_owed && owed.is_none_or(|owed| owed.wanted_kwh < deadline.wanted_kwh) {
                 owed = Some(deadline);
             }
@@ -188,17 +190,20 @@ impl Layout {
             if wanted > 0.0 && floor_kwh <= 0.0 {
                 wished.1 = Wish::Driving;
             }
-            let mut raise = |deadline: Deadline| {
-                let wanted_kwh = deadline.wanted_kwh.min(slot.limit_kwh);
+            let mut raise = |deadline: Deadline, wanted_kwh: f64| {
                 if wanted_kwh > wished.0 {
                     wished = (wanted_kwh, Wish::Target { target: deadline.target });
                 }
-                wanted_kwh > reach
             };
-            let mut is_owed = owed.is_some_and(&mut raise);
+            // What lies above the charge limit is missed by the deadline, and never owed.
+            let owed_kwh = |deadline: Deadline| deadline.wanted_kwh.min(slot.limit_kwh);
+            let mut is_owed = owed.is_some_and(|owed| owed_kwh(owed) > reach);
+            if let Some(owed) = owed {
+                raise(owed, owed_kwh(owed));
+            }
             while let Some(&deadline) = deadlines.get(next).filter(|d| d.by <= piece.end) {
-                let is_missed = raise(deadline);
-                if is_missed && continues {
+                raise(deadline, deadline.wanted_kwh);
+                if continues && owed_kwh(deadline) > reach {
                     is_owed = true;
                     if owed.is_none_or(|owed| owed.wanted_kwh < deadline.wanted_kwh) {
                         owed = Some(deadline);

@@ -123,10 +123,13 @@ pub struct StorageOutcome {
     /// State of charge at the deadline.
     #[serde(rename = "soc_percent")]
     pub soc: Percent,
-    /// Stored energy missing at the deadline. A target beyond the charge
-    /// limit misses nothing when the limit is reached.
+    /// Stored energy missing at the deadline.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
+    /// The part of the shortfall that lies above the charge limit, which no
+    /// plan can deliver.
+    #[serde(rename = "above_limit_kwh", default, skip_serializing_if = "Energy::is_zero")]
+    pub above_limit: Energy,
     /// When so much is stored for the first time; `None` if never.
     pub reached_at: Option<DateTime<Utc>>,
 }

@@ -215,14 +215,17 @@ fn outcomes(plan: &StoragePlan, problem: &StorageProblem) -> Vec<StorageOutcome>
         let by = target.by.unwrap_or(end).min(end);
         let wanted = target.soc.unwrap_or(limit);
         let stored = plan.stored_at(by);
-        let missing = wanted.of(capacity).min(limit_at(plan, limit, by)) - stored;
+        let missing = wanted.of(capacity) - stored;
         // Less than a billionth of the battery is rounding.
         let is_missed = missing.as_kwh() > 1e-9 * capacity.as_kwh();
+        let shortfall = if is_missed { missing } else { Energy::ZERO };
+        let above = (wanted.of(capacity) - limit_at(plan, limit, by)).max(Energy::ZERO);
         StorageOutcome {
             by: target.by,
             wanted,
             soc: Percent::filled(stored, capacity),
-            shortfall: if is_missed { missing } else { Energy::ZERO },
+            shortfall,
+            above_limit: shortfall.min(above),
             reached_at: plan.reached_at(wanted.of(capacity)),
         }
     };

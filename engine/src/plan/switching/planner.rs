@@ -328,6 +328,7 @@ impl Draft {
             wanted,
             delivered: if is_met { wanted } else { delivered },
             shortfall: if is_met { Energy::ZERO } else { missing },
+            above_limit: Energy::ZERO,
             reached_at,
         }
     }

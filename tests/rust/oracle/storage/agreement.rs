@@ -21,8 +21,10 @@ pub(crate) fn agrees(case: &Case, model: &Model, plan: &StoragePlan) -> TestCase
     let cost = model.least_cost(case);
     prop_assert!(near(plan.cost.as_amount(), cost, PART), "cost {:?} not {cost}", plan.cost);
     prop_assert!(near(plan.unserved.as_kwh(), model.unserved, PART));
-    for (outcome, missing) in plan.targets.iter().zip(&model.shortfalls) {
+    let missing = model.shortfalls.iter().zip(&model.above_limit);
+    for (outcome, (missing, above)) in plan.targets.iter().zip(missing) {
         prop_assert!(near(outcome.shortfall.as_kwh(), *missing, PART), "{outcome:?} {missing}");
+        prop_assert!(near(outcome.above_limit.as_kwh(), *above, PART), "{outcome:?} {above}");
     }
     let most = model.shortfalls.iter().fold(0.0, |most: f64, &missing| most.max(missing));
     prop_assert!(near(plan.shortfall.as_kwh(), most, PART));
@@ -66,6 +68,7 @@ fn storage_plans_cost_what_programmes_cost() {
         let in_a_gap = plan.slots.iter().any(|slot| slot.import_price.is_none());
         census.borrow_mut().count(&[
             ("a target missed", model.shortfalls.iter().any(|&missing| missing > 0.0)),
+            ("a target above the charge limit", model.above_limit.iter().any(|&above| above > 0.0)),
             ("driving unserved", model.unserved > 0.0),
             ("driving", !case.drives.is_empty()),
             ("burning would pay", model.burns),

@@ -50,6 +50,8 @@ pub(crate) struct Model {
     pub(crate) least: Vec<f64>,
     /// What each target misses.
     pub(crate) shortfalls: Vec<f64>,
+    /// The part of it that lies above the limit.
+    pub(crate) above_limit: Vec<f64>,
     /// Whether some target is missed.
     pub(crate) unserved: f64,
     pub(crate) burns: bool,
@@ -251,11 +253,13 @@ impl Model {
             unserved: pieces.iter().zip(&served).map(|(piece, served)| piece.drives - served).sum(),
             least: Vec::new(),
             shortfalls: Vec::new(),
+            above_limit: Vec::new(),
             pieces,
             served,
             fullest,
         };
-        model.shortfalls = case.targets.iter().map(|target| model.missing(case, target)).collect();
+        (model.shortfalls, model.above_limit) =
+            case.targets.iter().map(|target| model.missing(case, target)).unzip();
         model.least = model.least_levels(case);
         model
     }
@@ -266,7 +270,8 @@ impl Model {
         self.pieces.iter().position(|piece| piece.end == by)
     }
 
-    fn missing(&self, case: &Case, target: &super::case::Wish) -> f64 {
+    /// What a target misses, and the part of it that lies above the limit.
+    fn missing(&self, case: &Case, target: &super::case::Wish) -> (f64, f64) {
         let stored = case.percent / 100.0 * case.capacity;
         let wanted = target.percent / 100.0 * case.capacity;
         let (level, limit) = self
@@ -274,20 +279,23 @@ impl Model {
             .map_or((stored, case.limit_percent / 100.0 * case.capacity), |index| {
                 (self.fullest[index], self.pieces[index].limit)
             });
-        let missing = wanted.min(limit) - level;
-        if missing > MISSED_KWH { missing } else { 0.0 }
+        let missing = wanted - level;
+        let missing = if missing > MISSED_KWH { missing } else { 0.0 };
+        (missing, missing.min((wanted - limit).max(0.0)))
     }
 
     fn least_levels(&self, case: &Case) -> Vec<f64> {
         let mut wished: Vec<f64> = self.pieces.iter().map(|piece| piece.floor).collect();
-        for (target, &shortfall) in case.targets.iter().zip(&self.shortfalls) {
+        for (position, target) in case.targets.iter().enumerate() {
             let wanted = target.percent / 100.0 * case.capacity;
             let cut = |index: usize| wanted.min(self.pieces[index].limit);
             let index = self.piece_by(case, target.by);
             if let Some(index) = index {
-                wished[index] = wished[index].max(cut(index));
+                wished[index] = wished[index].max(wanted);
             }
-            if shortfall > 0.0 && !case.stops {
+            // Nobody goes on for what lies above the limit.
+            let owed = self.shortfalls[position] - self.above_limit[position];
+            if owed > MISSED_KWH && !case.stops {
                 let first = index.map_or(0, |index| index + 1);
                 for (later, wish) in wished.iter_mut().enumerate().skip(first) {
                     *wish = wish.max(cut(later));
