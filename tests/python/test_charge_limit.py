@@ -207,7 +207,7 @@ def test_a_batch_of_storage_misses_what_lies_above_the_limit() -> None:
     assert plans["soc_percent"].to_pylist() == pytest.approx([80, 85])
 
 
-@pytest.mark.parametrize("discharge_max_kw", [10.0])
+@pytest.mark.parametrize("discharge_max_kw", [10.0, None])
 def test_an_area_misses_what_lies_above_the_limit(discharge_max_kw: float | None) -> None:
     rows = table(discharge_max_kw).append_column("power_max_kw", pa.array([10.0] * 2))
     plan = sw.plan_area(rows, PRICES, limit_kw=15)

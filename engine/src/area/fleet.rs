@@ -241,22 +241,31 @@ impl Fleet<'_> {
     /// Need and reserve of a row that is given in percent.
     #[inline(never)]
     fn energy_from_soc(&self, row: usize) -> Result<(Energy, Energy), RowError> {
-        let Needs::Soc { soc_percent, target_percent, capacity_kwh, reserve_percent, efficiency } =
-            self.needs
-        else {
+        let Needs::Soc { target_percent, reserve_percent, .. } = self.needs else {
             return Ok((Energy::ZERO, Energy::ZERO));
         };
-        let soc = percent(soc_percent[row], "soc_percent")?;
         let target = percent(target_percent[row], "target_percent")?;
-        let capacity = kwh(capacity_kwh[row], "capacity_kwh")?;
-        let efficiency = efficiency.map_or(1.0, |column| column[row]);
-        let efficiency = if efficiency.is_nan() { 1.0 } else { efficiency };
         let reserve = match reserve_percent {
             Some(column) if !column[row].is_nan() => percent(column[row], "reserve_percent")?,
             _ => Percent::ZERO,
         };
-        let at_plug = |wanted| energy_at_plug(capacity, efficiency, soc, wanted);
-        Ok((at_plug(target)?, at_plug(reserve)?))
+        Ok((self.at_plug(row, target)?, self.at_plug(row, reserve)?))
+    }
+
+    /// Energy at the plug that brings a row that is given in percent to its charge limit.
+    pub(crate) fn energy_up_to(&self, row: usize, limit_percent: f64) -> Result<Energy, RowError> {
+        self.at_plug(row, percent(limit_percent, "charge_limit_percent")?)
+    }
+
+    fn at_plug(&self, row: usize, wanted: Percent) -> Result<Energy, RowError> {
+        let Needs::Soc { soc_percent, capacity_kwh, efficiency, .. } = self.needs else {
+            return Err(RowError::Missing { column: "capacity_kwh" });
+        };
+        let soc = percent(soc_percent[row], "soc_percent")?;
+        let capacity = kwh(capacity_kwh[row], "capacity_kwh")?;
+        let efficiency = efficiency.map_or(1.0, |column| column[row]);
+        let efficiency = if efficiency.is_nan() { 1.0 } else { efficiency };
+        Ok(energy_at_plug(capacity, efficiency, soc, wanted)?)
     }
 
     /// Power of all vehicles together, in kW.

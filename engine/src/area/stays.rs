@@ -11,7 +11,7 @@ use crate::area::store::{NO_STORE, StorageColumns, Store, reaches};
 use crate::area::wishes::{NO_WISHES, Wishes};
 use crate::plan::choice::Window;
 use crate::time::horizon::Horizon;
-use crate::units::MICROS_PER_HOUR;
+use crate::units::{Energy, MICROS_PER_HOUR};
 
 /// Vehicles answered in one piece of work.
 pub(crate) const BLOCK: usize = 4_096;
@@ -120,7 +120,7 @@ pub(crate) struct Stays {
     pub(crate) groups: usize,
     /// Rows that make no sense.
     pub(crate) errors: Vec<(usize, RowError)>,
-    /// Energy that a stay is too short for, by row, in kWh.
+    /// Energy that a stay is too short for, or a charge limit too low, by row, in kWh.
     pub(crate) beyond_kwh: Vec<(u32, f64)>,
     /// Position of the first one among all vehicles of the area.
     pub(crate) first: usize,
@@ -339,6 +339,10 @@ fn make(problem: &AreaProblem<'_>, row: usize) -> Made {
     let prices = problem.curves.prices(curve);
     let caps = (window.first..window.last).filter(|&slot| !prices[slot].is_nan());
     let capacity: i64 = caps.map(|slot| stay.cap(horizon, slot)).sum();
+    let capacity = match charge_limit(problem, row) {
+        Ok(most) => most.map_or(capacity, |most| capacity.min(grains(most.as_kwh()))),
+        Err(error) => return Made::Error(error),
+    };
     let mut wanted = vehicle.energy.max(vehicle.reserve).as_kwh();
     if fleet.has_targets(row) {
         match fleet.targets(row, &vehicle) {
@@ -359,6 +363,13 @@ fn make(problem: &AreaProblem<'_>, row: usize) -> Made {
         }
         Err(error) => Made::Error(error),
     }
+}
+
+/// Energy with which a vehicle that only charges is at its charge limit.
+fn charge_limit(problem: &AreaProblem<'_>, row: usize) -> Result<Option<Energy>, RowError> {
+    let limits = problem.vehicles.storage.and_then(|columns| columns.charge_limit_percent);
+    let limit = limits.map(|limits| limits[row]).filter(|limit| !limit.is_nan());
+    limit.map(|limit| problem.vehicles.fleet.energy_up_to(row, limit)).transpose()
 }
 
 /// The row of the price table that a vehicle pays.
