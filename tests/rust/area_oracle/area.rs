@@ -18,6 +18,8 @@ pub(crate) struct More {
     pub(crate) capacity: Vec<f64>,
     pub(crate) soc: Vec<f64>,
     pub(crate) target: Vec<f64>,
+    /// Where charging ends, in percent; NaN where only a full battery ends it.
+    pub(crate) limit: Vec<f64>,
     /// Level that is kept, in percent; of vehicles that discharge.
     pub(crate) floor: Vec<f64>,
     pub(crate) discharge: Vec<f64>,
@@ -202,11 +204,18 @@ impl Area {
         let export = PriceTable::new(horizon, export_prices.clone());
         let mut more = More { export: Some(export), export_prices, ..More::default() };
         more.offsets.push(0);
+        // Numbers of their own, so that a seed is the same area as without charge limits.
+        let mut limits = Random(seed.wrapping_mul(6_700_417) + 11);
         for row in 0..area.energy.len() {
             area.make_more(&mut random, &mut more, row);
             if seed % 2 == 1 {
                 more.power_min[row] = 0.0;
             }
+            // Nobody comes above its limit: the judge, a linear programme, could charge there.
+            let (soc, target) = (more.soc[row], more.target[row]);
+            let limit = soc + (target - soc) * limits.between(0.1, 0.95);
+            let has_limit = limits.below(20) == 0 && target > soc;
+            more.limit.push(if has_limit { limit } else { f64::NAN });
         }
         for (at, node) in area.nodes.iter_mut().enumerate() {
             node.limits.retain(|limit| !matches!(limit, Limit::Follow { .. }));
@@ -329,7 +338,7 @@ impl Area {
             storage: more.map(|more| StorageColumns {
                 discharge_max_kw: &more.discharge,
                 efficiency_discharge: Some(&more.efficiency_discharge),
-                charge_limit_percent: None,
+                charge_limit_percent: Some(&more.limit),
                 end_value_per_kwh: Some(&more.end_value),
                 wear_price_per_kwh: Some(&more.wear),
                 export: more.export.as_ref().map(Curves::PerVehicle),
@@ -380,7 +389,18 @@ impl Area {
     /// What each vehicle can be served if no limit binds.
     pub(crate) fn needs(&self) -> Vec<f64> {
         let room = |row| (0..self.slots()).map(|slot| self.cap(row, slot)).sum::<f64>();
-        (0..self.energy.len()).map(|row| self.energy[row].min(room(row))).collect()
+        let most = |row| room(row).min(self.up_to_limit(row));
+        (0..self.energy.len()).map(|row| self.energy[row].min(most(row))).collect()
+    }
+
+    /// Energy with which a vehicle that only charges is at its charge limit.
+    pub(crate) fn up_to_limit(&self, row: usize) -> f64 {
+        let most = |more: &More| {
+            let limit = more.limit[row];
+            let share = if limit.is_nan() { f64::INFINITY } else { limit - more.soc[row] };
+            (share / 100.0 * more.capacity[row]).max(0.0)
+        };
+        self.more.as_ref().map_or(f64::INFINITY, most)
     }
 
     /// Energy that a vehicle can give back in a slot.
@@ -410,7 +430,7 @@ impl Area {
         let mut end = 0;
         for slot in 0..self.slots() {
             end += self.lengths[slot];
-            reach += self.cap(row, slot);
+            reach = (reach + self.cap(row, slot)).min(self.up_to_limit(row));
             if has_reserve {
                 wishes.push((slot, more.reserve[row].min(reach)));
             }

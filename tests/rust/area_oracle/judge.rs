@@ -131,7 +131,7 @@ impl Model {
             let last = area.slots() - 1;
             for slot in 0..=last {
                 let gained = self.gained(area, row, slot);
-                rows.push(constraint!(gained.clone() <= store.capacity - store.stored));
+                rows.push(constraint!(gained.clone() <= store.most - store.stored));
                 rows.push(constraint!(gained >= store.floor - store.stored));
             }
             let wanted = store.target.min(store.reach) - store.stored;
@@ -143,7 +143,8 @@ impl Model {
 
 /// A battery in kWh.
 pub(crate) struct Store {
-    pub(crate) capacity: f64,
+    /// Most that it stores: its charge limit.
+    pub(crate) most: f64,
     pub(crate) stored: f64,
     pub(crate) floor: f64,
     pub(crate) target: f64,
@@ -156,12 +157,13 @@ impl Store {
         let of = |percent: f64| more.capacity[row] * percent / 100.0;
         let stored = of(more.soc[row]);
         let most: f64 = (0..area.slots()).map(|slot| area.cap(row, slot)).sum();
+        let limit = of(if more.limit[row].is_nan() { 100.0 } else { more.limit[row] });
         Self {
-            capacity: more.capacity[row],
+            most: limit,
             stored,
             floor: of(more.floor[row]),
             target: of(more.target[row]),
-            reach: (stored + most * more.efficiency[row]).min(more.capacity[row]),
+            reach: (stored + most * more.efficiency[row]).min(limit),
         }
     }
 }
@@ -382,6 +384,8 @@ pub(crate) fn keeps_its_word(area: &Area, planned: &Planned, seed: u64) -> Vec<S
             continue;
         }
         assert!(sold == 0.0, "{name} sells");
+        let wanted = area.energy[row];
+        assert!(bought + unmet >= wanted - 1e-5, "{name}: {bought} of {wanted}, {unmet} unmet");
         keeps_deadlines(area, (row, by_limits, bought), had, &name);
         let is_late = planned.plan.late_reserves.contains(&row);
         let in_time = |(slot, wish): (usize, f64)| had(slot) + unmet >= wish - 1e-6;
@@ -443,7 +447,7 @@ fn keeps_levels(area: &Area, (row, unmet): (usize, f64), energies: &[f64], name:
             energy / more.efficiency_discharge[row]
         };
         let floor = store.floor.min(store.stored);
-        assert!(level >= floor - 1e-5 && level <= store.capacity + 1e-5, "{name} at {level} kWh");
+        assert!(level >= floor - 1e-5 && level <= store.most + 1e-5, "{name} at {level} kWh");
     }
     assert!(level + unmet >= store.target - 1e-5, "{name}: {level} of {}, {unmet}", store.target);
 }

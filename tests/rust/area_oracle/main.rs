@@ -25,6 +25,8 @@ struct Census {
     short: u32,
     proved: u32,
     sold: f64,
+    /// Vehicles that want more than their charge limit allows.
+    above_limit: usize,
     /// Energy that goes unmet in all areas, and the least of it.
     unmet: f64,
     least: f64,
@@ -58,6 +60,8 @@ fn judge_area(area: &Area, seed: u64, census: &mut Census) {
     }
     census.short += u32::from(least > 1e-3);
     census.sold += plan.discharged_kwh;
+    let limits = area.more.iter().flat_map(|more| &more.limit);
+    census.above_limit += limits.filter(|limit| !limit.is_nan()).count();
     let optimum = judge::least_cost(area, &served);
     let money = plan.unmanaged.cost.abs().max(plan.bound.abs());
     let slack = 1e-6 * money.max(1.0);
@@ -105,6 +109,7 @@ fn areas_with_export_reserves_and_deadlines_agree_with_one_programme() {
     }
     census.is_least();
     assert!(census.sold > 1_000.0, "{} kWh are sold", census.sold);
+    assert!(census.above_limit > 100, "{} want more than their limit", census.above_limit);
     assert!(u64::from(census.proved) >= AREAS * scale() / 2, "{} gaps proved", census.proved);
 }
 

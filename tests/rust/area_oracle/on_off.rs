@@ -70,6 +70,7 @@ impl More {
         self.capacity.push(100.0);
         self.target.push(need);
         self.power_min.push(power_min);
+        self.limit.push(f64::NAN);
         let zeros = [
             &mut self.soc,
             &mut self.floor,

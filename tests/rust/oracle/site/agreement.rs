@@ -3,6 +3,7 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 use slackwater_engine::plan::search_status::SearchStatus;
+use slackwater_engine::plan::site::plan::Cause;
 use slackwater_engine::plan::site::planner::plan_site;
 
 use crate::census::Census;
@@ -24,7 +25,15 @@ fn no_plan_of_a_site_claims_what_is_not_so() {
     });
     let census = census.borrow();
     census.assert_each(0.0);
-    for feature in ["least power", "misses", "gives back", "home", "group", "below zero"] {
+    for feature in [
+        "least power",
+        "misses",
+        "gives back",
+        "home",
+        "group",
+        "below zero",
+        "above a charge limit",
+    ] {
         assert!(census.share(feature) > 0.05, "{feature} dies out");
     }
     assert!(census.share("proved") > 0.95, "{} are proved", census.share("proved"));
@@ -59,6 +68,7 @@ fn judge(site: &Site, census: &mut Census) -> Result<(), String> {
         ("on or off", site.cars.iter().any(|car| car.least_kw >= car.most_kw)),
         ("gives back", site.cars.iter().any(|car| car.gives_back.is_some())),
         ("home", site.home.is_some()),
+        ("above a charge limit", site.cars.iter().any(|car| car.limit.is_some())),
         ("group", site.group_limit.is_some()),
         ("below zero", site.prices.iter().any(|&price| price < 0.0)),
         ("ten devices", site.cars.len() >= 10),
@@ -82,8 +92,17 @@ fn judge(site: &Site, census: &mut Census) -> Result<(), String> {
     check(same(found.missing, least.missing, energy), "more is missing than must be")?;
     check(same(found.early, least.early, energy), "another deadline than the earliest")?;
     check(same(found.late, least.late, energy), "what is missed is not gone on with")?;
+    let told = site.cars.iter().zip(&plan.devices);
+    let told: f64 = told.map(|(car, device)| car.priority * device.shortfall.as_kwh()).sum();
+    check(same(told, found.missing, energy), "the shortfalls do not add up")?;
     let short = plan.devices.iter().flat_map(|device| &device.wishes);
     let named = short.clone().all(|w| w.causes.is_empty() == (w.shortfall.as_kwh() <= DUST_KWH));
     check(named, "a shortfall without a cause, or a cause without a shortfall")?;
+    let above = site.cars.iter().zip(&plan.devices).all(|(car, device)| {
+        let wanted = car.targets.iter().map(|&(_, wanted)| wanted - car.ceiling() > DUST_KWH);
+        let told = device.wishes.iter().map(|wish| wish.causes.contains(&Cause::ChargeLimit));
+        wanted.eq(told)
+    });
+    check(above, "a charge limit that is no cause, or a cause that is no charge limit")?;
     check(same(found.cost, least.cost, cent), "proved, and not the least cost")
 }

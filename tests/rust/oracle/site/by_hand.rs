@@ -23,6 +23,7 @@ fn car(most_kw: f64, targets: &[(usize, f64)], departure: usize) -> Car {
         priority: 1.0,
         in_group: false,
         gives_back: None,
+        limit: None,
     }
 }
 

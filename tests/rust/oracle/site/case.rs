@@ -28,7 +28,12 @@ pub(crate) struct Car {
     pub(crate) in_group: bool,
     /// Stored energy and capacity of a battery that may give back at `most_kw`.
     pub(crate) gives_back: Option<(f64, f64)>,
+    /// Stored energy at the charge limit, where that is below what is wanted.
+    pub(crate) limit: Option<f64>,
 }
+
+/// Capacity of a car with a charge limit that gives nothing back.
+const CAPACITY_KWH: f64 = 200.0;
 
 impl Car {
     /// Energy stored at the start.
@@ -36,16 +41,23 @@ impl Car {
         self.gives_back.map_or(0.0, |(level, _)| level)
     }
 
-    /// Most energy that it stores: a full battery, or all that is wanted.
+    /// Most energy that it stores: a full battery, or all that is wanted, up to the
+    /// charge limit.
     pub(crate) fn ceiling(&self) -> f64 {
-        let wanted = self.targets.iter().map(|&(_, kwh)| kwh).fold(0.0, f64::max);
-        self.gives_back.map_or(wanted, |(_, capacity)| capacity)
+        let most = self.gives_back.map_or(self.wanted(), |(_, capacity)| capacity);
+        self.limit.map_or(most, |limit| limit.max(self.level()))
+    }
+
+    /// The highest target.
+    fn wanted(&self) -> f64 {
+        self.targets.iter().map(|&(_, kwh)| kwh).fold(0.0, f64::max)
     }
 
     /// Levels at which a run may end with less than the least power.
     pub(crate) fn run_ends(&self) -> Vec<f64> {
-        let mut levels: Vec<f64> = self.targets.iter().map(|&(_, kwh)| kwh).collect();
-        levels.push(self.ceiling());
+        let most = self.ceiling();
+        let mut levels: Vec<f64> = self.targets.iter().map(|&(_, kwh)| kwh.min(most)).collect();
+        levels.push(most);
         levels.sort_by(f64::total_cmp);
         levels.dedup();
         levels
@@ -128,7 +140,7 @@ impl Site {
         };
         let has_home = devices > 2 && draw.chance(40);
         let alike = draw.chance(25).then(|| Car::draw(&mut draw, slots, hours, true));
-        let cars: Vec<Car> = (0..devices - usize::from(has_home))
+        let mut cars: Vec<Car> = (0..devices - usize::from(has_home))
             .map(|_| alike.clone().unwrap_or_else(|| Car::draw(&mut draw, slots, hours, false)))
             .collect();
         let house_kw = if draw.chance(30) { draw.between(0.0, 3.0) } else { 0.0 };
@@ -146,6 +158,11 @@ impl Site {
         });
         let import_limit = limit(&mut draw, 60).map(|kw| kw.max(house_kw));
         let group_limit = limit(&mut draw, 35);
+        // Drawn last, so that a seed is the same site as without charge limits.
+        for car in &mut cars {
+            let share = draw.between(0.3, 0.95);
+            car.limit = draw.chance(5).then_some((car.wanted() * share * 100.0).round() / 100.0);
+        }
         Self { hours, prices, export, house_kw, import_limit, group_limit, cars, home }
     }
 
@@ -204,7 +221,8 @@ impl Car {
         targets.sort_by_key(|&(by, _)| by);
         let priority = draw.one_of(&[1.0, 1.0, 2.0, 5.0]);
         let in_group = draw.chance(50);
-        Self { most_kw, least_kw, targets, departure, priority, in_group, gives_back }
+        let limit = None;
+        Self { most_kw, least_kw, targets, departure, priority, in_group, gives_back, limit }
     }
 
     fn vehicle(&self, name: String, at: impl Fn(usize) -> DateTime<Utc>) -> Vehicle {
@@ -215,7 +233,7 @@ impl Car {
         vehicle.group = self.in_group.then(|| "row".into());
         if let Some((level, capacity)) = self.gives_back {
             let percent = |kwh: f64| Percent::from_percent(kwh / capacity * 100.0);
-            vehicle.battery = Some(battery(capacity, level, 1.0));
+            vehicle.battery = Some(battery(capacity, level, 1.0, self.limit));
             vehicle.discharge = Some(give_back(self.most_kw, 1.0));
             let target = |&(by, level): &(usize, f64)| SocTarget {
                 by: Some(at(by)),
@@ -226,6 +244,8 @@ impl Car {
             let target =
                 |&(by, energy): &(usize, f64)| Target { by: Some(at(by)), energy: kwh(energy) };
             vehicle.targets = self.targets.iter().map(target).collect();
+            let limited = |limit| battery(CAPACITY_KWH, 0.0, 1.0, Some(limit));
+            vehicle.battery = self.limit.map(limited);
         }
         vehicle
     }
@@ -238,7 +258,7 @@ impl Home {
             group: None,
             phases: Phase::ALL.to_vec(),
             power_max: Power::from_kw(self.kw).expect("a power"),
-            battery: battery(self.capacity, self.level, self.efficiency_in),
+            battery: battery(self.capacity, self.level, self.efficiency_in, None),
             discharge: give_back(self.kw, self.efficiency_out),
             soc_end: None,
             end_value: Price::ZERO,
@@ -246,12 +266,13 @@ impl Home {
     }
 }
 
-fn battery(capacity: f64, level: f64, efficiency: f64) -> Battery {
+fn battery(capacity: f64, level: f64, efficiency: f64, limit: Option<f64>) -> Battery {
+    let percent = |kwh: f64| Percent::from_percent(kwh / capacity * 100.0).expect("a share");
     Battery {
         capacity: kwh(capacity),
-        soc: Some(Percent::from_percent(level / capacity * 100.0).expect("a share")),
+        soc: Some(percent(level)),
         soc_fallback: None,
-        charge_limit: Percent::FULL,
+        charge_limit: limit.map_or(Percent::FULL, percent),
         efficiency,
     }
 }

@@ -99,13 +99,14 @@ fn levels(site: &Site, car: &Car, powers: &[f64]) -> Result<Vec<f64>, String> {
 }
 
 fn judge_wishes(site: &Site, car: &Car, levels: &[f64], outcome: &mut Outcome) {
-    let mut late: f64 = 0.0;
+    let (mut late, most) = (0.0_f64, car.ceiling());
     for &(by, wanted) in &car.targets {
         let missing = (wanted - levels[by]).max(0.0);
         outcome.missing += car.priority * missing;
         outcome.early += car.priority * missing * earliness(site, by);
-        if missing > DUST_KWH && by < car.departure {
-            late = late.max(wanted - levels[car.departure]);
+        // Nobody goes on for what lies above the charge limit.
+        if wanted.min(most) - levels[by] > DUST_KWH && by < car.departure {
+            late = late.max(wanted.min(most) - levels[car.departure]);
         }
     }
     outcome.late += car.priority * late;

@@ -154,7 +154,10 @@ impl Milp<'_> {
     fn add_wishes(&mut self, car: &Car, levels: &[Expression]) {
         let late = self.amount(1e3);
         self.late += car.priority * late;
-        for &(by, wanted) in &car.targets {
+        for &(by, level) in &car.targets {
+            let wanted = level.min(car.ceiling());
+            self.missing += car.priority * (level - wanted);
+            self.early += car.priority * earliness(self.site, by) * (level - wanted);
             let miss = self.amount(wanted);
             self.rows.push(constraint!(levels[by].clone() + miss >= wanted));
             self.missing += car.priority * miss;
