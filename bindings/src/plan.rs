@@ -9,6 +9,7 @@ use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::certificate;
 use slackwater_engine::plan::duration::DurationRequest;
 use slackwater_engine::plan::explain;
+use slackwater_engine::plan::gaps::{Gap, gaps};
 use slackwater_engine::plan::kept::KeptRequest;
 use slackwater_engine::plan::plan;
 use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
@@ -24,6 +25,9 @@ use crate::error::{Named, Refused};
 use crate::prices::Prices;
 use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
+
+/// Code of the reason for a period without a price.
+pub(crate) const NO_PRICE: &str = "no_price";
 
 pub(crate) type LimitTuple = (Instant, Instant, f64);
 
@@ -83,7 +87,7 @@ pub(crate) struct Reason {
     end: DateTime<Utc>,
     energy_kwh: f64,
     cost: f64,
-    price_max_per_kwh: f64,
+    price_max_per_kwh: Option<f64>,
     code: &'static str,
     deadline: Option<DateTime<Utc>>,
     marginal_price_per_kwh: Option<f64>,
@@ -298,21 +302,37 @@ impl Plan {
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<Reason>, Refused> {
         let zone = self::time_zone(time_zone)?;
-        let reasons = explain::explain(self.intended());
-        let reason = |reason: &explain::Reason| Reason {
+        let reasons = explain::explain(self.intended()).into_iter();
+        let reason = |reason: explain::Reason| Reason {
             start: reason.start,
             end: reason.end,
             energy_kwh: reason.energy.as_kwh(),
             cost: reason.cost.as_amount(),
-            price_max_per_kwh: reason.price_max.as_per_kwh(),
+            price_max_per_kwh: Some(reason.price_max.as_per_kwh()),
             code: reason.code.as_str(),
             deadline: reason.deadline,
             marginal_price_per_kwh: reason.marginal_price.map(Price::as_per_kwh),
             runner_up_start: reason.runner_up.map(|next| next.start),
             runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
-            sentence: reason.sentence(zone),
+            sentence: self.terms.tell_bought(reason.sentence(zone), (reason.start, reason.end)),
         };
-        Ok(reasons.iter().map(reason).collect())
+        let gap = |gap: Gap| Reason {
+            start: gap.start,
+            end: gap.end,
+            energy_kwh: 0.0,
+            cost: 0.0,
+            price_max_per_kwh: None,
+            code: NO_PRICE,
+            deadline: gap.missed.first().and_then(|missed| missed.by),
+            marginal_price_per_kwh: None,
+            runner_up_start: None,
+            runner_up_price_per_kwh: None,
+            sentence: gap.sentence(zone),
+        };
+        let gaps = gaps(self.charged.prices(), &self.problem()?, self.intended()).into_iter();
+        let mut reasons: Vec<Reason> = reasons.map(reason).chain(gaps.map(gap)).collect();
+        reasons.sort_by_key(|reason| reason.start);
+        Ok(reasons)
     }
 
     fn energy_kwh_by(&self, at: Instant) -> f64 {

@@ -10,7 +10,7 @@ use crate::error::{Named, Refused};
 use crate::plan::Plan;
 use crate::prices::Prices;
 
-/// What a plan buys at the prices of one source.
+/// What a plan buys, or sells, at the prices of one source.
 #[pyclass(frozen, get_all, eq, module = "slackwater")]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SourceShare {
@@ -22,6 +22,19 @@ pub(crate) struct SourceShare {
 
 repr! {
     SourceShare { source, is_estimate, energy_kwh, cost }
+}
+
+impl SourceShare {
+    /// Shares of the engine.
+    pub(crate) fn all(shares: Vec<estimates::SourceShare>) -> Vec<Self> {
+        let share = |share: estimates::SourceShare| Self {
+            is_estimate: share.standing == Standing::Estimate,
+            energy_kwh: share.energy.as_kwh(),
+            cost: share.cost.as_amount(),
+            source: share.source,
+        };
+        shares.into_iter().map(share).collect()
+    }
 }
 
 /// Source, whether it is an estimate, ceiling, prices.
@@ -48,14 +61,8 @@ pub(crate) fn provenance(py: Python<'_>, plan: &Plan, prices: &Prices) -> Result
     let layered = prices.layered()?;
     let problem = plan.problem()?;
     let told = py.detach(|| estimates::provenance(&layered, &problem, plan.intended()));
-    let share = |share: &estimates::SourceShare| SourceShare {
-        source: share.source.clone(),
-        is_estimate: share.standing == Standing::Estimate,
-        energy_kwh: share.energy.as_kwh(),
-        cost: share.cost.as_amount(),
-    };
     Ok((
-        told.shares.iter().map(share).collect(),
+        SourceShare::all(told.shares),
         told.energy_on_estimates.as_kwh(),
         told.cost_on_estimates.as_amount(),
         told.decide_by,

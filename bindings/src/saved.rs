@@ -2,14 +2,17 @@
 use std::io;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::ser::{Formatter, Serializer};
 use slackwater_engine::plan::document::{self, Document};
+use slackwater_engine::plan::estimates::estimates_in;
 use slackwater_engine::plan::replay::{Bundle, ENGINE_VERSION, Recorded, TIME_ZONE_VERSION};
 use slackwater_engine::plan::sources::Sources;
 use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::prices::layers::LayeredPrices;
 
 use crate::charged::Charged;
 use crate::error::Refused;
@@ -81,11 +84,40 @@ impl Terms {
         Prices { layers, ..Prices::new(curve, self.currency.clone()) }
     }
 
+    /// The sentence of a purchase, followed by the estimates that it rests on.
+    pub(crate) fn tell_bought(&self, sentence: String, period: Period) -> String {
+        tell_estimates(sentence, [&self.layers.import], period)
+    }
+
+    /// The sentence of a sale, followed by the estimates that it rests on.
+    pub(crate) fn tell_sold(&self, sentence: String, period: Period) -> String {
+        tell_estimates(sentence, [&self.layers.export], period)
+    }
+
+    /// A sentence that rests on prices of both kinds, followed by the estimates among them.
+    pub(crate) fn tell_both(&self, sentence: String, period: Period) -> String {
+        tell_estimates(sentence, [&self.layers.import, &self.layers.export], period)
+    }
+
     /// The text of a saved plan.
     pub(crate) fn to_json(&self, recorded: impl Into<Recorded>) -> String {
         let bundle = Bundle::new(&*self.currency, recorded);
         let layered = bundle.with_layers(self.layers.clone());
         text_of(&layered.expect("prices are what their layers make"))
+    }
+}
+
+/// First instant, and first instant after it.
+type Period = (DateTime<Utc>, DateTime<Utc>);
+
+fn tell_estimates<'a>(
+    sentence: String,
+    layers: impl IntoIterator<Item = &'a Option<Arc<LayeredPrices>>>,
+    period: Period,
+) -> String {
+    match layers.into_iter().flatten().find_map(|layers| estimates_in(layers, period)) {
+        Some(estimates) => format!("{sentence} {estimates}"),
+        None => sentence,
     }
 }
 

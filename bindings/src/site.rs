@@ -5,9 +5,11 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, TimestampMic
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use slackwater_engine::plan::estimates;
+use slackwater_engine::plan::gaps::Gap;
 use slackwater_engine::plan::replay::Run;
 use slackwater_engine::plan::site::device::Phase;
-use slackwater_engine::plan::site::explain::explain;
+use slackwater_engine::plan::site::explain::{explain, gaps};
 use slackwater_engine::plan::site::plan;
 use slackwater_engine::plan::site::problem::SiteRequest;
 use slackwater_engine::units::{Percent, Power, Price};
@@ -15,8 +17,9 @@ use slackwater_engine::units::{Percent, Power, Price};
 use crate::arrow::{Table, refused, utc};
 use crate::error::Refused;
 use crate::interrupt;
-use crate::plan::Interval;
+use crate::plan::{Interval, NO_PRICE};
 use crate::prices::Prices;
+use crate::provenance::SourceShare;
 use crate::saved::Terms;
 use crate::site_request::{
     CarbonArgument, DemandChargeArgument, DeviceArgument, GroupArgument, LimitArgument,
@@ -37,7 +40,7 @@ pub(crate) struct SiteSlot {
     export_kwh: f64,
 }
 
-/// Why a wish is not met: `own_limits`, `charge_limit`, `limit` or `priority`.
+/// Why a wish is not met: `own_limits`, `no_price`, `charge_limit`, `limit` or `priority`.
 #[pyclass(frozen, get_all, eq, module = "slackwater")]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SiteCause {
@@ -139,11 +142,11 @@ pub(crate) struct SiteCertificate {
 #[pyclass(frozen, get_all, eq, module = "slackwater")]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SiteReason {
-    device: String,
+    device: Option<String>,
     start: DateTime<Utc>,
     end: DateTime<Utc>,
     energy_kwh: f64,
-    price_max_per_kwh: f64,
+    price_max_per_kwh: Option<f64>,
     code: &'static str,
     deadline: Option<DateTime<Utc>>,
     limit: Option<String>,
@@ -201,6 +204,7 @@ impl SiteCause {
         match cause {
             plan::Cause::OwnLimits => Self { code: "own_limits", limit: None, phase: None },
             plan::Cause::ChargeLimit => Self { code: "charge_limit", limit: None, phase: None },
+            plan::Cause::NoPrice => Self { code: NO_PRICE, limit: None, phase: None },
             plan::Cause::Priority => Self { code: "priority", limit: None, phase: None },
             plan::Cause::Limit { name, phase } => {
                 let phase = phase.map(Phase::as_str);
@@ -318,6 +322,21 @@ impl SitePlan {
     }
 
     #[getter]
+    fn sources(&self) -> Result<Vec<SourceShare>, Refused> {
+        let slots = self.intended().slots.iter();
+        let bought = slots.map(|slot| (slot.start, slot.import, slot.import_price));
+        Ok(SourceShare::all(estimates::shares(&self.prices().layered()?, bought)))
+    }
+
+    #[getter]
+    fn export_sources(&self) -> Result<Vec<SourceShare>, Refused> {
+        let Some(prices) = self.export_prices() else { return Ok(Vec::new()) };
+        let slots = self.intended().slots.iter();
+        let sold = slots.map(|slot| (slot.start, slot.export, slot.export_price));
+        Ok(SourceShare::all(estimates::shares(&prices.layered()?, sold)))
+    }
+
+    #[getter]
     fn status(&self) -> &'static str {
         self.intended().status.as_str()
     }
@@ -391,22 +410,37 @@ impl SitePlan {
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<SiteReason>, Refused> {
         let zone = self::time_zone(time_zone)?;
-        let reasons = explain(self.run.request(), self.intended()).into_iter();
+        let (request, plan) = (self.run.request(), self.intended());
         let reason = |reason: slackwater_engine::plan::site::explain::SiteReason| SiteReason {
             start: reason.start,
             end: reason.end,
             energy_kwh: reason.energy.as_kwh(),
-            price_max_per_kwh: reason.price_max.as_per_kwh(),
+            price_max_per_kwh: Some(reason.price_max.as_per_kwh()),
             code: reason.code.as_str(),
             deadline: reason.deadline,
             limit: reason.limit.as_ref().map(|limit| limit.name.clone()),
             limit_phase: reason.limit.as_ref().and_then(|l| l.phase.map(Phase::as_str)),
             limit_at: reason.limit.as_ref().map(|limit| limit.at),
             shadow_price_per_kwh: reason.limit.as_ref().map(|l| l.shadow_price.as_per_kwh()),
-            sentence: reason.sentence(zone),
-            device: reason.device,
+            sentence: self.terms.tell_both(reason.sentence(zone), (reason.start, reason.end)),
+            device: Some(reason.device),
         };
-        Ok(reasons.map(reason).collect())
+        let gap = |gap: Gap| SiteReason {
+            device: None,
+            start: gap.start,
+            end: gap.end,
+            energy_kwh: 0.0,
+            price_max_per_kwh: None,
+            code: NO_PRICE,
+            deadline: gap.missed.first().and_then(|missed| missed.by),
+            limit: None,
+            limit_phase: None,
+            limit_at: None,
+            shadow_price_per_kwh: None,
+            sentence: gap.sentence(zone),
+        };
+        let reasons = explain(request, plan).into_iter().map(reason);
+        Ok(reasons.chain(gaps(request, plan).into_iter().map(gap)).collect())
     }
 
     fn __eq__(&self, other: &Self) -> bool {

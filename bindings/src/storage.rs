@@ -5,6 +5,8 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use slackwater_engine::plan::estimates;
+use slackwater_engine::plan::gaps::Gap;
 use slackwater_engine::plan::replay::Run;
 use slackwater_engine::plan::sources::GridPrices;
 use slackwater_engine::plan::storage::explain;
@@ -15,8 +17,9 @@ use slackwater_engine::units::{Energy, Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
 use crate::error::{Named, Refused};
-use crate::plan::{BatteryTuple, Interval, after_deadline, battery};
+use crate::plan::{BatteryTuple, Interval, NO_PRICE, after_deadline, battery};
 use crate::prices::Prices;
+use crate::provenance::SourceShare;
 use crate::saved::Terms;
 use crate::time::{Instant, time_zone};
 
@@ -63,8 +66,8 @@ pub(crate) struct StorageReason {
     end: DateTime<Utc>,
     energy_kwh: f64,
     cost: f64,
-    price_min_per_kwh: f64,
-    price_max_per_kwh: f64,
+    price_min_per_kwh: Option<f64>,
+    price_max_per_kwh: Option<f64>,
     code: &'static str,
     marginal_value_per_kwh: f64,
     due: Option<DateTime<Utc>>,
@@ -205,6 +208,23 @@ impl StoragePlan {
     }
 
     #[getter]
+    fn sources(&self) -> Result<Vec<SourceShare>, Refused> {
+        let price = |price: Option<Price>| price.unwrap_or(Price::ZERO);
+        let slots = self.intended().slots.iter();
+        let bought = slots.map(|slot| (slot.start, slot.charged, price(slot.import_price)));
+        Ok(SourceShare::all(estimates::shares(&self.prices().layered()?, bought)))
+    }
+
+    #[getter]
+    fn export_sources(&self) -> Result<Vec<SourceShare>, Refused> {
+        let Some(prices) = self.export_prices() else { return Ok(Vec::new()) };
+        let price = |price: Option<Price>| price.unwrap_or(Price::ZERO);
+        let slots = self.intended().slots.iter();
+        let sold = slots.map(|slot| (slot.start, slot.discharged, price(slot.export_price)));
+        Ok(SourceShare::all(estimates::shares(&prices.layered()?, sold)))
+    }
+
+    #[getter]
     fn intervals(&self) -> Vec<Interval> {
         self.intended().intervals.iter().map(Interval::new).collect()
     }
@@ -264,21 +284,48 @@ impl StoragePlan {
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<StorageReason>, Refused> {
         let zone = self::time_zone(time_zone)?;
-        let reason = |reason: &explain::StorageReason| StorageReason {
+        let tell = |reason: &explain::StorageReason| {
+            let (sentence, period) = (reason.sentence(zone), (reason.start, reason.end));
+            if reason.energy > Energy::ZERO {
+                self.terms.tell_bought(sentence, period)
+            } else {
+                self.terms.tell_sold(sentence, period)
+            }
+        };
+        let reason = |reason: explain::StorageReason| StorageReason {
             start: reason.start,
             end: reason.end,
             energy_kwh: reason.energy.as_kwh(),
             cost: reason.cost.as_amount(),
-            price_min_per_kwh: reason.price_min.as_per_kwh(),
-            price_max_per_kwh: reason.price_max.as_per_kwh(),
+            price_min_per_kwh: Some(reason.price_min.as_per_kwh()),
+            price_max_per_kwh: Some(reason.price_max.as_per_kwh()),
             code: reason.code.as_str(),
             marginal_value_per_kwh: reason.marginal_value.as_per_kwh(),
             due: reason.due,
             counterpart_start: reason.counterpart.map(|deal| deal.start),
             counterpart_price_per_kwh: reason.counterpart.map(|deal| deal.price.as_per_kwh()),
-            sentence: reason.sentence(zone),
+            sentence: tell(&reason),
         };
-        Ok(explain::explain(self.intended()).iter().map(reason).collect())
+        let plan = self.intended();
+        let gap = |gap: Gap| StorageReason {
+            start: gap.start,
+            end: gap.end,
+            energy_kwh: 0.0,
+            cost: 0.0,
+            price_min_per_kwh: None,
+            price_max_per_kwh: None,
+            code: NO_PRICE,
+            marginal_value_per_kwh: plan.marginal_value_at(gap.start).as_per_kwh(),
+            due: gap.missed.first().and_then(|missed| missed.by),
+            counterpart_start: None,
+            counterpart_price_per_kwh: None,
+            sentence: gap.sentence(zone),
+        };
+        let gaps = plan::gaps(self.run.request(), self.run.prices().export.is_some(), plan);
+        let reasons = explain::explain(plan).into_iter().map(reason);
+        let mut reasons: Vec<StorageReason> = reasons.chain(gaps.into_iter().map(gap)).collect();
+        reasons.sort_by_key(|reason| reason.start);
+        Ok(reasons)
     }
 
     fn soc_percent_by(&self, at: Instant) -> f64 {

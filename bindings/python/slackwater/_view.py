@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
-    from slackwater._engine import StorageOutcome, TargetOutcome
+    from slackwater._engine import Reason, SourceShare, StorageOutcome, TargetOutcome
     from slackwater.plan import Plan
     from slackwater.site import SitePlan
     from slackwater.storage import StoragePlan
@@ -164,18 +164,38 @@ def unpriced(plan: Plan | StoragePlan | SitePlan) -> list[str]:
     return [f"{hours} h without a price"] if plan.unpriced_hours > 0 else []
 
 
-def on_estimates(plan: Plan) -> list[str]:
-    """Tell what is bought at prices that are guesses, and whose, if anything is."""
-    guesses = [share for share in plan.sources if share.is_estimate and share.energy_kwh > 0]
+def on_estimates(plan: Plan | StoragePlan | SitePlan) -> list[str]:
+    """Tell what is bought and sold at prices that are guesses, and whose, if anything is."""
+    sold = getattr(plan, "export_sources", [])
+    return _guesses(plan.sources, "on estimates") + _guesses(sold, "sold on estimates")
+
+
+def _guesses(shares: list[SourceShare], words: str) -> list[str]:
+    guesses = [share for share in shares if share.is_estimate and share.energy_kwh > 0]
     if not guesses:
         return []
     names = ", ".join(share.source for share in guesses)
-    return [f"{energy(sum(share.energy_kwh for share in guesses))} on estimates ({names})"]
+    return [f"{energy(sum(share.energy_kwh for share in guesses))} {words} ({names})"]
+
+
+def notes(plan: Plan | StoragePlan | SitePlan) -> list[str]:
+    """Tell what rests on guesses, and the time without a price."""
+    return on_estimates(plan) + unpriced(plan)
+
+
+def proved(plan: Plan | StoragePlan | SitePlan) -> str:
+    """Tell for which prices a plan is proved to be the cheapest."""
+    return "optimal for these estimates" if on_estimates(plan) else "proved optimal"
+
+
+def charging(reasons: list[Reason]) -> list[Reason]:
+    """Reasons for charging, without those for time that has no price."""
+    return [reason for reason in reasons if reason.code != "no_price"]
 
 
 def headline(plan: Plan) -> str:
     """Tell energy, cost and savings, what is a guess, and the time without a price."""
-    return ", ".join([_sums(plan), *on_estimates(plan), *unpriced(plan)])
+    return ", ".join([_sums(plan), *notes(plan)])
 
 
 def _sums(plan: Plan) -> str:
@@ -211,16 +231,16 @@ def proof(plan: Plan) -> str:
         return f"kept for {number(certificate.gap)} {plan.currency} more than the cheapest"
     if not certificate.is_proved:
         return "not proved"
-    return "optimal for these estimates" if on_estimates(plan) else "proved optimal"
+    return proved(plan)
 
 
 def storage_headline(plan: StoragePlan) -> str:
-    """Tell what a storage plan buys and sells, what it saves, and the time without a price."""
+    """Tell what a storage plan buys, sells and saves, guesses, and the time without a price."""
     if not plan.intervals:
-        return ", ".join(["Nothing is charged or discharged", *unpriced(plan)])
+        return ", ".join(["Nothing is charged or discharged", *notes(plan)])
     buys, sells = energy(plan.charged_kwh), energy(plan.discharged_kwh)
     saves = f"saves {number(plan.savings)} {plan.currency}"
-    return ", ".join([f"Buys {buys}", f"sells {sells}", saves, *unpriced(plan)])
+    return ", ".join([f"Buys {buys}", f"sells {sells}", saves, *notes(plan)])
 
 
 def storage_missing(plan: StoragePlan) -> list[str]:
@@ -236,7 +256,7 @@ def storage_missing(plan: StoragePlan) -> list[str]:
 def storage_proof(plan: StoragePlan) -> str:
     """Tell whether nothing cheaper is proved to exist, and what may be left if not."""
     if plan.certificate.is_proved:
-        return "proved optimal"
+        return proved(plan)
     return f"within {number(plan.certificate.gap, 4)} {plan.currency} of the optimum"
 
 

@@ -41,11 +41,15 @@ def plan(plan: Plan) -> str:
     view = _view.view_of(plan)
     parts = [_figures(plan, view)]
     if view is not None and view.steps and len(view.steps) <= STEPS_MAX:
-        parts.append(_timeline(plan, view, reasons))
+        parts.append(_timeline(plan, view, _view.charging(reasons)))
     if plan.targets:
         parts.append(_targets(plan.targets))
+    if charging := _view.charging(reasons):
+        parts.append(_table(plan.currency, charging))
     if reasons:
-        parts.append(_table(plan.currency, reasons))
+        sentences = "".join(f"<li>{escape(reason.sentence)}</li>" for reason in reasons[:ROWS_MAX])
+        in_full = f"<summary>The reasons in full</summary><ul>{sentences}</ul>"
+        parts.append(f"<details>{in_full}</details>")
     return f'<div style="{_BOX}">{"".join(parts)}</div>'
 
 
@@ -135,13 +139,11 @@ def _table(currency: str, reasons: list[Reason]) -> str:
     rows = "".join(_row(reason) for reason in reasons[:ROWS_MAX])
     rest = len(reasons) - ROWS_MAX
     more = f'<p style="{_LINE}">and {rest} more in <code>plan.explain()</code></p>'
-    sentences = "".join(f"<li>{escape(reason.sentence)}</li>" for reason in reasons[:ROWS_MAX])
     return (
         '<table style="border-collapse:collapse;margin:0.4em 0;border:none;font-size:inherit;'
         'font-variant-numeric:tabular-nums">'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         f"{more if rest > 0 else ''}"
-        f"<details><summary>The reasons in full</summary><ul>{sentences}</ul></details>"
     )
 
 

@@ -164,7 +164,10 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
 
     @property
     def unpriced_hours(self) -> float:
-        """Time before the last deadline without a known price, never used, in hours."""
+        """Time before the last deadline without a price, never used, in hours.
+
+        Without a deadline it ends with ``until``, or with the last price.
+        """
         return self._native.unpriced_hours
 
     @property
@@ -187,6 +190,10 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
 
     def explain(self, *, time_zone: str = "UTC") -> list[Reason]:
         """Give a reason for each period of charging, in time order.
+
+        Time without a price is a reason of its own, with the code ``"no_price"``, no energy
+        and no price; it names the targets that are missed because of it. Sentences name the
+        estimates that they rest on.
 
         Args:
             time_zone: IANA name of the zone in whose wall clock the sentences
@@ -218,7 +225,7 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         """Tell energy, cost, savings, shortfall, guesses and gaps in the prices in one line."""
         proof = _view.proof(self)
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
-        notes = "".join(f", {note}" for note in _view.on_estimates(self) + _view.unpriced(self))
+        notes = "".join(f", {note}" for note in _view.notes(self))
         return (
             f"Plan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
             f"in {len(self.intervals)} intervals, saves {round(self.savings, 4) + 0.0:.4f}"

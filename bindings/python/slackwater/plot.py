@@ -26,6 +26,7 @@ from slackwater._view import LOOKS, MET_COLOUR, MISSED_COLOUR, View
 if TYPE_CHECKING:
     from slackwater._engine import Reason
     from slackwater.plan import Plan
+    from slackwater.prices import Prices
 
 INK = "#1f2933"
 FAINT_INK = "#5d6b79"
@@ -113,7 +114,7 @@ def plot_plan(
         _draw_blocks(above, below, plan, reasons, handles)
         _draw_price(above, plan, view, handles)
         _draw_unpriced(above, below, view, handles)
-        _draw_estimates(above, plan, view, handles)
+        mark_estimates(above, plan.prices, handles)
         _draw_level(below, plan, view)
         _draw_deadlines(above, below, plan, view, zone)
     above.set_ylabel(_plain(f"Price ({plan.currency}/kWh)"))
@@ -216,17 +217,19 @@ def _draw_unpriced(above: Axes, below: Axes, view: View, handles: list[Any]) -> 
         handles.append(Patch(facecolor=NO_PRICE, edgecolor=GRID, label="no price"))
 
 
-def _draw_estimates(above: Axes, plan: Plan, view: View, handles: list[Any]) -> None:
-    first, last = view.start - view.margin, view.end + view.margin
+def mark_estimates(axes: Axes, prices: Prices | None, handles: list[Any]) -> None:
+    """Dot the time in view whose prices are estimates."""
     style: dict[str, Any] = {"facecolor": "none", "edgecolor": GRID, "hatch": "..", "linewidth": 0}
+    first, last = axes.get_xlim()
+    periods = [] if prices is None else prices.provenance()
     guesses = [
-        (max(start, first), min(end, last))
-        for start, end, _, _, is_estimate in plan.prices.provenance()
-        if is_estimate and start < last and end > first
+        (max(number_of(start), first), min(number_of(end), last))
+        for start, end, _, _, is_estimate in periods
+        if is_estimate and number_of(start) < last and number_of(end) > first
     ]
     for start, end in guesses:
-        above.axvspan(number_of(start), number_of(end), zorder=0.4, **style)
-    if guesses:
+        axes.axvspan(start, end, zorder=0.4, **style)
+    if guesses and not any(handle.get_label() == "estimated price" for handle in handles):
         handles.append(Patch(label="estimated price", **style))
 
 

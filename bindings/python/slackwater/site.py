@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SiteLimit,
         SiteReason,
         SiteSlot,
+        SourceShare,
     )
 
 Preference = Literal["earlier", "smoother", "fairer"]
@@ -154,11 +155,32 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
 
     @property
     def unpriced_hours(self) -> float:
-        """Time between the first slot and the last without a price, never used."""
+        """Time before the last deadline without a price, never used, in hours.
+
+        Without a deadline it ends with ``until``, or with the last price. With
+        ``export_prices``, time without one of the two prices counts.
+        """
         return self._native.unpriced_hours
+
+    @property
+    def sources(self) -> list[SourceShare]:
+        """What is imported at the prices of each source, in the order of the layers.
+
+        Prices without layers are one known source, ``"prices"``.
+        """
+        return self._native.sources
+
+    @property
+    def export_sources(self) -> list[SourceShare]:
+        """What is exported at the prices of each source, with what that earns."""
+        return self._native.export_sources
 
     def explain(self, *, time_zone: str = "UTC") -> list[SiteReason]:
         """Give a reason for each period in which a device does something.
+
+        Time without a price comes last, with the code ``"no_price"`` and without a device, energy
+        and price; it names the targets that are missed because of it. Sentences name the
+        estimates that they rest on.
 
         Args:
             time_zone: IANA name of the zone in whose wall clock the sentences
@@ -187,7 +209,7 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Tell devices, cost, savings, shortfall, breaches and gaps in the prices in one line."""
+        """Tell devices, cost, savings, shortfall, breaches, guesses and gaps in one line."""
         parts = [
             f"{len(self.devices)} devices for {self.cost:.4f} {self.currency}",
             f"saves {round(self.savings, 4) + 0.0:.4f}",
@@ -196,8 +218,8 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
             parts.append(f"{self.shortfall_kwh:g} kWh short")
         if self.breaches:
             parts.append(f"{len(self.breaches)} breaches")
-        parts += _view.unpriced(self)
-        proof = "proved optimal" if self.certificate.is_proved else f"gap {self.gap:.3g}"
+        parts += _view.notes(self)
+        proof = _view.proved(self) if self.certificate.is_proved else f"gap {self.gap:.3g}"
         return f"SitePlan({', '.join([*parts, proof])})"
 
     def _repr_html_(self) -> str:

@@ -25,8 +25,8 @@ _CELL = "padding:0.15em 0.9em 0.15em 0;white-space:nowrap;border:none;background
 
 
 def headline(plan: SitePlan) -> str:
-    """Tell cost and savings, and the time without a price."""
-    return ", ".join([_sums(plan), *_view.unpriced(plan)])
+    """Tell cost and savings, what is a guess, and the time without a price."""
+    return ", ".join([_sums(plan), *_view.notes(plan)])
 
 
 def _sums(plan: SitePlan) -> str:
@@ -41,8 +41,8 @@ def _sums(plan: SitePlan) -> str:
 
 def facts(plan: SitePlan) -> list[str]:
     """Tell proof, shortfall, breaches and the baseline's breaches."""
-    proved = plan.certificate.is_proved
-    words = ["proved optimal" if proved else f"at most {_view.number(plan.gap, 3)} above the best"]
+    above = f"at most {_view.number(plan.gap, 3)} above the best"
+    words = [_view.proved(plan) if plan.certificate.is_proved else above]
     if plan.shortfall_kwh > 0:
         words.append(f"{_view.energy(plan.shortfall_kwh)} short of wishes")
     if plan.breaches:

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from slackwater import site_html
 from slackwater._clock import LocalClock, LocalClockFormatter, number_of
 from slackwater._view import MISSED_COLOUR
-from slackwater.plot import FAINT_INK, GRID, INK, PlanFigure, _dress, _plain
+from slackwater.plot import FAINT_INK, GRID, INK, PlanFigure, _dress, _plain, mark_estimates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -173,7 +173,13 @@ def _draw_prices(axes: Axes, plan: SitePlan) -> None:
             style = {"color": MISSED_COLOUR, "alpha": 0.25, "gid": f"shadow-{name}"}
             axes.stairs(values, edges, fill=True, label=_plain(f"shadow price, {name}"), **style)
     axes.set_ylabel(_plain(f"{plan.currency}/kWh"))
-    axes.legend(loc="upper right", ncols=4, frameon=False, fontsize=8, labelcolor=INK)
+    handles, _ = axes.get_legend_handles_labels()
+    axes.set_xlim(edges[0], edges[-1])
+    for prices in (plan.prices, plan.export_prices):
+        mark_estimates(axes, prices, handles)
+    axes.legend(
+        handles=handles, loc="upper right", ncols=4, frameon=False, fontsize=8, labelcolor=INK
+    )
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, 0.0), high + (high - low) * 0.35)
 

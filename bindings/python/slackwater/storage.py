@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from slackwater._engine import (
         Interval,
+        SourceShare,
         StorageCertificate,
         StorageOutcome,
         StorageReason,
@@ -178,8 +179,25 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
 
     @property
     def unpriced_hours(self) -> float:
-        """Time without a price to buy at, never used, in hours."""
+        """Time from ``now`` to the end of the plan without a price, in hours.
+
+        Nothing is bought without a price to buy at. With prices to sell at, time
+        without one of them counts too: nothing is sold then.
+        """
         return self._native.unpriced_hours
+
+    @property
+    def sources(self) -> list[SourceShare]:
+        """What is bought at the prices of each source, in the order of the layers.
+
+        Prices without layers are one known source, ``"prices"``.
+        """
+        return self._native.sources
+
+    @property
+    def export_sources(self) -> list[SourceShare]:
+        """What is sold at the prices of each source, with what that brings."""
+        return self._native.export_sources
 
     @property
     def certificate(self) -> StorageCertificate:
@@ -197,6 +215,10 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
 
     def explain(self, *, time_zone: str = "UTC") -> list[StorageReason]:
         """Give a reason for each period of charging or discharging, in time order.
+
+        Time without a price is a reason of its own, with the code ``"no_price"``, no energy
+        and no price; it names the targets that are missed because of it. Sentences name the
+        estimates that they rest on.
 
         Args:
             time_zone: IANA name of the zone in whose wall clock the sentences
@@ -228,15 +250,15 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Tell energies, cost, savings and what is missing in one line."""
-        proof = "proved optimal" if self.certificate.is_proved else "not proved"
+        """Tell energies, cost, savings, what is missing, guesses and gaps in one line."""
+        proof = _view.proved(self) if self.certificate.is_proved else "not proved"
         short = f", {self.shortfall_kwh:g} kWh short" if self.shortfall_kwh > 0 else ""
         unserved = f", {self.unserved_kwh:g} kWh unserved" if self.unserved_kwh > 0 else ""
-        gaps = "".join(f", {gap}" for gap in _view.unpriced(self))
+        notes = "".join(f", {note}" for note in _view.notes(self))
         return (
             f"StoragePlan(buys {self.charged_kwh:.6g} kWh, sells {self.discharged_kwh:.6g} kWh, "
             f"costs {round(self.cost, 4) + 0.0:.4f} {self.currency}, "
-            f"saves {round(self.savings, 4) + 0.0:.4f}{short}{unserved}{gaps}, {proof})"
+            f"saves {round(self.savings, 4) + 0.0:.4f}{short}{unserved}{notes}, {proof})"
         )
 
     def _repr_html_(self) -> str:

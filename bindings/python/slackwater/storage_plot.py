@@ -11,7 +11,17 @@ from matplotlib.patches import Patch
 from slackwater import _view
 from slackwater._clock import LocalClock, LocalClockFormatter, number_of
 from slackwater._view import MET_COLOUR, MISSED_COLOUR
-from slackwater.plot import DPI, FAINT_INK, INK, PlanFigure, _dress, _plain, _say, _stairs
+from slackwater.plot import (
+    DPI,
+    FAINT_INK,
+    INK,
+    PlanFigure,
+    _dress,
+    _plain,
+    _say,
+    _stairs,
+    mark_estimates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +75,7 @@ def plot_storage(plan: StoragePlan, *, time_zone: str = "UTC") -> Figure:
     figure = PlanFigure(figsize=SIZE_INCHES, dpi=DPI, layout=engine, facecolor="white")
     above, middle, below = figure.subplots(3, 1, sharex=True, height_ratios=[3, 2, 3])
     slots = plan.slots
+    handles: list[Any] = []
     for axes in (above, middle, below):
         _dress(axes)
     if slots:
@@ -73,13 +84,15 @@ def plot_storage(plan: StoragePlan, *, time_zone: str = "UTC") -> Figure:
         _draw_prices(above, slots)
         _draw_power(middle, plan)
         _draw_level(below, plan, slots)
+        mark_estimates(above, plan.prices, handles)
+        mark_estimates(above, plan.export_prices, handles)
     else:
         _say(above, "no prices in this period")
     above.set_ylabel(_plain(f"Price ({plan.currency}/kWh)"))
     middle.set_ylabel("Power (kW)")
     below.set_ylabel("State of charge (%)")
     below.set_xlabel(f"Time in {time_zone}")
-    _head(above, plan, slots, zone)
+    _head(above, plan, slots, zone, handles)
     return figure
 
 
@@ -192,9 +205,16 @@ def _draw_level(below: Axes, plan: StoragePlan, slots: Sequence[StorageSlot]) ->
             )
 
 
-def _head(above: Axes, plan: StoragePlan, slots: Sequence[StorageSlot], zone: ZoneInfo) -> None:
+def _head(
+    above: Axes,
+    plan: StoragePlan,
+    slots: Sequence[StorageSlot],
+    zone: ZoneInfo,
+    estimates: list[Any],
+) -> None:
     handles, _ = above.get_legend_handles_labels()
     handles += [
+        *estimates,
         Patch(facecolor=BUY_COLOUR, label="buys"),
         Patch(facecolor=SELL_COLOUR, label="sells"),
         Patch(facecolor=INK, alpha=0.08, label="room for the state of charge"),

@@ -122,13 +122,18 @@ fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: Brief) -> Option<Br
     if !is_all(problem, by, brief.shortfall.as_kwh()) {
         return None;
     }
-    let brief = Brief { shortfall: brief.shortfall + request.above_limit(), ..brief };
+    // Columns end with the last price; a request without a deadline may end with the departure.
+    let brief = Brief {
+        shortfall: brief.shortfall + request.above_limit(),
+        unpriced_hours: unpriced_hours(curve, problem),
+        ..brief
+    };
     if request.targets.len() == 1 {
         return Some(brief);
     }
     let after = price_after(curve, problem, by.min(problem.to()));
     let marginal_price = cheaper(brief.marginal_price, after);
-    Some(Brief { marginal_price, unpriced_hours: unpriced_hours(curve, problem), ..brief })
+    Some(Brief { marginal_price, ..brief })
 }
 
 /// The plan of each wish, kept close to the plan before where there is one and a

@@ -730,7 +730,8 @@ mod tests {
     fn unpriced_of_slots(plan: &Plan, curve: &PriceCurve, problem: &ChargeProblem) -> f64 {
         let known = curve.horizon().end().map_or(problem.from(), micros_of);
         let last = problem.request().last_by().filter(|&last| last < i64::MAX);
-        let end = last.unwrap_or(known).min(problem.to());
+        let until = problem.request().until.map(micros_of);
+        let end = last.or(until).unwrap_or(known).min(problem.to());
         let priced =
             |slot: &PlannedSlot| (micros_of(slot.end).min(end) - micros_of(slot.start)).max(0);
         let priced: i64 = plan.slots.iter().map(priced).sum();

@@ -25,6 +25,8 @@
 //! possible then. A gap between prices is neither known nor unknown; no plan
 //! uses it and no waiting counts on it. What is charged at once (a reserve, a
 //! target that cannot be met) waits for nothing.
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +35,7 @@ use crate::plan::frame::{Frame, Segment, crumb};
 use crate::plan::plan::Plan;
 use crate::plan::problem::ChargeProblem;
 use crate::prices::curve::{PriceCurve, Slot};
-use crate::prices::layers::{LayeredPrices, Standing};
+use crate::prices::layers::{Layer, LayeredPrices, Standing};
 use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Price};
@@ -77,23 +79,9 @@ pub struct Provenance {
 /// `plan` is a plan of `problem` at the prices of `prices`.
 #[must_use]
 pub fn provenance(prices: &LayeredPrices, problem: &ChargeProblem, plan: &Plan) -> Provenance {
-    let slot_sources = slot_sources(prices, plan);
-    let mut shares: Vec<SourceShare> = prices
-        .layers()
-        .iter()
-        .map(|layer| SourceShare {
-            source: layer.source.clone(),
-            standing: layer.standing,
-            energy: Energy::ZERO,
-            cost: Money::ZERO,
-        })
-        .collect();
-    for (slot, &source) in plan.slots.iter().zip(&slot_sources) {
-        if let Some(share) = shares.get_mut(source) {
-            share.energy = share.energy + slot.energy;
-            share.cost = share.cost + slot.price.of(slot.energy);
-        }
-    }
+    let slot_sources = plan.slots.iter().map(|slot| source_at(prices, slot.start)).collect();
+    let shares =
+        shares(prices, plan.slots.iter().map(|slot| (slot.start, slot.energy, slot.price)));
     let guessed = || shares.iter().filter(|share| share.standing == Standing::Estimate);
     let (worst, has_unknown) = Worst::new(prices, problem);
     let decide_by = worst.decide_by(problem);
@@ -109,15 +97,50 @@ pub fn provenance(prices: &LayeredPrices, problem: &ChargeProblem, plan: &Plan) 
     }
 }
 
-/// Position of the layer that each slot of a plan has its price from.
-fn slot_sources(prices: &LayeredPrices, plan: &Plan) -> Vec<usize> {
-    let horizon = prices.curve().horizon();
-    let source = |start: i64| {
-        let index = horizon.overlapping(start, start.saturating_add(1)).next();
-        // A slot of another curve has no source here.
-        index.map_or(usize::MAX, |index| prices.sources()[index])
+/// What is bought, or sold, at the prices of each source, in the order of the
+/// layers: the sum of energies, each with an instant and the price there.
+#[must_use]
+pub fn shares(
+    prices: &LayeredPrices,
+    energies: impl IntoIterator<Item = (DateTime<Utc>, Energy, Price)>,
+) -> Vec<SourceShare> {
+    let none = |layer: &Layer| SourceShare {
+        source: layer.source.clone(),
+        standing: layer.standing,
+        energy: Energy::ZERO,
+        cost: Money::ZERO,
     };
-    plan.slots.iter().map(|slot| source(micros_of(slot.start))).collect()
+    let mut shares: Vec<SourceShare> = prices.layers().iter().map(none).collect();
+    for (at, energy, price) in energies {
+        if let Some(share) = shares.get_mut(source_at(prices, at)) {
+            share.energy = share.energy + energy;
+            share.cost = share.cost + price.of(energy);
+        }
+    }
+    shares
+}
+
+/// Position of the layer that the price at an instant is from.
+fn source_at(prices: &LayeredPrices, at: DateTime<Utc>) -> usize {
+    let start = micros_of(at);
+    let index = prices.curve().horizon().overlapping(start, start.saturating_add(1)).next();
+    // A slot of another curve has no source here.
+    index.map_or(usize::MAX, |index| prices.sources()[index])
+}
+
+/// A sentence that names the estimates among the prices of `[start, end)`;
+/// `None` if all of them are known.
+#[must_use]
+pub fn estimates_in(
+    prices: &LayeredPrices,
+    (start, end): (DateTime<Utc>, DateTime<Utc>),
+) -> Option<String> {
+    let slots = prices.curve().horizon().overlapping(micros_of(start), micros_of(end));
+    let used: BTreeSet<usize> = slots.map(|slot| prices.sources()[slot]).collect();
+    let layers = used.into_iter().map(|layer| &prices.layers()[layer]);
+    let guesses = layers.filter(|layer| layer.standing == Standing::Estimate);
+    let names: Vec<&str> = guesses.map(|layer| layer.source.as_str()).collect();
+    (!names.is_empty()).then(|| format!("It rests on estimates ({}).", names.join(", ")))
 }
 
 /// All time that may be used, with the worst that its prices may turn out to be.
@@ -222,7 +245,6 @@ mod tests {
     use super::*;
     use crate::plan::problem::{Request, Target};
     use crate::prices::curve::tests::curve_of;
-    use crate::prices::layers::Layer;
     use crate::units::{kw, kwh, money, per_kwh};
     use chrono::TimeDelta;
     use proptest::prelude::*;
@@ -277,6 +299,9 @@ mod tests {
         let shares: Vec<f64> = told.shares.iter().map(|share| share.energy.as_kwh()).collect();
         assert_eq!(shares, [5.0, 10.0]);
         assert_eq!(told.slot_sources, [0, 0, 1, 1]);
+        assert_eq!(estimates_in(&prices, (minute(0), minute(120))), None);
+        let note = estimates_in(&prices, (minute(60), minute(180)));
+        assert_eq!(note.as_deref(), Some("It rests on estimates (yesterday)."));
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod duration;
 pub mod estimates;
 pub mod explain;
 pub mod flaw;
+pub mod gaps;
 pub mod kept;
 #[expect(clippy::module_inception, reason = "a plan is the central noun of this folder")]
 pub mod plan;

@@ -123,14 +123,21 @@ pub(crate) fn pieces(
     pieces
 }
 
+/// From the start to the last deadline; without a deadline to the departure,
+/// or else to the last price. Empty if nothing is wanted.
+pub(crate) fn span(curve: &PriceCurve, problem: &ChargeProblem) -> (i64, i64) {
+    let (from, to) = (problem.from(), problem.to());
+    let known = || curve.horizon().end().map_or(from, micros_of);
+    let end = match problem.request().last_by() {
+        None => from,
+        Some(i64::MAX) if to == i64::MAX => known(),
+        Some(last) => last.min(to),
+    };
+    (from, end.max(from))
+}
+
 /// Hours before the last deadline that have no price.
 pub(crate) fn unpriced_hours(curve: &PriceCurve, problem: &ChargeProblem) -> f64 {
-    let Some(last) = problem.request().last_by() else { return 0.0 };
-    let from = problem.from();
-    let known = curve.horizon().end().map_or(from, micros_of);
-    let end = if last == i64::MAX { known } else { last }.min(problem.to());
-    if end <= from {
-        return 0.0;
-    }
+    let (from, end) = span(curve, problem);
     ((end - from) - curve.horizon().covered(from, end)) as f64 / MICROS_PER_HOUR
 }

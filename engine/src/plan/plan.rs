@@ -159,7 +159,8 @@ pub struct Plan {
     pub marginal_price: Option<Price>,
     /// Cost of the same energy at full power from plug-in.
     pub baseline_cost: Money,
-    /// Time before the last deadline that has no price and so was not used, in hours.
+    /// Time before the last deadline that has no price and so was not used,
+    /// in hours; see [`crate::plan::gaps`].
     #[serde(rename = "unpriced_hours")]
     pub unpriced_hours: f64,
     /// The proof that nothing cheaper exists.

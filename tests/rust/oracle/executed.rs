@@ -110,15 +110,19 @@ pub(crate) fn unmanaged_cost(pieces: &[Piece], kwh: f64) -> f64 {
     pieces.iter().map(pay).sum()
 }
 
-/// Time from plug-in to the last deadline that no slot covers, in hours.
+/// Time from plug-in to the last deadline, or to the departure, that no slot
+/// covers, in hours.
 fn unpriced_hours(case: &Case) -> f64 {
     let known = case.slots.last().map_or(case.now, |slot| slot.end);
     let deadlines = case.targets.iter().map(|target| target.by);
     let Some(last) = deadlines.map(|by| by.unwrap_or(i32::MAX)).max() else {
         return 0.0;
     };
-    let last = if last == i32::MAX { known } else { last };
-    let end = case.until.map_or(last, |until| last.min(until));
+    let end = match case.until {
+        Some(until) => last.min(until),
+        None if last == i32::MAX => known,
+        None => last,
+    };
     let priced: f64 = case
         .slots
         .iter()

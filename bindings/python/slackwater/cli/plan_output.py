@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 import slackwater as sw
+from slackwater import _view
 from slackwater.cli.clock import Clock
 from slackwater.cli.files import INSTANT, Json, OutputFormat, to_csv, to_json, write_table
 from slackwater.cli.screen import amount, answers, show_notes, titled
@@ -81,7 +82,7 @@ class Answer:
                 "price_max_per_kwh": reason.price_max_per_kwh,
                 "reason": reason.code,
             }
-            for reason in self.plan.explain()
+            for reason in _view.charging(self.plan.explain())
         ]
         return pa.Table.from_pylist(rows, PERIODS)
 
@@ -196,7 +197,7 @@ class Answer:
         table.add_column(f"{plan.currency}/kWh", justify="right", no_wrap=True)
         table.add_column(plan.currency, amount(plan.cost), justify="right", style="bold")
         table.add_column("reason", style="dim")
-        for reason in plan.explain():
+        for reason in _view.charging(plan.explain()):
             table.add_row(
                 self.clock.span(reason.start, reason.end),
                 amount(reason.energy_kwh),
@@ -214,7 +215,7 @@ class Answer:
             if slot.start < reason.end and reason.start < slot.end
         ]
         # A period of less than a microsecond overlaps nothing.
-        prices = prices or [reason.price_max_per_kwh]
+        prices = prices or [reason.price_max_per_kwh or 0.0]
         least, most = f"{min(prices):.4f}", f"{max(prices):.4f}"
         return least if least == most else f"{least} to {most}"
 

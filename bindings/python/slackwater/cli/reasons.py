@@ -106,9 +106,9 @@ def _site(plan: sw.SitePlan, clock: Clock) -> _Told:
     rows = [
         (
             clock.span(each.start, each.end),
-            each.device,
+            each.device or "",
             amount(each.energy_kwh),
-            f"{each.price_max_per_kwh:.4f}",
+            _range(each.price_max_per_kwh, each.price_max_per_kwh),
             _words(each.code),
         )
         for each in reasons
@@ -150,7 +150,9 @@ def _rows(told: _Told, clock: Clock) -> Table | Text:
     return table
 
 
-def _range(least: float, most: float) -> str:
+def _range(least: float | None, most: float | None) -> str:
+    if least is None or most is None:
+        return ""
     low, high = f"{least:.4f}", f"{most:.4f}"
     return low if low == high else f"{low} to {high}"
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::problem::Target;
 use crate::plan::site::series::Series;
 use crate::plan::vehicle::{Battery, SocTarget};
+use crate::time::instant::micros_of;
 use crate::units::{Energy, Percent, Power, Price};
 
 /// A conductor of a three-phase connection.
@@ -148,6 +149,25 @@ impl Vehicle {
             discharge: None,
             end_value: Price::ZERO,
             taper: Vec::new(),
+        }
+    }
+
+    /// Whether it may charge beyond its targets, or give back.
+    pub(crate) fn may_fill(&self) -> bool {
+        self.fill_when_worth
+            || self.discharge.is_some()
+            || self.end_value.as_per_kwh() > 0.0 && self.battery.is_some()
+    }
+
+    /// The last instant at which it wants something, in microseconds;
+    /// `i64::MAX` is the end of the prices.
+    pub(crate) fn last_deadline(&self) -> i64 {
+        let departure = self.departure.map_or(i64::MAX, micros_of);
+        let energies = self.targets.iter().map(|target| target.by);
+        let deadlines = energies.chain(self.soc_targets.iter().map(|target| target.by));
+        match deadlines.map(|by| by.map_or(i64::MAX, micros_of)).max() {
+            Some(last) if !self.may_fill() => last.min(departure),
+            _ => departure,
         }
     }
 }

@@ -6,10 +6,13 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::explain::{rounded, wall_clock};
+use crate::plan::gaps::{Gap, MissedTarget, MissingPrice};
 use crate::plan::site::device::{Device, Phase};
+use crate::plan::site::grid::Grid;
 use crate::plan::site::limits::is_member;
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot};
 use crate::plan::site::problem::SiteRequest;
+use crate::time::instant::instant_at;
 use crate::units::{Energy, Power, Price};
 
 /// Powers that differ by less are the same: a tenth of a watt.
@@ -136,6 +139,23 @@ pub fn explain(request: &SiteRequest, plan: &SitePlan) -> Vec<SiteReason> {
         }
     }
     reasons
+}
+
+/// The periods up to the last deadline without a price, each with the wishes
+/// that are missed because of it.
+#[must_use]
+pub fn gaps(request: &SiteRequest, plan: &SitePlan) -> Vec<Gap> {
+    let gap = |(start, end): (i64, i64)| {
+        let (start, end) = (instant_at(start), instant_at(end));
+        let missed = plan.devices.iter().flat_map(|device| {
+            let late = device.wishes.iter().filter(|wish| {
+                wish.causes.contains(&Cause::NoPrice) && wish.by.is_none_or(|by| by > start)
+            });
+            late.map(|wish| MissedTarget { device: Some(device.name.clone()), by: wish.by })
+        });
+        Gap { start, end, missing: MissingPrice::Any, missed: missed.collect() }
+    };
+    Grid::new(request).gaps.into_iter().map(gap).collect()
 }
 
 fn continues(last: &SiteReason, next: &SiteReason) -> bool {

@@ -28,8 +28,11 @@ pub(crate) struct Grid {
     pub(crate) export: Vec<f64>,
     /// Emissions of an imported kWh in kg; NaN where not known.
     pub(crate) carbon: Vec<f64>,
-    /// Time between first and last slot that has no price, in microseconds.
-    pub(crate) unpriced: i64,
+    /// Periods up to the last deadline in which a price is missing, in time
+    /// order, in microseconds.
+    pub(crate) gaps: Vec<(i64, i64)>,
+    /// End of a wish without a deadline, in microseconds.
+    pub(crate) open_end: i64,
 }
 
 impl Grid {
@@ -46,7 +49,8 @@ impl Grid {
             import: Vec::new(),
             export: Vec::new(),
             carbon: Vec::new(),
-            unpriced: 0,
+            gaps: Vec::new(),
+            open_end: open_end(request),
         };
         let curve = &request.import_prices;
         let horizon = curve.horizon();
@@ -62,11 +66,31 @@ impl Grid {
                 }
             }
         }
-        if let (Some(first), Some(last)) = (grid.starts.first(), grid.ends.last()) {
-            let covered: i64 = grid.starts.iter().zip(&grid.ends).map(|(s, e)| e - s).sum();
-            grid.unpriced = last - first - covered;
+        let mut last = from;
+        let to = last_deadline(request, grid.open_end);
+        let slots = grid.starts.iter().zip(&grid.ends).take_while(|(start, _)| **start < to);
+        for (&start, &end) in slots {
+            if last < start {
+                grid.gaps.push((last, start));
+            }
+            last = end;
+        }
+        if last < to {
+            grid.gaps.push((last, to));
         }
         grid
+    }
+
+    /// Hours up to the last deadline in which a price is missing.
+    pub(crate) fn unpriced_hours(&self) -> f64 {
+        self.gaps.iter().map(|(start, end)| end - start).sum::<i64>() as f64 / MICROS_PER_HOUR
+    }
+
+    /// Hours of `[from, to)` in which a price is missing.
+    pub(crate) fn unpriced_between(&self, from: i64, to: i64) -> f64 {
+        let inside = self.gaps.iter().map(|&(start, end)| (start.max(from), end.min(to)));
+        let lengths = inside.filter(|(start, end)| start < end).map(|(start, end)| end - start);
+        lengths.sum::<i64>() as f64 / MICROS_PER_HOUR
     }
 
     fn push(
@@ -123,6 +147,25 @@ fn carbon_at(request: &SiteRequest, start: i64) -> f64 {
         Some(slot) if start < micros_of(slot.end) => slot.kg_per_kwh,
         _ => f64::NAN,
     }
+}
+
+/// End of a wish without a deadline: the end that was asked for, or else the
+/// last price.
+fn open_end(request: &SiteRequest) -> i64 {
+    let known = || request.import_prices.horizon().end();
+    request.until.or_else(known).map_or(i64::MIN, micros_of)
+}
+
+/// The last instant at which any device wants something.
+fn last_deadline(request: &SiteRequest, open_end: i64) -> i64 {
+    let until = request.until.map_or(i64::MAX, micros_of);
+    let end = |device: &Device| match device {
+        Device::Vehicle(vehicle) => vehicle.last_deadline().min(until),
+        Device::Shiftable(load) => load.latest.map_or(i64::MAX, micros_of).min(until),
+        Device::Battery(_) | Device::Solar(_) | Device::Load(_) => i64::MAX,
+    };
+    let ends = request.devices.iter().map(end);
+    ends.map(|end| if end == i64::MAX { open_end } else { end }).max().unwrap_or(open_end)
 }
 
 /// All instants at which something other than a price changes, in order.

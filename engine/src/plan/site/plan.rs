@@ -42,6 +42,10 @@ pub enum Cause {
     /// The wish lies above the charge limit of its battery.
     #[serde(rename = "charge_limit")]
     ChargeLimit,
+    /// A price is missing before the deadline: with one the device could do
+    /// more of it.
+    #[serde(rename = "no_price")]
+    NoPrice,
     /// A limit that it shares was reached.
     #[serde(rename = "limit")]
     Limit {
@@ -236,7 +240,8 @@ pub struct SitePlan {
     pub status: SearchStatus,
     /// Whether every run gives this plan: no clock ended the search.
     pub is_reproducible: bool,
-    /// Time between first and last slot that has no price, in hours.
+    /// Time from now to the last deadline without a price of import, or of
+    /// export where there are any, in hours; see [`crate::plan::gaps`].
     pub unpriced_hours: f64,
 }
 

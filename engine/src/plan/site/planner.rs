@@ -7,14 +7,15 @@ use crate::plan::search_status::SearchStatus;
 use crate::plan::site::baseline;
 use crate::plan::site::books::{Account, Books, energy, money, name_of, power};
 use crate::plan::site::certificate::{SiteCertificate, weak_bound};
-use crate::plan::site::device::Device;
+use crate::plan::site::device::{Device, ShiftableLoad};
+use crate::plan::site::grid::Grid;
 use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{Miss, Model};
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
 use crate::plan::site::problem::{SiteProblem, SiteRequest};
 use crate::plan::site::stages::{self, Answer};
 use crate::plan::site::storage::{Goal, Storage};
-use crate::time::instant::instant_at;
+use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Percent, Power, Price};
 
 /// Plans everything behind one meter: first the least shortfall, then the
@@ -125,7 +126,7 @@ fn finish(request: &SiteRequest, model: &Model, answer: &Answer) -> SitePlan {
         baseline: baseline::without_plan(request, model),
         status,
         is_reproducible: status != SearchStatus::TimeReached,
-        unpriced_hours: grid.unpriced as f64 / crate::units::MICROS_PER_HOUR,
+        unpriced_hours: grid.unpriced_hours(),
     }
 }
 
@@ -320,8 +321,11 @@ fn storage_wishes(
         let missing = if missing > DUST { missing } else { 0.0 };
         let wanted = at_plug(level).max(0.0);
         let mut causes = Vec::new();
-        if missing > 0.0 && goal.wanted - goal.reachable > DUST {
+        if missing > 0.0 && goal.wanted - goal.reachable_if_priced > DUST {
             causes.push(Cause::OwnLimits);
+        }
+        if missing > 0.0 && goal.reachable_if_priced - goal.reachable > DUST {
+            causes.push(Cause::NoPrice);
         }
         let by_others = missing - (goal.wanted - goal.reachable) / storage.efficiency_in;
         if by_others > DUST {
@@ -441,7 +445,8 @@ fn shiftable_wishes(
     if missing > 0.0 {
         let slots: Vec<usize> = (0..model.grid.len()).filter(can_run).collect();
         if slots.is_empty() {
-            causes.push(Cause::OwnLimits);
+            let has_time = has_time_to_run(load, request, &model.grid);
+            causes.push(if has_time { Cause::NoPrice } else { Cause::OwnLimits });
         }
         for (limit, loads) in model.limits.iter().zip(&books.loads) {
             let share = limit.shares[index];
@@ -473,16 +478,28 @@ fn shiftable_wishes(
     }]
 }
 
+/// Whether a load could run if all time up to its deadline had a price.
+fn has_time_to_run(load: &ShiftableLoad, request: &SiteRequest, grid: &Grid) -> bool {
+    let start = load.earliest.map_or(request.now, |earliest| earliest.max(request.now));
+    let until = request.until.map_or(i64::MAX, micros_of);
+    let end = load.latest.map_or(i64::MAX, micros_of).min(until);
+    // Without a deadline only time between the prices counts.
+    let end = if end == i64::MAX { grid.open_end } else { end };
+    let duration = load.duration().num_microseconds().unwrap_or(i64::MAX);
+    end.saturating_sub(micros_of(start)) >= duration
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::problem::Target;
-    use crate::plan::site::device::Vehicle;
+    use crate::plan::site::device::{Phase, TaperPoint, Vehicle};
     use crate::plan::site::problem::Limit;
     use crate::plan::site::series::Series;
+    use crate::plan::vehicle::{Battery, SocTarget};
     use crate::prices::curve::PriceCurve;
     use crate::time::horizon::Horizon;
-    use crate::units::{kw, kwh};
+    use crate::units::{kw, kwh, percent};
 
     /// Three vans of 11 kW behind 8 kW for four hours, the last one urgent.
     /// Each wants `energy`, and of what goes wrong with 10 they miss nothing.
@@ -504,6 +521,74 @@ mod tests {
 
     fn after(problem: &SiteProblem, iterations: u32) -> SitePlan {
         plan_within(problem, &Limits { iterations, ..Limits::default() })
+    }
+
+    /// Causes of one device on two hours of prices, wanted within four hours.
+    fn causes(device: Device) -> (Vec<Cause>, f64) {
+        let noon: DateTime<Utc> = "2026-01-05T12:00:00Z".parse().unwrap();
+        let hours = Horizon::steps(noon, chrono::TimeDelta::hours(1), 2).unwrap();
+        let prices = PriceCurve::from_parts(hours, vec![0.4, 0.1]).unwrap();
+        let mut request = SiteRequest::new(prices, noon);
+        request.devices.push(device);
+        let plan = plan_site(&SiteProblem::new(request).unwrap());
+        (plan.devices[0].wishes[0].causes.clone(), plan.unpriced_hours)
+    }
+
+    #[test]
+    fn a_wish_missed_for_want_of_prices_has_the_cause() {
+        let by = Some("2026-01-05T16:00:00Z".parse().unwrap());
+        let van = |energy: f64| {
+            let mut van = Vehicle::new("van", kw(10.0));
+            van.targets.push(Target { by, energy: kwh(energy) });
+            Device::Vehicle(van)
+        };
+        assert_eq!(causes(van(20.0)), (vec![], 2.0));
+        assert_eq!(causes(van(40.0)), (vec![Cause::NoPrice], 2.0));
+        assert_eq!(causes(van(41.0)), (vec![Cause::OwnLimits, Cause::NoPrice], 2.0));
+    }
+
+    #[test]
+    fn a_taper_leaves_as_much_with_a_gap_as_without() {
+        // 10 kW at an empty battery, none at a full one of 10 kWh: the level nears 10 kWh.
+        let by = Some("2026-01-05T16:00:00Z".parse().unwrap());
+        let van = |soc: f64| {
+            let mut van = Vehicle::new("van", kw(10.0));
+            van.battery = Some(Battery {
+                capacity: kwh(10.0),
+                soc: Some(percent(0.0)),
+                soc_fallback: None,
+                charge_limit: percent(100.0),
+                efficiency: 1.0,
+            });
+            let points = [(0.0, 10.0), (100.0, 0.0)];
+            let point = |(soc, power)| TaperPoint { soc: percent(soc), power_max: kw(power) };
+            van.taper = points.map(point).to_vec();
+            van.soc_targets.push(SocTarget { by, soc: Some(percent(soc)) });
+            Device::Vehicle(van)
+        };
+        // Within two slots of an hour 7.5 kWh, and 8 steps of a quarter leave 0.8^8 of the rest.
+        assert_eq!(causes(van(75.0)).0, vec![]);
+        assert_eq!(causes(van(95.0)).0, vec![Cause::NoPrice]);
+        assert_eq!(causes(van(100.0)).0, vec![Cause::OwnLimits, Cause::NoPrice]);
+    }
+
+    #[test]
+    fn a_load_without_prices_to_run_in_has_the_cause() {
+        let load = |minutes: f64, latest: &str| {
+            Device::Shiftable(ShiftableLoad {
+                name: "wash".to_owned(),
+                group: None,
+                phases: Phase::ALL.to_vec(),
+                power: kw(1.0),
+                duration_minutes: minutes,
+                earliest: None,
+                latest: Some(latest.parse().unwrap()),
+                priority: 1.0,
+            })
+        };
+        assert_eq!(causes(load(180.0, "2026-01-05T16:00:00Z")), (vec![Cause::NoPrice], 2.0));
+        assert_eq!(causes(load(300.0, "2026-01-05T16:00:00Z")), (vec![Cause::OwnLimits], 2.0));
+        assert_eq!(causes(load(120.0, "2026-01-05T14:00:00Z")), (vec![], 0.0));
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(crate) struct Goal {
     pub(crate) above_limit: f64,
     /// The most of it that the device's own limits allow.
     pub(crate) reachable: f64,
+    /// The most of it that they would allow if all time had a price.
+    pub(crate) reachable_if_priced: f64,
 }
 
 impl Goal {
@@ -35,7 +37,15 @@ impl Goal {
         most: f64,
     ) -> Self {
         let wanted = level.min(most);
-        Self { target, by, slots, wanted, above_limit: level - wanted, reachable: wanted }
+        Self {
+            target,
+            by,
+            slots,
+            wanted,
+            above_limit: level - wanted,
+            reachable: wanted,
+            reachable_if_priced: wanted,
+        }
     }
 }
 
@@ -101,9 +111,7 @@ impl Storage {
         let wanted = goals.iter().fold(start, |most, goal| most.max(goal.wanted));
         let kept = capacity.map_or(0.0, |kwh| vehicle.reserve.as_percent() / 100.0 * kwh);
         let reserve = if kept > start { kept.min(limit.max(start)) } else { 0.0 };
-        let may_fill = vehicle.fill_when_worth
-            || vehicle.discharge.is_some()
-            || vehicle.end_value.as_per_kwh() > 0.0 && capacity.is_some();
+        let may_fill = vehicle.may_fill();
         let ceiling = if may_fill { limit.max(start) } else { wanted.max(reserve) };
         let mut stay = grid.between(from, to);
         let ended = goals.iter().filter(|goal| goal.slots < stay.end);
@@ -145,7 +153,7 @@ impl Storage {
             taper: taper_lines(vehicle, capacity.unwrap_or(0.0)),
         };
         storage.end_at_taper();
-        storage.find_reachable(grid);
+        storage.find_reachable(grid, vehicle.power_max.as_kw(), (from, to));
         storage
     }
 
@@ -190,7 +198,7 @@ impl Storage {
             end_value: device.end_value.as_per_kwh(),
             taper: Vec::new(),
         };
-        storage.find_reachable(grid);
+        storage.find_reachable(grid, device.power_max.as_kw(), (i64::MIN, i64::MAX));
         storage
     }
 
@@ -226,8 +234,13 @@ impl Storage {
 
     /// Most energy charged in one slot, from a level on.
     pub(crate) fn charge_from(&self, level: f64, slot: usize, hours: f64) -> f64 {
+        self.charge_within(level, self.charge_max[slot - self.stay.start], hours)
+    }
+
+    /// Most energy charged in so many hours, from a level on and up to `most`.
+    fn charge_within(&self, level: f64, most: f64, hours: f64) -> f64 {
         let room = (self.ceiling - level).max(0.0) / self.efficiency_in;
-        let most = self.charge_max[slot - self.stay.start].min(room);
+        let most = most.min(room);
         self.taper.iter().fold(most, |most, line| most.min(self.under(*line, level, hours)))
     }
 
@@ -250,13 +263,32 @@ impl Storage {
             .collect()
     }
 
-    fn find_reachable(&mut self, grid: &Grid) {
+    /// What the own limits allow of each goal, in the stay `[from, to)`.
+    fn find_reachable(&mut self, grid: &Grid, power_max: f64, (from, to): (i64, i64)) {
         let levels = self.levels_at_full_power(grid);
-        for goal in &mut self.goals {
+        let mut goals = std::mem::take(&mut self.goals);
+        for goal in &mut goals {
             let slots = goal.slots.clamp(self.stay.start, self.stay.end) - self.stay.start;
             let most = slots.checked_sub(1).map_or(self.start, |last| levels[last]);
             goal.reachable = goal.wanted.min(most.max(self.start));
+            let due = goal.by.map_or(i64::MAX, micros_of).min(to);
+            let due = if due == i64::MAX { grid.open_end } else { due };
+            let unpriced = grid.unpriced_between(from, due);
+            let most = self.level_after(goal.reachable, power_max, unpriced);
+            goal.reachable_if_priced = goal.wanted.min(most);
         }
+        self.goals = goals;
+    }
+
+    /// The level that so many hours at full power lead to. The order of hours
+    /// does not matter: what a taper leaves depends on the level alone.
+    fn level_after(&self, level: f64, power_max: f64, hours: f64) -> f64 {
+        let steps =
+            if self.taper.is_empty() { 1.0 } else { (4.0 * hours).ceil().clamp(1.0, 400.0) };
+        let step = hours / steps;
+        (0..steps as usize).fold(level, |level, _| {
+            level + self.efficiency_in * self.charge_within(level, power_max * step, step)
+        })
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Grid {
     pub(crate) import: Vec<f64>,
     /// Price to sell at; NaN where there is none.
     pub(crate) export: Vec<f64>,
+    /// Whether prices to sell at were given.
+    pub(crate) may_sell: bool,
 }
 
 impl Grid {
@@ -33,12 +35,13 @@ impl Grid {
                     || vec![f64::NAN; starts.len()],
                     |export| export.prices().to_vec(),
                 ),
+                may_sell: export.is_some(),
             },
         }
     }
 
     fn cut(import: &PriceCurve, export: &PriceCurve) -> Self {
-        let mut grid = Self::default();
+        let mut grid = Self { may_sell: true, ..Self::default() };
         let (theirs, selling) = (export.horizon(), export.prices());
         for (slot, (&first, &last)) in
             import.horizon().starts().iter().zip(import.horizon().ends()).enumerate()

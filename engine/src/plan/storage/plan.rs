@@ -2,8 +2,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::plan::gaps::{Gap, MissedTarget, MissingPrice};
 use crate::plan::plan::Interval;
 use crate::plan::storage::certificate::StorageCertificate;
+use crate::plan::storage::problem::StorageRequest;
 use crate::time::instant::{instant_at, micros_between};
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Percent, Power, Price};
 
@@ -202,7 +204,8 @@ pub struct StoragePlan {
     /// Cost of the baseline: no discharging, and at full power from plug-in
     /// what the wishes need, or what the plan gains if that is more.
     pub baseline_cost: Money,
-    /// Time without a price to buy at, in hours.
+    /// Time without a price to buy at, or, where something may be sold,
+    /// without one to sell at, in hours; see [`crate::plan::gaps`].
     pub unpriced_hours: f64,
     /// The proof that nothing cheaper exists.
     pub certificate: StorageCertificate,
@@ -255,6 +258,13 @@ impl StoragePlan {
         Some(instant_at(slot.start.timestamp_micros() + micros))
     }
 
+    /// What one more stored kWh would be worth at an instant; zero outside of the plan.
+    #[must_use]
+    pub fn marginal_value_at(&self, at: DateTime<Utc>) -> Price {
+        let slot = self.slots.iter().find(|slot| slot.start <= at && at < slot.end);
+        slot.map_or(Price::ZERO, |slot| slot.marginal_value)
+    }
+
     /// Stored energy at the start of a slot.
     pub(crate) fn stored_before(&self, index: usize) -> Energy {
         index.checked_sub(1).map_or(self.stored_start, |last| self.slots[last].stored)
@@ -270,9 +280,94 @@ pub(crate) fn join(intervals: &mut Vec<Interval>, next: Interval) {
     }
 }
 
-/// Hours of slots without a price to buy at.
-pub(crate) fn unpriced_hours(slots: &[StorageSlot]) -> f64 {
-    let unpriced = slots.iter().filter(|slot| slot.import_price.is_none());
+/// The price that a slot lacks. `may_sell` says whether something may be sold.
+fn missing_price(slot: &StorageSlot, may_sell: bool) -> Option<MissingPrice> {
+    match (slot.import_price, slot.export_price) {
+        (None, _) => Some(MissingPrice::Any),
+        (Some(_), None) if may_sell => Some(MissingPrice::Export),
+        _ => None,
+    }
+}
+
+/// Hours of slots without a price.
+pub(crate) fn unpriced_hours(slots: &[StorageSlot], may_sell: bool) -> f64 {
+    let unpriced = slots.iter().filter(|slot| missing_price(slot, may_sell).is_some());
     let micros: i64 = unpriced.map(|slot| micros_between(slot.start, slot.end)).sum();
     micros as f64 / MICROS_PER_HOUR
+}
+
+/// The periods without a price, each with the targets that are missed because
+/// of it. `export` says whether there are prices to sell at.
+#[must_use]
+pub fn gaps(request: &StorageRequest, export: bool, plan: &StoragePlan) -> Vec<Gap> {
+    let may_sell = export && request.discharge_max > Power::ZERO;
+    let mut gaps: Vec<Gap> = Vec::new();
+    for slot in &plan.slots {
+        let Some(missing) = missing_price(slot, may_sell) else { continue };
+        match gaps.last_mut() {
+            Some(last) if last.end == slot.start && last.missing == missing => last.end = slot.end,
+            _ => gaps.push(Gap { start: slot.start, end: slot.end, missing, missed: Vec::new() }),
+        }
+    }
+    let may_charge = request.charge_max > Power::ZERO;
+    for gap in gaps.iter_mut().filter(|gap| gap.missing == MissingPrice::Any && may_charge) {
+        let missed = plan.targets.iter().filter(|target| {
+            target.shortfall > Energy::ZERO && target.by.is_none_or(|by| by > gap.start)
+        });
+        gap.missed = missed.map(|target| MissedTarget { device: None, by: target.by }).collect();
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::storage::planner::plan_storage;
+    use crate::plan::storage::problem::StorageProblem;
+    use crate::plan::vehicle::{Battery, SocTarget};
+    use crate::prices::curve::PriceCurve;
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, percent};
+    use chrono_tz::Tz;
+
+    /// 10 kWh at 50 %, 1 kW in and out, wanted at a state of charge four hours after 18:00Z.
+    #[track_caller]
+    fn check(soc: f64, import: &[i32], export: Option<&PriceCurve>, expected: &[&str]) {
+        let battery = Battery {
+            capacity: kwh(10.0),
+            soc: Some(percent(50.0)),
+            soc_fallback: None,
+            charge_limit: percent(100.0),
+            efficiency: 1.0,
+        };
+        let now: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
+        let mut request = StorageRequest::new(now, battery, kw(1.0));
+        let by = Some(now + TimeDelta::hours(4));
+        request.targets.push(SocTarget { by, soc: Some(percent(soc)) });
+        let problem = StorageProblem::new(request.clone()).unwrap();
+        let plan = plan_storage(&curve_of(60, import), export, &problem);
+        let gaps = gaps(&request, export.is_some(), &plan);
+        let told: Vec<String> = gaps.iter().map(|gap| gap.sentence(Tz::UTC)).collect();
+        assert_eq!(told, expected);
+        let hours = gaps.iter().map(|gap| (gap.end - gap.start).as_seconds_f64() / 3600.0);
+        assert!((hours.sum::<f64>() - plan.unpriced_hours).abs() < 1e-9);
+    }
+
+    #[test]
+    fn prices_that_end_before_the_target_are_a_gap() {
+        let gap = "Mon 20:00 to Mon 22:00: nothing is planned, because no price is known";
+        check(60.0, &[10, 20], None, &[&format!("{gap}.")]);
+        check(80.0, &[10, 20], None, &[&format!("{gap}; the target for Mon 22:00 is missed.")]);
+        check(60.0, &[10, 20, 30, 40], None, &[]);
+    }
+
+    #[test]
+    fn export_prices_that_are_shorter_are_a_gap() {
+        let export = curve_of(60, &[10, 20]);
+        let unsold = "nothing is sold, because no price to sell at is known.";
+        check(60.0, &[10; 4], Some(&export), &[&format!("Mon 20:00 to Mon 22:00: {unsold}")]);
+        let unplanned = "Mon 21:00 to Mon 22:00: nothing is planned, because no price is known.";
+        let both = [&*format!("Mon 20:00 to Mon 21:00: {unsold}"), unplanned];
+        check(60.0, &[10; 3], Some(&export), &both);
+    }
 }

@@ -13,7 +13,7 @@ use crate::plan::storage::plan::{
 use crate::plan::storage::problem::StorageProblem;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
-use crate::units::{Energy, Money, Percent, Price};
+use crate::units::{Energy, Money, Percent, Power, Price};
 
 /// Part of a slot's energy from which only rounding is missing.
 const FULL: f64 = 1.0 - 1e-12;
@@ -91,6 +91,7 @@ pub fn plan_on(grid: &Grid, problem: &StorageProblem, scratch: &mut Scratch) -> 
     let costs = costs(&slots, problem);
     let baseline_cost = baseline(&layout, &slots);
     let sum = |of: fn(&StorageSlot) -> Energy| slots.iter().fold(Energy::ZERO, |a, s| a + of(s));
+    let may_sell = grid.may_sell && request.discharge_max > Power::ZERO;
     let pieces = layout.pieces.iter();
     let unserved = pieces.clone().map(|piece| piece.unserved_kwh).sum();
     let below_floor = pieces.map(|piece| piece.below_floor_kwh).fold(0.0, f64::max);
@@ -107,7 +108,7 @@ pub fn plan_on(grid: &Grid, problem: &StorageProblem, scratch: &mut Scratch) -> 
         unserved: energy(unserved),
         targets: Vec::new(),
         baseline_cost: Money::from_amount(baseline_cost).unwrap_or(Money::ZERO),
-        unpriced_hours: unpriced_hours(&slots),
+        unpriced_hours: unpriced_hours(&slots, may_sell),
         certificate,
         slots,
     };
