@@ -76,8 +76,7 @@ impl<'py> FromPyObject<'_, 'py> for ClockTime {
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(text) = value.cast::<PyString>() {
-            let unreadable = |_| InputError::new_err("a time of day is no Unicode text");
-            return Ok(Self::Text(text.extract().map_err(unreadable)?));
+            return Ok(Self::Text(text.extract()?));
         }
         let time = value.cast::<PyTime>().map_err(|_| {
             PyTypeError::new_err("expected a time of day: a datetime.time or \"HH:MM\"")
@@ -157,7 +156,7 @@ impl ClockLength {
     }
 }
 
-/// A whole number. One that no machine counts to is an `InputError`, not an overflow.
+/// A whole number, and no `bool`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Whole(pub(crate) i64);
 
@@ -168,13 +167,7 @@ impl<'py> FromPyObject<'_, 'py> for Whole {
         if value.is_instance_of::<PyBool>() {
             return Err(PyTypeError::new_err("expected a whole number, not a bool"));
         }
-        value.extract().map(Self).map_err(|error: PyErr| {
-            if error.is_instance_of::<PyOverflowError>(value.py()) {
-                InputError::new_err("a whole number is beyond 64 bits")
-            } else {
-                error
-            }
-        })
+        value.extract().map(Self)
     }
 }
 

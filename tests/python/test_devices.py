@@ -95,7 +95,7 @@ def test_every_word_of_the_types_is_known() -> None:
             lambda: sw.actions.next_step(
                 "start", created_at=NOON, now=NOON, power_state="stopped", retry_seconds=10**30
             ),
-            "beyond 64 bits",
+            "is out of range",
         ),
         (lambda: sw.paging.list_page([], page_size=0), "page_size is 0"),
         (

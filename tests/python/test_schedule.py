@@ -50,12 +50,12 @@ def test_all_that_is_wrong_is_named() -> None:
 WRONG_RULES: list[tuple[Any, type[Exception], str]] = [
     (Rule(True, hour_minute=("07:00",)), sw.InputError, "has 1 times of day; it has two"),
     (Rule(True, hour_minute=["07:00"] * 3), sw.InputError, "has 3 times of day"),
-    (Rule(True, hour_minute=("\ud800", "08:00")), sw.InputError, "no Unicode text"),
+    (Rule(True, hour_minute=("\ud800", "08:00")), sw.InputError, "lone surrogate"),
     (Rule(True, hour_minute=(time(7, 0, 30), "08:00")), sw.InputError, "07:00:30"),
     (Rule(True, hour_minute="07:00"), TypeError, "expected a pair of times of day"),
     (Rule(True, hour_minute=(7, 8)), TypeError, "expected a time of day"),  # type: ignore[arg-type]
     (Rule(True, hour_minute=(time(7, tzinfo=UTC), "08:00")), TypeError, "no time zone of its own"),
-    (Rule(True, weekdays=[2**70]), sw.InputError, "beyond 64 bits"),
+    (Rule(True, weekdays=[2**70]), sw.InputError, "is out of range"),
     (Rule(True, weekdays=[True]), TypeError, "not a bool"),
     (Rule(True, weekdays=["1"]), TypeError, "integer"),  # type: ignore[list-item]
     ({"should_charge": True}, TypeError, "expected a Rule, not a dict"),

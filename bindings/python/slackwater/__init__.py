@@ -13,6 +13,8 @@
 """
 
 from slackwater import (
+    _arguments,
+    _engine,
     actions,
     devices,
     flex,
@@ -101,6 +103,8 @@ from slackwater.storage import (
 )
 from slackwater.switching import SwitchingPlan, plan_switching
 from slackwater.time import TIME_ZONE_VERSION, next_deadline
+
+_arguments.guard(_engine)
 
 __all__ = [
     "TIME_ZONE_VERSION",

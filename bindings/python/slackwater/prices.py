@@ -93,7 +93,7 @@ class Prices:
             starts = [first + position * slot for position in range(len(prices_per_kwh))]
             refuse_other_times("prices_per_kwh", prices_per_kwh, starts)
         native = _engine.Prices.from_steps(
-            start, [float(price) for price in prices_per_kwh], slot=slot, currency=currency
+            start, list(prices_per_kwh), slot=slot, currency=currency
         )
         return cls._wrap(native)
 

@@ -22,7 +22,7 @@ THREE: tuple[Phase, ...] = ("L1", "L2", "L3")
 def series(power: PowerOverTime) -> object:
     """A power over time as the native part takes it."""
     if isinstance(power, int | float):
-        return float(power)
+        return power
     # The native part takes lists: what numpy and others hold is copied.
     return list(power)
 

@@ -1,0 +1,127 @@
+"""Arguments that the native part cannot convert: numbers and texts beyond what it holds.
+
+Python's integers have no end, and its texts may hold surrogates that stand alone. Where such a
+value meets a number or a text of the native part, the conversion fails with ``OverflowError`` or
+``UnicodeEncodeError``, which names no argument. :func:`guard` makes an ``InputError`` of it that
+does, for all functions and methods of the module at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from types import MethodDescriptorType, ModuleType
+from typing import ParamSpec, TypeVar
+
+DEPTH_MAX = 6
+NAMED_MAX = 3
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+CONVERSIONS = (OverflowError, UnicodeEncodeError)
+
+
+def guard(module: ModuleType) -> None:
+    """Let every function and method of a native module refuse such arguments by name."""
+    refusal: type[Exception] = module.InputError
+    for name, value in list(vars(module).items()):
+        if inspect.isbuiltin(value):
+            setattr(module, name, _guarded(value, refusal))
+        elif inspect.isclass(value) and not issubclass(value, BaseException):
+            _guard_class(value, refusal)
+
+
+def _guard_class(kind: type, refusal: type[Exception]) -> None:
+    for name, value in list(vars(kind).items()):
+        if isinstance(value, staticmethod):
+            setattr(kind, name, staticmethod(_guarded(value.__func__, refusal)))
+        elif isinstance(value, MethodDescriptorType) and not name.startswith("__"):
+            setattr(kind, name, _guarded(value, refusal))
+
+
+def _guarded(function: Callable[Given, Made], refusal: type[Exception]) -> Callable[Given, Made]:
+    @functools.wraps(function)
+    def call(*given: Given.args, **named: Given.kwargs) -> Made:
+        try:
+            return function(*given, **named)
+        except (*CONVERSIONS, TypeError) as error:
+            conversion = _conversion(error)
+            if conversion is None:
+                raise
+            raise refusal(_message(function, given, named, conversion)) from error
+
+    return call
+
+
+def _conversion(error: BaseException) -> type[Exception] | None:
+    """The failed conversion behind an error; ``None`` if it is another."""
+    cause: BaseException | None = error
+    while cause is not None:
+        for kind in CONVERSIONS:
+            # Where a value may be of several kinds, the text tells why it is none of them.
+            if isinstance(cause, kind) or f"{kind.__name__}: " in str(cause):
+                return kind
+        cause = cause.__cause__
+    return None
+
+
+def _message(
+    function: Callable[..., object],
+    given: tuple[object, ...],
+    named: Mapping[str, object],
+    conversion: type[Exception],
+) -> str:
+    names = list(inspect.signature(function).parameters)
+    values = [*zip(names, given, strict=False), *named.items()]
+    leaves = [leaf for name, value in values for leaf in _leaves(name, value, DEPTH_MAX)]
+    if conversion is UnicodeEncodeError:
+        odd = [
+            (name, text) for name, text in leaves if isinstance(text, str) and _has_surrogate(text)
+        ]
+        words = [f"{name} is {text[:40]!a}" for name, text in odd[:NAMED_MAX]]
+        return f"{' and '.join(words) or 'a text'}, which holds a lone surrogate"
+    whole = [(n, v) for n, v in leaves if isinstance(v, int) and not isinstance(v, bool)]
+    numbers = [f"{name} is {_number(value)}" for name, value in _farthest(whole)[:NAMED_MAX]]
+    return f"{' or '.join(numbers) or 'a whole number'}, which is out of range"
+
+
+def _farthest(numbers: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The numbers beyond the range of ``float``; or else 64 bits, 32 bits, or below zero."""
+    for most in (sys.float_info.max, 2**63 - 1, 2**31 - 1, 0):
+        beyond = [(name, value) for name, value in numbers if value < -most or value > most > 0]
+        if beyond:
+            return beyond
+    return []
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _number(value: int) -> str:
+    bits = value.bit_length()
+    return str(value) if bits <= 128 else f"a whole number of {bits} bits"
+
+
+def _leaves(name: str, value: object, depth: int) -> Iterator[tuple[str, object]]:
+    """The numbers and texts inside of an argument, each with its place."""
+    if isinstance(value, str | int):
+        yield name, value
+        return
+    for place, inner in _parts(value) if depth > 0 else ():
+        yield from _leaves(f"{name}{place}", inner, depth - 1)
+
+
+def _parts(value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield f" (key {key!a})", key
+            yield f"[{key!a}]", inner
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        yield from ((f".{name}", inner) for name, inner in zip(value._fields, value, strict=True))
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from ((f"[{index}]", inner) for index, inner in enumerate(value))
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from ((f".{field.name}", getattr(value, field.name)) for field in fields(value))
