@@ -10,8 +10,34 @@ use highs::{HighsModelStatus, HighsSolutionStatus, Model, RowProblem, Sense, Sol
 pub mod warm;
 
 /// Options of the solver that [`Limits::tolerance`] is set for.
-const TOLERANCES: [&str; 3] =
-    ["primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_feasibility_tolerance"];
+const TOLERANCES: [&str; 2] = ["primal_feasibility_tolerance", "dual_feasibility_tolerance"];
+
+/// One of several searches of the same programme with whole numbers.
+#[derive(Debug, Clone, Copy)]
+struct Search {
+    /// Distance by which whole numbers may be missed on the way.
+    tolerance: f64,
+    /// Whether it starts with presolve; `None` as the caller wants it.
+    presolve: Option<bool>,
+    seed: i32,
+    /// Part of the seconds that it may take.
+    share: f64,
+}
+
+/// Searches of a programme with whole numbers, in their order, until two of them agree.
+///
+/// HiGHS 1.15 and 1.16 cut off the optimum of one search in some thousands and prove the
+/// rest, at each tolerance and with each other setting; searches that differ in all of them
+/// do so independently.
+const SEARCHES: [Search; 4] = [
+    Search { tolerance: 1e-8, presolve: None, seed: 0, share: 0.5 },
+    Search { tolerance: 1e-7, presolve: Some(true), seed: 1, share: 0.25 },
+    Search { tolerance: 1e-8, presolve: Some(false), seed: 2, share: 0.125 },
+    Search { tolerance: 1e-6, presolve: Some(true), seed: 3, share: 0.125 },
+];
+
+/// Part of the cost, or of 1, to which two searches agree.
+const AGREEMENT: f64 = 1e-6;
 
 /// A variable: its cost per unit and its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,12 +109,11 @@ pub struct Limits {
     /// Most seconds on the clock. With it the answer depends on the machine,
     /// so [`MipSolution::is_reproducible`] is false where it struck.
     pub seconds: Option<f64>,
-    /// Distance by which values may pass a bound or a row, reduced costs may
-    /// have the wrong sign, and whole numbers may be missed, from 1e-10 on.
+    /// Distance by which values may pass a bound or a row, and reduced costs may
+    /// have the wrong sign, from 1e-10 on.
     pub tolerance: f64,
-    /// Whether a search with whole numbers starts with presolve. With it, HiGHS
-    /// 1.15 cuts off the optimum of one site in a thousand and calls the rest
-    /// optimal; without it that is rarer, and large searches pass their seconds.
+    /// Whether the first search with whole numbers starts with presolve: large ones
+    /// pass their seconds without it.
     pub presolve: bool,
 }
 
@@ -117,6 +142,8 @@ pub enum MipStatus {
     IterationLimit,
     /// The limit on seconds was reached.
     TimeLimit,
+    /// No two searches found the same least cost, so that none of them is believed.
+    Disputed,
 }
 
 /// The best values found, and how far from the least cost they can be.
@@ -126,10 +153,22 @@ pub struct MipSolution {
     pub cost: f64,
     /// Cost that no values can undercut; negative infinity if none is known.
     pub bound: f64,
-    /// Value of each variable. Whole numbers are whole to 1e-6.
+    /// Value of each variable. Whole numbers are whole, or to 1e-6 where a limit struck.
     pub values: Vec<f64>,
     /// How the search ended.
     pub status: MipStatus,
+}
+
+impl MipStatus {
+    /// The limit that an error is about.
+    fn of_limit(error: LpError) -> Option<Self> {
+        match error {
+            LpError::NodeLimit => Some(Self::NodeLimit),
+            LpError::IterationLimit => Some(Self::IterationLimit),
+            LpError::TimeLimit => Some(Self::TimeLimit),
+            _ => None,
+        }
+    }
 }
 
 impl MipSolution {
@@ -268,6 +307,18 @@ impl LinearProgram {
         })
     }
 
+    /// What is left to decide once the variables at `integers` are the whole numbers
+    /// nearest to these values: what a search owes to its tolerance for whole numbers is
+    /// not in its solution.
+    pub(crate) fn with_whole(&self, integers: &[usize], values: &[f64]) -> Self {
+        let mut rest = self.clone();
+        for &column in integers {
+            let whole = values.get(column).map_or(0.0, |value| value.round());
+            (rest.columns[column].lower, rest.columns[column].upper) = (whole, whole);
+        }
+        rest
+    }
+
     /// The programme inside HiGHS, with the variables at `integers` whole.
     fn model(&self, integers: &[usize]) -> Result<Model, LpError> {
         let mut is_integer = vec![false; self.columns.len()];
@@ -332,9 +383,13 @@ impl LinearProgram {
 impl MixedProgram {
     /// Looks for the least cost, within limits.
     ///
+    /// Several searches look for it until two of them agree: what a search with whole
+    /// numbers rules out, nobody can check afterwards. Values and cost are those of the
+    /// linear programme with the whole numbers found, which owes nothing to the tolerance
+    /// for these.
+    ///
     /// A limit that strikes is no error where values were found by then: they
-    /// come back with the bound and the status that says so. The relative gap
-    /// of an optimal answer is at most 1e-9.
+    /// come back with the bound and the status that says so.
     ///
     /// # Errors
     /// The programme makes no sense or has no solution, or a limit struck
@@ -375,13 +430,86 @@ impl MixedProgram {
         if is_uneven || self.integers.iter().any(|&column| column >= count) {
             return Err(LpError::BadInteger);
         }
+        if self.integers.is_empty() {
+            return self.search(limits, &Search { share: 1.0, ..SEARCHES[0] });
+        }
+        let mut best: Option<MipSolution> = None;
+        let mut is_infeasible = false;
+        for (number, search) in SEARCHES.iter().enumerate() {
+            let found = match self.search(limits, search).and_then(|f| self.exact(f, limits)) {
+                Ok(found) => found,
+                // Values that were found are values, whatever another search says.
+                Err(LpError::Infeasible) if is_infeasible && best.is_none() => {
+                    return Err(LpError::Infeasible);
+                }
+                Err(LpError::Infeasible) => {
+                    is_infeasible = true;
+                    continue;
+                }
+                Err(error) => match (best, MipStatus::of_limit(error)) {
+                    // Found once, and not confirmed in time.
+                    (Some(best), Some(status)) => return Ok(MipSolution { status, ..best }),
+                    (best, _) if number == 0 && best.is_none() => return Err(error),
+                    (kept, _) => {
+                        best = kept;
+                        continue;
+                    }
+                },
+            };
+            let Some(known) = best.take() else {
+                if found.status != MipStatus::Optimal {
+                    return Ok(found);
+                }
+                best = Some(found);
+                continue;
+            };
+            let bound = known.bound.min(found.bound);
+            let agrees = (known.cost - found.cost).abs()
+                <= AGREEMENT * known.cost.abs().max(found.cost.abs()).max(1.0);
+            let status = found.status;
+            let better = if found.cost < known.cost { found } else { known };
+            if agrees || status != MipStatus::Optimal {
+                return Ok(MipSolution { bound, status, ..better });
+            }
+            best = Some(better);
+        }
+        match best {
+            Some(best) => {
+                let (bound, status) = (f64::NEG_INFINITY, MipStatus::Disputed);
+                Ok(MipSolution { bound, status, ..best })
+            }
+            None if is_infeasible => Err(LpError::Infeasible),
+            None => Err(LpError::Stopped),
+        }
+    }
+
+    /// Values and cost of the linear programme with the whole numbers of a search. What a
+    /// limit leaves no time for stays as it is.
+    fn exact(&self, found: MipSolution, limits: &Limits) -> Result<MipSolution, LpError> {
+        match self.linear.with_whole(&self.integers, &found.values).minimise_within(limits) {
+            Ok(exact) => Ok(MipSolution { cost: exact.cost, values: exact.values, ..found }),
+            // The rounded numbers break a row by as little as the search may.
+            Err(LpError::Infeasible) => Err(LpError::Stopped),
+            Err(error) => match MipStatus::of_limit(error) {
+                Some(status) => Ok(MipSolution { status, ..found }),
+                None => Err(error),
+            },
+        }
+    }
+
+    /// One search.
+    fn search(&self, limits: &Limits, search: &Search) -> Result<MipSolution, LpError> {
+        let count = self.linear.columns.len();
         let mut model = self.linear.model(&self.integers)?;
         make_reproducible(&mut model);
-        set_limits(&mut model, limits);
-        if !limits.presolve && !self.integers.is_empty() {
+        let seconds = limits.seconds.map(|seconds| seconds * search.share);
+        set_limits(&mut model, &Limits { seconds, ..*limits });
+        model.set_option("mip_feasibility_tolerance", search.tolerance);
+        model.set_option("random_seed", search.seed);
+        if !search.presolve.unwrap_or(limits.presolve) && !self.integers.is_empty() {
             model.set_option("presolve", "off");
         }
-        if let Some(start) = &self.start {
+        if let Some(start) = self.start.as_ref().filter(|_| search.seed == 0) {
             model.try_set_solution(Some(start), None, None, None).map_err(|_| LpError::Stopped)?;
         }
         let solved = model.try_solve().map_err(|_| LpError::Stopped)?;
@@ -395,7 +523,7 @@ impl MixedProgram {
         let has_values = solved.primal_solution_status() == HighsSolutionStatus::Feasible;
         if count > 0 && !has_values {
             return Err(match status {
-                MipStatus::Optimal => LpError::Stopped,
+                MipStatus::Optimal | MipStatus::Disputed => LpError::Stopped,
                 MipStatus::NodeLimit => LpError::NodeLimit,
                 MipStatus::IterationLimit => LpError::IterationLimit,
                 MipStatus::TimeLimit => LpError::TimeLimit,

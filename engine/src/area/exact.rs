@@ -42,8 +42,9 @@ const TIERS: usize = 10;
 /// Worth of energy that comes after a missed deadline, beside that of a need.
 const LATE: f64 = 0.25;
 
-/// Part of the unit of energy that is rounding of the solver: ten times its tolerance.
-const HAIR: f64 = 1e-8;
+/// Part of the unit of energy that is rounding of the solver: three times its least
+/// tolerance for whole numbers.
+const HAIR: f64 = 3e-8;
 
 /// Plans of all vehicles, and what they prove.
 pub(crate) struct Exact {

@@ -57,6 +57,7 @@ impl From<MipStatus> for SearchStatus {
             MipStatus::Optimal => Self::Optimal,
             MipStatus::NodeLimit | MipStatus::IterationLimit => Self::LimitReached,
             MipStatus::TimeLimit => Self::TimeReached,
+            MipStatus::Disputed => Self::SolverFailed,
         }
     }
 }

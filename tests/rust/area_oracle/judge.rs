@@ -1,5 +1,5 @@
 //! The same area as one linear programme, and what a plan must keep.
-use good_lp::solvers::highs::highs;
+use good_lp::solvers::highs::{HighsProblem, highs};
 use good_lp::{
     Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, variable,
 };
@@ -181,9 +181,36 @@ fn room(area: &Area, node: usize, slot: usize, profile: &Profile) -> Option<f64>
     Some((most - base_kw(area, node, slot)) * area.hours(slot))
 }
 
+/// Presolve of the two searches of an area with whole numbers. Either may cut off an
+/// optimum or find nothing, but what it finds is possible.
+const PRESOLVE: [&str; 2] = ["on", "off"];
+
+/// The least that the searches of an area find.
+fn least(area: &Area, search: impl Fn(&'static str) -> Option<f64>) -> Option<f64> {
+    let searches = if area.is_exact { &PRESOLVE[..] } else { &PRESOLVE[..1] };
+    searches.iter().filter_map(|presolve| search(presolve)).min_by(f64::total_cmp)
+}
+
+fn set_options(area: &Area, programme: HighsProblem, presolve: &'static str) -> HighsProblem {
+    let programme = programme.set_option("mip_rel_gap", 1e-9);
+    if !area.is_exact {
+        return programme;
+    }
+    programme
+        .set_option("mip_abs_gap", 1e-9)
+        .set_option("mip_feasibility_tolerance", 1e-8)
+        .set_option("primal_feasibility_tolerance", 1e-9)
+        .set_option("presolve", presolve)
+}
+
 /// Least energy that goes unmet under the hard limits, each vehicle by the
 /// deadline by which it misses most; with reserves among the deadlines or not.
 pub(crate) fn least_unmet(area: &Area, has_reserve: bool) -> f64 {
+    least(area, |presolve| unmet_in(area, has_reserve, presolve))
+        .expect("the programme has an optimum")
+}
+
+fn unmet_in(area: &Area, has_reserve: bool, presolve: &'static str) -> Option<f64> {
     let mut model = Model::new(area);
     let mut rows = hard_rows(area, &model);
     rows.extend(model.on_or_off(area));
@@ -192,18 +219,9 @@ pub(crate) fn least_unmet(area: &Area, has_reserve: bool) -> f64 {
     let unmet: Expression = model.shed.iter().copied().sum();
     let mut programme = model.variables.minimise(unmet.clone()).using(highs);
     programme.set_verbose(false);
-    programme = programme.set_option("mip_rel_gap", 1e-9);
-    if area.is_exact {
-        programme = programme.set_option("mip_abs_gap", 1e-9);
-        programme = programme.set_option("mip_feasibility_tolerance", 1e-9);
-        programme = programme.set_option("primal_feasibility_tolerance", 1e-9);
-    }
-    let solved = rows
-        .into_iter()
-        .fold(programme, SolverModel::with)
-        .solve()
-        .expect("the programme has an optimum");
-    solved.eval(unmet)
+    let programme = set_options(area, programme, presolve);
+    let solved = rows.into_iter().fold(programme, SolverModel::with).solve().ok()?;
+    Some(solved.eval(unmet))
 }
 
 fn hard_rows(area: &Area, model: &Model) -> Vec<good_lp::Constraint> {
@@ -260,6 +278,10 @@ pub(crate) fn least_cost_at_least(area: &Area, served: &[Served]) -> f64 {
 }
 
 fn least_within(area: &Area, served: &[Served], hair: f64) -> Option<f64> {
+    least(area, |presolve| cost_in(area, served, hair, presolve))
+}
+
+fn cost_in(area: &Area, served: &[Served], hair: f64, presolve: &'static str) -> Option<f64> {
     let mut model = Model::new(area);
     let mut rows = model.levels(area);
     rows.extend(model.on_or_off(area));
@@ -287,12 +309,7 @@ fn least_within(area: &Area, served: &[Served], hair: f64) -> Option<f64> {
     let scaled = cost.clone() * (1.0 / area.price_unit);
     let mut programme = model.variables.minimise(scaled).using(highs);
     programme.set_verbose(false);
-    programme = programme.set_option("mip_rel_gap", 1e-9);
-    if area.is_exact {
-        programme = programme.set_option("mip_abs_gap", 1e-9);
-        programme = programme.set_option("mip_feasibility_tolerance", 1e-9);
-        programme = programme.set_option("primal_feasibility_tolerance", 1e-9);
-    }
+    let programme = set_options(area, programme, presolve);
     let solved = rows.into_iter().fold(programme, SolverModel::with).solve().ok()?;
     Some(solved.eval(cost))
 }

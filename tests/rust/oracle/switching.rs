@@ -83,6 +83,10 @@ impl Switch {
         parts
     }
 
+    pub(crate) fn has_gap(&self) -> bool {
+        self.slots.windows(2).any(|pair| pair[0].1 < pair[1].0)
+    }
+
     pub(crate) fn plan(&self) -> SwitchingPlan {
         let slot = |&(start, end, price): &(i32, i32, f64)| Slot {
             start: at(start),
@@ -422,18 +426,19 @@ fn no_way_to_switch_is_better() {
     census.into_inner().assert_each(0.03);
 }
 
-/// The same problems with slots of several lengths or a limit that varies, so
-/// that they go to the mixed-integer programme.
+/// Such problems with slots of several lengths or a limit that varies, so that
+/// they go to the mixed-integer programme. Hours without a price stay.
 pub(crate) fn uneven() -> BoxedStrategy<Switch> {
     let shape = (select(vec![15, 30, 45]), prop::option::of(select(vec![0.0, 5.0])));
     (tiny(), shape)
         .prop_map(|(mut case, (length, limit))| {
             case.slots.truncate(6);
-            let mut end = 0;
+            let (mut end, mut before) = (0, 0);
             for (index, slot) in case.slots.iter_mut().enumerate() {
-                let own = if index == 1 { length } else { 15 };
-                *slot = (end, end + own, slot.2);
-                end += own;
+                let start = end + slot.0 - before;
+                before = slot.1;
+                end = start + if index == 1 { length } else { 15 };
+                *slot = (start, end, slot.2);
             }
             case.by = case.by.min(end).max(case.now + 1);
             case.limit = limit.map(|kw| (15, 30, kw));
@@ -462,6 +467,7 @@ fn uneven_problems_are_solved_as_well() {
             ("mixed", is_mixed),
             ("energy missing", best.missing > 1e-9),
             ("several sessions", plan.sessions.len() > 1),
+            ("a gap in the prices", case.has_gap()),
         ]);
         Ok(())
     });

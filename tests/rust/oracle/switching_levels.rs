@@ -225,6 +225,7 @@ fn two_deadlines_are_met_at_the_least_cost() {
             ("a session goes on", plan.sessions.iter().any(|session| session.is_carried)),
             ("a negative cost", cost < 0.0),
             ("tiny amounts", case.scale < 1.0),
+            ("a gap in the prices", case.switch.has_gap()),
         ]);
         Ok(())
     });

@@ -279,7 +279,7 @@ fn solve_mixed(
     limits: &Limits,
 ) -> (Answer, Option<Solved>) {
     let mut mixed = with_binaries(model, active, start);
-    let mut fixed = mixed.linear.clone();
+    let linear = mixed.linear.clone();
     let found = search(&mut mixed, before, limits);
     let is_found = found.is_ok();
     let mut found = found.unwrap_or_else(|error| Found {
@@ -292,11 +292,7 @@ fn solve_mixed(
     if is_found && active.semis && prefers_earlier {
         search_earlier(request, model, &mut mixed, &mut found, limits);
     }
-    for &column in &mixed.integers {
-        let value = found.values.get(column).map_or(0.0, |value| value.round());
-        (fixed.columns[column].lower, fixed.columns[column].upper) = (value, value);
-    }
-    match least_money(&fixed, before, limits) {
+    match least_money(&linear.with_whole(&mixed.integers, &found.values), before, limits) {
         Ok(solved) => {
             let (mut bound, mut status) = (found.bound, found.status.max(solved.status));
             if is_found && solved.status.is_optimal() && contradicts(before, &found, &solved) {
@@ -344,7 +340,7 @@ fn search(
         return Ok(Found { values: first.values, bound: first.bound, status });
     }
     let mut values = first.values;
-    for objective in before {
+    for (rank, objective) in before.iter().enumerate() {
         if value_of(objective, &values) <= DUST {
             forbid(&mut mixed.linear, objective, &values);
             continue;
@@ -352,10 +348,15 @@ fn search(
         set_costs(&mut mixed.linear, objective);
         let found = mixed.minimise(limits)?;
         status = status.max(found.status.into());
-        let most = value_of(objective, &found.values) + slack_of(objective);
-        mixed.linear.rows.push(bound_row(objective, most));
-        mixed.start = Some(found.values.clone());
-        values = found.values;
+        // The search may owe a part of its value to the room of earlier rows and to numbers
+        // that are not quite whole. Held to that, later searches would have no true plan left.
+        let rest = money.with_whole(&mixed.integers, &found.values);
+        let exact = least_money(&rest, &before[..=rank], limits)?;
+        status = status.max(exact.status);
+        let least = value_of(objective, &exact.solution.values);
+        mixed.linear.rows.push(bound_row(objective, least + slack_of(objective)));
+        mixed.start = Some(exact.solution.values.clone());
+        values = exact.solution.values;
     }
     for (column, money) in mixed.linear.columns.iter_mut().zip(&money.columns) {
         column.cost = money.cost;

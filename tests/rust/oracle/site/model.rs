@@ -13,8 +13,9 @@ use crate::site::interpreter::earliness;
 /// Tolerance of the solver, far below what a later stage may give up.
 const TOLERANCE: f64 = 1e-8;
 
-/// What a later stage may give up of an earlier one, in kWh.
-const SLACK_KWH: f64 = 1e-6;
+/// What later stages may give up of each earlier one, in kWh. The room of one lets the
+/// next find less than is true, by the ratio of their weights, and must not shut out what is.
+const SLACK_KWH: [f64; 3] = [1e-6, 1e-5, 5e-5];
 
 /// Nodes after which the programme is given up.
 const NODES_MAX: i32 = 5_000;
@@ -77,8 +78,8 @@ fn least(site: &Site, before: &[f64]) -> Option<f64> {
     let money = milp.add_meter();
     let Milp { variables, mut rows, missing, early, late, .. } = milp;
     let mut objectives = vec![missing, early, late, money];
-    for (objective, value) in objectives.iter().zip(before) {
-        rows.push(constraint!(objective.clone() <= *value + SLACK_KWH));
+    for ((objective, value), slack) in objectives.iter().zip(before).zip(SLACK_KWH) {
+        rows.push(constraint!(objective.clone() <= *value + slack));
     }
     let objective = objectives.swap_remove(before.len());
     let mut model = variables.minimise(objective.clone()).using(highs);
