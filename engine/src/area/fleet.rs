@@ -253,6 +253,7 @@ impl Fleet<'_> {
     }
 
     /// Energy at the plug that brings a row that is given in percent to its charge limit.
+    #[cfg(feature = "lp")]
     pub(crate) fn energy_up_to(&self, row: usize, limit_percent: f64) -> Result<Energy, RowError> {
         self.at_plug(row, percent(limit_percent, "charge_limit_percent")?)
     }
