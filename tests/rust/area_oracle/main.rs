@@ -4,6 +4,7 @@
 //! vehicles and slots, and solved by HiGHS. The engine's rounds share nothing
 //! with it but the request. `ORACLE_SCALE=10` tries ten times as many.
 mod area;
+mod golden;
 mod judge;
 mod on_off;
 

@@ -19,7 +19,7 @@ const UNMET: f64 = 1e-5;
 
 impl Area {
     /// Two to six vehicles, at least one of them on or off, with prices of any size.
-    fn on_off(seed: u64) -> Self {
+    pub(crate) fn on_off(seed: u64) -> Self {
         let mut random = Random::new(seed.wrapping_mul(6_700_417) + 11);
         let slots = 2 + random.below(6) as usize;
         let lengths = vec![HOUR / (1 + random.below(2) as i64); slots];

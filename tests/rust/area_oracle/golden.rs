@@ -1,0 +1,139 @@
+//! The same areas give the same bits as they did before.
+//!
+//! Each line is one scenario: its money in clear, so that a difference says something,
+//! and fingerprints of every number of the plan and of its prices. What changes on
+//! purpose, or with another version of the solver, is written anew with `UPDATE_EXPECT=1`.
+use std::fmt::Write;
+
+use expect_test::expect_file;
+use slackwater_engine::area::coordinate::{AreaOptions, plan_area};
+use slackwater_engine::area::limits::{Node, Profile};
+use slackwater_engine::area::outcome::AreaPlan;
+use slackwater_engine::area::stability::Previous;
+use slackwater_engine::units::kw;
+
+use crate::area::{Area, HOUR, Planned, Random};
+
+/// The hash of Fowler, Noll and Vo (FNV-1a) over 64 bits, number by number.
+fn fingerprint(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    let bytes = numbers.into_iter().flat_map(u64::to_le_bytes);
+    bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    })
+}
+
+/// One line about a plan.
+fn line(name: &str, planned: &Planned) -> String {
+    let plan = &planned.plan;
+    let prices = plan.nodes.iter().flat_map(|node| node.added_per_kwh.iter().chain(&node.load_kw));
+    let shadows = plan.shadow_prices.iter().flat_map(|price| &price.per_kwh);
+    let prices =
+        prices.chain(shadows).chain(&plan.unmanaged.load_kw).chain(&plan.price_only.load_kw);
+    let unmet = plan.unmet.iter().flat_map(|unmet| [unmet.row as u64, unmet.energy_kwh.to_bits()]);
+    let numbers = prices.map(|number| number.to_bits()).chain(unmet);
+    format!(
+        "{name:<22} {:<14} {:>3} rounds cost {:>12.6} bound {:>12.6} gap {:.3e} unmet {:>9.4} \
+         rows {:016x} prices {:016x}\n",
+        format!("{:?}", plan.status),
+        plan.rounds,
+        plan.cost,
+        plan.bound,
+        plan.gap,
+        plan.unmet_kwh,
+        fingerprint(planned.bytes()),
+        fingerprint(numbers),
+    )
+}
+
+/// An area of one node with so many vehicles that prices are first found on a sample.
+fn large(count: u64) -> Area {
+    let mut random = Random::new(31);
+    let slots = 24;
+    let prices = (0..slots).map(|_| random.between(0.02, 0.4)).collect();
+    let mut area = Area::empty(vec![HOUR; slots], prices);
+    area.nodes.push(Node::limited("town", Profile::Constant(kw(count as f64 * 1.2))));
+    for _ in 0..count {
+        let from = random.below(12 * HOUR as u64) as i64;
+        area.arrival.push(from);
+        area.departure.push(from + HOUR + random.below(11 * HOUR as u64) as i64);
+        area.power.push([3.7, 7.4, 11.0][random.below(3) as usize]);
+        area.energy.push(random.between(1.0, 20.0));
+        area.priority.push(1.0);
+        area.node.push(0);
+        area.curve.push(0);
+    }
+    area
+}
+
+/// Every scenario, planned by so many threads.
+fn scenarios(threads: usize) -> String {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.expect("threads can be started");
+    pool.install(|| {
+        let mut text = String::new();
+        let mut add = |name: &str, planned: &Planned| {
+            write!(text, "{}", line(name, planned)).expect("a string takes all text");
+        };
+        let options = AreaOptions::default();
+        for seed in 0..5 {
+            add(&format!("random {seed}"), &Area::random(seed).plan(&options));
+            add(&format!("mixed {seed}"), &Area::mixed(seed, false).plan(&options));
+            add(&format!("on or off {seed}"), &Area::on_off(seed).plan(&options));
+        }
+        for seed in 0..4 {
+            add(&format!("branched {seed}"), &Area::branched(seed).plan(&options));
+        }
+        let coarse = AreaOptions { gap: 1e-2, max_rounds: 60, start: None };
+        for seed in 0..3 {
+            add(&format!("wild prices {seed}"), &Area::mixed(seed, true).plan(&coarse));
+        }
+        add("30,000 vehicles", &large(30_000).plan(&options));
+        add("shortage shared", &Area::two_alike([1.0, 2.0]).plan(&options));
+        for round in [1, 3] {
+            let area = Area::random(3);
+            let problem = area.problem();
+            let tight = AreaOptions { gap: 0.0, ..AreaOptions::default() };
+            let plan = plan_area(&problem, &tight, &mut |progress| progress.round >= round);
+            add(&format!("stopped at round {round}"), &Planned::new(&problem, plan));
+        }
+        let (first, later) = again(5, &options);
+        add("from an earlier state", &later);
+        add("close to the earlier", &close_to(&first, 5));
+        text
+    })
+}
+
+/// A plan, and one at other prices that starts from where it ended.
+fn again(seed: u64, options: &AreaOptions) -> (Planned, Planned) {
+    let first = Area::mixed(seed, false).plan(options);
+    let mut dearer = Area::mixed(seed, false);
+    dearer.change_prices(seed);
+    let start = Some(first.plan.state.clone());
+    let later = dearer.plan(&AreaOptions { start, ..options.clone() });
+    (first, later)
+}
+
+/// A plan at other prices that stays close to an earlier one for 2 % of its cost.
+fn close_to(first: &Planned, seed: u64) -> Planned {
+    let mut dearer = Area::mixed(seed, false);
+    dearer.change_prices(seed);
+    let problem = dearer.problem();
+    let cheapest: AreaPlan = plan_area(&problem, &AreaOptions::default(), &mut |_| false);
+    let rows = &first.rows;
+    let previous = Previous {
+        offsets: &rows.offsets,
+        start: &rows.interval_start,
+        end: &rows.interval_end,
+        power_kw: &rows.interval_power_kw,
+    };
+    let budget = 0.02 * cheapest.cost.abs().max(1.0);
+    let (near, _) = cheapest.near(&problem, &previous, budget);
+    Planned::new(&problem, near)
+}
+
+#[test]
+fn areas_have_the_bits_that_they_had() {
+    let (one, four) = (scenarios(1), scenarios(4));
+    assert!(one == four, "the number of threads changes a plan:\n{one}\n{four}");
+    expect_file!["../../golden/areas.txt"].assert_eq(&one);
+}
