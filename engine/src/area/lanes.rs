@@ -4,8 +4,10 @@
 //! is used from its start: vehicles that fit in the mean would all begin at once.
 //! Here their parts of a slot are laid one behind the other, in lanes with one
 //! taker at a time. What does not fit at the end of a lane goes on at the start
-//! of the next (the wrap-around rule for machines that may be interrupted): nobody
-//! is then in two lanes at once, because nobody takes more than the slot.
+//! of the next: the wrap-around rule for jobs that may be interrupted on parallel
+//! machines (R. McNaughton, Scheduling with deadlines and loss functions, Management
+//! Science 6, 1959). Nobody is then in two lanes at once, because nobody takes more
+//! than the slot.
 use std::collections::VecDeque;
 use std::ops::Range;
 

@@ -25,7 +25,8 @@ use crate::area::terms::Terms;
 /// Weights below this are rounding of the solver.
 pub(crate) const WEIGHT_MIN: f64 = 1e-9;
 
-/// Step of the spread: consecutive multiples fall evenly into the unit interval.
+/// Step of the spread, the golden ratio less 1: the fractional parts of its multiples fall
+/// evenly into the unit interval, however many there are (a Weyl sequence).
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// Energy bought by slot, in time order; sold where it is negative.

@@ -2,7 +2,8 @@
 //!
 //! Walk the deadlines from the earliest; at each buy the cheapest room left
 //! before it until its energy is reached. That is exact: the feasible sums
-//! form a polymatroid, on which greedy choices are never regretted. What is
+//! form a polymatroid, on which greedy choices are never regretted (J. Edmonds,
+//! Submodular functions, matroids, and certain polyhedra, 1970). What is
 //! charged at once (a reserve, or all that a missed deadline still wants) is
 //! bought first, in time order, at any price.
 //!
