@@ -19,6 +19,7 @@ struct Search {
     tolerance: f64,
     /// Whether it starts with presolve; `None` as the caller wants it.
     presolve: Option<bool>,
+    /// Seed of the solver; only the search of seed 0 starts from given values.
     seed: i32,
     /// Part of the seconds that it may take.
     share: f64,
@@ -435,7 +436,7 @@ impl MixedProgram {
         }
         let mut best: Option<MipSolution> = None;
         let mut is_infeasible = false;
-        for (number, search) in SEARCHES.iter().enumerate() {
+        for search in &SEARCHES {
             let found = match self.search(limits, search).and_then(|f| self.exact(f, limits)) {
                 Ok(found) => found,
                 // Values that were found are values, whatever another search says.
@@ -446,11 +447,11 @@ impl MixedProgram {
                     is_infeasible = true;
                     continue;
                 }
-                Err(error) => match (best, MipStatus::of_limit(error)) {
+                Err(error) => match (best.take(), MipStatus::of_limit(error)) {
                     // Found once, and not confirmed in time.
                     (Some(best), Some(status)) => return Ok(MipSolution { status, ..best }),
-                    (best, _) if number == 0 && best.is_none() => return Err(error),
-                    (kept, _) => {
+                    (None, Some(_)) => return Err(error),
+                    (kept, None) => {
                         best = kept;
                         continue;
                     }

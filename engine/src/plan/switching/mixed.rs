@@ -40,7 +40,7 @@ use crate::plan::switching::timeline::{Rules, Timeline};
 /// Values of whole numbers are whole to this.
 const WHOLE: f64 = 0.5;
 
-/// Distance to which the solver keeps rows and whole numbers.
+/// Distance to which the solver keeps rows.
 const TOLERANCE: f64 = 1e-9;
 
 /// Energy by which a later search may miss more of a level than the search for
