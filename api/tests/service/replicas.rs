@@ -317,6 +317,31 @@ async fn what_two_replicas_look_at_in_one_moment_is_ordered_once() {
     assert_eq!(states, ["PENDING"]);
 }
 
+/// Two replicas change the same devices, and name them in other orders: one waits for the
+/// other, never both for each other.
+#[tokio::test]
+async fn changes_of_two_replicas_claim_devices_in_one_order() {
+    let stage = Stage::with(On::Postgres, |_| ()).await;
+    let asker = stage.client("a").await;
+    let mut ids = Vec::new();
+    for number in 0..20 {
+        let named = device(&format!("device-{number}"), DeviceKind::Vehicle);
+        ids.push(stage.link(&asker, "u", named).await);
+    }
+    let other = stage.replica().await;
+    let claim = async |stage: &Stage, ids: Vec<Uuid>| {
+        let mut change = stage.app.store().begin().await?;
+        change.claim(ids).await?;
+        change.commit(|| ()).await
+    };
+    let backwards: Vec<Uuid> = ids.iter().rev().copied().collect();
+    for _ in 0..20 {
+        let (one, two) = tokio::join!(claim(&stage, ids.clone()), claim(&other, backwards.clone()));
+        one.unwrap();
+        two.unwrap();
+    }
+}
+
 /// Asks until the answer has that status.
 async fn becomes(process: &Process, asker: &Asker, path: &str, expected: u16) {
     let (bearer, url) = (format!("Bearer {}", asker.token), format!("{}{path}", process.base));
