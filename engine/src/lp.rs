@@ -17,7 +17,7 @@ const TOLERANCES: [&str; 2] = ["primal_feasibility_tolerance", "dual_feasibility
 struct Search {
     /// Distance by which whole numbers may be missed on the way.
     tolerance: f64,
-    /// Whether it starts with presolve; `None` as the caller wants it.
+    /// Use of presolve; `None` leaves it to [`Limits::presolve`].
     presolve: Option<bool>,
     /// Seed of the solver; only the search of seed 0 starts from given values.
     seed: i32,
@@ -28,8 +28,8 @@ struct Search {
 /// Searches of a programme with whole numbers, in their order, until two of them agree.
 ///
 /// HiGHS 1.15 and 1.16 cut off the optimum of one search in some thousands and prove the
-/// rest, at each tolerance and with each other setting; searches that differ in all of them
-/// do so independently.
+/// rest, at each tolerance and with each other setting. Agreement is no proof either, but no
+/// two of these were wrong together in the long runs of the oracles.
 const SEARCHES: [Search; 4] = [
     Search { tolerance: 1e-8, presolve: None, seed: 0, share: 0.5 },
     Search { tolerance: 1e-7, presolve: Some(true), seed: 1, share: 0.25 },
@@ -113,8 +113,8 @@ pub struct Limits {
     /// Distance by which values may pass a bound or a row, and reduced costs may
     /// have the wrong sign, from 1e-10 on.
     pub tolerance: f64,
-    /// Whether the first search with whole numbers starts with presolve: large ones
-    /// pass their seconds without it.
+    /// Use of presolve in the first search with whole numbers. Large searches pass their
+    /// seconds without it.
     pub presolve: bool,
 }
 
@@ -308,9 +308,8 @@ impl LinearProgram {
         })
     }
 
-    /// What is left to decide once the variables at `integers` are the whole numbers
-    /// nearest to these values: what a search owes to its tolerance for whole numbers is
-    /// not in its solution.
+    /// Copy in which the variables at `integers` are fixed at the whole numbers nearest to
+    /// `values`. Its solution owes nothing to the tolerance of the search that found them.
     pub(crate) fn with_whole(&self, integers: &[usize], values: &[f64]) -> Self {
         let mut rest = self.clone();
         for &column in integers {
@@ -484,8 +483,8 @@ impl MixedProgram {
         }
     }
 
-    /// Values and cost of the linear programme with the whole numbers of a search. What a
-    /// limit leaves no time for stays as it is.
+    /// Values and cost of the linear programme with the whole numbers of a search. Where a
+    /// limit ends that programme, the values of the search stay.
     fn exact(&self, found: MipSolution, limits: &Limits) -> Result<MipSolution, LpError> {
         match self.linear.with_whole(&self.integers, &found.values).minimise_within(limits) {
             Ok(exact) => Ok(MipSolution { cost: exact.cost, values: exact.values, ..found }),

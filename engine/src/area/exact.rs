@@ -23,7 +23,7 @@ use crate::area::stays::{Stay, Stays};
 use crate::area::terms::Kind;
 use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
 
-/// Decisions of a programme that is still solved in about three seconds.
+/// Decisions of a programme that one search still solves in about three seconds.
 const BINARIES_MAX: usize = 400;
 
 /// Energies of a programme, at most.

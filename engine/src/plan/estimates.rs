@@ -97,8 +97,8 @@ pub fn provenance(prices: &LayeredPrices, problem: &ChargeProblem, plan: &Plan) 
     }
 }
 
-/// What is bought, or sold, at the prices of each source, in the order of the
-/// layers: the sum of energies, each with an instant and the price there.
+/// Energy and money by price source, in the order of the layers: the sums of energies that
+/// are bought or sold, each given with an instant and the price there.
 #[must_use]
 pub fn shares(
     prices: &LayeredPrices,
