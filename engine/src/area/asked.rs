@@ -117,7 +117,9 @@ impl Asked<'_> {
         let has_ranks = block.stays.len() >= RANKED_MIN && self.horizon().step().is_some();
         self.signal_on(block.curve.unwrap_or(0), added, has_ranks)
     }
+}
 
+impl Asked<'_> {
     /// Asks all vehicles of a block.
     pub(crate) fn answer(&self, block: &Block, added: &[f64]) -> Answer {
         Arch::new().dispatch(AnswerBlock { asked: self, block, added })

@@ -72,12 +72,6 @@ impl<'a> Staff<'a> {
         done
     }
 
-    /// Takes note of a failure of the solver, and tells how a search ended.
-    pub(crate) fn note_failure(&mut self, ended: Result<Ended, LpError>) -> Ended {
-        self.failure = self.failure.or(ended.as_ref().err().copied());
-        ended.unwrap_or(Ended::Failed)
-    }
-
     /// Takes note of a failure of the solver in a search beside the rounds.
     pub(crate) fn note_error<T>(&mut self, found: Result<T, LpError>) -> Option<T> {
         self.failure = self.failure.or(found.as_ref().err().copied());
@@ -133,5 +127,12 @@ impl<'a> Staff<'a> {
             }
         }
         Some(sums.into_iter().flatten().collect())
+    }
+}
+
+impl Staff<'_> {
+    /// Takes note of a failure of the solver, and tells how a search ended.
+    pub(crate) fn note_failure(&mut self, ended: Result<Ended, LpError>) -> Ended {
+        self.note_error(ended).unwrap_or(Ended::Failed)
     }
 }

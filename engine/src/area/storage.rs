@@ -142,22 +142,6 @@ pub(crate) struct Battery {
 }
 
 impl Desk {
-    fn plan(
-        &mut self,
-        batteries: &Batteries<'_>,
-        grids: &[Grid],
-        row: usize,
-        answers: &mut StorageAnswers,
-    ) -> Result<(), RowError> {
-        let position = batteries.grid.map_or(0, |grid| grid[row] as usize);
-        let grid = grids.get(position).ok_or(RowError::UnknownPrice)?;
-        let battery = self.read(batteries, row)?;
-        let reach = self.lay_out(grid, &battery);
-        let answer = changes(&self.kernel, &self.import, &self.export, &mut self.scratch);
-        self.write(&battery, reach, answer, answers);
-        Ok(())
-    }
-
     /// Checks the numbers of a row, and puts into the kernel what is not of a slot.
     pub(crate) fn read(
         &mut self,
@@ -215,6 +199,24 @@ impl Desk {
             return Err(RowError::Negative { column: "wear_price_per_kwh", value: wear, unit });
         }
         Ok(battery)
+    }
+}
+
+impl Desk {
+    fn plan(
+        &mut self,
+        batteries: &Batteries<'_>,
+        grids: &[Grid],
+        row: usize,
+        answers: &mut StorageAnswers,
+    ) -> Result<(), RowError> {
+        let position = batteries.grid.map_or(0, |grid| grid[row] as usize);
+        let grid = grids.get(position).ok_or(RowError::UnknownPrice)?;
+        let battery = self.read(batteries, row)?;
+        let reach = self.lay_out(grid, &battery);
+        let answer = changes(&self.kernel, &self.import, &self.export, &mut self.scratch);
+        self.write(&battery, reach, answer, answers);
+        Ok(())
     }
 
     /// Fills the slots of the kernel; tells the highest level that can be had.

@@ -172,6 +172,32 @@ impl Store {
         if missing > GRAINS_IGNORED { missing } else { 0 }
     }
 
+    /// What energy of a slot costs, wear and the value of what is stored included.
+    #[inline(always)]
+    pub(crate) fn cost(&self, plug_kwh: f64, import: f64, export: f64) -> f64 {
+        let stored = self.stored(plug_kwh);
+        self.kernel.cost_of(stored, import, export) - self.kernel.end_value_per_kwh * stored
+    }
+
+    /// Levels at the end of each slot of the stay, and the first slot from
+    /// which on the reserve holds, if `wanted` levels are what it should reach.
+    pub(crate) fn reserve_kept_from(&self, stay: &Stay, taken: &Taken, wanted: &[f64]) -> u32 {
+        let mut level = self.stored_kwh();
+        let mut from = self.reserve_from;
+        let mut next = taken.iter().peekable();
+        for (slot, wanted) in (stay.first..stay.last).zip(wanted) {
+            while let Some(&(_, energy)) = next.next_if(|&&(at, _)| at == slot) {
+                level += self.stored(as_kwh(energy));
+            }
+            if slot >= from && level < wanted - as_kwh(GRAINS_IGNORED) {
+                from = slot + 1;
+            }
+        }
+        from
+    }
+}
+
+impl Store {
     /// Whether a plan keeps powers and levels, and sells only at a price.
     pub(crate) fn allows(&self, asked: &Asked<'_>, stay: &Stay, taken: &Taken) -> bool {
         let (horizon, battery) = (asked.horizon(), &self.battery);
@@ -207,30 +233,6 @@ impl Store {
             }
         }
         true
-    }
-
-    /// What energy of a slot costs, wear and the value of what is stored included.
-    #[inline(always)]
-    pub(crate) fn cost(&self, plug_kwh: f64, import: f64, export: f64) -> f64 {
-        let stored = self.stored(plug_kwh);
-        self.kernel.cost_of(stored, import, export) - self.kernel.end_value_per_kwh * stored
-    }
-
-    /// Levels at the end of each slot of the stay, and the first slot from
-    /// which on the reserve holds, if `wanted` levels are what it should reach.
-    pub(crate) fn reserve_kept_from(&self, stay: &Stay, taken: &Taken, wanted: &[f64]) -> u32 {
-        let mut level = self.stored_kwh();
-        let mut from = self.reserve_from;
-        let mut next = taken.iter().peekable();
-        for (slot, wanted) in (stay.first..stay.last).zip(wanted) {
-            while let Some(&(_, energy)) = next.next_if(|&&(at, _)| at == slot) {
-                level += self.stored(as_kwh(energy));
-            }
-            if slot >= from && level < wanted - as_kwh(GRAINS_IGNORED) {
-                from = slot + 1;
-            }
-        }
-        from
     }
 }
 
