@@ -3,8 +3,6 @@
 //! Each line is one scenario: its money in clear, so that a difference says something,
 //! and fingerprints of every number of the plan and of its prices. What changes on
 //! purpose, or with another version of the solver, is written anew with `UPDATE_EXPECT=1`.
-use std::fmt::Write;
-
 use expect_test::expect_file;
 use slackwater_engine::area::coordinate::{AreaOptions, plan_area};
 use slackwater_engine::area::limits::{Node, Profile};
@@ -15,7 +13,7 @@ use slackwater_engine::units::kw;
 use crate::area::{Area, HOUR, Planned, Random};
 
 /// The hash of Fowler, Noll and Vo (FNV-1a) over 64 bits, number by number.
-fn fingerprint(numbers: impl IntoIterator<Item = u64>) -> u64 {
+pub(crate) fn fingerprint(numbers: impl IntoIterator<Item = u64>) -> u64 {
     let bytes = numbers.into_iter().flat_map(u64::to_le_bytes);
     bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
@@ -65,42 +63,48 @@ fn large(count: u64) -> Area {
     area
 }
 
-/// Every scenario, planned by so many threads.
-fn scenarios(threads: usize) -> String {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.expect("threads can be started");
-    pool.install(|| {
-        let mut text = String::new();
-        let mut add = |name: &str, planned: &Planned| {
-            write!(text, "{}", line(name, planned)).expect("a string takes all text");
-        };
-        let options = AreaOptions::default();
-        for seed in 0..5 {
-            add(&format!("random {seed}"), &Area::random(seed).plan(&options));
-            add(&format!("mixed {seed}"), &Area::mixed(seed, false).plan(&options));
-            add(&format!("on or off {seed}"), &Area::on_off(seed).plan(&options));
-        }
-        for seed in 0..4 {
-            add(&format!("branched {seed}"), &Area::branched(seed).plan(&options));
-        }
-        let coarse = AreaOptions { gap: 1e-2, max_rounds: 60, start: None };
-        for seed in 0..3 {
-            add(&format!("wild prices {seed}"), &Area::mixed(seed, true).plan(&coarse));
-        }
-        add("30,000 vehicles", &large(30_000).plan(&options));
-        add("shortage shared", &Area::two_alike([1.0, 2.0]).plan(&options));
-        for round in [1, 3] {
-            let area = Area::random(3);
-            let problem = area.problem();
-            let tight = AreaOptions { gap: 0.0, ..AreaOptions::default() };
-            let plan = plan_area(&problem, &tight, &mut |progress| progress.round >= round);
-            add(&format!("stopped at round {round}"), &Planned::new(&problem, plan));
-        }
-        let (first, later) = again(5, &options);
-        add("from an earlier state", &later);
-        add("close to the earlier", &close_to(&first, 5));
-        text
-    })
+/// Text of all scenarios, which is the same on one thread and on four.
+#[track_caller]
+pub(crate) fn on_any_threads(scenarios: impl Fn() -> String + Send + Sync) -> String {
+    let by = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("threads can be started").install(&scenarios)
+    };
+    let (one, four) = (by(1), by(4));
+    assert!(one == four, "the number of threads changes a plan:\n{one}\n{four}");
+    one
+}
+
+/// Every scenario.
+fn scenarios() -> String {
+    let mut text = String::new();
+    let mut add = |name: &str, planned: &Planned| text += &line(name, planned);
+    let options = AreaOptions::default();
+    for seed in 0..5 {
+        add(&format!("random {seed}"), &Area::random(seed).plan(&options));
+        add(&format!("mixed {seed}"), &Area::mixed(seed, false).plan(&options));
+        add(&format!("on or off {seed}"), &Area::on_off(seed).plan(&options));
+    }
+    for seed in 0..4 {
+        add(&format!("branched {seed}"), &Area::branched(seed).plan(&options));
+    }
+    let coarse = AreaOptions { gap: 1e-2, max_rounds: 60, start: None };
+    for seed in 0..3 {
+        add(&format!("wild prices {seed}"), &Area::mixed(seed, true).plan(&coarse));
+    }
+    add("30,000 vehicles", &large(30_000).plan(&options));
+    add("shortage shared", &Area::two_alike([1.0, 2.0]).plan(&options));
+    for round in [1, 3] {
+        let area = Area::random(3);
+        let problem = area.problem();
+        let tight = AreaOptions { gap: 0.0, ..AreaOptions::default() };
+        let plan = plan_area(&problem, &tight, &mut |progress| progress.round >= round);
+        add(&format!("stopped at round {round}"), &Planned::new(&problem, plan));
+    }
+    let (first, later) = again(5, &options);
+    add("from an earlier state", &later);
+    add("close to the earlier", &close_to(&first, 5));
+    text
 }
 
 /// A plan, and one at other prices that starts from where it ended.
@@ -133,7 +137,5 @@ fn close_to(first: &Planned, seed: u64) -> Planned {
 
 #[test]
 fn areas_have_the_bits_that_they_had() {
-    let (one, four) = (scenarios(1), scenarios(4));
-    assert!(one == four, "the number of threads changes a plan:\n{one}\n{four}");
-    expect_file!["../../golden/areas.txt"].assert_eq(&one);
+    expect_file!["../../golden/areas.txt"].assert_eq(&on_any_threads(scenarios));
 }

@@ -5,6 +5,8 @@
 //! with it but the request. `ORACLE_SCALE=10` tries ten times as many.
 mod area;
 mod golden;
+mod golden_batch;
+mod golden_shared;
 mod judge;
 mod on_off;
 
