@@ -37,6 +37,41 @@ pub(crate) struct More {
     pub(crate) export_prices: Vec<f64>,
 }
 
+impl More {
+    fn taken(&self, rows: &[u32]) -> Self {
+        let mut taken = Self {
+            capacity: pick(&self.capacity, rows),
+            soc: pick(&self.soc, rows),
+            target: pick(&self.target, rows),
+            limit: pick(&self.limit, rows),
+            floor: pick(&self.floor, rows),
+            discharge: pick(&self.discharge, rows),
+            efficiency: pick(&self.efficiency, rows),
+            efficiency_discharge: pick(&self.efficiency_discharge, rows),
+            end_value: pick(&self.end_value, rows),
+            wear: pick(&self.wear, rows),
+            reserve: pick(&self.reserve, rows),
+            power_min: pick(&self.power_min, rows),
+            offsets: vec![0],
+            by: Vec::new(),
+            by_energy: Vec::new(),
+            export: self.export.clone(),
+            export_prices: self.export_prices.clone(),
+        };
+        for &row in rows {
+            let list = self.offsets[row as usize] as usize..self.offsets[row as usize + 1] as usize;
+            taken.by.extend_from_slice(&self.by[list.clone()]);
+            taken.by_energy.extend_from_slice(&self.by_energy[list]);
+            taken.offsets.push(taken.by.len() as i32);
+        }
+        taken
+    }
+}
+
+fn pick<T: Copy>(column: &[T], rows: &[u32]) -> Vec<T> {
+    rows.iter().map(|&row| column[row as usize]).collect()
+}
+
 /// An area that owns its columns.
 pub(crate) struct Area {
     pub(crate) lengths: Vec<i64>,
@@ -77,10 +112,21 @@ impl Planned {
     /// Every number as bits.
     pub(crate) fn bytes(&self) -> Vec<u64> {
         let rows = &self.rows;
-        let numbers = [&rows.cost, &rows.energy_kwh, &rows.interval_power_kw, &self.plan.load_kw];
+        let numbers = [
+            &rows.cost,
+            &rows.energy_kwh,
+            &rows.discharged_kwh,
+            &rows.unmet_kwh,
+            &rows.baseline_cost,
+            &rows.savings,
+            &rows.interval_power_kw,
+            &self.plan.load_kw,
+        ];
         let mut bits: Vec<u64> =
             numbers.into_iter().flatten().map(|number| number.to_bits()).collect();
-        bits.extend(rows.interval_start.iter().map(|&start| start as u64));
+        let times = rows.interval_start.iter().chain(&rows.interval_end);
+        bits.extend(times.map(|&time| time as u64));
+        bits.extend(rows.offsets.iter().map(|&offset| offset as u64));
         bits.extend([self.plan.cost.to_bits(), self.plan.bound.to_bits()]);
         bits
     }
@@ -346,6 +392,28 @@ impl Area {
         };
         AreaProblem::new(vehicles, Curves::PerVehicle(&self.table), self.nodes.clone())
             .expect("a random area makes sense")
+    }
+
+    /// Prices to buy and to sell at.
+    pub(crate) fn curves(&self) -> (Curves<'_>, Option<Curves<'_>>) {
+        let sold = self.more.as_ref().and_then(|more| more.export.as_ref());
+        (Curves::PerVehicle(&self.table), sold.map(Curves::PerVehicle))
+    }
+
+    /// Some of the vehicles, in an order of their own.
+    pub(crate) fn taken(&self, rows: &[u32]) -> Self {
+        Self {
+            arrival: pick(&self.arrival, rows),
+            departure: pick(&self.departure, rows),
+            energy: pick(&self.energy, rows),
+            power: pick(&self.power, rows),
+            priority: pick(&self.priority, rows),
+            node: pick(&self.node, rows),
+            curve: pick(&self.curve, rows),
+            nodes: self.nodes.clone(),
+            more: self.more.as_ref().map(|more| more.taken(rows)),
+            ..Self::empty(self.lengths.clone(), self.prices.clone())
+        }
     }
 
     pub(crate) fn plan(&self, options: &AreaOptions) -> Planned {

@@ -11,6 +11,7 @@ use slackwater_engine::area::stability::Previous;
 use slackwater_engine::units::kw;
 
 use crate::area::{Area, HOUR, Planned, Random};
+use crate::golden_watched;
 
 /// The hash of Fowler, Noll and Vo (FNV-1a) over 64 bits, number by number.
 pub(crate) fn fingerprint(numbers: impl IntoIterator<Item = u64>) -> u64 {
@@ -21,7 +22,7 @@ pub(crate) fn fingerprint(numbers: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 /// One line about a plan.
-fn line(name: &str, planned: &Planned) -> String {
+pub(crate) fn line(name: &str, planned: &Planned) -> String {
     let plan = &planned.plan;
     let prices = plan.nodes.iter().flat_map(|node| node.added_per_kwh.iter().chain(&node.load_kw));
     let shadows = plan.shadow_prices.iter().flat_map(|price| &price.per_kwh);
@@ -43,8 +44,8 @@ fn line(name: &str, planned: &Planned) -> String {
     )
 }
 
-/// An area of one node with so many vehicles that prices are first found on a sample.
-fn large(count: u64) -> Area {
+/// An area of one node with many vehicles; from 32,768 on, prices are first found on a sample.
+pub(crate) fn large(count: u64) -> Area {
     let mut random = Random::new(31);
     let slots = 24;
     let prices = (0..slots).map(|_| random.between(0.02, 0.4)).collect();
@@ -60,6 +61,20 @@ fn large(count: u64) -> Area {
         area.node.push(0);
         area.curve.push(0);
     }
+    area
+}
+
+/// An area of so many feeders below one node; every third has less power than the others.
+pub(crate) fn feeders(feeders: usize, vehicles: u64) -> Area {
+    let mut area = large(vehicles);
+    let each = vehicles as f64 / feeders as f64;
+    for feeder in 0..feeders {
+        let power = each * if feeder % 3 == 0 { 0.9 } else { 2.5 };
+        let mut node = Node::limited(&format!("feeder {feeder}"), Profile::Constant(kw(power)));
+        node.parent = Some(0);
+        area.nodes.push(node);
+    }
+    area.node = (0..area.node.len()).map(|row| 1 + (row % feeders) as u32).collect();
     area
 }
 
@@ -92,7 +107,10 @@ fn scenarios() -> String {
     for seed in 0..3 {
         add(&format!("wild prices {seed}"), &Area::mixed(seed, true).plan(&coarse));
     }
-    add("30,000 vehicles", &large(30_000).plan(&options));
+    add("12 feeders", &feeders(12, 400).plan(&options));
+    add("40 feeders", &feeders(40, 1_000).plan(&options));
+    add("33,000 vehicles", &large(33_000).plan(&options));
+    add("33,000 in 40 feeders", &feeders(40, 33_000).plan(&options));
     add("shortage shared", &Area::two_alike([1.0, 2.0]).plan(&options));
     for round in [1, 3] {
         let area = Area::random(3);
@@ -104,7 +122,7 @@ fn scenarios() -> String {
     let (first, later) = again(5, &options);
     add("from an earlier state", &later);
     add("close to the earlier", &close_to(&first, 5));
-    text
+    text + &golden_watched::scenarios()
 }
 
 /// A plan, and one at other prices that starts from where it ended.

@@ -7,8 +7,10 @@ mod area;
 mod golden;
 mod golden_batch;
 mod golden_shared;
+mod golden_watched;
 mod judge;
 mod on_off;
+mod workers;
 
 use area::{Area, Planned};
 use slackwater_engine::area::coordinate::{AreaOptions, plan_area, plan_area_watched};

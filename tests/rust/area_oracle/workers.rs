@@ -1,0 +1,112 @@
+//! Workers that price the parts of an area elsewhere: all they are sent and all that they
+//! answer passes through JSON.
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use slackwater_engine::area::outcome::AreaPlan;
+use slackwater_engine::area::parts::{Change, Own, Part, Place, Question, Share};
+use slackwater_engine::area::rows::AreaRows;
+use slackwater_engine::area::sums::Sum;
+use slackwater_engine::area::watch::{Crew, Progress, Watch};
+
+use crate::area::Area;
+
+/// The vehicles of one part, as a worker has them.
+struct Worker {
+    place: Place,
+    rows: Vec<u32>,
+    area: Area,
+    part: Part,
+    changed: Part,
+}
+
+/// All workers of an area, and what was sent and answered, message by message.
+pub(crate) struct Workers<'a> {
+    area: &'a Area,
+    wanted: usize,
+    each: Vec<Worker>,
+    pub(crate) said: Vec<String>,
+}
+
+impl<'a> Workers<'a> {
+    pub(crate) fn new(area: &'a Area, wanted: usize) -> Self {
+        Self { area, wanted, each: Vec::new(), said: Vec::new() }
+    }
+
+    /// What arrives of a message at the other end.
+    fn sent<T: Serialize + DeserializeOwned>(&mut self, message: &T) -> T {
+        let text = serde_json::to_string(message).expect("a message is JSON");
+        let arrived = serde_json::from_str(&text).expect("a message is read as it was written");
+        self.said.push(text);
+        arrived
+    }
+
+    pub(crate) fn places(&self) -> Vec<Place> {
+        self.each.iter().map(|worker| worker.place.clone()).collect()
+    }
+
+    /// The rows of a plan as the workers write them, part by part.
+    pub(crate) fn rows(&mut self, plan: &AreaPlan) -> Vec<AreaRows> {
+        let (question, told) = plan.told(&self.places());
+        let question = self.sent(&question);
+        let told: Vec<(Own, Change)> = told.iter().map(|told| self.sent(told)).collect();
+        let mut written = Vec::new();
+        for (worker, (own, change)) in self.each.iter().zip(&told) {
+            let part = worker.part.changed(change).expect("the change is of this part");
+            let (problem, asked) = (worker.area.problem(), (&question, own));
+            part.rows(&problem, asked, usize::MAX, &mut |rows| written.push(rows))
+                .expect("the question is of this area");
+        }
+        written
+    }
+
+    /// Rows of the area in the order in which workers write them.
+    pub(crate) fn order(&self) -> impl Iterator<Item = u32> {
+        self.each.iter().flat_map(|worker| worker.rows.iter().copied())
+    }
+}
+
+impl Crew for Workers<'_> {
+    fn parts(&self) -> usize {
+        self.wanted
+    }
+
+    fn deal(&mut self, shares: Vec<Share>) {
+        for Share { place, rows } in shares {
+            let (place, area) = (self.sent(&place), self.area.taken(&rows));
+            let part = Part::new(&area.problem(), &place).expect("the rows are of the place");
+            self.each.push(Worker { place, rows, area, changed: part.clone(), part });
+        }
+    }
+
+    fn change(&mut self, changes: &[Change]) {
+        for (at, change) in changes.iter().enumerate() {
+            let change = self.sent(change);
+            let worker = &mut self.each[at];
+            worker.changed = worker.part.changed(&change).expect("the change is of this part");
+        }
+    }
+
+    fn ask(&mut self, question: &Question, own: &[Own]) -> Option<Vec<Vec<Sum>>> {
+        let question = self.sent(question);
+        let mut answers = Vec::new();
+        for (at, own) in own.iter().enumerate() {
+            let own = self.sent(own);
+            let worker = &self.each[at];
+            let sums = worker.changed.answer(worker.area.curves(), &question, &own);
+            let sums = sums.expect("the question is of this area");
+            assert!(worker.place.fits(&sums, worker.area.slots()));
+            answers.push(self.sent(&sums));
+        }
+        Some(answers)
+    }
+}
+
+impl Watch for Workers<'_> {
+    fn stop(&mut self, _: &Progress) -> bool {
+        false
+    }
+
+    fn crew(&mut self) -> Option<&mut dyn Crew> {
+        Some(self)
+    }
+}
