@@ -4,8 +4,11 @@
 //! vehicles and slots, and solved by HiGHS. The engine's rounds share nothing
 //! with it but the request. `ORACLE_SCALE=10` tries ten times as many.
 mod area;
+#[path = "../examples.rs"]
+mod examples;
 mod golden;
 mod golden_batch;
+mod golden_json;
 mod golden_shared;
 mod golden_watched;
 mod judge;
