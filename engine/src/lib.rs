@@ -49,7 +49,6 @@
 //! | [`version`] | what each dated version of an interface has |
 //! | [`import`] | what foreign price lists and driving logs mean |
 //! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
-//! | [`sim`] | homes that behave like real ones, for sandboxes and tests |
 
 pub mod area;
 pub mod device;
@@ -61,7 +60,6 @@ pub mod plan;
 pub mod policy;
 pub mod prices;
 pub mod schedule;
-pub mod sim;
 pub mod statistics;
 pub mod time;
 pub mod units;

@@ -11,7 +11,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 /// Microseconds in an hour. Instants are kept to the microsecond.
-pub(crate) const MICROS_PER_HOUR: f64 = 3.6e9;
+pub const MICROS_PER_HOUR: f64 = 3.6e9;
 
 /// Largest power, in kW: a hundred times a power station. Beyond it a
 /// nanosecond of charging would no longer be next to nothing.

@@ -8,11 +8,15 @@ use std::process::Command;
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 /// The crates of this workspace that each crate may use outside of tests.
-const SIBLINGS: [(&str, &[&str]); 3] = [
+const SIBLINGS: [(&str, &[&str]); 4] = [
     ("slackwater-engine", &[]),
+    ("slackwater-sim", &["slackwater-engine"]),
     ("slackwater-bindings", &["slackwater-engine"]),
-    ("slackwater-api", &["slackwater-engine"]),
+    ("slackwater-api", &["slackwater-engine", "slackwater-sim"]),
 ];
+
+/// Crates of pure functions: their code reads no clock, file or environment.
+const PURE: [(&str, &str); 2] = [("slackwater-engine", "engine"), ("slackwater-sim", "sim")];
 
 /// All that the engine may use directly.
 const ENGINE_MAY_USE: &[&str] = &[
@@ -36,8 +40,8 @@ const STAYS_AT_ITS_EDGE: [(&str, &[&str]); 2] = [
 /// Features of `chrono` that read the system's clock, or bring such a feature along.
 const CLOCK_FEATURES: &[&str] = &["clock", "default", "now", "std"];
 
-/// Paths and attributes that have no place in the engine's code.
-const NOT_IN_THE_ENGINE: &[&str] = &[
+/// Paths and attributes that have no place in the code of pure crates.
+const NOT_IN_PURE_CODE: &[&str] = &[
     "std::env",
     "std::fs",
     "std::net",
@@ -91,12 +95,12 @@ fn clock_features(listing: &str) -> Option<Vec<&str>> {
     Some(found)
 }
 
-/// The lines of a file that use something the engine must not have.
+/// The lines of a file that use something a pure crate must not have.
 fn trespasses(text: &str) -> Vec<String> {
     let code = sources::code_only(text);
     let mut found = Vec::new();
     for (index, line) in code.lines().enumerate() {
-        let words = NOT_IN_THE_ENGINE.iter().filter(|word| line.contains(*word));
+        let words = NOT_IN_PURE_CODE.iter().filter(|word| line.contains(*word));
         found.extend(words.map(|word| format!("{}: {word}", index + 1)));
     }
     found.extend(grouped_imports(&code));
@@ -110,7 +114,7 @@ fn grouped_imports(code: &str) -> Vec<String> {
     for (at, opening) in code.match_indices("std::{") {
         let group = code[at + opening.len()..].split(';').next().unwrap_or_default();
         for word in group.split(|c: char| !c.is_alphanumeric() && c != '_') {
-            if NOT_IN_THE_ENGINE.contains(&format!("std::{word}").as_str()) {
+            if NOT_IN_PURE_CODE.contains(&format!("std::{word}").as_str()) {
                 let line = code[..at].matches('\n').count() + 1;
                 found.push(format!("{line}: std::{word}"));
             }
@@ -119,7 +123,7 @@ fn grouped_imports(code: &str) -> Vec<String> {
     found
 }
 
-/// The engine's data carry our own names. Capitals in one come from somebody's wire format.
+/// Data of the pure crates carry our own names. Capitals in one come from somebody's wire format.
 fn foreign_names(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -191,15 +195,18 @@ fn a_crate_of_the_other_edge_is_found() {
 }
 
 #[test]
-fn the_engine_alone_has_no_clock() {
-    for features in ["--no-default-features", "--features=lp"] {
-        let mut tree = Command::new(env!("CARGO"));
-        tree.current_dir(sources::root()).args(["tree", "--package=slackwater-engine", features]);
-        tree.args(["--offline", "--edges=normal", "--prefix=none", "--format={lib} {f}"]);
-        let output = tree.output().expect("cargo runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let listing = String::from_utf8(output.stdout).expect("crate names are ASCII");
-        assert_eq!(clock_features(&listing), Some(Vec::new()), "features of chrono, {features}");
+fn a_pure_crate_alone_has_no_clock() {
+    for (name, _) in PURE {
+        for features in ["--no-default-features", "--all-features"] {
+            let mut tree = Command::new(env!("CARGO"));
+            tree.current_dir(sources::root()).args(["tree", "--package", name, features]);
+            tree.args(["--offline", "--edges=normal", "--prefix=none", "--format={lib} {f}"]);
+            let output = tree.output().expect("cargo runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let listing = String::from_utf8(output.stdout).expect("crate names are ASCII");
+            let found = clock_features(&listing);
+            assert_eq!(found, Some(Vec::new()), "features of chrono for `{name}`, {features}");
+        }
     }
 }
 
@@ -212,11 +219,13 @@ fn a_clock_feature_is_found() {
 }
 
 #[test]
-fn the_engine_reads_nothing_from_the_machine() {
+fn pure_crates_read_nothing_from_the_machine() {
     let mut found = Vec::new();
-    for source in sources::below("engine/src", &[".rs"]) {
-        let path = source.path.display();
-        found.extend(trespasses(&source.text).iter().map(|what| format!("{path}:{what}")));
+    for (_, folder) in PURE {
+        for source in sources::below(&format!("{folder}/src"), &[".rs"]) {
+            let path = source.path.display();
+            found.extend(trespasses(&source.text).iter().map(|what| format!("{path}:{what}")));
+        }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }

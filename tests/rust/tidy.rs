@@ -13,10 +13,10 @@ use sources::{Source, code_only};
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// Where our Rust lies.
-const RUST_FOLDERS: [&str; 5] = ["engine", "bindings", "api", "benches", "tests"];
+const RUST_FOLDERS: [&str; 6] = ["engine", "sim", "bindings", "api", "benches", "tests"];
 
 /// Crates whose code runs for users.
-const PRODUCTION_FOLDERS: [&str; 3] = ["engine/src", "bindings/src", "api/src"];
+const PRODUCTION_FOLDERS: [&str; 4] = ["engine/src", "sim/src", "bindings/src", "api/src"];
 
 /// Fine in a test, a trap in the field.
 const NOT_IN_PRODUCTION: &[&str] =

@@ -2,18 +2,18 @@
 use std::collections::BTreeMap;
 
 use slackwater_engine::device::hvac::Hold;
-use slackwater_engine::sim::car::CarSpec;
-use slackwater_engine::sim::chance::Chance;
-use slackwater_engine::sim::home::HomeSpec;
-use slackwater_engine::sim::load::HouseholdSpec;
-use slackwater_engine::sim::part::{PartSpec, Plug};
-use slackwater_engine::sim::room::RoomSpec;
-use slackwater_engine::sim::storage::StorageSpec;
-use slackwater_engine::sim::sun::SolarSpec;
-use slackwater_engine::sim::supply::Supply;
-use slackwater_engine::sim::taper::Taper;
-use slackwater_engine::sim::trips::{Habits, Trip};
 use slackwater_engine::units::Energy;
+use slackwater_sim::car::CarSpec;
+use slackwater_sim::chance::Chance;
+use slackwater_sim::home::HomeSpec;
+use slackwater_sim::load::HouseholdSpec;
+use slackwater_sim::part::{PartSpec, Plug};
+use slackwater_sim::room::RoomSpec;
+use slackwater_sim::storage::StorageSpec;
+use slackwater_sim::sun::SolarSpec;
+use slackwater_sim::supply::Supply;
+use slackwater_sim::taper::Taper;
+use slackwater_sim::trips::{Habits, Trip};
 
 use super::devices::{Battery, Hvac, Inverter, Outlet, Vehicle};
 use super::scenario::{Location, Scenario};

@@ -3,8 +3,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use slackwater_engine::device::command::Command;
 use slackwater_engine::device::power_state::{PowerState, PowerStateError};
-use slackwater_engine::sim::car::Hand;
 use slackwater_engine::units::{Percent, UnitError};
+use slackwater_sim::car::Hand;
 use utoipa::ToSchema;
 
 use crate::clock::{Clock, ClockError, Speed};

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use slackwater_engine::device::place::Point;
-use slackwater_engine::sim::chance::Chance;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{Energy, Percent};
+use slackwater_sim::chance::Chance;
 
 use super::scenario::{Location, Scenario};
 

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::sim::flow::Counted;
+use slackwater_sim::flow::Counted;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::clock::Clock;

@@ -6,12 +6,12 @@ use slackwater_engine::device::hvac::{HvacLimits, Mode, TemperatureRange};
 use slackwater_engine::device::place::Point;
 use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::sim::car::CarView;
-use slackwater_engine::sim::part::{ChargerView, PartView};
-use slackwater_engine::sim::room::RoomView;
-use slackwater_engine::sim::storage::StorageView;
-use slackwater_engine::sim::supply::Supply;
 use slackwater_engine::units::{Energy, Power, celsius};
+use slackwater_sim::car::CarView;
+use slackwater_sim::part::{ChargerView, PartView};
+use slackwater_sim::room::RoomView;
+use slackwater_sim::storage::StorageView;
+use slackwater_sim::supply::Supply;
 
 use crate::vendor::reading::{
     BatteryFacts, ChargerFacts, ChargerInformation, Counters, Facts, HoldType, HvacFacts,

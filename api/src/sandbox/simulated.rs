@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::device::capability::PowerRange;
 use slackwater_engine::device::command::Command;
-use slackwater_engine::sim::chance::Chance;
 use slackwater_engine::units::Percent;
+use slackwater_sim::chance::Chance;
 
 use crate::vendor::error::VendorError;
 use crate::vendor::integration::{Connection, Linked, LogIn, Login, Metered, Offer, Vendor};

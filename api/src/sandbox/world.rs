@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Utc};
 use slackwater_engine::device::command::Command;
 use slackwater_engine::device::place::Point;
-use slackwater_engine::sim::car::Hand;
-use slackwater_engine::sim::chance::Chance;
-use slackwater_engine::sim::home::Home;
+use slackwater_sim::car::Hand;
+use slackwater_sim::chance::Chance;
+use slackwater_sim::home::Home;
 
 use crate::vendor::profile::VendorCode;
 use crate::vendor::reading::Reading;

@@ -2,12 +2,18 @@
 use chrono::{DateTime, Timelike, Utc};
 
 /// Microseconds since 1970. A leap second counts as the second after it.
-pub(crate) fn micros_of(at: DateTime<Utc>) -> i64 {
+#[must_use]
+pub fn micros_of(at: DateTime<Utc>) -> i64 {
     at.timestamp_micros()
 }
 
 /// The instant so many microseconds after 1970.
-pub(crate) fn instant_at(micros: i64) -> DateTime<Utc> {
+///
+/// # Panics
+///
+/// The instant lies outside the years that chrono can hold (262,000 before and after today).
+#[must_use]
+pub fn instant_at(micros: i64) -> DateTime<Utc> {
     DateTime::from_timestamp_micros(micros)
         .expect("the microseconds lie between two instants that chrono can hold")
 }

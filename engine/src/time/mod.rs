@@ -7,5 +7,5 @@ pub mod civil;
 pub mod deadline;
 pub mod horizon;
 pub mod hour_minute;
-pub(crate) mod instant;
+pub mod instant;
 pub(crate) mod wall;

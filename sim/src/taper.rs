@@ -1,7 +1,7 @@
 //! How fast a battery takes energy: slower towards its end.
 
-use crate::sim::flow::Flow;
-use crate::units::{Energy, Percent, Power, kw, kwh};
+use crate::flow::Flow;
+use slackwater_engine::units::{Energy, Percent, Power, kw, kwh};
 
 /// Below this a battery counts as having reached a level, in kWh: what a
 /// charger moves in a thousandth of a second.
@@ -101,8 +101,8 @@ impl Taper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::percent;
     use proptest::prelude::*;
+    use slackwater_engine::units::percent;
 
     fn battery() -> Taper {
         Taper {

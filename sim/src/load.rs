@@ -2,9 +2,9 @@
 use chrono::{DateTime, Timelike, Utc};
 use chrono_tz::Tz;
 
-use crate::sim::weather::Weather;
-use crate::time::civil::local_of;
-use crate::units::{Energy, Power, kw};
+use crate::weather::Weather;
+use slackwater_engine::time::civil::local_of;
+use slackwater_engine::units::{Energy, Power, kw};
 
 /// Share of the mean that each hour of the clock takes; their mean is 1.
 const HOURS: [f64; 24] = [
@@ -36,9 +36,9 @@ impl HouseholdSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::chance::Chance;
-    use crate::units::kwh;
+    use crate::chance::Chance;
     use chrono::TimeDelta;
+    use slackwater_engine::units::kwh;
 
     #[test]
     fn a_year_takes_about_what_it_says() {

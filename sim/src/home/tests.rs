@@ -1,18 +1,18 @@
 use super::*;
-use crate::device::battery::OperationMode;
-use crate::device::hvac::{Hold, Mode};
-use crate::sim::car::CarSpec;
-use crate::sim::part::PartView;
-use crate::sim::room::RoomSpec;
-use crate::sim::storage::StorageSpec;
-use crate::sim::sun::SolarSpec;
-use crate::sim::taper::Taper;
-use crate::sim::trips::{Habits, Trip};
-use crate::time::hour_minute::HourMinute;
-use crate::units::{amps, celsius, kw, kwh, percent};
+use crate::car::CarSpec;
+use crate::part::PartView;
+use crate::room::RoomSpec;
+use crate::storage::StorageSpec;
+use crate::sun::SolarSpec;
+use crate::taper::Taper;
+use crate::trips::{Habits, Trip};
 use chrono::TimeDelta;
 use chrono_tz::Europe::Berlin;
 use proptest::prelude::*;
+use slackwater_engine::device::battery::OperationMode;
+use slackwater_engine::device::hvac::{Hold, Mode};
+use slackwater_engine::time::hour_minute::HourMinute;
+use slackwater_engine::units::{amps, celsius, kw, kwh, percent};
 
 fn time(text: &str) -> HourMinute {
     HourMinute::parse(text).unwrap()

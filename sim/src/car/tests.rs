@@ -1,8 +1,8 @@
 use super::*;
-use crate::sim::trips::Trip;
-use crate::time::hour_minute::HourMinute;
-use crate::units::{amps, kw, percent};
+use crate::trips::Trip;
 use proptest::prelude::*;
+use slackwater_engine::time::hour_minute::HourMinute;
+use slackwater_engine::units::{amps, kw, percent};
 
 pub(crate) fn spec() -> CarSpec {
     CarSpec {

@@ -1,6 +1,6 @@
 //! Of which numbers a car can be made.
-use crate::sim::car::CarSpec;
-use crate::units::{Energy, Percent, Power};
+use crate::car::CarSpec;
+use slackwater_engine::units::{Energy, Percent, Power};
 
 /// Largest battery: ten times that of the largest mine truck.
 const CAPACITY_MAX_KWH: f64 = 10_000.0;
@@ -92,8 +92,8 @@ impl CarSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::car::tests::spec;
-    use crate::units::{kw, kwh};
+    use crate::car::tests::spec;
+    use slackwater_engine::units::{kw, kwh};
 
     fn fields(change: impl FnOnce(&mut CarSpec)) -> Vec<&'static str> {
         let mut changed = spec();

@@ -2,8 +2,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::time::instant::micros_of;
-use crate::units::{Energy, MICROS_PER_HOUR, Power, kw, kwh};
+use slackwater_engine::time::instant::micros_of;
+use slackwater_engine::units::{Energy, MICROS_PER_HOUR, Power, kw, kwh};
 
 /// Pieces of a course that are kept for [`Course::counters_at`] in the past:
 /// six weeks of quarters of an hour.

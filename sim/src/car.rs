@@ -2,14 +2,14 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::device::power_state::PowerState;
-use crate::sim::chance::Chance;
-use crate::sim::flow::{Course, Flow, hours_after, hours_between};
-use crate::sim::supply::Supply;
-use crate::sim::taper::{LEVEL_TOLERANCE_KWH, Taper};
-use crate::sim::trips::{Habits, Outing};
-use crate::time::instant::{instant_at, micros_of};
-use crate::units::{Current, Energy, Percent, Power, kwh};
+use crate::chance::Chance;
+use crate::flow::{Course, Flow, hours_after, hours_between};
+use crate::supply::Supply;
+use crate::taper::{LEVEL_TOLERANCE_KWH, Taper};
+use crate::trips::{Habits, Outing};
+use slackwater_engine::device::power_state::PowerState;
+use slackwater_engine::time::instant::{instant_at, micros_of};
+use slackwater_engine::units::{Current, Energy, Percent, Power, kwh};
 
 /// What a car does not use for driving, of its capacity. Further on it charges
 /// on the way, which no meter of ours sees.

@@ -1,8 +1,8 @@
 //! What a solar roof gives.
 use chrono::{DateTime, Datelike, Utc};
 
-use crate::sim::weather::Weather;
-use crate::units::{Power, kw};
+use crate::weather::Weather;
+use slackwater_engine::units::{Power, kw};
 
 /// Light above the air, in kW per square metre, and what a column of air lets
 /// through (Meinel's fit, good to some percent).
@@ -67,9 +67,9 @@ impl SolarSpec {
     /// # Example: noon and midnight in midsummer
     ///
     /// ```
-    /// use slackwater_engine::sim::chance::Chance;
-    /// use slackwater_engine::sim::sun::SolarSpec;
-    /// use slackwater_engine::sim::weather::Weather;
+    /// use slackwater_sim::chance::Chance;
+    /// use slackwater_sim::sun::SolarSpec;
+    /// use slackwater_sim::weather::Weather;
     /// use slackwater_engine::units::kw;
     /// let roof = SolarSpec {
     ///     peak: kw(8.0), inverter_max: kw(7.0), tilt_degrees: 35.0, azimuth_degrees: 180.0,
@@ -102,7 +102,7 @@ impl SolarSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::chance::Chance;
+    use crate::chance::Chance;
     use chrono::TimeDelta;
 
     fn utc(text: &str) -> DateTime<Utc> {

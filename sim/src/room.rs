@@ -2,12 +2,12 @@
 use chrono::{DateTime, Timelike, Utc};
 use chrono_tz::Tz;
 
-use crate::device::hvac::{Hold, Mode};
-use crate::sim::flow::{Course, Flow, hours_after, hours_between};
-use crate::time::civil::local_of;
-use crate::time::hour_minute::HourMinute;
-use crate::time::instant::{instant_at, micros_of};
-use crate::units::{Power, Temperature, celsius};
+use crate::flow::{Course, Flow, hours_after, hours_between};
+use slackwater_engine::device::hvac::{Hold, Mode};
+use slackwater_engine::time::civil::local_of;
+use slackwater_engine::time::hour_minute::HourMinute;
+use slackwater_engine::time::instant::{instant_at, micros_of};
+use slackwater_engine::units::{Power, Temperature, celsius};
 
 /// How far a room may stray from its setpoint, in degrees to either side.
 const STRAY: f64 = 0.4;
@@ -224,8 +224,8 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::kw;
     use chrono::TimeDelta;
+    use slackwater_engine::units::kw;
 
     fn heat(setpoint: f64) -> Hold {
         Hold { mode: Mode::Heat, heat_setpoint: Some(celsius(setpoint)), cool_setpoint: None }

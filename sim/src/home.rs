@@ -12,19 +12,19 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use crate::device::command::{Command, Switch};
-use crate::device::power_state::PowerState;
-use crate::sim::car::{Car, CarView, Hand, Outlet};
-use crate::sim::chance::Chance;
-use crate::sim::flow::{Counted, Course, Flow};
-use crate::sim::load::HouseholdSpec;
-use crate::sim::part::{Charger, ChargerView, Part, PartSpec, PartView, Plug};
-use crate::sim::room::Room;
-use crate::sim::storage::Storage;
-use crate::sim::supply::Supply;
-use crate::sim::weather::Weather;
-use crate::time::instant::{instant_at, micros_of};
-use crate::units::{Energy, Power};
+use crate::car::{Car, CarView, Hand, Outlet};
+use crate::chance::Chance;
+use crate::flow::{Counted, Course, Flow};
+use crate::load::HouseholdSpec;
+use crate::part::{Charger, ChargerView, Part, PartSpec, PartView, Plug};
+use crate::room::Room;
+use crate::storage::Storage;
+use crate::supply::Supply;
+use crate::weather::Weather;
+use slackwater_engine::device::command::{Command, Switch};
+use slackwater_engine::device::power_state::PowerState;
+use slackwater_engine::time::instant::{instant_at, micros_of};
+use slackwater_engine::units::{Energy, Power};
 
 /// Microseconds in a quarter of an hour.
 const QUARTER: i64 = 900_000_000;

@@ -1,6 +1,6 @@
 //! Phases, volts and amperes of an outlet.
 
-use crate::units::{Current, Power, amps, kw};
+use slackwater_engine::units::{Current, Power, amps, kw};
 
 /// The least current that a charger offers a car, in amperes (IEC 61851).
 pub const CURRENT_MIN_A: f64 = 6.0;
@@ -22,7 +22,7 @@ impl Supply {
     /// # Example
     ///
     /// ```
-    /// use slackwater_engine::sim::supply::Supply;
+    /// use slackwater_sim::supply::Supply;
     /// use slackwater_engine::units::amps;
     /// let supply = Supply { phases: 3, volts: 230.0, current_max: amps(16.0) };
     /// assert_eq!(supply.power_of(amps(16.0)).as_kw(), 11.04);

@@ -2,12 +2,12 @@
 use chrono::{DateTime, Timelike, Utc};
 use chrono_tz::Tz;
 
-use crate::device::battery::OperationMode;
-use crate::sim::flow::{Course, Flow, hours_after, hours_between};
-use crate::time::civil::local_of;
-use crate::time::hour_minute::HourMinute;
-use crate::time::instant::{instant_at, micros_of};
-use crate::units::{Energy, Percent, Power, kw, kwh};
+use crate::flow::{Course, Flow, hours_after, hours_between};
+use slackwater_engine::device::battery::OperationMode;
+use slackwater_engine::time::civil::local_of;
+use slackwater_engine::time::hour_minute::HourMinute;
+use slackwater_engine::time::instant::{instant_at, micros_of};
+use slackwater_engine::units::{Energy, Percent, Power, kw, kwh};
 
 /// Below this a battery is empty or full, in kWh.
 const LEVEL_TOLERANCE_KWH: f64 = 1e-9;
@@ -163,9 +163,9 @@ impl Storage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::percent;
     use chrono::TimeDelta;
     use proptest::prelude::*;
+    use slackwater_engine::units::percent;
 
     fn storage(mode: OperationMode, soc: f64) -> Storage {
         let spec = StorageSpec {

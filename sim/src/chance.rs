@@ -5,7 +5,7 @@
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-use crate::units::Percent;
+use slackwater_engine::units::Percent;
 
 /// A source of draws. Narrow it down to what a draw is about ([`Chance::of`],
 /// [`Chance::at`]) and draw.
@@ -13,7 +13,7 @@ use crate::units::Percent;
 /// # Example
 ///
 /// ```
-/// use slackwater_engine::sim::chance::Chance;
+/// use slackwater_sim::chance::Chance;
 /// let monday = Chance::seeded(7).of("ada-car").at(20_458);
 /// assert_eq!(monday.share(), Chance::seeded(7).of("ada-car").at(20_458).share());
 /// assert_ne!(monday.share(), Chance::seeded(8).of("ada-car").at(20_458).share());
@@ -87,7 +87,7 @@ const fn mixed(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::percent;
+    use slackwater_engine::units::percent;
 
     #[test]
     fn draws_spread_evenly_and_differ_by_name_and_number() {

@@ -1,8 +1,8 @@
 //! Clouds, and the temperature outside, by quarter of an hour.
 use chrono::{DateTime, Datelike, Utc};
 
-use crate::sim::chance::Chance;
-use crate::units::{Temperature, celsius};
+use crate::chance::Chance;
+use slackwater_engine::units::{Temperature, celsius};
 
 /// Hottest day of the year, and how far summer and winter lie from the mean per
 /// degree of latitude.

@@ -1,14 +1,14 @@
 //! The parts of a home.
 use chrono::{DateTime, Utc};
 
-use crate::device::power_state::PowerState;
-use crate::sim::car::{Car, CarSpec, CarView};
-use crate::sim::flow::{Course, Flow};
-use crate::sim::room::{Room, RoomSpec, RoomView};
-use crate::sim::storage::{Storage, StorageSpec, StorageView};
-use crate::sim::sun::SolarSpec;
-use crate::sim::supply::Supply;
-use crate::units::{Current, Energy, Power};
+use crate::car::{Car, CarSpec, CarView};
+use crate::flow::{Course, Flow};
+use crate::room::{Room, RoomSpec, RoomView};
+use crate::storage::{Storage, StorageSpec, StorageView};
+use crate::sun::SolarSpec;
+use crate::supply::Supply;
+use slackwater_engine::device::power_state::PowerState;
+use slackwater_engine::units::{Current, Energy, Power};
 
 /// Where a car is plugged in at home.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,9 +2,9 @@
 use chrono::{DateTime, Datelike, Days, NaiveDate, TimeDelta, Utc};
 use chrono_tz::Tz;
 
-use crate::sim::chance::Chance;
-use crate::time::civil::{instant_of, local_of};
-use crate::time::hour_minute::HourMinute;
+use crate::chance::Chance;
+use slackwater_engine::time::civil::{instant_of, local_of};
+use slackwater_engine::time::hour_minute::HourMinute;
 
 /// How fast a car gets anywhere, in km/h.
 const SPEED_KM_H: f64 = 50.0;
