@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("engine/src", "sim/src", "api/src", "api/tests", "bindings", "tests")
+FOLDERS = ("engine/src", "sim/src", "api/src", "api/tests", "api/wire/src", "bindings", "tests")
 
 # Rows that no test can show, each with the reason.
 NO_BEHAVIOUR = {

@@ -8,7 +8,7 @@ use crate::config::text::Listen;
 use crate::config::{ConfigError, log_filter};
 use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
-use slackwater_engine::version::dated::{ApiVersion, ApiVersionError};
+use slackwater_wire::version::dated::{ApiVersion, ApiVersionError};
 use uuid::Uuid;
 
 use crate::admin::clients::NewClient;

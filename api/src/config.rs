@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 use slackwater_engine::device::pursuit::Persistence;
 use slackwater_engine::schedule::steer::Patience;
 use slackwater_engine::units::Power;
-use slackwater_engine::version::dated::ApiVersion;
-use slackwater_engine::version::lifecycle::Releases;
+use slackwater_wire::version::dated::ApiVersion;
+use slackwater_wire::version::lifecycle::Releases;
 
 pub use crate::config::admin::AdminSettings;
 use crate::config::admin::TokenError;

@@ -14,8 +14,8 @@ use chrono::DateTime;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
 use sha2::Sha256;
-use slackwater_engine::page::cursor::{Cursor, Key, Side};
-use slackwater_engine::page::list::{Page, PageRequest};
+use slackwater_wire::page::cursor::{Cursor, Key, Side};
+use slackwater_wire::page::list::{Page, PageRequest};
 use utoipa::ToSchema;
 
 use crate::problem::Problem;

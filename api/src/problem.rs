@@ -30,8 +30,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use slackwater_engine::device::command::Refusal;
-use slackwater_engine::page::list::PageError;
-use slackwater_engine::version::dated::ApiVersionError;
+use slackwater_wire::page::list::PageError;
+use slackwater_wire::version::dated::ApiVersionError;
 use tracing::error;
 use utoipa::ToSchema;
 

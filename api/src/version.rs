@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
-use slackwater_engine::version::dated::{ApiVersion, ApiVersionError};
-use slackwater_engine::version::field::Field;
-use slackwater_engine::version::lifecycle::Stage;
+use slackwater_wire::version::dated::{ApiVersion, ApiVersionError};
+use slackwater_wire::version::field::Field;
+use slackwater_wire::version::lifecycle::Stage;
 
 use crate::config::VersionSettings;
 use crate::state::App;
@@ -78,7 +78,7 @@ pub async fn stamp(State(app): State<App>, request: Request, next: Next) -> Resp
 
 #[cfg(test)]
 mod tests {
-    use slackwater_engine::version::lifecycle::Releases;
+    use slackwater_wire::version::lifecycle::Releases;
 
     use super::*;
 

@@ -1,7 +1,6 @@
 //! Devices: what they show, what they can do, and whether they take a command.
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::device::battery::OperationMode;
 use slackwater_engine::device::capability::{
     Ability, Capabilities, Capability, PowerRange, merged, within_scopes,
 };
@@ -18,7 +17,8 @@ use slackwater_engine::device::reading::{Whereabouts, last_seen, serial_number};
 use slackwater_engine::device::scope::{Granted, Permission};
 use slackwater_engine::schedule::control::Controller;
 use slackwater_engine::units::{Current, Power, Temperature, UnitError};
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
+use slackwater_wire::version::operation_mode::parse_operation_mode;
 
 use crate::error::{Named, Refused};
 use crate::time::Instant;
@@ -172,7 +172,7 @@ pub(crate) fn command(name: &str, value: Option<f64>) -> Result<Command, Refused
         }
         "follow_schedule" => Ok(Command::FollowSchedule),
         other => {
-            let mode = OperationMode::parse(other, ApiVersion::LATEST).map_err(|_| {
+            let mode = parse_operation_mode(other, ApiVersion::LATEST).map_err(|_| {
                 Refused::Input(format!(
                     "command is {other:?}; it is start, stop, max_current_amps, \
                      charge_rate_limit_kw, follow_schedule or a battery's operation mode"
@@ -327,7 +327,7 @@ pub(crate) fn device_is_reached(
     follows_schedule: Option<bool>,
 ) -> Result<bool, Refused> {
     let state = PowerState::parse(power_state).named("power_state")?;
-    let mode = |word| OperationMode::parse(word, ApiVersion::LATEST);
+    let mode = |word| parse_operation_mode(word, ApiVersion::LATEST);
     let reading = DeviceReading {
         max_current: max_current_amps
             .map(Current::from_amps)

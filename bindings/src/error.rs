@@ -13,7 +13,6 @@ use slackwater_engine::import::driving_error::DrivingError;
 use slackwater_engine::import::period_series::PeriodSeriesError;
 use slackwater_engine::import::price_unit::PriceUnitError;
 use slackwater_engine::import::series::SeriesError;
-use slackwater_engine::page::list::PageError;
 use slackwater_engine::plan::budget::BudgetError;
 use slackwater_engine::plan::counterfactual::ChangeError;
 use slackwater_engine::plan::departure::DepartureError;
@@ -38,10 +37,11 @@ use slackwater_engine::statistics::range::RangeError;
 use slackwater_engine::statistics::resolution::BucketError;
 use slackwater_engine::statistics::sample::SampleError;
 use slackwater_engine::statistics::savings::SessionError;
-use slackwater_engine::statistics::shape::ShapeError;
 use slackwater_engine::time::horizon::HorizonError;
 use slackwater_engine::units::UnitError;
-use slackwater_engine::version::lifecycle::ReleasesError;
+use slackwater_wire::page::list::PageError;
+use slackwater_wire::version::lifecycle::ReleasesError;
+use slackwater_wire::version::shape::ShapeError;
 
 create_exception!(
     slackwater,

@@ -8,6 +8,7 @@ use slackwater_engine::policy::flex::{
 };
 use slackwater_engine::policy::flex_status::{FlexDeadline, FlexFacts, FlexIntent, flex_state};
 use slackwater_engine::units::{Energy, Percent, Power};
+use slackwater_wire::words::flex_state_name;
 
 use crate::charged::Charged;
 use crate::error::{Named, Refused};
@@ -85,7 +86,7 @@ fn back(policy: &FlexPolicy) -> PolicyBack {
 fn intent_back(intent: &FlexIntent) -> IntentTuple {
     (
         intent.state.as_str(),
-        intent.state.public_name(),
+        flex_state_name(intent.state),
         intent.next.as_ref().map(deadline),
         intent.is_next_met,
         intent.reserve.as_percent(),
@@ -129,7 +130,7 @@ pub(crate) fn state(
 ) -> Result<(&'static str, Option<&'static str>), Refused> {
     let reserve = Percent::from_percent(reserve_percent).named("reserve_percent")?;
     let state = flex_state(reserve, &self::facts(facts)?);
-    Ok((state.as_str(), state.public_name()))
+    Ok((state.as_str(), flex_state_name(state)))
 }
 
 #[pyfunction]

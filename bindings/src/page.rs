@@ -1,11 +1,11 @@
 //! Pages of a list, and tables of versions.
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::page::cursor::{Cursor, Key, Side};
-use slackwater_engine::page::list::{PageRequest, list_page as engine_list_page};
-use slackwater_engine::version::dated::ApiVersion;
-use slackwater_engine::version::field::Field;
-use slackwater_engine::version::lifecycle::Releases;
+use slackwater_wire::page::cursor::{Cursor, Key, Side};
+use slackwater_wire::page::list::{PageRequest, list_page as engine_list_page};
+use slackwater_wire::version::dated::ApiVersion;
+use slackwater_wire::version::field::Field;
+use slackwater_wire::version::lifecycle::Releases;
 
 use crate::error::{Named, Refused};
 use crate::time::{Instant, Whole};

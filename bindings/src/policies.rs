@@ -2,10 +2,11 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::policy::charger::{
-    ChargerFacts, ChargerPolicy, IntervalStatus, charger_state, charging_intervals, prices_cover,
+    ChargerFacts, ChargerPolicy, charger_state, charging_intervals, prices_cover,
 };
 use slackwater_engine::policy::vehicle::{VehiclePolicy, VehiclePolicyRequest};
 use slackwater_engine::units::{Percent, Power};
+use slackwater_wire::words::{charger_state_name, interval_status_name};
 
 use crate::charged::Charged;
 use crate::error::{Named, Refused};
@@ -123,7 +124,7 @@ pub(crate) fn policy_charger_state(
     now: Instant,
     by: Option<Instant>,
 ) -> &'static str {
-    charger_state(self::facts(is_enabled, facts, prices, now, by)).public_name()
+    charger_state_name(charger_state(self::facts(is_enabled, facts, prices, now, by)))
 }
 
 #[pyfunction]
@@ -142,7 +143,7 @@ pub(crate) fn charger_status(
     let plan = policy_plan_charger(py, prices, policy, now, by, charged)?;
     let intervals = charging_intervals(plan.intended(), state, now.0);
     let interval = |interval: slackwater_engine::policy::charger::ChargingInterval| {
-        (interval.start, interval.end, interval.status.map(IntervalStatus::public_name))
+        (interval.start, interval.end, interval.status.map(interval_status_name))
     };
-    Ok((state.public_name(), intervals.into_iter().map(interval).collect()))
+    Ok((charger_state_name(state), intervals.into_iter().map(interval).collect()))
 }

@@ -9,8 +9,8 @@ use slackwater_engine::statistics::resolution::{Buckets, Resolution, UtcOffset};
 use slackwater_engine::statistics::sample;
 use slackwater_engine::statistics::savings;
 use slackwater_engine::statistics::sessions;
-use slackwater_engine::statistics::shape::{Record, Shape};
 use slackwater_engine::units::{Percent, Power, Price};
+use slackwater_wire::version::shape::{Record, Shape};
 
 use crate::error::{Named, Refused};
 use crate::prices::Prices;

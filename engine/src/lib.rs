@@ -45,8 +45,6 @@
 //! | [`policy`] | standing wishes of users: flex, smart charging of vehicles and chargers |
 //! | [`schedule`] | a user's rules for charging: what they say, when they change, who obeys |
 //! | [`device`] | what a device shows, may do, and is told to do |
-//! | [`page`] | pages of a list that others change meanwhile |
-//! | [`version`] | what each dated version of an interface has |
 //! | [`import`] | what foreign price lists and driving logs mean |
 //! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
 
@@ -55,7 +53,6 @@ pub mod device;
 pub mod import;
 #[cfg(feature = "lp")]
 pub mod lp;
-pub mod page;
 pub mod plan;
 pub mod policy;
 pub mod prices;
@@ -63,4 +60,3 @@ pub mod schedule;
 pub mod statistics;
 pub mod time;
 pub mod units;
-pub mod version;

@@ -16,7 +16,8 @@ const FUNCTION_LINES_MAX: usize = 70;
 const RUST_FOLDERS: [&str; 6] = ["engine", "sim", "bindings", "api", "benches", "tests"];
 
 /// Crates whose code runs for users.
-const PRODUCTION_FOLDERS: [&str; 4] = ["engine/src", "sim/src", "bindings/src", "api/src"];
+const PRODUCTION_FOLDERS: [&str; 5] =
+    ["engine/src", "sim/src", "bindings/src", "api/src", "api/wire/src"];
 
 /// Fine in a test, a trap in the field.
 const NOT_IN_PRODUCTION: &[&str] =

@@ -18,7 +18,7 @@ use slackwater_api::vendor::profile::VendorCode;
 use slackwater_api::vendor::reading::{Position, Reading};
 use slackwater_engine::device::scope::DeviceKind;
 use slackwater_engine::policy::flex::FlexRequest;
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use uuid::Uuid;
 
 use crate::Failure;

@@ -8,8 +8,8 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use slackwater_engine::device::battery::OperationMode;
 use slackwater_engine::device::command::Command;
+use slackwater_wire::version::operation_mode::parse_operation_mode;
 use uuid::Uuid;
 
 use crate::control::orders::{cancel, find};
@@ -136,7 +136,7 @@ async fn check_version(app: &App, device: &Device, command: &Command) -> Result<
     let Command::OperationMode(mode) = command else { return Ok(()) };
     let client = clients::get(app.store(), &device.client_id).await?;
     let client = client.ok_or_else(|| Problem::no_entity("client"))?.client;
-    let known = OperationMode::parse(mode.as_str(), client.version);
+    let known = parse_operation_mode(mode.as_str(), client.version);
     known.map(|_| ()).map_err(|error| Problem::bad_request(error.to_string()))
 }
 

@@ -1,7 +1,7 @@
 //! Clients: applications with an identifier and a secret, each of one environment.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 
 /// One of the two worlds. Nothing of one is visible in the other (ENV-06, ENV-08).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use slackwater_engine::version::field::Field;
+use slackwater_wire::version::field::Field;
 
 use crate::auth::caller::Caller;
 use crate::auth::client::Client;

@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use chrono::DateTime;
-use slackwater_engine::page::cursor::{Cursor, Key, Side};
-use slackwater_engine::page::list::{Page, PageRequest};
+use slackwater_wire::page::cursor::{Cursor, Key, Side};
+use slackwater_wire::page::list::{Page, PageRequest};
 
 /// What identifies an item of a list, in the order of the identifier's text.
 pub trait Id: Ord + Clone {
@@ -125,7 +125,7 @@ fn key<I: Id>((micros, id): &(i64, I)) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use slackwater_engine::page::list::list_page;
+    use slackwater_wire::page::list::list_page;
     use std::sync::Arc;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! What makes a subscription.
 use axum::http::Uri;
 use serde::{Deserialize, Serialize};
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 
 use super::signing::SigningSecret;
 use super::template::{Template, TemplateError};

@@ -219,7 +219,7 @@ fn written(piece: &Piece, event: &Event) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use slackwater_engine::version::dated::ApiVersion;
+    use slackwater_wire::version::dated::ApiVersion;
     use uuid::Uuid;
 
     use super::*;

@@ -10,6 +10,7 @@ use slackwater_engine::policy::flex::{FlexPatch, FlexPolicy, FlexRequest, Reserv
 use slackwater_engine::policy::flex_issue::FlexIssues;
 use slackwater_engine::policy::flex_status::{FlexState, flex_state};
 use slackwater_engine::policy::vehicle::{VehiclePolicy, VehiclePolicyError, VehiclePolicyRequest};
+use slackwater_wire::words::flex_state_name;
 use uuid::Uuid;
 
 use crate::plans::facts::known;
@@ -225,7 +226,7 @@ fn status(row: &FlexRow, policy: &FlexPolicy, known: &Known) -> Value {
     let mut status = json!({
         "settings": { "regularSchedule": FlexPolicyBody::of(row).schedule },
     });
-    if let Some(name) = state.public_name() {
+    if let Some(name) = flex_state_name(state) {
         status["state"] = name.into();
     }
     status

@@ -10,7 +10,7 @@ use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::device::reading::{charger_is_reachable, last_seen, serial_number};
 use slackwater_engine::device::scope::DeviceKind;
 use slackwater_engine::units::Power;
-use slackwater_engine::version::field::Field;
+use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 

@@ -6,7 +6,7 @@ use slackwater_engine::device::hvac::{Mode, TemperatureRange, shown_consumption}
 use slackwater_engine::device::reading::{charger_is_reachable, last_seen};
 use slackwater_engine::device::scope::DeviceKind;
 use slackwater_engine::units::{Power, Temperature};
-use slackwater_engine::version::field::Field;
+use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 

@@ -3,7 +3,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 use slackwater_engine::device::reading::{Whereabouts, charger_is_reachable, last_seen};
 use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::version::field::Field;
+use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::page::cursor::Key;
-use slackwater_engine::version::field::Field;
+use slackwater_wire::page::cursor::Key;
+use slackwater_wire::version::field::Field;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 

@@ -6,10 +6,10 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
-use slackwater_engine::page::cursor::Key;
 use slackwater_engine::schedule::place::TargetType;
 use slackwater_engine::schedule::status::ScheduleState;
-use slackwater_engine::version::field::Field;
+use slackwater_wire::page::cursor::Key;
+use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 

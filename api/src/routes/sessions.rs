@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use slackwater_engine::device::scope::{DeviceKind, Granted, Permission};
-use slackwater_engine::version::field::Field;
+use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;
 

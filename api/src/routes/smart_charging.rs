@@ -7,10 +7,11 @@ use serde::Serialize;
 use serde_json::Value;
 use slackwater_engine::policy::ask::Idle;
 use slackwater_engine::policy::charger::{
-    Change, ChargerFacts, ChargerPatch, ChargerPolicy, ChargingInterval, IntervalStatus,
-    charger_state, intervals_shown,
+    Change, ChargerFacts, ChargerPatch, ChargerPolicy, ChargingInterval, charger_state,
+    intervals_shown,
 };
 use slackwater_engine::time::hour_minute::HourMinute;
+use slackwater_wire::words::{charger_state_name, interval_status_name};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -96,7 +97,7 @@ impl From<ChargerPolicy> for ChargerPolicyBody {
 impl ChargingIntervalBody {
     /// An interval; `planned` is the word for one that has not begun.
     fn of(interval: &ChargingInterval, planned: Option<&String>) -> Self {
-        let word = interval.status.map(|status| IntervalStatus::public_name(status).to_owned());
+        let word = interval.status.map(|status| interval_status_name(status).to_owned());
         Self {
             status: word.or_else(|| planned.cloned()),
             start_time: interval.start,
@@ -168,7 +169,7 @@ fn status_of(
     SmartChargingStatus {
         charger_id: device.id,
         user_id: device.user_id.to_string(),
-        state: state.public_name(),
+        state: charger_state_name(state),
         charging_intervals: intervals
             .iter()
             .flatten()

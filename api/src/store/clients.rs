@@ -1,5 +1,5 @@
 //! Clients: the applications that may ask.
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 

@@ -1,6 +1,6 @@
 //! Subscriptions, and how far each of them was served.
 use chrono::{DateTime, Utc};
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;

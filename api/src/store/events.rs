@@ -1,7 +1,7 @@
 //! The outbox: what happened, in the order in which it was kept.
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;

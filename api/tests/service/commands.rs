@@ -11,7 +11,7 @@ use slackwater_api::vendor::reading::Reading;
 use slackwater_engine::device::command::{Command, Refusal, Switch};
 use slackwater_engine::device::scope::{DeviceKind, Permission};
 use slackwater_engine::units::amps;
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use tower::ServiceExt;
 use uuid::Uuid;
 

@@ -27,7 +27,7 @@ use slackwater_api::version::SERVICE_VERSION;
 use slackwater_api::{auth_router, router};
 use slackwater_engine::device::scope::{DeviceKind, Granted};
 use slackwater_engine::prices::currency::Currency;
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use tempfile::TempDir;
 use tokio::task::AbortHandle;
 use uuid::Uuid;

@@ -14,7 +14,7 @@ use slackwater_api::config::{Budget, Limited};
 use slackwater_api::router;
 use slackwater_api::store::clients::{self, ClientRow};
 use slackwater_api::store::tokens;
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use sqlx::Row;
 use tokio::task::JoinSet;
 

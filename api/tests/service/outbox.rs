@@ -20,7 +20,7 @@ use slackwater_api::store::deliveries;
 use slackwater_api::store::events::{self, Happening};
 use slackwater_api::vendor::error::VendorError;
 use slackwater_engine::time::backoff;
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 use uuid::Uuid;

@@ -6,7 +6,7 @@ use axum::http::{Method, Request, header};
 use serde_json::json;
 use slackwater_api::admin::openapi::OPERATIONS;
 use slackwater_api::{link_router, router};
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use uuid::Uuid;
 
 use crate::answer::{Answer, request, send};

@@ -18,7 +18,7 @@ use slackwater_api::sandbox::generate::street;
 use slackwater_api::sandbox::handle::Sandbox;
 use slackwater_api::service::{Service, Stop};
 use slackwater_api::store::clients::{self, ClientRow};
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use tokio::sync::oneshot;
 
 use crate::harness::six;

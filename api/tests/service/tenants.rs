@@ -14,7 +14,7 @@ use slackwater_engine::device::command::Command;
 use slackwater_engine::device::scope::DeviceKind;
 use slackwater_engine::policy::flex::FlexRequest;
 use slackwater_engine::units::amps;
-use slackwater_engine::version::dated::ApiVersion;
+use slackwater_wire::version::dated::ApiVersion;
 use uuid::Uuid;
 
 use crate::answer::Answer;

@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use serde_json::json;
 use slackwater_api::auth::gate::SERVICE_USER_ID;
 use slackwater_api::version::SERVICE_VERSION;
-use slackwater_engine::version::dated::ApiVersion;
-use slackwater_engine::version::lifecycle::Releases;
+use slackwater_wire::version::dated::ApiVersion;
+use slackwater_wire::version::lifecycle::Releases;
 
 use crate::answer::Answer;
 use crate::harness::{LATEST, OLDEST, On, Stage, six};

@@ -128,21 +128,6 @@ pub enum ChargerState {
     ChargingPaused,
 }
 
-impl ChargerState {
-    /// The name that clients see.
-    #[must_use]
-    pub const fn public_name(self) -> &'static str {
-        match self {
-            Self::Disabled => "DISABLED",
-            Self::ChargerNotReachable => "CHARGER_NOT_REACHABLE",
-            Self::VehicleNotPluggedIn => "VEHICLE_NOT_PLUGGED_IN",
-            Self::AwaitingPrices => "AWAITING_PRICES",
-            Self::Charging => "CHARGING",
-            Self::ChargingPaused => "CHARGING_PAUSED",
-        }
-    }
-}
-
 /// What is known of a charger. `None` is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -216,16 +201,6 @@ pub enum IntervalStatus {
     /// It holds the present.
     #[serde(rename = "in_progress")]
     InProgress,
-}
-
-impl IntervalStatus {
-    /// The name that clients see.
-    #[must_use]
-    pub const fn public_name(self) -> &'static str {
-        match self {
-            Self::InProgress => "IN_PROGRESS",
-        }
-    }
 }
 
 /// A period in which a charger is to be on.
@@ -368,21 +343,6 @@ mod tests {
     }
 
     #[test]
-    fn scp_08_the_names_are_those_of_the_specification() {
-        for state in [
-            ChargerState::Disabled,
-            ChargerState::ChargerNotReachable,
-            ChargerState::VehicleNotPluggedIn,
-            ChargerState::AwaitingPrices,
-            ChargerState::Charging,
-            ChargerState::ChargingPaused,
-        ] {
-            let name = serde_json::to_string(&state).unwrap().to_uppercase();
-            assert_eq!(name.trim_matches('"'), state.public_name());
-        }
-    }
-
-    #[test]
     fn scp_12_prices_must_reach_the_deadline() {
         let curve = curve_of(60, &[10, 20, 30]);
         let gap = PriceCurve::new(&[curve.slots().next().unwrap(), curve.slots().last().unwrap()]);
@@ -408,11 +368,11 @@ mod tests {
         let plan = plan_charge(&curve_of(60, &[10, 30, 10, 30]), &problem);
         let shown = |state, hour| {
             let intervals = charging_intervals(&plan, state, at(hour));
-            intervals.iter().map(|i| i.status.map(IntervalStatus::public_name)).collect::<Vec<_>>()
+            intervals.iter().map(|interval| interval.status).collect::<Vec<_>>()
         };
-        assert_eq!(shown(ChargerState::Charging, 0), [Some("IN_PROGRESS"), None]);
+        assert_eq!(shown(ChargerState::Charging, 0), [Some(IntervalStatus::InProgress), None]);
         assert_eq!(shown(ChargerState::ChargingPaused, 1), [None]);
-        assert_eq!(shown(ChargerState::ChargingPaused, 2), [Some("IN_PROGRESS")]);
+        assert_eq!(shown(ChargerState::ChargingPaused, 2), [Some(IntervalStatus::InProgress)]);
         assert_eq!(shown(ChargerState::ChargingPaused, 3), [None; 0]);
         assert_eq!(shown(ChargerState::AwaitingPrices, 0), [None; 0]);
         assert_eq!(shown(ChargerState::Disabled, 0), [None; 0]);

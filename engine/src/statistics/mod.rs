@@ -10,7 +10,6 @@ pub mod resolution;
 pub mod sample;
 pub mod savings;
 pub mod sessions;
-pub mod shape;
 mod span;
 mod tally;
 pub mod week;

@@ -15,12 +15,12 @@ use slackwater_engine::device::override_log::OverrideLog;
 use slackwater_engine::device::pairing::{Owned, are_paired};
 use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::device::scope::Permission;
-use slackwater_engine::page::cursor::{Cursor, Key};
-use slackwater_engine::page::list::{Page, PageRequest, list_page};
 use slackwater_engine::schedule::place::TargetType;
 use slackwater_engine::schedule::rule::{DraftRule, Rules};
 use slackwater_engine::schedule::status::{Status, StatusFacts, TargetReading};
 use slackwater_engine::units::{Percent, Power};
+use slackwater_wire::page::cursor::{Cursor, Key};
+use slackwater_wire::page::list::{Page, PageRequest, list_page};
 
 use crate::given::{instant, wire};
 

@@ -25,6 +25,7 @@ use slackwater_engine::prices::tariff::{
 };
 use slackwater_engine::time::hour_minute::{HourMinute, HourMinuteError};
 use slackwater_engine::units::{Energy, Percent, Power, Price};
+use slackwater_wire::words::{charger_state_name, flex_state_name};
 
 /// The answer, or `None` where the engine or the form of the case refuses it.
 type Answer = Option<Value>;
@@ -229,7 +230,7 @@ fn state(given: &Value) -> Answer {
         charge_limit: percent(&given["chargeLimit"]),
     };
     let state = flex_state(percent(&given["batteryReserve"])?, &facts);
-    Some(json!(state.public_name().unwrap_or("other")))
+    Some(json!(flex_state_name(state).unwrap_or("other")))
 }
 
 fn intervals_of(plan: &Plan) -> Value {
@@ -299,5 +300,5 @@ fn state_of_charger(given: &Value) -> Answer {
         is_charging: given["isCharging"].as_bool(),
         are_prices_known: prices_cover(&curve(&given["prices"])?, now, by),
     };
-    Some(json!(charger_state(facts).public_name()))
+    Some(json!(charger_state_name(charger_state(facts))))
 }

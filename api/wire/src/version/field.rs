@@ -89,8 +89,8 @@ impl Field {
     /// # Example
     ///
     /// ```
-    /// use slackwater_engine::version::dated::ApiVersion;
-    /// use slackwater_engine::version::field::Field;
+    /// use slackwater_wire::version::dated::ApiVersion;
+    /// use slackwater_wire::version::field::Field;
     /// assert!(Field::BatteryIdle.is_in(ApiVersion::LATEST));
     /// assert!(!Field::BatteryIdle.is_in(ApiVersion::V2024_01_01));
     /// ```

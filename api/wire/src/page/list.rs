@@ -157,8 +157,8 @@ impl PageRequest {
 /// # Example
 ///
 /// ```
-/// use slackwater_engine::page::cursor::Key;
-/// use slackwater_engine::page::list::{PageRequest, list_page};
+/// use slackwater_wire::page::cursor::Key;
+/// use slackwater_wire::page::list::{PageRequest, list_page};
 /// let day = |day: u32| Key {
 ///     created_at: format!("2026-01-{day:02}T00:00:00Z").parse().unwrap(),
 ///     id: format!("d{day}"),
@@ -168,7 +168,7 @@ impl PageRequest {
 /// // The next page, after the last item seen was deleted and a new one came:
 /// let next = PageRequest::new(None, first.after, Some(2))?;
 /// assert_eq!(list_page(&[day(1), day(3), day(4)], &next)?.keys, [day(1)]);
-/// # Ok::<(), slackwater_engine::page::list::PageError>(())
+/// # Ok::<(), slackwater_wire::page::list::PageError>(())
 /// ```
 pub fn list_page(items: &[Key], request: &PageRequest) -> Result<Page, PageError> {
     let mut sorted: Vec<usize> = (0..items.len()).collect();

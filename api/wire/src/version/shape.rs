@@ -120,12 +120,12 @@ impl Shape {
     /// # Example
     ///
     /// ```
-    /// use slackwater_engine::statistics::shape::{Record, Shape};
+    /// use slackwater_wire::version::shape::{Record, Shape};
     /// let shape = Shape::of_version(Some("2023-05-01"))?;
     /// assert!(shape.members(Record::Charging).contains(&"nonSmartCostSum"));
     /// let latest = Shape::of_version(None)?;
     /// assert!(!latest.members(Record::Charging).contains(&"nonSmartCostSum"));
-    /// # Ok::<(), slackwater_engine::statistics::shape::ShapeError>(())
+    /// # Ok::<(), slackwater_wire::version::shape::ShapeError>(())
     /// ```
     pub fn of_version(date: Option<&str>) -> Result<Self, ShapeError> {
         let Some(date) = date else { return Ok(Self(ApiVersion::LATEST)) };

@@ -1,0 +1,69 @@
+//! Words of the interface for states that the engine decides on.
+use slackwater_engine::policy::charger::{ChargerState, IntervalStatus};
+use slackwater_engine::policy::flex_status::FlexState;
+
+/// Name of a flex state that clients may see. Three of the states have none:
+/// the specification does not print one, and we make none up.
+#[must_use]
+pub const fn flex_state_name(state: FlexState) -> Option<&'static str> {
+    match state {
+        FlexState::Unavailable => Some("UNAVAILABLE"),
+        FlexState::BatteryReserve => Some("SCHEDULE:BATTERY_RESERVE"),
+        FlexState::NotPluggedIn | FlexState::SocUnknown | FlexState::Schedule => None,
+    }
+}
+
+/// Name of a charger's state.
+#[must_use]
+pub const fn charger_state_name(state: ChargerState) -> &'static str {
+    match state {
+        ChargerState::Disabled => "DISABLED",
+        ChargerState::ChargerNotReachable => "CHARGER_NOT_REACHABLE",
+        ChargerState::VehicleNotPluggedIn => "VEHICLE_NOT_PLUGGED_IN",
+        ChargerState::AwaitingPrices => "AWAITING_PRICES",
+        ChargerState::Charging => "CHARGING",
+        ChargerState::ChargingPaused => "CHARGING_PAUSED",
+    }
+}
+
+/// Name of how an interval of a plan stands to the present.
+#[must_use]
+pub const fn interval_status_name(status: IntervalStatus) -> &'static str {
+    match status {
+        IntervalStatus::InProgress => "IN_PROGRESS",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flx_40_only_the_printed_names_are_shown() {
+        let all = [
+            FlexState::Unavailable,
+            FlexState::NotPluggedIn,
+            FlexState::SocUnknown,
+            FlexState::BatteryReserve,
+            FlexState::Schedule,
+        ];
+        let names: Vec<&str> = all.into_iter().filter_map(flex_state_name).collect();
+        assert_eq!(names, ["UNAVAILABLE", "SCHEDULE:BATTERY_RESERVE"]);
+    }
+
+    #[test]
+    fn scp_08_the_names_are_those_of_the_specification() {
+        for state in [
+            ChargerState::Disabled,
+            ChargerState::ChargerNotReachable,
+            ChargerState::VehicleNotPluggedIn,
+            ChargerState::AwaitingPrices,
+            ChargerState::Charging,
+            ChargerState::ChargingPaused,
+        ] {
+            let name = serde_json::to_string(&state).unwrap().to_uppercase();
+            assert_eq!(name.trim_matches('"'), charger_state_name(state));
+        }
+        assert_eq!(interval_status_name(IntervalStatus::InProgress), "IN_PROGRESS");
+    }
+}
