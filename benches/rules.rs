@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use chrono_tz::Europe::Oslo;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use slackwater_benches::{Random, curve, day_ahead, noon, quarters};
+use slackwater_engine::device::target::TargetReading;
 use slackwater_engine::policy::flex::{DayRequest, FlexPolicy, FlexRequest, ReserveRule};
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::prices::signal::{PriceSignal, SignalRequest, SignalValue};
@@ -13,7 +14,7 @@ use slackwater_engine::prices::tariff::{
 };
 use slackwater_engine::schedule::place::TargetType;
 use slackwater_engine::schedule::rule::{DraftRule, Rules};
-use slackwater_engine::schedule::status::{Snapshot, Status, StatusFacts, TargetReading};
+use slackwater_engine::schedule::status::{Snapshot, Status, StatusFacts};
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{per_kwh, percent};
 

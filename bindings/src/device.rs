@@ -8,6 +8,7 @@ use slackwater_engine::device::charge_state::{ChargeState, Reporter};
 use slackwater_engine::device::command::{
     AccountAccess, Command, CommandFacts, DeviceReading, Refusal, Switch,
 };
+use slackwater_engine::device::control::Controller;
 use slackwater_engine::device::hvac::{
     Hold, HvacLimits, Mode, TemperatureRange, shown_consumption,
 };
@@ -15,7 +16,6 @@ use slackwater_engine::device::pairing::{Owned, are_paired};
 use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::device::reading::{Whereabouts, last_seen, serial_number};
 use slackwater_engine::device::scope::{Granted, Permission};
-use slackwater_engine::schedule::control::Controller;
 use slackwater_engine::units::{Current, Power, Temperature, UnitError};
 use slackwater_wire::version::dated::ApiVersion;
 use slackwater_wire::version::operation_mode::parse_operation_mode;

@@ -2,11 +2,13 @@
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::device::command::Switch;
-use slackwater_engine::schedule::control::{Candidate, Controller};
+use slackwater_engine::device::control::Controller;
+use slackwater_engine::device::target::TargetReading;
+use slackwater_engine::schedule::control::Candidate;
 use slackwater_engine::schedule::place::{self, Place, TargetType};
 use slackwater_engine::schedule::rule::{DraftRule, Rules};
 use slackwater_engine::schedule::status::{
-    ExpectedParts, ScheduleState, Snapshot, Status, StatusFacts, TargetReading,
+    ExpectedParts, ScheduleState, Snapshot, Status, StatusFacts,
 };
 use slackwater_engine::schedule::transitions::Transition;
 use slackwater_engine::units::Percent;

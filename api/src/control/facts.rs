@@ -4,13 +4,16 @@ use chrono_tz::Tz;
 use slackwater_engine::device::capability::{Capabilities, within_scopes};
 use slackwater_engine::device::charge_state::{ChargeState, Reporter};
 use slackwater_engine::device::command::{AccountAccess, Command, CommandFacts, DeviceReading};
+use slackwater_engine::device::control::Controller;
 use slackwater_engine::device::hvac::{Hold, HvacLimits};
 use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::device::scope::{DeviceKind, Permission};
-use slackwater_engine::device::target::{Fullness, command_reading, is_charging, target_reading};
-use slackwater_engine::schedule::control::{Candidate, Controller};
+use slackwater_engine::device::target::{
+    Fullness, TargetReading, command_reading, is_charging, target_reading,
+};
+use slackwater_engine::schedule::control::Candidate;
 use slackwater_engine::schedule::place::{Place, TargetType, time_zone_of};
-use slackwater_engine::schedule::status::{Snapshot, Status, StatusFacts, TargetReading};
+use slackwater_engine::schedule::status::{Snapshot, Status, StatusFacts};
 use slackwater_engine::units::Current;
 use uuid::Uuid;
 

@@ -2,7 +2,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::device::action::ActionEvent;
 use slackwater_engine::device::command::{Command, Switch};
-use slackwater_engine::schedule::control::Controller;
+use slackwater_engine::device::control::Controller;
 use slackwater_engine::schedule::status::Snapshot;
 use slackwater_engine::schedule::steer::{Asker, InFlight, Move, SteerFacts, Tries};
 use tracing::error;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::device::charge_state::Reporter;
+use slackwater_engine::device::control::Controller;
 use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::schedule::control::Controller;
 use slackwater_engine::statistics::measurements::{MeterReading, Rules, from_meter};
 use slackwater_engine::statistics::recording::{
     Counts, MeteredPeriod, from_periods, seen, stay_of, to_ask, with_prices,

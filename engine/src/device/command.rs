@@ -3,10 +3,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::battery::OperationMode;
 use crate::device::capability::{Ability, PowerRange};
+use crate::device::control::Controller;
 use crate::device::hvac::Hold;
 use crate::device::power_state::PowerState;
 use crate::device::scope::Permission;
-use crate::schedule::control::Controller;
 use crate::units::{Current, Power, Temperature};
 
 /// A device that shows a limit this close to the one it was sent obeys it:

@@ -8,6 +8,7 @@ pub mod battery;
 pub mod capability;
 pub mod charge_state;
 pub mod command;
+pub mod control;
 pub mod hvac;
 pub mod override_;
 pub mod override_log;

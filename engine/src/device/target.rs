@@ -5,7 +5,6 @@ use crate::device::capability::{Ability, Capabilities};
 use crate::device::charge_state::ChargeState;
 use crate::device::command::DeviceReading;
 use crate::device::power_state::PowerState;
-use crate::schedule::status::TargetReading;
 use crate::units::{Current, Percent};
 
 /// How full a vehicle is, as far as it says so.
@@ -28,6 +27,41 @@ impl Fullness {
     pub fn of(shown: &ChargeState, soc: Option<Percent>, charge_limit: Option<Percent>) -> Self {
         let is_complete = (shown.power_state == PowerState::Complete).then_some(true);
         Self { soc, charge_limit, is_fully_charged: is_complete.or(shown.is_fully_charged) }
+    }
+}
+
+/// What was last read from the target. `None` is what nobody knows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetReading {
+    /// Whether a plug is in.
+    pub is_plugged_in: Option<bool>,
+    /// Whether it charges.
+    pub is_charging: Option<bool>,
+    /// State of charge; a charger's is that of the vehicle paired with it.
+    #[serde(rename = "soc_percent")]
+    pub soc: Option<Percent>,
+    /// Where the vehicle stops charging by itself; `None` is 100 %.
+    #[serde(rename = "charge_limit_percent")]
+    pub charge_limit: Option<Percent>,
+    /// Whether the vehicle says that it is full.
+    pub is_fully_charged: Option<bool>,
+    /// The location it is at.
+    pub location_id: Option<String>,
+    /// Whether it can be both started and stopped (SCH-44, AMB-19).
+    pub is_capable: bool,
+}
+
+impl TargetReading {
+    /// Whether there is something to charge (AMB-18).
+    ///
+    /// Not if the vehicle says it is full; else if it is below its charge
+    /// limit. Where the state of charge is unknown the answer is yes: a
+    /// schedule does not stop because nobody knows.
+    #[must_use]
+    pub fn needs_charge(&self) -> bool {
+        let limit = self.charge_limit.unwrap_or(Percent::FULL);
+        self.is_fully_charged != Some(true) && self.soc.is_none_or(|soc| soc < limit)
     }
 }
 

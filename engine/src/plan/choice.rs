@@ -4,12 +4,9 @@
 //! themselves. What they find
 //! is priced here, in time order, so that both give the same bits.
 use crate::plan::sums::Slots;
+pub use crate::prices::ranking::SLOTS_MAX;
 use crate::time::horizon::Horizon;
 use crate::units::MICROS_PER_HOUR;
-
-/// Longest window, in slots, that has a compact answer: two days of quarter
-/// hours, one of them with 25 hours, and some to spare.
-pub const SLOTS_MAX: usize = 256;
 
 /// Words of a slot set.
 pub(crate) const WORDS: usize = SLOTS_MAX / 64;

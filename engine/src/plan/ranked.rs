@@ -1,73 +1,17 @@
 //! The cheapest slots of a window, found on bit sets of a price order.
 //!
-//! When many vehicles share one curve, its slots are sorted once. For each
-//! rank r the set of the r cheapest slots is kept as bits in time order; a
-//! vehicle's window is a run of bits, and the time it can buy among the r
-//! cheapest slots is a population count. The need ends at the rank that a
-//! binary search finds.
+//! When many vehicles share one curve, its slots are sorted once
+//! ([`RankedSlots`]). For each rank r the set of the r cheapest slots is kept
+//! as bits in time order; a vehicle's window is a run of bits, and the time it
+//! can buy among the r cheapest slots is a population count. The need ends at
+//! the rank that a binary search finds.
 use std::ops::Range;
 
-use crate::plan::choice::{
-    Choice, Found, Need, Next, SLOTS_MAX, SNAP_MICROS, SlotSet, WORDS, Window,
-};
+use crate::plan::choice::{Choice, Found, Need, Next, SNAP_MICROS, SlotSet, WORDS, Window};
 use crate::plan::sums::{POSITIONS, Slots, between, taken};
-use crate::time::horizon::Horizon;
-
-/// The price order of one curve. See the module.
-#[derive(Debug, Clone)]
-pub(crate) struct RankedSlots {
-    /// First instant of the curve.
-    origin: i64,
-    /// Length of each slot.
-    step: i64,
-    /// Its inverse, to find a slot without a division.
-    per_step: f64,
-    prices: Vec<f64>,
-    /// Slots, cheapest first; of equal prices the earlier first.
-    order: Vec<u16>,
-    /// Position of each slot in that order, as a number to compare in vectors.
-    ranks: Vec<f64>,
-    sets: Sets,
-}
-
-/// For each rank the slots below it, in as few words as the curve needs.
-///
-/// Words of 128 bits keep the population count on the integer units: of
-/// shorter words the compiler makes vectors, which count bits more slowly.
-#[derive(Debug, Clone)]
-enum Sets {
-    One(Vec<[u128; 1]>),
-    Two(Vec<[u128; 2]>),
-}
+use crate::prices::ranking::{RankedSlots, Sets};
 
 impl RankedSlots {
-    /// The order of a curve, if all its slots have one length, follow each
-    /// other without a gap, and are at most [`SLOTS_MAX`].
-    pub(crate) fn new(horizon: &Horizon, prices: &[f64]) -> Option<Self> {
-        let step = horizon.step()?;
-        if prices.len() > SLOTS_MAX {
-            return None;
-        }
-        let mut order: Vec<u16> = (0..prices.len() as u16).collect();
-        // Stable: of equal prices the earlier slot comes first.
-        order.sort_by(|&a, &b| prices[usize::from(a)].total_cmp(&prices[usize::from(b)]));
-        let mut ranks = vec![0.0; prices.len()];
-        for (rank, &slot) in order.iter().enumerate() {
-            ranks[usize::from(slot)] = rank as f64;
-        }
-        let sets =
-            if prices.len() <= 128 { Sets::One(below(&order)) } else { Sets::Two(below(&order)) };
-        Some(Self {
-            origin: horizon.starts()[0],
-            step,
-            per_step: 1.0 / step as f64,
-            prices: prices.to_vec(),
-            order,
-            ranks,
-            sets,
-        })
-    }
-
     /// The cheapest way to meet `need` in `[from, to)`, and that window.
     #[inline(always)]
     pub(crate) fn choose(&self, from: i64, to: i64, need: Need) -> (Window, Choice) {
@@ -236,19 +180,6 @@ impl Cut {
     }
 }
 
-/// The slots below each rank, from none to all; the last set is repeated until
-/// their number is a power of two, so that a binary search stays inside.
-fn below<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
-    let mut set = [0; W];
-    let mut sets = vec![set];
-    sets.extend(order.iter().map(|&slot| {
-        set[usize::from(slot) / 128] |= 1 << (slot % 128);
-        set
-    }));
-    sets.resize(sets.len().next_power_of_two(), set);
-    sets
-}
-
 /// The bits of a range of slots.
 #[inline(always)]
 fn run_of_bits<const W: usize>(slots: Range<usize>) -> [u128; W] {
@@ -263,6 +194,8 @@ fn run_of_bits<const W: usize>(slots: Range<usize>) -> [u128; W] {
 mod tests {
     use super::*;
     use crate::plan::threshold;
+    use crate::prices::ranking::SLOTS_MAX;
+    use crate::time::horizon::Horizon;
     use proptest::prelude::*;
 
     proptest! {

@@ -5,7 +5,7 @@
 //! eight lanes in turn and the lanes added in pairs, then the last slot. It
 //! is the same on vectors of any width, and both searches use it, so that
 //! they agree to the bit.
-use crate::plan::choice::SLOTS_MAX;
+use crate::prices::ranking::SLOTS_MAX;
 
 /// Lanes to which slots are dealt.
 const LANES: usize = 8;

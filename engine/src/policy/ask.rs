@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::device::command::Switch;
-use crate::plan::brief::{Brief, on_since};
+use crate::plan::brief::Brief;
 use crate::plan::kept::Wish;
 use crate::plan::plan::Interval;
 use crate::plan::vehicle::{Battery, SocTarget, VehicleRequest};
@@ -14,6 +14,7 @@ use crate::policy::charger::{ChargerPolicy, prices_cover};
 use crate::policy::cycle::{Cycle, HEEDED_WITHIN, Promise, Sight};
 use crate::policy::flex::FlexPolicy;
 use crate::policy::flex_status::{FlexFacts, FlexState, flex_state};
+use crate::policy::switch::on_since;
 use crate::policy::vehicle::VehiclePolicy;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Percent, Power};

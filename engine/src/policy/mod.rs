@@ -6,4 +6,5 @@ pub mod cycle;
 pub mod flex;
 pub mod flex_issue;
 pub mod flex_status;
+pub mod switch;
 pub mod vehicle;

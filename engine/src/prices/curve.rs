@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::ranked::RankedSlots;
+use crate::prices::ranking::RankedSlots;
 use crate::time::horizon::{Horizon, HorizonError};
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Price, UnitError};

@@ -2,6 +2,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::device::control::Controller;
 use crate::schedule::place::{TargetType, is_away};
 
 /// A schedule among others of one target.
@@ -16,23 +17,6 @@ pub struct Candidate {
     pub is_enabled: bool,
     /// Where it applies.
     pub location_id: Option<String>,
-}
-
-/// Who decides whether a target charges.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Controller {
-    /// A smart override forces charging (OVR-05).
-    #[serde(rename = "override")]
-    Override,
-    /// The schedule with this identifier.
-    #[serde(rename = "schedule")]
-    Schedule(String),
-    /// Smart charging follows its plan.
-    #[serde(rename = "smart_charging")]
-    SmartCharging,
-    /// Nobody: commands are welcome.
-    #[serde(rename = "nobody")]
-    Nobody,
 }
 
 impl Controller {
@@ -63,13 +47,6 @@ impl Controller {
             None if is_smart_charging_enabled => Self::SmartCharging,
             None => Self::Nobody,
         }
-    }
-
-    /// Whether a start or stop by hand is refused: a feature is in charge
-    /// (CHG-29, CHG-30, AMB-79). Not under an override.
-    #[must_use]
-    pub const fn refuses_commands(&self) -> bool {
-        matches!(self, Self::Schedule(_) | Self::SmartCharging)
     }
 }
 
@@ -104,13 +81,5 @@ mod tests {
         check(&schedules, true, true, &Controller::Override);
         let twins = [candidate("b", 1, true, None), candidate("a", 1, true, None)];
         check(&twins, false, false, &Controller::Schedule("b".into()));
-    }
-
-    #[test]
-    fn chg_29_chg_30_who_refuses_commands() {
-        assert!(Controller::Schedule("s".into()).refuses_commands());
-        assert!(Controller::SmartCharging.refuses_commands());
-        assert!(!Controller::Override.refuses_commands());
-        assert!(!Controller::Nobody.refuses_commands());
     }
 }

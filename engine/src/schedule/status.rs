@@ -3,9 +3,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::device::command::Switch;
+use crate::device::target::TargetReading;
 use crate::schedule::place::{TargetType, is_away};
 use crate::schedule::transitions::Transition;
-use crate::units::Percent;
 
 /// How a schedule stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -63,41 +63,6 @@ impl ScheduleState {
     #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Aligned | Self::Misaligned | Self::Pending)
-    }
-}
-
-/// What was last read from the target. `None` is what nobody knows.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TargetReading {
-    /// Whether a plug is in.
-    pub is_plugged_in: Option<bool>,
-    /// Whether it charges.
-    pub is_charging: Option<bool>,
-    /// State of charge; a charger's is that of the vehicle paired with it.
-    #[serde(rename = "soc_percent")]
-    pub soc: Option<Percent>,
-    /// Where the vehicle stops charging by itself; `None` is 100 %.
-    #[serde(rename = "charge_limit_percent")]
-    pub charge_limit: Option<Percent>,
-    /// Whether the vehicle says that it is full.
-    pub is_fully_charged: Option<bool>,
-    /// The location it is at.
-    pub location_id: Option<String>,
-    /// Whether it can be both started and stopped (SCH-44, AMB-19).
-    pub is_capable: bool,
-}
-
-impl TargetReading {
-    /// Whether there is something to charge (AMB-18).
-    ///
-    /// Not if the vehicle says it is full; else if it is below its charge
-    /// limit. Where the state of charge is unknown the answer is yes: a
-    /// schedule does not stop because nobody knows.
-    #[must_use]
-    pub fn needs_charge(&self) -> bool {
-        let limit = self.charge_limit.unwrap_or(Percent::FULL);
-        self.is_fully_charged != Some(true) && self.soc.is_none_or(|soc| soc < limit)
     }
 }
 
@@ -169,6 +134,7 @@ impl Status {
     ///
     /// ```
     /// use slackwater_engine::device::command::Switch;
+    /// use slackwater_engine::device::target::TargetReading;
     /// use slackwater_engine::schedule::place::TargetType;
     /// use slackwater_engine::schedule::status::*;
     /// let target = TargetReading {
