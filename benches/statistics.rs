@@ -3,9 +3,10 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use slackwater_benches::{QUARTER_MICROS, SampleColumns};
-use slackwater_engine::statistics::columns::{Aggregator, Flows, Lengths, Samples};
+use slackwater_engine::statistics::columns::Aggregator;
 use slackwater_engine::statistics::range::Range;
 use slackwater_engine::statistics::resolution::{Buckets, Resolution, UtcOffset};
+use slackwater_engine::statistics::sample_columns::{Flows, Lengths, Samples};
 
 const DEVICES: usize = 30;
 const FOUR_YEARS: usize = 1461 * 96;

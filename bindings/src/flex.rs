@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use slackwater_engine::policy::flex::{
     DayRequest, FlexPatch, FlexPolicy, FlexRequest, ReserveRule,
 };
-use slackwater_engine::policy::flex_status::{FlexDeadline, FlexFacts, FlexIntent, flex_state};
+use slackwater_engine::policy::flex_facts::FlexFacts;
+use slackwater_engine::policy::flex_status::{FlexDeadline, FlexIntent, flex_state};
 use slackwater_engine::units::{Energy, Percent, Power};
 use slackwater_wire::words::flex_state_name;
 

@@ -1,7 +1,7 @@
 //! Series, sessions and the ledger, for lists of samples.
 use chrono::{DateTime, FixedOffset, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::statistics::charging::{self, NonSmart, Totals};
+use slackwater_engine::statistics::charging;
 use slackwater_engine::statistics::fixed::Amount;
 use slackwater_engine::statistics::hem::{self, Period, System, Unavailable};
 use slackwater_engine::statistics::range::Range;
@@ -9,6 +9,7 @@ use slackwater_engine::statistics::resolution::{Buckets, Resolution, UtcOffset};
 use slackwater_engine::statistics::sample;
 use slackwater_engine::statistics::savings;
 use slackwater_engine::statistics::sessions;
+use slackwater_engine::statistics::totals::{NonSmart, Spread, Totals};
 use slackwater_engine::units::{Percent, Power, Price};
 use slackwater_wire::version::shape::{Record, Shape};
 
@@ -41,7 +42,7 @@ type SessionTuple = (DateTime<Utc>, DateTime<Utc>, TotalsTuple, Option<NonSmartT
 type SeriesTuple =
     (Option<&'static str>, Vec<(DateTime<FixedOffset>, Option<f64>)>, Option<String>);
 
-fn spread<T: Copy>(spread: charging::Spread<T>, number: fn(T) -> f64) -> SpreadTuple {
+fn spread<T: Copy>(spread: Spread<T>, number: fn(T) -> f64) -> SpreadTuple {
     (number(spread.min), number(spread.max), number(spread.mean))
 }
 

@@ -8,9 +8,11 @@ use chrono::TimeDelta;
 use chrono_tz::Tz;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::statistics::charging::{Item, Spread, Totals, savings_of};
-use slackwater_engine::statistics::columns::{Aggregator, Flows, Lengths, Samples};
+use slackwater_engine::statistics::charging::{Item, savings_of};
+use slackwater_engine::statistics::columns::Aggregator;
 use slackwater_engine::statistics::fixed::{Amount, DECIMALS};
+use slackwater_engine::statistics::sample_columns::{Flows, Lengths, Samples};
+use slackwater_engine::statistics::totals::{Spread, Totals};
 use slackwater_engine::statistics::week::hours_of_week;
 use slackwater_engine::units::{Energy, Power, Price};
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 
 use crate::import::driving_error::DrivingError;
-use crate::import::driving_report::{DrivingCounts, DrivingFinding};
+use crate::import::driving_report::{DrivingCounts, DrivingFinding, EventKind};
 use crate::time::civil::{Showing, local_of, showing};
 use crate::units::{Energy, Percent, Power};
 
@@ -183,14 +183,6 @@ pub fn stays_from_log(
     }
     findings.sort_by_key(DrivingFinding::row);
     Ok(DrivingLog { stays, capacity, counts, findings })
-}
-
-/// What happens in an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EventKind {
-    Driving,
-    ParkedWithoutCharger,
-    Stay,
 }
 
 /// An event whose numbers make sense.

@@ -2,9 +2,16 @@
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 
-use crate::import::driving::EventKind;
 use crate::import::finding::{Clock, Length};
 use crate::units::{Energy, Percent};
+
+/// What happens in an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EventKind {
+    Driving,
+    ParkedWithoutCharger,
+    Stay,
+}
 
 /// How many events of each kind a log holds, and their energy.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

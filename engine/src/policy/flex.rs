@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::policy::flex_facts::FlexFacts;
 use crate::policy::flex_issue::{DAYS, FlexFault, FlexField, FlexIssue, FlexIssues};
-use crate::policy::flex_status::FlexFacts;
 use crate::time::hour_minute::HourMinute;
 use crate::units::Percent;
 

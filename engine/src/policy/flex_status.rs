@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::plan::problem::AfterDeadline;
 use crate::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use crate::policy::flex::FlexPolicy;
+use crate::policy::flex_facts::FlexFacts;
 use crate::time::civil::{instant_of, local_of};
-use crate::units::{Energy, Percent, Power};
+use crate::units::{Percent, Power};
 
 /// What a policy is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,38 +47,6 @@ impl FlexState {
     #[must_use]
     pub const fn is_in_control(self) -> bool {
         matches!(self, Self::SocUnknown | Self::BatteryReserve | Self::Schedule)
-    }
-}
-
-/// What is known of the vehicle.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FlexFacts {
-    /// Location of the policy.
-    pub policy_location: String,
-    /// Location the vehicle is at; `None` is none that is known.
-    pub vehicle_location: Option<String>,
-    /// Whether it is plugged in; `None` if that is not known.
-    pub is_plugged_in: Option<bool>,
-    /// State of charge; `None` if that is not known.
-    #[serde(rename = "soc_percent")]
-    pub soc: Option<Percent>,
-    /// Charge limit of the vehicle now; `None` counts as 100 %.
-    #[serde(rename = "charge_limit_percent")]
-    pub charge_limit: Option<Percent>,
-}
-
-impl FlexFacts {
-    /// The battery of the vehicle, as far as the facts tell.
-    #[must_use]
-    pub fn battery(
-        &self,
-        capacity: Energy,
-        efficiency: f64,
-        soc_fallback: Option<Percent>,
-    ) -> Battery {
-        let charge_limit = self.charge_limit.unwrap_or(Percent::FULL);
-        Battery { capacity, soc: self.soc, soc_fallback, charge_limit, efficiency }
     }
 }
 
@@ -285,7 +254,7 @@ mod tests {
     use crate::policy::flex::{FlexPolicy, ReserveRule};
     use crate::policy::flex_issue::DAYS;
     use crate::prices::curve::tests::curve_of;
-    use crate::units::{kw, kwh, percent};
+    use crate::units::{Energy, kw, kwh, percent};
     use proptest::prelude::*;
 
     fn policy(reserve: f64, days: &[(&str, &str, f64)]) -> FlexPolicy {

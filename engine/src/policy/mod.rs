@@ -4,6 +4,7 @@ pub mod assumptions;
 pub mod charger;
 pub mod cycle;
 pub mod flex;
+pub mod flex_facts;
 pub mod flex_issue;
 pub mod flex_status;
 pub mod switch;

@@ -13,6 +13,7 @@ use crate::statistics::charging::{Item, Tallies};
 use crate::statistics::range::Range;
 use crate::statistics::resolution::Buckets;
 use crate::statistics::sample::{DAYS_MAX, LENGTH_MAX, Row};
+use crate::statistics::sample_columns::{Flows, Samples};
 use crate::statistics::span;
 use crate::time::instant::instant_at;
 use crate::units::{MICROS_PER_HOUR, Power, Price, UnitError};
@@ -27,43 +28,6 @@ const RUNS: usize = 8;
 /// Buckets that are let go of at a time, and those that one core takes of them.
 const BLOCK: usize = 1 << 16;
 const CHUNK: usize = 1 << 13;
-
-/// How long each sample lasts.
-#[derive(Debug, Clone, Copy)]
-pub enum Lengths<'a> {
-    /// All as long as each other, in microseconds.
-    Even(i64),
-    /// First microsecond after each.
-    Ends(&'a [i64]),
-}
-
-/// What flowed in each sample; NaN where nothing was measured.
-#[derive(Debug, Clone, Copy)]
-pub enum Flows<'a> {
-    /// Mean power, in kW.
-    PowerKw(&'a [f64]),
-    /// Energy, in kWh.
-    EnergyKwh(&'a [f64]),
-}
-
-/// Samples as columns of equal length; times in microseconds since 1970.
-#[derive(Debug, Clone, Copy)]
-pub struct Samples<'a> {
-    /// Series that each row belongs to, below the number of groups; one for
-    /// all rows if there is no such column.
-    pub group: Option<&'a [u32]>,
-    /// First microsecond of each.
-    pub start: &'a [i64],
-    /// How long each lasts.
-    pub lengths: Lengths<'a>,
-    /// What flowed.
-    pub flows: Flows<'a>,
-    /// Price of a kWh; NaN where none is known.
-    pub price_per_kwh: Option<&'a [f64]>,
-    /// What would have flowed without smart charging, in the same unit; NaN
-    /// where smart charging had no part in it.
-    pub non_smart: Option<Flows<'a>>,
-}
 
 /// Why a row cannot be summed up.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -274,18 +238,6 @@ impl Aggregator {
 }
 
 impl Samples<'_> {
-    fn check_lengths(&self) {
-        let count = self.start.len();
-        let is_even = |length: usize| assert_eq!(length, count, "columns have one length");
-        self.group.iter().for_each(|group| is_even(group.len()));
-        if let Lengths::Ends(ends) = self.lengths {
-            is_even(ends.len());
-        }
-        is_even(self.flows.numbers().len());
-        self.price_per_kwh.iter().for_each(|price| is_even(price.len()));
-        self.non_smart.iter().for_each(|flows| is_even(flows.numbers().len()));
-    }
-
     /// Adds the first of some rows, or more of them if they are one span.
     #[inline(always)]
     fn add_leading(&self, rows: Rows<usize>, own: &mut Tallies) -> Result<usize, ColumnError> {
@@ -305,16 +257,6 @@ impl Samples<'_> {
             own.add(&self.row(index)?);
         }
         Ok(lead.rows)
-    }
-
-    /// First microsecond of a row, and the first after it.
-    #[inline(always)]
-    pub(crate) fn times(&self, index: usize) -> (i64, i64) {
-        let start = self.start[index];
-        match self.lengths {
-            Lengths::Even(length) => (start, start.saturating_add(length)),
-            Lengths::Ends(ends) => (start, ends[index]),
-        }
     }
 
     #[inline(always)]
@@ -347,13 +289,7 @@ impl Samples<'_> {
     }
 }
 
-impl<'a> Flows<'a> {
-    pub(crate) fn numbers(&self) -> &'a [f64] {
-        match *self {
-            Self::PowerKw(numbers) | Self::EnergyKwh(numbers) => numbers,
-        }
-    }
-
+impl Flows<'_> {
     #[inline(always)]
     fn power(&self, row: usize, hours: f64, is_non_smart: bool) -> Result<f64, ColumnError> {
         let power = match self {
@@ -385,6 +321,7 @@ mod tests {
     use crate::statistics::charging::tests::random_samples;
     use crate::statistics::resolution::{Resolution, UtcOffset};
     use crate::statistics::sample::Sample;
+    use crate::statistics::sample_columns::Lengths;
     use proptest::prelude::*;
 
     struct Columns {
@@ -550,9 +487,9 @@ mod tests {
                     let spread = |own: &Item| (own.totals.power.min, own.totals.power.max);
                     prop_assert_eq!((totals.power.min, totals.power.max), spread(other));
                     prop_assert_eq!(totals.hours.to_bits(), other.totals.hours.to_bits());
-                    let price = |own: &crate::statistics::charging::Totals| own.price.map(|p| (p.min, p.max));
+                    let price = |own: &crate::statistics::totals::Totals| own.price.map(|p| (p.min, p.max));
                     prop_assert_eq!(price(totals), price(&other.totals));
-                    let numbers = |own: &crate::statistics::charging::Totals| {
+                    let numbers = |own: &crate::statistics::totals::Totals| {
                         let price = own.price.map_or(0.0, |price| price.mean.as_per_kwh());
                         [own.energy.as_kwh(), own.priced_energy.as_kwh(), own.power.mean.as_kw(), price]
                     };

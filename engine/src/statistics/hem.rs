@@ -2,9 +2,9 @@
 use chrono::{DateTime, FixedOffset, Months, NaiveDate, NaiveTime, Offset, TimeDelta, Utc};
 use chrono_tz::Tz;
 
-use crate::statistics::charging::Totals;
 use crate::statistics::sample::{Row, Sample};
 use crate::statistics::tally::Tally;
+use crate::statistics::totals::Totals;
 use crate::time::civil::instant_of;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Percent, Power};

@@ -1,9 +1,10 @@
 //! What a charging session adds up to.
 use chrono::{DateTime, Utc};
 
-use crate::statistics::charging::{Totals, total};
+use crate::statistics::charging::total;
 use crate::statistics::range::Range;
 use crate::statistics::sample::{Sample, SampleError};
+use crate::statistics::totals::Totals;
 
 /// The sums of one session.
 #[derive(Debug, Clone, Copy, PartialEq)]

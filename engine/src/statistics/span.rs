@@ -10,8 +10,8 @@ use std::ops::Range as Rows;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::statistics::columns::{Flows, Lengths, Samples};
 use crate::statistics::fixed::{Amount, UNIT};
+use crate::statistics::sample_columns::{Flows, Lengths, Samples};
 use crate::statistics::tally::{Tally, Values};
 use crate::units::{MAGNITUDE_MAX, MICROS_PER_HOUR, POWER_MAX};
 

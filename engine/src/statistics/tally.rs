@@ -1,7 +1,7 @@
 //! Running sums of one bucket.
-use crate::statistics::charging::{NonSmart, Spread, Totals};
 use crate::statistics::fixed::Amount;
 use crate::statistics::sample::Row;
+use crate::statistics::totals::{NonSmart, Spread, Totals};
 use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
 /// Least, largest, and what the mean is made of.

@@ -14,7 +14,8 @@ use slackwater_engine::policy::charger::{
 use slackwater_engine::policy::flex::{
     DayRequest, FlexPatch, FlexPolicy, FlexRequest, ReserveRule,
 };
-use slackwater_engine::policy::flex_status::{FlexFacts, flex_state};
+use slackwater_engine::policy::flex_facts::FlexFacts;
+use slackwater_engine::policy::flex_status::flex_state;
 use slackwater_engine::policy::vehicle::{VehiclePolicy, VehiclePolicyRequest};
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
