@@ -55,12 +55,6 @@ impl ApiVersion {
         let found = Self::ALL.into_iter().find(|version| version.as_str() == date);
         found.ok_or_else(|| ApiVersionError { given: date.to_string() })
     }
-
-    /// The version that came after it.
-    #[must_use]
-    pub fn successor(self) -> Option<Self> {
-        Self::ALL.into_iter().find(|later| *later > self)
-    }
 }
 
 impl fmt::Display for ApiVersion {
@@ -79,9 +73,7 @@ mod tests {
         assert_eq!(ApiVersion::ALL.last(), Some(&ApiVersion::LATEST));
         for version in ApiVersion::ALL {
             assert_eq!(ApiVersion::parse(version.as_str()), Ok(version));
-            assert_eq!(version.successor().is_none(), version == ApiVersion::LATEST);
         }
-        assert_eq!(ApiVersion::V2023_05_01.successor(), Some(ApiVersion::V2023_08_01));
     }
 
     #[test]

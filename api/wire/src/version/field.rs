@@ -105,12 +105,6 @@ impl Field {
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|field| field.as_str() == word)
     }
-
-    /// Whether the member is left out, not null, where there is nothing to show (INV-03).
-    #[must_use]
-    pub const fn is_absent_when_unset(self) -> bool {
-        matches!(self, Self::InverterChargingLocationId)
-    }
 }
 
 #[cfg(test)]
