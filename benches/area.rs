@@ -5,7 +5,7 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use slackwater_benches::area::{SLOTS, area, binding_limit_kw, planned};
 use slackwater_benches::{Columns, curve, table};
-use slackwater_engine::area::fleet::Curves;
+use slackwater_engine::columns::Curves;
 
 /// What a second is enough for. Larger areas are measured with their files, by `area_run.py`.
 const VEHICLES: usize = 10_000;

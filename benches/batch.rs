@@ -4,8 +4,8 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rayon::ThreadPoolBuilder;
 use slackwater_benches::{Columns, curve, slots_used, table};
-use slackwater_engine::area::batch::{plan_batch, plan_compact, plan_dense};
-use slackwater_engine::area::fleet::{Curves, Fleet};
+use slackwater_engine::batch::{plan_batch, plan_compact, plan_dense};
+use slackwater_engine::columns::{Curves, Fleet};
 use slackwater_engine::plan::choice::Choice;
 
 const VEHICLES: usize = 1_000_000;

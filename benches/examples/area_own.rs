@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use slackwater_benches::area::{SLOTS, area, binding_limit_kw, planned};
 use slackwater_benches::{Columns, table};
-use slackwater_engine::area::fleet::Curves;
+use slackwater_engine::columns::Curves;
 
 /// An amount of memory out of `/proc/self/status`, in bytes.
 fn status_bytes(name: &str) -> Result<u64, Box<dyn Error>> {

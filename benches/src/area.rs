@@ -1,11 +1,11 @@
 //! Areas with one limit, and their plans.
 use std::hint::black_box;
 
-use slackwater_engine::area::coordinate::{AreaOptions, plan_area};
-use slackwater_engine::area::fleet::Curves;
-use slackwater_engine::area::limits::{Node, Profile};
-use slackwater_engine::area::outcome::AreaPlan;
-use slackwater_engine::area::problem::{AreaProblem, AreaVehicles};
+use slackwater_engine::area::AreaPlan;
+use slackwater_engine::area::{AreaOptions, plan_area};
+use slackwater_engine::area::{AreaProblem, AreaVehicles};
+use slackwater_engine::area::{Node, Profile};
+use slackwater_engine::columns::Curves;
 use slackwater_engine::units::Power;
 
 use crate::Columns;

@@ -1,6 +1,6 @@
 //! Deterministic inputs for benchmarks, sized by what a user has.
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::area::fleet::{Curves, Fleet, Needs};
+use slackwater_engine::columns::{Curves, Fleet, Needs};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::horizon::Horizon;
@@ -126,7 +126,7 @@ impl Columns {
 #[must_use]
 pub fn slots_used(fleet: &Fleet<'_>, curves: Curves<'_>) -> f64 {
     let mut choices = vec![None; fleet.len()];
-    slackwater_engine::area::batch::plan_compact(fleet, curves, &mut choices);
+    slackwater_engine::batch::plan_compact(fleet, curves, &mut choices);
     let used = |full: &[u64]| full.iter().map(|word| word.count_ones() as usize).sum::<usize>();
     let slots: usize = choices
         .iter()

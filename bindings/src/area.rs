@@ -3,11 +3,10 @@ use arrow_array::ArrayRef;
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::area::coordinate::{self, AreaOptions, AreaState};
-use slackwater_engine::area::outcome::{self, Status};
-use slackwater_engine::area::parts::Place;
-use slackwater_engine::area::problem::AreaProblem;
-use slackwater_engine::area::stability::Change;
+use slackwater_engine::area::distributed::Place;
+use slackwater_engine::area::{
+    self as engine, AreaOptions, AreaProblem, AreaState, Change, Status, plan_area_watched,
+};
 
 use crate::area_crew::{Crew, text};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
@@ -22,7 +21,7 @@ type NodeRow = (String, Vec<f64>, f64, Vec<f64>, Vec<f64>);
 /// What is done about an area: its plan, and the table of the vehicles' plans.
 #[pyclass(frozen, module = "slackwater._engine")]
 pub(crate) struct AreaPlan {
-    plan: outcome::AreaPlan,
+    plan: engine::AreaPlan,
     change: Option<Change>,
     table: Table,
     /// Places of the parts, where vehicles were asked in parts.
@@ -144,7 +143,7 @@ impl AreaPlan {
     /// Load and prices of each node.
     #[getter]
     fn nodes(&self) -> Vec<NodeRow> {
-        let node = |node: &outcome::NodeOutcome| {
+        let node = |node: &engine::NodeOutcome| {
             let (load, added) = (node.load_kw.clone(), node.added_per_kwh.clone());
             (node.name.clone(), load, node.breach_kw, added, node.base_kw.clone())
         };
@@ -155,14 +154,14 @@ impl AreaPlan {
     #[getter]
     fn shadow_prices(&self) -> Vec<(String, Vec<f64>)> {
         let price =
-            |price: &outcome::ShadowPrice| (self.names[price.node].clone(), price.per_kwh.clone());
+            |price: &engine::ShadowPrice| (self.names[price.node].clone(), price.per_kwh.clone());
         self.plan.shadow_prices.iter().map(price).collect()
     }
 
     /// Row, energy and node of each unmet need.
     #[getter]
     fn unmet(&self) -> Vec<(usize, f64, Option<String>)> {
-        let unmet = |unmet: &outcome::Unmet| {
+        let unmet = |unmet: &engine::Unmet| {
             (unmet.row, unmet.energy_kwh, unmet.node.map(|node| self.names[node].clone()))
         };
         self.plan.unmet.iter().map(unmet).collect()
@@ -233,7 +232,7 @@ pub(crate) struct Listeners {
 
 /// The plans as a table, or none where a sink takes them as they are made.
 fn hand_on(
-    plan: &outcome::AreaPlan,
+    plan: &engine::AreaPlan,
     problem: &AreaProblem<'_>,
     (id, currency): (&ArrayRef, &str),
     sink: Option<&Py<PyAny>>,
@@ -275,7 +274,7 @@ pub(crate) fn plan_area(
     let mut watch = Watched { progress, recall, keep, crew, failed: None, is_interrupted: false };
     let told = told.as_ref().map(|told| (told.previous(), before.budget));
     let (mut plan, change) = crate::work::in_parallel(py, || {
-        let plan = coordinate::plan_area_watched(&problem, &options, &mut watch);
+        let plan = plan_area_watched(&problem, &options, &mut watch);
         match told {
             Some((previous, budget)) => {
                 let (plan, change) = plan.near(&problem, &previous, budget);

@@ -10,9 +10,9 @@ use arrow_schema::{DataType, Field};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use serde::Serialize;
-use slackwater_engine::area::parts::{Change, Own, Place, Question, Share};
-use slackwater_engine::area::sums::Sum;
-use slackwater_engine::area::watch;
+use slackwater_engine::area as engine;
+use slackwater_engine::area::Sum;
+use slackwater_engine::area::distributed::{Change, Own, Place, Question, Share};
 
 use crate::area_input::one_batch;
 use crate::arrow::{Columns, Table, refused};
@@ -133,7 +133,7 @@ pub(crate) fn with_columns<const N: usize>(
     RecordBatch::try_new(schema.into(), columns).map_err(refused)
 }
 
-impl watch::Crew for Crew {
+impl engine::Crew for Crew {
     fn parts(&self) -> usize {
         self.parts
     }

@@ -6,10 +6,10 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::area::fleet::Curves;
-use slackwater_engine::area::limits::{Block, Limit, Node, Profile};
-use slackwater_engine::area::problem::{AreaProblem, AreaVehicles};
-use slackwater_engine::area::store::StorageColumns;
+use slackwater_engine::area::{
+    AreaProblem, AreaVehicles, Block, Limit, Node, Profile, StorageColumns,
+};
+use slackwater_engine::columns::Curves;
 use slackwater_engine::units::{Power, Price};
 
 use crate::arrow::{Columns, refused};

@@ -9,7 +9,8 @@ use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use serde::de::DeserializeOwned;
-use slackwater_engine::area::parts::{Change, Own, Part, PartError, Place, Question};
+use slackwater_engine::area::Part;
+use slackwater_engine::area::distributed::{Change, Own, PartError, Place, Question};
 
 use crate::area_crew::{PART, POSITION, ROW, sums_table, with_columns};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};

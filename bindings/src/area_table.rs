@@ -13,10 +13,10 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::area::outcome;
-use slackwater_engine::area::problem::AreaProblem;
-use slackwater_engine::area::rows::AreaRows;
-use slackwater_engine::area::stability::Previous;
+use slackwater_engine::area as engine;
+use slackwater_engine::area::AreaProblem;
+use slackwater_engine::area::AreaRows;
+use slackwater_engine::area::Previous;
 
 use crate::answer::{interval_fields, numbers};
 use crate::area_input::one_batch;
@@ -79,7 +79,7 @@ pub(crate) fn record_batch(
 
 /// Hands the plans of all vehicles on, a table of at most [`RUN`] rows after the other.
 pub(crate) fn tables(
-    plan: &outcome::AreaPlan,
+    plan: &engine::AreaPlan,
     problem: &AreaProblem<'_>,
     (id, currency): (&ArrayRef, &str),
     mut sink: impl FnMut(Table) -> Result<(), Refused>,
@@ -106,7 +106,7 @@ pub(crate) fn tables(
 
 /// The plans of all vehicles as one table.
 pub(crate) fn table(
-    plan: &outcome::AreaPlan,
+    plan: &engine::AreaPlan,
     problem: &AreaProblem<'_>,
     (id, currency): (&ArrayRef, &str),
 ) -> Result<Table, Refused> {

@@ -1,7 +1,7 @@
 //! What Python hears of an area that is planned, and may say to it.
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use slackwater_engine::area::watch::{self, Answered, Progress, Watch};
+use slackwater_engine::area::{self as engine, Answered, Progress, Watch};
 
 use crate::area_crew::Crew;
 
@@ -90,7 +90,7 @@ impl Watch for Watched {
         }
     }
 
-    fn crew(&mut self) -> Option<&mut dyn watch::Crew> {
-        self.crew.as_mut().map(|crew| crew as &mut dyn watch::Crew)
+    fn crew(&mut self) -> Option<&mut dyn engine::Crew> {
+        self.crew.as_mut().map(|crew| crew as &mut dyn engine::Crew)
     }
 }

@@ -7,9 +7,9 @@ use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, TimestampMicroseco
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::area::answers::Answers;
-use slackwater_engine::area::batch;
-use slackwater_engine::area::fleet::{Curves, Fleet, NO_TIME, Needs, TargetLists};
+use slackwater_engine::batch as engine;
+use slackwater_engine::columns::Answers;
+use slackwater_engine::columns::{Curves, Fleet, NO_TIME, Needs, TargetLists};
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, cast_times, or_nan, refused, schema, to_numbers};
@@ -288,7 +288,7 @@ fn plan_all(
         drop(batch);
         schema = answer_schema(columns.id.data_type(), currency);
         let mut first = 0;
-        for answers in batch::plan_batch(&columns.fleet(), curves) {
+        for answers in engine::plan_batch(&columns.fleet(), curves) {
             let id = columns.id.slice(first, answers.len());
             first += answers.len();
             answered.push(record_batch(&schema, id, answers)?);

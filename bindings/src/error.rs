@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use slackwater_engine::area::problem::AreaError;
+use slackwater_engine::area::AreaError;
 use slackwater_engine::device::action_log::LogError;
 use slackwater_engine::device::hvac::ModeError;
 use slackwater_engine::device::override_log::OverrideLogError;

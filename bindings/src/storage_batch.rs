@@ -6,7 +6,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::area::storage::{self, Batteries, StorageAnswers};
+use slackwater_engine::batch as engine;
+use slackwater_engine::columns::{Batteries, StorageAnswers};
 use slackwater_engine::plan::storage::grid::Grid;
 
 use crate::answer::{self, numbers};
@@ -208,7 +209,7 @@ pub(crate) fn plan_storage_batch(
             let rows = Rows::new(&batch, names.as_deref())?;
             schema = answer_schema(rows.id.data_type(), &currency);
             let mut first = 0;
-            for answers in storage::plan_storage_batch(&rows.batteries(), &grids) {
+            for answers in engine::plan_storage_batch(&rows.batteries(), &grids) {
                 let id = rows.id.slice(first, answers.len());
                 first += answers.len();
                 answered.push(record_batch(&schema, id, answers)?);

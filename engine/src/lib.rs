@@ -40,7 +40,10 @@
 //! | [`plan::switching`] | devices with a least power, starts, least times on and off |
 //! | `plan::site` | everything behind one meter (feature `lp`) |
 //! | [`plan::replay`] | a plan with its inputs, made again |
-//! | [`area`] | many vehicles at once; with `lp` also under shared limits, with a proven gap |
+//! | [`columns`] | fleets, batteries and their plans, one row a vehicle |
+//! | [`batch`] | many independent plans, on all cores |
+//! | `area` | many vehicles under limits that they share, with a proven gap (feature `lp`) |
+//! | [`shared_supply`] | several requests within one power |
 //! | [`statistics`] | samples summed up by bucket; a ledger of savings |
 //! | [`policy`] | standing wishes of users: flex, smart charging of vehicles and chargers |
 //! | [`schedule`] | a user's rules for charging: what they say, when they change, who obeys |
@@ -48,7 +51,10 @@
 //! | [`import`] | what foreign price lists and driving logs mean |
 //! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
 
+#[cfg(feature = "lp")]
 pub mod area;
+pub mod batch;
+pub mod columns;
 pub mod device;
 pub mod import;
 #[cfg(feature = "lp")]
@@ -57,6 +63,7 @@ pub mod plan;
 pub mod policy;
 pub mod prices;
 pub mod schedule;
+pub mod shared_supply;
 pub mod statistics;
 pub mod time;
 pub mod units;

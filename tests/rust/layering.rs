@@ -61,13 +61,16 @@ const NOT_IN_PURE_CODE: &[&str] = &[
 ];
 
 /// Folders and files at the top of the engine, in their order: each may import those above it.
-const LAYERS: [(&str, &str); 11] = [
+const LAYERS: [(&str, &str); 14] = [
     ("units", "quantities know nothing else"),
     ("time", "periods and wall clocks; a length times a power is an energy"),
     ("prices", "step functions over time"),
     ("lp", "programmes of bare numbers, whatever these stand for"),
     ("plan", "one device on a price curve"),
-    ("area", "many devices at once, each planned as one is"),
+    ("columns", "fleets, batteries and their plans, one row a vehicle"),
+    ("batch", "many devices at once, each planned as one is"),
+    ("area", "many devices under limits that they share"),
+    ("shared_supply", "requests within one power, planned as a small area"),
     ("device", "what devices show and what they are told, with or without a plan"),
     ("schedule", "rules of users, carried out as commands to devices"),
     ("policy", "wishes of users, carried out as plans and as commands to devices"),
@@ -82,7 +85,7 @@ const PAIRS: [(&str, &str, &str); 2] = [
 ];
 
 /// Folders whose circles nobody has untangled yet. Once they are gone, so is this list.
-const STILL_TANGLED: [&str; 2] = ["area", "plan"];
+const STILL_TANGLED: [&str; 1] = ["plan"];
 
 fn workspace() -> Metadata {
     let mut command = MetadataCommand::new();

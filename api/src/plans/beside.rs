@@ -2,11 +2,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use slackwater_engine::area::beside::{
-    Fitted, Taker, Wanting, going_on, plan_beside as beside, wanting,
-};
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::planned::Planned;
+use slackwater_engine::shared_supply::{
+    Fitted, Taker, Wanting, going_on, plan_beside as beside, wanting,
+};
 use slackwater_engine::units::Power;
 use tracing::warn;
 use uuid::Uuid;

@@ -31,12 +31,12 @@ mod coordinated {
     use std::sync::Arc;
 
     use chrono::{DateTime, Utc};
-    use slackwater_engine::area::coordinate::AreaOptions;
-    use slackwater_engine::area::shared::{SharedPower, SharedWish, plan_within as plan_shared};
+    use slackwater_engine::area::AreaOptions;
     use slackwater_engine::plan::kept::Wish;
     use slackwater_engine::plan::planned::Planned;
     use slackwater_engine::plan::problem::ChargeProblem;
     use slackwater_engine::prices::curve::PriceCurve;
+    use slackwater_engine::shared_supply::{SharedPower, SharedWish, plan_within as plan_shared};
     use slackwater_engine::units::Power;
     use tracing::error;
     use uuid::Uuid;

@@ -3,8 +3,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::area::beside::Wanting;
-use slackwater_engine::area::requests::plan_wishes;
+use slackwater_engine::batch::plan_wishes;
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::kept::Wish;
 use slackwater_engine::plan::planned::{Before, Planned};
@@ -12,6 +11,7 @@ use slackwater_engine::policy::ask::{Cause, DevicePolicy, Idle, Known};
 use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::schedule::place::{Place, time_zone_of};
+use slackwater_engine::shared_supply::Wanting;
 use slackwater_engine::units::Power;
 use sqlx::AnyConnection;
 use tracing::warn;

@@ -1,5 +1,4 @@
-//! Many vehicles at once: at given prices (`batch`), and under limits that they share
-//! (`coordinate`).
+//! Plans of many vehicles under limits that they share.
 //!
 //! # The problem
 //!
@@ -21,37 +20,42 @@
 //!
 //! | Step | Formula | Code |
 //! |---|---|---|
-//! | pricing problem of `v` | `min { c_v·x + w_v + Σ_l λ_l·A_l x : x in X_v }` | `answer`, `stages`, `store` |
-//! | column | cost, shortfall and loads of one group of vehicles at one `λ` | `master::Reply` |
-//! | restricted master | `min Σ_gk θ_gk·cost_gk + Σ_l f_l(Σ_gk θ_gk·load_gk)`, `Σ_k θ_gk = 1`, `θ >= 0` | `master` |
-//! | dual bound | `Σ_v pricing problem  -  Σ_l f_l*(λ_l)`, for any `λ`; `f*` is the conjugate | `hear`, `terms` |
-//! | smoothing | `λ = α·(λ of the best bound) + (1 - α)·(λ of the master)` \[3\] | `rounds::Pace` |
+//! | pricing problem of `v` | `min { c_v·x + w_v + Σ_l λ_l·A_l x : x in X_v }` | `pricing::oracle`, `by_deadline`, `by_segments` |
+//! | column | cost, shortfall and loads of one group of vehicles at one `λ` | `column_generation::master::Reply` |
+//! | restricted master | `min Σ_gk θ_gk·cost_gk + Σ_l f_l(Σ_gk θ_gk·load_gk)`, `Σ_k θ_gk = 1`, `θ >= 0` | `column_generation::master` |
+//! | dual bound | `Σ_v pricing problem  -  Σ_l f_l*(λ_l)`, for any `λ`; `f*` is the conjugate | `column_generation::pricing_round`, `model::linking` |
+//! | smoothing | `λ = α·(λ of the best bound) + (1 - α)·(λ of the master)` \[3\] | `column_generation::smoothing` |
 //!
 //! A round prices all vehicles, adds the columns with a negative reduced cost and solves the
 //! master. It ends when cost and bound meet to the gap asked for. Rows of limits enter the
 //! master when a solution violates them. Prices for a large fleet are found on samples first.
-//! Areas with many feeders have two levels (`nested`): a master for the limits above, and
+//! Areas with many feeders have two levels (`two_level`): a master for the limits above, and
 //! one for each feeder.
 //!
 //! # From columns to plans
 //!
 //! Each vehicle follows one column of its group, in proportion to `θ`, spread by multiples of
-//! the golden ratio (`settle`). What that leaves above a hard limit is planned anew in the
-//! capacity that others leave, and capacity that is left over is used (`repair`). The gap that is
+//! the golden ratio (`recovery::plans`). What that leaves above a hard limit is planned anew in the
+//! capacity that others leave, and capacity that is left over is used (`recovery::repair`). The gap that is
 //! reported is that of these plans.
 //!
 //! # Shortage
 //!
 //! Where limits leave less than all needs, a first search has free energy and a penalty that
 //! rises with each tenth of a need. It ends with as little shortfall as possible, and vehicles of
-//! one node that miss one deadline share it in proportion to need and priority (`share`,
-//! `lack`). A second search serves what is left at the least cost. Small areas with vehicles
-//! that are on or off are one mixed-integer programme instead (`exact`).
+//! one node that miss one deadline share it in proportion to need and priority
+//! (`shortage`). A second search serves what is left at the least cost. Small areas with vehicles
+//! that are on or off are one mixed-integer programme instead (`mixed_integer`).
 //!
 //! # Determinism
 //!
-//! Energies are whole numbers of 1 µWh (`grains`). Vehicles are priced in blocks of 4,096, and
+//! Energies are whole numbers of 1 µWh (`micro_wh`). Vehicles are priced in blocks of 4,096, and
 //! the sums of blocks are added in their order, so that threads and machines change no bit.
+//!
+//! # Layers
+//!
+//! Each folder uses those above it only: `problem`, `model`, `pricing`, `distributed`,
+//! `column_generation`, `recovery`, `solve`, `shortage`, `report`; then `worker` and `plan_area`.
 //!
 //! # References
 //!
@@ -61,81 +65,25 @@
 //!    53 (2005).
 //! 3. P. Wentges, Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming,
 //!    International Transactions in Operational Research 4 (1997). The schedule of `α` is ours.
-pub mod answers;
-pub mod batch;
-pub mod beside;
-pub mod fleet;
-pub mod requests;
-pub mod storage;
+pub(crate) mod column_generation;
+pub mod distributed;
+pub(crate) mod model;
+pub(crate) mod plan_area;
+pub(crate) mod pricing;
+pub(crate) mod problem;
+pub(crate) mod recovery;
+pub(crate) mod report;
+pub(crate) mod shortage;
+pub(crate) mod solve;
+mod worker;
 
-mod room;
-
-#[cfg(feature = "lp")]
-pub mod coordinate;
-#[cfg(feature = "lp")]
-pub mod limits;
-#[cfg(feature = "lp")]
-pub mod outcome;
-#[cfg(feature = "lp")]
-pub mod parts;
-#[cfg(feature = "lp")]
-pub mod problem;
-#[cfg(feature = "lp")]
-pub mod rows;
-#[cfg(feature = "lp")]
-pub mod shared;
-#[cfg(feature = "lp")]
-pub mod stability;
-#[cfg(feature = "lp")]
-pub mod store;
-#[cfg(feature = "lp")]
-pub mod sums;
-#[cfg(feature = "lp")]
-pub mod watch;
-
-#[cfg(feature = "lp")]
-mod answer;
-#[cfg(feature = "lp")]
-mod asked;
-#[cfg(feature = "lp")]
-mod branch;
-#[cfg(feature = "lp")]
-mod exact;
-#[cfg(feature = "lp")]
-mod fill;
-#[cfg(feature = "lp")]
-mod grains;
-#[cfg(feature = "lp")]
-mod hear;
-#[cfg(feature = "lp")]
-mod lack;
-#[cfg(feature = "lp")]
-mod lanes;
-#[cfg(feature = "lp")]
-mod left;
-#[cfg(feature = "lp")]
-mod master;
-#[cfg(feature = "lp")]
-mod nested;
-#[cfg(feature = "lp")]
-mod repair;
-#[cfg(feature = "lp")]
-mod rounds;
-#[cfg(feature = "lp")]
-mod settle;
-#[cfg(feature = "lp")]
-mod share;
-#[cfg(feature = "lp")]
-mod signal;
-#[cfg(feature = "lp")]
-mod staff;
-#[cfg(feature = "lp")]
-mod stages;
-#[cfg(feature = "lp")]
-mod stays;
-#[cfg(feature = "lp")]
-mod terms;
-#[cfg(feature = "lp")]
-mod tree;
-#[cfg(feature = "lp")]
-mod wishes;
+pub use distributed::observer::{Answered, Crew, GroupAnswer, Progress, Watch};
+pub use plan_area::{plan_area, plan_area_watched};
+pub use pricing::block_loads::Sum;
+pub use problem::area_problem::{AreaError, AreaProblem, AreaVehicles, StorageColumns};
+pub use problem::limits::{Block, Limit, Node, Profile, base_loads_kw};
+pub use problem::options::{AreaOptions, AreaState};
+pub use report::close_to::{Change, Previous};
+pub use report::outcome::{AreaPlan, LoadAndCost, NodeOutcome, ShadowPrice, Status, Unmet};
+pub use report::table::AreaRows;
+pub use worker::Part;

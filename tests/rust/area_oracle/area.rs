@@ -1,11 +1,9 @@
 //! Random small areas in plain numbers, and their plans.
-use slackwater_engine::area::coordinate::{AreaOptions, plan_area};
-use slackwater_engine::area::fleet::{Curves, Fleet, Needs, TargetLists};
-use slackwater_engine::area::limits::{Block, Limit, Node, Profile};
-use slackwater_engine::area::outcome::AreaPlan;
-use slackwater_engine::area::problem::{AreaProblem, AreaVehicles};
-use slackwater_engine::area::rows::AreaRows;
-use slackwater_engine::area::store::StorageColumns;
+use slackwater_engine::area::{
+    AreaOptions, AreaPlan, AreaProblem, AreaRows, AreaVehicles, Block, Limit, Node, Profile,
+    StorageColumns, plan_area,
+};
+use slackwater_engine::columns::{Curves, Fleet, Needs, TargetLists};
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{kw, per_kwh};

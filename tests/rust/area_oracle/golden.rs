@@ -4,10 +4,10 @@
 //! and fingerprints of every number of the plan and of its prices. What changes on
 //! purpose, or with another version of the solver, is written anew with `UPDATE_EXPECT=1`.
 use expect_test::expect_file;
-use slackwater_engine::area::coordinate::{AreaOptions, plan_area};
-use slackwater_engine::area::limits::{Node, Profile};
-use slackwater_engine::area::outcome::AreaPlan;
-use slackwater_engine::area::stability::Previous;
+use slackwater_engine::area::AreaPlan;
+use slackwater_engine::area::Previous;
+use slackwater_engine::area::{AreaOptions, plan_area};
+use slackwater_engine::area::{Node, Profile};
 use slackwater_engine::units::kw;
 
 use crate::area::{Area, HOUR, Planned, Random};

@@ -7,10 +7,10 @@ use std::fmt::Write;
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use expect_test::expect_file;
-use slackwater_engine::area::answers::Answers;
-use slackwater_engine::area::batch::{plan_batch, plan_compact, plan_dense};
-use slackwater_engine::area::fleet::{Curves, Fleet, NO_TIME, Needs, RowError, TargetLists};
-use slackwater_engine::area::storage::{Batteries, StorageAnswers, plan_storage_batch};
+use slackwater_engine::batch::{plan_batch, plan_compact, plan_dense, plan_storage_batch};
+use slackwater_engine::columns::{
+    Answers, Batteries, Curves, Fleet, NO_TIME, Needs, RowError, StorageAnswers, TargetLists,
+};
 use slackwater_engine::plan::choice::Choice;
 use slackwater_engine::plan::storage::grid::Grid;
 use slackwater_engine::prices::curve::PriceCurve;

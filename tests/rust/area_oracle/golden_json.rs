@@ -3,12 +3,11 @@
 //! Lines are as in `tests/rust/json`. Questions, and what a part is told of its own, are those
 //! of a real plan.
 use expect_test::expect_file;
-use slackwater_engine::area::coordinate::{AreaOptions, AreaState, plan_area_watched};
-use slackwater_engine::area::limits::{Block, Limit, Node, Profile};
-use slackwater_engine::area::outcome::{LoadAndCost, NodeOutcome, ShadowPrice, Status, Unmet};
-use slackwater_engine::area::parts::{Change, Own, Place, Question};
-use slackwater_engine::area::sums::Sum;
-use slackwater_engine::area::watch::{Answered, GroupAnswer};
+use slackwater_engine::area::distributed::{Change, Own, Place, Question};
+use slackwater_engine::area::{
+    Answered, AreaOptions, AreaState, Block, GroupAnswer, Limit, LoadAndCost, Node, NodeOutcome,
+    Profile, ShadowPrice, Status, Sum, Unmet, plan_area_watched,
+};
 use slackwater_engine::units::{kw, per_kwh};
 
 use crate::area::Area;

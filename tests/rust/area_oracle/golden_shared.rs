@@ -6,16 +6,17 @@ use std::fmt::Display;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use expect_test::expect_file;
-use slackwater_engine::area::beside::{Taker, going_on, plan_beside};
-use slackwater_engine::area::coordinate::AreaOptions;
-use slackwater_engine::area::requests::{plan_each, plan_wishes};
-use slackwater_engine::area::shared::{SharedPower, SharedWish, plan_within};
+use slackwater_engine::area::AreaOptions;
+use slackwater_engine::batch::{plan_each, plan_wishes};
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::duration::DurationRequest;
 use slackwater_engine::plan::kept::Wish;
 use slackwater_engine::plan::planned::{Before, Planned};
 use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
 use slackwater_engine::prices::curve::PriceCurve;
+use slackwater_engine::shared_supply::{
+    SharedPower, SharedWish, Taker, going_on, plan_beside, plan_within,
+};
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Energy, Money, Price, kw, kwh, money};
 

@@ -4,9 +4,9 @@
 //! or sent.
 use std::collections::VecDeque;
 
-use slackwater_engine::area::coordinate::{AreaOptions, plan_area_watched};
-use slackwater_engine::area::limits::{Node, Profile};
-use slackwater_engine::area::watch::{Answered, Progress, Watch};
+use slackwater_engine::area::{
+    Answered, AreaOptions, Node, Profile, Progress, Watch, plan_area_watched,
+};
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::units::kw;
 

@@ -3,7 +3,7 @@ use good_lp::solvers::highs::{HighsProblem, highs};
 use good_lp::{
     Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, variable,
 };
-use slackwater_engine::area::limits::{Limit, Profile};
+use slackwater_engine::area::{Limit, Profile};
 use slackwater_engine::units::Power;
 
 use crate::area::{Area, Planned};

@@ -16,10 +16,10 @@ mod on_off;
 mod workers;
 
 use area::{Area, Planned};
-use slackwater_engine::area::coordinate::{AreaOptions, plan_area, plan_area_watched};
-use slackwater_engine::area::outcome::Status;
-use slackwater_engine::area::stability::Previous;
-use slackwater_engine::area::watch::{Answered, Progress, Watch};
+use slackwater_engine::area::Previous;
+use slackwater_engine::area::Status;
+use slackwater_engine::area::{Answered, Progress, Watch};
+use slackwater_engine::area::{AreaOptions, plan_area, plan_area_watched};
 
 const AREAS: u64 = 200;
 

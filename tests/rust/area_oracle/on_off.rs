@@ -2,9 +2,9 @@
 //!
 //! The judge knows limits, stays and needs, and nothing of the planner: least unmet
 //! energy first, then the least cost of serving each vehicle just so.
-use slackwater_engine::area::coordinate::AreaOptions;
-use slackwater_engine::area::limits::{Node, Profile};
-use slackwater_engine::area::outcome::Status;
+use slackwater_engine::area::AreaOptions;
+use slackwater_engine::area::Status;
+use slackwater_engine::area::{Node, Profile};
 use slackwater_engine::units::kw;
 
 use crate::area::{Area, HOUR, More, Planned, Random, nodes};

@@ -2,11 +2,8 @@
 //! answer passes through JSON.
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use slackwater_engine::area::outcome::AreaPlan;
-use slackwater_engine::area::parts::{Change, Own, Part, Place, Question, Share};
-use slackwater_engine::area::rows::AreaRows;
-use slackwater_engine::area::sums::Sum;
-use slackwater_engine::area::watch::{Crew, Progress, Watch};
+use slackwater_engine::area::distributed::{Change, Own, Place, Question, Share};
+use slackwater_engine::area::{AreaPlan, AreaRows, Crew, Part, Progress, Sum, Watch};
 
 use crate::area::Area;
 

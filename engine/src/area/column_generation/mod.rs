@@ -1,0 +1,9 @@
+//! Column generation: restricted master, bound, smoothing, one level and two.
+pub(crate) mod incumbent;
+pub(crate) mod master;
+pub(crate) mod pricing_round;
+pub(crate) mod regional;
+pub(crate) mod single_level;
+pub(crate) mod smoothing;
+pub(crate) mod subtree;
+pub(crate) mod two_level;

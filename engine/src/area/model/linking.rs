@@ -1,0 +1,322 @@
+//! Limits as functions of the load of the vehicles, each slot by itself.
+//!
+//! A term costs nothing up to a bound, and above it what its kind says. For
+//! the proof each knows its conjugate, the most that `dual * load - cost` can
+//! be: with it any prices whatsoever give a bound on the cost of all plans.
+use crate::area::problem::area_problem::AreaProblem;
+use crate::area::problem::limits::{Limit, Node, Profile, base_loads_kw};
+use crate::units::{MICROS_PER_HOUR, Power, Price};
+
+/// What a kWh beyond the bound costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// It must not be.
+    Hard,
+    /// Its price.
+    Priced(f64),
+    /// A price on the highest power above the bound.
+    Peak(f64),
+    /// A price on the square of the power beyond the bound, on both sides.
+    Square(f64),
+}
+
+/// One limit of one node in all slots: `sign * load <= bound` costs nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Term {
+    pub(crate) node: usize,
+    /// 1 for import, -1 for export.
+    pub(crate) sign: f64,
+    pub(crate) kind: Kind,
+    /// In kWh of the vehicles; infinite where there is none.
+    pub(crate) bounds: Vec<f64>,
+}
+
+/// All limits of an area.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Terms {
+    pub(crate) each: Vec<Term>,
+    /// Length of each slot.
+    pub(crate) hours: Vec<f64>,
+    /// For each node the limited nodes whose load it is part of, itself first.
+    pub(crate) paths: Vec<Vec<u32>>,
+    /// Terms of each node.
+    pub(crate) by_node: Vec<Vec<usize>>,
+    /// More than any kWh can cost where needs can be met.
+    pub(crate) worth: f64,
+}
+
+impl Terms {
+    pub(crate) fn new(problem: &AreaProblem<'_>) -> Self {
+        let horizon = problem.curves.horizon();
+        let hours: Vec<f64> =
+            horizon.lengths().iter().map(|micros| micros / MICROS_PER_HOUR).collect();
+        let mut terms = Vec::new();
+        let bases = base_loads_kw(&problem.nodes, hours.len());
+        for (at, (node, base_kw)) in problem.nodes.iter().zip(&bases).enumerate() {
+            for limit in &node.limits {
+                add_limit(&mut terms, (at, base_kw), limit, &hours);
+            }
+        }
+        let mut by_node = vec![Vec::new(); problem.nodes.len()];
+        for (at, term) in terms.iter().enumerate() {
+            by_node[term.node].push(at);
+        }
+        let paths = (0..problem.nodes.len()).map(|node| path(&problem.nodes, node, &by_node));
+        let paths = paths.collect();
+        let mut made = Self { each: terms, hours, paths, by_node, worth: 0.0 };
+        made.worth = made.worth_of(problem);
+        made
+    }
+
+    /// Number of slots.
+    pub(crate) fn slots(&self) -> usize {
+        self.hours.len()
+    }
+
+    /// The same for a part of the vehicles.
+    pub(crate) fn scaled(&self, part: f64) -> Self {
+        let mut scaled = self.clone();
+        for term in &mut scaled.each {
+            term.bounds.iter_mut().for_each(|bound| *bound *= part);
+            if let Kind::Square(weight) = &mut term.kind {
+                *weight /= part;
+            }
+        }
+        scaled
+    }
+
+    /// Prices of soft limits alone: those of hard ones are zero.
+    pub(crate) fn soft(&self, duals: &[f64]) -> Vec<f64> {
+        let mut soft = duals.to_vec();
+        for (term, duals) in self.each.iter().zip(soft.chunks_mut(self.slots().max(1))) {
+            if term.kind == Kind::Hard {
+                duals.fill(0.0);
+            }
+        }
+        soft
+    }
+
+    /// The hard limits on import alone.
+    pub(crate) fn hard(&self) -> Self {
+        let each = &self.each;
+        self.only(|at| each[at].kind == Kind::Hard && each[at].sign > 0.0)
+    }
+
+    /// Some of the limits, with the nodes that have one.
+    pub(crate) fn only(&self, is_kept: impl Fn(usize) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.each.len()).filter(|&at| is_kept(at)).collect();
+        let mut only = self.few(&kept);
+        only.by_node = vec![Vec::new(); self.by_node.len()];
+        for (at, term) in only.each.iter().enumerate() {
+            only.by_node[term.node].push(at);
+        }
+        let by_node = &only.by_node;
+        let limited = |path: &Vec<u32>| {
+            path.iter().copied().filter(|&node| !by_node[node as usize].is_empty()).collect()
+        };
+        only.paths = self.paths.iter().map(limited).collect();
+        only
+    }
+
+    /// Some of the limits by themselves, without nodes and paths.
+    pub(crate) fn few(&self, kept: &[usize]) -> Self {
+        let each = kept.iter().map(|&at| self.each[at].clone()).collect();
+        Self { each, hours: self.hours.clone(), worth: self.worth, ..Self::default() }
+    }
+
+    /// A price above which going without is cheaper than any detour.
+    fn worth_of(&self, problem: &AreaProblem<'_>) -> f64 {
+        let (mut low, mut high, is_shared) = problem.curves.spread();
+        // A stored kWh takes more than one at the plug, and wears.
+        let mut storing = (1.0, 0.0);
+        if let Some(columns) = &problem.vehicles.storage {
+            if let Some(export) = &columns.export {
+                let (least, most, _) = export.spread();
+                (low, high) = (low.min(least), high.max(most));
+            }
+            storing = columns.dearest(&problem.vehicles.fleet);
+        }
+        let hours_min = self.hours.iter().copied().fold(f64::INFINITY, f64::min);
+        let most_kw: f64 = problem.vehicles.fleet.power_most_kw();
+        let soft = self.each.iter().map(|term| match term.kind {
+            Kind::Hard => 0.0,
+            Kind::Priced(price) => price,
+            Kind::Peak(price) => price / hours_min,
+            Kind::Square(weight) => {
+                let far = term.bounds.iter().zip(&self.hours).filter(|(b, _)| b.is_finite());
+                let far = far.map(|(bound, hours)| (bound / hours).abs()).fold(0.0, f64::max);
+                2.0 * weight * (most_kw + far)
+            }
+        });
+        let soft: f64 = soft.sum();
+        // On curves of their own vehicles may pass a kWh on from one to the
+        // next, each at a loss; on one curve the losses cancel.
+        let chain = if is_shared { 2.0 } else { 16.0 };
+        let worth = chain * ((high - low) + soft) + high.abs().max(low.abs()) + 1e-6;
+        worth * storing.0 + storing.1
+    }
+
+    /// What the terms of a node add to the price of a kWh, for each vehicle
+    /// below `node`.
+    pub(crate) fn added(&self, node: u32, duals: &[f64]) -> Vec<f64> {
+        let mut added = vec![0.0; self.slots()];
+        for &node in &self.paths[node as usize] {
+            for &term in &self.by_node[node as usize] {
+                let sign = self.each[term].sign;
+                let duals = &duals[term * self.slots()..][..self.slots()];
+                added.iter_mut().zip(duals).for_each(|(added, dual)| *added += sign * dual);
+            }
+        }
+        added
+    }
+
+    /// The cost of a term at a load in kWh per slot.
+    pub(crate) fn cost(&self, term: &Term, load: &[f64]) -> f64 {
+        let beyond = |slot: usize| term.sign * load[slot] - term.bounds[slot];
+        let finite = (0..load.len()).filter(|&slot| term.bounds[slot].is_finite());
+        match term.kind {
+            Kind::Hard => 0.0,
+            Kind::Priced(price) => finite.map(|slot| price * beyond(slot).max(0.0)).sum(),
+            Kind::Peak(price) => {
+                let power = |slot: usize| beyond(slot) / self.hours[slot];
+                price * finite.map(power).fold(0.0, f64::max)
+            }
+            Kind::Square(weight) => {
+                finite.map(|slot| weight / self.hours[slot] * beyond(slot).powi(2)).sum()
+            }
+        }
+    }
+
+    /// What the limits cost at some loads; infinite beyond a hard one.
+    pub(crate) fn cost_of_limits(&self, loads: &[Vec<f64>], tolerance: f64) -> f64 {
+        let of_term = |term: &Term| {
+            let load = &loads[term.node];
+            let beyond = |slot: usize| term.sign * load[slot] - term.bounds[slot];
+            let is_beyond =
+                |slot: usize| beyond(slot) > tolerance * (1.0 + term.bounds[slot].abs());
+            if term.kind == Kind::Hard && (0..load.len()).any(is_beyond) {
+                return f64::INFINITY;
+            }
+            self.cost(term, load)
+        };
+        self.each.iter().map(of_term).sum()
+    }
+
+    /// What prices of limits prove at these loads: what is paid at them, less the
+    /// most that it could be worth to the limits.
+    pub(crate) fn proved(&self, duals: &[f64], loads: &[Vec<f64>]) -> f64 {
+        let terms = self.each.iter().zip(duals.chunks(self.slots().max(1)));
+        let of_terms = terms.map(|(term, duals)| {
+            let paid: f64 =
+                loads[term.node].iter().zip(duals).map(|(load, dual)| load * dual).sum();
+            term.sign * paid - self.conjugate(term, duals)
+        });
+        of_terms.sum()
+    }
+
+    /// The most that `Σ dual * load - cost` can be, whatever the load.
+    pub(crate) fn conjugate(&self, term: &Term, duals: &[f64]) -> f64 {
+        let finite = (0..duals.len()).filter(|&slot| term.bounds[slot].is_finite());
+        match term.kind {
+            Kind::Hard | Kind::Priced(_) | Kind::Peak(_) => {
+                finite.map(|slot| duals[slot] * term.bounds[slot]).sum()
+            }
+            Kind::Square(weight) => finite
+                .map(|slot| {
+                    let a = weight / self.hours[slot];
+                    duals[slot] * term.bounds[slot] + duals[slot].powi(2) / (4.0 * a)
+                })
+                .sum(),
+        }
+    }
+
+    /// Moves duals to where the conjugate is finite: what rounding of the
+    /// solver left beyond a price must not spoil the proof.
+    pub(crate) fn clamp(&self, duals: &mut [f64]) {
+        for (term, duals) in self.each.iter().zip(duals.chunks_mut(self.slots().max(1))) {
+            let top = match term.kind {
+                Kind::Square(_) => continue,
+                Kind::Priced(price) => price,
+                Kind::Hard | Kind::Peak(_) => f64::INFINITY,
+            };
+            for dual in &mut *duals {
+                *dual = dual.clamp(0.0, top);
+            }
+            if let Kind::Peak(price) = term.kind {
+                let sum: f64 = duals.iter().zip(&self.hours).map(|(dual, h)| dual * h).sum();
+                if sum > price {
+                    for dual in duals {
+                        *dual *= price / sum;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The limited nodes from a node to the top.
+fn path(nodes: &[Node], node: usize, by_node: &[Vec<usize>]) -> Vec<u32> {
+    let up = std::iter::successors(Some(node), |&at| nodes[at].parent);
+    up.filter(|&at| !by_node[at].is_empty()).map(|at| at as u32).collect()
+}
+
+/// A profile less the load that is there anyway, in kWh.
+fn room(base_kw: &[f64], profile: Option<&Profile>, sign: f64, hours: &[f64]) -> Vec<f64> {
+    let bound = |(slot, hours): (usize, &f64)| match profile
+        .map_or(Some(0.0), |profile| profile.at(slot).map(Power::as_kw))
+    {
+        Some(power) => (power - sign * base_kw[slot]) * hours,
+        None => f64::INFINITY,
+    };
+    hours.iter().enumerate().map(bound).collect()
+}
+
+fn add_limit(
+    terms: &mut Vec<Term>,
+    (node, base_kw): (usize, &[f64]),
+    limit: &Limit,
+    hours: &[f64],
+) {
+    let mut add = |sign: f64, kind: Kind, bounds: Vec<f64>| {
+        terms.push(Term { node, sign, kind, bounds });
+    };
+    let kind = |price: &Option<Price>| price.map_or(Kind::Hard, |p| Kind::Priced(p.as_per_kwh()));
+    match limit {
+        Limit::Import { power_max, price } => {
+            let mut bounds = room(base_kw, Some(power_max), 1.0, hours);
+            if price.is_none() {
+                // Vehicles cannot make up for a base load above the limit.
+                for bound in &mut bounds {
+                    *bound = bound.max(0.0);
+                }
+            }
+            add(1.0, kind(price), bounds);
+        }
+        Limit::Export { power_max, price } => {
+            add(-1.0, kind(price), room(base_kw, Some(power_max), -1.0, hours));
+        }
+        Limit::Peak { price_per_kw, incurred } => {
+            let incurred = Profile::Constant(*incurred);
+            add(1.0, Kind::Peak(*price_per_kw), room(base_kw, Some(&incurred), 1.0, hours));
+        }
+        Limit::Blocks(blocks) => {
+            let mut below = 0.0;
+            for block in blocks {
+                let price = block.price.as_per_kwh();
+                let above = Profile::Constant(block.above);
+                let bounds = room(base_kw, Some(&above), 1.0, hours);
+                add(1.0, Kind::Priced(price - below), bounds);
+                below = price;
+            }
+        }
+        Limit::Follow { power, price } => {
+            let bounds = room(base_kw, Some(power), 1.0, hours);
+            let below = bounds.iter().map(|b| if b.is_finite() { -b } else { *b }).collect();
+            add(1.0, Kind::Priced(price.as_per_kwh()), bounds);
+            add(-1.0, Kind::Priced(price.as_per_kwh()), below);
+        }
+        Limit::FollowSquares { power, weight } => {
+            add(1.0, Kind::Square(*weight), room(base_kw, Some(power), 1.0, hours));
+        }
+    }
+}

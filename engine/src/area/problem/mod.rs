@@ -1,0 +1,5 @@
+//! The problem of an area as its caller gives it: vehicles, nodes and limits, checked.
+pub(crate) mod area_problem;
+pub(crate) mod limits;
+pub(crate) mod micro_wh;
+pub(crate) mod options;

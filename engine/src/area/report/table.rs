@@ -1,0 +1,175 @@
+//! Plans of the vehicles of an area as columns.
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::area::model::battery::Store;
+use crate::area::model::energy_by_slot::Taken;
+use crate::area::model::session::Stay;
+use crate::area::pricing::block_loads::at_once;
+use crate::area::pricing::buffers::Scratch;
+use crate::area::problem::area_problem::AreaProblem;
+use crate::area::problem::micro_wh::{as_kwh, grains};
+use crate::area::recovery::plans::Plans;
+use crate::units::MICROS_PER_HOUR;
+
+/// Plans of a run of vehicles as columns, in the order of the rows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AreaRows {
+    /// Cost of the energy; NaN for a row that makes no sense.
+    pub cost: Vec<f64>,
+    /// Energy taken in, in kWh at the plug.
+    pub energy_kwh: Vec<f64>,
+    /// Energy given back, in kWh at the plug.
+    pub discharged_kwh: Vec<f64>,
+    /// Need that is not met, in kWh.
+    pub unmet_kwh: Vec<f64>,
+    /// Cost of the same energy at full power from arrival; of what is stored
+    /// at departure, if the vehicle discharges.
+    pub baseline_cost: Vec<f64>,
+    /// Baseline cost minus cost.
+    pub savings: Vec<f64>,
+    /// Row i has the intervals at `offsets[i]..offsets[i + 1]`.
+    pub offsets: Vec<i32>,
+    /// Starts, in microseconds since 1970.
+    pub interval_start: Vec<i64>,
+    /// Ends, in microseconds since 1970.
+    pub interval_end: Vec<i64>,
+    /// Power, in kW; negative discharges.
+    pub interval_power_kw: Vec<f64>,
+}
+
+/// What rows are written from.
+pub(crate) struct Writing<'a> {
+    pub(crate) problem: &'a AreaProblem<'a>,
+    pub(crate) plans: &'a Plans<'a>,
+    /// Need that is not met, by row.
+    pub(crate) unmet_kwh: &'a [f64],
+}
+
+/// Hands all rows to `sink`, in runs of at most `run`.
+pub(crate) fn write_rows(writing: &Writing<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
+    let count = writing.problem.vehicles.fleet.len();
+    let mut position = vec![u32::MAX; count];
+    for (at, stay) in writing.plans.asked.stays.each.iter().enumerate() {
+        position[stay.row as usize] = at as u32;
+    }
+    let starts = (0..count).step_by(run.max(1));
+    let runs: Vec<Range<usize>> =
+        starts.map(|start| start..(start + run.max(1)).min(count)).collect();
+    for runs in runs.chunks(rayon::current_num_threads().max(1)) {
+        let made: Vec<AreaRows> =
+            runs.par_iter().map(|rows| write_run(writing, &position, rows.clone())).collect();
+        made.into_iter().for_each(&mut *sink);
+    }
+}
+
+/// The rows of a run.
+fn write_run(writing: &Writing<'_>, position: &[u32], rows: Range<usize>) -> AreaRows {
+    let Writing { problem, plans, unmet_kwh } = *writing;
+    let mut made = AreaRows { offsets: vec![0], ..AreaRows::default() };
+    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
+    let stays = plans.asked.stays;
+    for row in rows {
+        if position[row] == u32::MAX {
+            made.push(f64::NAN, (f64::NAN, f64::NAN), f64::NAN, f64::NAN);
+            continue;
+        }
+        let at = position[row] as usize;
+        let stay = &stays.each[at];
+        plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
+        let (mut bought, mut sold, mut cost) = (0, 0, 0.0);
+        for &(slot, energy) in &taken {
+            bought += energy.max(0);
+            sold -= energy.min(0);
+            cost += plans.asked.cost_of(stay, slot as usize, energy);
+        }
+        let store = stays.stores.get(stay.store as usize);
+        let gained = |store: &Store| store.plug(store.gained_kwh(&taken).max(0.0));
+        let most = store.map_or(bought, gained);
+        let mut baseline = 0.0;
+        at_once(plans.asked, stay, most, |slot, energy| {
+            baseline += plans.asked.cost_of(stay, slot, energy);
+        });
+        made.add_intervals(problem, stay, row, &taken, plans);
+        made.push(cost, (as_kwh(bought), as_kwh(sold)), unmet_kwh[row], baseline);
+    }
+    made
+}
+
+impl AreaRows {
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.cost.len()
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cost.is_empty()
+    }
+
+    fn push(&mut self, cost: f64, (bought, sold): (f64, f64), unmet_kwh: f64, baseline_cost: f64) {
+        self.cost.push(cost);
+        self.energy_kwh.push(bought);
+        self.discharged_kwh.push(sold);
+        self.unmet_kwh.push(unmet_kwh);
+        self.baseline_cost.push(baseline_cost);
+        self.savings.push(baseline_cost - cost);
+        self.offsets.push(self.interval_start.len() as i32);
+    }
+
+    fn add_intervals(
+        &mut self,
+        problem: &AreaProblem<'_>,
+        stay: &Stay,
+        row: usize,
+        taken: &Taken,
+        plans: &Plans<'_>,
+    ) {
+        let horizon = plans.asked.horizon();
+        let fleet = &problem.vehicles.fleet;
+        let (arrival, departure) = (fleet.arrival[row], fleet.departure[row]);
+        let discharge_max = problem.vehicles.storage.map_or(0.0, |c| c.discharge_max_kw[row]);
+        let first = self.interval_start.len();
+        // What is wanted by a deadline inside a slot comes first in it.
+        let wishes = plans.asked.stays.wishes.get(stay.wishes as usize);
+        let is_cut = |slot: u32| wishes.is_some_and(|wishes| wishes.is_cut(slot));
+        for &(slot, energy) in taken {
+            let slot = slot as usize;
+            let start = horizon.starts()[slot].max(arrival);
+            let full_end = horizon.ends()[slot].min(departure);
+            let power_max = if energy > 0 { fleet.power_max_kw[row] } else { -discharge_max };
+            let most = if energy > 0 {
+                stay.cap(horizon, slot)
+            } else {
+                let hours = (full_end - start) as f64 / MICROS_PER_HOUR;
+                grains(discharge_max * hours)
+            };
+            let is_full = energy.abs() >= most;
+            let micros = as_kwh(energy) / power_max * MICROS_PER_HOUR;
+            let (end, power) = if is_full {
+                (full_end, power_max)
+            } else if stay.whole || is_cut(slot as u32) {
+                ((start + micros.round() as i64).min(full_end), power_max)
+            } else {
+                (full_end, as_kwh(energy) * MICROS_PER_HOUR / (full_end - start) as f64)
+            };
+            if end <= start {
+                continue;
+            }
+            let last = self.interval_start.len();
+            let touches = last > first
+                && self.interval_end[last - 1] == start
+                && self.interval_power_kw[last - 1].total_cmp(&power).is_eq();
+            if touches {
+                self.interval_end[last - 1] = end;
+            } else {
+                self.interval_start.push(start);
+                self.interval_end.push(end);
+                self.interval_power_kw.push(power);
+            }
+        }
+    }
+}

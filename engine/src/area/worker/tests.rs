@@ -1,0 +1,408 @@
+//! Parts against the whole, and what a part refuses.
+use proptest::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::*;
+use crate::area::distributed::executor::deal;
+use crate::area::distributed::protocol::Share;
+use crate::area::{AreaOptions, AreaPlan, Crew, Progress, Watch, plan_area, plan_area_watched};
+
+mod town;
+use town::{Car, Columns, SLOTS, Town, car};
+
+/// What goes to another machine and comes back.
+fn sent<T: Serialize + DeserializeOwned>(data: &T) -> T {
+    serde_json::from_str(&serde_json::to_string(data).unwrap()).unwrap()
+}
+
+/// A part as it is kept elsewhere.
+struct Kept {
+    place: Place,
+    rows: Vec<u32>,
+    columns: Columns,
+    part: Part,
+    changed: Part,
+}
+
+/// Somebody who keeps all parts.
+struct Keepers<'a> {
+    columns: &'a Columns,
+    town: &'a Town,
+    parts: usize,
+    kept: Vec<Kept>,
+    changes: usize,
+    questions: usize,
+}
+
+impl<'a> Keepers<'a> {
+    fn new(columns: &'a Columns, town: &'a Town, parts: usize) -> Self {
+        Self { columns, town, parts, kept: Vec::new(), changes: 0, questions: 0 }
+    }
+
+    fn places(&self) -> Vec<Place> {
+        self.kept.iter().map(|kept| kept.place.clone()).collect()
+    }
+}
+
+impl Crew for Keepers<'_> {
+    fn parts(&self) -> usize {
+        self.parts
+    }
+
+    fn deal(&mut self, shares: Vec<Share>) {
+        for Share { place, rows } in shares {
+            let (place, columns) = (sent(&place), self.columns.taken(&rows));
+            let part = Part::new(&columns.problem(self.town), &place).unwrap();
+            self.kept.push(Kept { changed: part.clone(), place, rows, columns, part });
+        }
+    }
+
+    fn change(&mut self, changes: &[Change]) {
+        self.changes += 1;
+        for (kept, change) in self.kept.iter_mut().zip(changes) {
+            kept.changed = kept.part.changed(&sent(change)).unwrap();
+        }
+    }
+
+    fn ask(&mut self, question: &Question, own: &[Own]) -> Option<Vec<Vec<Sum>>> {
+        self.questions += 1;
+        let answer = |(kept, own): (&Kept, &Own)| {
+            let sums =
+                kept.changed.answer(self.town.curves(), &sent(question), &sent(own)).unwrap();
+            assert!(kept.place.fits(&sums, SLOTS));
+            sums
+        };
+        Some(self.kept.iter().zip(own).map(answer).collect())
+    }
+}
+
+impl Watch for Keepers<'_> {
+    fn stop(&mut self, _: &Progress) -> bool {
+        false
+    }
+
+    fn crew(&mut self) -> Option<&mut dyn Crew> {
+        Some(self)
+    }
+}
+
+/// Rounds enough for a plan; the gap decides little here.
+fn options() -> AreaOptions {
+    AreaOptions { max_rounds: 25, ..AreaOptions::default() }
+}
+
+/// Each row of a run, every number to its last bit.
+fn written(made: &AreaRows) -> Vec<String> {
+    let row = |row: usize| {
+        let at = made.offsets[row] as usize..made.offsets[row + 1] as usize;
+        let numbers = [
+            &made.cost,
+            &made.energy_kwh,
+            &made.discharged_kwh,
+            &made.unmet_kwh,
+            &made.baseline_cost,
+            &made.savings,
+        ];
+        let times = (&made.interval_start[at.clone()], &made.interval_end[at.clone()]);
+        format!("{:?} {times:?} {:?}", numbers.map(|of| of[row]), &made.interval_power_kw[at])
+    };
+    (0..made.len()).map(row).collect()
+}
+
+/// The plans of all rows as their parts write them, in the order of all.
+fn written_in_parts(plan: &AreaPlan, keepers: &Keepers<'_>) -> Vec<String> {
+    let mut all = vec![String::new(); keepers.columns.arrival.len()];
+    let (question, told) = plan.told(&keepers.places());
+    for (kept, (own, change)) in keepers.kept.iter().zip(&told) {
+        let part = kept.part.changed(&sent(change)).unwrap();
+        let (question, own, mut rows) = (sent(&question), sent(own), kept.rows.iter());
+        let problem = kept.columns.problem(keepers.town);
+        part.rows(&problem, (&question, &own), 3, &mut |run| {
+            assert!(run.len() <= 3);
+            for (text, &row) in written(&run).into_iter().zip(&mut rows) {
+                all[row as usize] = text;
+            }
+        })
+        .unwrap();
+        assert_eq!(rows.next(), None);
+    }
+    all
+}
+
+/// Plans an area in one and in `parts`; all that plans and their rows say is the same.
+#[track_caller]
+fn check_same<'a>(columns: &'a Columns, town: &'a Town, parts: usize) -> (AreaPlan, Keepers<'a>) {
+    let problem = columns.problem(town);
+    let alone = plan_area(&problem, &options(), &mut |_| false);
+    let mut keepers = Keepers::new(columns, town, parts);
+    let plan = plan_area_watched(&problem, &options(), &mut keepers);
+    // Text of a float is the shortest that reads as its bits.
+    assert!(format!("{plan:?}") == format!("{alone:?}"), "{} in {parts}", columns.arrival.len());
+    let mut rows = Vec::new();
+    alone.rows(&problem, usize::MAX, &mut |run| rows.extend(written(&run)));
+    assert_eq!(written_in_parts(&plan, &keepers), rows);
+    assert!(keepers.questions > plan.rounds && keepers.kept.len() <= parts.max(1));
+    (plan, keepers)
+}
+
+#[test]
+fn a_plan_in_parts_is_the_plan_of_one() {
+    // Vehicles, parts wanted, parts there are: whole blocks, so no more than there are blocks.
+    for (vehicles, parts, found) in [(0, 3, 1), (1, 5, 1), (7, 1, 1), (7, 3, 3), (9, 40, 9)] {
+        let columns = Columns::new(&(0..vehicles).map(car).collect::<Vec<_>>());
+        let town = Town::new(40.0);
+        let (_, keepers) = check_same(&columns, &town, parts);
+        assert_eq!(keepers.kept.len(), found, "{vehicles} in {parts}");
+    }
+}
+
+#[test]
+fn blocks_of_many_vehicles_are_never_cut() {
+    let columns = Columns::new(&(0..240).map(car).collect::<Vec<_>>());
+    let town = Town::new(700.0);
+    let (plan, keepers) = check_same(&columns, &town, 5);
+    let vehicles = keepers.places().iter().map(Place::vehicles).collect::<Vec<_>>();
+    assert_eq!(vehicles.iter().sum::<usize>(), 240);
+    let blocks = keepers.kept.iter().map(|kept| kept.place.blocks.len()).sum::<usize>();
+    assert_eq!(blocks, plan.stays.blocks.len());
+    assert!(blocks < 20, "{blocks} blocks are not of many vehicles");
+}
+
+#[test]
+fn a_shortage_is_told_to_the_parts() {
+    let columns = Columns::new(&(0..12).map(car).collect::<Vec<_>>());
+    let town = Town::new(12.0);
+    let (plan, keepers) = check_same(&columns, &town, 4);
+    assert!(plan.unmet_kwh > 50.0 && keepers.changes > 0);
+    let (_, told) = plan.told(&keepers.places());
+    assert!(told.iter().all(|(_, change)| change.needs.is_some()));
+    let unmet = told.iter().flat_map(|(own, _)| &own.unmet_kwh).map(|(_, kwh)| kwh).sum::<f64>();
+    assert!((unmet - plan.unmet_kwh).abs() < 1e-9);
+}
+
+#[test]
+fn a_reserve_that_comes_late_is_told_to_its_part() {
+    let late = Car { discharge_max_kw: 10.0, reserve_percent: 60.0, soc_percent: 10.0, ..car(0) };
+    let columns = Columns::new(&[late; 6]);
+    let town = Town::new(25.0);
+    let (plan, keepers) = check_same(&columns, &town, 2);
+    assert!(!plan.late_reserves.is_empty() && keepers.changes > 0);
+    let (_, told) = plan.told(&keepers.places());
+    let reserves = told.iter().map(|(_, change)| change.reserves.len()).sum::<usize>();
+    assert_eq!(reserves, plan.late_reserves.len());
+}
+
+#[test]
+fn a_level_that_comes_late_is_told_to_its_part() {
+    let late = Car { reserve_percent: 60.0, soc_percent: 10.0, hours: 16, ..car(0) };
+    let columns = Columns::new(&[late; 6]);
+    let town = Town::new(25.0);
+    let (plan, keepers) = check_same(&columns, &town, 2);
+    assert!(plan.late_reserves.len() > 3 && keepers.changes > 0);
+    assert!(plan.unmet_kwh < 1e-6, "{} kWh", plan.unmet_kwh);
+    let (_, told) = plan.told(&keepers.places());
+    let levels = told.iter().map(|(_, change)| change.wishes.len()).sum::<usize>();
+    assert_eq!(levels, plan.late_reserves.len());
+}
+
+#[test]
+fn rows_in_error_are_of_the_last_part() {
+    let mut cars: Vec<Car> = (0..6).map(car).collect();
+    (cars[1].hours, cars[4].power_max_kw) = (-2, f64::NAN);
+    let columns = Columns::new(&cars);
+    let town = Town::new(30.0);
+    let (plan, keepers) = check_same(&columns, &town, 3);
+    assert_eq!(plan.errors.iter().map(|(row, _)| *row).collect::<Vec<_>>(), [1, 4]);
+    assert_eq!(keepers.kept[2].rows[keepers.kept[2].rows.len() - 2..], [1, 4]);
+    let errors = keepers.kept.iter().map(|kept| kept.part.errors().len()).collect::<Vec<_>>();
+    assert_eq!(errors, [0, 0, 2]);
+}
+
+#[test]
+fn a_battery_that_is_there_before_all_prices_goes_without() {
+    let early = Car { from_hour: -5, hours: 3, discharge_max_kw: 9.0, ..car(0) };
+    let columns = Columns::new(&[car(1), early]);
+    let town = Town::new(30.0);
+    let (plan, _) = check_same(&columns, &town, 2);
+    // From 20 % to 80 % of 50 kWh.
+    assert_eq!(plan.unmet.iter().map(|unmet| unmet.row).collect::<Vec<_>>(), [1]);
+    assert!((plan.unmet[0].energy_kwh - 30.0).abs() < 1e-9 && plan.unmet[0].node.is_none());
+}
+
+prop_compose! {
+    fn any_car()(
+        (from_hour, hours, soc_percent) in (-3..18i64, -1..22i64, 0.0..79.0f64),
+        reserve_percent in prop::sample::select(vec![0.0, 0.0, 45.0]),
+        power_max_kw in prop::sample::select(vec![3.7, 11.0, 22.0]),
+        (power_min_kw, discharge_max_kw) in prop::sample::select(vec![
+            (f64::NAN, f64::NAN), (f64::NAN, f64::NAN), (3.0, f64::NAN), (f64::NAN, 9.0),
+        ]),
+        priority in prop::sample::select(vec![0.5, 1.0, 3.0]),
+        node in 0..2u32,
+    ) -> Car {
+        Car {
+            from_hour, hours, soc_percent, reserve_percent, power_max_kw, power_min_kw,
+            discharge_max_kw, priority, node,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Vehicles of all kinds, limits that bind or not, any number of parts.
+    #[test]
+    fn any_area_in_any_parts_is_the_area_of_one(
+        cars in prop::collection::vec(any_car(), 0..22), limit_kw in 4.0..120.0f64, parts in 1..7usize,
+    ) {
+        check_same(&Columns::new(&cars), &Town::new(limit_kw), parts);
+    }
+
+    /// Every vehicle is of one part, in the order of all; parts are of whole blocks, and
+    /// none is larger than its even share and a block.
+    #[test]
+    fn parts_are_cut_from_the_order_of_all(
+        lengths in prop::collection::vec(1..9usize, 0..12), parts in 0..15usize,
+    ) {
+        let all: Vec<Car> = (0..lengths.iter().sum()).map(|_| Car { node: 0, ..car(0) }).collect();
+        let columns = Columns::new(&all);
+        let mut stays = Stays::made(&columns.problem(&Town::new(9.0)));
+        let mut start = 0;
+        for (group, length) in lengths.iter().enumerate() {
+            stays.add_block(start..start + length, group);
+            start += length;
+        }
+        stays.groups = lengths.len();
+        let shares = deal(&stays, parts);
+        let rows = shares.iter().flat_map(|share| share.rows.clone()).collect::<Vec<_>>();
+        prop_assert_eq!(rows, (0..start as u32).collect::<Vec<_>>());
+        let blocks = shares.iter().flat_map(|share| share.place.blocks.clone());
+        let whole = lengths.iter().enumerate().map(|(group, length)| (*length, group, 0));
+        prop_assert_eq!(blocks.collect::<Vec<_>>(), whole.collect::<Vec<_>>());
+        prop_assert!((1..=parts.max(1)).contains(&shares.len()));
+        let mut first = 0;
+        for share in &shares {
+            prop_assert_eq!((share.place.first, share.place.groups), (first, lengths.len()));
+            prop_assert!(share.place.vehicles() < start / parts.max(1) + 9);
+            first += share.place.vehicles();
+        }
+    }
+}
+
+#[test]
+fn sums_have_to_be_those_of_the_place() {
+    let blocks = vec![(2, 0, 0), (1, 0, 0), (3, 0, 1), (1, 1, 1)];
+    let place = Place { first: 5, blocks, groups: 2, by_curve: true, priority_max: 1.0 };
+    let sum = |group, node, blocks: usize, short: Vec<u32>| {
+        let amounts = || vec![0.0; blocks];
+        let (cost, shed_worth, slack) = (amounts(), amounts(), amounts());
+        Sum { group, node, cost, shed_worth, slack, load: vec![0; 4], shed: 0, sold: 0, short }
+    };
+    let good = [sum(0, 0, 2, vec![6]), sum(0, 1, 1, Vec::new()), sum(1, 1, 1, vec![0])];
+    assert!(place.fits(&good, 4));
+    let changed = |at: usize, change: fn(&mut Sum)| {
+        let mut sums = good.clone();
+        change(&mut sums[at]);
+        sums.to_vec()
+    };
+    let bad = [
+        ("another group", changed(0, |sum| sum.group = 1)),
+        ("another node", changed(2, |sum| sum.node = 0)),
+        ("a block less", changed(0, |sum| sum.cost.truncate(1))),
+        ("a worth more", changed(1, |sum| sum.shed_worth.push(0.0))),
+        ("no slack", changed(2, |sum| sum.slack.clear())),
+        ("a slot less", changed(1, |sum| sum.load.truncate(3))),
+        ("somebody else's vehicle", changed(1, |sum| sum.short.push(7))),
+        ("a sum less", good[..2].to_vec()),
+        ("a sum more", [&good[..], &good[2..]].concat()),
+        ("another order", vec![good[1].clone(), good[0].clone(), good[2].clone()]),
+        ("nothing", Vec::new()),
+    ];
+    for (name, sums) in bad {
+        assert!(!place.fits(&sums, 4), "{name}");
+    }
+    assert!(!place.fits(&good, 5), "slots of another area");
+}
+
+#[test]
+fn a_part_of_other_rows_is_refused() {
+    let columns = Columns::new(&[car(0), car(2), car(1)]);
+    let town = Town::new(30.0);
+    let problem = columns.problem(&town);
+    let place = |blocks: &[(usize, usize, u32)]| Place {
+        first: 0,
+        blocks: blocks.to_vec(),
+        groups: 2,
+        by_curve: true,
+        priority_max: 1.0,
+    };
+    assert!(Part::new(&problem, &place(&[(2, 0, 0), (1, 1, 1)])).is_ok());
+    let other = |expected| PartError::OtherRows { found: 3, expected };
+    let bad = [
+        (vec![(2, 0, 0)], other(2)),
+        (vec![(2, 0, 0), (2, 1, 1)], other(4)),
+        (vec![(3, 0, 0)], PartError::OtherArea),
+        (vec![(2, 0, 0), (0, 0, 1), (1, 1, 1)], PartError::OtherArea),
+        (vec![(2, 0, 0), (1, 2, 1)], PartError::OtherArea),
+    ];
+    for (blocks, error) in bad {
+        assert_eq!(Part::new(&problem, &place(&blocks)).unwrap_err(), error, "{blocks:?}");
+    }
+}
+
+#[test]
+fn what_belongs_to_another_area_is_refused() {
+    let battery = Car { discharge_max_kw: 10.0, ..car(1) };
+    let columns = Columns::new(&[car(0), battery]);
+    let town = Town::new(30.0);
+    let (plan, keepers) = check_same(&columns, &town, 1);
+    let part = &keepers.kept[0].part;
+    let is_refused =
+        |change| part.changed(&change).is_err_and(|error| error == PartError::OtherArea);
+    let needs = |count| Change { needs: Some(vec![0; count]), ..Change::default() };
+    let reserve = |position| Change { reserves: vec![(position, 3)], ..Change::default() };
+    let wishes = |position| Change { wishes: vec![(position, vec![0])], ..Change::default() };
+    assert!(!is_refused(needs(2)) && is_refused(needs(1)) && is_refused(needs(3)));
+    // Only the second vehicle has a reserve to come later.
+    assert!(!is_refused(reserve(1)) && is_refused(reserve(0)) && is_refused(reserve(2)));
+    // Nobody has a deadline before departure.
+    assert!((0..3).all(|position| is_refused(wishes(position))));
+
+    let (question, told) = plan.told(&keepers.places());
+    let What::Plans(mix) = &question.what else { panic!("plans come from a mix") };
+    let asks = |what| Question { what, ..question.clone() };
+    let mixes = |change: fn(&mut Mix)| {
+        let mut mix = mix.clone();
+        change(&mut mix);
+        asks(What::Plans(mix))
+    };
+    let own = &told[0].0;
+    let anew = Own { anew: vec![(2, Taken::new())], unmet_kwh: Vec::new() };
+    let unmet = Own { anew: Vec::new(), unmet_kwh: vec![(2, 1.0)] };
+    let duals = |count| asks(What::Answer(vec![0.0; count]));
+    let bad = [
+        ("prices of fewer limits", duals(SLOTS), own),
+        ("prices of more slots", duals(2 * SLOTS + 1), own),
+        ("a group less", mixes(|mix| drop(mix.shares.pop())), own),
+        ("a group more", mixes(|mix| mix.is_mixed.push(false)), own),
+        ("no prices", mixes(|mix| mix.prices.clear()), own),
+        ("prices of fewer slots", mixes(|mix| mix.prices[0].1.truncate(1)), own),
+        ("a round without prices", mixes(|mix| mix.shares[0].push((9_999, 0.5))), own),
+        (
+            "rounds out of order",
+            mixes(|mix| mix.prices.insert(0, (9_999, mix.prices[0].1.clone()))),
+            own,
+        ),
+        ("a vehicle that is not there", question.clone(), &anew),
+    ];
+    for (name, question, own) in &bad {
+        let answer = part.answer(town.curves(), question, own);
+        assert_eq!(answer.unwrap_err(), PartError::OtherArea, "{name}");
+    }
+    let problem = columns.problem(&town);
+    let rows = |question, own| part.rows(&problem, (question, own), 9, &mut |_| ());
+    assert_eq!(rows(&question, own), Ok(()));
+    assert_eq!(rows(&question, &unmet), Err(PartError::OtherArea));
+    assert_eq!(rows(&asks(What::AtOnce), own), Err(PartError::OtherArea));
+}

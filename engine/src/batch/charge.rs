@@ -1,0 +1,525 @@
+//! Plans of independent vehicles, as many as there are.
+//!
+//! Vehicles do not see each other here: each gets the plan that it would get
+//! alone, bit for bit, on any number of threads. Rows are planned in runs of
+//! [`RUN`], each run into columns of its own, so that nothing is copied
+//! together afterwards.
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use crate::columns::fleet::{Curves, Fleet, Vehicle};
+use crate::columns::plan_table::Answers;
+use crate::columns::row_error::{RowError, catch_defect};
+use crate::plan::certificate::bound_of_one;
+use crate::plan::charge::plan_charge;
+use crate::plan::choice::{Choice, Need, SLOTS_MAX, Window};
+use crate::plan::problem::{AfterDeadline, ChargeProblem, Request};
+use crate::plan::threshold::{self, Scratch};
+use crate::prices::curve::PriceCurve;
+use crate::time::horizon::Horizon;
+use crate::time::instant::instant_at;
+use crate::units::MICROS_PER_HOUR;
+
+/// Vehicles planned in one piece of work.
+pub const RUN: usize = 8_192;
+
+/// Plans every vehicle of a fleet, on all threads of the current rayon pool.
+///
+/// Answers come in runs of at most [`RUN`] rows, in row order. A vehicle that
+/// makes no sense is an error in its row; a need that cannot be met is a
+/// shortfall. Nothing is charged after the departure.
+///
+/// Linear in rows and slots: a few hundred nanoseconds per vehicle, target
+/// lists and reserves apart, which take some microseconds.
+#[must_use]
+pub fn plan_batch(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<Answers> {
+    prepare(curves);
+    let answer = |rows| Arch::new().dispatch(AnswerRows { fleet, curves, rows });
+    runs(fleet.len()).into_par_iter().map(answer).collect()
+}
+
+/// The compact answer for every vehicle, written row after row; `None` where
+/// there is none. The caller keeps the memory, to plan a fleet many times.
+///
+/// Rows without a compact answer are those in error, those with a reserve or
+/// a target before departure, and stays of more than [`SLOTS_MAX`] slots.
+///
+/// # Panics
+/// There are not as many places as vehicles.
+pub fn plan_compact(fleet: &Fleet<'_>, curves: Curves<'_>, choices: &mut [Option<Choice>]) {
+    assert_eq!(choices.len(), fleet.len(), "one place per vehicle");
+    prepare(curves);
+    choices.par_chunks_mut(RUN).enumerate().for_each(|(run, choices)| {
+        Arch::new().dispatch(CompactRows { fleet, curves, first: run * RUN, choices });
+    });
+}
+
+/// Mean power in every slot for every vehicle, in kW, written row after row.
+///
+/// `power_kw` has one number per vehicle and slot of the horizon; a vehicle
+/// in error gets zeros. Errors and costs come from [`plan_batch`].
+///
+/// # Panics
+/// `power_kw` has another length.
+pub fn plan_dense(fleet: &Fleet<'_>, curves: Curves<'_>, power_kw: &mut [f32]) {
+    let slots = curves.horizon().len();
+    assert_eq!(power_kw.len(), fleet.len() * slots, "one number per vehicle and slot");
+    if slots == 0 {
+        return;
+    }
+    prepare(curves);
+    power_kw.par_chunks_mut(RUN * slots).enumerate().for_each(|(run, powers)| {
+        Arch::new().dispatch(DenseRows { fleet, curves, first: run * RUN, powers });
+    });
+}
+
+/// Sorts a shared curve before the threads need its order.
+fn prepare(curves: Curves<'_>) {
+    if let Curves::Shared(curve) = curves {
+        curve.ranked();
+    }
+}
+
+fn runs(rows: usize) -> Vec<Range<usize>> {
+    (0..rows).step_by(RUN).map(|start| start..(start + RUN).min(rows)).collect()
+}
+
+/// A run of rows to be answered in columns. The work of a run is compiled
+/// for the vectors of the machine, hence a type that pulp can dispatch.
+struct AnswerRows<'a> {
+    fleet: &'a Fleet<'a>,
+    curves: Curves<'a>,
+    rows: Range<usize>,
+}
+
+impl WithSimd for AnswerRows<'_> {
+    type Output = Answers;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Answers {
+        let Self { fleet, curves, rows } = self;
+        let mut answers = Answers::with_capacity(rows.len());
+        let mut scratch = Scratch::new();
+        let horizon = curves.horizon();
+        for row in rows {
+            let vehicle = match fleet.vehicle(row) {
+                Ok(vehicle) => vehicle,
+                Err(error) => {
+                    answers.push_error(error);
+                    continue;
+                }
+            };
+            if let Some((window, choice)) =
+                compact(simd, &mut scratch, fleet, curves, row, &vehicle)
+            {
+                let prices = prices_of(fleet, curves, row).unwrap_or(&[]);
+                let power_max = vehicle.power_max;
+                let gap = choice.cost - bound_of_one(horizon, prices, window, &choice, power_max);
+                let unpriced = unpriced_hours(horizon, prices, window);
+                answers.push_choice(&choice, (gap, unpriced), horizon, window, power_max);
+                continue;
+            }
+            match catch_defect(|| plan_row(fleet, curves, row, &vehicle)) {
+                Ok(plan) => answers.push_plan(&plan),
+                Err(error) => answers.push_error(error),
+            }
+        }
+        answers
+    }
+}
+
+/// A run of rows to be answered by slots alone.
+struct CompactRows<'a> {
+    fleet: &'a Fleet<'a>,
+    curves: Curves<'a>,
+    first: usize,
+    choices: &'a mut [Option<Choice>],
+}
+
+impl WithSimd for CompactRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { fleet, curves, first, choices } = self;
+        let mut scratch = Scratch::new();
+        for (position, choice) in choices.iter_mut().enumerate() {
+            let row = first + position;
+            *choice = match fleet.vehicle(row) {
+                Ok(vehicle) => compact(simd, &mut scratch, fleet, curves, row, &vehicle),
+                Err(_) => None,
+            }
+            .map(|(_, choice)| choice);
+        }
+    }
+}
+
+/// A run of rows to be answered by the mean power of every slot.
+struct DenseRows<'a> {
+    fleet: &'a Fleet<'a>,
+    curves: Curves<'a>,
+    first: usize,
+    powers: &'a mut [f32],
+}
+
+impl WithSimd for DenseRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { fleet, curves, first, powers } = self;
+        let mut scratch = Scratch::new();
+        let slots = curves.horizon().len();
+        for (position, powers) in powers.chunks_exact_mut(slots).enumerate() {
+            dense_row(simd, &mut scratch, fleet, curves, first + position, powers);
+        }
+    }
+}
+
+/// The compact answer of one row, if it has one.
+#[inline(always)]
+fn compact<S: Simd>(
+    simd: S,
+    scratch: &mut Scratch,
+    fleet: &Fleet<'_>,
+    curves: Curves<'_>,
+    row: usize,
+    vehicle: &Vehicle,
+) -> Option<(Window, Choice)> {
+    if vehicle.reserve.as_kwh() > 0.0 || fleet.has_targets(row) {
+        return None;
+    }
+    let need = Need { energy_kwh: vehicle.energy.as_kwh(), power_kw: vehicle.power_max.as_kw() };
+    if let Curves::Shared(curve) = curves
+        && need.power_kw > 0.0
+        && let Some(ranked) = curve.ranked()
+    {
+        return Some(ranked.choose(vehicle.arrival, vehicle.departure, need));
+    }
+    let prices = prices_of(fleet, curves, row)?;
+    let horizon = curves.horizon();
+    let window = Window::new(horizon, vehicle.arrival, vehicle.departure);
+    if window.len() == 0 || need.power_kw <= 0.0 {
+        return Some((window, Choice::nothing(need, f64::NAN)));
+    }
+    let fits = window.len() <= SLOTS_MAX;
+    fits.then(|| (window, threshold::choose(simd, scratch, horizon, prices, window, need)))
+}
+
+/// Hours of a window that no slot with a price covers.
+#[inline(always)]
+fn unpriced_hours(horizon: &Horizon, prices: &[f64], window: Window) -> f64 {
+    let gaps = (window.first..window.last).filter(|&slot| prices[slot].is_nan());
+    let unpriced: i64 = gaps.map(|slot| window.usable(horizon, slot)).sum();
+    let uncovered = (window.to - window.from) - horizon.covered(window.from, window.to);
+    (uncovered + unpriced) as f64 / MICROS_PER_HOUR
+}
+
+/// The prices that a row pays, if its curve exists.
+#[inline(always)]
+fn prices_of<'a>(fleet: &Fleet<'_>, curves: Curves<'a>, row: usize) -> Option<&'a [f64]> {
+    match curves {
+        Curves::Shared(curve) => Some(curve.prices()),
+        Curves::PerVehicle(table) => {
+            let curve = fleet.curve.map_or(row, |curve| curve[row] as usize);
+            (curve < table.len()).then(|| table.row(curve))
+        }
+    }
+}
+
+/// The plan of a row that has no compact answer.
+#[inline(never)]
+fn plan_row(
+    fleet: &Fleet<'_>,
+    curves: Curves<'_>,
+    row: usize,
+    vehicle: &Vehicle,
+) -> Result<crate::plan::plan::Plan, RowError> {
+    let request = Request {
+        now: instant_at(vehicle.arrival),
+        until: Some(instant_at(vehicle.departure)),
+        power_max: vehicle.power_max,
+        power_limits: Vec::new(),
+        targets: fleet.targets(row, vehicle)?,
+        reserve: vehicle.reserve,
+        energy_max: None,
+        charge_limit: None,
+        after_deadline: AfterDeadline::Continue,
+    };
+    let problem = ChargeProblem::new(request)?;
+    let prices = prices_of(fleet, curves, row).ok_or(RowError::UnknownPrice)?;
+    Ok(match curves {
+        Curves::Shared(curve) => plan_charge(curve, &problem),
+        Curves::PerVehicle(_) => plan_charge(&curve_of_row(curves.horizon(), prices), &problem),
+    })
+}
+
+/// A row of a price table as a curve of its own; NaN is a gap.
+fn curve_of_row(horizon: &Horizon, prices: &[f64]) -> PriceCurve {
+    let used = || (0..prices.len()).filter(|&slot| !prices[slot].is_nan());
+    let periods = used().map(|slot| (horizon.starts()[slot], horizon.ends()[slot]));
+    let horizon = Horizon::from_micros(periods).expect("part of a horizon is a horizon");
+    let prices = used().map(|slot| prices[slot]).collect();
+    PriceCurve::from_parts(horizon, prices).expect("prices of a table are prices")
+}
+
+#[inline(always)]
+fn dense_row<S: Simd>(
+    simd: S,
+    scratch: &mut Scratch,
+    fleet: &Fleet<'_>,
+    curves: Curves<'_>,
+    row: usize,
+    powers: &mut [f32],
+) {
+    let horizon = curves.horizon();
+    let Ok(vehicle) = fleet.vehicle(row) else {
+        powers.fill(0.0);
+        return;
+    };
+    if let Some((window, choice)) = compact(simd, scratch, fleet, curves, row, &vehicle) {
+        choice.write_powers(horizon, window, vehicle.power_max.as_kw(), powers);
+        return;
+    }
+    powers.fill(0.0);
+    let Ok(plan) = plan_row(fleet, curves, row, &vehicle) else { return };
+    for slot in &plan.slots {
+        let start = slot.start.timestamp_micros();
+        if let Some(index) = horizon.overlapping(start, start + 1).next() {
+            let hours = horizon.hours(index);
+            powers[index] += (slot.energy.as_kwh() / hours) as f32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::columns::fleet::{Curves, Fleet, NO_TIME, Needs, TargetLists};
+    use crate::columns::plan_table::Answers;
+    use crate::columns::row_error::RowError;
+    use crate::plan::charge::plan_charge;
+    use crate::plan::plan::Plan;
+    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::prices::curve::PriceCurve;
+    use crate::prices::curve::tests::curve_of;
+    use crate::prices::table::PriceTable;
+    use crate::time::instant::instant_at;
+    use crate::units::{kw, kwh};
+
+    /// Columns that a test owns.
+    #[derive(Debug, Clone, Default)]
+    struct Columns {
+        arrival: Vec<i64>,
+        departure: Vec<i64>,
+        energy: Vec<f64>,
+        power: Vec<f64>,
+        reserve: Vec<f64>,
+        curve: Vec<u32>,
+    }
+
+    impl Columns {
+        fn fleet(&self) -> Fleet<'_> {
+            Fleet {
+                arrival: &self.arrival,
+                departure: &self.departure,
+                needs: Needs::Energy { energy_kwh: &self.energy },
+                power_max_kw: &self.power,
+                reserve_kwh: Some(&self.reserve),
+                targets: None,
+                curve: Some(&self.curve),
+            }
+        }
+
+        fn push(&mut self, arrival: i64, minutes: i64, energy: f64, power: f64, reserve: f64) {
+            let start = curve_of(15, &[0]).horizon().starts()[0];
+            self.arrival.push(start + arrival * 60_000_000);
+            self.departure.push(start + (arrival + minutes) * 60_000_000);
+            self.energy.push(energy);
+            self.power.push(power);
+            self.reserve.push(reserve);
+            self.curve.push(0);
+        }
+
+        /// The plan that a row would get alone.
+        fn alone(&self, curve: &PriceCurve, row: usize) -> Plan {
+            let departure = instant_at(self.departure[row]);
+            let target = Target { by: Some(departure), energy: kwh(self.energy[row]) };
+            let mut wish = Request::new(instant_at(self.arrival[row]), kw(self.power[row]), target);
+            wish.until = Some(departure);
+            wish.reserve = kwh(self.reserve[row]);
+            plan_charge(curve, &ChargeProblem::new(wish).unwrap())
+        }
+    }
+
+    type Row = (Vec<u64>, Vec<(i64, i64)>);
+
+    /// Every number of an answer as bits, every interval as microseconds.
+    fn bits(answers: &[Answers]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for run in answers {
+            for row in 0..run.len() {
+                let columns = [
+                    &run.cost,
+                    &run.energy_kwh,
+                    &run.shortfall_kwh,
+                    &run.baseline_cost,
+                    &run.savings,
+                    &run.unpriced_hours,
+                ];
+                let intervals = run.offsets[row] as usize..run.offsets[row + 1] as usize;
+                rows.push((
+                    columns.iter().map(|column| column[row].to_bits()).collect(),
+                    intervals.map(|i| (run.interval_start[i], run.interval_end[i])).collect(),
+                ));
+            }
+        }
+        rows
+    }
+
+    proptest! {
+        /// A batch of N plans is N single plans, bit for bit, on any number
+        /// of threads; and so it is with a table of curves.
+        #[test]
+        fn a_batch_is_as_many_single_plans(
+            cents in prop::collection::vec(-20..60i32, 1..120), step in prop::sample::select(vec![15, 60]),
+            rows in prop::collection::vec(
+                (-40..600i64, 0..900i64, 0.0..90.0f64, 0.0..22.0f64, prop::sample::select(vec![0.0, 0.0, 4.0])),
+                1..40,
+            ),
+        ) {
+            let curve = curve_of(step, &cents);
+            let mut columns = Columns::default();
+            for (arrival, minutes, energy, power, reserve) in rows {
+                columns.push(arrival, minutes, energy, power, reserve);
+            }
+            let fleet = columns.fleet();
+            let shared = bits(&plan_batch(&fleet, Curves::Shared(&curve)));
+            for (row, (numbers, intervals)) in shared.iter().enumerate() {
+                let plan = columns.alone(&curve, row);
+                let alone = [
+                    plan.cost.as_amount(), plan.energy.as_kwh(), plan.shortfall.as_kwh(),
+                    plan.baseline_cost.as_amount(), plan.savings().as_amount(), plan.unpriced_hours,
+                ];
+                prop_assert_eq!(numbers, &alone.map(f64::to_bits).to_vec());
+                let alone: Vec<(i64, i64)> = plan.intervals.iter()
+                    .map(|i| (i.start.timestamp_micros(), i.end.timestamp_micros())).collect();
+                prop_assert_eq!(intervals, &alone);
+            }
+            let table = PriceTable::from_curves(std::slice::from_ref(&curve));
+            prop_assert_eq!(&shared, &bits(&plan_batch(&fleet, Curves::PerVehicle(&table))));
+        }
+    }
+
+    fn many() -> Columns {
+        let mut columns = Columns::default();
+        for row in 0..3 * RUN as i64 + 17 {
+            let reserve = if row % 1000 == 0 { 3.0 } else { 0.0 };
+            columns.push(
+                row % 500,
+                200 + row % 700,
+                (row % 83) as f64,
+                7.4 + (row % 4) as f64,
+                reserve,
+            );
+        }
+        columns
+    }
+
+    #[test]
+    fn one_two_or_eight_threads_give_the_same_bytes() {
+        let cents: Vec<i32> = (0..96).map(|slot| slot * 37 % 61 - 10).collect();
+        let curve = curve_of(15, &cents);
+        let columns = many();
+        let planned = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut powers = vec![0.0; columns.arrival.len() * 96];
+                plan_dense(&columns.fleet(), Curves::Shared(&curve), &mut powers);
+                let powers: Vec<u32> = powers.into_iter().map(f32::to_bits).collect();
+                (bits(&plan_batch(&columns.fleet(), Curves::Shared(&curve))), powers)
+            })
+        };
+        let one = planned(1);
+        assert_eq!(one.0.len(), columns.arrival.len());
+        assert!(one == planned(2) && one == planned(8));
+    }
+
+    #[test]
+    fn dense_rows_hold_the_energy_of_the_plan() {
+        let cents: Vec<i32> = (0..96).map(|slot| slot * 37 % 61 - 10).collect();
+        let curve = curve_of(15, &cents);
+        let columns = many();
+        let mut powers = vec![f32::NAN; columns.arrival.len() * 96];
+        plan_dense(&columns.fleet(), Curves::Shared(&curve), &mut powers);
+        let answers = plan_batch(&columns.fleet(), Curves::Shared(&curve));
+        let energies = answers.iter().flat_map(|run| &run.energy_kwh);
+        for (powers, energy) in powers.chunks_exact(96).zip(energies) {
+            let dense: f64 = powers.iter().map(|&power| f64::from(power) * 0.25).sum();
+            assert!((dense - energy).abs() < 1e-4, "{dense} kWh and {energy} kWh");
+        }
+    }
+
+    #[test]
+    fn a_bad_row_stops_nobody_else() {
+        let mut columns = Columns::default();
+        columns.push(0, 600, 10.0, 11.0, 0.0);
+        columns.push(0, 600, f64::NAN, 11.0, 0.0);
+        columns.push(0, 600, 10.0, -1.0, 0.0);
+        columns.push(0, -5, 10.0, 11.0, 0.0);
+        columns.push(0, 600, f64::INFINITY, 11.0, 0.0);
+        columns.push(0, 600, 10.0, 11.0, 0.0);
+        columns.arrival[5] = NO_TIME;
+        let answers = plan_batch(&columns.fleet(), Curves::Shared(&curve_of(60, &[9; 12])));
+        let texts: Vec<String> =
+            answers[0].errors.iter().map(|(row, error)| format!("{row}: {error}")).collect();
+        assert_eq!(
+            texts,
+            [
+                "1: energy_kwh is missing",
+                "2: power_max_kw is -1 kW; it is 0 kW or more",
+                "3: departure at 2026-01-05 17:55:00 UTC is before arrival at 2026-01-05 18:00:00 UTC",
+                "4: energy_kwh: inf kWh is not a finite number",
+                "5: arrival is missing",
+            ]
+        );
+        assert!(answers[0].cost[0].is_finite() && answers[0].cost[1].is_nan());
+    }
+
+    #[test]
+    fn a_row_without_a_curve_says_so() {
+        let mut columns = Columns::default();
+        columns.push(0, 600, 10.0, 11.0, 0.0);
+        columns.curve[0] = 7;
+        let table = PriceTable::from_curves(&[curve_of(60, &[9; 12])]);
+        let answers = plan_batch(&columns.fleet(), Curves::PerVehicle(&table));
+        assert_eq!(answers[0].errors, [(0, RowError::UnknownPrice)]);
+    }
+
+    #[test]
+    fn percentages_and_target_lists_become_needs() {
+        let mut columns = Columns::default();
+        columns.push(0, 300, f64::NAN, 10.0, 0.0);
+        let by = [columns.arrival[0] + 3_600_000_000];
+        let fleet = Fleet {
+            needs: Needs::Soc {
+                soc_percent: &[20.0],
+                target_percent: &[80.0],
+                capacity_kwh: &[50.0],
+                reserve_percent: None,
+                efficiency: None,
+            },
+            targets: Some(TargetLists { offsets: &[0, 1], by: &by, energy_kwh: &[4.0] }),
+            ..columns.fleet()
+        };
+        let answers = plan_batch(&fleet, Curves::Shared(&curve_of(60, &[50, 10, 20, 30, 40])));
+        // 4 kWh at 0.50 before seven, then 10 kWh at 0.10, 10 at 0.20 and 6 at 0.30.
+        assert!((answers[0].cost[0] - (2.0 + 1.0 + 2.0 + 1.8)).abs() < 1e-9);
+        assert!((answers[0].energy_kwh[0] - 30.0).abs() < 1e-9);
+        assert!(answers[0].gap[0].abs() < 1e-9);
+    }
+}

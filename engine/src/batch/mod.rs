@@ -1,0 +1,8 @@
+//! Plans of many independent vehicles and batteries.
+pub(crate) mod charge;
+pub(crate) mod requests;
+pub(crate) mod storage;
+
+pub use charge::{RUN, plan_batch, plan_compact, plan_dense};
+pub use requests::{plan_each, plan_wishes};
+pub use storage::plan_storage_batch;

@@ -1,0 +1,298 @@
+//! Plans of many requests on one price curve.
+use std::borrow::Borrow;
+
+use rayon::prelude::*;
+
+use crate::batch::charge::plan_batch;
+use crate::columns::fleet::{Curves, Fleet, Needs};
+use crate::columns::plan_table::Answers;
+use crate::plan::brief::Brief;
+use crate::plan::charge::plan_charge;
+use crate::plan::chosen::{cheaper, is_all, price_after};
+use crate::plan::kept::Wish;
+use crate::plan::pieces::unpriced_hours;
+use crate::plan::plan::Interval;
+use crate::plan::planned::{Before, Planned};
+use crate::plan::problem::ChargeProblem;
+use crate::plan::replay::RefusedRequest;
+use crate::prices::curve::PriceCurve;
+use crate::time::instant::{instant_at, micros_of};
+use crate::units::{Energy, Money, Power, Price};
+
+/// Requests as columns, and the row of each.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) positions: Vec<usize>,
+    pub(crate) arrival: Vec<i64>,
+    pub(crate) departure: Vec<i64>,
+    pub(crate) energy_kwh: Vec<f64>,
+    pub(crate) power_max_kw: Vec<f64>,
+}
+
+impl Columns {
+    /// The requests in which one target decides; `end` is that of the prices.
+    pub(crate) fn of(problems: &[impl Borrow<ChargeProblem>], end: i64) -> Self {
+        let mut columns = Self::default();
+        for (position, problem) in problems.iter().enumerate() {
+            let request = problem.borrow().request();
+            let Some(target) = request.deciding() else { continue };
+            let target = &request.targets[target];
+            let energy = request.within_limit(target);
+            let from = micros_of(request.now);
+            // Hours without prices count up to a deadline after the last price, too.
+            let by = target.by.map_or(end, micros_of);
+            let by = request.until.map_or(by, |until| by.min(micros_of(until)));
+            let is_plain = request.power_max > Power::ZERO
+                && energy > Energy::ZERO
+                && request.power_limits.is_empty()
+                && request.reserve <= Energy::ZERO
+                && request.energy_max.is_none();
+            if is_plain && from < by {
+                columns.positions.push(position);
+                columns.arrival.push(from);
+                columns.departure.push(by);
+                columns.energy_kwh.push(energy.as_kwh());
+                columns.power_max_kw.push(request.power_max.as_kw());
+            }
+        }
+        columns
+    }
+
+    pub(crate) fn fleet(&self) -> Fleet<'_> {
+        Fleet {
+            arrival: &self.arrival,
+            departure: &self.departure,
+            needs: Needs::Energy { energy_kwh: &self.energy_kwh },
+            power_max_kw: &self.power_max_kw,
+            reserve_kwh: None,
+            targets: None,
+            curve: None,
+        }
+    }
+}
+
+/// The plan that each request would get alone, in short and bit for bit.
+///
+/// Requests in which one target decides are planned as columns; the others, with a
+/// reserve or a later target that wants more, one by one on all threads.
+///
+/// # Example
+///
+/// ```
+/// use slackwater_engine::batch::plan_each;
+/// use slackwater_engine::plan::problem::{ChargeProblem, Request, Target};
+/// use slackwater_engine::prices::curve::{PriceCurve, Slot};
+/// use slackwater_engine::units::{kw, kwh, per_kwh};
+///
+/// let start = "2026-01-05T18:00:00Z".parse().unwrap();
+/// let end = "2026-01-05T20:00:00Z".parse().unwrap();
+/// let curve = PriceCurve::new(&[Slot { start, end, price: per_kwh(0.30) }])?;
+/// let wish = |energy| Request::new(start, kw(11.0), Target { by: None, energy: kwh(energy) });
+/// let problems = [ChargeProblem::new(wish(11.0))?, ChargeProblem::new(wish(33.0))?];
+/// let plans = plan_each(&curve, &problems);
+/// assert_eq!(plans[0].energy, kwh(11.0));
+/// assert_eq!(plans[1].shortfall, kwh(11.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn plan_each<P>(curve: &PriceCurve, problems: &[P]) -> Vec<Brief>
+where
+    P: Borrow<ChargeProblem> + Sync,
+{
+    let end = curve.horizon().end().map_or(0, micros_of);
+    let columns = Columns::of(problems, end);
+    let mut briefs: Vec<Option<Brief>> = vec![None; problems.len()];
+    let answers = plan_batch(&columns.fleet(), Curves::Shared(curve));
+    let rows = answers.iter().flat_map(|run| (0..run.len()).map(move |row| brief(run, row)));
+    for (&position, brief) in columns.positions.iter().zip(rows) {
+        let problem = problems[position].borrow();
+        briefs[position] = brief.and_then(|brief| whole(curve, problem, brief));
+    }
+    let alone = |(brief, problem): (Option<Brief>, &P)| {
+        brief.unwrap_or_else(|| Brief::from(&plan_charge(curve, problem.borrow())))
+    };
+    briefs.into_par_iter().zip(problems).map(alone).collect()
+}
+
+/// The plan for the target that decides as that of its whole request; `None` if
+/// more is charged after it.
+fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: Brief) -> Option<Brief> {
+    let request = problem.request();
+    let by = request.targets[request.deciding()?].by_micros();
+    if !is_all(problem, by, brief.shortfall.as_kwh()) {
+        return None;
+    }
+    // Columns end with the last price; a request without a deadline may end with the departure.
+    let brief = Brief {
+        shortfall: brief.shortfall + request.above_limit(),
+        unpriced_hours: unpriced_hours(curve, problem),
+        ..brief
+    };
+    if request.targets.len() == 1 {
+        return Some(brief);
+    }
+    let after = price_after(curve, problem, by.min(problem.to()));
+    let marginal_price = cheaper(brief.marginal_price, after);
+    Some(Brief { marginal_price, ..brief })
+}
+
+/// The plan of each wish, kept close to the plan before where there is one and a
+/// budget for that.
+///
+/// A wish that makes no sense is an error in its place and stops nobody else.
+#[must_use]
+pub fn plan_wishes(
+    curve: &PriceCurve,
+    wishes: Vec<(Wish, Option<Before<'_>>)>,
+    budget: Option<Money>,
+) -> Vec<Result<Planned, RefusedRequest>> {
+    let (mut problems, mut positions) = (Vec::new(), Vec::new());
+    for (position, (wish, before)) in wishes.iter().enumerate() {
+        let is_near = before.is_some() && budget.is_some();
+        if let (false, Ok(problem)) = (is_near, wish.problem()) {
+            problems.push(problem);
+            positions.push(position);
+        }
+    }
+    let mut placed: Vec<Option<Brief>> = vec![None; wishes.len()];
+    for (position, brief) in positions.into_iter().zip(plan_each(curve, &problems)) {
+        placed[position] = Some(brief);
+    }
+    let plan = |((wish, before), brief): ((Wish, Option<Before<'_>>), Option<Brief>)| match (
+        brief, before, budget,
+    ) {
+        (Some(brief), _, _) => Ok(Planned::cheapest(wish, brief)),
+        (None, Some(before), Some(total)) => Planned::close_to(curve, wish, before, total),
+        (None, _, _) => Planned::new(curve, wish),
+    };
+    wishes.into_par_iter().zip(placed).map(plan).collect()
+}
+
+/// A row of a batch; `None` for one that makes no sense.
+fn brief(run: &Answers, row: usize) -> Option<Brief> {
+    let energy = Energy::from_kwh(run.energy_kwh[row]).ok()?;
+    let money = |amount: f64| Money::from_amount(amount).ok();
+    let cost = money(run.cost[row])?;
+    Some(Brief {
+        intervals: intervals(
+            &run.offsets,
+            row,
+            (&run.interval_start, &run.interval_end, &run.interval_power_kw),
+        ),
+        energy,
+        cost,
+        bound: cost - money(run.gap[row])?,
+        baseline_cost: money(run.baseline_cost[row])?,
+        shortfall: Energy::from_kwh(run.shortfall_kwh[row]).ok()?,
+        marginal_price: Price::from_per_kwh(run.marginal_price[row]).ok(),
+        unpriced_hours: run.unpriced_hours[row],
+    })
+}
+
+/// The intervals of a row of columns.
+pub(crate) fn intervals(
+    offsets: &[i32],
+    row: usize,
+    (start, end, power_kw): (&[i64], &[i64], &[f64]),
+) -> Vec<Interval> {
+    let interval = |at: usize| {
+        let power = Power::from_kw(power_kw[at]).unwrap_or(Power::ZERO);
+        Interval { start: instant_at(start[at]), end: instant_at(end[at]), power }
+    };
+    (offsets[row] as usize..offsets[row + 1] as usize).map(interval).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::brief::Brief;
+    use crate::plan::charge::plan_charge;
+    use crate::plan::kept::Wish;
+    use crate::plan::planned::{Before, Planned};
+    use crate::plan::problem::{AfterDeadline, ChargeProblem, Request, Target};
+    use crate::plan::replay::RefusedRequest;
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{Energy, kw, kwh};
+
+    fn at(minutes: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
+    }
+
+    fn wish() -> impl Strategy<Value = Request> {
+        let target = (prop::option::of(-60..900i64), 0.0..80.0f64);
+        let targets = prop::collection::vec(target, 0..3);
+        let reserve = prop::sample::select(vec![0.0, 0.0, 0.0, 5.0]);
+        let limit = prop::option::weighted(0.3, 5.0..60.0f64);
+        let rest = (prop::option::of(-60..900i64), reserve, limit);
+        (0..600i64, 0.0..22.0f64, targets, rest, any::<bool>(), any::<bool>()).prop_map(
+            |(now, power, targets, (until, reserve, limit), stops, fills)| {
+                let target = |(by, energy): (Option<i64>, f64)| Target {
+                    by: by.map(at),
+                    energy: kwh(energy),
+                };
+                Request {
+                    until: until.map(at),
+                    targets: targets.into_iter().map(target).collect(),
+                    reserve: kwh(reserve),
+                    energy_max: fills.then_some(kwh(90.0)),
+                    charge_limit: limit.map(kwh),
+                    after_deadline: if stops {
+                        AfterDeadline::Stop
+                    } else {
+                        AfterDeadline::Continue
+                    },
+                    ..Request::new(at(now), kw(power), Target { by: None, energy: Energy::ZERO })
+                }
+            },
+        )
+    }
+
+    #[test]
+    fn a_wish_without_sense_stops_nobody_else() {
+        let curve = curve_of(60, &[30, 10, 20]);
+        let wish = |energy: f64| {
+            Wish::Charge(Request::new(at(0), kw(10.0), Target { by: None, energy: kwh(energy) }))
+        };
+        let before = Planned::new(&curve_of(60, &[10, 30, 30]), wish(10.0)).unwrap();
+        let old = curve_of(60, &[10, 30, 30]);
+        let near = Some(Before { planned: &before, curve: &old });
+        let wishes = vec![(wish(10.0), None), (wish(-1.0), None), (wish(10.0), near)];
+        let made = plan_wishes(&curve, wishes.clone(), Some(crate::units::money(5.0)));
+        let starts = |made: &Result<Planned, RefusedRequest>| {
+            made.as_ref().ok().map(|planned| planned.brief.intervals[0].start)
+        };
+        assert_eq!(made.iter().map(starts).collect::<Vec<_>>(), [Some(at(60)), None, Some(at(0))]);
+        let cheapest = plan_wishes(&curve, wishes, None);
+        assert_eq!(starts(&cheapest[2]), Some(at(60)));
+    }
+
+    proptest! {
+        /// Whatever is asked, the plan in short is that of the plan alone.
+        #[test]
+        fn plans_of_many_are_plans_of_one_each(
+            cents in prop::collection::vec(-20..60i32, 0..60), step in prop::sample::select(vec![15, 60]),
+            wishes in prop::collection::vec(wish(), 1..30),
+        ) {
+            let curve = curve_of(step, &cents);
+            let problems: Vec<ChargeProblem> =
+                wishes.into_iter().map(|wish| ChargeProblem::new(wish).unwrap()).collect();
+            let alone = |problem| Brief::from(&plan_charge(&curve, problem));
+            for (brief, problem) in plan_each(&curve, &problems).iter().zip(&problems) {
+                let alone = alone(problem);
+                prop_assert_eq!(&brief.intervals, &alone.intervals);
+                let numbers = |b: &Brief| [
+                    b.cost.as_amount(), b.energy.as_kwh(), b.shortfall.as_kwh(), b.unpriced_hours,
+                    b.baseline_cost.as_amount(),
+                ].map(f64::to_bits);
+                prop_assert_eq!(numbers(brief), numbers(&alone));
+                prop_assert_eq!(brief.marginal_price, alone.marginal_price);
+                // Two sums of the same bound.
+                let off = (brief.bound - alone.bound).as_amount().abs();
+                prop_assert!(off <= 1e-9 * alone.cost.as_amount().abs().max(1.0));
+            }
+        }
+    }
+}

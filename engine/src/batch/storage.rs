@@ -1,0 +1,274 @@
+//! Storage plans of independent batteries, as many as there are.
+//!
+//! Each row gets the plan that it would get alone, the same bits on any number
+//! of threads. The rows share their prices, which are cut
+//! once; a row cuts the two slots in which it arrives and leaves.
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::batch::charge::RUN;
+use crate::columns::batteries::{Batteries, Battery, Desk};
+use crate::columns::plan_table::StorageAnswers;
+use crate::columns::row_error::{RowError, catch_defect};
+use crate::plan::storage::baseline::baseline_of;
+use crate::plan::storage::branch::reached;
+use crate::plan::storage::grid::Grid;
+use crate::plan::storage::kernel::{KernelSlot, changes};
+use crate::plan::storage::layout::{stored_by, taken_by};
+use crate::units::Power;
+
+/// Plans every battery, on all threads of the current rayon pool.
+///
+/// Answers come in runs of at most [`RUN`] rows, in row order. A row that makes
+/// no sense is an error in its row; a target that cannot be met is a shortfall.
+#[must_use]
+pub fn plan_storage_batch(batteries: &Batteries<'_>, grids: &[Grid]) -> Vec<StorageAnswers> {
+    let rows = batteries.arrival.len();
+    let runs: Vec<Range<usize>> =
+        (0..rows).step_by(RUN).map(|start| start..(start + RUN).min(rows)).collect();
+    let mut answers: Vec<StorageAnswers> = Vec::new();
+    runs.into_par_iter()
+        .map(|rows| plan_run(batteries, grids, rows))
+        .collect_into_vec(&mut answers);
+    answers
+}
+
+fn plan_run(batteries: &Batteries<'_>, grids: &[Grid], rows: Range<usize>) -> StorageAnswers {
+    let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
+    let mut desk = Desk::default();
+    for (position, row) in rows.enumerate() {
+        let planned = catch_defect(|| desk.plan(batteries, grids, row, &mut answers));
+        if let Err(error) = planned {
+            if matches!(error, RowError::Defect) {
+                desk = Desk::default();
+            }
+            answers.push_error(position, error);
+        }
+    }
+    answers
+}
+
+impl Desk {
+    fn plan(
+        &mut self,
+        batteries: &Batteries<'_>,
+        grids: &[Grid],
+        row: usize,
+        answers: &mut StorageAnswers,
+    ) -> Result<(), RowError> {
+        let position = batteries.grid.map_or(0, |grid| grid[row] as usize);
+        let grid = grids.get(position).ok_or(RowError::UnknownPrice)?;
+        let battery = self.read(batteries, row)?;
+        let reach = self.lay_out(grid, &battery);
+        let answer = changes(&self.kernel, &self.import, &self.export, &mut self.scratch);
+        self.write(&battery, reach, answer, answers);
+        Ok(())
+    }
+
+    /// Fills the slots of the kernel; tells the highest level that can be had.
+    fn lay_out(&mut self, grid: &Grid, battery: &Battery) -> f64 {
+        let first = grid.ends.partition_point(|&end| end <= battery.from);
+        let last = grid.starts.partition_point(|&start| start < battery.to).max(first);
+        let kernel = &mut self.kernel;
+        kernel.slots.clear();
+        self.periods.clear();
+        self.import.clear();
+        self.import.extend_from_slice(&grid.import[first..last]);
+        self.export.clear();
+        self.export.extend_from_slice(&grid.export[first..last]);
+        let mut reach = kernel.stored_kwh;
+        let mut most = reach;
+        for slot in first..last {
+            let start = grid.starts[slot].max(battery.from);
+            let end = grid.ends[slot].min(battery.to);
+            let sells =
+                if grid.export[slot].is_nan() { Power::ZERO } else { battery.discharge_max };
+            let mut slot = KernelSlot {
+                charge_kwh: stored_by(battery.charge_max, end - start, kernel.efficiency_charge),
+                discharge_kwh: taken_by(sells, end - start, kernel.efficiency_discharge),
+                limit_kwh: battery.limit_kwh,
+                ..KernelSlot::default()
+            };
+            slot.drop_useless_power(reach, most);
+            reach = reached(reach, &slot);
+            most = battery.limit_kwh.max(reach);
+            slot.most_kwh = most;
+            slot.least_kwh = battery.reserve_kwh.min(reach);
+            kernel.slots.push(slot);
+            self.periods.push((start, end));
+        }
+        if let Some(slot) = kernel.slots.last_mut() {
+            slot.least_kwh = slot.least_kwh.max(battery.target_kwh.min(reach));
+        }
+        reach
+    }
+
+    fn write(
+        &self,
+        battery: &Battery,
+        reach: f64,
+        answer: crate::plan::storage::kernel::Answer,
+        answers: &mut StorageAnswers,
+    ) {
+        let kernel = &self.kernel;
+        let mut level = kernel.stored_kwh;
+        let (mut charged, mut discharged) = (0.0, 0.0);
+        for (slot, &change) in self.scratch.change.iter().enumerate() {
+            level += change;
+            let net = kernel.at_plug(change);
+            charged += net.max(0.0);
+            discharged -= net.min(0.0);
+            if net > 0.0 {
+                answers.push_interval(self.periods[slot], battery.charge_max, net);
+            } else if net < 0.0 {
+                answers.push_interval(self.periods[slot], -battery.discharge_max, net);
+            }
+        }
+        let missing = battery.target_kwh - reach;
+        let is_missed = missing > 1e-9 * kernel.capacity_kwh;
+        let baseline = baseline_of(kernel, &self.import, level);
+        answers.cost.push(answer.cost);
+        answers.charged_kwh.push(charged);
+        answers.discharged_kwh.push(discharged);
+        answers.shortfall_kwh.push(if is_missed { missing } else { 0.0 });
+        answers.soc_percent.push((level / kernel.capacity_kwh * 100.0).clamp(0.0, 100.0));
+        answers.baseline_cost.push(baseline);
+        answers.savings.push(baseline - answer.cost);
+        answers.gap.push(answer.cost - answer.bound);
+        answers.offsets.push(answers.interval_start.len() as i32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+    use crate::columns::batteries::{Batteries, power};
+    use crate::columns::plan_table::StorageAnswers;
+    use crate::columns::row_error::{RowError, catch_defect};
+    use crate::plan::storage::grid::Grid;
+    use crate::plan::storage::kernel::Scratch;
+    use crate::plan::storage::planner::plan_on;
+    use crate::plan::storage::problem::{StorageProblem, StorageRequest};
+    use crate::plan::vehicle::{Battery, SocTarget};
+    use crate::prices::curve::tests::curve_of;
+    use crate::time::instant::instant_at;
+    use crate::units::{Energy, Percent, Power};
+
+    const HOUR: i64 = 3_600_000_000;
+
+    /// A row as the tests draw it: arrival and stay in minutes, capacity,
+    /// states of charge (now, wanted, reserve, limit), power, efficiency.
+    type Row = (i64, i64, f64, (f64, f64, f64, f64), f64, f64);
+
+    fn rows() -> impl Strategy<Value = Vec<Row>> {
+        let percent = || 0.0..100.0_f64;
+        let row = (
+            -60..300_i64,
+            0..600_i64,
+            5.0..80.0_f64,
+            (percent(), percent(), 0.0..40.0_f64, 50.0..100.0_f64),
+            0.0..22.0_f64,
+            0.8..1.0_f64,
+        );
+        prop::collection::vec(row, 1..12)
+    }
+
+    fn plan(rows: &[Row], grid: &Grid, threads: usize) -> Vec<StorageAnswers> {
+        let origin = curve_of(60, &[0]).horizon().starts()[0];
+        let minute = |minutes: i64| origin + minutes * HOUR / 60;
+        let column = |of: fn(&Row) -> f64| -> Vec<f64> { rows.iter().map(of).collect() };
+        let arrival: Vec<i64> = rows.iter().map(|row| minute(row.0)).collect();
+        let departure: Vec<i64> = rows.iter().map(|row| minute(row.0 + row.1)).collect();
+        let (capacity, power, efficiency) = (column(|r| r.2), column(|r| r.4), column(|r| r.5));
+        let (soc, target) = (column(|r| r.3.0), column(|r| r.3.1));
+        let (reserve, limit) = (column(|r| r.3.2), column(|r| r.3.3));
+        let batteries = Batteries {
+            arrival: &arrival,
+            departure: &departure,
+            capacity_kwh: &capacity,
+            soc_percent: &soc,
+            target_percent: Some(&target),
+            reserve_percent: Some(&reserve),
+            charge_limit_percent: Some(&limit),
+            charge_max_kw: &power,
+            discharge_max_kw: &power,
+            efficiency: Some(&efficiency),
+            efficiency_discharge: Some(&efficiency),
+            ..Batteries::default()
+        };
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| plan_storage_batch(&batteries, std::slice::from_ref(grid)))
+    }
+
+    /// A row that panics half-way leaves an error and no numbers, and its neighbours alone.
+    #[test]
+    fn a_row_that_panics_is_an_error_of_that_row() {
+        let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
+        for row in 0..3 {
+            let planned = catch_defect(|| {
+                answers.push_interval((row * HOUR, row * HOUR + HOUR), power("", 2.0)?, 2.0);
+                answers.cost.push(0.5);
+                assert_ne!(row, 1, "the second row fails");
+                answers.offsets.push(answers.interval_start.len() as i32);
+                Ok(())
+            });
+            if let Err(error) = planned {
+                assert_eq!(error, RowError::Defect);
+                answers.push_error(row as usize, error);
+            }
+        }
+        assert_eq!(answers.offsets, [0, 1, 1, 2]);
+        assert_eq!(answers.interval_start, [0, 2 * HOUR]);
+        assert!(answers.cost[1].is_nan() && answers.cost.len() == 3);
+        assert_eq!(answers.errors, [(1, RowError::Defect)]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Each row gets the plan it would get alone, on any number of threads.
+        #[test]
+        fn a_row_gets_its_own_plan(
+            rows in rows(), cents in prop::collection::vec(-30..60_i32, 1..12),
+        ) {
+            let curve = curve_of(60, &cents);
+            let grid = Grid::new(&curve, Some(&curve));
+            let answers = plan(&rows, &grid, 1);
+            prop_assert_eq!(format!("{:?}", &answers), format!("{:?}", plan(&rows, &grid, 8)));
+            let answers = &answers[0];
+            let origin = grid.starts[0];
+            for (index, row) in rows.iter().enumerate() {
+                let percent = |value| Percent::from_percent(value).unwrap();
+                let battery = Battery {
+                    capacity: Energy::from_kwh(row.2).unwrap(),
+                    soc: Some(percent(row.3.0)),
+                    soc_fallback: None,
+                    charge_limit: percent(row.3.3),
+                    efficiency: row.5,
+                };
+                let now = instant_at(origin + row.0 * HOUR / 60);
+                let until = instant_at(origin + (row.0 + row.1) * HOUR / 60);
+                let mut request =
+                    StorageRequest::new(now, battery, Power::from_kw(row.4).unwrap());
+                request.until = Some(until);
+                request.efficiency_discharge = row.5;
+                request.reserve = percent(row.3.2);
+                request.targets.push(SocTarget { by: Some(until), soc: Some(percent(row.3.1)) });
+                let problem = StorageProblem::new(request).unwrap();
+                let alone = plan_on(&grid, &problem, &mut Scratch::new());
+                let scale = alone.cost.as_amount().abs().max(1.0);
+                let off = |a: f64, b: f64| (a - b).abs() > 1e-9 * scale;
+                prop_assert!(!off(answers.cost[index], alone.cost.as_amount()), "{alone:?}");
+                prop_assert!(!off(answers.shortfall_kwh[index], alone.shortfall.as_kwh()));
+                prop_assert!(!off(answers.baseline_cost[index], alone.baseline_cost.as_amount()));
+                prop_assert!(answers.gap[index] <= 1e-9 * scale);
+                let (first, last) = (answers.offsets[index], answers.offsets[index + 1]);
+                prop_assert_eq!((last - first) as usize, alone.intervals.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Batteries as columns, one row a battery.
+
+use crate::columns::fleet::NO_TIME;
+use crate::columns::row_error::RowError;
+use crate::plan::storage::kernel::{Kernel, Scratch};
+use crate::plan::storage::problem::{check_efficiency, check_power};
+use crate::plan::vehicle::check_capacity;
+use crate::time::instant::instant_at;
+use crate::units::{Energy, Percent, Power, Price, UnitError};
+
+/// Batteries as columns of equal length. Times are microseconds since 1970,
+/// [`NO_TIME`] if missing; NaN is a missing number.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Batteries<'a> {
+    /// When each battery is plugged in.
+    pub arrival: &'a [i64],
+    /// When it leaves; its target is to be met by then.
+    pub departure: &'a [i64],
+    /// Usable capacity, in kWh.
+    pub capacity_kwh: &'a [f64],
+    /// State of charge on arrival, in percent.
+    pub soc_percent: &'a [f64],
+    /// State of charge wanted at departure, in percent; none where missing.
+    pub target_percent: Option<&'a [f64]>,
+    /// State of charge reached at once and kept, in percent.
+    pub reserve_percent: Option<&'a [f64]>,
+    /// Where charging ends, in percent; 100 where missing.
+    pub charge_limit_percent: Option<&'a [f64]>,
+    /// Highest charging power, in kW.
+    pub charge_max_kw: &'a [f64],
+    /// Highest discharging power, in kW.
+    pub discharge_max_kw: &'a [f64],
+    /// Stored energy per energy at the plug; 1 where missing.
+    pub efficiency: Option<&'a [f64]>,
+    /// Energy at the plug per stored energy; 1 where missing.
+    pub efficiency_discharge: Option<&'a [f64]>,
+    /// Value of a kWh stored at departure; 0 where missing.
+    pub end_value_per_kwh: Option<&'a [f64]>,
+    /// Wear per stored kWh that is discharged; 0 where missing.
+    pub wear_price_per_kwh: Option<&'a [f64]>,
+    /// Position of the prices that a battery pays; the first where not given.
+    pub grid: Option<&'a [u32]>,
+}
+
+/// Memory that is used for row after row.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    pub(crate) kernel: Kernel,
+    pub(crate) periods: Vec<(i64, i64)>,
+    pub(crate) import: Vec<f64>,
+    pub(crate) export: Vec<f64>,
+    pub(crate) scratch: Scratch,
+}
+
+/// One battery whose numbers have been checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Battery {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    pub(crate) target_kwh: f64,
+    pub(crate) reserve_kwh: f64,
+    pub(crate) limit_kwh: f64,
+    pub(crate) charge_max: Power,
+    pub(crate) discharge_max: Power,
+}
+
+impl Desk {
+    /// Checks the numbers of a row, and puts into the kernel what is not of a slot.
+    pub(crate) fn read(
+        &mut self,
+        batteries: &Batteries<'_>,
+        row: usize,
+    ) -> Result<Battery, RowError> {
+        let time = |column: &'static str, values: &[i64]| match values[row] {
+            NO_TIME => Err(RowError::Missing { column }),
+            time => Ok(time),
+        };
+        let (from, to) =
+            (time("arrival", batteries.arrival)?, time("departure", batteries.departure)?);
+        if to < from {
+            let (arrival, departure) = (instant_at(from), instant_at(to));
+            return Err(RowError::DepartureBeforeArrival { arrival, departure });
+        }
+        let or = |values: Option<&[f64]>, absent: f64| match values.map(|values| values[row]) {
+            Some(value) if !value.is_nan() => value,
+            _ => absent,
+        };
+        let capacity = quantity("capacity_kwh", batteries.capacity_kwh[row], Energy::from_kwh)?;
+        check_capacity(capacity)?;
+        let share = |column, value| {
+            Ok::<f64, RowError>(
+                quantity(column, value, Percent::from_percent)?.of(capacity).as_kwh(),
+            )
+        };
+        let price = |column, value| {
+            Ok::<f64, RowError>(quantity(column, value, Price::from_per_kwh)?.as_per_kwh())
+        };
+        let limit_kwh = share("charge_limit_percent", or(batteries.charge_limit_percent, 100.0))?;
+        let battery = Battery {
+            from,
+            to,
+            target_kwh: share("target_percent", or(batteries.target_percent, 0.0))?,
+            reserve_kwh: share("reserve_percent", or(batteries.reserve_percent, 0.0))?
+                .min(limit_kwh),
+            limit_kwh,
+            charge_max: power("charge_max_kw", batteries.charge_max_kw[row])?,
+            discharge_max: power("discharge_max_kw", batteries.discharge_max_kw[row])?,
+        };
+        let kernel = &mut self.kernel;
+        kernel.capacity_kwh = capacity.as_kwh();
+        kernel.stored_kwh = share("soc_percent", batteries.soc_percent[row])?;
+        kernel.efficiency_charge = or(batteries.efficiency, 1.0);
+        kernel.efficiency_discharge = or(batteries.efficiency_discharge, 1.0);
+        check_efficiency("efficiency", kernel.efficiency_charge)?;
+        check_efficiency("efficiency_discharge", kernel.efficiency_discharge)?;
+        kernel.end_value_per_kwh =
+            price("end_value_per_kwh", or(batteries.end_value_per_kwh, 0.0))?;
+        let wear = or(batteries.wear_price_per_kwh, 0.0);
+        kernel.wear_per_kwh = price("wear_price_per_kwh", wear)?;
+        if wear < 0.0 {
+            let unit = "per kWh";
+            return Err(RowError::Negative { column: "wear_price_per_kwh", value: wear, unit });
+        }
+        Ok(battery)
+    }
+}
+
+/// A quantity, or an error that names its column.
+fn quantity<T>(
+    column: &'static str,
+    value: f64,
+    make: impl Fn(f64) -> Result<T, UnitError>,
+) -> Result<T, RowError> {
+    if value.is_nan() {
+        return Err(RowError::Missing { column });
+    }
+    make(value).map_err(|source| RowError::NotAQuantity { column, source })
+}
+
+pub(crate) fn power(column: &'static str, value: f64) -> Result<Power, RowError> {
+    let power = quantity(column, value, Power::from_kw)?;
+    check_power(column, power)?;
+    Ok(power)
+}

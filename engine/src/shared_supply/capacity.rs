@@ -1,0 +1,461 @@
+//! Plans of many requests within a power that they share.
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::area::distributed::observer::Progress;
+use crate::area::plan_area::plan_area;
+use crate::area::problem::area_problem::{AreaError, AreaProblem, AreaVehicles};
+use crate::area::problem::limits::Node;
+use crate::area::problem::options::AreaOptions;
+use crate::area::report::outcome::AreaPlan;
+use crate::area::report::table::AreaRows;
+use crate::batch::requests::{intervals, plan_each};
+use crate::columns::fleet::{Curves, Fleet, Needs, TargetLists};
+use crate::plan::brief::Brief;
+use crate::plan::plan::Interval;
+use crate::plan::problem::ChargeProblem;
+use crate::prices::curve::PriceCurve;
+use crate::prices::table::PriceTable;
+use crate::shared_supply::gaps::fill;
+use crate::shared_supply::incremental::{energy_by, paid};
+use crate::shared_supply::wish::{SharedPower, SharedWish};
+use crate::shared_supply::wrap_around::{Switched, spread};
+use crate::time::horizon::Horizon;
+use crate::time::instant::{instant_at, micros_of};
+use crate::units::{Energy, Power};
+
+/// Rows that are handed over at a time.
+const RUN: usize = 8_192;
+
+/// For so long those who are on go on more easily.
+const HELD: TimeDelta = TimeDelta::hours(1);
+
+/// By how much, as part of the span of prices.
+const HELD_SPAN: f64 = 0.01;
+
+/// Requests as columns of a fleet, in the power that they really take.
+#[derive(Debug, Default)]
+struct Rows {
+    arrival: Vec<i64>,
+    departure: Vec<i64>,
+    energy_kwh: Vec<f64>,
+    power_kw: Vec<f64>,
+    reserve_kwh: Vec<f64>,
+    curve: Vec<u32>,
+    offsets: Vec<i32>,
+    by: Vec<i64>,
+    by_kwh: Vec<f64>,
+    /// Real power per power of the request.
+    scale: Vec<f64>,
+}
+
+impl Rows {
+    fn push(&mut self, wish: &SharedWish<'_>, curve: usize, end: i64) {
+        let request = wish.problem.request();
+        let own = request.power_max.as_kw();
+        let scale = if own > 0.0 { wish.power.as_kw() / own } else { 1.0 };
+        let kwh = |energy: Energy| energy.as_kwh() * scale;
+        let now = micros_of(request.now);
+        let until = request.until.map_or(end, micros_of);
+        let by = |target: Option<_>| target.map_or(end, micros_of).min(until);
+        let (mut reserve, mut departure, mut last) = (kwh(request.reserve), now, 0.0_f64);
+        for target in &request.targets {
+            if by(target.by) <= now {
+                // What is late is wanted at once.
+                reserve = reserve.max(kwh(request.within_limit(target)));
+            } else {
+                departure = departure.max(by(target.by));
+            }
+        }
+        for target in request.targets.iter().filter(|target| by(target.by) > now) {
+            if by(target.by) == departure {
+                last = last.max(kwh(request.within_limit(target)));
+            } else {
+                self.by.push(by(target.by));
+                self.by_kwh.push(kwh(request.within_limit(target)));
+            }
+        }
+        let departure = if reserve > 0.0 { departure.max(until) } else { departure };
+        self.arrival.push(now);
+        self.departure.push(departure);
+        self.energy_kwh.push(last.max(reserve));
+        self.power_kw.push(wish.power.as_kw());
+        self.reserve_kwh.push(reserve);
+        self.curve.push(curve as u32);
+        self.offsets.push(self.by.len() as i32);
+        self.scale.push(scale);
+    }
+
+    fn fleet(&self) -> Fleet<'_> {
+        let targets =
+            TargetLists { offsets: &self.offsets, by: &self.by, energy_kwh: &self.by_kwh };
+        Fleet {
+            arrival: &self.arrival,
+            departure: &self.departure,
+            needs: Needs::Energy { energy_kwh: &self.energy_kwh },
+            power_max_kw: &self.power_kw,
+            reserve_kwh: Some(&self.reserve_kwh),
+            targets: Some(targets),
+            curve: Some(&self.curve),
+        }
+    }
+}
+
+/// The plans that cost least together and take at most `power_max` at any time.
+///
+/// Each is on or off, at its own power; those who are on go on where it costs
+/// nearly the same. Where the power does not suffice for all needs, the shortage
+/// is shared. The bound of each plan is what it would cost alone; `None` stands for
+/// a request that makes no sense in an area.
+///
+/// A limit of an area is one of the mean of each slot. Within a slot those who
+/// need a part of it come one after the other, and the slot under way counts from
+/// now on. What is wanted at once, or due within a slot, is not moved for that,
+/// and may come on top. Nothing is kept back where anybody would be short for it,
+/// and who is short all the same takes what the others leave free.
+///
+/// # Errors
+/// All needs together are beyond what an area holds.
+pub fn plan_within(
+    curves: &[PriceCurve],
+    wishes: &[SharedWish<'_>],
+    power: SharedPower,
+    options: &AreaOptions,
+    stop: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Vec<Option<Brief>>, AreaError> {
+    // What is over of a slot leaves no room in the rest of it.
+    let curves: Vec<PriceCurve> = curves.iter().map(|curve| ahead(curve, wishes)).collect();
+    let going_on = curves.iter().map(going_on);
+    let table =
+        PriceTable::from_curves(&curves.iter().cloned().chain(going_on).collect::<Vec<_>>());
+    let end = table.horizon().end().map_or(0, micros_of);
+    let mut rows = Rows { offsets: vec![0], ..Rows::default() };
+    for wish in wishes {
+        let curve = if wish.is_on { wish.curve + curves.len() } else { wish.curve };
+        rows.push(wish, curve, end);
+    }
+    let alone = each_alone(&curves, wishes);
+    let missed = alone.iter().zip(wishes).zip(&rows.scale).map(|((plan, wish), scale)| {
+        (plan.shortfall - wish.problem.request().above_limit()).as_kwh() * scale
+    });
+    let (area, plan) = least_short((&rows, &table), power, missed.sum(), options, stop)?;
+    let mut briefs = Vec::with_capacity(wishes.len());
+    plan.rows(&area, RUN, &mut |made| {
+        for row in 0..made.len() {
+            let position = briefs.len();
+            let wish = &wishes[position];
+            let alone = (&alone[position], &curves[wish.curve]);
+            let made = brief(&made, row, alone, rows.scale[position]);
+            briefs.push(made.map(|made| with_limit(made, wish)));
+        }
+    });
+    one_after_the_other(&mut briefs, wishes, (table.horizon(), power.power_max));
+    fill(&mut briefs, wishes, (&curves, &alone), power.power_max);
+    Ok(briefs)
+}
+
+/// The plan that each would have with nobody beside it.
+fn each_alone(curves: &[PriceCurve], wishes: &[SharedWish<'_>]) -> Vec<Brief> {
+    let mut order: Vec<usize> = (0..wishes.len()).collect();
+    order.sort_by_key(|&position| wishes[position].curve);
+    let mut alone: Vec<(usize, Brief)> = Vec::with_capacity(wishes.len());
+    for group in order.chunk_by(|&a, &b| wishes[a].curve == wishes[b].curve) {
+        let problems: Vec<&ChargeProblem> =
+            group.iter().map(|&position| wishes[position].problem).collect();
+        let plans = plan_each(&curves[wishes[group[0]].curve], &problems);
+        alone.extend(group.iter().copied().zip(plans));
+    }
+    alone.sort_by_key(|&(position, _)| position);
+    alone.into_iter().map(|(_, plan)| plan).collect()
+}
+
+/// A plan that keeps something back, if nobody is short for it: those together
+/// miss no more than each would `alone`. Else one that does not.
+fn least_short<'a>(
+    (rows, table): (&'a Rows, &'a PriceTable),
+    power: SharedPower,
+    alone_kwh: f64,
+    options: &AreaOptions,
+    stop: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<(AreaProblem<'a>, AreaPlan), AreaError> {
+    let vehicles = AreaVehicles {
+        fleet: rows.fleet(),
+        node: None,
+        priority: None,
+        // On or off and nothing between: whole answers only.
+        power_min_kw: Some(&rows.power_kw),
+        storage: None,
+    };
+    let problem = |power: SharedPower| {
+        let node = Node::limited("area", power.profile(&rows.power_kw, table.horizon().len()));
+        AreaProblem::new(vehicles, Curves::PerVehicle(table), vec![node])
+    };
+    let area = problem(power)?;
+    let plan = plan_area(&area, options, stop);
+    let wanted_kwh: f64 = rows.energy_kwh.iter().sum();
+    if power.headroom <= 0.0 || plan.unmet_kwh <= alone_kwh + 1e-6 * wanted_kwh {
+        return Ok((area, plan));
+    }
+    let area = problem(SharedPower::whole(power.power_max))?;
+    let options = AreaOptions { start: Some(plan.state), ..options.clone() };
+    let plan = plan_area(&area, &options, stop);
+    Ok((area, plan))
+}
+
+/// A price curve for those who are on: a hundredth of the span of its prices
+/// cheaper now, and as before in an hour. Of plans that cost nearly the same it is
+/// the one in which who is on goes on.
+fn going_on(curve: &PriceCurve) -> PriceCurve {
+    let prices = curve.prices().iter().copied();
+    let span =
+        prices.clone().fold(f64::NEG_INFINITY, f64::max) - prices.fold(f64::INFINITY, f64::min);
+    let start = curve.slots().next().map(|slot| slot.start);
+    let cheaper = curve.slots().map(|slot| {
+        let ahead = start.map_or(TimeDelta::zero(), |start| slot.start - start);
+        let rest: f64 = 1.0 - ahead.as_seconds_f64() / HELD.as_seconds_f64();
+        slot.price.as_per_kwh() - HELD_SPAN * span * rest.max(0.0)
+    });
+    let cheaper = PriceCurve::from_parts(curve.horizon().clone(), cheaper.collect());
+    cheaper.unwrap_or_else(|_| curve.clone())
+}
+
+/// A price curve from the first instant at which something is asked for.
+fn ahead(curve: &PriceCurve, wishes: &[SharedWish<'_>]) -> PriceCurve {
+    let now = wishes.iter().map(|wish| wish.problem.request().now).min();
+    match (now, curve.horizon().end()) {
+        (Some(now), Some(end)) if now < end => curve.between(now, end),
+        _ => curve.clone(),
+    }
+}
+
+/// Lets those who need a part of a slot have it one after the other.
+fn one_after_the_other(
+    briefs: &mut [Option<Brief>],
+    wishes: &[SharedWish<'_>],
+    (horizon, power_max): (&Horizon, Power),
+) {
+    let planned = briefs.iter().zip(wishes);
+    let mut vehicles: Vec<Switched> = planned.map(|(b, wish)| switched(b.as_ref(), wish)).collect();
+    let slots = horizon.periods().map(|(start, end)| micros_of(start)..micros_of(end));
+    spread(&mut vehicles, slots, power_max.as_kw());
+    for (brief, vehicle) in briefs.iter_mut().zip(vehicles) {
+        let Some(brief) = brief else { continue };
+        let Some(&Interval { power, .. }) = brief.intervals.first() else { continue };
+        let interval =
+            |&(start, end)| Interval { start: instant_at(start), end: instant_at(end), power };
+        brief.intervals = vehicle.on.iter().map(interval).collect();
+    }
+}
+
+/// A plan as what is on and off.
+fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> Switched {
+    let request = wish.problem.request();
+    let intervals = brief.map_or(&[][..], |brief| &brief.intervals);
+    let on = intervals.iter().map(|i| (micros_of(i.start), micros_of(i.end))).collect();
+    let is_late = |at: Option<DateTime<Utc>>| at.is_some_and(|at| at <= request.now);
+    let is_at_once =
+        request.reserve > Energy::ZERO || request.targets.iter().any(|target| is_late(target.by));
+    let first = intervals.first().filter(|_| is_at_once);
+    let due = request.targets.iter().map(|target| target.by).chain([request.until]);
+    Switched {
+        on,
+        power_kw: wish.power.as_kw(),
+        from: micros_of(first.map_or(request.now, |interval| interval.end)),
+        due: due.flatten().map(micros_of).collect(),
+        is_on: wish.is_on,
+    }
+}
+
+/// A plan that also misses what its targets want above the charge limit.
+fn with_limit(brief: Brief, wish: &SharedWish<'_>) -> Brief {
+    let request = wish.problem.request();
+    let above = request.targets.iter().filter(|t| t.energy > request.within_limit(t));
+    let missing = above.map(|target| {
+        let had = energy_by(&brief.intervals, target.by).min(request.within_limit(target));
+        target.energy - had
+    });
+    let shortfall = missing.fold(brief.shortfall, Energy::max);
+    Brief { shortfall, ..brief }
+}
+
+/// A row in the power that its request speaks of, beside the plan that it would
+/// have alone. It costs what its prices say.
+fn brief(
+    made: &AreaRows,
+    row: usize,
+    (alone, curve): (&Brief, &PriceCurve),
+    scale: f64,
+) -> Option<Brief> {
+    let energy = |kwh: f64| Energy::from_kwh(kwh / scale).ok();
+    let columns = (&*made.interval_start, &*made.interval_end, &*made.interval_power_kw);
+    let power = |power: Power| Power::from_kw(power.as_kw() / scale).unwrap_or(Power::ZERO);
+    let own = |interval: Interval| Interval { power: power(interval.power), ..interval };
+    let intervals: Vec<Interval> =
+        intervals(&made.offsets, row, columns).into_iter().map(own).collect();
+    let (cost, _) = paid(curve, &intervals);
+    Some(Brief {
+        energy: energy(made.energy_kwh[row])?,
+        cost,
+        bound: if alone.cost < cost { alone.cost } else { cost },
+        baseline_cost: alone.baseline_cost,
+        shortfall: energy(made.unmet_kwh[row])?,
+        marginal_price: None,
+        unpriced_hours: alone.unpriced_hours,
+        intervals,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    use super::*;
+    use crate::area::problem::options::AreaOptions;
+    use crate::plan::brief::Brief;
+    use crate::plan::plan::Interval;
+    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::prices::curve::tests::curve_of;
+    use crate::shared_supply::wish::{SharedPower, SharedWish};
+    use crate::units::{kw, kwh};
+
+    fn at(hour: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)
+    }
+
+    /// Cars of 10 kW that want 10 kWh each by the last hour, on one cheap hour.
+    fn cars(count: usize) -> Vec<ChargeProblem> {
+        let wish = Request::new(at(0), kw(10.0), Target { by: Some(at(4)), energy: kwh(10.0) });
+        vec![ChargeProblem::new(wish).unwrap(); count]
+    }
+
+    /// Each at 10 kW, and off.
+    fn wishes(problems: &[ChargeProblem]) -> Vec<SharedWish<'_>> {
+        let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
+        problems.iter().map(wish).collect()
+    }
+
+    #[test]
+    fn a_shared_limit_moves_those_that_do_not_fit() {
+        let curves = [curve_of(60, &[40, 10, 30, 20])];
+        let cars = cars(4);
+        let wishes = wishes(&cars);
+        let options = AreaOptions::default();
+        let plan =
+            plan_within(&curves, &wishes, SharedPower::whole(kw(20.0)), &options, &mut |_| false)
+                .unwrap();
+        let mut starts: Vec<i64> =
+            plan.iter().flatten().map(|b| (b.intervals[0].start - at(0)).num_hours()).collect();
+        starts.sort_unstable();
+        assert_eq!(starts, [1, 1, 3, 3]);
+        let cost: f64 = plan.iter().flatten().map(|brief| brief.cost.as_amount()).sum();
+        assert!((cost - 6.0).abs() < 1e-6, "{cost}");
+        assert!(plan.iter().flatten().all(|brief| brief.bound <= brief.cost));
+    }
+
+    #[test]
+    fn hours_count_with_the_power_that_they_take() {
+        // One hour each, in kWh at 1 kW, of chargers that take 10 kW.
+        let curves = [curve_of(60, &[40, 10, 30, 20])];
+        let wish = Request::new(at(0), kw(1.0), Target { by: Some(at(4)), energy: kwh(1.0) });
+        let chargers = vec![ChargeProblem::new(wish).unwrap(); 2];
+        let wishes = wishes(&chargers);
+        let options = AreaOptions::default();
+        let plan =
+            plan_within(&curves, &wishes, SharedPower::whole(kw(10.0)), &options, &mut |_| false)
+                .unwrap();
+        let mut hours: Vec<_> = plan
+            .iter()
+            .flatten()
+            .map(|b| ((b.intervals[0].start - at(0)).num_hours(), b.energy))
+            .collect();
+        hours.sort_by_key(|(hour, _)| *hour);
+        assert_eq!(hours.iter().map(|(hour, _)| *hour).collect::<Vec<_>>(), [1, 3]);
+        assert!(hours.iter().all(|(_, energy)| (*energy - kwh(1.0)).as_kwh().abs() < 1e-9));
+    }
+
+    #[test]
+    fn the_limit_holds_at_any_time() {
+        // Forty minutes each, asked for in the middle of the only cheap hour.
+        let curves = [curve_of(60, &[10, 20])];
+        let now = at(0) + TimeDelta::minutes(30);
+        let need = Target { by: Some(at(2)), energy: kwh(20.0 / 3.0) };
+        let cars = vec![ChargeProblem::new(Request::new(now, kw(10.0), need)).unwrap(); 4];
+        let wishes = wishes(&cars);
+        let options = AreaOptions::default();
+        let plan =
+            plan_within(&curves, &wishes, SharedPower::whole(kw(25.0)), &options, &mut |_| false)
+                .unwrap();
+        let briefs: Vec<&Brief> = plan.iter().flatten().collect();
+        assert!(briefs.iter().all(|brief| brief.shortfall.as_kwh() < 1e-6));
+        for minute in 0..120 {
+            let at = at(0) + TimeDelta::minutes(minute);
+            let is_on = |i: &&Interval| i.start <= at && at < i.end;
+            let on = briefs.iter().flat_map(|brief| &brief.intervals).filter(is_on).count();
+            assert!(on <= 2, "{on} are on in minute {minute}");
+        }
+    }
+
+    #[test]
+    fn something_is_kept_back_for_later_unless_somebody_needs_it() {
+        let curves = [curve_of(60, &[40, 10, 30, 20])];
+        let options = AreaOptions::default();
+        let power = SharedPower::with_headroom(kw(120.0));
+        // One that needs an hour and has half of it is short whatever the others do.
+        let need = Target { by: Some(at(0) + TimeDelta::minutes(30)), energy: kwh(10.0) };
+        let hopeless = ChargeProblem::new(Request::new(at(0), kw(10.0), need)).unwrap();
+        let minutes_of_the_cheapest = |count: usize| {
+            let cars = [cars(count), vec![hopeless.clone()]].concat();
+            let wishes = wishes(&cars);
+            let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let short: f64 = plan.iter().flatten().map(|brief| brief.shortfall.as_kwh()).sum();
+            assert!((short - 5.0).abs() < 1e-6, "{short}");
+            let intervals = plan.iter().flatten().flat_map(|brief| &brief.intervals);
+            let within = intervals.map(|i| (i.end.min(at(2)) - i.start.max(at(1))).num_minutes());
+            within.filter(|minutes| *minutes > 0).sum::<i64>()
+        };
+        assert_eq!(minutes_of_the_cheapest(24), 11 * 60);
+        assert_eq!(minutes_of_the_cheapest(47), 12 * 60);
+    }
+
+    #[test]
+    fn who_is_on_goes_on_where_it_costs_the_same() {
+        let curves = [curve_of(60, &[10, 10, 30, 30])];
+        let cars = cars(3);
+        for on in 0..3 {
+            let mut wishes = wishes(&cars);
+            wishes[on].is_on = true;
+            let power = SharedPower::whole(kw(10.0));
+            let options = AreaOptions::default();
+            let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let brief = plan[on].as_ref().unwrap();
+            assert_eq!((brief.intervals[0].start, brief.intervals.len()), (at(0), 1));
+            // It costs what the prices say.
+            assert!((brief.cost.as_amount() - 1.0).abs() < 1e-9);
+            let all: f64 = plan.iter().flatten().map(|brief| brief.cost.as_amount()).sum();
+            assert!((all - 5.0).abs() < 1e-6, "{all}");
+        }
+        // A price that differs counts.
+        let curves = [curve_of(60, &[20, 10, 30, 10])];
+        let mut wishes = wishes(&cars[..1]);
+        wishes[0].is_on = true;
+        let power = SharedPower::whole(kw(10.0));
+        let options = AreaOptions::default();
+        let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+        assert_eq!(plan[0].as_ref().unwrap().intervals[0].start, at(1));
+    }
+
+    #[test]
+    fn what_is_late_is_wanted_at_once() {
+        let curves = [curve_of(60, &[40, 10, 30, 20])];
+        let late = Request::new(at(0), kw(10.0), Target { by: Some(at(-1)), energy: kwh(10.0) });
+        let late = ChargeProblem::new(late).unwrap();
+        let late = [late];
+        let wishes = wishes(&late);
+        let options = AreaOptions::default();
+        let plan =
+            plan_within(&curves, &wishes, SharedPower::whole(kw(20.0)), &options, &mut |_| false)
+                .unwrap();
+        let brief = plan[0].as_ref().unwrap();
+        assert_eq!(brief.intervals[0].start, at(0));
+        assert!((brief.energy - kwh(10.0)).as_kwh().abs() < 1e-9);
+    }
+}

@@ -1,0 +1,356 @@
+//! Corners of an area that are left free, for those who are short.
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::plan::brief::Brief;
+use crate::plan::plan::Interval;
+use crate::prices::curve::PriceCurve;
+use crate::shared_supply::incremental::{paid, plan_in};
+use crate::shared_supply::load_profile::{NEAR_KW, Occupied};
+use crate::shared_supply::wish::SharedWish;
+use crate::units::Power;
+
+/// Who lacks less than this of charging is not short.
+const GRAIN: TimeDelta = TimeDelta::seconds(1);
+
+/// A vehicle takes half a minute to stop, and as long to begin again.
+const PAUSE_MIN: TimeDelta = TimeDelta::minutes(2);
+
+/// More who are short than this are short for want of power, and not because
+/// whole answers left a corner free.
+const SHORT_MAX: usize = 256;
+
+/// So often those who are still short look for room that others have left since.
+const PASSES: usize = 3;
+
+/// From an instant up to another.
+type Pause = (DateTime<Utc>, DateTime<Utc>);
+
+/// Uses what is free between the plans of an area.
+///
+/// An area is planned in means of slots and in whole answers, so that the last
+/// few who do not fit lack up to a slot each, while corners between the others
+/// stay free. They are for those who are short, and then for those who would
+/// pause for less time than it takes to begin again.
+pub(crate) fn fill(
+    briefs: &mut [Option<Brief>],
+    wishes: &[SharedWish<'_>],
+    (curves, alone): (&[PriceCurve], &[Brief]),
+    power_max: Power,
+) {
+    let mut short = who_is_short(briefs, wishes, alone);
+    if short.is_empty() && pauses(briefs, wishes).is_empty() {
+        return;
+    }
+    let mut occupied = Occupied::default();
+    for (brief, wish) in briefs.iter().zip(wishes) {
+        occupied.add(brief.as_ref().map_or(&[], |brief| &brief.intervals), wish.power);
+    }
+    for _ in 0..PASSES {
+        let mut is_any = false;
+        for &position in &short {
+            let (Some(brief), wish) = (&mut briefs[position], &wishes[position]) else { continue };
+            occupied.remove(&brief.intervals, wish.power);
+            if let Some(fitted) = less_short(brief, wish, curves, (&occupied, power_max)) {
+                *brief = fitted;
+                is_any = true;
+            }
+            occupied.add(&brief.intervals, wish.power);
+        }
+        // Who has moved leaves room where it was.
+        short = if is_any { who_is_short(briefs, wishes, alone) } else { Vec::new() };
+    }
+    bridge(briefs, wishes, curves, (&occupied, power_max));
+}
+
+/// A plan in the room that is left, if it is less short.
+fn less_short(
+    brief: &Brief,
+    wish: &SharedWish<'_>,
+    curves: &[PriceCurve],
+    room: (&Occupied, Power),
+) -> Option<Brief> {
+    let grain = wish.problem.request().power_max.over(GRAIN);
+    let fitted = plan_in(&curves[wish.curve], wish.problem, wish.power, room).ok()?;
+    let is_better = fitted.brief.shortfall + grain < brief.shortfall;
+    is_better.then_some(Brief { marginal_price: None, ..fitted.brief })
+}
+
+/// Who is short by more than each is alone, those first who lack most.
+fn who_is_short(
+    briefs: &[Option<Brief>],
+    wishes: &[SharedWish<'_>],
+    alone: &[Brief],
+) -> Vec<usize> {
+    let lacks = |position: usize, brief: &Brief| {
+        let power = wishes[position].problem.request().power_max;
+        let missing = brief.shortfall - alone[position].shortfall;
+        (missing > power.over(GRAIN)).then(|| missing.as_kwh() / power.as_kw())
+    };
+    let mut short: Vec<(usize, f64)> = briefs
+        .iter()
+        .enumerate()
+        .filter_map(|(position, brief)| Some((position, lacks(position, brief.as_ref()?)?)))
+        .collect();
+    short.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    short.into_iter().take(SHORT_MAX).map(|(position, _)| position).collect()
+}
+
+/// Pauses too short to be of use, by who makes them.
+fn pauses(briefs: &[Option<Brief>], wishes: &[SharedWish<'_>]) -> Vec<(usize, Pause)> {
+    let mut found = Vec::new();
+    for (position, (brief, wish)) in briefs.iter().zip(wishes).enumerate() {
+        let intervals = brief.as_ref().map_or(&[][..], |brief| &brief.intervals);
+        let now = wish.problem.request().now;
+        let begins = intervals.first().filter(|_| wish.is_on).map(|first| (now, first.start));
+        let between = intervals.windows(2).map(|pair| (pair[0].end, pair[1].start));
+        let may_go_on = wish.problem.request().power_limits.is_empty();
+        let pauses = begins.into_iter().chain(between).filter(|_| may_go_on);
+        let is_short = |pause: &Pause| pause.0 < pause.1 && pause.1 - pause.0 < PAUSE_MIN;
+        found.extend(pauses.filter(is_short).map(|pause| (position, pause)));
+    }
+    found
+}
+
+/// Lets those go on who would pause for a moment, where there is room and a price,
+/// and end so much sooner.
+fn bridge(
+    briefs: &mut [Option<Brief>],
+    wishes: &[SharedWish<'_>],
+    curves: &[PriceCurve],
+    (occupied, power_max): (&Occupied, Power),
+) {
+    let (at, mut taken_kw) = occupied.steps();
+    for (position, (start, end)) in pauses(briefs, wishes) {
+        let (wish, Some(brief)) = (&wishes[position], &mut briefs[position]) else { continue };
+        let first = at.partition_point(|at| *at <= start).saturating_sub(1);
+        let within = first..at.partition_point(|at| *at < end);
+        let kw = wish.power.as_kw();
+        let is_full = |taken: &f64| taken + kw > power_max.as_kw() + NEAR_KW;
+        if taken_kw[within.clone()].iter().any(is_full) {
+            continue;
+        }
+        let Some(intervals) = bridged(&brief.intervals, (start, end)) else { continue };
+        let (cost, unpriced) = paid(&curves[wish.curve], &intervals);
+        if unpriced > paid(&curves[wish.curve], &brief.intervals).1 {
+            continue;
+        }
+        taken_kw[within].iter_mut().for_each(|taken| *taken += kw);
+        brief.intervals = intervals;
+        brief.cost = cost;
+        brief.bound = if brief.cost < brief.bound { brief.cost } else { brief.bound };
+    }
+}
+
+/// Intervals without a pause, of the same length together. `None` if it is none
+/// any more: nothing comes after it.
+fn bridged(intervals: &[Interval], (start, end): Pause) -> Option<Vec<Interval>> {
+    if !intervals.iter().any(|interval| interval.start == end) {
+        return None;
+    }
+    let mut made: Vec<Interval> = Vec::with_capacity(intervals.len());
+    for interval in intervals {
+        let begins = if interval.start == end { start } else { interval.start };
+        match made.last_mut().filter(|last| last.end == begins) {
+            Some(last) => last.end = interval.end,
+            None => made.push(Interval { start: begins, ..*interval }),
+        }
+    }
+    let mut more = end - start;
+    while let Some(last) = made.last_mut().filter(|_| more > TimeDelta::zero()) {
+        let cut = more.min(last.end - last.start);
+        last.end -= cut;
+        more -= cut;
+        if last.end == last.start {
+            made.pop();
+        }
+    }
+    Some(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::area::problem::options::AreaOptions;
+    use crate::plan::brief::Brief;
+    use crate::plan::charge::plan_charge;
+    use crate::plan::plan::Interval;
+    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::prices::curve::tests::curve_of;
+    use crate::prices::curve::{PriceCurve, Slot};
+    use crate::shared_supply::capacity::plan_within;
+    use crate::shared_supply::incremental::{Taker, paid, plan_beside};
+    use crate::shared_supply::wish::{SharedPower, SharedWish};
+    use crate::units::{kw, kwh, per_kwh};
+
+    fn at(minutes: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
+    }
+
+    fn need(power: f64, energy: f64, by: i64) -> ChargeProblem {
+        let target = Target { by: Some(at(by)), energy: kwh(energy) };
+        ChargeProblem::new(Request::new(at(0), kw(power), target)).unwrap()
+    }
+
+    fn wishes(problems: &[ChargeProblem]) -> Vec<SharedWish<'_>> {
+        let power = |problem: &ChargeProblem| problem.request().power_max;
+        let wish = |problem| SharedWish { problem, curve: 0, power: power(problem), is_on: false };
+        problems.iter().map(wish).collect()
+    }
+
+    fn interval(from: i64, to: i64) -> Interval {
+        Interval { start: at(from), end: at(to), power: kw(10.0) }
+    }
+
+    #[test]
+    fn nobody_pauses_for_a_moment_where_there_is_room() {
+        let curve = curve_of(60, &[40, 10, 30, 20]);
+        let needs = [need(10.0, 20.0, 240), need(10.0, 10.0, 240)];
+        let curves = std::slice::from_ref(&curve);
+        let filled = |intervals: [&[(i64, i64)]; 2], is_on, most| -> Vec<Vec<(i64, i64)>> {
+            let alone: Vec<Brief> =
+                needs.iter().map(|need| Brief::from(&plan_charge(&curve, need))).collect();
+            let mut briefs: Vec<Option<Brief>> = intervals
+                .iter()
+                .zip(&alone)
+                .map(|(on, brief)| {
+                    let on = on.iter().map(|&(from, to)| interval(from, to));
+                    let intervals: Vec<Interval> = on.collect();
+                    let cost = paid(&curve, &intervals).0;
+                    Some(Brief { cost, bound: cost, intervals, ..brief.clone() })
+                })
+                .collect();
+            let mut wishes = wishes(&needs);
+            wishes[0].is_on = is_on;
+            fill(&mut briefs, &wishes, (curves, &alone), kw(most));
+            let minute = |at: DateTime<Utc>| (at - self::at(0)).num_minutes();
+            let drawn = |brief: &Brief| {
+                brief.intervals.iter().map(|i| (minute(i.start), minute(i.end))).collect()
+            };
+            for brief in briefs.iter().flatten() {
+                assert_eq!(brief.cost, paid(&curve, &brief.intervals).0);
+                assert!(brief.bound <= brief.cost);
+            }
+            briefs.iter().flatten().map(drawn).collect()
+        };
+        let paused: [&[(i64, i64)]; 2] = [&[(60, 80), (81, 120), (180, 181)], &[(120, 180)]];
+        assert_eq!(filled(paused, false, 10.0), [vec![(60, 120)], vec![(120, 180)]]);
+        // The first pause takes what comes after the second.
+        let twice: [&[(i64, i64)]; 2] = [&[(60, 80), (81, 120), (121, 122)], &[]];
+        assert_eq!(filled(twice, false, 10.0), [vec![(60, 120)], vec![]]);
+        // The other takes what there is, or the pause is of use.
+        let beside = [paused[0], &[(60, 120)]];
+        assert_eq!(filled(beside, false, 10.0), beside.map(<[_]>::to_vec));
+        assert_eq!(filled(beside, false, 20.0), [vec![(60, 120)], vec![(60, 120)]]);
+        let long: [&[(i64, i64)]; 2] = [&[(60, 80), (82, 122)], &[]];
+        assert_eq!(filled(long, false, 10.0), long.map(<[_]>::to_vec));
+        // Who is on does not stop for a moment; who is off begins when it is time.
+        let late: [&[(i64, i64)]; 2] = [&[(1, 61)], &[]];
+        assert_eq!(filled(late, true, 10.0), [vec![(0, 60)], vec![]]);
+        assert_eq!(filled(late, false, 10.0), late.map(<[_]>::to_vec));
+        // Two pauses at one time, and room for one of them.
+        let both: [&[(i64, i64)]; 2] = [&[(60, 80), (81, 121)], &[(70, 80), (81, 131)]];
+        let made = filled(both, false, 29.0);
+        assert_eq!(made, [vec![(60, 120)], vec![(70, 130)]]);
+        let made = filled(both, false, 19.0);
+        assert_eq!(made, [vec![(60, 120)], both[1].to_vec()]);
+    }
+
+    #[test]
+    fn nobody_goes_on_at_a_price_that_is_not_known() {
+        let slot = |from, to| Slot { start: at(from), end: at(to), price: per_kwh(0.2) };
+        let gap = PriceCurve::new(&[slot(0, 80), slot(81, 240)]).unwrap();
+        let paused = vec![interval(60, 80), interval(81, 121)];
+        let needs = [need(10.0, 10.0, 240)];
+        for (curve, is_one) in [(gap, false), (curve_of(60, &[20, 20, 20, 20]), true)] {
+            let alone = [Brief::from(&plan_charge(&curve, &needs[0]))];
+            let mut briefs = [Some(Brief { intervals: paused.clone(), ..alone[0].clone() })];
+            fill(&mut briefs, &wishes(&needs), (std::slice::from_ref(&curve), &alone), kw(10.0));
+            let [made] = briefs.map(|brief| brief.unwrap().intervals);
+            assert_eq!(made, if is_one { vec![interval(60, 120)] } else { paused.clone() });
+        }
+    }
+
+    #[test]
+    fn who_is_short_takes_what_is_free() {
+        let curve = curve_of(60, &[40, 10, 30, 20]);
+        let needs = [need(10.0, 20.0, 120), need(10.0, 10.0, 240), need(10.0, 50.0, 240)];
+        let alone: Vec<Brief> =
+            needs.iter().map(|need| Brief::from(&plan_charge(&curve, need))).collect();
+        // The first is an hour short, the second half an hour, the third as it is alone.
+        let short = |brief: &Brief, intervals: Vec<Interval>, energy| Brief {
+            intervals,
+            shortfall: kwh(energy),
+            ..brief.clone()
+        };
+        let mut briefs = [
+            Some(short(&alone[0], vec![interval(60, 120)], 10.0)),
+            Some(short(&alone[1], vec![interval(120, 150)], 5.0)),
+            Some(alone[2].clone()),
+        ];
+        let drawn = |briefs: &[Option<Brief>]| -> Vec<String> {
+            let is_on =
+                |b: &Brief, m| b.intervals.iter().any(|i| i.start <= at(m) && at(m) < i.end);
+            let cell = |b: &Brief, m| if is_on(b, m) { '#' } else { '.' };
+            let row = |b: &Option<Brief>| {
+                (0..240).step_by(30).map(|m| cell(b.as_ref().unwrap(), m)).collect()
+            };
+            briefs.iter().map(row).collect()
+        };
+        assert_eq!(drawn(&briefs), ["..##....", "....#...", "########"]);
+        let room = (std::slice::from_ref(&curve), &alone[..]);
+        fill(&mut briefs, &wishes(&needs), room, kw(20.0));
+        assert_eq!(drawn(&briefs), ["####....", "......##", "########"]);
+        assert_eq!(briefs[0].as_ref().unwrap().shortfall, kwh(0.0));
+        // Without room it stays as it was.
+        let mut crowded = briefs.clone();
+        crowded[1] = Some(short(&alone[1], vec![interval(120, 150)], 5.0));
+        let before = crowded.clone();
+        fill(&mut crowded, &wishes(&needs), room, kw(10.0));
+        assert_eq!(crowded, before);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        /// Nobody is short beside the others who would find room among them, but for
+        /// what those leave who go on and end sooner. Plans hold what they say.
+        #[test]
+        fn nobody_is_short_where_there_is_room(
+            cents in prop::collection::vec(-5..60_i32, 4),
+            cars in prop::collection::vec((0..3_usize, 1.0..40.0_f64, 4..16_i64), 1..9),
+            power_max in 11.0..45.0_f64,
+        ) {
+            let curve = curve_of(60, &cents);
+            let powers = [3.7, 7.4, 11.0];
+            let problems: Vec<ChargeProblem> = cars
+                .into_iter()
+                .map(|(power, energy, by)| need(powers[power], energy, by * 15))
+                .collect();
+            let mut wishes = wishes(&problems);
+            wishes.iter_mut().step_by(2).for_each(|wish| wish.is_on = true);
+            let power = SharedPower::with_headroom(kw(power_max));
+            let curves = std::slice::from_ref(&curve);
+            let options = AreaOptions::default();
+            let plan = plan_within(curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let briefs: Vec<Brief> = plan.into_iter().map(Option::unwrap).collect();
+            let taker = |(brief, wish): (&Brief, &SharedWish<'_>)| Taker {
+                intervals: brief.intervals.clone(),
+                power: wish.power,
+            };
+            let takers: Vec<Taker> = briefs.iter().zip(&wishes).map(taker).collect();
+            for (position, (brief, problem)) in briefs.iter().zip(&problems).enumerate() {
+                let others = takers.iter().enumerate().filter(|(other, _)| *other != position);
+                let others = others.map(|(_, taker)| taker);
+                let own = problem.request().power_max;
+                let best = plan_beside(&curve, problem, own, others, kw(power_max)).unwrap();
+                let on = |energy: f64, i: &Interval| energy + i.power.over(i.end - i.start).as_kwh();
+                let energy = brief.intervals.iter().fold(0.0, on);
+                prop_assert!((energy - brief.energy.as_kwh()).abs() < 1e-5, "{} kWh", energy);
+                let missed = brief.shortfall - best.brief.shortfall;
+                prop_assert!(missed <= own.over(PAUSE_MIN * 2), "{} misses {:?}", position, missed);
+            }
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! One plan beside those of others, within a power that they share.
+//!
+//! To plan a whole area anew whenever one of its vehicles was looked at would
+//! move the others without need, and start and stop those that charge. A plan
+//! that still does what is asked goes on, and one that does not is made in the
+//! room that the others leave. The whole is planned anew where that is not enough.
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::plan::brief::Brief;
+use crate::plan::charge::plan_charge;
+use crate::plan::plan::Interval;
+use crate::plan::problem::{ChargeProblem, RequestError};
+use crate::prices::curve::PriceCurve;
+use crate::shared_supply::load_profile::{NEAR_KW, Occupied};
+use crate::units::{Energy, Money, Power};
+
+/// What of a need may be missing while there is charging ahead: a vehicle takes
+/// half a minute to begin, each time.
+const SLACK: TimeDelta = TimeDelta::minutes(2);
+
+/// What may be missing where there is none ahead.
+const REST: TimeDelta = TimeDelta::minutes(1);
+
+/// A plan this much dearer than alone, in proportion, is worth planning the area anew.
+const DEARER: f64 = 0.05;
+
+/// Somebody else, and when it charges.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Taker {
+    /// Its charging periods, in time order.
+    pub intervals: Vec<Interval>,
+    /// The power that it takes in them.
+    pub power: Power,
+}
+
+/// A plan beside those of others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// The plan.
+    pub brief: Brief,
+    /// What of its shortfall is for want of room: it would not be short of that alone.
+    pub crowded_out: Energy,
+}
+
+impl Fitted {
+    /// A plan that lacks nothing for want of room.
+    #[must_use]
+    pub const fn with_room(brief: Brief) -> Self {
+        Self { brief, crowded_out: Energy::ZERO }
+    }
+}
+
+/// The cheapest plan for one that takes `power` while it is on, where the others
+/// leave so much of `power_max`.
+///
+/// What does not fit before a deadline is a shortfall. The bound is what it would
+/// cost alone.
+///
+/// # Errors
+/// The request has power limits of its own in crowded periods.
+///
+/// # Example
+///
+/// Two hours, of which another one has the cheaper.
+///
+/// ```
+/// use slackwater_engine::shared_supply::{Taker, plan_beside};
+/// use slackwater_engine::plan::plan::Interval;
+/// use slackwater_engine::plan::problem::{ChargeProblem, Request, Target};
+/// use slackwater_engine::prices::curve::{PriceCurve, Slot};
+/// use slackwater_engine::units::{kw, kwh, per_kwh};
+///
+/// let [six, seven, eight] =
+///     [18, 19, 20].map(|hour| format!("2026-01-05T{hour}:00:00Z").parse().unwrap());
+/// let curve = PriceCurve::new(&[
+///     Slot { start: six, end: seven, price: per_kwh(0.10) },
+///     Slot { start: seven, end: eight, price: per_kwh(0.30) },
+/// ])?;
+/// let need = Request::new(six, kw(11.0), Target { by: None, energy: kwh(11.0) });
+/// let other = Interval { start: six, end: seven, power: kw(11.0) };
+/// let others = [Taker { intervals: vec![other], power: kw(11.0) }];
+/// let fitted = plan_beside(&curve, &ChargeProblem::new(need)?, kw(11.0), &others, kw(20.0))?;
+/// assert_eq!(fitted.brief.intervals[0].start, seven);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn plan_beside<'a>(
+    curve: &PriceCurve,
+    problem: &ChargeProblem,
+    power: Power,
+    others: impl IntoIterator<Item = &'a Taker>,
+    power_max: Power,
+) -> Result<Fitted, RequestError> {
+    let mut occupied = Occupied::default();
+    for taker in others {
+        occupied.add(&taker.intervals, taker.power);
+    }
+    plan_in(curve, problem, power, (&occupied, power_max))
+}
+
+/// The same beside what is taken by all the others.
+pub(crate) fn plan_in(
+    curve: &PriceCurve,
+    problem: &ChargeProblem,
+    power: Power,
+    (occupied, power_max): (&Occupied, Power),
+) -> Result<Fitted, RequestError> {
+    let mut request = problem.request().clone();
+    let room = power_max - power;
+    if room < Power::ZERO {
+        // It does not fit, even where nobody else is.
+        request.power_max = Power::ZERO;
+    }
+    request.power_limits.extend(occupied.crowded(room, request.now));
+    let limited = plan_charge(curve, &ChargeProblem::new(request)?);
+    let alone = plan_charge(curve, problem);
+    let mut brief = Brief::from(&limited);
+    brief.bound = if alone.cost < brief.cost { alone.cost } else { brief.cost };
+    let crowded_out = (brief.shortfall - alone.shortfall).max(Energy::ZERO);
+    Ok(Fitted { brief, crowded_out })
+}
+
+/// A plan made before as it goes on from now, if it still does what is asked.
+///
+/// Each deadline must be met but for two minutes of charging, nothing much may be
+/// bought beyond the need, and what is wanted at once must be on its way. The
+/// bound is the least cost of the energy that is still ahead.
+#[must_use]
+pub fn going_on(curve: &PriceCurve, problem: &ChargeProblem, before: &Brief) -> Option<Brief> {
+    let request = problem.request();
+    let now = request.now;
+    let is_alike = |i: &Interval| (i.power.as_kw() - request.power_max.as_kw()).abs() < NEAR_KW;
+    let ahead: Vec<Interval> = before
+        .intervals
+        .iter()
+        .filter(|interval| now < interval.end)
+        .map(|interval| Interval { start: interval.start.max(now), ..*interval })
+        .collect();
+    let above_limit = request.above_limit();
+    if before.shortfall > above_limit || !ahead.iter().all(is_alike) {
+        return None;
+    }
+    let slack = request.power_max.over(if ahead.is_empty() { REST } else { SLACK });
+    let at_once = energy_at_once(&ahead, now);
+    let mut kept = request.clone();
+    for target in &mut kept.targets {
+        let by = [target.by, request.until].into_iter().flatten().min();
+        let is_late = by.is_some_and(|by| by <= now);
+        let there = if is_late { at_once } else { energy_by(&ahead, by) };
+        let wanted = request.within_limit(target);
+        if there + slack < wanted {
+            return None;
+        }
+        target.energy = if is_late { there.min(wanted) } else { there };
+    }
+    let is_much = energy_by(&ahead, None) > problem.wanted() + slack;
+    if is_much || at_once + slack < request.reserve {
+        return None;
+    }
+    kept.reserve = request.reserve.min(at_once);
+    let best = plan_charge(curve, &ChargeProblem::new(kept).ok()?);
+    let cost = cost_of(curve, &ahead)?;
+    Some(Brief {
+        energy: energy_by(&ahead, None),
+        intervals: ahead,
+        cost,
+        bound: if best.cost < cost { best.cost } else { cost },
+        baseline_cost: best.baseline_cost,
+        shortfall: above_limit,
+        marginal_price: None,
+        unpriced_hours: best.unpriced_hours,
+    })
+}
+
+/// Energy that intervals bring by an instant.
+pub(crate) fn energy_by(intervals: &[Interval], by: Option<DateTime<Utc>>) -> Energy {
+    let energy = |interval: &Interval| {
+        let end = by.map_or(interval.end, |by| by.min(interval.end));
+        interval.power.over((end - interval.start).max(TimeDelta::zero()))
+    };
+    intervals.iter().map(energy).fold(Energy::ZERO, |sum, energy| sum + energy)
+}
+
+/// Energy that intervals bring without a pause from now on.
+fn energy_at_once(intervals: &[Interval], now: DateTime<Utc>) -> Energy {
+    let mut reached = now;
+    let run = intervals.iter().take_while(|interval| {
+        let is_next = interval.start <= reached;
+        reached = interval.end;
+        is_next
+    });
+    run.fold(Energy::ZERO, |sum, i| sum + i.power.over(i.end - i.start))
+}
+
+/// What intervals cost; `None` if a price is missing.
+fn cost_of(curve: &PriceCurve, intervals: &[Interval]) -> Option<Money> {
+    let (cost, unpriced) = paid(curve, intervals);
+    unpriced.is_zero().then_some(cost)
+}
+
+/// What intervals cost where there is a price, and how long there is none.
+pub(crate) fn paid(curve: &PriceCurve, intervals: &[Interval]) -> (Money, TimeDelta) {
+    let (mut cost, mut unpriced) = (Money::ZERO, TimeDelta::zero());
+    for interval in intervals {
+        unpriced += interval.end - interval.start;
+        for slot in curve.between(interval.start, interval.end).slots() {
+            unpriced -= slot.end - slot.start;
+            cost = cost + slot.price.of(interval.power.over(slot.end - slot.start));
+        }
+    }
+    (cost, unpriced)
+}
+
+/// What a plan made beside others leaves to be wished for, so that the whole area
+/// is worth planning anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanting {
+    /// It is the first that is much dearer than alone.
+    Cheaper,
+    /// It is short by more than the one before it.
+    Energy,
+}
+
+impl Wanting {
+    /// How long after it was asked for last an area is planned anew for that. In a
+    /// crowded evening every newcomer would pay less elsewhere: planning the area
+    /// for each of them would move the others all the time.
+    #[must_use]
+    pub const fn patience(self) -> TimeDelta {
+        match self {
+            Self::Cheaper => TimeDelta::minutes(15),
+            Self::Energy => TimeDelta::zero(),
+        }
+    }
+}
+
+/// Whether a plan made beside others leaves something to be wished for that they
+/// could give. Who would be as short alone is not helped by moving the others.
+#[must_use]
+pub fn wanting(fitted: &Fitted, before: Option<&Brief>) -> Option<Wanting> {
+    let brief = &fitted.brief;
+    let least = brief.intervals.first().map_or(Energy::ZERO, |interval| interval.power.over(REST));
+    let short = before.map_or(Energy::ZERO, |before| before.shortfall);
+    let is_dear = |brief: &Brief| {
+        let (cost, bound) = (brief.cost.as_amount(), brief.bound.as_amount());
+        cost - bound > DEARER * bound.abs()
+    };
+    if fitted.crowded_out > least && brief.shortfall > short + least {
+        return Some(Wanting::Energy);
+    }
+    (is_dear(brief) && !before.is_some_and(is_dear)).then_some(Wanting::Cheaper)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::brief::Brief;
+    use crate::plan::charge::plan_charge;
+    use crate::plan::plan::Interval;
+    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{Energy, kw, kwh};
+
+    const CENTS: [i32; 4] = [40, 10, 30, 20];
+
+    fn at(minutes: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
+    }
+
+    fn interval(from: i64, to: i64) -> Interval {
+        Interval { start: at(from), end: at(to), power: kw(10.0) }
+    }
+
+    fn taker(from: i64, to: i64) -> Taker {
+        Taker { intervals: vec![interval(from, to)], power: kw(10.0) }
+    }
+
+    /// 10 kW, by the end of the fourth hour.
+    fn need(from: i64, energy: f64) -> ChargeProblem {
+        let target = Target { by: Some(at(240)), energy: kwh(energy) };
+        ChargeProblem::new(Request::new(at(from), kw(10.0), target)).unwrap()
+    }
+
+    fn brief(intervals: Vec<Interval>) -> Brief {
+        let alone = plan_charge(&curve_of(60, &CENTS), &need(0, 20.0));
+        Brief { intervals, ..Brief::from(&alone) }
+    }
+
+    #[test]
+    fn others_keep_what_they_have() {
+        let curve = curve_of(60, &CENTS);
+        let plan = |others: &[Taker], most| {
+            plan_beside(&curve, &need(0, 20.0), kw(10.0), others, kw(most)).unwrap()
+        };
+        let hours = |fitted: &Fitted| -> Vec<i64> {
+            fitted.brief.intervals.iter().map(|i| (i.start - at(0)).num_minutes()).collect()
+        };
+        assert_eq!(hours(&plan(&[], 20.0)), [60, 180]);
+        assert_eq!(hours(&plan(&[taker(60, 120)], 20.0)), [60, 180]);
+        let beside = plan(&[taker(60, 120), taker(90, 120), taker(-60, 0)], 20.0);
+        // Half of the second hour, the fourth, and half of the third.
+        assert_eq!(hours(&beside), [60, 120, 180]);
+        assert_eq!((beside.brief.bound.as_amount(), beside.brief.cost.as_amount()), (3.0, 4.0));
+        assert_eq!(wanting(&beside, None), Some(Wanting::Cheaper));
+        assert_eq!(wanting(&beside, Some(&beside.brief)), None);
+        // Where there is no room at all the need is short, and said to be.
+        for others in [vec![taker(0, 240), taker(0, 240)], vec![]] {
+            let none = plan(&others, if others.is_empty() { 9.0 } else { 20.0 });
+            assert_eq!((none.brief.intervals.len(), none.brief.shortfall), (0, kwh(20.0)));
+            assert_eq!(none.crowded_out, kwh(20.0));
+            assert_eq!(wanting(&none, None), Some(Wanting::Energy));
+            assert_eq!(wanting(&none, Some(&none.brief)), None);
+        }
+    }
+
+    #[test]
+    fn who_is_short_alone_asks_nobody_to_move() {
+        let curve = curve_of(60, &CENTS);
+        let plan = |energy, others: &[Taker]| {
+            plan_beside(&curve, &need(0, energy), kw(10.0), others, kw(10.0)).unwrap()
+        };
+        // Four hours hold 40 kWh; an hour of them is taken.
+        let alone = plan(60.0, &[]);
+        assert_eq!((alone.brief.shortfall, alone.crowded_out), (kwh(20.0), Energy::ZERO));
+        assert_eq!(wanting(&alone, None), None);
+        let beside = plan(60.0, &[taker(60, 120)]);
+        assert_eq!((beside.brief.shortfall, beside.crowded_out), (kwh(30.0), kwh(10.0)));
+        assert_eq!(wanting(&beside, None), Some(Wanting::Energy));
+    }
+
+    #[test]
+    fn a_plan_that_does_what_is_asked_goes_on() {
+        let curve = curve_of(60, &CENTS);
+        let before = brief(vec![interval(60, 120), interval(180, 240)]);
+        let on = |from, energy| going_on(&curve, &need(from, energy), &before);
+        assert_eq!(on(0, 20.0).unwrap().intervals, before.intervals);
+        // Half an hour of it is over, and a minute was lost at its start.
+        let later = on(90, 15.2).unwrap();
+        assert_eq!(later.intervals, [interval(90, 120), interval(180, 240)]);
+        assert!((later.cost.as_amount() - 2.5).abs() < 1e-9 && later.bound <= later.cost);
+        assert_eq!(on(90, 15.4), None, "it lost more than two minutes");
+        assert_eq!(on(90, 14.6), None, "somebody else charged it");
+        // What is left when all is over is made up for.
+        assert_eq!(on(240, 0.1).map(|brief| brief.intervals), Some(vec![]));
+        assert_eq!(on(240, 0.2), None);
+        let short = Brief { shortfall: kwh(1.0), ..before.clone() };
+        assert_eq!(going_on(&curve, &need(0, 20.0), &short), None);
+    }
+
+    #[test]
+    fn what_is_wanted_at_once_is_not_waited_for() {
+        let curve = curve_of(60, &CENTS);
+        let before = brief(vec![interval(60, 120), interval(180, 240)]);
+        let mut request = need(60, 20.0).request().clone();
+        request.reserve = kwh(10.0);
+        let low = |request: &Request| ChargeProblem::new(request.clone()).unwrap();
+        assert!(going_on(&curve, &low(&request), &before).is_some());
+        request.reserve = kwh(11.0);
+        assert_eq!(going_on(&curve, &low(&request), &before), None);
+        let late = Target { by: Some(at(-10)), energy: kwh(20.0) };
+        let late = ChargeProblem::new(Request::new(at(0), kw(10.0), late)).unwrap();
+        assert_eq!(going_on(&curve, &late, &before), None);
+    }
+
+    proptest! {
+        /// Whoever is planned beside others never brings them above the limit.
+        #[test]
+        fn the_limit_holds(
+            cents in prop::collection::vec(-5..60_i32, 8),
+            others in prop::collection::vec((0..480_i64, 1..120_i64, 1..12_u8), 0..8),
+            (energy, power, most) in (0.0..60.0_f64, 3.0..12.0_f64, 0.0..40.0_f64),
+        ) {
+            let curve = curve_of(60, &cents);
+            let others: Vec<Taker> = others.into_iter().map(|(start, length, power)| Taker {
+                intervals: vec![interval(start, start + length)],
+                power: kw(power.into()),
+            }).collect();
+            let target = Target { by: Some(at(420)), energy: kwh(energy) };
+            let problem = ChargeProblem::new(Request::new(at(7), kw(power), target)).unwrap();
+            let fitted = plan_beside(&curve, &problem, kw(power), &others, kw(most)).unwrap();
+            let brief = fitted.brief;
+            prop_assert!(brief.bound <= brief.cost);
+            prop_assert!(fitted.crowded_out <= brief.shortfall);
+            let is_on = |intervals: &[Interval], at| intervals.iter().any(|i| i.start <= at && at < i.end);
+            for minute in 0..480 {
+                let at = at(minute);
+                let taken = others.iter().filter(|o| is_on(&o.intervals, at)).map(|o| o.power.as_kw());
+                let taken: f64 = taken.sum();
+                prop_assert!(!is_on(&brief.intervals, at) || taken + power <= most + 1e-5);
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Plans of several requests within a power that they share.
+#[cfg(feature = "lp")]
+pub(crate) mod capacity;
+#[cfg(feature = "lp")]
+pub(crate) mod gaps;
+pub(crate) mod incremental;
+pub(crate) mod load_profile;
+#[cfg(feature = "lp")]
+pub(crate) mod wish;
+#[cfg(feature = "lp")]
+pub(crate) mod wrap_around;
+
+#[cfg(feature = "lp")]
+pub use capacity::plan_within;
+pub use incremental::{Fitted, Taker, Wanting, going_on, plan_beside, wanting};
+#[cfg(feature = "lp")]
+pub use wish::{SharedPower, SharedWish};

@@ -1,0 +1,276 @@
+//! Who charges when within a slot, so that a shared power holds at any time.
+//!
+//! The limit of an area holds for the mean of each slot, and a slot used in part
+//! is used from its start: vehicles that fit in the mean would all begin at once.
+//! Here their parts of a slot are laid one behind the other, in lanes with one
+//! taker at a time. What does not fit at the end of a lane goes on at the start
+//! of the next: the wrap-around rule for jobs that may be interrupted on parallel
+//! machines (R. McNaughton, Scheduling with deadlines and loss functions, Management
+//! Science 6, 1959). Nobody is then in two lanes at once, because nobody takes more
+//! than the slot.
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// From an instant up to another, in microseconds.
+pub(crate) type Span = (i64, i64);
+
+/// A vehicle that takes its power or none.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Switched {
+    /// When it is on, in time order.
+    pub(crate) on: Vec<Span>,
+    pub(crate) power_kw: f64,
+    /// Slots that begin before are left as they are: what is wanted at once is.
+    pub(crate) from: i64,
+    /// When something is due: within a slot it is not put off to after that.
+    pub(crate) due: Vec<i64>,
+    /// Whether it is on when the first slot begins.
+    pub(crate) is_on: bool,
+}
+
+/// What a vehicle takes of a slot, whenever that is.
+struct Part {
+    row: usize,
+    micros: i64,
+    power_kw: f64,
+    /// Whether it is on when the slot begins.
+    goes_on: bool,
+}
+
+/// The mean that lanes within `power_max` can hold, whoever fits into it: a lane
+/// takes the whole of its greatest power while it is in use.
+///
+/// In lanes by falling power each takes at most the least power of the one before,
+/// so that all together take at most the greatest power above their mean. And where
+/// the mean is that of so many lanes of the least power, there are no more lanes.
+///
+/// A `headroom` of it is kept back, in whole numbers of the greatest power: less
+/// would be room that nobody fits into.
+pub(crate) fn mean_kw(powers_kw: impl Iterator<Item = f64>, power_max: f64, headroom: f64) -> f64 {
+    let fitting = powers_kw.filter(|&power| 0.0 < power && power <= power_max);
+    let (least, most) = fitting
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), power| (least.min(power), most.max(power)));
+    if most <= 0.0 {
+        return power_max;
+    }
+    let lanes = (power_max / most + 1e-9).floor();
+    let mean = (power_max - most).max(lanes * least);
+    mean - (mean / most * headroom).round() * most
+}
+
+/// Lays what vehicles take in each slot into lanes, where it does not fit as it is.
+pub(crate) fn spread(
+    vehicles: &mut [Switched],
+    slots: impl Iterator<Item = Range<i64>>,
+    power_max_kw: f64,
+) {
+    let mut made: Vec<Vec<Span>> = vec![Vec::new(); vehicles.len()];
+    let mut next = vec![0; vehicles.len()];
+    for (number, slot) in slots.enumerate() {
+        let (mut parts, mut all_kw) = (Vec::new(), 0.0);
+        for (row, vehicle) in vehicles.iter().enumerate() {
+            let here = within(&vehicle.on, &mut next[row], &slot);
+            all_kw += if here.is_empty() { 0.0 } else { vehicle.power_kw };
+            if is_free(vehicle, &here, &slot) {
+                let micros = here.iter().map(|on| on.1 - on.0).sum();
+                let is_on_first = vehicle.is_on && number == 0;
+                let goes_on = made[row].last().map_or(is_on_first, |on| on.1 == slot.start);
+                parts.push(Part { row, micros, power_kw: vehicle.power_kw, goes_on });
+            }
+            made[row].extend(here);
+        }
+        if all_kw <= power_max_kw {
+            continue;
+        }
+        for (row, on) in laid(parts, &slot) {
+            made[row].retain(|on| on.1 <= slot.start);
+            made[row].extend(on);
+        }
+    }
+    for (vehicle, mut on) in vehicles.iter_mut().zip(made) {
+        on.sort_unstable();
+        on.dedup_by(|next, kept| {
+            let is_next = next.0 == kept.1;
+            if is_next {
+                kept.1 = next.1;
+            }
+            is_next
+        });
+        vehicle.on = on;
+    }
+}
+
+/// What of `on` lies within a slot; `next` is the first that has not ended before.
+fn within(on: &[Span], next: &mut usize, slot: &Range<i64>) -> Vec<Span> {
+    *next += on[*next..].iter().take_while(|on| on.1 <= slot.start).count();
+    let here = on[*next..].iter().take_while(|on| on.0 < slot.end);
+    here.map(|on| (on.0.max(slot.start), on.1.min(slot.end))).collect()
+}
+
+/// Whether it does not matter when in the slot a vehicle takes what it takes.
+fn is_free(vehicle: &Switched, here: &[Span], slot: &Range<i64>) -> bool {
+    let micros: i64 = here.iter().map(|on| on.1 - on.0).sum();
+    let is_due = vehicle.due.iter().any(|&at| slot.start < at && at < slot.end);
+    0 < micros && micros < slot.end - slot.start && !is_due && vehicle.from <= slot.start
+}
+
+/// Parts of a slot in lanes, by row. The greatest powers come first: a lane takes
+/// what the greatest in it takes. Of one power, those that are on already begin a
+/// lane, so that few stop and start again.
+fn laid(mut parts: Vec<Part>, slot: &Range<i64>) -> Vec<(usize, Vec<Span>)> {
+    parts.sort_by(|a, b| b.power_kw.total_cmp(&a.power_kw));
+    let mut at = slot.start;
+    let mut made = Vec::with_capacity(parts.len());
+    for same in parts.chunk_by(|a, b| a.power_kw.total_cmp(&b.power_kw).is_eq()) {
+        let (mut on, mut off): (VecDeque<&Part>, VecDeque<&Part>) =
+            same.iter().partition(|part| part.goes_on);
+        loop {
+            // Who does not fit before the end goes on at the start of the next lane.
+            let begins =
+                at == slot.start || off.front().is_none_or(|part| at + part.micros > slot.end);
+            let (first, second) = if begins { (&mut on, &mut off) } else { (&mut off, &mut on) };
+            let Some(part) = first.pop_front().or_else(|| second.pop_front()) else { break };
+            let end = at + part.micros;
+            let taken = if end <= slot.end {
+                vec![(at, end)]
+            } else {
+                vec![(slot.start, slot.start + end - slot.end), (at, slot.end)]
+            };
+            at = if taken[0].1 == slot.end { slot.start } else { taken[0].1 };
+            made.push((part.row, taken));
+        }
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn switched(on: Vec<Span>, power_kw: f64) -> Switched {
+        Switched { on, power_kw, from: 0, due: Vec::new(), is_on: false }
+    }
+
+    fn is_on(vehicle: &Switched, at: i64) -> bool {
+        vehicle.on.iter().any(|on| on.0 <= at && at < on.1)
+    }
+
+    /// Slots of an hour, in minutes.
+    fn hours(count: i64) -> impl Iterator<Item = Range<i64>> {
+        (0..count).map(|hour| hour * 60..(hour + 1) * 60)
+    }
+
+    fn drawn(vehicles: &[Switched], minutes: i64) -> Vec<String> {
+        let cell = |vehicle, at| if is_on(vehicle, at) { '#' } else { '.' };
+        let row = |vehicle| (0..minutes).step_by(10).map(|at| cell(vehicle, at)).collect();
+        vehicles.iter().map(row).collect()
+    }
+
+    #[test]
+    fn parts_of_an_hour_come_one_after_the_other() {
+        // Forty minutes of three vehicles in two lanes; the fourth has the hour.
+        let mut vehicles = vec![switched(vec![(0, 40)], 10.0); 3];
+        vehicles.push(switched(vec![(0, 60)], 10.0));
+        spread(&mut vehicles, hours(1), 30.0);
+        assert_eq!(drawn(&vehicles, 60), ["####..", "##..##", "..####", "######"]);
+        let mut fitting = vec![switched(vec![(0, 40)], 10.0); 3];
+        spread(&mut fitting, hours(1), 30.0);
+        assert_eq!(drawn(&fitting, 60), ["####.."; 3]);
+    }
+
+    #[test]
+    fn who_is_on_goes_on() {
+        // The third is on already; in the second hour those who were on last.
+        let mut vehicles = vec![switched(vec![(0, 40), (60, 100)], 10.0); 3];
+        vehicles[2].is_on = true;
+        spread(&mut vehicles, hours(2), 20.0);
+        let drawn = drawn(&vehicles, 120);
+        assert_eq!(drawn, ["##..######..", "..######..##", "####....####"]);
+    }
+
+    #[test]
+    fn who_pauses_first_does_not_go_on_later() {
+        let mut vehicles = vec![switched(vec![(60, 100)], 10.0); 3];
+        vehicles[2].is_on = true;
+        spread(&mut vehicles, hours(2), 20.0);
+        let drawn = drawn(&vehicles, 120);
+        assert_eq!(drawn, ["......####..", "......##..##", "........####"]);
+    }
+
+    #[test]
+    fn what_is_due_or_wanted_at_once_stays() {
+        let mut vehicles = vec![switched(vec![(0, 30), (60, 90)], 10.0); 3];
+        vehicles[0].from = 1;
+        vehicles[1].due = vec![90];
+        spread(&mut vehicles, hours(2), 20.0);
+        let drawn = drawn(&vehicles, 120);
+        assert_eq!(drawn, ["###......###", "###...###...", "...######..."]);
+    }
+
+    #[test]
+    fn a_mean_leaves_room_for_lanes() {
+        let mean = |powers: &[f64], most| mean_kw(powers.iter().copied(), most, 0.0);
+        let is = |powers: &[f64], most, kw: f64| assert!((mean(powers, most) - kw).abs() < 1e-9);
+        is(&[11.0; 3], 40.0, 33.0);
+        is(&[11.0, 3.7], 40.0, 29.0);
+        is(&[11.0, 10.0], 12.0, 10.0);
+        // Who never fits does not count, and may be all there is.
+        is(&[22.0, 5.0], 10.0, 10.0);
+        is(&[22.0], 10.0, 10.0);
+    }
+
+    #[test]
+    fn headroom_is_that_of_whole_vehicles() {
+        let left = |count: f64| mean_kw([11.0].into_iter(), 11.0 * count, 0.05) / 11.0;
+        let counts = [2.0, 9.0, 10.0, 29.0, 30.0, 1000.0];
+        let close = |(a, b): (f64, f64)| assert!((a - b).abs() < 1e-9, "{a} of {b}");
+        counts.map(left).into_iter().zip([2.0, 9.0, 9.0, 28.0, 28.0, 950.0]).for_each(close);
+    }
+
+    proptest! {
+        /// Where each slot holds in the mean, lanes hold at any time, and everybody
+        /// has what it had of each slot.
+        #[test]
+        fn lanes_hold_at_any_time(
+            seed in prop::collection::vec((1..4_u8, 0..=60_i64, 0..=60_i64, any::<bool>()), 1..12),
+            is_one in any::<bool>(),
+            power_max in 10.0..60.0_f64,
+        ) {
+            let powers: Vec<f64> = seed.iter().map(|(p, ..)| if is_one { 4.0 } else { 2.5 * f64::from(*p) }).collect();
+            let mean = mean_kw(powers.iter().copied(), power_max, 0.0);
+            let mut left = [mean * 60.0; 2];
+            let mut vehicles = Vec::new();
+            for ((_, first, second, is_on), &power) in seed.iter().zip(&powers) {
+                let mut on = Vec::new();
+                for (slot, minutes) in [*first, *second].into_iter().enumerate() {
+                    let minutes = minutes.min((left[slot] / power) as i64);
+                    left[slot] -= minutes as f64 * power;
+                    let start = slot as i64 * 60;
+                    on.push((start, start + minutes));
+                }
+                on.retain(|on| on.0 < on.1);
+                vehicles.push(Switched { is_on: *is_on, ..switched(on, power) });
+            }
+            let before = vehicles.clone();
+            spread(&mut vehicles, hours(2), power_max);
+            for minute in 0..120 {
+                let on = vehicles.iter().filter(|vehicle| is_on(vehicle, minute));
+                let taken: f64 = on.map(|vehicle| vehicle.power_kw).sum();
+                prop_assert!(taken <= power_max + 1e-6, "{} at {}", taken, minute);
+            }
+            let of_slot = |v: &Switched, slot: Range<i64>| -> usize {
+                slot.filter(|&at| is_on(v, at)).count()
+            };
+            for (now, then) in vehicles.iter().zip(&before) {
+                prop_assert!(now.on.windows(2).all(|on| on[0].1 < on[1].0));
+                for slot in hours(2) {
+                    prop_assert_eq!(of_slot(now, slot.clone()), of_slot(then, slot));
+                }
+            }
+        }
+    }
+}
