@@ -8,7 +8,7 @@ use slackwater_engine::policy::charger::{
 };
 use slackwater_engine::policy::cycle::{Cycle, Promise};
 use slackwater_engine::policy::flex::{DayRequest, FlexPatch, FlexRequest, ReserveRule};
-use slackwater_engine::policy::flex_status::FlexFacts;
+use slackwater_engine::policy::flex_facts::FlexFacts;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{kw, kwh, percent};
 
