@@ -3,9 +3,9 @@ use arrow_array::ArrayRef;
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
-use slackwater_engine::area::distributed::Place;
+use slackwater_engine::area::distributed::Partition;
 use slackwater_engine::area::{
-    self as engine, AreaOptions, AreaProblem, AreaState, Change, Status, plan_area_watched,
+    self as engine, AreaOptions, AreaProblem, PlanChange, Status, WarmStart, plan_area_observed,
 };
 
 use crate::area_crew::{Crew, text};
@@ -22,10 +22,10 @@ type NodeRow = (String, Vec<f64>, f64, Vec<f64>, Vec<f64>);
 #[pyclass(frozen, module = "slackwater._engine")]
 pub(crate) struct AreaPlan {
     plan: engine::AreaPlan,
-    change: Option<Change>,
+    change: Option<PlanChange>,
     table: Table,
     /// Places of the parts, where vehicles were asked in parts.
-    places: Option<Vec<Place>>,
+    places: Option<Vec<Partition>>,
     currency: String,
     periods: Vec<(DateTime<Utc>, DateTime<Utc>)>,
     names: Vec<String>,
@@ -90,7 +90,7 @@ impl AreaPlan {
     #[getter]
     fn change(&self) -> Option<(f64, f64, f64, usize, usize)> {
         self.change.map(|change| {
-            let Change { cheapest_kwh, moved_kwh, spent, vehicles, unchanged } = change;
+            let PlanChange { cheapest_kwh, moved_kwh, spent, vehicles, unchanged } = change;
             (cheapest_kwh, moved_kwh, spent, vehicles, unchanged)
         })
     }
@@ -182,7 +182,7 @@ impl AreaPlan {
     /// What the parts are told to write their plans from: all of them, and then
     /// each of them, with what is different from what was dealt.
     fn told(&self) -> (String, Vec<(String, String)>) {
-        let (question, own) = self.plan.told(self.places.as_deref().unwrap_or_default());
+        let (question, own) = self.plan.instructions(self.places.as_deref().unwrap_or_default());
         let own = own.iter().map(|(own, change)| (text(own), text(change)));
         (text(&question), own.collect())
     }
@@ -265,7 +265,7 @@ pub(crate) fn plan_area(
     let columns = AreaColumns::new(&batch, &paid, &nodes)?;
     let problem = columns.problem(&paid)?;
     let told = before.plans.map(|plans| Told::new(plans, columns.id())).transpose()?;
-    let state = |(duals_per_kwh, rounds_per_kwh)| AreaState { duals_per_kwh, rounds_per_kwh };
+    let state = |(duals_per_kwh, rounds_per_kwh)| WarmStart { duals_per_kwh, rounds_per_kwh };
     let start = before.start.map(state);
     let options = AreaOptions { gap, max_rounds, start };
     let Listeners { progress, recall, keep, sink, crew } = listeners;
@@ -274,10 +274,10 @@ pub(crate) fn plan_area(
     let mut watch = Watched { progress, recall, keep, crew, failed: None, is_interrupted: false };
     let told = told.as_ref().map(|told| (told.previous(), before.budget));
     let (mut plan, change) = crate::work::in_parallel(py, || {
-        let plan = plan_area_watched(&problem, &options, &mut watch);
+        let plan = plan_area_observed(&problem, &options, &mut watch);
         match told {
             Some((previous, budget)) => {
-                let (plan, change) = plan.near(&problem, &previous, budget);
+                let (plan, change) = plan.replan_close_to(&problem, &previous, budget);
                 (plan, Some(change))
             }
             None => (plan, None),

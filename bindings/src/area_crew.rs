@@ -11,8 +11,10 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use serde::Serialize;
 use slackwater_engine::area as engine;
-use slackwater_engine::area::Sum;
-use slackwater_engine::area::distributed::{Change, Own, Place, Question, Share};
+use slackwater_engine::area::BlockLoad;
+use slackwater_engine::area::distributed::{
+    Assigned, Overrides, Partition, PricingRequest, SessionUpdate,
+};
 
 use crate::area_input::one_batch;
 use crate::arrow::{Columns, Table, refused};
@@ -37,7 +39,7 @@ pub(crate) struct Crew {
     parts: usize,
     vehicles: RecordBatch,
     slots: usize,
-    places: Vec<Place>,
+    places: Vec<Partition>,
     pub(crate) failed: Option<PyErr>,
 }
 
@@ -55,18 +57,22 @@ impl Crew {
         Ok(Self { python: crew, parts, vehicles, slots, places: Vec::new(), failed: None })
     }
 
-    pub(crate) fn into_places(self) -> Vec<Place> {
+    pub(crate) fn into_places(self) -> Vec<Partition> {
         self.places
     }
 
-    fn asked(&self, question: &Question, own: &[Own]) -> Result<Vec<Vec<Sum>>, Refused> {
+    fn asked(
+        &self,
+        question: &PricingRequest,
+        own: &[Overrides],
+    ) -> Result<Vec<Vec<BlockLoad>>, Refused> {
         let (question, own): (String, Vec<String>) =
             (text(question), own.iter().map(text).collect());
         let tables = Python::attach(|py| {
             let answer = self.python.call_method1(py, "ask", (question, own))?;
             answer.extract::<Vec<AnyRecordBatch>>(py)
         })?;
-        let mut by_part: BTreeMap<usize, Vec<Sum>> = BTreeMap::new();
+        let mut by_part: BTreeMap<usize, Vec<BlockLoad>> = BTreeMap::new();
         for table in tables {
             for (part, sum) in read_sums(&one_batch(table)?)? {
                 by_part.entry(part).or_default().push(sum);
@@ -88,7 +94,7 @@ impl Crew {
         }
     }
 
-    fn dealt(&self, at: usize, share: &Share) -> Result<(), Refused> {
+    fn dealt(&self, at: usize, share: &Assigned) -> Result<(), Refused> {
         let rows = UInt32Array::from(share.rows.clone());
         let batch =
             arrow_select::take::take_record_batch(&self.vehicles, &rows).map_err(refused)?;
@@ -99,7 +105,7 @@ impl Crew {
             (ROW, share.rows.iter().map(|&row| i64::from(row)).collect()),
         ];
         let batch = with_columns(&batch, more)?;
-        let place = text(&share.place);
+        let place = text(&share.partition);
         Python::attach(|py| {
             self.python.call_method1(py, "deal", (at, Table::from_batch(batch), place))
         })?;
@@ -133,22 +139,22 @@ pub(crate) fn with_columns<const N: usize>(
     RecordBatch::try_new(schema.into(), columns).map_err(refused)
 }
 
-impl engine::Crew for Crew {
+impl engine::Workers for Crew {
     fn parts(&self) -> usize {
         self.parts
     }
 
-    fn deal(&mut self, shares: Vec<Share>) {
+    fn deal(&mut self, shares: Vec<Assigned>) {
         for (at, share) in shares.into_iter().enumerate() {
             if self.failed.is_none() {
                 let done = self.dealt(at, &share);
                 self.note(done);
             }
-            self.places.push(share.place);
+            self.places.push(share.partition);
         }
     }
 
-    fn change(&mut self, changes: &[Change]) {
+    fn change(&mut self, changes: &[SessionUpdate]) {
         if self.failed.is_none() {
             let changes: Vec<String> = changes.iter().map(text).collect();
             let done =
@@ -157,7 +163,7 @@ impl engine::Crew for Crew {
         }
     }
 
-    fn ask(&mut self, question: &Question, own: &[Own]) -> Option<Vec<Vec<Sum>>> {
+    fn ask(&mut self, question: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>> {
         if self.failed.is_some() {
             return None;
         }
@@ -176,11 +182,11 @@ fn list(item: DataType) -> DataType {
 }
 
 /// What a part answered, one row a run of blocks.
-pub(crate) fn sums_table(part: i64, sums: &[Sum]) -> Result<Table, Refused> {
-    let whole = |of: &dyn Fn(&Sum) -> i64| -> ArrayRef {
+pub(crate) fn sums_table(part: i64, sums: &[BlockLoad]) -> Result<Table, Refused> {
+    let whole = |of: &dyn Fn(&BlockLoad) -> i64| -> ArrayRef {
         Arc::new(sums.iter().map(of).collect::<Int64Array>())
     };
-    let numbers = |of: &dyn Fn(&Sum) -> &Vec<f64>| -> ArrayRef {
+    let numbers = |of: &dyn Fn(&BlockLoad) -> &Vec<f64>| -> ArrayRef {
         let mut lists = ListBuilder::new(Float64Builder::new());
         for sum in sums {
             lists.values().append_slice(of(sum));
@@ -193,7 +199,7 @@ pub(crate) fn sums_table(part: i64, sums: &[Sum]) -> Result<Table, Refused> {
     for sum in sums {
         loads.values().append_slice(&sum.load);
         loads.append(true);
-        sum.short.iter().for_each(|&at| short.values().append_value(i64::from(at)));
+        sum.with_shortfall.iter().for_each(|&at| short.values().append_value(i64::from(at)));
         short.append(true);
     }
     let columns: [(&str, ArrayRef); 10] = [
@@ -201,18 +207,18 @@ pub(crate) fn sums_table(part: i64, sums: &[Sum]) -> Result<Table, Refused> {
         ("group", whole(&|sum| sum.group as i64)),
         ("node", whole(&|sum| i64::from(sum.node))),
         ("cost", numbers(&|sum| &sum.cost)),
-        ("shed_worth", numbers(&|sum| &sum.shed_worth)),
-        ("slack", numbers(&|sum| &sum.slack)),
+        ("shed_worth", numbers(&|sum| &sum.shortfall_penalty)),
+        ("slack", numbers(&|sum| &sum.optimality_slack)),
         ("load", Arc::new(loads.finish())),
-        ("shed", whole(&|sum| sum.shed)),
-        ("sold", whole(&|sum| sum.sold)),
+        ("shed", whole(&|sum| sum.shortfall)),
+        ("sold", whole(&|sum| sum.discharged)),
         ("short", Arc::new(short.finish())),
     ];
     Ok(Table::from_batch(RecordBatch::try_from_iter(columns).map_err(refused)?))
 }
 
 /// The sums of a table, with the part of each.
-fn read_sums(batch: &RecordBatch) -> Result<Vec<(usize, Sum)>, Refused> {
+fn read_sums(batch: &RecordBatch) -> Result<Vec<(usize, BlockLoad)>, Refused> {
     let columns = Columns::new(batch);
     let column = |name: &str, kind: DataType| {
         arrow_cast::cast(columns.column(name)?, &kind).map_err(refused)
@@ -231,16 +237,16 @@ fn read_sums(batch: &RecordBatch) -> Result<Vec<(usize, Sum)>, Refused> {
     let ints = |column: &ArrayRef, row: usize| {
         column.as_list::<i32>().value(row).as_primitive::<Int64Type>().values().to_vec()
     };
-    let sum = |row: usize| Sum {
+    let sum = |row: usize| BlockLoad {
         group: at(&group, row) as usize,
         node: at(&node, row) as u32,
         cost: floats(&cost, row),
-        shed_worth: floats(&worth, row),
-        slack: floats(&slack, row),
+        shortfall_penalty: floats(&worth, row),
+        optimality_slack: floats(&slack, row),
         load: ints(&load, row),
-        shed: at(&shed, row),
-        sold: at(&sold, row),
-        short: ints(&short, row).into_iter().map(|at| at as u32).collect(),
+        shortfall: at(&shed, row),
+        discharged: at(&sold, row),
+        with_shortfall: ints(&short, row).into_iter().map(|at| at as u32).collect(),
     };
     Ok((0..batch.num_rows()).map(|row| (at(&part, row) as usize, sum(row))).collect())
 }

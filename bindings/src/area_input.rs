@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area::{
-    AreaProblem, AreaVehicles, Block, Limit, Node, Profile, StorageColumns,
+    AreaProblem, AreaVehicles, Limit, Node, PriceBlock, Profile, StorageColumns,
 };
 use slackwater_engine::columns::Curves;
 use slackwater_engine::units::{Power, Price};
@@ -105,10 +105,10 @@ impl NodeArg {
             limits.push(Limit::Peak { price_per_kw, incurred });
         }
         if !self.blocks.is_empty() {
-            let block = |&(above, price): &(f64, f64)| -> Result<Block, Refused> {
+            let block = |&(above, price): &(f64, f64)| -> Result<PriceBlock, Refused> {
                 let name = self.of("blocks");
                 let above = Power::from_kw(above).named(&name)?;
-                Ok(Block { above, price: Price::from_per_kwh(price).named(&name)? })
+                Ok(PriceBlock { above, price: Price::from_per_kwh(price).named(&name)? })
             };
             limits.push(Limit::Blocks(self.blocks.iter().map(block).collect::<Result<_, _>>()?));
         }

@@ -9,8 +9,10 @@ use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use serde::de::DeserializeOwned;
-use slackwater_engine::area::Part;
-use slackwater_engine::area::distributed::{Change, Own, PartError, Place, Question};
+use slackwater_engine::area::Worker;
+use slackwater_engine::area::distributed::{
+    Overrides, Partition, PricingRequest, SessionUpdate, WorkerError,
+};
 
 use crate::area_crew::{PART, POSITION, ROW, sums_table, with_columns};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
@@ -26,16 +28,16 @@ pub(crate) struct AreaPart {
     columns: AreaColumns,
     rows: Int64Array,
     paid: Paid,
-    part: Arc<Part>,
+    part: Arc<Worker>,
     /// The change of the last question, and the part after it.
-    changed: Mutex<Option<(String, Arc<Part>)>>,
+    changed: Mutex<Option<(String, Arc<Worker>)>>,
 }
 
 fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Refused> {
     serde_json::from_str(text).map_err(|error| Refused::argument(name, error))
 }
 
-fn not_ours(error: PartError) -> Refused {
+fn not_ours(error: WorkerError) -> Refused {
     Refused::Input(error.to_string())
 }
 
@@ -70,14 +72,14 @@ impl AreaPart {
         nodes: Vec<NodeArg>,
         place: &str,
     ) -> Result<Self, Refused> {
-        let place: Place = read("place", place)?;
+        let place: Partition = read("place", place)?;
         let batch = in_order(one_batch(vehicles)?)?;
         let number = whole(&batch, PART)?.values().first().copied().unwrap_or(0);
         let columns = AreaColumns::new(&batch, &paid, &nodes)?;
         let rows = whole(&batch, ROW)?;
         let part = crate::work::in_parallel(py, || {
             let problem = columns.problem(&paid)?;
-            Part::new(&problem, &place).map_err(not_ours)
+            Worker::new(&problem, &place).map_err(not_ours)
         })??;
         let changed = Mutex::new(None);
         Ok(Self { number, columns, rows, paid, part: Arc::new(part), changed })
@@ -123,12 +125,12 @@ impl AreaPart {
         question: &str,
         own: &str,
         change: Option<&str>,
-    ) -> Result<(Question, Own, Arc<Part>), Refused> {
+    ) -> Result<(PricingRequest, Overrides, Arc<Worker>), Refused> {
         Ok((read("question", question)?, read("own", own)?, self.after(change)?))
     }
 
     /// The part after a change; the last one is kept.
-    fn after(&self, change: Option<&str>) -> Result<Arc<Part>, Refused> {
+    fn after(&self, change: Option<&str>) -> Result<Arc<Worker>, Refused> {
         let Some(change) = change else { return Ok(self.part.clone()) };
         let mut last = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((text, part)) = last.as_ref()
@@ -136,13 +138,18 @@ impl AreaPart {
         {
             return Ok(part.clone());
         }
-        let read: Change = read("change", change)?;
-        let part = Arc::new(self.part.changed(&read).map_err(not_ours)?);
+        let read: SessionUpdate = read("change", change)?;
+        let part = Arc::new(self.part.updated(&read).map_err(not_ours)?);
         *last = Some((change.to_owned(), part.clone()));
         Ok(part)
     }
 
-    fn written(&self, part: &Part, question: &Question, own: &Own) -> Result<Table, Refused> {
+    fn written(
+        &self,
+        part: &Worker,
+        question: &PricingRequest,
+        own: &Overrides,
+    ) -> Result<Table, Refused> {
         let problem = self.columns.problem(&self.paid)?;
         let (id, currency) = (self.columns.id(), self.paid.import()?.1);
         let schema = area_table::plan_schema(id.data_type(), currency);

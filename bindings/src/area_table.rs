@@ -16,7 +16,7 @@ use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area as engine;
 use slackwater_engine::area::AreaProblem;
 use slackwater_engine::area::AreaRows;
-use slackwater_engine::area::Previous;
+use slackwater_engine::area::PreviousPlans;
 
 use crate::answer::{interval_fields, numbers};
 use crate::area_input::one_batch;
@@ -189,8 +189,8 @@ impl Told {
         Ok(told)
     }
 
-    pub(crate) fn previous(&self) -> Previous<'_> {
+    pub(crate) fn previous(&self) -> PreviousPlans<'_> {
         let Self { offsets, start, end, power_kw } = self;
-        Previous { offsets, start, end, power_kw }
+        PreviousPlans { offsets, start, end, power_kw }
     }
 }

@@ -1,7 +1,7 @@
 //! What Python hears of an area that is planned, and may say to it.
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use slackwater_engine::area::{self as engine, Answered, Progress, Watch};
+use slackwater_engine::area::{self as engine, Observer, Progress, SavedRound};
 
 use crate::area_crew::Crew;
 
@@ -54,7 +54,7 @@ impl Watched {
         })
     }
 
-    fn recalled(&self, py: Python<'_>) -> PyResult<Option<Answered>> {
+    fn recalled(&self, py: Python<'_>) -> PyResult<Option<SavedRound>> {
         let Some(recall) = &self.recall else { return Ok(None) };
         let Some(text) = recall.call0(py)?.extract::<Option<String>>(py)? else { return Ok(None) };
         // Text that is cut off or from elsewhere is nothing that is remembered.
@@ -62,7 +62,7 @@ impl Watched {
     }
 }
 
-impl Watch for Watched {
+impl Observer for Watched {
     fn stop(&mut self, progress: &Progress) -> bool {
         let has_failed = self.crew.as_ref().is_some_and(|crew| crew.failed.is_some());
         has_failed || self.failed.is_some() || self.asks_to_stop(progress)
@@ -72,7 +72,7 @@ impl Watch for Watched {
         self.is_interrupted || Python::attach(|py| py.check_signals().is_err())
     }
 
-    fn recall(&mut self) -> Option<Answered> {
+    fn recall(&mut self) -> Option<SavedRound> {
         Python::attach(|py| {
             self.recalled(py).unwrap_or_else(|error| {
                 self.note(py, error);
@@ -81,7 +81,7 @@ impl Watch for Watched {
         })
     }
 
-    fn keep(&mut self, answered: &Answered) {
+    fn keep(&mut self, answered: &SavedRound) {
         let Some(keep) = &self.keep else { return };
         let text = serde_json::to_string(answered).unwrap_or_default();
         let kept = Python::attach(|py| keep.call1(py, (text,)));
@@ -90,7 +90,7 @@ impl Watch for Watched {
         }
     }
 
-    fn crew(&mut self) -> Option<&mut dyn engine::Crew> {
-        self.crew.as_mut().map(|crew| crew as &mut dyn engine::Crew)
+    fn workers(&mut self) -> Option<&mut dyn engine::Workers> {
+        self.crew.as_mut().map(|crew| crew as &mut dyn engine::Workers)
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::planned::Planned;
 use slackwater_engine::shared_supply::{
-    Fitted, Taker, Wanting, going_on, plan_beside as beside, wanting,
+    IncrementalPlan, OtherLoad, ReplanReason, hold_current, plan_in_residual_capacity as beside,
+    reason_to_replan,
 };
 use slackwater_engine::units::Power;
 use tracing::warn;
@@ -33,7 +34,7 @@ pub(crate) struct Beside {
     /// Plans, by position.
     pub(crate) planned: BTreeMap<usize, Planned>,
     /// Areas in which the room that was left did not suffice, and for what.
-    pub(crate) wanting: BTreeMap<Area, Wanting>,
+    pub(crate) wanting: BTreeMap<Area, ReplanReason>,
 }
 
 /// The area whose limit counts for a device, and that limit.
@@ -53,22 +54,19 @@ pub(crate) fn area_of(app: &App, asked: &Asked) -> Option<(Area, Power)> {
 /// is asked, and is else made in the room that the other plans leave.
 pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
     let mut made = Beside::default();
-    let mut takers: BTreeMap<Area, BTreeMap<Uuid, Taker>> = BTreeMap::new();
+    let mut takers: BTreeMap<Area, BTreeMap<Uuid, OtherLoad>> = BTreeMap::new();
     for (position, asked) in asked.iter().enumerate() {
         let Some((area, power_max)) = area_of(app, asked) else { continue };
         let others =
             takers.entry(area.clone()).or_insert_with(|| app.cache().read(|t| all(app, t, &area)));
         others.remove(&asked.device_id());
         let Some(power) = asked.power(app) else { continue };
-        let Some((planned, wanting)) = one(asked, power, others, power_max) else { continue };
-        if let Some(wanting) = wanting {
-            made.wanting
-                .entry(area)
-                .and_modify(|most| *most = wanting.max(*most))
-                .or_insert(wanting);
+        let Some((planned, reason)) = one(asked, power, others, power_max) else { continue };
+        if let Some(reason) = reason {
+            made.wanting.entry(area).and_modify(|most| *most = reason.max(*most)).or_insert(reason);
         }
         let intervals = planned.brief.intervals.clone();
-        others.insert(asked.device_id(), Taker { intervals, power });
+        others.insert(asked.device_id(), OtherLoad { intervals, power });
         made.planned.insert(position, planned);
     }
     made
@@ -78,9 +76,9 @@ pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
 fn one(
     asked: &Asked,
     power: Power,
-    others: &BTreeMap<Uuid, Taker>,
+    others: &BTreeMap<Uuid, OtherLoad>,
     power_max: Power,
-) -> Option<(Planned, Option<Wanting>)> {
+) -> Option<(Planned, Option<ReplanReason>)> {
     let (wish, sheet) = (asked.wish.as_ref().ok()?, asked.sheet.as_ref()?);
     let curve = sheet.prices.curve();
     let refused = |error: &dyn std::error::Error| {
@@ -89,15 +87,15 @@ fn one(
     let problem = wish.problem().inspect_err(|error| refused(error)).ok()?;
     let before = before(asked);
     let is_look = asked.ready.cause.is_look();
-    let kept = before.filter(|_| is_look).and_then(|before| going_on(curve, &problem, before));
+    let kept = before.filter(|_| is_look).and_then(|before| hold_current(curve, &problem, before));
     let fitted = match kept {
-        Some(brief) => Fitted::with_room(brief),
+        Some(brief) => IncrementalPlan::with_room(brief),
         None => beside(curve, &problem, power, others.values(), power_max)
             .inspect_err(|error| refused(error))
             .ok()?,
     };
-    let wanting = wanting(&fitted, before);
-    Some((Planned { is_shared: true, ..Planned::cheapest(wish.clone(), fitted.brief) }, wanting))
+    let reason = reason_to_replan(&fitted, before);
+    Some((Planned { is_shared: true, ..Planned::cheapest(wish.clone(), fitted.brief) }, reason))
 }
 
 /// The plan before, if it was made for the same promise.
@@ -109,13 +107,13 @@ fn before(asked: &Asked) -> Option<&Brief> {
 }
 
 /// All devices of an area that have a plan, and when they charge.
-fn all(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, Taker> {
+fn all(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, OtherLoad> {
     let (now, assumed) = (app.now(), app.config().plans.assume.power_max);
     let taker = |id: Uuid| {
         let planned = tables.plans.plan(id)?.planned()?;
         let device = tables.any_device(id)?;
         let power = power_held(&planned.wish, &known(tables, device, now), assumed);
-        Some((id, Taker { intervals: planned.brief.intervals.clone(), power }))
+        Some((id, OtherLoad { intervals: planned.brief.intervals.clone(), power }))
     };
     devices(tables, &area.client, &area.zone, Some(&area.name))
         .into_iter()

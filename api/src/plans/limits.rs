@@ -36,7 +36,9 @@ mod coordinated {
     use slackwater_engine::plan::planned::Planned;
     use slackwater_engine::plan::problem::ChargeProblem;
     use slackwater_engine::prices::curve::PriceCurve;
-    use slackwater_engine::shared_supply::{SharedPower, SharedWish, plan_within as plan_shared};
+    use slackwater_engine::shared_supply::{
+        SharedPower, SharedWish, plan_within_capacity as plan_shared,
+    };
     use slackwater_engine::units::Power;
     use tracing::error;
     use uuid::Uuid;

@@ -11,7 +11,7 @@ use slackwater_engine::policy::ask::{Cause, DevicePolicy, Idle, Known};
 use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::schedule::place::{Place, time_zone_of};
-use slackwater_engine::shared_supply::Wanting;
+use slackwater_engine::shared_supply::ReplanReason;
 use slackwater_engine::units::Power;
 use sqlx::AnyConnection;
 use tracing::warn;
@@ -168,12 +168,12 @@ async fn observe(to: &mut AnyConnection, asked: &[Asked]) -> Result<Vec<FlexRow>
 /// Asks for new plans of areas.
 async fn ask_areas(
     to: &mut AnyConnection,
-    areas: &BTreeMap<Area, Wanting>,
+    areas: &BTreeMap<Area, ReplanReason>,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     for (Area { client, zone, name }, wanting) in areas {
         let area = (&**client, zone.as_str(), name.as_str());
-        jobs::ask_after(to, area, now, wanting.patience()).await?;
+        jobs::ask_after(to, area, now, wanting.min_interval()).await?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use slackwater_api::plans::planner::plan_now;
 use slackwater_api::plans::settings::AreaLimit;
 use slackwater_api::store::jobs::{self, LEASE};
 use slackwater_engine::policy::ask::Cause;
-use slackwater_engine::shared_supply::Wanting;
+use slackwater_engine::shared_supply::ReplanReason;
 use slackwater_engine::units::kw;
 use uuid::Uuid;
 
@@ -146,10 +146,10 @@ async fn an_area_is_not_planned_anew_for_each_newcomer() {
         let (stage, _, asker) = stage_with(on, &CENTS).await;
         let area = (asker.id.as_str(), "NO1", "north");
         let minute = |minutes| six() + TimeDelta::minutes(minutes);
-        let is_asked = async |minutes, wanting: Wanting| {
+        let is_asked = async |minutes, wanting: ReplanReason| {
             let mut change = stage.app.store().begin().await.unwrap();
             let to = change.connection();
-            jobs::ask_after(to, area, minute(minutes), wanting.patience()).await.unwrap();
+            jobs::ask_after(to, area, minute(minutes), wanting.min_interval()).await.unwrap();
             let environment = stage.app.environment();
             let job = jobs::take(to, environment, "one", minute(minutes)).await.unwrap();
             if let Some(job) = &job {
@@ -158,12 +158,12 @@ async fn an_area_is_not_planned_anew_for_each_newcomer() {
             change.commit(|| ()).await.unwrap();
             job.is_some()
         };
-        assert!(is_asked(0, Wanting::Cheaper).await, "nobody asked before");
-        assert!(!is_asked(14, Wanting::Cheaper).await);
-        assert!(is_asked(14, Wanting::Energy).await);
-        assert!(!is_asked(28, Wanting::Cheaper).await);
-        assert!(is_asked(29, Wanting::Cheaper).await);
-        assert!(is_asked(29, Wanting::Energy).await);
+        assert!(is_asked(0, ReplanReason::Cheaper).await, "nobody asked before");
+        assert!(!is_asked(14, ReplanReason::Cheaper).await);
+        assert!(is_asked(14, ReplanReason::Energy).await);
+        assert!(!is_asked(28, ReplanReason::Cheaper).await);
+        assert!(is_asked(29, ReplanReason::Cheaper).await);
+        assert!(is_asked(29, ReplanReason::Energy).await);
     }
 }
 

@@ -5,20 +5,20 @@
 //! that of the finished plans. Where limits leave less than all needs, the
 //! shortage is shared first (`shortage`), and then the least cost is found for what
 //! is left.
-use crate::area::column_generation::incumbent::{Ended, Until};
-use crate::area::distributed::executor::Staff;
-use crate::area::distributed::observer::{Progress, Stop, Watch};
-use crate::area::model::linking::Terms;
-use crate::area::model::sessions::Stays;
-use crate::area::pricing::effective_prices::Worth;
+use crate::area::column_generation::incumbent::{StoppingCriteria, Termination};
+use crate::area::distributed::executor::Executor;
+use crate::area::distributed::observer::{Observer, Progress, StopCallback};
+use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::sessions::Sessions;
+use crate::area::pricing::effective_prices::ShortfallPenalty;
 use crate::area::problem::area_problem::AreaProblem;
-use crate::area::problem::micro_wh::as_share;
-use crate::area::problem::options::{AreaOptions, AreaState};
+use crate::area::problem::micro_wh::share_of_need;
+use crate::area::problem::options::{AreaOptions, WarmStart};
 use crate::area::report::outcome::{self, AreaPlan};
 use crate::area::shortage::{fair_shares, mixed_integer, relax_reserves};
 use crate::area::solve::sampling::{ALONE_MAX, GROUPS};
-use crate::area::solve::solve_subproblem::{PACE, coordinate};
-use crate::area::solve::subproblem::{Coordinated, Task};
+use crate::area::solve::solve_subproblem::{GAP_OF_PRICES, solve_subproblem};
+use crate::area::solve::subproblem::{Solution, Subproblem};
 
 /// Times that all is planned anew because levels come later than wanted.
 const LATE_MAX: usize = 8;
@@ -42,84 +42,109 @@ pub fn plan_area(
     options: &AreaOptions,
     stop: &mut dyn FnMut(&Progress) -> bool,
 ) -> AreaPlan {
-    plan_area_watched(problem, options, &mut Stop(stop))
+    plan_area_observed(problem, options, &mut StopCallback(stop))
 }
 
 /// The same with somebody who watches, and may remember what was answered.
 #[must_use]
-pub fn plan_area_watched(
+pub fn plan_area_observed(
     problem: &AreaProblem<'_>,
     options: &AreaOptions,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> AreaPlan {
     let count = problem.vehicles.fleet.len();
     let groups = if count <= ALONE_MAX { count.max(1) } else { GROUPS };
-    let stays = Stays::new(problem, groups);
-    let staff = &mut Staff::new(watch, &stays);
-    let terms = Terms::new(problem);
-    let worth = Worth { base: terms.worth, step: 0.0, tiers: 1 };
-    let unmanaged = outcome::unmanaged(problem, (&stays, worth), &terms, staff);
-    let until = Until { gap: options.gap, rounds: options.max_rounds, scale: unmanaged.cost };
-    let money = unmanaged.cost.abs().max(stays.need_kwh() * terms.worth * 1e-2).max(1e-9);
-    let mut task =
-        Task { problem, terms: &terms, worth, is_free: false, until, money, has_plans: false };
-    let start = options.start.clone().unwrap_or_default();
-    let has_many = stays.has_whole() && !mixed_integer::is_small(&task, &stays);
-    let is_other = options.gap.total_cmp(&PACE).is_ne();
-    let whole = (has_many && is_other).then(|| stays.clone());
-    let first = coordinate(&task, &stays, &start, staff);
-    let (mut stays, mut first) = later(&task, stays, first, staff);
-    let is_short = |first: &Coordinated, stays: &Stays| {
-        first.ended != Ended::Caller && as_share(first.total.shed, stays.need_kwh()) > 1e-6
+    let sessions = Sessions::new(problem, groups);
+    let executor = &mut Executor::new(observer, &sessions);
+    let constraints = LinkingConstraints::new(problem);
+    let penalty = ShortfallPenalty { base: constraints.shortfall_penalty, step: 0.0, tiers: 1 };
+    let unmanaged = outcome::unmanaged(problem, (&sessions, penalty), &constraints, executor);
+    let stopping =
+        StoppingCriteria { gap: options.gap, rounds: options.max_rounds, scale: unmanaged.cost };
+    let money = unmanaged
+        .cost
+        .abs()
+        .max(sessions.need_kwh() * constraints.shortfall_penalty * 1e-2)
+        .max(1e-9);
+    let mut subproblem = Subproblem {
+        problem,
+        constraints: &constraints,
+        penalty,
+        is_free: false,
+        stopping,
+        money,
+        has_plans: false,
     };
-    if let Some(whole) = whole.filter(|_| is_short(&first, &stays)) {
+    let start = options.start.clone().unwrap_or_default();
+    let has_many = sessions.has_indivisible() && !mixed_integer::is_small(&subproblem, &sessions);
+    let is_other = options.gap.total_cmp(&GAP_OF_PRICES).is_ne();
+    let whole = (has_many && is_other).then(|| sessions.clone());
+    let first = solve_subproblem(&subproblem, &sessions, &start, executor);
+    let (mut sessions, mut first) =
+        relax_until_reserves_hold(&subproblem, sessions, first, executor);
+    let is_short = |first: &Solution, sessions: &Sessions| {
+        first.termination != Termination::Caller
+            && share_of_need(first.load.shortfall, sessions.need_kwh()) > 1e-6
+    };
+    if let Some(whole) = whole.filter(|_| is_short(&first, &sessions)) {
         // Shares depend on the plans before them: those of one gap.
-        task.until.gap = PACE;
-        let again = Task { has_plans: true, ..task };
-        let found = coordinate(&again, &whole, &start, staff);
-        if found.is_nothing() {
-            first.ended = Ended::Caller;
+        subproblem.stopping.gap = GAP_OF_PRICES;
+        let again = Subproblem { has_plans: true, ..subproblem };
+        let solution = solve_subproblem(&again, &whole, &start, executor);
+        if solution.is_nothing() {
+            first.termination = Termination::Caller;
         } else {
-            (stays, first) = later(&task, whole, found, staff);
+            (sessions, first) = relax_until_reserves_hold(&subproblem, whole, solution, executor);
         }
     }
-    let is_short = is_short(&first, &stays);
-    let is_stopped = first.ended == Ended::Caller;
-    let (shared, least_kwh) = if stays.has_whole() && !is_stopped {
-        fair_shares::share_whole(&task, &stays, (first, is_short), staff)
+    let is_short = is_short(&first, &sessions);
+    let is_stopped = first.termination == Termination::Caller;
+    let (shared, least_kwh) = if sessions.has_indivisible() && !is_stopped {
+        fair_shares::share_indivisible(&subproblem, &sessions, (first, is_short), executor)
     } else if !is_short || is_stopped {
-        return outcome::finish(&task, (stays, None, None), first, unmanaged, staff);
+        return outcome::finish(&subproblem, (sessions, None, None), first, unmanaged, executor);
     } else {
-        (fair_shares::share(&task, &stays, first, staff), None)
+        (fair_shares::share_fairly(&subproblem, &sessions, first, executor), None)
     };
-    let task = Task { worth: shared.worth, until, ..task };
-    outcome::finish(&task, (shared.stays, Some(&stays), least_kwh), shared.done, unmanaged, staff)
+    let subproblem = Subproblem { penalty: shared.penalty, stopping, ..subproblem };
+    outcome::finish(
+        &subproblem,
+        (shared.sessions, Some(&sessions), least_kwh),
+        shared.solution,
+        unmanaged,
+        executor,
+    )
 }
 
 /// Plans where reserves that limits leave no room for come later.
-fn later(
-    task: &Task<'_>,
-    mut stays: Stays,
-    mut first: Coordinated,
-    staff: &mut Staff<'_>,
-) -> (Stays, Coordinated) {
-    let may_be_late = !stays.wishes.is_empty() || !stays.stores.is_empty();
+fn relax_until_reserves_hold(
+    subproblem: &Subproblem<'_>,
+    mut sessions: Sessions,
+    mut first: Solution,
+    executor: &mut Executor<'_>,
+) -> (Sessions, Solution) {
+    let may_be_late = !sessions.deadlines.is_empty() || !sessions.batteries.is_empty();
     let mut times_late = 0;
-    while may_be_late && first.ended != Ended::Caller {
-        let mut next = stays.clone();
+    while may_be_late && first.termination != Termination::Caller {
+        let mut next = sessions.clone();
         let is_late = times_late < LATE_MAX
-            && relax_reserves::postpone(task, &mut next, &first, times_late == 0);
+            && relax_reserves::relax_reserves(subproblem, &mut next, &first, times_late == 0);
         times_late += usize::from(is_late);
-        if !relax_reserves::postpone_reserves(task, &mut next, &first) && !is_late {
+        if !relax_reserves::delay_battery_reserves(subproblem, &mut next, &first) && !is_late {
             break;
         }
-        let start = AreaState { rounds_per_kwh: Vec::new(), ..first.state.clone() };
-        let done = coordinate(&Task { has_plans: true, ..*task }, &next, &start, staff);
-        if done.is_nothing() {
-            first.ended = Ended::Caller;
+        let start = WarmStart { rounds_per_kwh: Vec::new(), ..first.state.clone() };
+        let solution = solve_subproblem(
+            &Subproblem { has_plans: true, ..*subproblem },
+            &next,
+            &start,
+            executor,
+        );
+        if solution.is_nothing() {
+            first.termination = Termination::Caller;
         } else {
-            (stays, first) = (next, done);
+            (sessions, first) = (next, solution);
         }
     }
-    (stays, first)
+    (sessions, first)
 }

@@ -4,5 +4,5 @@ pub(crate) mod requests;
 pub(crate) mod storage;
 
 pub use charge::{RUN, plan_batch, plan_compact, plan_dense};
-pub use requests::{plan_each, plan_wishes};
+pub use requests::{plan_requests, plan_wishes};
 pub use storage::plan_storage_batch;

@@ -95,7 +95,7 @@ impl Columns {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn plan_each<P>(curve: &PriceCurve, problems: &[P]) -> Vec<Brief>
+pub fn plan_requests<P>(curve: &PriceCurve, problems: &[P]) -> Vec<Brief>
 where
     P: Borrow<ChargeProblem> + Sync,
 {
@@ -155,7 +155,7 @@ pub fn plan_wishes(
         }
     }
     let mut placed: Vec<Option<Brief>> = vec![None; wishes.len()];
-    for (position, brief) in positions.into_iter().zip(plan_each(curve, &problems)) {
+    for (position, brief) in positions.into_iter().zip(plan_requests(curve, &problems)) {
         placed[position] = Some(brief);
     }
     let plan = |((wish, before), brief): ((Wish, Option<Before<'_>>), Option<Brief>)| match (
@@ -280,7 +280,7 @@ mod tests {
             let problems: Vec<ChargeProblem> =
                 wishes.into_iter().map(|wish| ChargeProblem::new(wish).unwrap()).collect();
             let alone = |problem| Brief::from(&plan_charge(&curve, problem));
-            for (brief, problem) in plan_each(&curve, &problems).iter().zip(&problems) {
+            for (brief, problem) in plan_requests(&curve, &problems).iter().zip(&problems) {
                 let alone = alone(problem);
                 prop_assert_eq!(&brief.intervals, &alone.intervals);
                 let numbers = |b: &Brief| [

@@ -8,7 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::batch::charge::RUN;
-use crate::columns::batteries::{Batteries, Battery, Desk};
+use crate::columns::batteries::{Batteries, BatteryPlanner, BatteryRow};
 use crate::columns::plan_table::StorageAnswers;
 use crate::columns::row_error::{RowError, catch_defect};
 use crate::plan::storage::baseline::baseline_of;
@@ -36,12 +36,12 @@ pub fn plan_storage_batch(batteries: &Batteries<'_>, grids: &[Grid]) -> Vec<Stor
 
 fn plan_run(batteries: &Batteries<'_>, grids: &[Grid], rows: Range<usize>) -> StorageAnswers {
     let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
-    let mut desk = Desk::default();
+    let mut desk = BatteryPlanner::default();
     for (position, row) in rows.enumerate() {
         let planned = catch_defect(|| desk.plan(batteries, grids, row, &mut answers));
         if let Err(error) = planned {
             if matches!(error, RowError::Defect) {
-                desk = Desk::default();
+                desk = BatteryPlanner::default();
             }
             answers.push_error(position, error);
         }
@@ -49,7 +49,7 @@ fn plan_run(batteries: &Batteries<'_>, grids: &[Grid], rows: Range<usize>) -> St
     answers
 }
 
-impl Desk {
+impl BatteryPlanner {
     fn plan(
         &mut self,
         batteries: &Batteries<'_>,
@@ -61,13 +61,13 @@ impl Desk {
         let grid = grids.get(position).ok_or(RowError::UnknownPrice)?;
         let battery = self.read(batteries, row)?;
         let reach = self.lay_out(grid, &battery);
-        let answer = changes(&self.kernel, &self.import, &self.export, &mut self.scratch);
+        let answer = changes(&self.kernel, &self.import, &self.export, &mut self.buffers);
         self.write(&battery, reach, answer, answers);
         Ok(())
     }
 
     /// Fills the slots of the kernel; tells the highest level that can be had.
-    fn lay_out(&mut self, grid: &Grid, battery: &Battery) -> f64 {
+    fn lay_out(&mut self, grid: &Grid, battery: &BatteryRow) -> f64 {
         let first = grid.ends.partition_point(|&end| end <= battery.from);
         let last = grid.starts.partition_point(|&start| start < battery.to).max(first);
         let kernel = &mut self.kernel;
@@ -106,7 +106,7 @@ impl Desk {
 
     fn write(
         &self,
-        battery: &Battery,
+        battery: &BatteryRow,
         reach: f64,
         answer: crate::plan::storage::kernel::Answer,
         answers: &mut StorageAnswers,
@@ -114,7 +114,7 @@ impl Desk {
         let kernel = &self.kernel;
         let mut level = kernel.stored_kwh;
         let (mut charged, mut discharged) = (0.0, 0.0);
-        for (slot, &change) in self.scratch.change.iter().enumerate() {
+        for (slot, &change) in self.buffers.change.iter().enumerate() {
             level += change;
             let net = kernel.at_plug(change);
             charged += net.max(0.0);

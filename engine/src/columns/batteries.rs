@@ -44,17 +44,17 @@ pub struct Batteries<'a> {
 
 /// Memory that is used for row after row.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct BatteryPlanner {
     pub(crate) kernel: Kernel,
     pub(crate) periods: Vec<(i64, i64)>,
     pub(crate) import: Vec<f64>,
     pub(crate) export: Vec<f64>,
-    pub(crate) scratch: Scratch,
+    pub(crate) buffers: Scratch,
 }
 
 /// One battery whose numbers have been checked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Battery {
+pub(crate) struct BatteryRow {
     pub(crate) from: i64,
     pub(crate) to: i64,
     pub(crate) target_kwh: f64,
@@ -64,13 +64,13 @@ pub(crate) struct Battery {
     pub(crate) discharge_max: Power,
 }
 
-impl Desk {
+impl BatteryPlanner {
     /// Checks the numbers of a row, and puts into the kernel what is not of a slot.
     pub(crate) fn read(
         &mut self,
         batteries: &Batteries<'_>,
         row: usize,
-    ) -> Result<Battery, RowError> {
+    ) -> Result<BatteryRow, RowError> {
         let time = |column: &'static str, values: &[i64]| match values[row] {
             NO_TIME => Err(RowError::Missing { column }),
             time => Ok(time),
@@ -96,7 +96,7 @@ impl Desk {
             Ok::<f64, RowError>(quantity(column, value, Price::from_per_kwh)?.as_per_kwh())
         };
         let limit_kwh = share("charge_limit_percent", or(batteries.charge_limit_percent, 100.0))?;
-        let battery = Battery {
+        let battery = BatteryRow {
             from,
             to,
             target_kwh: share("target_percent", or(batteries.target_percent, 0.0))?,

@@ -8,17 +8,17 @@ use crate::area::problem::limits::Node;
 use crate::area::problem::options::AreaOptions;
 use crate::area::report::outcome::AreaPlan;
 use crate::area::report::table::AreaRows;
-use crate::batch::requests::{intervals, plan_each};
+use crate::batch::requests::{intervals, plan_requests};
 use crate::columns::fleet::{Curves, Fleet, Needs, TargetLists};
 use crate::plan::brief::Brief;
 use crate::plan::plan::Interval;
 use crate::plan::problem::ChargeProblem;
 use crate::prices::curve::PriceCurve;
 use crate::prices::table::PriceTable;
-use crate::shared_supply::gaps::fill;
+use crate::shared_supply::gaps::fill_gaps;
 use crate::shared_supply::incremental::{energy_by, paid};
 use crate::shared_supply::wish::{SharedPower, SharedWish};
-use crate::shared_supply::wrap_around::{Switched, spread};
+use crate::shared_supply::wrap_around::{OnOffSchedule, sequence};
 use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Power};
@@ -27,10 +27,10 @@ use crate::units::{Energy, Power};
 const RUN: usize = 8_192;
 
 /// For so long those who are on go on more easily.
-const HELD: TimeDelta = TimeDelta::hours(1);
+const SWITCHING_BONUS_SPAN: TimeDelta = TimeDelta::hours(1);
 
 /// By how much, as part of the span of prices.
-const HELD_SPAN: f64 = 0.01;
+const SWITCHING_BONUS_SHARE: f64 = 0.01;
 
 /// Requests as columns of a fleet, in the power that they really take.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ impl Rows {
 ///
 /// # Errors
 /// All needs together are beyond what an area holds.
-pub fn plan_within(
+pub fn plan_within_capacity(
     curves: &[PriceCurve],
     wishes: &[SharedWish<'_>],
     power: SharedPower,
@@ -124,7 +124,7 @@ pub fn plan_within(
 ) -> Result<Vec<Option<Brief>>, AreaError> {
     // What is over of a slot leaves no room in the rest of it.
     let curves: Vec<PriceCurve> = curves.iter().map(|curve| ahead(curve, wishes)).collect();
-    let going_on = curves.iter().map(going_on);
+    let going_on = curves.iter().map(favour_running);
     let table =
         PriceTable::from_curves(&curves.iter().cloned().chain(going_on).collect::<Vec<_>>());
     let end = table.horizon().end().map_or(0, micros_of);
@@ -148,8 +148,8 @@ pub fn plan_within(
             briefs.push(made.map(|made| with_limit(made, wish)));
         }
     });
-    one_after_the_other(&mut briefs, wishes, (table.horizon(), power.power_max));
-    fill(&mut briefs, wishes, (&curves, &alone), power.power_max);
+    sequence_within_slots(&mut briefs, wishes, (table.horizon(), power.power_max));
+    fill_gaps(&mut briefs, wishes, (&curves, &alone), power.power_max);
     Ok(briefs)
 }
 
@@ -161,7 +161,7 @@ fn each_alone(curves: &[PriceCurve], wishes: &[SharedWish<'_>]) -> Vec<Brief> {
     for group in order.chunk_by(|&a, &b| wishes[a].curve == wishes[b].curve) {
         let problems: Vec<&ChargeProblem> =
             group.iter().map(|&position| wishes[position].problem).collect();
-        let plans = plan_each(&curves[wishes[group[0]].curve], &problems);
+        let plans = plan_requests(&curves[wishes[group[0]].curve], &problems);
         alone.extend(group.iter().copied().zip(plans));
     }
     alone.sort_by_key(|&(position, _)| position);
@@ -204,15 +204,15 @@ fn least_short<'a>(
 /// A price curve for those who are on: a hundredth of the span of its prices
 /// cheaper now, and as before in an hour. Of plans that cost nearly the same it is
 /// the one in which who is on goes on.
-fn going_on(curve: &PriceCurve) -> PriceCurve {
+fn favour_running(curve: &PriceCurve) -> PriceCurve {
     let prices = curve.prices().iter().copied();
     let span =
         prices.clone().fold(f64::NEG_INFINITY, f64::max) - prices.fold(f64::INFINITY, f64::min);
     let start = curve.slots().next().map(|slot| slot.start);
     let cheaper = curve.slots().map(|slot| {
         let ahead = start.map_or(TimeDelta::zero(), |start| slot.start - start);
-        let rest: f64 = 1.0 - ahead.as_seconds_f64() / HELD.as_seconds_f64();
-        slot.price.as_per_kwh() - HELD_SPAN * span * rest.max(0.0)
+        let rest: f64 = 1.0 - ahead.as_seconds_f64() / SWITCHING_BONUS_SPAN.as_seconds_f64();
+        slot.price.as_per_kwh() - SWITCHING_BONUS_SHARE * span * rest.max(0.0)
     });
     let cheaper = PriceCurve::from_parts(curve.horizon().clone(), cheaper.collect());
     cheaper.unwrap_or_else(|_| curve.clone())
@@ -228,15 +228,16 @@ fn ahead(curve: &PriceCurve, wishes: &[SharedWish<'_>]) -> PriceCurve {
 }
 
 /// Lets those who need a part of a slot have it one after the other.
-fn one_after_the_other(
+fn sequence_within_slots(
     briefs: &mut [Option<Brief>],
     wishes: &[SharedWish<'_>],
     (horizon, power_max): (&Horizon, Power),
 ) {
     let planned = briefs.iter().zip(wishes);
-    let mut vehicles: Vec<Switched> = planned.map(|(b, wish)| switched(b.as_ref(), wish)).collect();
+    let mut vehicles: Vec<OnOffSchedule> =
+        planned.map(|(b, wish)| switched(b.as_ref(), wish)).collect();
     let slots = horizon.periods().map(|(start, end)| micros_of(start)..micros_of(end));
-    spread(&mut vehicles, slots, power_max.as_kw());
+    sequence(&mut vehicles, slots, power_max.as_kw());
     for (brief, vehicle) in briefs.iter_mut().zip(vehicles) {
         let Some(brief) = brief else { continue };
         let Some(&Interval { power, .. }) = brief.intervals.first() else { continue };
@@ -247,7 +248,7 @@ fn one_after_the_other(
 }
 
 /// A plan as what is on and off.
-fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> Switched {
+fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> OnOffSchedule {
     let request = wish.problem.request();
     let intervals = brief.map_or(&[][..], |brief| &brief.intervals);
     let on = intervals.iter().map(|i| (micros_of(i.start), micros_of(i.end))).collect();
@@ -256,7 +257,7 @@ fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> Switched {
         request.reserve > Energy::ZERO || request.targets.iter().any(|target| is_late(target.by));
     let first = intervals.first().filter(|_| is_at_once);
     let due = request.targets.iter().map(|target| target.by).chain([request.until]);
-    Switched {
+    OnOffSchedule {
         on,
         power_kw: wish.power.as_kw(),
         from: micros_of(first.map_or(request.now, |interval| interval.end)),
@@ -339,9 +340,14 @@ mod tests {
         let cars = cars(4);
         let wishes = wishes(&cars);
         let options = AreaOptions::default();
-        let plan =
-            plan_within(&curves, &wishes, SharedPower::whole(kw(20.0)), &options, &mut |_| false)
-                .unwrap();
+        let plan = plan_within_capacity(
+            &curves,
+            &wishes,
+            SharedPower::whole(kw(20.0)),
+            &options,
+            &mut |_| false,
+        )
+        .unwrap();
         let mut starts: Vec<i64> =
             plan.iter().flatten().map(|b| (b.intervals[0].start - at(0)).num_hours()).collect();
         starts.sort_unstable();
@@ -359,9 +365,14 @@ mod tests {
         let chargers = vec![ChargeProblem::new(wish).unwrap(); 2];
         let wishes = wishes(&chargers);
         let options = AreaOptions::default();
-        let plan =
-            plan_within(&curves, &wishes, SharedPower::whole(kw(10.0)), &options, &mut |_| false)
-                .unwrap();
+        let plan = plan_within_capacity(
+            &curves,
+            &wishes,
+            SharedPower::whole(kw(10.0)),
+            &options,
+            &mut |_| false,
+        )
+        .unwrap();
         let mut hours: Vec<_> = plan
             .iter()
             .flatten()
@@ -381,9 +392,14 @@ mod tests {
         let cars = vec![ChargeProblem::new(Request::new(now, kw(10.0), need)).unwrap(); 4];
         let wishes = wishes(&cars);
         let options = AreaOptions::default();
-        let plan =
-            plan_within(&curves, &wishes, SharedPower::whole(kw(25.0)), &options, &mut |_| false)
-                .unwrap();
+        let plan = plan_within_capacity(
+            &curves,
+            &wishes,
+            SharedPower::whole(kw(25.0)),
+            &options,
+            &mut |_| false,
+        )
+        .unwrap();
         let briefs: Vec<&Brief> = plan.iter().flatten().collect();
         assert!(briefs.iter().all(|brief| brief.shortfall.as_kwh() < 1e-6));
         for minute in 0..120 {
@@ -405,7 +421,8 @@ mod tests {
         let minutes_of_the_cheapest = |count: usize| {
             let cars = [cars(count), vec![hopeless.clone()]].concat();
             let wishes = wishes(&cars);
-            let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let plan =
+                plan_within_capacity(&curves, &wishes, power, &options, &mut |_| false).unwrap();
             let short: f64 = plan.iter().flatten().map(|brief| brief.shortfall.as_kwh()).sum();
             assert!((short - 5.0).abs() < 1e-6, "{short}");
             let intervals = plan.iter().flatten().flat_map(|brief| &brief.intervals);
@@ -425,7 +442,8 @@ mod tests {
             wishes[on].is_on = true;
             let power = SharedPower::whole(kw(10.0));
             let options = AreaOptions::default();
-            let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let plan =
+                plan_within_capacity(&curves, &wishes, power, &options, &mut |_| false).unwrap();
             let brief = plan[on].as_ref().unwrap();
             assert_eq!((brief.intervals[0].start, brief.intervals.len()), (at(0), 1));
             // It costs what the prices say.
@@ -439,7 +457,7 @@ mod tests {
         wishes[0].is_on = true;
         let power = SharedPower::whole(kw(10.0));
         let options = AreaOptions::default();
-        let plan = plan_within(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+        let plan = plan_within_capacity(&curves, &wishes, power, &options, &mut |_| false).unwrap();
         assert_eq!(plan[0].as_ref().unwrap().intervals[0].start, at(1));
     }
 
@@ -451,9 +469,14 @@ mod tests {
         let late = [late];
         let wishes = wishes(&late);
         let options = AreaOptions::default();
-        let plan =
-            plan_within(&curves, &wishes, SharedPower::whole(kw(20.0)), &options, &mut |_| false)
-                .unwrap();
+        let plan = plan_within_capacity(
+            &curves,
+            &wishes,
+            SharedPower::whole(kw(20.0)),
+            &options,
+            &mut |_| false,
+        )
+        .unwrap();
         let brief = plan[0].as_ref().unwrap();
         assert_eq!(brief.intervals[0].start, at(0));
         assert!((brief.energy - kwh(10.0)).as_kwh().abs() < 1e-9);

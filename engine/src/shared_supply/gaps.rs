@@ -5,7 +5,7 @@ use crate::plan::brief::Brief;
 use crate::plan::plan::Interval;
 use crate::prices::curve::PriceCurve;
 use crate::shared_supply::incremental::{paid, plan_in};
-use crate::shared_supply::load_profile::{NEAR_KW, Occupied};
+use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
 use crate::shared_supply::wish::SharedWish;
 use crate::units::Power;
 
@@ -31,17 +31,17 @@ type Pause = (DateTime<Utc>, DateTime<Utc>);
 /// few who do not fit lack up to a slot each, while corners between the others
 /// stay free. They are for those who are short, and then for those who would
 /// pause for less time than it takes to begin again.
-pub(crate) fn fill(
+pub(crate) fn fill_gaps(
     briefs: &mut [Option<Brief>],
     wishes: &[SharedWish<'_>],
     (curves, alone): (&[PriceCurve], &[Brief]),
     power_max: Power,
 ) {
-    let mut short = who_is_short(briefs, wishes, alone);
+    let mut short = positions_with_shortfall(briefs, wishes, alone);
     if short.is_empty() && pauses(briefs, wishes).is_empty() {
         return;
     }
-    let mut occupied = Occupied::default();
+    let mut occupied = LoadProfile::default();
     for (brief, wish) in briefs.iter().zip(wishes) {
         occupied.add(brief.as_ref().map_or(&[], |brief| &brief.intervals), wish.power);
     }
@@ -50,24 +50,24 @@ pub(crate) fn fill(
         for &position in &short {
             let (Some(brief), wish) = (&mut briefs[position], &wishes[position]) else { continue };
             occupied.remove(&brief.intervals, wish.power);
-            if let Some(fitted) = less_short(brief, wish, curves, (&occupied, power_max)) {
+            if let Some(fitted) = serve_shortfall(brief, wish, curves, (&occupied, power_max)) {
                 *brief = fitted;
                 is_any = true;
             }
             occupied.add(&brief.intervals, wish.power);
         }
         // Who has moved leaves room where it was.
-        short = if is_any { who_is_short(briefs, wishes, alone) } else { Vec::new() };
+        short = if is_any { positions_with_shortfall(briefs, wishes, alone) } else { Vec::new() };
     }
-    bridge(briefs, wishes, curves, (&occupied, power_max));
+    close_short_pauses(briefs, wishes, curves, (&occupied, power_max));
 }
 
 /// A plan in the room that is left, if it is less short.
-fn less_short(
+fn serve_shortfall(
     brief: &Brief,
     wish: &SharedWish<'_>,
     curves: &[PriceCurve],
-    room: (&Occupied, Power),
+    room: (&LoadProfile, Power),
 ) -> Option<Brief> {
     let grain = wish.problem.request().power_max.over(GRAIN);
     let fitted = plan_in(&curves[wish.curve], wish.problem, wish.power, room).ok()?;
@@ -76,7 +76,7 @@ fn less_short(
 }
 
 /// Who is short by more than each is alone, those first who lack most.
-fn who_is_short(
+fn positions_with_shortfall(
     briefs: &[Option<Brief>],
     wishes: &[SharedWish<'_>],
     alone: &[Brief],
@@ -113,11 +113,11 @@ fn pauses(briefs: &[Option<Brief>], wishes: &[SharedWish<'_>]) -> Vec<(usize, Pa
 
 /// Lets those go on who would pause for a moment, where there is room and a price,
 /// and end so much sooner.
-fn bridge(
+fn close_short_pauses(
     briefs: &mut [Option<Brief>],
     wishes: &[SharedWish<'_>],
     curves: &[PriceCurve],
-    (occupied, power_max): (&Occupied, Power),
+    (occupied, power_max): (&LoadProfile, Power),
 ) {
     let (at, mut taken_kw) = occupied.steps();
     for (position, (start, end)) in pauses(briefs, wishes) {
@@ -125,11 +125,11 @@ fn bridge(
         let first = at.partition_point(|at| *at <= start).saturating_sub(1);
         let within = first..at.partition_point(|at| *at < end);
         let kw = wish.power.as_kw();
-        let is_full = |taken: &f64| taken + kw > power_max.as_kw() + NEAR_KW;
+        let is_full = |taken: &f64| taken + kw > power_max.as_kw() + POWER_TOLERANCE_KW;
         if taken_kw[within.clone()].iter().any(is_full) {
             continue;
         }
-        let Some(intervals) = bridged(&brief.intervals, (start, end)) else { continue };
+        let Some(intervals) = close_pause(&brief.intervals, (start, end)) else { continue };
         let (cost, unpriced) = paid(&curves[wish.curve], &intervals);
         if unpriced > paid(&curves[wish.curve], &brief.intervals).1 {
             continue;
@@ -143,7 +143,7 @@ fn bridge(
 
 /// Intervals without a pause, of the same length together. `None` if it is none
 /// any more: nothing comes after it.
-fn bridged(intervals: &[Interval], (start, end): Pause) -> Option<Vec<Interval>> {
+fn close_pause(intervals: &[Interval], (start, end): Pause) -> Option<Vec<Interval>> {
     if !intervals.iter().any(|interval| interval.start == end) {
         return None;
     }
@@ -180,8 +180,8 @@ mod tests {
     use crate::plan::problem::{ChargeProblem, Request, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::prices::curve::{PriceCurve, Slot};
-    use crate::shared_supply::capacity::plan_within;
-    use crate::shared_supply::incremental::{Taker, paid, plan_beside};
+    use crate::shared_supply::capacity::plan_within_capacity;
+    use crate::shared_supply::incremental::{OtherLoad, paid, plan_in_residual_capacity};
     use crate::shared_supply::wish::{SharedPower, SharedWish};
     use crate::units::{kw, kwh, per_kwh};
 
@@ -224,7 +224,7 @@ mod tests {
                 .collect();
             let mut wishes = wishes(&needs);
             wishes[0].is_on = is_on;
-            fill(&mut briefs, &wishes, (curves, &alone), kw(most));
+            fill_gaps(&mut briefs, &wishes, (curves, &alone), kw(most));
             let minute = |at: DateTime<Utc>| (at - self::at(0)).num_minutes();
             let drawn = |brief: &Brief| {
                 brief.intervals.iter().map(|i| (minute(i.start), minute(i.end))).collect()
@@ -267,7 +267,12 @@ mod tests {
         for (curve, is_one) in [(gap, false), (curve_of(60, &[20, 20, 20, 20]), true)] {
             let alone = [Brief::from(&plan_charge(&curve, &needs[0]))];
             let mut briefs = [Some(Brief { intervals: paused.clone(), ..alone[0].clone() })];
-            fill(&mut briefs, &wishes(&needs), (std::slice::from_ref(&curve), &alone), kw(10.0));
+            fill_gaps(
+                &mut briefs,
+                &wishes(&needs),
+                (std::slice::from_ref(&curve), &alone),
+                kw(10.0),
+            );
             let [made] = briefs.map(|brief| brief.unwrap().intervals);
             assert_eq!(made, if is_one { vec![interval(60, 120)] } else { paused.clone() });
         }
@@ -301,14 +306,14 @@ mod tests {
         };
         assert_eq!(drawn(&briefs), ["..##....", "....#...", "########"]);
         let room = (std::slice::from_ref(&curve), &alone[..]);
-        fill(&mut briefs, &wishes(&needs), room, kw(20.0));
+        fill_gaps(&mut briefs, &wishes(&needs), room, kw(20.0));
         assert_eq!(drawn(&briefs), ["####....", "......##", "########"]);
         assert_eq!(briefs[0].as_ref().unwrap().shortfall, kwh(0.0));
         // Without room it stays as it was.
         let mut crowded = briefs.clone();
         crowded[1] = Some(short(&alone[1], vec![interval(120, 150)], 5.0));
         let before = crowded.clone();
-        fill(&mut crowded, &wishes(&needs), room, kw(10.0));
+        fill_gaps(&mut crowded, &wishes(&needs), room, kw(10.0));
         assert_eq!(crowded, before);
     }
 
@@ -333,18 +338,18 @@ mod tests {
             let power = SharedPower::with_headroom(kw(power_max));
             let curves = std::slice::from_ref(&curve);
             let options = AreaOptions::default();
-            let plan = plan_within(curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let plan = plan_within_capacity(curves, &wishes, power, &options, &mut |_| false).unwrap();
             let briefs: Vec<Brief> = plan.into_iter().map(Option::unwrap).collect();
-            let taker = |(brief, wish): (&Brief, &SharedWish<'_>)| Taker {
+            let taker = |(brief, wish): (&Brief, &SharedWish<'_>)| OtherLoad {
                 intervals: brief.intervals.clone(),
                 power: wish.power,
             };
-            let takers: Vec<Taker> = briefs.iter().zip(&wishes).map(taker).collect();
+            let takers: Vec<OtherLoad> = briefs.iter().zip(&wishes).map(taker).collect();
             for (position, (brief, problem)) in briefs.iter().zip(&problems).enumerate() {
                 let others = takers.iter().enumerate().filter(|(other, _)| *other != position);
                 let others = others.map(|(_, taker)| taker);
                 let own = problem.request().power_max;
-                let best = plan_beside(&curve, problem, own, others, kw(power_max)).unwrap();
+                let best = plan_in_residual_capacity(&curve, problem, own, others, kw(power_max)).unwrap();
                 let on = |energy: f64, i: &Interval| energy + i.power.over(i.end - i.start).as_kwh();
                 let energy = brief.intervals.iter().fold(0.0, on);
                 prop_assert!((energy - brief.energy.as_kwh()).abs() < 1e-5, "{} kWh", energy);

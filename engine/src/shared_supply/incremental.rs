@@ -11,7 +11,7 @@ use crate::plan::charge::plan_charge;
 use crate::plan::plan::Interval;
 use crate::plan::problem::{ChargeProblem, RequestError};
 use crate::prices::curve::PriceCurve;
-use crate::shared_supply::load_profile::{NEAR_KW, Occupied};
+use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
 use crate::units::{Energy, Money, Power};
 
 /// What of a need may be missing while there is charging ahead: a vehicle takes
@@ -26,7 +26,7 @@ const DEARER: f64 = 0.05;
 
 /// Somebody else, and when it charges.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Taker {
+pub struct OtherLoad {
     /// Its charging periods, in time order.
     pub intervals: Vec<Interval>,
     /// The power that it takes in them.
@@ -35,14 +35,14 @@ pub struct Taker {
 
 /// A plan beside those of others.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
+pub struct IncrementalPlan {
     /// The plan.
     pub brief: Brief,
     /// What of its shortfall is for want of room: it would not be short of that alone.
     pub crowded_out: Energy,
 }
 
-impl Fitted {
+impl IncrementalPlan {
     /// A plan that lacks nothing for want of room.
     #[must_use]
     pub const fn with_room(brief: Brief) -> Self {
@@ -83,14 +83,14 @@ impl Fitted {
 /// assert_eq!(fitted.brief.intervals[0].start, seven);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn plan_beside<'a>(
+pub fn plan_in_residual_capacity<'a>(
     curve: &PriceCurve,
     problem: &ChargeProblem,
     power: Power,
-    others: impl IntoIterator<Item = &'a Taker>,
+    others: impl IntoIterator<Item = &'a OtherLoad>,
     power_max: Power,
-) -> Result<Fitted, RequestError> {
-    let mut occupied = Occupied::default();
+) -> Result<IncrementalPlan, RequestError> {
+    let mut occupied = LoadProfile::default();
     for taker in others {
         occupied.add(&taker.intervals, taker.power);
     }
@@ -102,8 +102,8 @@ pub(crate) fn plan_in(
     curve: &PriceCurve,
     problem: &ChargeProblem,
     power: Power,
-    (occupied, power_max): (&Occupied, Power),
-) -> Result<Fitted, RequestError> {
+    (occupied, power_max): (&LoadProfile, Power),
+) -> Result<IncrementalPlan, RequestError> {
     let mut request = problem.request().clone();
     let room = power_max - power;
     if room < Power::ZERO {
@@ -116,7 +116,7 @@ pub(crate) fn plan_in(
     let mut brief = Brief::from(&limited);
     brief.bound = if alone.cost < brief.cost { alone.cost } else { brief.cost };
     let crowded_out = (brief.shortfall - alone.shortfall).max(Energy::ZERO);
-    Ok(Fitted { brief, crowded_out })
+    Ok(IncrementalPlan { brief, crowded_out })
 }
 
 /// A plan made before as it goes on from now, if it still does what is asked.
@@ -125,10 +125,11 @@ pub(crate) fn plan_in(
 /// bought beyond the need, and what is wanted at once must be on its way. The
 /// bound is the least cost of the energy that is still ahead.
 #[must_use]
-pub fn going_on(curve: &PriceCurve, problem: &ChargeProblem, before: &Brief) -> Option<Brief> {
+pub fn hold_current(curve: &PriceCurve, problem: &ChargeProblem, before: &Brief) -> Option<Brief> {
     let request = problem.request();
     let now = request.now;
-    let is_alike = |i: &Interval| (i.power.as_kw() - request.power_max.as_kw()).abs() < NEAR_KW;
+    let is_alike =
+        |i: &Interval| (i.power.as_kw() - request.power_max.as_kw()).abs() < POWER_TOLERANCE_KW;
     let ahead: Vec<Interval> = before
         .intervals
         .iter()
@@ -213,19 +214,19 @@ pub(crate) fn paid(curve: &PriceCurve, intervals: &[Interval]) -> (Money, TimeDe
 /// What a plan made beside others leaves to be wished for, so that the whole area
 /// is worth planning anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wanting {
+pub enum ReplanReason {
     /// It is the first that is much dearer than alone.
     Cheaper,
     /// It is short by more than the one before it.
     Energy,
 }
 
-impl Wanting {
+impl ReplanReason {
     /// How long after it was asked for last an area is planned anew for that. In a
     /// crowded evening every newcomer would pay less elsewhere: planning the area
     /// for each of them would move the others all the time.
     #[must_use]
-    pub const fn patience(self) -> TimeDelta {
+    pub const fn min_interval(self) -> TimeDelta {
         match self {
             Self::Cheaper => TimeDelta::minutes(15),
             Self::Energy => TimeDelta::zero(),
@@ -236,7 +237,7 @@ impl Wanting {
 /// Whether a plan made beside others leaves something to be wished for that they
 /// could give. Who would be as short alone is not helped by moving the others.
 #[must_use]
-pub fn wanting(fitted: &Fitted, before: Option<&Brief>) -> Option<Wanting> {
+pub fn reason_to_replan(fitted: &IncrementalPlan, before: Option<&Brief>) -> Option<ReplanReason> {
     let brief = &fitted.brief;
     let least = brief.intervals.first().map_or(Energy::ZERO, |interval| interval.power.over(REST));
     let short = before.map_or(Energy::ZERO, |before| before.shortfall);
@@ -245,9 +246,9 @@ pub fn wanting(fitted: &Fitted, before: Option<&Brief>) -> Option<Wanting> {
         cost - bound > DEARER * bound.abs()
     };
     if fitted.crowded_out > least && brief.shortfall > short + least {
-        return Some(Wanting::Energy);
+        return Some(ReplanReason::Energy);
     }
-    (is_dear(brief) && !before.is_some_and(is_dear)).then_some(Wanting::Cheaper)
+    (is_dear(brief) && !before.is_some_and(is_dear)).then_some(ReplanReason::Cheaper)
 }
 
 #[cfg(test)]
@@ -273,8 +274,8 @@ mod tests {
         Interval { start: at(from), end: at(to), power: kw(10.0) }
     }
 
-    fn taker(from: i64, to: i64) -> Taker {
-        Taker { intervals: vec![interval(from, to)], power: kw(10.0) }
+    fn taker(from: i64, to: i64) -> OtherLoad {
+        OtherLoad { intervals: vec![interval(from, to)], power: kw(10.0) }
     }
 
     /// 10 kW, by the end of the fourth hour.
@@ -291,10 +292,10 @@ mod tests {
     #[test]
     fn others_keep_what_they_have() {
         let curve = curve_of(60, &CENTS);
-        let plan = |others: &[Taker], most| {
-            plan_beside(&curve, &need(0, 20.0), kw(10.0), others, kw(most)).unwrap()
+        let plan = |others: &[OtherLoad], most| {
+            plan_in_residual_capacity(&curve, &need(0, 20.0), kw(10.0), others, kw(most)).unwrap()
         };
-        let hours = |fitted: &Fitted| -> Vec<i64> {
+        let hours = |fitted: &IncrementalPlan| -> Vec<i64> {
             fitted.brief.intervals.iter().map(|i| (i.start - at(0)).num_minutes()).collect()
         };
         assert_eq!(hours(&plan(&[], 20.0)), [60, 180]);
@@ -303,38 +304,38 @@ mod tests {
         // Half of the second hour, the fourth, and half of the third.
         assert_eq!(hours(&beside), [60, 120, 180]);
         assert_eq!((beside.brief.bound.as_amount(), beside.brief.cost.as_amount()), (3.0, 4.0));
-        assert_eq!(wanting(&beside, None), Some(Wanting::Cheaper));
-        assert_eq!(wanting(&beside, Some(&beside.brief)), None);
+        assert_eq!(reason_to_replan(&beside, None), Some(ReplanReason::Cheaper));
+        assert_eq!(reason_to_replan(&beside, Some(&beside.brief)), None);
         // Where there is no room at all the need is short, and said to be.
         for others in [vec![taker(0, 240), taker(0, 240)], vec![]] {
             let none = plan(&others, if others.is_empty() { 9.0 } else { 20.0 });
             assert_eq!((none.brief.intervals.len(), none.brief.shortfall), (0, kwh(20.0)));
             assert_eq!(none.crowded_out, kwh(20.0));
-            assert_eq!(wanting(&none, None), Some(Wanting::Energy));
-            assert_eq!(wanting(&none, Some(&none.brief)), None);
+            assert_eq!(reason_to_replan(&none, None), Some(ReplanReason::Energy));
+            assert_eq!(reason_to_replan(&none, Some(&none.brief)), None);
         }
     }
 
     #[test]
     fn who_is_short_alone_asks_nobody_to_move() {
         let curve = curve_of(60, &CENTS);
-        let plan = |energy, others: &[Taker]| {
-            plan_beside(&curve, &need(0, energy), kw(10.0), others, kw(10.0)).unwrap()
+        let plan = |energy, others: &[OtherLoad]| {
+            plan_in_residual_capacity(&curve, &need(0, energy), kw(10.0), others, kw(10.0)).unwrap()
         };
         // Four hours hold 40 kWh; an hour of them is taken.
         let alone = plan(60.0, &[]);
         assert_eq!((alone.brief.shortfall, alone.crowded_out), (kwh(20.0), Energy::ZERO));
-        assert_eq!(wanting(&alone, None), None);
+        assert_eq!(reason_to_replan(&alone, None), None);
         let beside = plan(60.0, &[taker(60, 120)]);
         assert_eq!((beside.brief.shortfall, beside.crowded_out), (kwh(30.0), kwh(10.0)));
-        assert_eq!(wanting(&beside, None), Some(Wanting::Energy));
+        assert_eq!(reason_to_replan(&beside, None), Some(ReplanReason::Energy));
     }
 
     #[test]
     fn a_plan_that_does_what_is_asked_goes_on() {
         let curve = curve_of(60, &CENTS);
         let before = brief(vec![interval(60, 120), interval(180, 240)]);
-        let on = |from, energy| going_on(&curve, &need(from, energy), &before);
+        let on = |from, energy| hold_current(&curve, &need(from, energy), &before);
         assert_eq!(on(0, 20.0).unwrap().intervals, before.intervals);
         // Half an hour of it is over, and a minute was lost at its start.
         let later = on(90, 15.2).unwrap();
@@ -346,7 +347,7 @@ mod tests {
         assert_eq!(on(240, 0.1).map(|brief| brief.intervals), Some(vec![]));
         assert_eq!(on(240, 0.2), None);
         let short = Brief { shortfall: kwh(1.0), ..before.clone() };
-        assert_eq!(going_on(&curve, &need(0, 20.0), &short), None);
+        assert_eq!(hold_current(&curve, &need(0, 20.0), &short), None);
     }
 
     #[test]
@@ -356,12 +357,12 @@ mod tests {
         let mut request = need(60, 20.0).request().clone();
         request.reserve = kwh(10.0);
         let low = |request: &Request| ChargeProblem::new(request.clone()).unwrap();
-        assert!(going_on(&curve, &low(&request), &before).is_some());
+        assert!(hold_current(&curve, &low(&request), &before).is_some());
         request.reserve = kwh(11.0);
-        assert_eq!(going_on(&curve, &low(&request), &before), None);
+        assert_eq!(hold_current(&curve, &low(&request), &before), None);
         let late = Target { by: Some(at(-10)), energy: kwh(20.0) };
         let late = ChargeProblem::new(Request::new(at(0), kw(10.0), late)).unwrap();
-        assert_eq!(going_on(&curve, &late, &before), None);
+        assert_eq!(hold_current(&curve, &late, &before), None);
     }
 
     proptest! {
@@ -373,13 +374,13 @@ mod tests {
             (energy, power, most) in (0.0..60.0_f64, 3.0..12.0_f64, 0.0..40.0_f64),
         ) {
             let curve = curve_of(60, &cents);
-            let others: Vec<Taker> = others.into_iter().map(|(start, length, power)| Taker {
+            let others: Vec<OtherLoad> = others.into_iter().map(|(start, length, power)| OtherLoad {
                 intervals: vec![interval(start, start + length)],
                 power: kw(power.into()),
             }).collect();
             let target = Target { by: Some(at(420)), energy: kwh(energy) };
             let problem = ChargeProblem::new(Request::new(at(7), kw(power), target)).unwrap();
-            let fitted = plan_beside(&curve, &problem, kw(power), &others, kw(most)).unwrap();
+            let fitted = plan_in_residual_capacity(&curve, &problem, kw(power), &others, kw(most)).unwrap();
             let brief = fitted.brief;
             prop_assert!(brief.bound <= brief.cost);
             prop_assert!(fitted.crowded_out <= brief.shortfall);

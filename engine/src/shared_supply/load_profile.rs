@@ -8,15 +8,15 @@ use crate::plan::problem::PowerLimit;
 use crate::units::Power;
 
 /// Powers this near are one.
-pub(crate) const NEAR_KW: f64 = 1e-6;
+pub(crate) const POWER_TOLERANCE_KW: f64 = 1e-6;
 
 /// What vehicles take together, from change to change.
 #[derive(Debug, Default)]
-pub(crate) struct Occupied {
+pub(crate) struct LoadProfile {
     changes_kw: BTreeMap<DateTime<Utc>, f64>,
 }
 
-impl Occupied {
+impl LoadProfile {
     /// One more who takes `power` in its charging periods.
     pub(crate) fn add(&mut self, intervals: &[Interval], power: Power) {
         self.change(intervals, power.as_kw());
@@ -54,7 +54,7 @@ impl Occupied {
         for ((&start, change), &end) in self.changes_kw.iter().zip(ends) {
             taken += change;
             let start = start.max(from);
-            if end <= start || taken <= room.as_kw() + NEAR_KW {
+            if end <= start || taken <= room.as_kw() + POWER_TOLERANCE_KW {
                 continue;
             }
             match found.last_mut().filter(|last| last.end == start) {

@@ -11,7 +11,10 @@ pub(crate) mod wish;
 pub(crate) mod wrap_around;
 
 #[cfg(feature = "lp")]
-pub use capacity::plan_within;
-pub use incremental::{Fitted, Taker, Wanting, going_on, plan_beside, wanting};
+pub use capacity::plan_within_capacity;
+pub use incremental::{
+    IncrementalPlan, OtherLoad, ReplanReason, hold_current, plan_in_residual_capacity,
+    reason_to_replan,
+};
 #[cfg(feature = "lp")]
 pub use wish::{SharedPower, SharedWish};

@@ -16,7 +16,7 @@ pub(crate) type Span = (i64, i64);
 
 /// A vehicle that takes its power or none.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Switched {
+pub(crate) struct OnOffSchedule {
     /// When it is on, in time order.
     pub(crate) on: Vec<Span>,
     pub(crate) power_kw: f64,
@@ -59,8 +59,8 @@ pub(crate) fn mean_kw(powers_kw: impl Iterator<Item = f64>, power_max: f64, head
 }
 
 /// Lays what vehicles take in each slot into lanes, where it does not fit as it is.
-pub(crate) fn spread(
-    vehicles: &mut [Switched],
+pub(crate) fn sequence(
+    vehicles: &mut [OnOffSchedule],
     slots: impl Iterator<Item = Range<i64>>,
     power_max_kw: f64,
 ) {
@@ -82,7 +82,7 @@ pub(crate) fn spread(
         if all_kw <= power_max_kw {
             continue;
         }
-        for (row, on) in laid(parts, &slot) {
+        for (row, on) in wrap_around(parts, &slot) {
             made[row].retain(|on| on.1 <= slot.start);
             made[row].extend(on);
         }
@@ -108,7 +108,7 @@ fn within(on: &[Span], next: &mut usize, slot: &Range<i64>) -> Vec<Span> {
 }
 
 /// Whether it does not matter when in the slot a vehicle takes what it takes.
-fn is_free(vehicle: &Switched, here: &[Span], slot: &Range<i64>) -> bool {
+fn is_free(vehicle: &OnOffSchedule, here: &[Span], slot: &Range<i64>) -> bool {
     let micros: i64 = here.iter().map(|on| on.1 - on.0).sum();
     let is_due = vehicle.due.iter().any(|&at| slot.start < at && at < slot.end);
     0 < micros && micros < slot.end - slot.start && !is_due && vehicle.from <= slot.start
@@ -117,7 +117,7 @@ fn is_free(vehicle: &Switched, here: &[Span], slot: &Range<i64>) -> bool {
 /// Parts of a slot in lanes, by row. The greatest powers come first: a lane takes
 /// what the greatest in it takes. Of one power, those that are on already begin a
 /// lane, so that few stop and start again.
-fn laid(mut parts: Vec<Part>, slot: &Range<i64>) -> Vec<(usize, Vec<Span>)> {
+fn wrap_around(mut parts: Vec<Part>, slot: &Range<i64>) -> Vec<(usize, Vec<Span>)> {
     parts.sort_by(|a, b| b.power_kw.total_cmp(&a.power_kw));
     let mut at = slot.start;
     let mut made = Vec::with_capacity(parts.len());
@@ -151,11 +151,11 @@ mod tests {
 
     use super::*;
 
-    fn switched(on: Vec<Span>, power_kw: f64) -> Switched {
-        Switched { on, power_kw, from: 0, due: Vec::new(), is_on: false }
+    fn switched(on: Vec<Span>, power_kw: f64) -> OnOffSchedule {
+        OnOffSchedule { on, power_kw, from: 0, due: Vec::new(), is_on: false }
     }
 
-    fn is_on(vehicle: &Switched, at: i64) -> bool {
+    fn is_on(vehicle: &OnOffSchedule, at: i64) -> bool {
         vehicle.on.iter().any(|on| on.0 <= at && at < on.1)
     }
 
@@ -164,7 +164,7 @@ mod tests {
         (0..count).map(|hour| hour * 60..(hour + 1) * 60)
     }
 
-    fn drawn(vehicles: &[Switched], minutes: i64) -> Vec<String> {
+    fn drawn(vehicles: &[OnOffSchedule], minutes: i64) -> Vec<String> {
         let cell = |vehicle, at| if is_on(vehicle, at) { '#' } else { '.' };
         let row = |vehicle| (0..minutes).step_by(10).map(|at| cell(vehicle, at)).collect();
         vehicles.iter().map(row).collect()
@@ -175,10 +175,10 @@ mod tests {
         // Forty minutes of three vehicles in two lanes; the fourth has the hour.
         let mut vehicles = vec![switched(vec![(0, 40)], 10.0); 3];
         vehicles.push(switched(vec![(0, 60)], 10.0));
-        spread(&mut vehicles, hours(1), 30.0);
+        sequence(&mut vehicles, hours(1), 30.0);
         assert_eq!(drawn(&vehicles, 60), ["####..", "##..##", "..####", "######"]);
         let mut fitting = vec![switched(vec![(0, 40)], 10.0); 3];
-        spread(&mut fitting, hours(1), 30.0);
+        sequence(&mut fitting, hours(1), 30.0);
         assert_eq!(drawn(&fitting, 60), ["####.."; 3]);
     }
 
@@ -187,7 +187,7 @@ mod tests {
         // The third is on already; in the second hour those who were on last.
         let mut vehicles = vec![switched(vec![(0, 40), (60, 100)], 10.0); 3];
         vehicles[2].is_on = true;
-        spread(&mut vehicles, hours(2), 20.0);
+        sequence(&mut vehicles, hours(2), 20.0);
         let drawn = drawn(&vehicles, 120);
         assert_eq!(drawn, ["##..######..", "..######..##", "####....####"]);
     }
@@ -196,7 +196,7 @@ mod tests {
     fn who_pauses_first_does_not_go_on_later() {
         let mut vehicles = vec![switched(vec![(60, 100)], 10.0); 3];
         vehicles[2].is_on = true;
-        spread(&mut vehicles, hours(2), 20.0);
+        sequence(&mut vehicles, hours(2), 20.0);
         let drawn = drawn(&vehicles, 120);
         assert_eq!(drawn, ["......####..", "......##..##", "........####"]);
     }
@@ -206,7 +206,7 @@ mod tests {
         let mut vehicles = vec![switched(vec![(0, 30), (60, 90)], 10.0); 3];
         vehicles[0].from = 1;
         vehicles[1].due = vec![90];
-        spread(&mut vehicles, hours(2), 20.0);
+        sequence(&mut vehicles, hours(2), 20.0);
         let drawn = drawn(&vehicles, 120);
         assert_eq!(drawn, ["###......###", "###...###...", "...######..."]);
     }
@@ -253,16 +253,16 @@ mod tests {
                     on.push((start, start + minutes));
                 }
                 on.retain(|on| on.0 < on.1);
-                vehicles.push(Switched { is_on: *is_on, ..switched(on, power) });
+                vehicles.push(OnOffSchedule { is_on: *is_on, ..switched(on, power) });
             }
             let before = vehicles.clone();
-            spread(&mut vehicles, hours(2), power_max);
+            sequence(&mut vehicles, hours(2), power_max);
             for minute in 0..120 {
                 let on = vehicles.iter().filter(|vehicle| is_on(vehicle, minute));
                 let taken: f64 = on.map(|vehicle| vehicle.power_kw).sum();
                 prop_assert!(taken <= power_max + 1e-6, "{} at {}", taken, minute);
             }
-            let of_slot = |v: &Switched, slot: Range<i64>| -> usize {
+            let of_slot = |v: &OnOffSchedule, slot: Range<i64>| -> usize {
                 slot.filter(|&at| is_on(v, at)).count()
             };
             for (now, then) in vehicles.iter().zip(&before) {

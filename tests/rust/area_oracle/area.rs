@@ -1,6 +1,6 @@
 //! Random small areas in plain numbers, and their plans.
 use slackwater_engine::area::{
-    AreaOptions, AreaPlan, AreaProblem, AreaRows, AreaVehicles, Block, Limit, Node, Profile,
+    AreaOptions, AreaPlan, AreaProblem, AreaRows, AreaVehicles, Limit, Node, PriceBlock, Profile,
     StorageColumns, plan_area,
 };
 use slackwater_engine::columns::{Curves, Fleet, Needs, TargetLists};
@@ -551,8 +551,8 @@ fn limit(random: &mut Random, level: f64, slots: usize) -> Limit {
             price: Some(per_kwh(random.between(0.0, 0.3))),
         },
         2 => Limit::Blocks(vec![
-            Block { above: kw(level * 0.3), price: per_kwh(0.02) },
-            Block { above: kw(level * 0.8), price: per_kwh(0.1) },
+            PriceBlock { above: kw(level * 0.3), price: per_kwh(0.02) },
+            PriceBlock { above: kw(level * 0.8), price: per_kwh(0.1) },
         ]),
         3 => Limit::Follow { power: some(random), price: per_kwh(random.between(0.0, 0.2)) },
         4 => Limit::Import { power_max: some(random), price: None },

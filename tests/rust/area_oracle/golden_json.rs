@@ -3,16 +3,16 @@
 //! Lines are as in `tests/rust/json`. Questions, and what a part is told of its own, are those
 //! of a real plan.
 use expect_test::expect_file;
-use slackwater_engine::area::distributed::{Change, Own, Place, Question};
+use slackwater_engine::area::distributed::{Overrides, Partition, PricingRequest, SessionUpdate};
 use slackwater_engine::area::{
-    Answered, AreaOptions, AreaState, Block, GroupAnswer, Limit, LoadAndCost, Node, NodeOutcome,
-    Profile, ShadowPrice, Status, Sum, Unmet, plan_area_watched,
+    AreaOptions, BlockLoad, Limit, LoadAndCost, Node, NodeOutcome, PriceBlock, Profile,
+    SavedColumn, SavedRound, ShadowPrice, Status, Unmet, WarmStart, plan_area_observed,
 };
 use slackwater_engine::units::{kw, per_kwh};
 
 use crate::area::Area;
 use crate::examples::Examples;
-use crate::workers::Workers;
+use crate::workers::Cluster;
 
 fn limits(examples: &mut Examples) {
     let per_slot = || Profile::PerSlot(vec![Some(kw(40.5)), None]);
@@ -22,8 +22,8 @@ fn limits(examples: &mut Examples) {
         Limit::Export { power_max: per_slot(), price },
         Limit::Peak { price_per_kw: 0.25, incurred: kw(30.0) },
         Limit::Blocks(vec![
-            Block { above: kw(10.0), price: per_kwh(0.02) },
-            Block { above: kw(20.0), price: per_kwh(0.1) },
+            PriceBlock { above: kw(10.0), price: per_kwh(0.02) },
+            PriceBlock { above: kw(20.0), price: per_kwh(0.1) },
         ]),
         Limit::Follow { power: per_slot(), price: per_kwh(0.2) },
         Limit::FollowSquares { power: Profile::Constant(kw(-5.0)), weight: 0.001 },
@@ -46,7 +46,7 @@ fn outcomes(examples: &mut Examples) {
     examples.add("NodeOutcome", &outcome);
     examples.add("ShadowPrice", &ShadowPrice { node: 2, per_kwh: vec![0.0, 0.07] });
     examples.add("Unmet", &Unmet { row: 17, energy_kwh: 2.5, node: Some(2) });
-    let state = AreaState {
+    let state = WarmStart {
         duals_per_kwh: vec![0.1, 1.0 / 3.0],
         rounds_per_kwh: vec![vec![0.0, 0.3], vec![0.1, 0.2]],
     };
@@ -55,12 +55,16 @@ fn outcomes(examples: &mut Examples) {
 }
 
 fn rounds(examples: &mut Examples) {
-    let group =
-        GroupAnswer { value: 12.5, slack: 1e-9, shed: 1_500_000_000, loads: vec![-7, 2_000_000] };
+    let group = SavedColumn {
+        cost: 12.5,
+        optimality_slack: 1e-9,
+        shortfall: 1_500_000_000,
+        loads: vec![-7, 2_000_000],
+    };
     examples.add("GroupAnswer", &group);
     let prices_per_kwh = vec![0.0, 0.1 + 0.2];
-    examples.add("Answered", &Answered { prices_per_kwh, groups: vec![group] });
-    let place = Place {
+    examples.add("Answered", &SavedRound { prices_per_kwh, groups: vec![group] });
+    let place = Partition {
         first: 5,
         blocks: vec![(2, 0, 0), (4_096, 1, 3)],
         groups: 2,
@@ -68,23 +72,23 @@ fn rounds(examples: &mut Examples) {
         priority_max: 2.5,
     };
     examples.add("Place", &place);
-    let change = Change {
+    let change = SessionUpdate {
         needs: Some(vec![1_000_000_000, 0]),
         reserves: vec![(1, 7)],
-        wishes: vec![(0, vec![500_000_000, 250_000_000])],
+        deadlines: vec![(0, vec![500_000_000, 250_000_000])],
     };
     examples.add("Change", &change);
-    examples.add("Change", &Change::default());
-    let sum = Sum {
+    examples.add("Change", &SessionUpdate::default());
+    let sum = BlockLoad {
         group: 1,
         node: 3,
         cost: vec![1.5, -0.25],
-        shed_worth: vec![0.0, 10.0],
-        slack: vec![0.0, 1e-12],
+        shortfall_penalty: vec![0.0, 10.0],
+        optimality_slack: vec![0.0, 1e-12],
         load: vec![3_000_000_000, -4],
-        shed: 5,
-        sold: 6,
-        short: vec![0, 9],
+        shortfall: 5,
+        discharged: 6,
+        with_shortfall: vec![0, 9],
     };
     examples.add("Sum", &sum);
 }
@@ -92,18 +96,18 @@ fn rounds(examples: &mut Examples) {
 /// The first question of each kind, and what parts are told of their own.
 fn messages(examples: &mut Examples) {
     let area = Area::two_alike([2.0, 1.0]);
-    let mut workers = Workers::new(&area, 1);
-    let plan = plan_area_watched(&area.problem(), &AreaOptions::default(), &mut workers);
+    let mut workers = Cluster::new(&area, 1);
+    let plan = plan_area_observed(&area.problem(), &AreaOptions::default(), &mut workers);
     for kind in ["at_once", "answer", "plans"] {
         let is_kind = |text: &&String| text.starts_with("{\"worth\"") && text.contains(kind);
         let found = workers.said.iter().find(is_kind).expect("every kind is asked");
-        let question: Question = serde_json::from_str(found).expect("a question can be read");
+        let question: PricingRequest = serde_json::from_str(found).expect("a question can be read");
         examples.add("Question", &question);
     }
-    let (question, told) = plan.told(&workers.places());
+    let (question, told) = plan.instructions(&workers.places());
     examples.add("Question", &question);
     for (own, change) in &told {
-        assert!(*own != Own::default(), "the part is told something");
+        assert!(*own != Overrides::default(), "the part is told something");
         examples.add("Own", own);
         examples.add("Change", change);
     }

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use chrono::{DateTime, TimeDelta, Utc};
 use expect_test::expect_file;
 use slackwater_engine::area::AreaOptions;
-use slackwater_engine::batch::{plan_each, plan_wishes};
+use slackwater_engine::batch::{plan_requests, plan_wishes};
 use slackwater_engine::plan::brief::Brief;
 use slackwater_engine::plan::duration::DurationRequest;
 use slackwater_engine::plan::kept::Wish;
@@ -15,7 +15,8 @@ use slackwater_engine::plan::planned::{Before, Planned};
 use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::shared_supply::{
-    SharedPower, SharedWish, Taker, going_on, plan_beside, plan_within,
+    OtherLoad, SharedPower, SharedWish, hold_current, plan_in_residual_capacity,
+    plan_within_capacity,
 };
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Energy, Money, Price, kw, kwh, money};
@@ -112,7 +113,7 @@ fn problems(seed: u64, count: usize, of: fn(&mut Random) -> Request) -> Vec<Char
 /// Each request alone.
 fn alone() -> String {
     let each = |name: &str, curve: &PriceCurve, problems: &[ChargeProblem]| {
-        briefs(name, plan_each(curve, problems).iter().map(Some))
+        briefs(name, plan_requests(curve, problems).iter().map(Some))
     };
     let (day, negative) = (prices(1, (0.05, 0.4), |_| false), prices(2, (-0.2, 0.2), |_| false));
     let gaps = prices(3, (0.05, 0.4), |hour| hour % 5 == 2);
@@ -165,7 +166,8 @@ fn hours(parts: i64) -> ChargeProblem {
 fn within() -> String {
     let curves = [prices(6, (0.05, 0.4), |_| false), prices(7, (-0.1, 0.4), |hour| hour == 9)];
     let plan = |name: &str, wishes: &[SharedWish<'_>], power: SharedPower| {
-        let plans = plan_within(&curves, wishes, power, &AreaOptions::default(), &mut |_| false);
+        let plans =
+            plan_within_capacity(&curves, wishes, power, &AreaOptions::default(), &mut |_| false);
         let plans = plans.expect("the area makes sense");
         briefs(name, plans.iter().map(Option::as_ref))
     };
@@ -193,18 +195,18 @@ fn beside() -> String {
     let day = prices(10, (0.05, 0.4), |_| false);
     let gaps = prices(11, (-0.1, 0.4), |hour| hour == 5);
     let plan = |name: &str, curve: &PriceCurve, problems: &[ChargeProblem], power_max: f64| {
-        let (mut others, mut plans, mut crowded_out) = (Vec::<Taker>::new(), Vec::new(), 0.0);
+        let (mut others, mut plans, mut crowded_out) = (Vec::<OtherLoad>::new(), Vec::new(), 0.0);
         let mut refused = String::new();
         for problem in problems {
             let power = problem.request().power_max;
-            let fitted = plan_beside(curve, problem, power, &others, kw(power_max));
+            let fitted = plan_in_residual_capacity(curve, problem, power, &others, kw(power_max));
             if let Err(error) = &fitted {
                 refused += &refusal(error);
             }
             let fitted = fitted.ok();
             if let Some(fitted) = &fitted {
                 crowded_out += fitted.crowded_out.as_kwh();
-                others.push(Taker { intervals: fitted.brief.intervals.clone(), power });
+                others.push(OtherLoad { intervals: fitted.brief.intervals.clone(), power });
             }
             plans.push(fitted.map(|fitted| fitted.brief));
         }
@@ -212,7 +214,7 @@ fn beside() -> String {
         // The same as they go on with it, at other prices.
         let later = problems.iter().zip(&plans);
         let later: Vec<Option<Brief>> =
-            later.map(|(problem, plan)| going_on(&gaps, problem, plan.as_ref()?)).collect();
+            later.map(|(problem, plan)| hold_current(&gaps, problem, plan.as_ref()?)).collect();
         text + &format!("    crowded out {crowded_out:.6} kWh\n{refused}")
             + &briefs(&format!("{name}, going on"), later.iter().map(Option::as_ref))
     };

@@ -5,14 +5,14 @@
 use std::collections::VecDeque;
 
 use slackwater_engine::area::{
-    Answered, AreaOptions, Node, Profile, Progress, Watch, plan_area_watched,
+    AreaOptions, Node, Observer, Profile, Progress, SavedRound, plan_area_observed,
 };
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::units::kw;
 
 use crate::area::{Area, HOUR, More, Planned, Random};
 use crate::golden::{feeders, fingerprint, large, line};
-use crate::workers::Workers;
+use crate::workers::Cluster;
 
 /// A watch that stops the work at one of its calls, and has answers of an earlier run.
 #[derive(Default)]
@@ -21,11 +21,11 @@ struct Stopper {
     stop_at: Option<usize>,
     hurries: usize,
     hurry_at: Option<usize>,
-    known: VecDeque<Answered>,
-    kept: Vec<Answered>,
+    known: VecDeque<SavedRound>,
+    kept: Vec<SavedRound>,
 }
 
-impl Watch for Stopper {
+impl Observer for Stopper {
     fn stop(&mut self, _: &Progress) -> bool {
         self.stops += 1;
         Some(self.stops) == self.stop_at
@@ -36,20 +36,21 @@ impl Watch for Stopper {
         Some(self.hurries) == self.hurry_at
     }
 
-    fn recall(&mut self) -> Option<Answered> {
+    fn recall(&mut self) -> Option<SavedRound> {
         self.known.pop_front()
     }
 
-    fn keep(&mut self, answered: &Answered) {
+    fn keep(&mut self, answered: &SavedRound) {
         self.kept.push(answered.clone());
     }
 }
 
 /// Bits of what was answered.
-fn bits_of(answered: &[Answered]) -> u64 {
+fn bits_of(answered: &[SavedRound]) -> u64 {
     let numbers = answered.iter().flat_map(|answered| {
         let groups = answered.groups.iter().flat_map(|group| {
-            let money = [group.value.to_bits(), group.slack.to_bits(), group.shed as u64];
+            let money =
+                [group.cost.to_bits(), group.optimality_slack.to_bits(), group.shortfall as u64];
             money.into_iter().chain(group.loads.iter().map(|&load| load as u64))
         });
         answered.prices_per_kwh.iter().map(|price| price.to_bits()).chain(groups)
@@ -57,9 +58,9 @@ fn bits_of(answered: &[Answered]) -> u64 {
     fingerprint(numbers)
 }
 
-fn watched(name: &str, area: &Area, mut watch: Stopper) -> (String, Vec<Answered>) {
+fn watched(name: &str, area: &Area, mut watch: Stopper) -> (String, Vec<SavedRound>) {
     let problem = area.problem();
-    let plan = plan_area_watched(&problem, &AreaOptions::default(), &mut watch);
+    let plan = plan_area_observed(&problem, &AreaOptions::default(), &mut watch);
     let text = line(name, &Planned::new(&problem, plan));
     let (asked, bits) = (watch.kept.len(), bits_of(&watch.kept));
     let counted = format!("stops {} hurries {}", watch.stops, watch.hurries);
@@ -68,8 +69,8 @@ fn watched(name: &str, area: &Area, mut watch: Stopper) -> (String, Vec<Answered
 
 /// The plan of an area whose vehicles are priced by so many workers.
 fn by_workers(name: &str, area: &Area, wanted: usize) -> String {
-    let (problem, mut workers) = (area.problem(), Workers::new(area, wanted));
-    let plan = plan_area_watched(&problem, &AreaOptions::default(), &mut workers);
+    let (problem, mut workers) = (area.problem(), Cluster::new(area, wanted));
+    let plan = plan_area_observed(&problem, &AreaOptions::default(), &mut workers);
     let messages = workers.said.len();
     let planned = Planned::new(&problem, plan);
     let text = line(&format!("{name}, workers {wanted}"), &planned);

@@ -16,10 +16,10 @@ mod on_off;
 mod workers;
 
 use area::{Area, Planned};
-use slackwater_engine::area::Previous;
+use slackwater_engine::area::PreviousPlans;
 use slackwater_engine::area::Status;
-use slackwater_engine::area::{Answered, Progress, Watch};
-use slackwater_engine::area::{AreaOptions, plan_area, plan_area_watched};
+use slackwater_engine::area::{AreaOptions, plan_area, plan_area_observed};
+use slackwater_engine::area::{Observer, Progress, SavedRound};
 
 const AREAS: u64 = 200;
 
@@ -192,20 +192,20 @@ fn earlier_prices_save_rounds() {
 
 /// Somebody who remembers everything, or all but the last.
 struct Notes {
-    kept: Vec<Answered>,
-    known: std::collections::VecDeque<Answered>,
+    kept: Vec<SavedRound>,
+    known: std::collections::VecDeque<SavedRound>,
 }
 
-impl Watch for Notes {
+impl Observer for Notes {
     fn stop(&mut self, _: &Progress) -> bool {
         false
     }
 
-    fn recall(&mut self) -> Option<Answered> {
+    fn recall(&mut self) -> Option<SavedRound> {
         self.known.pop_front()
     }
 
-    fn keep(&mut self, answered: &Answered) {
+    fn keep(&mut self, answered: &SavedRound) {
         self.kept.push(answered.clone());
     }
 }
@@ -218,9 +218,9 @@ fn what_was_answered_is_not_asked_again() {
         let area = if is_branched { Area::branched(seed) } else { Area::mixed(seed, false) };
         let problem = area.problem();
         let options = AreaOptions::default();
-        let run = |known: &[Answered]| {
+        let run = |known: &[SavedRound]| {
             let mut notes = Notes { kept: vec![], known: known.iter().cloned().collect() };
-            let plan = plan_area_watched(&problem, &options, &mut notes);
+            let plan = plan_area_observed(&problem, &options, &mut notes);
             (Planned::new(&problem, plan).bytes(), notes.kept)
         };
         let (whole, asked) = run(&[]);
@@ -231,27 +231,27 @@ fn what_was_answered_is_not_asked_again() {
         // What is remembered of another area is asked again.
         let other = Area::mixed(seed + 1, false);
         let mut notes = Notes { kept: vec![], known: asked.into_iter().skip(1).collect() };
-        let plan = plan_area_watched(&other.problem(), &options, &mut notes);
+        let plan = plan_area_observed(&other.problem(), &options, &mut notes);
         assert!(Planned::new(&other.problem(), plan).bytes() == other.plan(&options).bytes());
     }
 }
 
 /// Somebody who recalls answers that no programme takes, from a question on.
 struct Spoilt {
-    answers: Vec<Answered>,
+    answers: Vec<SavedRound>,
     asked: usize,
     good: usize,
 }
 
-impl Watch for Spoilt {
+impl Observer for Spoilt {
     fn stop(&mut self, _: &Progress) -> bool {
         false
     }
 
-    fn recall(&mut self) -> Option<Answered> {
+    fn recall(&mut self) -> Option<SavedRound> {
         let mut answer = self.answers.get(self.asked)?.clone();
         if self.asked >= self.good {
-            answer.groups.iter_mut().for_each(|group| group.value = f64::MIN);
+            answer.groups.iter_mut().for_each(|group| group.cost = f64::MIN);
         }
         self.asked += 1;
         Some(answer)
@@ -266,9 +266,9 @@ fn a_failure_of_the_solver_is_a_status_of_its_own() {
         let area = if seed == 4 { Area::branched(seed) } else { Area::random(seed) };
         let (problem, options) = (area.problem(), AreaOptions::default());
         let mut notes = Notes { kept: vec![], known: [].into() };
-        drop(plan_area_watched(&problem, &options, &mut notes));
+        drop(plan_area_observed(&problem, &options, &mut notes));
         let mut spoilt = Spoilt { answers: notes.kept, asked: 0, good };
-        let plan = plan_area_watched(&problem, &options, &mut spoilt);
+        let plan = plan_area_observed(&problem, &options, &mut spoilt);
         assert_eq!(plan.status, Status::Failed, "area {seed} after {good} answers");
         assert!(plan.bound <= plan.cost && plan.gap >= 0.0, "area {seed}: gap {}", plan.gap);
         judge::keeps_its_word(&area, &Planned::new(&problem, plan), seed);
@@ -289,7 +289,7 @@ fn a_budget_keeps_vehicles_where_they_were() {
         let options = AreaOptions::default();
         let cheapest = plan_area(&problem, &options, &mut |_| false);
         let rows = &told.rows;
-        let previous = Previous {
+        let previous = PreviousPlans {
             offsets: &rows.offsets,
             start: &rows.interval_start,
             end: &rows.interval_end,
@@ -299,7 +299,7 @@ fn a_budget_keeps_vehicles_where_they_were() {
         let scale = before.abs().max(1.0);
         for part in [0.0, 0.02, 1e6] {
             let budget = part * scale;
-            let (near, change) = cheapest.clone().near(&problem, &previous, budget);
+            let (near, change) = cheapest.clone().replan_close_to(&problem, &previous, budget);
             assert!(near.cost <= before + budget + 1e-6 * scale, "area {seed}: {}", near.cost);
             assert!(change.moved_kwh <= change.cheapest_kwh + 1e-6, "area {seed}");
             assert!((near.unmet_kwh - cheapest.unmet_kwh).abs() < 1e-9, "area {seed}");

@@ -2,29 +2,31 @@
 //! answer passes through JSON.
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use slackwater_engine::area::distributed::{Change, Own, Place, Question, Share};
-use slackwater_engine::area::{AreaPlan, AreaRows, Crew, Part, Progress, Sum, Watch};
+use slackwater_engine::area::distributed::{
+    Assigned, Overrides, Partition, PricingRequest, SessionUpdate,
+};
+use slackwater_engine::area::{AreaPlan, AreaRows, BlockLoad, Observer, Progress, Worker, Workers};
 
 use crate::area::Area;
 
 /// The vehicles of one part, as a worker has them.
-struct Worker {
-    place: Place,
+struct Remote {
+    place: Partition,
     rows: Vec<u32>,
     area: Area,
-    part: Part,
-    changed: Part,
+    part: Worker,
+    changed: Worker,
 }
 
 /// All workers of an area, and what was sent and answered, message by message.
-pub(crate) struct Workers<'a> {
+pub(crate) struct Cluster<'a> {
     area: &'a Area,
     wanted: usize,
-    each: Vec<Worker>,
+    each: Vec<Remote>,
     pub(crate) said: Vec<String>,
 }
 
-impl<'a> Workers<'a> {
+impl<'a> Cluster<'a> {
     pub(crate) fn new(area: &'a Area, wanted: usize) -> Self {
         Self { area, wanted, each: Vec::new(), said: Vec::new() }
     }
@@ -37,18 +39,19 @@ impl<'a> Workers<'a> {
         arrived
     }
 
-    pub(crate) fn places(&self) -> Vec<Place> {
+    pub(crate) fn places(&self) -> Vec<Partition> {
         self.each.iter().map(|worker| worker.place.clone()).collect()
     }
 
     /// The rows of a plan as the workers write them, part by part.
     pub(crate) fn rows(&mut self, plan: &AreaPlan) -> Vec<AreaRows> {
-        let (question, told) = plan.told(&self.places());
+        let (question, told) = plan.instructions(&self.places());
         let question = self.sent(&question);
-        let told: Vec<(Own, Change)> = told.iter().map(|told| self.sent(told)).collect();
+        let told: Vec<(Overrides, SessionUpdate)> =
+            told.iter().map(|told| self.sent(told)).collect();
         let mut written = Vec::new();
         for (worker, (own, change)) in self.each.iter().zip(&told) {
-            let part = worker.part.changed(change).expect("the change is of this part");
+            let part = worker.part.updated(change).expect("the change is of this part");
             let (problem, asked) = (worker.area.problem(), (&question, own));
             part.rows(&problem, asked, usize::MAX, &mut |rows| written.push(rows))
                 .expect("the question is of this area");
@@ -62,28 +65,28 @@ impl<'a> Workers<'a> {
     }
 }
 
-impl Crew for Workers<'_> {
+impl Workers for Cluster<'_> {
     fn parts(&self) -> usize {
         self.wanted
     }
 
-    fn deal(&mut self, shares: Vec<Share>) {
-        for Share { place, rows } in shares {
+    fn deal(&mut self, shares: Vec<Assigned>) {
+        for Assigned { partition: place, rows } in shares {
             let (place, area) = (self.sent(&place), self.area.taken(&rows));
-            let part = Part::new(&area.problem(), &place).expect("the rows are of the place");
-            self.each.push(Worker { place, rows, area, changed: part.clone(), part });
+            let part = Worker::new(&area.problem(), &place).expect("the rows are of the place");
+            self.each.push(Remote { place, rows, area, changed: part.clone(), part });
         }
     }
 
-    fn change(&mut self, changes: &[Change]) {
+    fn change(&mut self, changes: &[SessionUpdate]) {
         for (at, change) in changes.iter().enumerate() {
             let change = self.sent(change);
             let worker = &mut self.each[at];
-            worker.changed = worker.part.changed(&change).expect("the change is of this part");
+            worker.changed = worker.part.updated(&change).expect("the change is of this part");
         }
     }
 
-    fn ask(&mut self, question: &Question, own: &[Own]) -> Option<Vec<Vec<Sum>>> {
+    fn ask(&mut self, question: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>> {
         let question = self.sent(question);
         let mut answers = Vec::new();
         for (at, own) in own.iter().enumerate() {
@@ -98,12 +101,12 @@ impl Crew for Workers<'_> {
     }
 }
 
-impl Watch for Workers<'_> {
+impl Observer for Cluster<'_> {
     fn stop(&mut self, _: &Progress) -> bool {
         false
     }
 
-    fn crew(&mut self) -> Option<&mut dyn Crew> {
+    fn workers(&mut self) -> Option<&mut dyn Workers> {
         Some(self)
     }
 }

@@ -4,26 +4,26 @@
 //! add up to 1, and a row for each limit and slot that was ever violated.
 //! Money and energy are scaled so that the solver sees numbers near 1.
 
-use crate::area::model::linking::{Kind, Terms};
+use crate::area::model::linking::{LinkingConstraints, Penalty};
 use crate::area::problem::micro_wh::as_kwh;
 use crate::lp::warm::WarmProgram;
-use crate::lp::{Column, LpError};
+use crate::lp::{self, LpError};
 
 /// Money of the whole area in units of the solver.
 const MONEY: f64 = 1e3;
 
 /// What one group answered in one round.
 #[derive(Debug, Clone)]
-pub(crate) struct Reply {
+pub(crate) struct Column {
     pub(crate) group: usize,
     /// Round, hence prices, from which the plans can be made again.
-    pub(crate) round: usize,
+    pub(crate) iteration: usize,
     /// Cost of the energy plus worth of what is shed.
-    pub(crate) value: f64,
+    pub(crate) cost: f64,
     /// Most by which that is above the least at the prices asked.
-    pub(crate) slack: f64,
+    pub(crate) optimality_slack: f64,
     /// Need that is not met.
-    pub(crate) shed: i64,
+    pub(crate) shortfall: i64,
     /// Load of each limited node that the group is part of, slot by slot.
     pub(crate) loads: Vec<i64>,
 }
@@ -32,21 +32,21 @@ pub(crate) struct Reply {
 /// kWh; empty for other nodes. `nodes` are those of each group, in the order of
 /// its loads.
 pub(crate) fn loads_of(
-    terms: &Terms,
+    terms: &LinkingConstraints,
     nodes: &[Vec<u32>],
-    replies: &[Reply],
+    columns: &[Column],
     weights: &[f64],
 ) -> Vec<Vec<f64>> {
     let slots = terms.slots();
-    let last = terms.each.iter().map(|term| term.node + 1).max().unwrap_or(0);
+    let last = terms.each.iter().map(|constraint| constraint.node + 1).max().unwrap_or(0);
     let mut loads = vec![Vec::new(); last];
-    for term in &terms.each {
-        loads[term.node] = vec![0.0; slots];
+    for constraint in &terms.each {
+        loads[constraint.node] = vec![0.0; slots];
     }
-    for (reply, &weight) in replies.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
-        for (at, &node) in nodes[reply.group].iter().enumerate() {
+    for (column, &weight) in columns.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+        for (at, &node) in nodes[column.group].iter().enumerate() {
             let sums = loads.get_mut(node as usize).into_iter().flatten();
-            let load = reply.loads[at * slots..][..slots].iter();
+            let load = column.loads[at * slots..][..slots].iter();
             sums.zip(load).for_each(|(sum, &load)| *sum += weight * as_kwh(load));
         }
     }
@@ -55,17 +55,17 @@ pub(crate) fn loads_of(
 
 /// What the master programme says.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Mix {
+pub(crate) struct MasterSolution {
     /// Weight of each reply.
     pub(crate) weights: Vec<f64>,
     /// Price that each term puts on each slot.
     pub(crate) duals: Vec<f64>,
     /// Value of one whole group, by group.
-    pub(crate) per_group: Vec<f64>,
+    pub(crate) group_duals: Vec<f64>,
     /// Whether a hard limit is exceeded for want of better answers.
-    pub(crate) is_beyond: bool,
+    pub(crate) uses_artificials: bool,
     /// Energy beyond hard limits, in kWh.
-    pub(crate) beyond_kwh: f64,
+    pub(crate) artificial_kwh: f64,
     /// Cost of the mix, with the price of what exceeds hard limits.
     pub(crate) cost: f64,
     /// Whether it comes from the programme.
@@ -73,8 +73,8 @@ pub(crate) struct Mix {
 }
 
 /// A row of the programme that stands for a term in a slot.
-struct Row {
-    term: usize,
+struct ActiveRow {
+    constraint: usize,
     slot: usize,
     lp: usize,
     /// Energy that counts as 1.
@@ -84,18 +84,18 @@ struct Row {
 }
 
 /// The programme with all replies collected so far.
-pub(crate) struct Master<'a> {
-    terms: &'a Terms,
+pub(crate) struct RestrictedMaster<'a> {
+    constraints: &'a LinkingConstraints,
     lp: WarmProgram,
     /// Limited nodes of each group, in the order of its loads.
     pub(crate) nodes: Vec<Vec<u32>>,
     groups: Vec<usize>,
-    pub(crate) replies: Vec<Reply>,
+    pub(crate) columns: Vec<Column>,
     weights: Vec<usize>,
-    rows: Vec<Row>,
+    rows: Vec<ActiveRow>,
     /// Columns for what exceeds hard limits, with the energy of one unit.
-    beyond: Vec<(usize, f64)>,
-    beyond_price: f64,
+    artificials: Vec<(usize, f64)>,
+    artificial_penalty: f64,
     /// Columns of peaks and squares, by term, and by term and slot.
     helpers: Vec<Option<usize>>,
     is_active: Vec<bool>,
@@ -107,10 +107,10 @@ pub(crate) struct Master<'a> {
     margin: f64,
 }
 
-impl<'a> Master<'a> {
+impl<'a> RestrictedMaster<'a> {
     /// A programme for groups with these limited nodes.
     pub(crate) fn new(
-        terms: &'a Terms,
+        terms: &'a LinkingConstraints,
         nodes: Vec<Vec<u32>>,
         (money, energy): (f64, f64),
         (beyond_price, margin): (f64, f64),
@@ -120,15 +120,15 @@ impl<'a> Master<'a> {
         let cells = terms.each.len() * terms.slots();
         let money = money / MONEY;
         Ok(Self {
-            terms,
+            constraints: terms,
             lp,
             nodes,
             groups,
-            replies: Vec::new(),
+            columns: Vec::new(),
             weights: Vec::new(),
             rows: Vec::new(),
-            beyond: Vec::new(),
-            beyond_price,
+            artificials: Vec::new(),
+            artificial_penalty: beyond_price,
             helpers: vec![None; cells],
             is_active: vec![false; cells],
             money,
@@ -139,57 +139,57 @@ impl<'a> Master<'a> {
 
     /// Loads of limited nodes when the replies so far count with weights.
     pub(crate) fn loads(&self, weights: &[f64]) -> Vec<Vec<f64>> {
-        loads_of(self.terms, &self.nodes, &self.replies, weights)
+        loads_of(self.constraints, &self.nodes, &self.columns, weights)
     }
 
     /// Adds a reply.
-    pub(crate) fn add(&mut self, reply: Reply) -> Result<(), LpError> {
-        let cost = reply.value;
-        self.add_at(reply, cost)
+    pub(crate) fn add(&mut self, column: Column) -> Result<(), LpError> {
+        let cost = column.cost;
+        self.add_at(column, cost)
     }
 
     /// Adds a reply that costs something else than its value.
-    pub(crate) fn add_at(&mut self, reply: Reply, cost: f64) -> Result<(), LpError> {
+    pub(crate) fn add_at(&mut self, reply: Column, cost: f64) -> Result<(), LpError> {
         let mut weights = Vec::with_capacity(self.rows.len() + 1);
         weights.push((self.groups[reply.group], 1.0));
         for row in &self.rows {
-            let load = self.load(&reply, row.term, row.slot);
+            let load = self.load(&reply, row.constraint, row.slot);
             if load != 0.0 {
                 weights.push((row.lp, row.slope * load / row.unit));
             }
         }
-        let column = Column { cost: cost / self.money, lower: 0.0, upper: f64::INFINITY };
+        let column = lp::Column { cost: cost / self.money, lower: 0.0, upper: f64::INFINITY };
         self.weights.push(self.lp.add_column(column, weights)?);
-        self.replies.push(reply);
+        self.columns.push(reply);
         Ok(())
     }
 
     /// Load of a reply that a term sees, in kWh.
-    fn load(&self, reply: &Reply, term: usize, slot: usize) -> f64 {
-        let node = self.terms.each[term].node as u32;
-        let at = self.nodes[reply.group].iter().position(|&other| other == node);
-        at.map_or(0.0, |at| as_kwh(reply.loads[at * self.terms.slots() + slot]))
+    fn load(&self, column: &Column, constraint: usize, slot: usize) -> f64 {
+        let node = self.constraints.each[constraint].node as u32;
+        let at = self.nodes[column.group].iter().position(|&other| other == node);
+        at.map_or(0.0, |at| as_kwh(column.loads[at * self.constraints.slots() + slot]))
     }
 
     /// Adds rows where a load is beyond a bound, and tangents to squares.
     /// `loads` has a load for each node; tells whether there was a new one.
-    pub(crate) fn activate(&mut self, loads: &[Vec<f64>]) -> Result<bool, LpError> {
+    pub(crate) fn separate_rows(&mut self, loads: &[Vec<f64>]) -> Result<bool, LpError> {
         let mut is_new = false;
-        let slots = self.terms.slots();
-        for term in 0..self.terms.each.len() {
-            let at = &self.terms.each[term];
+        let slots = self.constraints.slots();
+        for constraint in 0..self.constraints.each.len() {
+            let at = &self.constraints.each[constraint];
             for (slot, &load) in loads[at.node].iter().enumerate() {
-                let is_hard = at.kind == Kind::Hard && at.sign > 0.0;
+                let is_hard = at.penalty == Penalty::Hard && at.sign > 0.0;
                 let kept = if is_hard { 1.0 - self.margin } else { 1.0 };
                 let bound = at.bounds[slot] * kept;
-                let cell = term * slots + slot;
-                if let Kind::Square(weight) = at.kind
+                let cell = constraint * slots + slot;
+                if let Penalty::Square(weight) = at.penalty
                     && bound.is_finite()
                 {
-                    is_new |= self.add_tangent(term, slot, load, weight)?;
+                    is_new |= self.add_tangent(constraint, slot, load, weight)?;
                 } else if !self.is_active[cell] && at.sign * load > bound {
                     self.is_active[cell] = true;
-                    self.add_limit(term, slot, (at.kind, bound))?;
+                    self.add_limit(constraint, slot, (at.penalty, bound))?;
                     is_new = true;
                 }
             }
@@ -199,44 +199,44 @@ impl<'a> Master<'a> {
 
     fn new_row(
         &mut self,
-        (term, slot): (usize, usize),
+        (constraint, slot): (usize, usize),
         (unit, slope): (f64, f64),
         upper: f64,
         more: impl IntoIterator<Item = (usize, f64)>,
     ) -> Result<(), LpError> {
         let mut weights: Vec<(usize, f64)> = more.into_iter().collect();
-        for (reply, &column) in self.replies.iter().zip(&self.weights) {
-            let load = self.load(reply, term, slot);
+        for (reply, &column) in self.columns.iter().zip(&self.weights) {
+            let load = self.load(reply, constraint, slot);
             if load != 0.0 {
                 weights.push((column, slope * load / unit));
             }
         }
         let lp = self.lp.add_row(f64::NEG_INFINITY..=upper, weights)?;
-        self.rows.push(Row { term, slot, lp, unit, slope });
+        self.rows.push(ActiveRow { constraint, slot, lp, unit, slope });
         Ok(())
     }
 
     fn add_limit(
         &mut self,
-        term: usize,
+        constraint: usize,
         slot: usize,
-        (kind, bound): (Kind, f64),
+        (kind, bound): (Penalty, f64),
     ) -> Result<(), LpError> {
-        let slope = self.terms.each[term].sign;
+        let slope = self.constraints.each[constraint].sign;
         let unit = bound.abs().max(self.energy);
-        let helper = |cost: f64| Column { cost, lower: 0.0, upper: f64::INFINITY };
+        let helper = |cost: f64| lp::Column { cost, lower: 0.0, upper: f64::INFINITY };
         let more = match kind {
-            Kind::Hard => {
-                let price = self.beyond_price * unit / self.money;
+            Penalty::Hard => {
+                let price = self.artificial_penalty * unit / self.money;
                 let column = self.lp.add_column(helper(price), [])?;
-                self.beyond.push((column, unit));
+                self.artificials.push((column, unit));
                 (column, -1.0)
             }
-            Kind::Priced(price) => {
+            Penalty::Priced(price) => {
                 (self.lp.add_column(helper(price * unit / self.money), [])?, -1.0)
             }
-            Kind::Peak(price) => {
-                let first = term * self.terms.slots();
+            Penalty::Peak(price) => {
+                let first = constraint * self.constraints.slots();
                 // One unit of peak is the energy scale spread over an hour.
                 let cost = price * self.energy / self.money;
                 let column = match self.helpers[first] {
@@ -244,26 +244,26 @@ impl<'a> Master<'a> {
                     None => self.lp.add_column(helper(cost), [])?,
                 };
                 self.helpers[first] = Some(column);
-                (column, -self.terms.hours[slot] * self.energy / unit)
+                (column, -self.constraints.hours[slot] * self.energy / unit)
             }
-            Kind::Square(_) => return Ok(()),
+            Penalty::Square(_) => return Ok(()),
         };
-        self.new_row((term, slot), (unit, slope), bound / unit, [more])
+        self.new_row((constraint, slot), (unit, slope), bound / unit, [more])
     }
 
     /// A tangent to `weight / h * (load - bound)²` at a load, unless one is near.
     fn add_tangent(
         &mut self,
-        term: usize,
+        constraint: usize,
         slot: usize,
         load: f64,
         weight: f64,
     ) -> Result<bool, LpError> {
-        let bound = self.terms.each[term].bounds[slot];
-        let a = weight / self.terms.hours[slot];
+        let bound = self.constraints.each[constraint].bounds[slot];
+        let a = weight / self.constraints.hours[slot];
         let slope = 2.0 * a * (load - bound);
-        let cell = term * self.terms.slots() + slot;
-        let near = |row: &&Row| row.term == term && row.slot == slot;
+        let cell = constraint * self.constraints.slots() + slot;
+        let near = |row: &&ActiveRow| row.constraint == constraint && row.slot == slot;
         let step = 2.0 * a * 1e-4 * self.energy.max((load - bound).abs());
         if self.rows.iter().filter(near).any(|row| (row.slope - slope).abs() < step) {
             return Ok(false);
@@ -272,28 +272,33 @@ impl<'a> Master<'a> {
         let unit = self.money;
         let column = match self.helpers[cell] {
             Some(column) => column,
-            None => {
-                self.lp.add_column(Column { cost: 1.0, lower: 0.0, upper: f64::INFINITY }, [])?
-            }
+            None => self
+                .lp
+                .add_column(lp::Column { cost: 1.0, lower: 0.0, upper: f64::INFINITY }, [])?,
         };
         self.helpers[cell] = Some(column);
         let constant = slope * load - a * (load - bound).powi(2);
-        self.new_row((term, slot), (unit, slope), constant / unit, [(column, -1.0)])?;
+        self.new_row((constraint, slot), (unit, slope), constant / unit, [(column, -1.0)])?;
         Ok(true)
     }
 
     /// Whether a reply that costs so much is cheaper than the mix of its group, by
     /// at least a part of that.
-    pub(crate) fn improves(&self, reply: &Reply, cost: f64, (mix, least): (&Mix, f64)) -> bool {
-        let Some(&value) = mix.per_group.get(reply.group) else { return true };
-        let slots = self.terms.slots();
+    pub(crate) fn has_negative_reduced_cost(
+        &self,
+        column: &Column,
+        cost: f64,
+        (solution, least): (&MasterSolution, f64),
+    ) -> bool {
+        let Some(&value) = solution.group_duals.get(column.group) else { return true };
+        let slots = self.constraints.slots();
         let mut cost = cost;
-        for (term, duals) in self.terms.each.iter().zip(mix.duals.chunks(slots)) {
-            let node = term.node as u32;
-            if let Ok(at) = self.nodes[reply.group].binary_search(&node) {
-                let load = &reply.loads[at * slots..][..slots];
+        for (constraint, duals) in self.constraints.each.iter().zip(solution.duals.chunks(slots)) {
+            let node = constraint.node as u32;
+            if let Ok(at) = self.nodes[column.group].binary_search(&node) {
+                let load = &column.loads[at * slots..][..slots];
                 let paid = load.iter().zip(duals).map(|(&load, dual)| as_kwh(load) * dual);
-                cost += term.sign * paid.sum::<f64>();
+                cost += constraint.sign * paid.sum::<f64>();
             }
         }
         cost < value - least * value.abs().max(cost.abs())
@@ -307,23 +312,23 @@ impl<'a> Master<'a> {
     }
 
     /// The price on what exceeds hard limits.
-    pub(crate) fn beyond_price(&self) -> f64 {
-        self.beyond_price
+    pub(crate) fn artificial_penalty(&self) -> f64 {
+        self.artificial_penalty
     }
 
     /// Makes exceeding a hard limit dearer.
-    pub(crate) fn raise_beyond(&mut self, most: f64) -> bool {
-        if self.beyond_price >= most {
+    pub(crate) fn raise_artificial_penalty(&mut self, most: f64) -> bool {
+        if self.artificial_penalty >= most {
             return false;
         }
-        self.limit_beyond((self.beyond_price * 8.0).min(most));
+        self.limit_artificial_penalty((self.artificial_penalty * 8.0).min(most));
         true
     }
 
     /// Lets exceeding a hard limit cost so much.
-    pub(crate) fn limit_beyond(&mut self, price: f64) {
-        self.beyond_price = price;
-        for &(column, unit) in &self.beyond {
+    pub(crate) fn limit_artificial_penalty(&mut self, price: f64) {
+        self.artificial_penalty = price;
+        for &(column, unit) in &self.artificials {
             self.lp.change_cost(column, price * unit / self.money);
         }
     }
@@ -334,25 +339,26 @@ impl<'a> Master<'a> {
     }
 
     /// The cheapest mix.
-    pub(crate) fn solve(&mut self) -> Result<Mix, LpError> {
+    pub(crate) fn solve(&mut self) -> Result<MasterSolution, LpError> {
         let solution = self.lp.minimise()?;
         let mut duals = vec![0.0; self.is_active.len()];
         for row in &self.rows {
             let dual = -solution.duals[row.lp] * self.money / row.unit;
-            let is_square = matches!(self.terms.each[row.term].kind, Kind::Square(_));
+            let is_square =
+                matches!(self.constraints.each[row.constraint].penalty, Penalty::Square(_));
             // Squares carry their slope, the others the price of a kWh.
             let price = if is_square { dual * row.slope } else { dual };
-            duals[row.term * self.terms.slots() + row.slot] += price;
+            duals[row.constraint * self.constraints.slots() + row.slot] += price;
         }
-        self.terms.clamp(&mut duals);
-        let beyond = self.beyond.iter().map(|&(column, _)| solution.values[column]);
-        let kwh = self.beyond.iter().map(|&(column, unit)| solution.values[column] * unit);
-        Ok(Mix {
+        self.constraints.clamp(&mut duals);
+        let beyond = self.artificials.iter().map(|&(column, _)| solution.values[column]);
+        let kwh = self.artificials.iter().map(|&(column, unit)| solution.values[column] * unit);
+        Ok(MasterSolution {
             weights: self.weights.iter().map(|&column| solution.values[column].max(0.0)).collect(),
             duals,
-            per_group: self.groups.iter().map(|&r| solution.duals[r] * self.money).collect(),
-            is_beyond: beyond.fold(0.0, f64::max) > 1e-9,
-            beyond_kwh: kwh.sum(),
+            group_duals: self.groups.iter().map(|&r| solution.duals[r] * self.money).collect(),
+            uses_artificials: beyond.fold(0.0, f64::max) > 1e-9,
+            artificial_kwh: kwh.sum(),
             cost: solution.cost * self.money,
             is_solved: true,
         })

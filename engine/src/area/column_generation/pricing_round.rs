@@ -1,131 +1,150 @@
 //! Asking all vehicles at some prices, and what their answers prove.
-use crate::area::column_generation::master::{Reply, loads_of};
-use crate::area::distributed::executor::Staff;
-use crate::area::distributed::observer::{Answered, GroupAnswer};
-use crate::area::distributed::protocol::What;
-use crate::area::model::linking::Terms;
-use crate::area::pricing::block_loads::{self, Sum};
-use crate::area::pricing::context::Asked;
+use crate::area::column_generation::master::{Column, loads_of};
+use crate::area::distributed::executor::Executor;
+use crate::area::distributed::observer::{SavedColumn, SavedRound};
+use crate::area::distributed::protocol::RequestKind;
+use crate::area::model::linking::LinkingConstraints;
+use crate::area::pricing::block_loads::{self, BlockLoad};
+use crate::area::pricing::context::PricingContext;
 
 /// What all vehicles answered at some prices.
-pub(crate) struct Heard {
-    pub(crate) replies: Vec<Reply>,
+pub(crate) struct PricingRound {
+    pub(crate) columns: Vec<Column>,
     /// Load of each limited node in kWh; empty or absent for other nodes.
     pub(crate) loads: Vec<Vec<f64>>,
     /// Cost of the energy plus worth of what is shed, less what that can at
     /// most be above the least at these prices.
-    pub(crate) least: f64,
+    pub(crate) pricing_bound: f64,
 }
 
 /// Whoever asks all vehicles.
 #[derive(Clone)]
-pub(crate) struct Ear<'a> {
-    pub(crate) asked: Asked<'a>,
-    pub(crate) terms: &'a Terms,
+pub(crate) struct PricingOracle<'a> {
+    pub(crate) context: PricingContext<'a>,
+    pub(crate) constraints: &'a LinkingConstraints,
     /// Limited nodes of each group, in order.
     pub(crate) nodes: Vec<Vec<u32>>,
 }
 
-impl<'a> Ear<'a> {
-    pub(crate) fn new(asked: Asked<'a>, terms: &'a Terms) -> Self {
-        let nodes = nodes_of_groups(&asked, terms);
-        Self { asked, terms, nodes }
+impl<'a> PricingOracle<'a> {
+    pub(crate) fn new(context: PricingContext<'a>, constraints: &'a LinkingConstraints) -> Self {
+        let nodes = nodes_of_groups(&context, constraints);
+        Self { context, constraints, nodes }
     }
 
     /// What all vehicles buy when limits cost `duals`: remembered, or asked.
-    pub(crate) fn hear(&self, round: usize, duals: &[f64], staff: &mut Staff<'_>) -> Heard {
-        if let Some(known) = staff.watch.recall().filter(|known| self.is_answer(known, duals)) {
+    pub(crate) fn solve(
+        &self,
+        round: usize,
+        duals: &[f64],
+        executor: &mut Executor<'_>,
+    ) -> PricingRound {
+        if let Some(known) = executor.observer.recall().filter(|known| self.fits(known, duals)) {
             let groups = known.groups.into_iter().enumerate();
-            let replies = groups.map(|(group, known)| {
-                let GroupAnswer { value, slack, shed, loads } = known;
-                Reply { group, round, value, slack, shed, loads }
+            let columns = groups.map(|(group, known)| {
+                let SavedColumn { cost: value, optimality_slack: slack, shortfall: shed, loads } =
+                    known;
+                Column {
+                    group,
+                    iteration: round,
+                    cost: value,
+                    optimality_slack: slack,
+                    shortfall: shed,
+                    loads,
+                }
             });
-            return self.heard(replies.collect());
+            return self.round_of(columns.collect());
         }
-        let heard = self.ask(round, duals, staff);
-        let groups = heard.replies.iter().map(|reply| GroupAnswer {
-            value: reply.value,
-            slack: reply.slack,
-            shed: reply.shed,
-            loads: reply.loads.clone(),
+        let priced = self.price(round, duals, executor);
+        let groups = priced.columns.iter().map(|column| SavedColumn {
+            cost: column.cost,
+            optimality_slack: column.optimality_slack,
+            shortfall: column.shortfall,
+            loads: column.loads.clone(),
         });
         let groups = groups.collect();
-        staff.watch.keep(&Answered { prices_per_kwh: duals.to_vec(), groups });
-        heard
+        executor.observer.keep(&SavedRound { prices_per_kwh: duals.to_vec(), groups });
+        priced
     }
 
     /// Whether something remembered answers this very question.
-    fn is_answer(&self, known: &Answered, duals: &[f64]) -> bool {
+    fn fits(&self, known: &SavedRound, duals: &[f64]) -> bool {
         let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
-        let slots = self.terms.slots();
+        let slots = self.constraints.slots();
         let fits =
-            |(group, nodes): (&GroupAnswer, &Vec<u32>)| group.loads.len() == nodes.len() * slots;
+            |(group, nodes): (&SavedColumn, &Vec<u32>)| group.loads.len() == nodes.len() * slots;
         known.prices_per_kwh.len() == duals.len()
             && known.prices_per_kwh.iter().zip(duals).all(same)
-            && known.groups.len() == self.asked.stays.groups
+            && known.groups.len() == self.context.sessions.groups
             && known.groups.iter().zip(&self.nodes).all(fits)
     }
 
-    fn heard(&self, replies: Vec<Reply>) -> Heard {
-        let least = replies.iter().map(|reply| reply.value - reply.slack).sum();
-        let weights = vec![1.0; replies.len()];
-        let loads = loads_of(self.terms, &self.nodes, &replies, &weights);
-        Heard { replies, loads, least }
+    fn round_of(&self, columns: Vec<Column>) -> PricingRound {
+        let least = columns.iter().map(|column| column.cost - column.optimality_slack).sum();
+        let weights = vec![1.0; columns.len()];
+        let loads = loads_of(self.constraints, &self.nodes, &columns, &weights);
+        PricingRound { columns, loads, pricing_bound: least }
     }
 
     /// Asks all vehicles what they buy when limits cost `duals`.
-    fn ask(&self, round: usize, duals: &[f64], staff: &mut Staff<'_>) -> Heard {
-        let sums = staff.ask(&self.asked, || What::Answer(duals.to_vec()), None);
-        let sums = sums.unwrap_or_else(|| block_loads::answers(&self.asked, self.terms, duals));
-        self.added_up(round, &sums)
+    fn price(&self, round: usize, duals: &[f64], executor: &mut Executor<'_>) -> PricingRound {
+        let sums =
+            executor.price_remotely(&self.context, || RequestKind::Answer(duals.to_vec()), None);
+        let sums = sums.unwrap_or_else(|| {
+            block_loads::loads_of_responses(&self.context, self.constraints, duals)
+        });
+        self.aggregate(round, &sums)
     }
 
     /// The same without anybody who watches.
-    pub(crate) fn answers(&self, duals: &[f64]) -> Heard {
-        self.added_up(0, &block_loads::answers(&self.asked, self.terms, duals))
+    pub(crate) fn solve_unobserved(&self, duals: &[f64]) -> PricingRound {
+        self.aggregate(0, &block_loads::loads_of_responses(&self.context, self.constraints, duals))
     }
 
-    fn added_up(&self, round: usize, sums: &[Sum]) -> Heard {
-        let slots = self.terms.slots();
+    fn aggregate(&self, round: usize, sums: &[BlockLoad]) -> PricingRound {
+        let slots = self.constraints.slots();
         let groups = self.nodes.iter().enumerate();
-        let mut replies: Vec<Reply> = groups
-            .map(|(group, nodes)| Reply {
+        let mut columns: Vec<Column> = groups
+            .map(|(group, nodes)| Column {
                 group,
-                round,
-                value: 0.0,
-                slack: 0.0,
-                shed: 0,
+                iteration: round,
+                cost: 0.0,
+                optimality_slack: 0.0,
+                shortfall: 0,
                 loads: vec![0; nodes.len() * slots],
             })
             .collect();
         for sum in sums {
-            let reply = &mut replies[sum.group];
-            for (block, of_block) in sum.slack.iter().enumerate() {
-                reply.slack += of_block;
-                reply.value += sum.cost[block] + sum.shed_worth[block];
+            let column = &mut columns[sum.group];
+            for (block, of_block) in sum.optimality_slack.iter().enumerate() {
+                column.optimality_slack += of_block;
+                column.cost += sum.cost[block] + sum.shortfall_penalty[block];
             }
-            reply.shed += sum.shed;
-            for node in &self.terms.paths[sum.node as usize] {
+            column.shortfall += sum.shortfall;
+            for node in &self.constraints.paths[sum.node as usize] {
                 let nodes = &self.nodes[sum.group];
                 let at = nodes.binary_search(node).expect("a path is among the nodes");
-                let loads = &mut reply.loads[at * slots..][..slots];
+                let loads = &mut column.loads[at * slots..][..slots];
                 loads.iter_mut().zip(&sum.load).for_each(|(sum, load)| *sum += load);
             }
         }
-        self.heard(replies)
+        self.round_of(columns)
     }
 
     /// The bound that prices prove, given what was heard at them.
-    pub(crate) fn bound_of(&self, duals: &[f64], heard: &Heard) -> f64 {
-        heard.least + self.terms.proved(duals, &heard.loads)
+    pub(crate) fn bound_of(&self, duals: &[f64], priced: &PricingRound) -> f64 {
+        priced.pricing_bound + self.constraints.dual_value(duals, &priced.loads)
     }
 }
 
 /// The limited nodes that each group is part of, in order.
-fn nodes_of_groups(asked: &Asked<'_>, terms: &Terms) -> Vec<Vec<u32>> {
-    let mut nodes = vec![Vec::new(); asked.stays.groups];
-    for block in &asked.stays.blocks {
-        nodes[block.group].extend_from_slice(&terms.paths[block.node as usize]);
+fn nodes_of_groups(
+    context: &PricingContext<'_>,
+    constraints: &LinkingConstraints,
+) -> Vec<Vec<u32>> {
+    let mut nodes = vec![Vec::new(); context.sessions.groups];
+    for block in &context.sessions.blocks {
+        nodes[block.group].extend_from_slice(&constraints.paths[block.node as usize]);
     }
     for nodes in &mut nodes {
         nodes.sort_unstable();

@@ -6,88 +6,111 @@
 //! settle. Any prices at all give a bound on the cost of every plan; the best
 //! bound is the proof of how good the mix is.
 use crate::area::column_generation::incumbent::{
-    ACTIVATIONS, BEYOND, BEYOND_MAX, EARLIER_MIN, Ended, Found, GAP_BEYOND, ROUNDING, Search,
-    TOLERANCE, Until, dearest, energy_scale,
+    ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, EARLIER_MIN, GAP_WITH_ARTIFICIALS, Incumbent,
+    ROUNDING, SEPARATION_ROUNDS_MAX, Solver, StoppingCriteria, TOLERANCE, Termination,
+    energy_scale, penalty_max,
 };
-use crate::area::column_generation::master::{Master, Mix};
-use crate::area::column_generation::pricing_round::Ear;
-use crate::area::column_generation::smoothing::Pace;
-use crate::area::distributed::executor::Staff;
-use crate::area::model::energy_by_slot::Shares;
-use crate::area::model::linking::Terms;
-use crate::area::pricing::context::Asked;
+use crate::area::column_generation::master::{MasterSolution, RestrictedMaster};
+use crate::area::column_generation::pricing_round::PricingOracle;
+use crate::area::column_generation::smoothing::DualSmoothing;
+use crate::area::distributed::executor::Executor;
+use crate::area::model::energy_by_slot::ColumnWeights;
+use crate::area::model::linking::LinkingConstraints;
+use crate::area::pricing::context::PricingContext;
 use crate::area::problem::micro_wh::as_kwh;
-use crate::area::problem::options::AreaState;
+use crate::area::problem::options::WarmStart;
 use crate::lp::LpError;
 
 /// The state between rounds of one master programme.
-pub(crate) struct Rounds<'a> {
-    ear: Ear<'a>,
-    master: Master<'a>,
-    found: Found,
-    mix: Mix,
+pub(crate) struct ColumnGeneration<'a> {
+    oracle: PricingOracle<'a>,
+    master: RestrictedMaster<'a>,
+    incumbent: Incumbent,
+    solution: MasterSolution,
     /// The most that a kWh is worth to any vehicle.
-    dearest: f64,
+    penalty_max: f64,
 }
 
-impl<'a> Rounds<'a> {
-    pub(crate) fn new(asked: Asked<'a>, terms: &'a Terms, (money, margin): (f64, f64)) -> Self {
-        let ear = Ear::new(asked, terms);
-        let energy = energy_scale(asked.stays.need_kwh(), terms.slots());
-        let dearest = dearest(&asked);
-        let master =
-            Master::new(terms, ear.nodes.clone(), (money, energy), (dearest * BEYOND, margin))
-                .expect("a programme of empty rows is one that the solver takes");
-        let found = Found::new(terms.each.len() * terms.slots());
-        Self { ear, master, found, mix: Mix::default(), dearest }
+impl<'a> ColumnGeneration<'a> {
+    pub(crate) fn new(
+        context: PricingContext<'a>,
+        constraints: &'a LinkingConstraints,
+        (money, margin): (f64, f64),
+    ) -> Self {
+        let oracle = PricingOracle::new(context, constraints);
+        let energy = energy_scale(context.sessions.need_kwh(), constraints.slots());
+        let dearest = penalty_max(&context);
+        let master = RestrictedMaster::new(
+            constraints,
+            oracle.nodes.clone(),
+            (money, energy),
+            (dearest * ARTIFICIAL_PENALTY_START, margin),
+        )
+        .expect("a programme of empty rows is one that the solver takes");
+        let incumbent = Incumbent::new(constraints.each.len() * constraints.slots());
+        Self {
+            oracle,
+            master,
+            incumbent,
+            solution: MasterSolution::default(),
+            penalty_max: dearest,
+        }
     }
 
-    fn try_begin(
+    fn warm_start(
         &mut self,
-        start: &AreaState,
-        until: Until,
-        staff: &mut Staff<'_>,
-    ) -> Result<Ended, LpError> {
-        let free = vec![0.0; self.found.best.len()];
-        let earlier: Vec<Vec<f64>> = start.prices_for(free.len(), self.ear.terms).collect();
-        self.round(free, staff)?;
-        if self.mix.weights.is_empty() {
+        start: &WarmStart,
+        stopping: StoppingCriteria,
+        executor: &mut Executor<'_>,
+    ) -> Result<Termination, LpError> {
+        let free = vec![0.0; self.incumbent.best.len()];
+        let earlier: Vec<Vec<f64>> =
+            start.prices_for(free.len(), self.oracle.constraints).collect();
+        self.iterate(free, executor)?;
+        if self.solution.weights.is_empty() {
             // Whatever happens, there is a mix: all of the first answers.
-            self.mix.weights = vec![1.0; self.ear.nodes.len()];
+            self.solution.weights = vec![1.0; self.oracle.nodes.len()];
         }
         for (at, duals) in earlier.into_iter().enumerate() {
-            self.round(duals, staff)?;
+            self.iterate(duals, executor)?;
             self.solve()?;
-            let progress = self.found.progress(until.scale);
-            if progress.gap <= until.gap * 0.1 || self.found.prices.len() >= until.rounds {
+            let progress = self.incumbent.progress(stopping.scale);
+            if progress.gap <= stopping.gap * 0.1 || self.incumbent.prices.len() >= stopping.rounds
+            {
                 break;
             }
-            if staff.stops(&progress) && at + 1 >= EARLIER_MIN {
-                return Ok(Ended::Caller);
+            if executor.stops(&progress) && at + 1 >= EARLIER_MIN {
+                return Ok(Termination::Caller);
             }
         }
         self.solve()?;
-        Ok(Ended::Gap)
+        Ok(Termination::Gap)
     }
 
     /// Asks at some prices, and keeps what is new.
-    fn round(&mut self, duals: Vec<f64>, staff: &mut Staff<'_>) -> Result<bool, LpError> {
-        let round = self.found.prices.len();
-        let heard = self.ear.hear(round, &duals, staff);
-        let bound = self.ear.bound_of(&duals, &heard);
-        if bound > self.found.bound {
-            self.found.bound = bound;
-            self.found.best.clone_from(&duals);
+    fn iterate(&mut self, duals: Vec<f64>, executor: &mut Executor<'_>) -> Result<bool, LpError> {
+        let round = self.incumbent.prices.len();
+        let priced = self.oracle.solve(round, &duals, executor);
+        let bound = self.oracle.bound_of(&duals, &priced);
+        if bound > self.incumbent.bound {
+            self.incumbent.bound = bound;
+            self.incumbent.best.clone_from(&duals);
         }
-        self.found.prices.push(duals);
+        self.incumbent.prices.push(duals);
         let mut is_better = false;
         if round == 0 {
-            self.master.activate(&heard.loads)?;
+            self.master.separate_rows(&priced.loads)?;
         }
-        for reply in heard.replies {
-            if round == 0 || self.master.improves(&reply, reply.value, (&self.mix, ROUNDING)) {
+        for column in priced.columns {
+            if round == 0
+                || self.master.has_negative_reduced_cost(
+                    &column,
+                    column.cost,
+                    (&self.solution, ROUNDING),
+                )
+            {
                 is_better = true;
-                self.master.add(reply)?;
+                self.master.add(column)?;
             }
         }
         Ok(is_better)
@@ -95,13 +118,13 @@ impl<'a> Rounds<'a> {
 
     /// Solves the master programme until no limit is violated unseen.
     fn solve(&mut self) -> Result<(), LpError> {
-        for _ in 0..ACTIVATIONS {
-            self.mix = self.master.solve()?;
-            let loads = self.master.loads(&self.mix.weights);
-            let replies = self.master.replies.iter().zip(&self.mix.weights);
-            let value: f64 = replies.map(|(reply, weight)| reply.value * weight).sum();
-            self.found.cost = value + self.ear.terms.cost_of_limits(&loads, TOLERANCE);
-            if !self.master.activate(&loads)? {
+        for _ in 0..SEPARATION_ROUNDS_MAX {
+            self.solution = self.master.solve()?;
+            let loads = self.master.loads(&self.solution.weights);
+            let columns = self.master.columns.iter().zip(&self.solution.weights);
+            let value: f64 = columns.map(|(column, weight)| column.cost * weight).sum();
+            self.incumbent.cost = value + self.oracle.constraints.cost_of_limits(&loads, TOLERANCE);
+            if !self.master.separate_rows(&loads)? {
                 break;
             }
         }
@@ -110,72 +133,84 @@ impl<'a> Rounds<'a> {
 
     /// Whether the rounds near an optimum that exceeds hard limits: what they
     /// find from there on is thrown away once exceeding them gets dearer.
-    fn is_beyond_for_good(&self, until: Until) -> bool {
-        self.mix.is_beyond && self.found.gap(self.mix.cost, until.scale) <= GAP_BEYOND
+    fn is_beyond_for_good(&self, stopping: StoppingCriteria) -> bool {
+        self.solution.uses_artificials
+            && self.incumbent.gap(self.solution.cost, stopping.scale) <= GAP_WITH_ARTIFICIALS
     }
 
-    fn go_on(&mut self, until: Until, staff: &mut Staff<'_>) -> Result<Ended, LpError> {
-        let mut pace = Pace::default();
+    fn run_to(
+        &mut self,
+        stopping: StoppingCriteria,
+        executor: &mut Executor<'_>,
+    ) -> Result<Termination, LpError> {
+        let mut smoothing = DualSmoothing::default();
         loop {
             self.solve()?;
-            let progress = self.found.progress(until.scale);
-            if let Some(ended) = until.reached(&progress, staff) {
-                return Ok(ended);
+            let progress = self.incumbent.progress(stopping.scale);
+            if let Some(termination) = stopping.termination(&progress, executor) {
+                return Ok(termination);
             }
-            let most = BEYOND_MAX * self.dearest;
-            if self.is_beyond_for_good(until) && self.master.raise_beyond(most) {
+            let most = ARTIFICIAL_PENALTY_MAX * self.penalty_max;
+            if self.is_beyond_for_good(stopping) && self.master.raise_artificial_penalty(most) {
                 continue;
             }
-            let duals = pace.draw(&self.found.best, &self.mix.duals);
-            let before = self.found.bound;
-            let is_new = self.round(duals, staff)?;
-            let is_done = pace.learn(is_new, self.found.bound > before);
-            if is_done && (!self.mix.is_beyond || !self.master.raise_beyond(most)) {
-                return Ok(Ended::Stalled);
+            let duals = smoothing.separation_point(&self.incumbent.best, &self.solution.duals);
+            let before = self.incumbent.bound;
+            let is_new = self.iterate(duals, executor)?;
+            let is_done = smoothing.update(is_new, self.incumbent.bound > before);
+            if is_done
+                && (!self.solution.uses_artificials || !self.master.raise_artificial_penalty(most))
+            {
+                return Ok(Termination::Stalled);
             }
         }
     }
 }
 
-impl Search for Rounds<'_> {
+impl Solver for ColumnGeneration<'_> {
     /// Asks at no prices, and at those of an earlier plan if they fit: the best
     /// ones first, then those that weighed most, until the gap is small enough.
-    fn begin(&mut self, start: &AreaState, until: Until, staff: &mut Staff<'_>) -> Ended {
-        let begun = self.try_begin(start, until, staff);
-        staff.note_failure(begun)
+    fn begin(
+        &mut self,
+        start: &WarmStart,
+        stopping: StoppingCriteria,
+        executor: &mut Executor<'_>,
+    ) -> Termination {
+        let begun = self.warm_start(start, stopping, executor);
+        executor.note_failure(begun)
     }
 
-    fn run(&mut self, until: Until, staff: &mut Staff<'_>) -> Ended {
-        let ended = self.go_on(until, staff);
-        staff.note_failure(ended)
+    fn run(&mut self, stopping: StoppingCriteria, executor: &mut Executor<'_>) -> Termination {
+        let termination = self.run_to(stopping, executor);
+        executor.note_failure(termination)
     }
 
-    fn found(&self) -> &Found {
-        &self.found
+    fn incumbent(&self) -> &Incumbent {
+        &self.incumbent
     }
 
-    fn into_found(self: Box<Self>) -> Found {
-        self.found
+    fn into_incumbent(self: Box<Self>) -> Incumbent {
+        self.incumbent
     }
 
-    fn shares(&self) -> Vec<Shares> {
-        let mut shares = vec![Shares::new(); self.ear.nodes.len()];
-        for (reply, &weight) in self.master.replies.iter().zip(&self.mix.weights) {
+    fn weights(&self) -> Vec<ColumnWeights> {
+        let mut shares = vec![ColumnWeights::new(); self.oracle.nodes.len()];
+        for (column, &weight) in self.master.columns.iter().zip(&self.solution.weights) {
             if weight > 0.0 {
-                shares[reply.group].push((reply.round, weight));
+                shares[column.group].push((column.iteration, weight));
             }
         }
         fill_gaps(&mut shares);
         shares
     }
 
-    fn sheds(&self) -> bool {
-        let replies = self.master.replies.iter().zip(&self.mix.weights);
-        replies.map(|(reply, weight)| as_kwh(reply.shed) * weight).sum::<f64>() > 1e-6
+    fn has_shortfall(&self) -> bool {
+        let columns = self.master.columns.iter().zip(&self.solution.weights);
+        columns.map(|(column, weight)| as_kwh(column.shortfall) * weight).sum::<f64>() > 1e-6
     }
 }
 
 /// Gives groups that a failed programme left without a mix the first answer.
-pub(crate) fn fill_gaps(shares: &mut [Shares]) {
+pub(crate) fn fill_gaps(shares: &mut [ColumnWeights]) {
     shares.iter_mut().filter(|shares| shares.is_empty()).for_each(|shares| shares.push((0, 1.0)));
 }

@@ -4,143 +4,146 @@
 //! each feeder is a small area of its own.
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::area::model::linking::Terms;
-use crate::area::model::sessions::{NODES_MANY, Stays};
+use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::sessions::{NODES_MANY, Sessions};
 use crate::area::problem::micro_wh::as_kwh;
 
 /// Nodes above the branches, at most.
-const WIDE_MAX: usize = 8;
+const UPPER_NODES_MAX: usize = 8;
 
 /// A branch: a limited node with all that hangs from it.
-pub(crate) struct Twig {
+pub(crate) struct Subtree {
     /// The limits inside.
-    pub(crate) terms: Terms,
+    pub(crate) constraints: LinkingConstraints,
     /// Their positions among all limits.
-    pub(crate) terms_at: Vec<usize>,
+    pub(crate) constraints_at: Vec<usize>,
     /// The node that the rest hangs from.
-    pub(crate) top: u32,
+    pub(crate) root: u32,
     /// Limited nodes whose prices come from elsewhere: those above it, and itself
     /// where its limits are wide ones.
-    pub(crate) above: Vec<u32>,
+    pub(crate) outer_nodes: Vec<u32>,
     /// Groups of vehicles inside.
     pub(crate) groups: Vec<usize>,
     /// Its part of all needs.
     pub(crate) share: f64,
 }
 
-impl Twig {
+impl Subtree {
     /// Whether a node is its top or hangs from it.
     pub(crate) fn has(&self, node: u32) -> bool {
-        node == self.top || !self.above.contains(&node)
+        node == self.root || !self.outer_nodes.contains(&node)
     }
 }
 
 /// An area as wide limits and branches.
-pub(crate) struct Tree {
+pub(crate) struct Decomposition {
     /// Limits that are in no branch.
-    pub(crate) wide: Terms,
+    pub(crate) upper: LinkingConstraints,
     /// Their positions among all limits.
-    pub(crate) wide_at: Vec<usize>,
-    pub(crate) twigs: Vec<Twig>,
+    pub(crate) upper_at: Vec<usize>,
+    pub(crate) subtrees: Vec<Subtree>,
 }
 
-impl Tree {
+impl Decomposition {
     /// An area of many nodes; `None` where one programme serves better. Limits of
     /// a branch that `is_loose` are taken for wide ones: they are hardly ever
     /// reached, and need no programme of their own.
     pub(crate) fn new(
-        terms: &Terms,
-        stays: &Stays,
+        constraints: &LinkingConstraints,
+        sessions: &Sessions,
         is_loose: impl Fn(u32) -> bool,
     ) -> Option<Self> {
-        let tops = tops(terms, stays)?;
+        let tops = roots(constraints, sessions)?;
         let mut groups: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
         let mut needs: BTreeMap<u32, i64> = BTreeMap::new();
-        let mut owner = vec![None; stays.groups];
-        for block in &stays.blocks {
+        let mut owner = vec![None; sessions.groups];
+        for block in &sessions.blocks {
             let top = tops[&block.node];
             if owner[block.group].is_some_and(|other| other != top) {
                 return None;
             }
             owner[block.group] = Some(top);
             groups.entry(top).or_default().insert(block.group);
-            let need: i64 = stays.each[block.stays.clone()].iter().map(|stay| stay.need).sum();
+            let need: i64 =
+                sessions.each[block.sessions.clone()].iter().map(|session| session.need).sum();
             *needs.entry(top).or_default() += need;
         }
         let is_alone =
-            |top: u32| terms.paths.iter().filter(|path| path.contains(&top)).count() == 1;
+            |top: u32| constraints.paths.iter().filter(|path| path.contains(&top)).count() == 1;
         let loose: BTreeSet<u32> =
             groups.keys().copied().filter(|&top| is_loose(top) && is_alone(top)).collect();
         let branch_of = |node: usize| {
-            let path = &terms.paths[node];
+            let path = &constraints.paths[node];
             let top = path.iter().copied().find(|node| groups.contains_key(node));
             top.filter(|top| !loose.contains(top))
         };
         let mut inside: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let mut wide_at = Vec::new();
-        for (at, term) in terms.each.iter().enumerate() {
-            match branch_of(term.node) {
+        for (at, constraint) in constraints.each.iter().enumerate() {
+            match branch_of(constraint.node) {
                 Some(top) => inside.entry(top).or_default().push(at),
                 None => wide_at.push(at),
             }
         }
-        let all = stays.need_kwh().max(1e-9);
-        let twig = |(top, groups): (u32, BTreeSet<usize>)| {
+        let all = sessions.need_kwh().max(1e-9);
+        let subtree = |(top, groups): (u32, BTreeSet<usize>)| {
             let terms_at = inside.remove(&top).unwrap_or_default();
-            Twig {
-                terms: terms.few(&terms_at),
-                terms_at,
-                top,
-                above: terms.paths[top as usize][usize::from(!loose.contains(&top))..].to_vec(),
+            Subtree {
+                constraints: constraints.subset(&terms_at),
+                constraints_at: terms_at,
+                root: top,
+                outer_nodes: constraints.paths[top as usize][usize::from(!loose.contains(&top))..]
+                    .to_vec(),
                 groups: groups.into_iter().collect(),
                 share: as_kwh(needs[&top]) / all,
             }
         };
-        let twigs = groups.clone().into_iter().map(twig).collect();
+        let subtrees = groups.clone().into_iter().map(subtree).collect();
         let is_wide = |at: usize| wide_at.binary_search(&at).is_ok();
-        Some(Self { wide: terms.only(is_wide), wide_at, twigs })
+        Some(Self { upper: constraints.restricted_to(is_wide), upper_at: wide_at, subtrees })
     }
 
     /// Prices of the wide limits among those of all.
-    pub(crate) fn wide_of(&self, duals: &[f64], slots: usize) -> Vec<f64> {
-        gathered(&self.wide_at, duals, slots)
+    pub(crate) fn upper_duals(&self, duals: &[f64], slots: usize) -> Vec<f64> {
+        gather(&self.upper_at, duals, slots)
     }
 
     /// Prices of all limits; those inside branches are zero.
     pub(crate) fn spread_out(&self, wide: &[f64], cells: usize, slots: usize) -> Vec<f64> {
         let mut all = vec![0.0; cells];
-        scatter(&self.wide_at, wide, &mut all, slots);
+        scatter(&self.upper_at, wide, &mut all, slots);
         all
     }
 }
 
 /// The runs of some terms, out of those of all.
-pub(crate) fn gathered(at: &[usize], all: &[f64], slots: usize) -> Vec<f64> {
-    at.iter().flat_map(|&term| all[term * slots..][..slots].iter().copied()).collect()
+pub(crate) fn gather(at: &[usize], all: &[f64], slots: usize) -> Vec<f64> {
+    at.iter().flat_map(|&constraint| all[constraint * slots..][..slots].iter().copied()).collect()
 }
 
 /// Puts the runs of some terms back among those of all.
 pub(crate) fn scatter(at: &[usize], some: &[f64], all: &mut [f64], slots: usize) {
-    for (&term, run) in at.iter().zip(some.chunks(slots.max(1))) {
-        all[term * slots..][..slots].copy_from_slice(run);
+    for (&constraint, run) in at.iter().zip(some.chunks(slots.max(1))) {
+        all[constraint * slots..][..slots].copy_from_slice(run);
     }
 }
 
 /// The branch of each node that has vehicles, as near to the top as there are
 /// many of them.
-fn tops(terms: &Terms, stays: &Stays) -> Option<BTreeMap<u32, u32>> {
-    let nodes: BTreeSet<u32> = stays.blocks.iter().map(|block| block.node).collect();
-    let from_top = |&node: &u32| (node, terms.paths[node as usize].iter().rev().copied().collect());
+fn roots(constraints: &LinkingConstraints, sessions: &Sessions) -> Option<BTreeMap<u32, u32>> {
+    let nodes: BTreeSet<u32> = sessions.blocks.iter().map(|block| block.node).collect();
+    let from_top =
+        |&node: &u32| (node, constraints.paths[node as usize].iter().rev().copied().collect());
     let chains: Vec<(u32, Vec<u32>)> = nodes.iter().map(from_top).collect();
     let deepest = chains.iter().map(|(_, chain)| chain.len()).min()?;
     for depth in 0..deepest {
         let wide: BTreeSet<u32> = chains.iter().flat_map(|(_, c)| c[..depth].to_vec()).collect();
         let tops: BTreeMap<u32, u32> = chains.iter().map(|(node, c)| (*node, c[depth])).collect();
-        let branches: BTreeSet<u32> = tops.values().copied().collect();
-        if wide.len() > WIDE_MAX {
+        let regions: BTreeSet<u32> = tops.values().copied().collect();
+        if wide.len() > UPPER_NODES_MAX {
             return None;
         }
-        if branches.len() >= NODES_MANY {
+        if regions.len() >= NODES_MANY {
             return Some(tops);
         }
     }
@@ -150,8 +153,8 @@ fn tops(terms: &Terms, stays: &Stays) -> Option<BTreeMap<u32, u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::area::model::linking::Terms;
-    use crate::area::model::sessions::Stays;
+    use crate::area::model::linking::LinkingConstraints;
+    use crate::area::model::sessions::Sessions;
     use crate::area::problem::area_problem::{AreaProblem, AreaVehicles};
     use crate::area::problem::limits::{Node, Profile};
     use crate::columns::fleet::{Curves, Fleet, Needs};
@@ -197,11 +200,13 @@ mod tests {
             storage: None,
         };
         let problem = AreaProblem::new(vehicles, Curves::Shared(&curve), nodes).unwrap();
-        let (terms, stays) = (Terms::new(&problem), Stays::new(&problem, 8));
-        let tree = Tree::new(&terms, &stays, is_loose)?;
-        let tops = tree.twigs.iter().map(|twig| twig.top).collect();
-        let inside = tree.twigs.iter().map(|twig| twig.terms_at.clone()).collect();
-        Some((tops, tree.wide_at, inside))
+        let (constraints, sessions) =
+            (LinkingConstraints::new(&problem), Sessions::new(&problem, 8));
+        let decomposition = Decomposition::new(&constraints, &sessions, is_loose)?;
+        let tops = decomposition.subtrees.iter().map(|subtree| subtree.root).collect();
+        let inside =
+            decomposition.subtrees.iter().map(|subtree| subtree.constraints_at.clone()).collect();
+        Some((tops, decomposition.upper_at, inside))
     }
 
     /// One area and so many feeders.

@@ -3,4 +3,4 @@ pub(crate) mod executor;
 pub(crate) mod observer;
 pub(crate) mod protocol;
 
-pub use protocol::{Change, Own, PartError, Place, Question, Share};
+pub use protocol::{Assigned, Overrides, Partition, PricingRequest, SessionUpdate, WorkerError};

@@ -1,8 +1,8 @@
 //! Who watches the rounds of an area, stops them, and remembers what was answered.
 use serde::{Deserialize, Serialize};
 
-use crate::area::distributed::protocol::{Change, Own, Question, Share};
-use crate::area::pricing::block_loads::Sum;
+use crate::area::distributed::protocol::{Assigned, Overrides, PricingRequest, SessionUpdate};
+use crate::area::pricing::block_loads::BlockLoad;
 
 /// Where the rounds are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,13 +20,16 @@ pub struct Progress {
 /// What one group of vehicles answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GroupAnswer {
+pub struct SavedColumn {
     /// Cost of the energy plus worth of what is shed.
-    pub value: f64,
+    #[serde(rename = "value")]
+    pub cost: f64,
     /// Most by which that is dearer than the best at these prices.
-    pub slack: f64,
+    #[serde(rename = "slack")]
+    pub optimality_slack: f64,
     /// Need that is not met, in billionths of a kWh.
-    pub shed: i64,
+    #[serde(rename = "shed")]
+    pub shortfall: i64,
     /// Load of each limited node in each slot, in billionths of a kWh.
     pub loads: Vec<i64>,
 }
@@ -34,11 +37,11 @@ pub struct GroupAnswer {
 /// What all vehicles answered at some prices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answered {
+pub struct SavedRound {
     /// The prices that they were asked at, limit by limit and slot by slot.
     pub prices_per_kwh: Vec<f64>,
     /// Their answers, by group.
-    pub groups: Vec<GroupAnswer>,
+    pub groups: Vec<SavedColumn>,
 }
 
 /// Who watches the rounds.
@@ -46,7 +49,7 @@ pub struct Answered {
 /// Whoever keeps what was answered, and says it again when the same area is
 /// planned with the same options, saves the asking: the rounds are the same
 /// to the last bit, so that work that was cut off goes on where it was.
-pub trait Watch {
+pub trait Observer {
     /// Called once a round; the work ends where it says so.
     fn stop(&mut self, progress: &Progress) -> bool;
 
@@ -57,15 +60,15 @@ pub trait Watch {
     }
 
     /// What was answered last time, in the order in which it was asked.
-    fn recall(&mut self) -> Option<Answered> {
+    fn recall(&mut self) -> Option<SavedRound> {
         None
     }
 
     /// Called with every answer that is new.
-    fn keep(&mut self, _answered: &Answered) {}
+    fn keep(&mut self, _answered: &SavedRound) {}
 
     /// Who asks the vehicles, if they are asked elsewhere.
-    fn crew(&mut self) -> Option<&mut dyn Crew> {
+    fn workers(&mut self) -> Option<&mut dyn Workers> {
         None
     }
 }
@@ -73,26 +76,26 @@ pub trait Watch {
 /// Who asks the vehicles of an area, in parts.
 ///
 /// The plan is the same to the last bit, whoever asks and in how many parts.
-pub trait Crew {
+pub trait Workers {
     /// Number of parts wanted; there are no more of them.
     fn parts(&self) -> usize;
 
     /// Called once, with all parts.
-    fn deal(&mut self, shares: Vec<Share>);
+    fn deal(&mut self, shares: Vec<Assigned>);
 
     /// Called when vehicles need something else than before, with what is
     /// different from what was dealt, part by part.
-    fn change(&mut self, changes: &[Change]);
+    fn change(&mut self, changes: &[SessionUpdate]);
 
     /// What each part answers; `None` where nobody answers, and vehicles are
     /// asked here. What is not of the places of the parts has to be refused.
-    fn ask(&mut self, question: &Question, own: &[Own]) -> Option<Vec<Vec<Sum>>>;
+    fn ask(&mut self, question: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>>;
 }
 
 /// A watch that can only stop the work.
-pub(crate) struct Stop<'a>(pub(crate) &'a mut dyn FnMut(&Progress) -> bool);
+pub(crate) struct StopCallback<'a>(pub(crate) &'a mut dyn FnMut(&Progress) -> bool);
 
-impl Watch for Stop<'_> {
+impl Observer for StopCallback<'_> {
     fn stop(&mut self, progress: &Progress) -> bool {
         (self.0)(progress)
     }

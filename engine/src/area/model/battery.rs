@@ -1,9 +1,9 @@
 //! Vehicles of an area that also discharge, made ready for pricing.
-use crate::area::model::energy_by_slot::Taken;
-use crate::area::model::session::Stay;
+use crate::area::model::energy_by_slot::EnergyBySlot;
+use crate::area::model::session::Session;
 use crate::area::problem::area_problem::StorageColumns;
-use crate::area::problem::micro_wh::{GRAINS_IGNORED, GRAINS_PER_KWH, as_kwh, grains};
-use crate::columns::batteries::{Batteries, Battery, Desk};
+use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, SHORTFALL_TOLERANCE, as_kwh, to_micro_wh};
+use crate::columns::batteries::{Batteries, BatteryPlanner, BatteryRow};
 use crate::columns::fleet::{Fleet, Needs};
 use crate::columns::row_error::RowError;
 use crate::plan::storage::branch::reached;
@@ -12,15 +12,15 @@ use crate::plan::storage::layout::stored_by;
 
 /// A battery that is asked many times.
 #[derive(Debug, Clone)]
-pub(crate) struct Store {
-    pub(crate) battery: Battery,
+pub(crate) struct Battery {
+    pub(crate) battery: BatteryRow,
     /// The kernel of the battery, but for its slots.
     pub(crate) kernel: Kernel,
     /// First slot after which the reserve holds.
     pub(crate) reserve_from: u32,
 }
 
-impl Store {
+impl Battery {
     /// The battery of a row, and the stored energy that its stay is too short for.
     pub(crate) fn new(
         columns: &StorageColumns<'_>,
@@ -48,7 +48,7 @@ impl Store {
             wear_price_per_kwh: columns.wear_price_per_kwh,
             grid: None,
         };
-        let mut desk = Desk::default();
+        let mut desk = BatteryPlanner::default();
         let battery = desk.read(&batteries, row).map_err(|error| match error {
             // The fleet has one name for the power of both kinds of vehicles.
             RowError::Missing { column: "charge_max_kw" } => {
@@ -69,10 +69,10 @@ impl Store {
     pub(crate) fn need(&mut self, reach: f64) -> (i64, f64) {
         let stored = self.stored_kwh();
         let wanted = (self.battery.target_kwh - stored).max(0.0);
-        let need = (wanted.min((reach - stored).max(0.0)) * GRAINS_PER_KWH).floor() as i64;
+        let need = (wanted.min((reach - stored).max(0.0)) * MICRO_WH_PER_KWH).floor() as i64;
         let beyond = wanted - as_kwh(need);
         self.set_need(need);
-        (need, if beyond * GRAINS_PER_KWH > 1.0 { beyond } else { 0.0 })
+        (need, if beyond * MICRO_WH_PER_KWH > 1.0 { beyond } else { 0.0 })
     }
 
     /// Wishes for just so much stored energy; a target below the level on
@@ -93,20 +93,20 @@ impl Store {
     }
 
     /// Energy at the plug for a change of what is stored.
-    pub(crate) fn plug(&self, stored_kwh: f64) -> i64 {
-        grains(self.kernel.at_plug(stored_kwh))
+    pub(crate) fn at_plug(&self, stored_kwh: f64) -> i64 {
+        to_micro_wh(self.kernel.at_plug(stored_kwh))
     }
 
     /// Stored energy at departure beyond that on arrival.
-    pub(crate) fn gained_kwh(&self, taken: &Taken) -> f64 {
+    pub(crate) fn gained_kwh(&self, taken: &EnergyBySlot) -> f64 {
         taken.iter().map(|&(_, energy)| self.stored(as_kwh(energy))).sum()
     }
 
     /// Stored energy that a plan leaves missing at departure.
-    pub(crate) fn missing(&self, taken: &Taken) -> i64 {
+    pub(crate) fn shortfall(&self, taken: &EnergyBySlot) -> i64 {
         let level = self.stored_kwh() + self.gained_kwh(taken);
-        let missing = grains(self.battery.target_kwh - level);
-        if missing > GRAINS_IGNORED { missing } else { 0 }
+        let missing = to_micro_wh(self.battery.target_kwh - level);
+        if missing > SHORTFALL_TOLERANCE { missing } else { 0 }
     }
 
     /// What energy of a slot costs, wear and the value of what is stored included.
@@ -118,15 +118,20 @@ impl Store {
 
     /// Levels at the end of each slot of the stay, and the first slot from
     /// which on the reserve holds, if `wanted` levels are what it should reach.
-    pub(crate) fn reserve_kept_from(&self, stay: &Stay, taken: &Taken, wanted: &[f64]) -> u32 {
+    pub(crate) fn reserve_kept_from(
+        &self,
+        session: &Session,
+        taken: &EnergyBySlot,
+        wanted: &[f64],
+    ) -> u32 {
         let mut level = self.stored_kwh();
         let mut from = self.reserve_from;
         let mut next = taken.iter().peekable();
-        for (slot, wanted) in (stay.first..stay.last).zip(wanted) {
+        for (slot, wanted) in (session.first..session.last).zip(wanted) {
             while let Some(&(_, energy)) = next.next_if(|&&(at, _)| at == slot) {
                 level += self.stored(as_kwh(energy));
             }
-            if slot >= from && level < wanted - as_kwh(GRAINS_IGNORED) {
+            if slot >= from && level < wanted - as_kwh(SHORTFALL_TOLERANCE) {
                 from = slot + 1;
             }
         }
@@ -136,19 +141,19 @@ impl Store {
 
 /// Room of a vehicle in each slot, in grains at the plug.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Free<'a> {
+pub(crate) struct FreeCapacity<'a> {
     /// For energy that is bought.
-    pub(crate) up: &'a [i64],
+    pub(crate) import: &'a [i64],
     /// For energy that is sold.
-    pub(crate) down: &'a [i64],
+    pub(crate) export: &'a [i64],
 }
 
 /// Most stored energy at the end of each slot, and at departure.
-pub(crate) fn reaches(
+pub(crate) fn highest_levels(
     prices: impl Fn(usize) -> f64,
     horizon: &crate::time::horizon::Horizon,
     (first, last): (u32, u32),
-    store: &Store,
+    store: &Battery,
 ) -> Vec<f64> {
     let battery = &store.battery;
     let mut reach = store.stored_kwh();

@@ -9,7 +9,7 @@ use crate::units::{MICROS_PER_HOUR, Power, Price};
 
 /// What a kWh beyond the bound costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum Penalty {
     /// It must not be.
     Hard,
     /// Its price.
@@ -22,19 +22,19 @@ pub(crate) enum Kind {
 
 /// One limit of one node in all slots: `sign * load <= bound` costs nothing.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Term {
+pub(crate) struct LinkingConstraint {
     pub(crate) node: usize,
     /// 1 for import, -1 for export.
     pub(crate) sign: f64,
-    pub(crate) kind: Kind,
+    pub(crate) penalty: Penalty,
     /// In kWh of the vehicles; infinite where there is none.
     pub(crate) bounds: Vec<f64>,
 }
 
 /// All limits of an area.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Terms {
-    pub(crate) each: Vec<Term>,
+pub(crate) struct LinkingConstraints {
+    pub(crate) each: Vec<LinkingConstraint>,
     /// Length of each slot.
     pub(crate) hours: Vec<f64>,
     /// For each node the limited nodes whose load it is part of, itself first.
@@ -42,29 +42,30 @@ pub(crate) struct Terms {
     /// Terms of each node.
     pub(crate) by_node: Vec<Vec<usize>>,
     /// More than any kWh can cost where needs can be met.
-    pub(crate) worth: f64,
+    pub(crate) shortfall_penalty: f64,
 }
 
-impl Terms {
+impl LinkingConstraints {
     pub(crate) fn new(problem: &AreaProblem<'_>) -> Self {
         let horizon = problem.curves.horizon();
         let hours: Vec<f64> =
             horizon.lengths().iter().map(|micros| micros / MICROS_PER_HOUR).collect();
-        let mut terms = Vec::new();
+        let mut constraints = Vec::new();
         let bases = base_loads_kw(&problem.nodes, hours.len());
         for (at, (node, base_kw)) in problem.nodes.iter().zip(&bases).enumerate() {
             for limit in &node.limits {
-                add_limit(&mut terms, (at, base_kw), limit, &hours);
+                add_limit(&mut constraints, (at, base_kw), limit, &hours);
             }
         }
         let mut by_node = vec![Vec::new(); problem.nodes.len()];
-        for (at, term) in terms.iter().enumerate() {
-            by_node[term.node].push(at);
+        for (at, constraint) in constraints.iter().enumerate() {
+            by_node[constraint.node].push(at);
         }
-        let paths = (0..problem.nodes.len()).map(|node| path(&problem.nodes, node, &by_node));
+        let paths =
+            (0..problem.nodes.len()).map(|node| path_to_root(&problem.nodes, node, &by_node));
         let paths = paths.collect();
-        let mut made = Self { each: terms, hours, paths, by_node, worth: 0.0 };
-        made.worth = made.worth_of(problem);
+        let mut made = Self { each: constraints, hours, paths, by_node, shortfall_penalty: 0.0 };
+        made.shortfall_penalty = made.shortfall_penalty_of(problem);
         made
     }
 
@@ -76,9 +77,9 @@ impl Terms {
     /// The same for a part of the vehicles.
     pub(crate) fn scaled(&self, part: f64) -> Self {
         let mut scaled = self.clone();
-        for term in &mut scaled.each {
-            term.bounds.iter_mut().for_each(|bound| *bound *= part);
-            if let Kind::Square(weight) = &mut term.kind {
+        for constraint in &mut scaled.each {
+            constraint.bounds.iter_mut().for_each(|bound| *bound *= part);
+            if let Penalty::Square(weight) = &mut constraint.penalty {
                 *weight /= part;
             }
         }
@@ -86,10 +87,10 @@ impl Terms {
     }
 
     /// Prices of soft limits alone: those of hard ones are zero.
-    pub(crate) fn soft(&self, duals: &[f64]) -> Vec<f64> {
+    pub(crate) fn soft_duals(&self, duals: &[f64]) -> Vec<f64> {
         let mut soft = duals.to_vec();
-        for (term, duals) in self.each.iter().zip(soft.chunks_mut(self.slots().max(1))) {
-            if term.kind == Kind::Hard {
+        for (constraint, duals) in self.each.iter().zip(soft.chunks_mut(self.slots().max(1))) {
+            if constraint.penalty == Penalty::Hard {
                 duals.fill(0.0);
             }
         }
@@ -99,16 +100,16 @@ impl Terms {
     /// The hard limits on import alone.
     pub(crate) fn hard(&self) -> Self {
         let each = &self.each;
-        self.only(|at| each[at].kind == Kind::Hard && each[at].sign > 0.0)
+        self.restricted_to(|at| each[at].penalty == Penalty::Hard && each[at].sign > 0.0)
     }
 
     /// Some of the limits, with the nodes that have one.
-    pub(crate) fn only(&self, is_kept: impl Fn(usize) -> bool) -> Self {
+    pub(crate) fn restricted_to(&self, is_kept: impl Fn(usize) -> bool) -> Self {
         let kept: Vec<usize> = (0..self.each.len()).filter(|&at| is_kept(at)).collect();
-        let mut only = self.few(&kept);
+        let mut only = self.subset(&kept);
         only.by_node = vec![Vec::new(); self.by_node.len()];
-        for (at, term) in only.each.iter().enumerate() {
-            only.by_node[term.node].push(at);
+        for (at, constraint) in only.each.iter().enumerate() {
+            only.by_node[constraint.node].push(at);
         }
         let by_node = &only.by_node;
         let limited = |path: &Vec<u32>| {
@@ -119,13 +120,18 @@ impl Terms {
     }
 
     /// Some of the limits by themselves, without nodes and paths.
-    pub(crate) fn few(&self, kept: &[usize]) -> Self {
+    pub(crate) fn subset(&self, kept: &[usize]) -> Self {
         let each = kept.iter().map(|&at| self.each[at].clone()).collect();
-        Self { each, hours: self.hours.clone(), worth: self.worth, ..Self::default() }
+        Self {
+            each,
+            hours: self.hours.clone(),
+            shortfall_penalty: self.shortfall_penalty,
+            ..Self::default()
+        }
     }
 
     /// A price above which going without is cheaper than any detour.
-    fn worth_of(&self, problem: &AreaProblem<'_>) -> f64 {
+    fn shortfall_penalty_of(&self, problem: &AreaProblem<'_>) -> f64 {
         let (mut low, mut high, is_shared) = problem.curves.spread();
         // A stored kWh takes more than one at the plug, and wears.
         let mut storing = (1.0, 0.0);
@@ -138,12 +144,12 @@ impl Terms {
         }
         let hours_min = self.hours.iter().copied().fold(f64::INFINITY, f64::min);
         let most_kw: f64 = problem.vehicles.fleet.power_most_kw();
-        let soft = self.each.iter().map(|term| match term.kind {
-            Kind::Hard => 0.0,
-            Kind::Priced(price) => price,
-            Kind::Peak(price) => price / hours_min,
-            Kind::Square(weight) => {
-                let far = term.bounds.iter().zip(&self.hours).filter(|(b, _)| b.is_finite());
+        let soft = self.each.iter().map(|constraint| match constraint.penalty {
+            Penalty::Hard => 0.0,
+            Penalty::Priced(price) => price,
+            Penalty::Peak(price) => price / hours_min,
+            Penalty::Square(weight) => {
+                let far = constraint.bounds.iter().zip(&self.hours).filter(|(b, _)| b.is_finite());
                 let far = far.map(|(bound, hours)| (bound / hours).abs()).fold(0.0, f64::max);
                 2.0 * weight * (most_kw + far)
             }
@@ -152,36 +158,39 @@ impl Terms {
         // On curves of their own vehicles may pass a kWh on from one to the
         // next, each at a loss; on one curve the losses cancel.
         let chain = if is_shared { 2.0 } else { 16.0 };
-        let worth = chain * ((high - low) + soft) + high.abs().max(low.abs()) + 1e-6;
-        worth * storing.0 + storing.1
+        let penalty = chain * ((high - low) + soft) + high.abs().max(low.abs()) + 1e-6;
+        penalty * storing.0 + storing.1
     }
 
     /// What the terms of a node add to the price of a kWh, for each vehicle
     /// below `node`.
-    pub(crate) fn added(&self, node: u32, duals: &[f64]) -> Vec<f64> {
-        let mut added = vec![0.0; self.slots()];
+    pub(crate) fn dual_price(&self, node: u32, duals: &[f64]) -> Vec<f64> {
+        let mut dual_price = vec![0.0; self.slots()];
         for &node in &self.paths[node as usize] {
-            for &term in &self.by_node[node as usize] {
-                let sign = self.each[term].sign;
-                let duals = &duals[term * self.slots()..][..self.slots()];
-                added.iter_mut().zip(duals).for_each(|(added, dual)| *added += sign * dual);
+            for &constraint in &self.by_node[node as usize] {
+                let sign = self.each[constraint].sign;
+                let duals = &duals[constraint * self.slots()..][..self.slots()];
+                dual_price
+                    .iter_mut()
+                    .zip(duals)
+                    .for_each(|(dual_price, dual)| *dual_price += sign * dual);
             }
         }
-        added
+        dual_price
     }
 
     /// The cost of a term at a load in kWh per slot.
-    pub(crate) fn cost(&self, term: &Term, load: &[f64]) -> f64 {
-        let beyond = |slot: usize| term.sign * load[slot] - term.bounds[slot];
-        let finite = (0..load.len()).filter(|&slot| term.bounds[slot].is_finite());
-        match term.kind {
-            Kind::Hard => 0.0,
-            Kind::Priced(price) => finite.map(|slot| price * beyond(slot).max(0.0)).sum(),
-            Kind::Peak(price) => {
+    pub(crate) fn cost(&self, constraint: &LinkingConstraint, load: &[f64]) -> f64 {
+        let beyond = |slot: usize| constraint.sign * load[slot] - constraint.bounds[slot];
+        let finite = (0..load.len()).filter(|&slot| constraint.bounds[slot].is_finite());
+        match constraint.penalty {
+            Penalty::Hard => 0.0,
+            Penalty::Priced(price) => finite.map(|slot| price * beyond(slot).max(0.0)).sum(),
+            Penalty::Peak(price) => {
                 let power = |slot: usize| beyond(slot) / self.hours[slot];
                 price * finite.map(power).fold(0.0, f64::max)
             }
-            Kind::Square(weight) => {
+            Penalty::Square(weight) => {
                 finite.map(|slot| weight / self.hours[slot] * beyond(slot).powi(2)).sum()
             }
         }
@@ -189,42 +198,42 @@ impl Terms {
 
     /// What the limits cost at some loads; infinite beyond a hard one.
     pub(crate) fn cost_of_limits(&self, loads: &[Vec<f64>], tolerance: f64) -> f64 {
-        let of_term = |term: &Term| {
-            let load = &loads[term.node];
-            let beyond = |slot: usize| term.sign * load[slot] - term.bounds[slot];
+        let of_term = |constraint: &LinkingConstraint| {
+            let load = &loads[constraint.node];
+            let beyond = |slot: usize| constraint.sign * load[slot] - constraint.bounds[slot];
             let is_beyond =
-                |slot: usize| beyond(slot) > tolerance * (1.0 + term.bounds[slot].abs());
-            if term.kind == Kind::Hard && (0..load.len()).any(is_beyond) {
+                |slot: usize| beyond(slot) > tolerance * (1.0 + constraint.bounds[slot].abs());
+            if constraint.penalty == Penalty::Hard && (0..load.len()).any(is_beyond) {
                 return f64::INFINITY;
             }
-            self.cost(term, load)
+            self.cost(constraint, load)
         };
         self.each.iter().map(of_term).sum()
     }
 
     /// What prices of limits prove at these loads: what is paid at them, less the
     /// most that it could be worth to the limits.
-    pub(crate) fn proved(&self, duals: &[f64], loads: &[Vec<f64>]) -> f64 {
-        let terms = self.each.iter().zip(duals.chunks(self.slots().max(1)));
-        let of_terms = terms.map(|(term, duals)| {
+    pub(crate) fn dual_value(&self, duals: &[f64], loads: &[Vec<f64>]) -> f64 {
+        let constraints = self.each.iter().zip(duals.chunks(self.slots().max(1)));
+        let of_terms = constraints.map(|(constraint, duals)| {
             let paid: f64 =
-                loads[term.node].iter().zip(duals).map(|(load, dual)| load * dual).sum();
-            term.sign * paid - self.conjugate(term, duals)
+                loads[constraint.node].iter().zip(duals).map(|(load, dual)| load * dual).sum();
+            constraint.sign * paid - self.conjugate(constraint, duals)
         });
         of_terms.sum()
     }
 
     /// The most that `Σ dual * load - cost` can be, whatever the load.
-    pub(crate) fn conjugate(&self, term: &Term, duals: &[f64]) -> f64 {
-        let finite = (0..duals.len()).filter(|&slot| term.bounds[slot].is_finite());
-        match term.kind {
-            Kind::Hard | Kind::Priced(_) | Kind::Peak(_) => {
-                finite.map(|slot| duals[slot] * term.bounds[slot]).sum()
+    pub(crate) fn conjugate(&self, constraint: &LinkingConstraint, duals: &[f64]) -> f64 {
+        let finite = (0..duals.len()).filter(|&slot| constraint.bounds[slot].is_finite());
+        match constraint.penalty {
+            Penalty::Hard | Penalty::Priced(_) | Penalty::Peak(_) => {
+                finite.map(|slot| duals[slot] * constraint.bounds[slot]).sum()
             }
-            Kind::Square(weight) => finite
+            Penalty::Square(weight) => finite
                 .map(|slot| {
                     let a = weight / self.hours[slot];
-                    duals[slot] * term.bounds[slot] + duals[slot].powi(2) / (4.0 * a)
+                    duals[slot] * constraint.bounds[slot] + duals[slot].powi(2) / (4.0 * a)
                 })
                 .sum(),
         }
@@ -233,16 +242,16 @@ impl Terms {
     /// Moves duals to where the conjugate is finite: what rounding of the
     /// solver left beyond a price must not spoil the proof.
     pub(crate) fn clamp(&self, duals: &mut [f64]) {
-        for (term, duals) in self.each.iter().zip(duals.chunks_mut(self.slots().max(1))) {
-            let top = match term.kind {
-                Kind::Square(_) => continue,
-                Kind::Priced(price) => price,
-                Kind::Hard | Kind::Peak(_) => f64::INFINITY,
+        for (constraint, duals) in self.each.iter().zip(duals.chunks_mut(self.slots().max(1))) {
+            let top = match constraint.penalty {
+                Penalty::Square(_) => continue,
+                Penalty::Priced(price) => price,
+                Penalty::Hard | Penalty::Peak(_) => f64::INFINITY,
             };
             for dual in &mut *duals {
                 *dual = dual.clamp(0.0, top);
             }
-            if let Kind::Peak(price) = term.kind {
+            if let Penalty::Peak(price) = constraint.penalty {
                 let sum: f64 = duals.iter().zip(&self.hours).map(|(dual, h)| dual * h).sum();
                 if sum > price {
                     for dual in duals {
@@ -255,13 +264,13 @@ impl Terms {
 }
 
 /// The limited nodes from a node to the top.
-fn path(nodes: &[Node], node: usize, by_node: &[Vec<usize>]) -> Vec<u32> {
+fn path_to_root(nodes: &[Node], node: usize, by_node: &[Vec<usize>]) -> Vec<u32> {
     let up = std::iter::successors(Some(node), |&at| nodes[at].parent);
     up.filter(|&at| !by_node[at].is_empty()).map(|at| at as u32).collect()
 }
 
 /// A profile less the load that is there anyway, in kWh.
-fn room(base_kw: &[f64], profile: Option<&Profile>, sign: f64, hours: &[f64]) -> Vec<f64> {
+fn bounds_of(base_kw: &[f64], profile: Option<&Profile>, sign: f64, hours: &[f64]) -> Vec<f64> {
     let bound = |(slot, hours): (usize, &f64)| match profile
         .map_or(Some(0.0), |profile| profile.at(slot).map(Power::as_kw))
     {
@@ -272,18 +281,19 @@ fn room(base_kw: &[f64], profile: Option<&Profile>, sign: f64, hours: &[f64]) ->
 }
 
 fn add_limit(
-    terms: &mut Vec<Term>,
+    constraints: &mut Vec<LinkingConstraint>,
     (node, base_kw): (usize, &[f64]),
     limit: &Limit,
     hours: &[f64],
 ) {
-    let mut add = |sign: f64, kind: Kind, bounds: Vec<f64>| {
-        terms.push(Term { node, sign, kind, bounds });
+    let mut add = |sign: f64, kind: Penalty, bounds: Vec<f64>| {
+        constraints.push(LinkingConstraint { node, sign, penalty: kind, bounds });
     };
-    let kind = |price: &Option<Price>| price.map_or(Kind::Hard, |p| Kind::Priced(p.as_per_kwh()));
+    let kind =
+        |price: &Option<Price>| price.map_or(Penalty::Hard, |p| Penalty::Priced(p.as_per_kwh()));
     match limit {
         Limit::Import { power_max, price } => {
-            let mut bounds = room(base_kw, Some(power_max), 1.0, hours);
+            let mut bounds = bounds_of(base_kw, Some(power_max), 1.0, hours);
             if price.is_none() {
                 // Vehicles cannot make up for a base load above the limit.
                 for bound in &mut bounds {
@@ -293,30 +303,30 @@ fn add_limit(
             add(1.0, kind(price), bounds);
         }
         Limit::Export { power_max, price } => {
-            add(-1.0, kind(price), room(base_kw, Some(power_max), -1.0, hours));
+            add(-1.0, kind(price), bounds_of(base_kw, Some(power_max), -1.0, hours));
         }
         Limit::Peak { price_per_kw, incurred } => {
             let incurred = Profile::Constant(*incurred);
-            add(1.0, Kind::Peak(*price_per_kw), room(base_kw, Some(&incurred), 1.0, hours));
+            add(1.0, Penalty::Peak(*price_per_kw), bounds_of(base_kw, Some(&incurred), 1.0, hours));
         }
         Limit::Blocks(blocks) => {
             let mut below = 0.0;
             for block in blocks {
                 let price = block.price.as_per_kwh();
                 let above = Profile::Constant(block.above);
-                let bounds = room(base_kw, Some(&above), 1.0, hours);
-                add(1.0, Kind::Priced(price - below), bounds);
+                let bounds = bounds_of(base_kw, Some(&above), 1.0, hours);
+                add(1.0, Penalty::Priced(price - below), bounds);
                 below = price;
             }
         }
         Limit::Follow { power, price } => {
-            let bounds = room(base_kw, Some(power), 1.0, hours);
+            let bounds = bounds_of(base_kw, Some(power), 1.0, hours);
             let below = bounds.iter().map(|b| if b.is_finite() { -b } else { *b }).collect();
-            add(1.0, Kind::Priced(price.as_per_kwh()), bounds);
-            add(-1.0, Kind::Priced(price.as_per_kwh()), below);
+            add(1.0, Penalty::Priced(price.as_per_kwh()), bounds);
+            add(-1.0, Penalty::Priced(price.as_per_kwh()), below);
         }
         Limit::FollowSquares { power, weight } => {
-            add(1.0, Kind::Square(*weight), room(base_kw, Some(power), 1.0, hours));
+            add(1.0, Penalty::Square(*weight), bounds_of(base_kw, Some(power), 1.0, hours));
         }
     }
 }

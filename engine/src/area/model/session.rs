@@ -4,7 +4,7 @@ use crate::time::horizon::Horizon;
 
 /// One vehicle, ready to be asked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stay {
+pub(crate) struct Session {
     /// First slot of the stay.
     pub(crate) first: u32,
     /// First slot after it.
@@ -16,9 +16,9 @@ pub(crate) struct Stay {
     /// Row of the price table.
     pub(crate) curve: u32,
     /// Position among the wishes, or [`NO_WISHES`].
-    pub(crate) wishes: u32,
+    pub(crate) deadlines: u32,
     /// Position among the batteries, or [`NO_STORE`].
-    pub(crate) store: u32,
+    pub(crate) battery: u32,
     /// Energy that can be bought within the stay if no limit binds; of a
     /// vehicle that discharges, stored energy to be gained.
     pub(crate) need: i64,
@@ -33,10 +33,10 @@ pub(crate) struct Stay {
     /// What its share of a shortage is weighed with; the largest is 1.
     pub(crate) priority: f32,
     /// Whether it only ever gets a whole answer.
-    pub(crate) whole: bool,
+    pub(crate) is_indivisible: bool,
 }
 
-impl Stay {
+impl Session {
     /// Energy that a slot of the stay holds at full power.
     #[inline(always)]
     pub(crate) fn cap(&self, horizon: &Horizon, slot: usize) -> i64 {
@@ -76,7 +76,7 @@ impl Stay {
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
     /// Positions in the order of the stays.
-    pub(crate) stays: std::ops::Range<usize>,
+    pub(crate) sessions: std::ops::Range<usize>,
     pub(crate) node: u32,
     /// The price curve of all of them, if it is one.
     pub(crate) curve: Option<u32>,
@@ -85,7 +85,7 @@ pub(crate) struct Block {
 }
 
 /// Stands for a vehicle that only charges.
-pub(crate) const NO_STORE: u32 = u32::MAX;
+pub(crate) const NO_BATTERY: u32 = u32::MAX;
 
 /// Stands for a vehicle without targets before its departure.
-pub(crate) const NO_WISHES: u32 = u32::MAX;
+pub(crate) const NO_DEADLINES: u32 = u32::MAX;

@@ -6,20 +6,25 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::area::model::linking::Terms;
-use crate::area::model::session::{Block, Stay};
-use crate::area::pricing::context::{Asked, added_by_node};
+use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::session::{Block, Session};
+use crate::area::pricing::context::{PricingContext, dual_price_by_node};
 
 /// Energy of a stay at full power from its start, slot by slot.
-pub(crate) fn at_once(asked: &Asked<'_>, stay: &Stay, most: i64, mut buy: impl FnMut(usize, i64)) {
-    let prices = asked.curves.prices(stay.curve as usize);
+pub(crate) fn charge_at_once(
+    context: &PricingContext<'_>,
+    session: &Session,
+    most: i64,
+    mut buy: impl FnMut(usize, i64),
+) {
+    let prices = context.curves.prices(session.curve as usize);
     let mut left = most;
-    let window = stay.first as usize..stay.last as usize;
+    let window = session.first as usize..session.last as usize;
     for slot in window.filter(|&slot| !prices[slot].is_nan()) {
         if left <= 0 {
             break;
         }
-        let part = stay.cap(asked.horizon(), slot).min(left);
+        let part = session.cap(context.horizon(), slot).min(left);
         buy(slot, part);
         left -= part;
     }
@@ -28,7 +33,7 @@ pub(crate) fn at_once(asked: &Asked<'_>, stay: &Stay, most: i64, mut buy: impl F
 /// What a run of blocks comes to, all of one group and node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sum {
+pub struct BlockLoad {
     /// The group.
     pub group: usize,
     /// Position of the node.
@@ -36,48 +41,53 @@ pub struct Sum {
     /// Cost of the energy at the vehicles' own prices, block by block.
     pub cost: Vec<f64>,
     /// Worth of the need that is not met, block by block.
-    pub shed_worth: Vec<f64>,
+    #[serde(rename = "shed_worth")]
+    pub shortfall_penalty: Vec<f64>,
     /// Most by which a block is dearer than the best at the prices it was asked at.
-    pub slack: Vec<f64>,
+    #[serde(rename = "slack")]
+    pub optimality_slack: Vec<f64>,
     /// Energy in each slot, in billionths of a kWh.
     pub load: Vec<i64>,
     /// Need that is not met, in billionths of a kWh.
-    pub shed: i64,
+    #[serde(rename = "shed")]
+    pub shortfall: i64,
     /// Energy that is discharged, in billionths of a kWh.
-    pub sold: i64,
+    #[serde(rename = "sold")]
+    pub discharged: i64,
     /// Positions of vehicles whose need is not met, where plans are added up.
-    pub short: Vec<u32>,
+    #[serde(rename = "short")]
+    pub with_shortfall: Vec<u32>,
 }
 
-impl Sum {
+impl BlockLoad {
     pub(crate) fn of_block(block: &Block, load: Vec<i64>, cost: f64) -> Self {
         Self {
             group: block.group,
             node: block.node,
             cost: vec![cost],
-            shed_worth: vec![0.0],
-            slack: vec![0.0],
+            shortfall_penalty: vec![0.0],
+            optimality_slack: vec![0.0],
             load,
-            shed: 0,
-            sold: 0,
-            short: Vec::new(),
+            shortfall: 0,
+            discharged: 0,
+            with_shortfall: Vec::new(),
         }
     }
 
     fn append(&mut self, other: &Self) {
         self.cost.extend_from_slice(&other.cost);
-        self.shed_worth.extend_from_slice(&other.shed_worth);
-        self.slack.extend_from_slice(&other.slack);
-        self.short.extend_from_slice(&other.short);
+        self.shortfall_penalty.extend_from_slice(&other.shortfall_penalty);
+        self.optimality_slack.extend_from_slice(&other.optimality_slack);
+        self.with_shortfall.extend_from_slice(&other.with_shortfall);
         self.load.iter_mut().zip(&other.load).for_each(|(sum, load)| *sum += load);
-        self.shed += other.shed;
-        self.sold += other.sold;
+        self.shortfall += other.shortfall;
+        self.discharged += other.discharged;
     }
 }
 
 /// Neighbours of one group and node in one sum.
-pub(crate) fn merged(sums: Vec<Sum>) -> Vec<Sum> {
-    let mut merged: Vec<Sum> = Vec::new();
+pub(crate) fn concatenate(sums: Vec<BlockLoad>) -> Vec<BlockLoad> {
+    let mut merged: Vec<BlockLoad> = Vec::new();
     for sum in sums {
         match merged.last_mut() {
             Some(last) if (last.group, last.node) == (sum.group, sum.node) => last.append(&sum),
@@ -88,32 +98,36 @@ pub(crate) fn merged(sums: Vec<Sum>) -> Vec<Sum> {
 }
 
 /// Asks all vehicles what they buy when limits cost `duals`, block by block.
-pub(crate) fn answers(asked: &Asked<'_>, terms: &Terms, duals: &[f64]) -> Vec<Sum> {
-    let added = added_by_node(asked, terms, duals);
+pub(crate) fn loads_of_responses(
+    context: &PricingContext<'_>,
+    constraints: &LinkingConstraints,
+    duals: &[f64],
+) -> Vec<BlockLoad> {
+    let dual_price = dual_price_by_node(context, constraints, duals);
     let answer = |block: &Block| {
-        let answer = asked.answer(block, &added[block.node as usize]);
-        Sum {
-            shed_worth: vec![answer.shed_worth],
-            slack: vec![answer.slack],
-            shed: answer.shed,
-            ..Sum::of_block(block, answer.load, answer.cost)
+        let answer = context.price_block(block, &dual_price[block.node as usize]);
+        BlockLoad {
+            shortfall_penalty: vec![answer.shortfall_penalty],
+            optimality_slack: vec![answer.optimality_slack],
+            shortfall: answer.shortfall,
+            ..BlockLoad::of_block(block, answer.load, answer.cost)
         }
     };
-    asked.stays.blocks.par_iter().map(answer).collect()
+    context.sessions.blocks.par_iter().map(answer).collect()
 }
 
 /// All vehicles at full power from arrival, block by block.
-pub(crate) fn unmanaged(asked: &Asked<'_>) -> Vec<Sum> {
+pub(crate) fn unmanaged_loads(context: &PricingContext<'_>) -> Vec<BlockLoad> {
     let add = |block: &Block| {
-        let mut load = vec![0i64; asked.horizon().len()];
+        let mut load = vec![0i64; context.horizon().len()];
         let mut cost = 0.0;
-        for stay in &asked.stays.each[block.stays.clone()] {
-            at_once(asked, stay, asked.need_at_plug(stay), |slot, energy| {
+        for session in &context.sessions.each[block.sessions.clone()] {
+            charge_at_once(context, session, context.need_at_plug(session), |slot, energy| {
                 load[slot] += energy;
-                cost += asked.cost_of(stay, slot, energy);
+                cost += context.cost_of(session, slot, energy);
             });
         }
-        Sum::of_block(block, load, cost)
+        BlockLoad::of_block(block, load, cost)
     };
-    asked.stays.blocks.par_iter().map(add).collect()
+    context.sessions.blocks.par_iter().map(add).collect()
 }

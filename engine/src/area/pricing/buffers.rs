@@ -1,34 +1,35 @@
 //! Working memory of the pricing problems, and the capacity that other plans leave.
-use crate::area::model::energy_by_slot::Taken;
-use crate::area::model::session::Stay;
-use crate::area::pricing::by_segments::StoreScratch;
+use crate::area::model::energy_by_slot::EnergyBySlot;
+use crate::area::model::session::Session;
+use crate::area::pricing::by_segments::SegmentBuffers;
 
 /// Room for the slots of one stay.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct PricingBuffers {
     pub(crate) prices: Vec<f64>,
     pub(crate) caps: Vec<f64>,
     pub(super) order: Vec<(f64, u32)>,
     pub(super) taken: Vec<i64>,
-    pub(crate) store: StoreScratch,
-    pub(crate) room: Sides,
+    pub(crate) segments: SegmentBuffers,
+    pub(crate) capacity: PathCapacity,
 }
 
 /// Room slot by slot, for energy that is bought and for energy that is sold:
 /// what others leave, and what is free for a vehicle with what it has already.
 #[derive(Debug, Default)]
-pub(crate) struct Sides {
-    pub(crate) up: Vec<i64>,
-    pub(crate) down: Vec<i64>,
-    pub(crate) free_up: Vec<i64>,
-    pub(crate) free_down: Vec<i64>,
+pub(crate) struct PathCapacity {
+    pub(crate) import: Vec<i64>,
+    pub(crate) export: Vec<i64>,
+    pub(crate) free_import: Vec<i64>,
+    pub(crate) free_export: Vec<i64>,
 }
 
-impl Sides {
+impl PathCapacity {
     /// What is free for a vehicle in its stay: what others leave, and what it takes.
-    pub(crate) fn set_free(&mut self, stay: &Stay, taken: &Taken) {
-        let window = stay.first as usize..stay.last as usize;
-        let Self { up: others_up, down: others_down, free_up: up, free_down: down } = self;
+    pub(crate) fn set_free(&mut self, session: &Session, taken: &EnergyBySlot) {
+        let window = session.first as usize..session.last as usize;
+        let Self { import: others_up, export: others_down, free_import: up, free_export: down } =
+            self;
         for (free, others) in [(&mut *up, others_up), (&mut *down, others_down)] {
             free.resize(others.len(), 0);
             free[window.clone()].copy_from_slice(&others[window.clone()]);
@@ -38,7 +39,7 @@ impl Sides {
             (*up, *down) = (up.saturating_add(energy), down.saturating_sub(energy));
         }
         for free in [up, down] {
-            free[window.clone()].iter_mut().for_each(|room| *room = (*room).max(0));
+            free[window.clone()].iter_mut().for_each(|capacity| *capacity = (*capacity).max(0));
         }
     }
 }

@@ -3,33 +3,38 @@
 //! At given prices the segment method of [`crate::plan::storage`] is exact. Shortfall is a last slot
 //! in which stored energy can be had at its penalty; so a target for which limits
 //! leave no capacity is reduced like the need of any other vehicle.
-use crate::area::model::battery::{Free, Store, reaches};
-use crate::area::model::energy_by_slot::Taken;
-use crate::area::model::session::Stay;
-use crate::area::pricing::context::Asked;
-use crate::area::problem::micro_wh::{GRAINS_IGNORED, GRAINS_PER_KWH, as_kwh, grains};
+use crate::area::model::battery::{Battery, FreeCapacity, highest_levels};
+use crate::area::model::energy_by_slot::EnergyBySlot;
+use crate::area::model::session::Session;
+use crate::area::pricing::context::PricingContext;
+use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, SHORTFALL_TOLERANCE, as_kwh, to_micro_wh};
 use crate::plan::storage::branch::reached;
 use crate::plan::storage::kernel::{self, Kernel, KernelSlot, changes};
 use crate::plan::storage::layout::{stored_by, taken_by};
 
-impl Store {
+impl Battery {
     /// Whether a plan keeps powers and levels, and sells only at a price.
-    pub(crate) fn allows(&self, asked: &Asked<'_>, stay: &Stay, taken: &Taken) -> bool {
-        let (horizon, battery) = (asked.horizon(), &self.battery);
-        let tolerance = as_kwh(GRAINS_IGNORED);
+    pub(crate) fn is_feasible(
+        &self,
+        context: &PricingContext<'_>,
+        session: &Session,
+        taken: &EnergyBySlot,
+    ) -> bool {
+        let (horizon, battery) = (context.horizon(), &self.battery);
+        let tolerance = as_kwh(SHORTFALL_TOLERANCE);
         let wanted = {
-            let prices = |slot| asked.prices_of(stay, slot).0;
-            reaches(prices, horizon, (stay.first, stay.last), self)
+            let prices = |slot| context.own_prices(session, slot).0;
+            highest_levels(prices, horizon, (session.first, session.last), self)
         };
         let mut level = self.stored_kwh();
         let most = battery.limit_kwh.max(level) + tolerance;
         let mut next = taken.iter().peekable();
-        for (slot, reach) in (stay.first..stay.last).zip(wanted) {
+        for (slot, reach) in (session.first..session.last).zip(wanted) {
             if let Some(&(at, energy)) = next.next_if(|&&(at, _)| at == slot) {
                 let slot = at as usize;
                 let start = horizon.starts()[slot].max(battery.from);
                 let micros = horizon.ends()[slot].min(battery.to) - start;
-                let (import, export) = asked.prices_of(stay, slot);
+                let (import, export) = context.own_prices(session, slot);
                 let (power, price) = if energy > 0 {
                     (battery.charge_max, import)
                 } else {
@@ -53,7 +58,7 @@ impl Store {
 
 /// Room for the slots of one battery.
 #[derive(Debug, Default)]
-pub(crate) struct StoreScratch {
+pub(crate) struct SegmentBuffers {
     kernel: Kernel,
     import: Vec<f64>,
     export: Vec<f64>,
@@ -62,53 +67,60 @@ pub(crate) struct StoreScratch {
 
 /// What a battery does beyond its loads.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Served {
+pub(crate) struct SegmentAnswer {
     /// Need that it goes without.
-    pub(crate) missing: i64,
+    pub(crate) shortfall: i64,
     /// Most by which its answer costs more than the best.
-    pub(crate) slack: f64,
+    pub(crate) optimality_slack: f64,
 }
 
 /// What one battery does when limits add to its prices. `buy` is called with
 /// each slot and its energy, negative where it discharges.
-pub(crate) fn by_segments(
-    asked: &Asked<'_>,
-    stay: &Stay,
-    added: &[f64],
-    free: Option<Free<'_>>,
-    scratch: &mut StoreScratch,
+pub(crate) fn price_by_segments(
+    context: &PricingContext<'_>,
+    session: &Session,
+    dual_price: &[f64],
+    free: Option<FreeCapacity<'_>>,
+    buffers: &mut SegmentBuffers,
     mut buy: impl FnMut(usize, i64),
-) -> Served {
-    let store = &asked.stays.stores[stay.store as usize];
-    scratch.lay_out(asked, stay, store, free);
-    scratch.put_prices(asked, stay, store, added);
-    let StoreScratch { kernel, import, export, memory } = scratch;
+) -> SegmentAnswer {
+    let battery = &context.sessions.batteries[session.battery as usize];
+    buffers.lay_out(context, session, battery, free);
+    buffers.put_prices(context, session, battery, dual_price);
+    let SegmentBuffers { kernel, import, export, memory } = buffers;
     let answer = changes(kernel, import, export, memory);
-    let count = (stay.last - stay.first) as usize;
-    let mut served = Served { missing: 0, slack: (answer.cost - answer.bound).max(0.0) };
+    let count = (session.last - session.first) as usize;
+    let mut served =
+        SegmentAnswer { shortfall: 0, optimality_slack: (answer.cost - answer.bound).max(0.0) };
     for (at, &change) in memory.change.iter().enumerate() {
         if at >= count {
-            served.missing += grains(change);
+            served.shortfall += to_micro_wh(change);
             continue;
         }
-        let slot = stay.first as usize + at;
-        let mut energy = grains(kernel.at_plug(change));
+        let slot = session.first as usize + at;
+        let mut energy = to_micro_wh(kernel.at_plug(change));
         if let Some(free) = free {
-            energy = energy.clamp(-free.down[slot], free.up[slot]);
+            energy = energy.clamp(-free.export[slot], free.import[slot]);
         }
         if energy != 0 {
             let price = if energy > 0 { import[at] } else { export[at] };
-            served.slack += price.abs() / GRAINS_PER_KWH;
+            served.optimality_slack += price.abs() / MICRO_WH_PER_KWH;
             buy(slot, energy);
         }
     }
     served
 }
 
-impl StoreScratch {
+impl SegmentBuffers {
     /// The slots of a battery, and behind them those of going without.
-    fn lay_out(&mut self, asked: &Asked<'_>, stay: &Stay, store: &Store, free: Option<Free<'_>>) {
-        let (battery, horizon) = (&store.battery, asked.horizon());
+    fn lay_out(
+        &mut self,
+        context: &PricingContext<'_>,
+        session: &Session,
+        store: &Battery,
+        free: Option<FreeCapacity<'_>>,
+    ) {
+        let (battery, horizon) = (&store.battery, context.horizon());
         let kernel = &mut self.kernel;
         let slots = std::mem::take(&mut kernel.slots);
         *kernel = store.kernel.clone();
@@ -116,11 +128,11 @@ impl StoreScratch {
         kernel.slots.clear();
         let mut reach = kernel.stored_kwh;
         let mut most = reach;
-        for at in stay.first..stay.last {
+        for at in session.first..session.last {
             let slot = at as usize;
             let start = horizon.starts()[slot].max(battery.from);
             let micros = horizon.ends()[slot].min(battery.to) - start;
-            let (import, export) = asked.prices_of(stay, slot);
+            let (import, export) = context.own_prices(session, slot);
             let (eta, eta_down) = (kernel.efficiency_charge, kernel.efficiency_discharge);
             let mut made = KernelSlot { limit_kwh: battery.limit_kwh, ..KernelSlot::default() };
             if !import.is_nan() {
@@ -130,11 +142,11 @@ impl StoreScratch {
                 }
             }
             if let Some(free) = free {
-                let fits = |most: f64, room: f64| {
-                    if stay.whole && room < most { 0.0 } else { most.min(room) }
+                let fits = |most: f64, capacity: f64| {
+                    if session.is_indivisible && capacity < most { 0.0 } else { most.min(capacity) }
                 };
-                made.charge_kwh = fits(made.charge_kwh, as_kwh(free.up[slot]) * eta);
-                made.discharge_kwh = fits(made.discharge_kwh, as_kwh(free.down[slot]) / eta_down);
+                made.charge_kwh = fits(made.charge_kwh, as_kwh(free.import[slot]) * eta);
+                made.discharge_kwh = fits(made.discharge_kwh, as_kwh(free.export[slot]) / eta_down);
             }
             made.drop_useless_power(reach, most);
             reach = reached(reach, &made);
@@ -152,8 +164,8 @@ impl StoreScratch {
             ..KernelSlot::default()
         };
         let last = kernel.slots.last().copied().unwrap_or(nowhere);
-        for tier in 0..asked.worth.tiers {
-            let missing = as_kwh(asked.worth.part(stay.need, tier));
+        for tier in 0..context.penalty.tiers {
+            let missing = as_kwh(context.penalty.tier_energy(session.need, tier));
             kernel.slots.push(KernelSlot { charge_kwh: missing, discharge_kwh: 0.0, ..last });
             reach = (reach + missing).min(last.limit_kwh.max(reach));
         }
@@ -163,22 +175,29 @@ impl StoreScratch {
     }
 
     /// The prices of those slots.
-    fn put_prices(&mut self, asked: &Asked<'_>, stay: &Stay, store: &Store, added: &[f64]) {
+    fn put_prices(
+        &mut self,
+        context: &PricingContext<'_>,
+        session: &Session,
+        battery: &Battery,
+        dual_price: &[f64],
+    ) {
         self.import.clear();
         self.export.clear();
-        let of_stay = &added[stay.first as usize..stay.last as usize];
-        for (slot, added) in (stay.first as usize..).zip(of_stay) {
-            let (import, export) = asked.prices_of(stay, slot);
-            self.import.push(import + added);
-            self.export.push(export + added);
+        let of_stay = &dual_price[session.first as usize..session.last as usize];
+        for (slot, dual_price) in (session.first as usize..).zip(of_stay) {
+            let (import, export) = context.own_prices(session, slot);
+            self.import.push(import + dual_price);
+            self.export.push(export + dual_price);
         }
-        if asked.is_free {
+        if context.is_free {
             (self.kernel.wear_per_kwh, self.kernel.end_value_per_kwh) = (0.0, 0.0);
         }
-        for tier in 0..asked.worth.tiers {
+        for tier in 0..context.penalty.tiers {
             // What is shed is not stored, so it has no value at the end.
-            let worth = asked.worth.of(tier, stay.priority) + self.kernel.end_value_per_kwh;
-            self.import.push(worth * store.kernel.efficiency_charge);
+            let penalty =
+                context.penalty.of_tier(tier, session.priority) + self.kernel.end_value_per_kwh;
+            self.import.push(penalty * battery.kernel.efficiency_charge);
             self.export.push(f64::NAN);
         }
     }

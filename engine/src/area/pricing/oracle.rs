@@ -9,14 +9,16 @@
 //! `by_segments`.
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::area::model::battery::Free;
-use crate::area::model::energy_by_slot::Missing;
-use crate::area::model::session::{Block, NO_STORE, NO_WISHES, Stay};
-use crate::area::pricing::buffers::Scratch;
-use crate::area::pricing::by_deadline::by_stage;
-use crate::area::pricing::by_segments::by_segments;
-use crate::area::pricing::context::{Answer, Asked};
-use crate::area::pricing::effective_prices::{Ranks, Sets, Signal, Worth};
+use crate::area::model::battery::FreeCapacity;
+use crate::area::model::energy_by_slot::Shortfall;
+use crate::area::model::session::{Block, NO_BATTERY, NO_DEADLINES, Session};
+use crate::area::pricing::buffers::PricingBuffers;
+use crate::area::pricing::by_deadline::price_by_deadline;
+use crate::area::pricing::by_segments::price_by_segments;
+use crate::area::pricing::context::{BlockResponse, PricingContext};
+use crate::area::pricing::effective_prices::{
+    EffectivePrices, PrefixSets, PriceRanks, ShortfallPenalty,
+};
 use crate::area::problem::micro_wh::as_kwh;
 use crate::plan::threshold::threshold;
 use crate::time::horizon::Horizon;
@@ -28,74 +30,90 @@ const LANES: usize = 8;
 const FETCHED: usize = 16;
 
 /// All vehicles of a block, to be asked.
-pub(crate) struct AnswerBlock<'a> {
-    pub(crate) asked: &'a Asked<'a>,
+pub(crate) struct BlockPricing<'a> {
+    pub(crate) context: &'a PricingContext<'a>,
     pub(crate) block: &'a Block,
-    pub(crate) added: &'a [f64],
+    pub(crate) dual_price: &'a [f64],
 }
 
-impl WithSimd for AnswerBlock<'_> {
-    type Output = Answer;
+impl WithSimd for BlockPricing<'_> {
+    type Output = BlockResponse;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Answer {
-        let Self { asked, block, added } = self;
-        let horizon = asked.horizon();
+    fn with_simd<S: Simd>(self, simd: S) -> BlockResponse {
+        let Self { context, block, dual_price } = self;
+        let horizon = context.horizon();
         let mut load = vec![0i64; horizon.len()];
-        let mut scratch = Scratch::default();
+        let mut buffers = PricingBuffers::default();
         let (mut cost, mut shed, mut shed_worth, mut slack) = (0.0, 0, 0.0, 0.0);
-        let shared = block.curve.map(|_| asked.signal(block, added));
-        let mut fetched = Fetched::default();
-        for (at, stay) in asked.stays.each[block.stays.clone()].iter().enumerate() {
-            if shared.is_none() && stay.store == NO_STORE && at % FETCHED == 0 {
-                fetched.fetch(asked, &asked.stays.each[block.stays.start + at..block.stays.end]);
+        let shared = block.curve.map(|_| context.prices_of_block(block, dual_price));
+        let mut fetched = FetchedPrices::default();
+        for (at, session) in context.sessions.each[block.sessions.clone()].iter().enumerate() {
+            if shared.is_none() && session.battery == NO_BATTERY && at % FETCHED == 0 {
+                fetched.fetch(
+                    context,
+                    &context.sessions.each[block.sessions.start + at..block.sessions.end],
+                );
             }
             let mut own_cost = 0.0;
             let missing = if let Some(signal) = &shared {
-                answer_one(simd, asked, stay, signal, &mut scratch, |slot, energy| {
+                solve_pricing(simd, context, session, signal, &mut buffers, |slot, energy| {
                     load[slot] += energy;
                 })
             } else {
                 let buy = |slot: usize, energy| {
                     load[slot] += energy;
-                    own_cost += asked.cost_of(stay, slot, energy);
+                    own_cost += context.cost_of(session, slot, energy);
                 };
-                if stay.store == NO_STORE {
+                if session.battery == NO_BATTERY {
                     let own = fetched.prices(at % FETCHED);
-                    answer_own(simd, asked, stay, (own, added), &mut scratch, buy)
+                    solve_on_own_curve(simd, context, session, (own, dual_price), &mut buffers, buy)
                 } else {
-                    let served = by_segments(asked, stay, added, None, &mut scratch.store, buy);
-                    slack += served.slack;
-                    served.missing.into()
+                    let served = price_by_segments(
+                        context,
+                        session,
+                        dual_price,
+                        None,
+                        &mut buffers.segments,
+                        buy,
+                    );
+                    slack += served.optimality_slack;
+                    served.shortfall.into()
                 }
             };
             cost += own_cost;
-            shed += missing.need;
-            shed_worth += asked.worth_of(stay, missing);
+            shed += missing.missing;
+            shed_worth += context.penalty_of(session, missing);
         }
         if let Some(curve) = block.curve {
             let bought = load.iter().enumerate().filter(|(_, energy)| **energy != 0);
-            cost = bought.map(|(slot, &e)| asked.own_price(curve, slot) * as_kwh(e)).sum();
+            cost = bought.map(|(slot, &e)| context.own_price(curve, slot) * as_kwh(e)).sum();
         }
-        Answer { load, cost, shed, shed_worth, slack }
+        BlockResponse {
+            load,
+            cost,
+            shortfall: shed,
+            shortfall_penalty: shed_worth,
+            optimality_slack: slack,
+        }
     }
 }
 
 /// Prices of the stays of a few vehicles with curves of their own. Each row comes
 /// from memory, and many of them on the way at once take hardly longer than one.
 #[derive(Default)]
-struct Fetched {
+struct FetchedPrices {
     prices: Vec<f64>,
     ends: Vec<usize>,
 }
 
-impl Fetched {
-    fn fetch(&mut self, asked: &Asked<'_>, stays: &[Stay]) {
+impl FetchedPrices {
+    fn fetch(&mut self, context: &PricingContext<'_>, sessions: &[Session]) {
         self.prices.clear();
         self.ends.clear();
-        for stay in stays.iter().take(FETCHED) {
-            let row = asked.curves.prices(stay.curve as usize);
-            self.prices.extend_from_slice(&row[stay.first as usize..stay.last as usize]);
+        for session in sessions.iter().take(FETCHED) {
+            let row = context.curves.prices(session.curve as usize);
+            self.prices.extend_from_slice(&row[session.first as usize..session.last as usize]);
             self.ends.push(self.prices.len());
         }
     }
@@ -110,111 +128,138 @@ impl Fetched {
 /// What one vehicle buys at prices it shares with others; returns the need
 /// that it goes without. `buy` is called with each slot and its energy.
 #[inline(always)]
-pub(crate) fn answer_one<S: Simd>(
+pub(crate) fn solve_pricing<S: Simd>(
     simd: S,
-    asked: &Asked<'_>,
-    stay: &Stay,
-    signal: &Signal,
-    scratch: &mut Scratch,
+    context: &PricingContext<'_>,
+    session: &Session,
+    signal: &EffectivePrices,
+    buffers: &mut PricingBuffers,
     buy: impl FnMut(usize, i64),
-) -> Missing {
-    if stay.wishes != NO_WISHES {
-        let wishes = &asked.stays.wishes[stay.wishes as usize];
-        return by_stage(stay, wishes, &signal.prices, asked.worth, scratch, None, buy);
+) -> Shortfall {
+    if session.deadlines != NO_DEADLINES {
+        let deadlines = &context.sessions.deadlines[session.deadlines as usize];
+        return price_by_deadline(
+            session,
+            deadlines,
+            &signal.prices,
+            context.penalty,
+            buffers,
+            None,
+            buy,
+        );
     }
     let missing = match &signal.ranks {
         Some(ranks) => match &ranks.sets {
-            Sets::One(sets) => by_rank(stay, ranks, sets, asked.worth, buy),
-            Sets::Two(sets) => by_rank(stay, ranks, sets, asked.worth, buy),
+            PrefixSets::One(sets) => price_by_rank(session, ranks, sets, context.penalty, buy),
+            PrefixSets::Two(sets) => price_by_rank(session, ranks, sets, context.penalty, buy),
         },
-        None => alone(simd, asked, stay, &signal.prices, scratch, buy),
+        None => solve_by_kind(simd, context, session, &signal.prices, buffers, buy),
     };
     missing.into()
 }
 
 /// The same at prices of its own.
 #[inline(always)]
-fn answer_own<S: Simd>(
+fn solve_on_own_curve<S: Simd>(
     simd: S,
-    asked: &Asked<'_>,
-    stay: &Stay,
-    (own, added): (&[f64], &[f64]),
-    scratch: &mut Scratch,
+    context: &PricingContext<'_>,
+    session: &Session,
+    (own, dual_price): (&[f64], &[f64]),
+    buffers: &mut PricingBuffers,
     buy: impl FnMut(usize, i64),
-) -> Missing {
-    if stay.wishes != NO_WISHES || asked.worth.tiers > 1 || asked.is_free {
-        let prices = asked.signal_of(stay, added).prices;
-        return match asked.stays.wishes.get(stay.wishes as usize) {
-            Some(wishes) => by_stage(stay, wishes, &prices, asked.worth, scratch, None, buy),
-            None => by_sort(asked.horizon(), stay, &prices, asked.worth, scratch, None, buy).into(),
+) -> Shortfall {
+    if session.deadlines != NO_DEADLINES || context.penalty.tiers > 1 || context.is_free {
+        let prices = context.prices_of_session(session, dual_price).prices;
+        return match context.sessions.deadlines.get(session.deadlines as usize) {
+            Some(deadlines) => {
+                price_by_deadline(session, deadlines, &prices, context.penalty, buffers, None, buy)
+            }
+            None => price_by_sort(
+                context.horizon(),
+                session,
+                &prices,
+                context.penalty,
+                buffers,
+                None,
+                buy,
+            )
+            .into(),
         };
     }
-    let (first, last) = (stay.first as usize, stay.last as usize);
-    scratch.prices.clear();
-    scratch.prices.extend(own.iter().zip(&added[first..last]).map(|(price, added)| {
-        let sum = price + added;
+    let (first, last) = (session.first as usize, session.last as usize);
+    buffers.prices.clear();
+    buffers.prices.extend(own.iter().zip(&dual_price[first..last]).map(|(price, dual_price)| {
+        let sum = price + dual_price;
         if sum.is_nan() { f64::INFINITY } else { sum }
     }));
-    by_threshold(simd, asked, stay, scratch, buy).into()
+    price_by_threshold(simd, context, session, buffers, buy).into()
 }
 
 /// A vehicle of a block without an order.
 #[inline(always)]
-fn alone<S: Simd>(
+fn solve_by_kind<S: Simd>(
     simd: S,
-    asked: &Asked<'_>,
-    stay: &Stay,
+    context: &PricingContext<'_>,
+    session: &Session,
     prices: &[f64],
-    scratch: &mut Scratch,
+    buffers: &mut PricingBuffers,
     buy: impl FnMut(usize, i64),
 ) -> i64 {
-    if asked.worth.tiers > 1 {
-        return by_sort(asked.horizon(), stay, prices, asked.worth, scratch, None, buy);
+    if context.penalty.tiers > 1 {
+        return price_by_sort(
+            context.horizon(),
+            session,
+            prices,
+            context.penalty,
+            buffers,
+            None,
+            buy,
+        );
     }
-    scratch.prices.clear();
-    scratch.prices.extend_from_slice(&prices[stay.first as usize..stay.last as usize]);
-    by_threshold(simd, asked, stay, scratch, buy)
+    buffers.prices.clear();
+    buffers.prices.extend_from_slice(&prices[session.first as usize..session.last as usize]);
+    price_by_threshold(simd, context, session, buffers, buy)
 }
 
 /// Finds the last rank that fits by counting bits.
 #[inline(always)]
-fn by_rank<const W: usize>(
-    stay: &Stay,
-    ranks: &Ranks,
+fn price_by_rank<const W: usize>(
+    session: &Session,
+    ranks: &PriceRanks,
     sets: &[[u128; W]],
-    worth: Worth,
+    penalty: ShortfallPenalty,
     mut buy: impl FnMut(usize, i64),
 ) -> i64 {
-    let need = stay.need;
+    let need = session.need;
     if need <= 0 {
         return 0;
     }
-    let window = window_bits::<W>(stay.first as usize, stay.last as usize);
-    let (first, last) = (stay.first as usize, stay.last as usize - 1);
+    let window = window_bits::<W>(session.first as usize, session.last as usize);
+    let (first, last) = (session.first as usize, session.last as usize - 1);
     // What the edges hold less than a whole slot.
-    let first_less = stay.cap - stay.first_cap;
-    let last_less = if last == first { 0 } else { stay.cap - stay.last_cap };
+    let first_less = session.cap - session.first_cap;
+    let last_less = if last == first { 0 } else { session.cap - session.last_cap };
     let energy = |rank: usize| {
         let set = &sets[rank];
         let mut bits = 0;
         for word in 0..W {
             bits += i64::from((set[word] & window[word]).count_ones());
         }
-        bits * stay.cap - bit(set, first) * first_less - bit(set, last) * last_less
+        bits * session.cap - bit(set, first) * first_less - bit(set, last) * last_less
     };
     // The worth of the last kWh bought when so much is bought.
     let tier_at =
-        |bought: i64| (i128::from(need - bought) * i128::from(worth.tiers)) / i128::from(need);
+        |bought: i64| (i128::from(need - bought) * i128::from(penalty.tiers)) / i128::from(need);
     let fits = |rank: usize| {
         let bought = energy(rank);
         if bought > need {
             return false;
         }
-        if worth.tiers == 1 {
-            return ranks.prices[rank - 1] < worth.base;
+        if penalty.tiers == 1 {
+            return ranks.prices[rank - 1] < penalty.base;
         }
-        let tier = tier_at(bought).min(i128::from(worth.tiers) - 1) as u32;
-        ranks.prices[rank - 1] < worth.of(tier, stay.priority)
+        let tier = tier_at(bought).min(i128::from(penalty.tiers) - 1) as u32;
+        ranks.prices[rank - 1] < penalty.of_tier(tier, session.priority)
     };
     let (mut low, mut high) = (0, sets.len() - 1);
     while low < high {
@@ -232,11 +277,11 @@ fn by_rank<const W: usize>(
         while bits != 0 {
             let slot = word * 128 + bits.trailing_zeros() as usize;
             let cap = if slot == first {
-                stay.first_cap
+                session.first_cap
             } else if slot == last {
-                stay.last_cap
+                session.last_cap
             } else {
-                stay.cap
+                session.cap
             };
             buy(slot, cap);
             bought += cap;
@@ -244,37 +289,37 @@ fn by_rank<const W: usize>(
         }
     }
     if bought < need {
-        bought += last_part(stay, ranks, low, bought, &window, worth, buy);
+        bought += buy_last_part(session, ranks, low, bought, &window, penalty, buy);
     }
     need - bought
 }
 
 /// The part of a need that ends inside a slot.
 #[inline(always)]
-fn last_part<const W: usize>(
-    stay: &Stay,
-    ranks: &Ranks,
+fn buy_last_part<const W: usize>(
+    session: &Session,
+    ranks: &PriceRanks,
     from: usize,
     bought: i64,
     window: &[u128; W],
-    worth: Worth,
+    penalty: ShortfallPenalty,
     mut buy: impl FnMut(usize, i64),
 ) -> i64 {
     let next =
         (from..ranks.order.len()).find(|&rank| bit(window, usize::from(ranks.order[rank])) == 1);
     let Some(rank) = next else { return 0 };
     let (slot, price) = (usize::from(ranks.order[rank]), ranks.prices[rank]);
-    let mut wanted = stay.need;
-    for tier in 0..worth.tiers {
-        if price < worth.of(tier, stay.priority) {
+    let mut wanted = session.need;
+    for tier in 0..penalty.tiers {
+        if price < penalty.of_tier(tier, session.priority) {
             break;
         }
-        wanted -= worth.part(stay.need, tier);
+        wanted -= penalty.tier_energy(session.need, tier);
     }
     let cap = match slot {
-        slot if slot == stay.first as usize => stay.first_cap,
-        slot if slot + 1 == stay.last as usize => stay.last_cap,
-        _ => stay.cap,
+        slot if slot == session.first as usize => session.first_cap,
+        slot if slot + 1 == session.last as usize => session.last_cap,
+        _ => session.cap,
     };
     let part = (wanted - bought).clamp(0, cap);
     if part > 0 {
@@ -302,29 +347,29 @@ fn window_bits<const W: usize>(first: usize, last: usize) -> [u128; W] {
 
 /// Finds the price at which the need ends. `scratch.prices` holds the stay.
 #[inline(always)]
-fn by_threshold<S: Simd>(
+fn price_by_threshold<S: Simd>(
     simd: S,
-    asked: &Asked<'_>,
-    stay: &Stay,
-    scratch: &mut Scratch,
+    context: &PricingContext<'_>,
+    session: &Session,
+    buffers: &mut PricingBuffers,
     mut buy: impl FnMut(usize, i64),
 ) -> i64 {
-    if stay.need <= 0 {
+    if session.need <= 0 {
         return 0;
     }
-    let (first, count) = (stay.first as usize, scratch.prices.len());
-    let worth = asked.worth.base;
+    let (first, count) = (session.first as usize, buffers.prices.len());
+    let penalty = context.penalty.base;
     let padded = count.next_multiple_of(LANES);
-    scratch.prices.resize(padded, f64::INFINITY);
-    stay.caps(asked.horizon(), &mut scratch.caps);
-    scratch.caps.resize(padded, 0.0);
-    for price in &mut scratch.prices {
-        *price = if *price < worth { *price } else { f64::INFINITY };
+    buffers.prices.resize(padded, f64::INFINITY);
+    session.caps(context.horizon(), &mut buffers.caps);
+    buffers.caps.resize(padded, 0.0);
+    for price in &mut buffers.prices {
+        *price = if *price < penalty { *price } else { f64::INFINITY };
     }
-    let ends = threshold(simd, &scratch.prices, &scratch.caps, stay.need as f64);
+    let ends = threshold(simd, &buffers.prices, &buffers.caps, session.need as f64);
     let price = ends.map_or(f64::INFINITY, |ends| ends.price);
-    let mut left = stay.need;
-    let slots = || scratch.prices[..count].iter().zip(&scratch.caps).zip(first..);
+    let mut left = session.need;
+    let slots = || buffers.prices[..count].iter().zip(&buffers.caps).zip(first..);
     for ((&own, &cap), slot) in slots() {
         if own < price {
             buy(slot, cap as i64);
@@ -346,55 +391,72 @@ fn by_threshold<S: Simd>(
 }
 
 /// What one vehicle buys where each slot has only so much room left.
-pub(crate) fn within(
-    asked: &Asked<'_>,
-    stay: &Stay,
-    added: &[f64],
-    free: Free<'_>,
-    scratch: &mut Scratch,
+pub(crate) fn solve_within_capacity(
+    context: &PricingContext<'_>,
+    session: &Session,
+    dual_price: &[f64],
+    free: FreeCapacity<'_>,
+    buffers: &mut PricingBuffers,
     buy: impl FnMut(usize, i64),
 ) {
-    if stay.store != NO_STORE {
-        by_segments(asked, stay, added, Some(free), &mut scratch.store, buy);
+    if session.battery != NO_BATTERY {
+        price_by_segments(context, session, dual_price, Some(free), &mut buffers.segments, buy);
         return;
     }
-    let (prices, room) = (&asked.signal_of(stay, added).prices, free.up);
-    match asked.stays.wishes.get(stay.wishes as usize) {
-        Some(wishes) => {
-            by_stage(stay, wishes, prices, asked.worth, scratch, Some(room), buy);
+    let (prices, capacity) = (&context.prices_of_session(session, dual_price).prices, free.import);
+    match context.sessions.deadlines.get(session.deadlines as usize) {
+        Some(deadlines) => {
+            price_by_deadline(
+                session,
+                deadlines,
+                prices,
+                context.penalty,
+                buffers,
+                Some(capacity),
+                buy,
+            );
         }
         None => {
-            by_sort(asked.horizon(), stay, prices, asked.worth, scratch, Some(room), buy);
+            price_by_sort(
+                context.horizon(),
+                session,
+                prices,
+                context.penalty,
+                buffers,
+                Some(capacity),
+                buy,
+            );
         }
     }
 }
 
 /// The plain way: sort the stay and buy in that order.
-fn by_sort(
+fn price_by_sort(
     horizon: &Horizon,
-    stay: &Stay,
+    session: &Session,
     prices: &[f64],
-    worth: Worth,
-    scratch: &mut Scratch,
+    penalty: ShortfallPenalty,
+    buffers: &mut PricingBuffers,
     limits: Option<&[i64]>,
     mut buy: impl FnMut(usize, i64),
 ) -> i64 {
-    scratch.order.clear();
-    let slots = (stay.first..stay.last).filter(|&slot| prices[slot as usize] < f64::INFINITY);
-    scratch.order.extend(slots.map(|slot| (prices[slot as usize], slot)));
-    scratch.order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut left = stay.need;
-    let mut tier = worth.tiers;
+    buffers.order.clear();
+    let slots = (session.first..session.last).filter(|&slot| prices[slot as usize] < f64::INFINITY);
+    buffers.order.extend(slots.map(|slot| (prices[slot as usize], slot)));
+    buffers.order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut left = session.need;
+    let mut tier = penalty.tiers;
     let mut above = 0;
-    for &(price, slot) in &scratch.order {
-        let mut room = room_for(stay, stay.cap(horizon, slot as usize), left, slot, limits);
+    for &(price, slot) in &buffers.order {
+        let mut capacity =
+            capacity_for(session, session.cap(horizon, slot as usize), left, slot, limits);
         let mut taken = 0;
-        while room > 0 && tier > 0 && price < worth.of(tier - 1, stay.priority) {
-            let part = (worth.part(stay.need, tier - 1) - above).min(room);
+        while capacity > 0 && tier > 0 && price < penalty.of_tier(tier - 1, session.priority) {
+            let part = (penalty.tier_energy(session.need, tier - 1) - above).min(capacity);
             above += part;
             taken += part;
-            room -= part;
-            if above == worth.part(stay.need, tier - 1) {
+            capacity -= part;
+            if above == penalty.tier_energy(session.need, tier - 1) {
                 tier -= 1;
                 above = 0;
             }
@@ -409,16 +471,16 @@ fn by_sort(
 
 /// Energy that a slot has for a vehicle; all or nothing for those that only
 /// take whole answers.
-fn room_for(stay: &Stay, cap: i64, left: i64, slot: u32, limits: Option<&[i64]>) -> i64 {
+fn capacity_for(session: &Session, cap: i64, left: i64, slot: u32, limits: Option<&[i64]>) -> i64 {
     let Some(limits) = limits else { return cap };
-    let room = limits[slot as usize];
-    if stay.whole && room < cap.min(left) { 0 } else { cap.min(room) }
+    let capacity = limits[slot as usize];
+    if session.is_indivisible && capacity < cap.min(left) { 0 } else { cap.min(capacity) }
 }
 
-impl Asked<'_> {
+impl PricingContext<'_> {
     /// Asks all vehicles of a block.
-    pub(crate) fn answer(&self, block: &Block, added: &[f64]) -> Answer {
-        Arch::new().dispatch(AnswerBlock { asked: self, block, added })
+    pub(crate) fn price_block(&self, block: &Block, dual_price: &[f64]) -> BlockResponse {
+        Arch::new().dispatch(BlockPricing { context: self, block, dual_price })
     }
 }
 
@@ -428,51 +490,54 @@ mod tests {
     use pulp::{Arch, Simd, WithSimd};
 
     use super::*;
-    use crate::area::model::battery::Free;
-    use crate::area::model::session::{NO_STORE, NO_WISHES, Stay};
-    use crate::area::model::sessions::Stays;
-    use crate::area::pricing::buffers::Scratch;
-    use crate::area::pricing::context::Asked;
-    use crate::area::pricing::effective_prices::{Signal, Worth};
+    use crate::area::model::battery::FreeCapacity;
+    use crate::area::model::session::{NO_BATTERY, NO_DEADLINES, Session};
+    use crate::area::model::sessions::Sessions;
+    use crate::area::pricing::buffers::PricingBuffers;
+    use crate::area::pricing::context::PricingContext;
+    use crate::area::pricing::effective_prices::{EffectivePrices, ShortfallPenalty};
     use crate::columns::fleet::Curves;
     use crate::prices::curve::PriceCurve;
     use crate::time::horizon::Horizon;
 
     /// What a vehicle buys on each way there is, slot by slot.
-    fn on_each_way(prices: &[f64], stay: Stay, worth: Worth) -> Vec<Vec<i64>> {
+    fn on_each_way(prices: &[f64], session: Session, penalty: ShortfallPenalty) -> Vec<Vec<i64>> {
         let step = 900_000_000;
         let slots = (0..prices.len() as i64).map(|slot| (slot * step, (slot + 1) * step));
         let horizon = Horizon::from_micros(slots).unwrap();
         let curve = PriceCurve::from_parts(horizon, prices.to_vec()).unwrap();
-        let stays = Stays { each: vec![stay], ..Stays::default() };
+        let sessions = Sessions { each: vec![session], ..Sessions::default() };
         let curves = Curves::Shared(&curve);
-        let asked = Asked { curves, export: None, stays: &stays, worth, is_free: false };
+        let context =
+            PricingContext { curves, export: None, sessions: &sessions, penalty, is_free: false };
         let free = vec![0.0; prices.len()];
         let mut found = Vec::new();
         for has_ranks in [true, false] {
-            let signal = Signal::new(prices, &free, has_ranks);
+            let signal = EffectivePrices::new(prices, &free, has_ranks);
             let mut load = vec![0; prices.len()];
             Arch::new().dispatch(One {
-                asked: &asked,
-                stay: &stay,
+                context: &context,
+                session: &session,
                 signal: &signal,
                 load: &mut load,
             });
             found.push(load);
         }
         let mut load = vec![0; prices.len()];
-        let mut scratch = Scratch::default();
-        let room = vec![i64::MAX; prices.len()];
-        let room = Free { up: &room, down: &room };
-        within(&asked, &stay, &free, room, &mut scratch, |slot, energy| load[slot] += energy);
+        let mut buffers = PricingBuffers::default();
+        let capacity = vec![i64::MAX; prices.len()];
+        let capacity = FreeCapacity { import: &capacity, export: &capacity };
+        solve_within_capacity(&context, &session, &free, capacity, &mut buffers, |slot, energy| {
+            load[slot] += energy
+        });
         found.push(load);
         found
     }
 
     struct One<'a> {
-        asked: &'a Asked<'a>,
-        stay: &'a Stay,
-        signal: &'a Signal,
+        context: &'a PricingContext<'a>,
+        session: &'a Session,
+        signal: &'a EffectivePrices,
         load: &'a mut [i64],
     }
 
@@ -480,9 +545,9 @@ mod tests {
         type Output = ();
 
         fn with_simd<S: Simd>(self, simd: S) {
-            let Self { asked, stay, signal, load } = self;
+            let Self { context, session, signal, load } = self;
             let buy = |slot: usize, energy| load[slot] += energy;
-            answer_one(simd, asked, stay, signal, &mut Scratch::default(), buy);
+            solve_pricing(simd, context, session, signal, &mut PricingBuffers::default(), buy);
         }
     }
 
@@ -501,19 +566,19 @@ mod tests {
             let first_cap = edges.0;
             let last_cap = if last == first + 1 { first_cap } else { edges.1 };
             let inner = (last - first).saturating_sub(2) as i64 * 100;
-            let room = inner + first_cap + if last == first + 1 { 0 } else { last_cap };
-            let stay = Stay {
-                first: first as u32, last: last as u32, row: 0, node: 0, curve: 0, wishes: NO_WISHES,
-                need: (room as f64 * share) as i64, first_cap, last_cap, cap: 100, rate: 0.0,
-                priority, whole: false, store: NO_STORE,
+            let capacity = inner + first_cap + if last == first + 1 { 0 } else { last_cap };
+            let session = Session {
+                first: first as u32, last: last as u32, row: 0, node: 0, curve: 0, deadlines: NO_DEADLINES,
+                need: (capacity as f64 * share) as i64, first_cap, last_cap, cap: 100, rate: 0.0,
+                priority, is_indivisible: false, battery: NO_BATTERY,
             };
-            let worth = Worth { base, step: 0.02, tiers };
-            let found = on_each_way(&prices, stay, worth);
+            let penalty = ShortfallPenalty { base, step: 0.02, tiers };
+            let found = on_each_way(&prices, session, penalty);
             prop_assert_eq!(&found[0], &found[1]);
             prop_assert_eq!(&found[0], &found[2]);
-            let top = worth.of(tiers - 1, priority);
+            let top = penalty.of_tier(tiers - 1, priority);
             let bought: i64 = found[0].iter().sum();
-            prop_assert!(bought <= stay.need);
+            prop_assert!(bought <= session.need);
             prop_assert!((0..prices.len()).all(|slot| found[0][slot] == 0 || prices[slot] < top));
         }
     }

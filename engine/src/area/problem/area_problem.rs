@@ -114,9 +114,9 @@ impl StorageColumns<'_> {
             known.fold(0.0, |most: f64, &value| most.max(value.abs()))
         };
         let lost = least(charged) * least(self.efficiency_discharge);
-        let added = most(self.wear_price_per_kwh) + most(self.end_value_per_kwh);
+        let dual_price = most(self.wear_price_per_kwh) + most(self.end_value_per_kwh);
         // Efficiencies near zero are errors of their rows, or sell nothing.
-        (1.0 / lost.max(1e-2), 2.0 * added)
+        (1.0 / lost.max(1e-2), 2.0 * dual_price)
     }
 
     /// Most energy that those vehicles move, both ways, in kWh.
@@ -225,8 +225,8 @@ impl<'a> AreaProblem<'a> {
         let both_ways =
             vehicles.storage.map_or(0.0, |columns| columns.energy_most_kwh(&vehicles.fleet, hours));
         let most = vehicles.fleet.energy_most_kwh(horizon) + both_ways;
-        if most * crate::area::problem::micro_wh::GRAINS_PER_KWH
-            > crate::area::problem::micro_wh::GRAINS_MAX
+        if most * crate::area::problem::micro_wh::MICRO_WH_PER_KWH
+            > crate::area::problem::micro_wh::MICRO_WH_MAX
         {
             return Err(AreaError::TooMuchEnergy { energy_kwh: most });
         }

@@ -29,7 +29,7 @@ impl Profile {
 /// A price on power above a level; see [`Limit::Blocks`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Block {
+pub struct PriceBlock {
     /// The block begins here.
     #[serde(rename = "above_kw")]
     pub above: Power,
@@ -77,7 +77,7 @@ pub enum Limit {
     },
     /// Power in higher blocks costs more. Prices increase with the level.
     #[serde(rename = "blocks")]
-    Blocks(Vec<Block>),
+    Blocks(Vec<PriceBlock>),
     /// Each kWh by which the load misses a profile costs `price`.
     #[serde(rename = "follow")]
     Follow {

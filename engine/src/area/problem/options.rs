@@ -10,7 +10,7 @@ pub struct AreaOptions {
     /// Rounds after which to end in any case.
     pub max_rounds: usize,
     /// Prices to begin with, those of an earlier plan of the same area.
-    pub start: Option<AreaState>,
+    pub start: Option<WarmStart>,
 }
 
 impl Default for AreaOptions {
@@ -23,7 +23,7 @@ impl Default for AreaOptions {
 /// puts on each slot. It serialises, so that it can be kept.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AreaState {
+pub struct WarmStart {
     /// Prices per kWh, limit by limit and slot by slot.
     pub duals_per_kwh: Vec<f64>,
     /// Further prices whose answers are worth asking for at once.

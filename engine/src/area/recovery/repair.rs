@@ -8,18 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use crate::area::distributed::executor::Staff;
-use crate::area::model::battery::Free;
-use crate::area::model::energy_by_slot::{Settled, Taken, merge};
-use crate::area::model::linking::Terms;
-use crate::area::model::session::{NO_STORE, NO_WISHES, Stay};
-use crate::area::pricing::buffers::{Scratch, Sides};
-use crate::area::pricing::context::{Asked, added_by_node};
-use crate::area::pricing::oracle::within;
+use crate::area::distributed::executor::Executor;
+use crate::area::model::battery::FreeCapacity;
+use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot, merge_slots};
+use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::session::{NO_BATTERY, NO_DEADLINES, Session};
+use crate::area::pricing::buffers::{PathCapacity, PricingBuffers};
+use crate::area::pricing::context::{PricingContext, dual_price_by_node};
+use crate::area::pricing::oracle::solve_within_capacity;
 use crate::area::problem::micro_wh::as_kwh;
-use crate::area::recovery::plans::{Plans, Signals};
-use crate::area::recovery::residual::{Crowd, Room};
-use crate::area::recovery::totals::Total;
+use crate::area::recovery::plans::{PlanReader, PricesByClass};
+use crate::area::recovery::residual::{Contributors, ResidualCapacity};
+use crate::area::recovery::totals::AreaLoad;
 
 /// Vehicles looked at when room is to be used, at most.
 const VISITS_MAX: usize = 200_000;
@@ -34,7 +34,7 @@ const SHORT_MAX: usize = 512;
 const MOVED_MAX: usize = 20_000;
 
 /// Energy beyond limits that is rounding, in grains: less than what counts as missing.
-const HAIR: i64 = 500;
+const FEASIBILITY_TOLERANCE: i64 = 500;
 
 /// Vehicles looked at in all to make room, where somebody waits.
 const HURRIED_MAX: usize = 50_000;
@@ -50,13 +50,13 @@ const AHEAD_MIN: usize = 32;
 
 /// What a vehicle is planned anew for.
 #[derive(Clone, Copy, PartialEq)]
-enum Why {
+enum Reason {
     /// It uses a slot beyond a limit.
-    Beyond,
+    Excess,
     /// The same, and batteries let go of what others live on.
-    BeyondAtAnyPrice,
+    ExcessAtAnyPrice,
     /// The same, and they only charge: then nobody lives on them.
-    BeyondCharging,
+    ExcessChargingOnly,
     /// It uses a slot beyond a limit, but only if it does not go short itself.
     MakeRoom,
     /// There may be something better in the room that is left.
@@ -64,25 +64,25 @@ enum Why {
 }
 
 /// The plan that a vehicle has, and its group.
-struct Old {
+struct OldPlan {
     group: usize,
-    taken: Taken,
+    taken: EnergyBySlot,
 }
 
 /// A walk over vehicles that are planned anew, one after the other.
-pub(crate) struct Walk<'a> {
-    asked: &'a Asked<'a>,
-    terms: &'a Terms,
-    signals: &'a Signals,
-    settled: &'a mut Settled,
-    room: Room,
+pub(crate) struct RepairPass<'a> {
+    context: &'a PricingContext<'a>,
+    constraints: &'a LinkingConstraints,
+    prices: &'a PricesByClass,
+    assignment: &'a mut Assignment,
+    capacity: ResidualCapacity,
     /// What limits add to the prices, by node.
-    added: Vec<Vec<f64>>,
+    dual_prices: Vec<Vec<f64>>,
     /// Vehicles whose need is not met.
     short: BTreeSet<usize>,
     /// Changes that may have to be undone: old plans and new. `None` where all
     /// changes are for good.
-    undo: Option<Vec<(usize, Taken, Taken)>>,
+    undo: Option<Vec<(usize, EnergyBySlot, EnergyBySlot)>>,
 }
 
 /// Every position once, neighbours far apart.
@@ -96,37 +96,46 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> RepairPass<'a> {
     /// A walk from plans that add up to a total, at prices without limits.
     pub(crate) fn new(
-        asked: &'a Asked<'a>,
-        terms: &'a Terms,
-        (settled, signals): (&'a mut Settled, &'a Signals),
-        total: &Total,
+        context: &'a PricingContext<'a>,
+        constraints: &'a LinkingConstraints,
+        (assignment, by_class): (&'a mut Assignment, &'a PricesByClass),
+        total: &AreaLoad,
     ) -> Self {
-        let short = total.short.iter().map(|&position| position as usize).collect();
-        let room = Room::new(terms, total);
-        Self { asked, terms, signals, settled, room, added: Vec::new(), short, undo: None }
+        let short = total.with_shortfall.iter().map(|&position| position as usize).collect();
+        let capacity = ResidualCapacity::new(constraints, total);
+        Self {
+            context,
+            constraints,
+            prices: by_class,
+            assignment,
+            capacity,
+            dual_prices: Vec::new(),
+            short,
+            undo: None,
+        }
     }
 
     /// The same where limits have their prices.
     pub(crate) fn at(mut self, duals: &[f64]) -> Self {
-        self.added = added_by_node(self.asked, self.terms, duals);
+        self.dual_prices = dual_price_by_node(self.context, self.constraints, duals);
         self
     }
 
     /// Plans anew until no hard limit is exceeded, and finds room for vehicles
     /// that are short, by moving others if it must; not where the mix itself
     /// `is_forced` to leave need unmet.
-    pub(crate) fn repair(mut self, is_forced: bool, staff: &mut Staff<'_>) {
-        let count = self.asked.stays.each.len();
-        self.visit_beyond(|| spread(count));
+    pub(crate) fn repair(mut self, is_forced: bool, executor: &mut Executor<'_>) {
+        let count = self.context.sessions.each.len();
+        self.visit_contributors(|| spread(count));
         let short: Vec<usize> = self.short.iter().copied().collect();
-        self.walk(short.into_iter(), Why::Better);
+        self.walk(short.into_iter(), Reason::Better);
         let mut looked_at = 0;
         let short: Vec<usize> = self.short.iter().copied().take(SHORT_MAX).collect();
         for position in short.into_iter().filter(|_| !is_forced) {
-            if staff.is_hurried() && looked_at >= HURRIED_MAX {
+            if executor.is_hurried() && looked_at >= HURRIED_MAX {
                 break;
             }
             looked_at += self.make_room(position);
@@ -135,32 +144,32 @@ impl<'a> Walk<'a> {
 
     /// Lets vehicles use room that is left where it is cheaper, at the prices of
     /// soft limits; hard ones count by their room.
-    pub(crate) fn improve(mut self, staff: &mut Staff<'_>) {
-        let mut order = spread(self.asked.stays.each.len()).take(VISITS_MAX);
-        while !staff.is_hurried() {
+    pub(crate) fn improve(mut self, executor: &mut Executor<'_>) {
+        let mut order = spread(self.context.sessions.each.len()).take(VISITS_MAX);
+        while !executor.is_hurried() {
             let next: Vec<usize> = order.by_ref().take(VISITS_AT_ONCE).collect();
             if next.is_empty() {
                 break;
             }
-            self.walk(next.into_iter(), Why::Better);
+            self.walk(next.into_iter(), Reason::Better);
         }
     }
 
     /// Plans vehicles anew in an order until no hard limit is exceeded; tells
     /// whether that worked. `added` is what limits add to the prices, by node.
-    pub(crate) fn bring_within(&mut self, order: &[usize], added: &[Vec<f64>]) -> bool {
-        self.added = added.to_vec();
-        self.visit_beyond(|| order.iter().copied());
-        !self.room.is_exceeded()
+    pub(crate) fn bring_within(&mut self, order: &[usize], dual_price: &[Vec<f64>]) -> bool {
+        self.dual_prices = dual_price.to_vec();
+        self.visit_contributors(|| order.iter().copied());
+        !self.capacity.is_exceeded()
     }
 
     /// Gives a vehicle another plan, if no limit is exceeded more by it.
-    pub(crate) fn try_replace(&mut self, position: usize, new: Taken) -> bool {
-        let (mut scratch, mut old) = (Scratch::default(), Taken::new());
-        self.plan(position, &mut scratch, &mut old);
+    pub(crate) fn try_replace(&mut self, position: usize, new: EnergyBySlot) -> bool {
+        let (mut buffers, mut old) = (PricingBuffers::default(), EnergyBySlot::new());
+        self.plan(position, &mut buffers, &mut old);
         let (mut up, mut down) = (Vec::new(), Vec::new());
-        let stay = &self.asked.stays.each[position];
-        self.room.on_path(self.terms, stay, (&mut up, &mut down));
+        let session = &self.context.sessions.each[position];
+        self.capacity.on_path(self.constraints, session, (&mut up, &mut down));
         let fits = !is_worse((&up, &down), &old, &new);
         if fits {
             self.replace(position, old, new);
@@ -171,12 +180,12 @@ impl<'a> Walk<'a> {
     /// Plans vehicles anew until no limit is exceeded. Batteries that some live on
     /// may stand in the way of that; then they stop, the first time only
     /// those that must, and others are moved again.
-    fn visit_beyond<O: Iterator<Item = usize>>(&mut self, order: impl Fn() -> O) {
-        let ways = [Why::Beyond, Why::BeyondAtAnyPrice, Why::Beyond];
-        let last = [Why::BeyondCharging; CHARGING_PASSES];
-        let has_stores = !self.asked.stays.stores.is_empty();
+    fn visit_contributors<O: Iterator<Item = usize>>(&mut self, order: impl Fn() -> O) {
+        let ways = [Reason::Excess, Reason::ExcessAtAnyPrice, Reason::Excess];
+        let last = [Reason::ExcessChargingOnly; CHARGING_PASSES];
+        let has_stores = !self.context.sessions.batteries.is_empty();
         for why in ways.into_iter().chain(last).take(if has_stores { usize::MAX } else { 1 }) {
-            if !self.room.is_exceeded() {
+            if !self.capacity.is_exceeded() {
                 return;
             }
             self.walk(order(), why);
@@ -186,8 +195,8 @@ impl<'a> Walk<'a> {
     /// Plans vehicles anew in an order that has each once. The plans that they
     /// have are made side by side, ahead of their turn. Returns how many plans
     /// were made so.
-    fn walk(&mut self, mut order: impl Iterator<Item = usize>, why: Why) -> usize {
-        let mut scratch = Scratch::default();
+    fn walk(&mut self, mut order: impl Iterator<Item = usize>, why: Reason) -> usize {
+        let mut buffers = PricingBuffers::default();
         let mut looked_at = 0;
         loop {
             let next: Vec<usize> = order.by_ref().take(AHEAD).collect();
@@ -195,117 +204,148 @@ impl<'a> Walk<'a> {
                 return looked_at;
             }
             looked_at += next.len();
-            for (position, old) in self.ahead(&next, why) {
+            for (position, old) in self.plan_ahead(&next, why) {
                 if self.is_done(why) {
                     break;
                 }
-                self.plan_anew(position, why, &mut scratch, &old);
+                self.visit(position, why, &mut buffers, &old);
             }
         }
     }
 
-    fn is_done(&self, why: Why) -> bool {
-        why != Why::Better && !self.room.is_exceeded()
+    fn is_done(&self, why: Reason) -> bool {
+        why != Reason::Better && !self.capacity.is_exceeded()
     }
 
     /// The plans of vehicles that may be planned anew. Where only what is better
     /// counts, those stay out for whom there is nothing better before they begin.
-    fn ahead(&self, positions: &[usize], why: Why) -> Vec<(usize, Old)> {
-        let plan = |scratch: &mut Scratch, &position: &usize| {
+    fn plan_ahead(&self, positions: &[usize], why: Reason) -> Vec<(usize, OldPlan)> {
+        let plan = |buffers: &mut PricingBuffers, &position: &usize| {
             if !self.may_move(position, why) {
                 return None;
             }
-            let mut taken = Taken::new();
-            let group = self.plan(position, scratch, &mut taken);
-            let old = Old { group, taken };
-            let is_of_use = why != Why::Better || self.anew(position, why, scratch, &old).is_some();
+            let mut taken = EnergyBySlot::new();
+            let group = self.plan(position, buffers, &mut taken);
+            let old = OldPlan { group, taken };
+            let is_of_use = why != Reason::Better
+                || self.replan_vehicle(position, why, buffers, &old).is_some();
             is_of_use.then_some((position, old))
         };
         let plans = positions.par_iter().with_min_len(AHEAD_MIN);
-        plans.map_init(Scratch::default, plan).flatten_iter().collect()
+        plans.map_init(PricingBuffers::default, plan).flatten_iter().collect()
     }
 
     /// Whether a vehicle may have to move: where a limit is exceeded, who is under it.
-    fn may_move(&self, position: usize, why: Why) -> bool {
-        let node = self.asked.stays.each[position].node;
-        why == Why::Better || self.room.is_exceeded_on_path(self.terms, node)
+    fn may_move(&self, position: usize, why: Reason) -> bool {
+        let node = self.context.sessions.each[position].node;
+        why == Reason::Better || self.capacity.is_exceeded_on_path(self.constraints, node)
     }
 
     /// Plans one vehicle within the room that all others leave.
-    fn plan_anew(&mut self, position: usize, why: Why, scratch: &mut Scratch, old: &Old) {
-        if let Some(anew) = self.anew(position, why, scratch, old) {
+    fn visit(&mut self, position: usize, why: Reason, buffers: &mut PricingBuffers, old: &OldPlan) {
+        if let Some(anew) = self.replan_vehicle(position, why, buffers, old) {
             self.replace(position, old.taken.clone(), anew);
         }
     }
 
     /// What a vehicle would have instead, if it is to have something else.
-    fn anew(&self, position: usize, why: Why, scratch: &mut Scratch, old: &Old) -> Option<Taken> {
-        let stay = &self.asked.stays.each[position];
-        if why != Why::Better && self.room.holds(self.terms, stay, &old.taken) {
+    fn replan_vehicle(
+        &self,
+        position: usize,
+        why: Reason,
+        buffers: &mut PricingBuffers,
+        old: &OldPlan,
+    ) -> Option<EnergyBySlot> {
+        let session = &self.context.sessions.each[position];
+        if why != Reason::Better && self.capacity.holds(self.constraints, session, &old.taken) {
             return None;
         }
-        let mut sides = std::mem::take(&mut scratch.room);
-        self.room.on_path(self.terms, stay, (&mut sides.up, &mut sides.down));
-        let anew = self.anew_in(&mut sides, (position, why), scratch, old);
-        scratch.room = sides;
+        let mut sides = std::mem::take(&mut buffers.capacity);
+        self.capacity.on_path(self.constraints, session, (&mut sides.import, &mut sides.export));
+        let anew = self.replan_in(&mut sides, (position, why), buffers, old);
+        buffers.capacity = sides;
         anew
     }
 
-    fn anew_in(
+    fn replan_in(
         &self,
-        sides: &mut Sides,
-        (position, why): (usize, Why),
-        scratch: &mut Scratch,
-        old: &Old,
-    ) -> Option<Taken> {
-        let asked = self.asked;
-        let stay = &asked.stays.each[position];
+        sides: &mut PathCapacity,
+        (position, why): (usize, Reason),
+        buffers: &mut PricingBuffers,
+        old: &OldPlan,
+    ) -> Option<EnergyBySlot> {
+        let context = self.context;
+        let session = &context.sessions.each[position];
         let taken = &old.taken;
-        sides.set_free(stay, taken);
-        let Sides { up: others_up, down: others_down, free_up: up, free_down: down } = sides;
-        if why == Why::BeyondCharging {
+        sides.set_free(session, taken);
+        let PathCapacity {
+            import: others_up,
+            export: others_down,
+            free_import: up,
+            free_export: down,
+        } = sides;
+        if why == Reason::ExcessChargingOnly {
             down.fill(0);
         }
-        let added = &self.added[stay.node as usize];
-        let mut anew = Taken::new();
+        let dual_price = &self.dual_prices[session.node as usize];
+        let mut anew = EnergyBySlot::new();
         // A group of its own has what the master programme found best, and a mix
         // cannot be planned anew: only what is beyond moves elsewhere.
-        let is_alone = asked.stays.groups == asked.stays.each.len();
-        let is_kept = why != Why::Better && (is_alone || self.settled.is_mixed[old.group]);
-        let is_plain = stay.wishes == NO_WISHES && stay.store == NO_STORE && !stay.whole;
-        let mut rest = *stay;
-        if why != Why::Better && !is_plain && !stay.whole && beyond(taken, (up, down)) <= HAIR {
+        let is_alone = context.sessions.groups == context.sessions.each.len();
+        let is_kept =
+            why != Reason::Better && (is_alone || self.assignment.is_convex_combination[old.group]);
+        let is_plain = session.deadlines == NO_DEADLINES
+            && session.battery == NO_BATTERY
+            && !session.is_indivisible;
+        let mut rest = *session;
+        if why != Reason::Better
+            && !is_plain
+            && !session.is_indivisible
+            && excess(taken, (up, down)) <= FEASIBILITY_TOLERANCE
+        {
             // A hair less is no reason to plan anew, at prices at which going
             // without costs as much as buying.
-            if stay.store != NO_STORE {
+            if session.battery != NO_BATTERY {
                 let clamped = |energy: i64, slot: usize| energy.clamp(-down[slot], up[slot]);
                 anew.extend(taken.iter().map(|&(slot, e)| (slot, clamped(e, slot as usize))));
                 anew.retain(|(_, energy)| *energy != 0);
                 return Some(anew);
             }
-            trim(asked, stay, taken, up, &mut anew);
+            trim(context, session, taken, up, &mut anew);
             // What it goes without, it goes without: that may be due to a deadline.
-            (rest.wishes, rest.need) = (NO_WISHES, energy_of(taken));
+            (rest.deadlines, rest.need) = (NO_DEADLINES, energy_of(taken));
         } else if is_kept && is_plain {
-            trim(asked, stay, taken, up, &mut anew);
+            trim(context, session, taken, up, &mut anew);
         }
         rest.need -= energy_of(&anew);
-        within(asked, &rest, added, Free { up, down }, scratch, |slot, energy| {
-            anew.push((slot as u32, energy));
-        });
-        merge(&mut anew);
-        let is_shorter = || asked.missing(stay, &anew).need > asked.missing(stay, taken).need;
+        solve_within_capacity(
+            context,
+            &rest,
+            dual_price,
+            FreeCapacity { import: up, export: down },
+            buffers,
+            |slot, energy| {
+                anew.push((slot as u32, energy));
+            },
+        );
+        merge_slots(&mut anew);
+        let is_shorter = || {
+            context.shortfall_of(session, &anew).missing
+                > context.shortfall_of(session, taken).missing
+        };
         let is_refused = match why {
-            Why::Beyond | Why::BeyondAtAnyPrice | Why::BeyondCharging => false,
-            Why::MakeRoom => is_shorter(),
+            Reason::Excess | Reason::ExcessAtAnyPrice | Reason::ExcessChargingOnly => false,
+            Reason::MakeRoom => is_shorter(),
             // Room that a limit puts a price on is worth nothing where nobody takes it.
-            Why::Better => !is_better(asked, stay, added, taken, &anew) || is_shorter(),
+            Reason::Better => {
+                !is_better(context, session, dual_price, taken, &anew) || is_shorter()
+            }
         };
         // Hard limits on import come first for those that only charge.
         let may_be_worse = match why {
-            Why::Beyond => stay.store == NO_STORE,
-            Why::BeyondAtAnyPrice | Why::BeyondCharging => true,
-            Why::MakeRoom | Why::Better => false,
+            Reason::Excess => session.battery == NO_BATTERY,
+            Reason::ExcessAtAnyPrice | Reason::ExcessChargingOnly => true,
+            Reason::MakeRoom | Reason::Better => false,
         };
         let is_taken =
             !is_refused && (may_be_worse || !is_worse((others_up, others_down), taken, &anew));
@@ -313,18 +353,24 @@ impl<'a> Walk<'a> {
     }
 
     /// The plan that a vehicle has, and its group.
-    pub(crate) fn plan(&self, position: usize, scratch: &mut Scratch, taken: &mut Taken) -> usize {
-        let group = self.asked.stays.group_of(position);
-        let plans = Plans { asked: self.asked, settled: self.settled, signals: self.signals };
-        plans.plan(group, position, scratch, taken);
+    pub(crate) fn plan(
+        &self,
+        position: usize,
+        buffers: &mut PricingBuffers,
+        taken: &mut EnergyBySlot,
+    ) -> usize {
+        let group = self.context.sessions.group_of(position);
+        let plans =
+            PlanReader { context: self.context, assignment: self.assignment, prices: self.prices };
+        plans.plan(group, position, buffers, taken);
         group
     }
 
-    fn replace(&mut self, position: usize, old: Taken, new: Taken) {
-        let stay = &self.asked.stays.each[position];
-        self.room.take(self.terms, stay, &old, -1);
-        self.room.take(self.terms, stay, &new, 1);
-        if self.asked.missing(stay, &new).need > 0 {
+    fn replace(&mut self, position: usize, old: EnergyBySlot, new: EnergyBySlot) {
+        let session = &self.context.sessions.each[position];
+        self.capacity.take(self.constraints, session, &old, -1);
+        self.capacity.take(self.constraints, session, &new, 1);
+        if self.context.shortfall_of(session, &new).missing > 0 {
             self.short.insert(position);
         } else {
             self.short.remove(&position);
@@ -332,36 +378,46 @@ impl<'a> Walk<'a> {
         if let Some(undo) = &mut self.undo {
             undo.push((position, old, new.clone()));
         }
-        self.settled.anew.insert(position as u32, new);
+        self.assignment.overrides.insert(position as u32, new);
     }
 
     /// Gives a vehicle its need whether there is room or not, and moves others
     /// that can be moved; if they cannot, all is left as it was. Returns how many
     /// were looked at.
     fn make_room(&mut self, position: usize) -> usize {
-        let stay = self.asked.stays.each[position];
-        if stay.wishes != NO_WISHES || stay.whole || stay.store != NO_STORE {
+        let session = self.context.sessions.each[position];
+        if session.deadlines != NO_DEADLINES
+            || session.is_indivisible
+            || session.battery != NO_BATTERY
+        {
             return 0;
         }
-        let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
-        self.plan(position, &mut scratch, &mut taken);
-        let mut free = vec![i64::MAX; self.terms.slots()];
-        let mut anew = Taken::new();
-        trim(self.asked, &stay, &taken, &mut free, &mut anew);
-        let added = &self.added[stay.node as usize];
-        let rest = Stay { need: stay.need - energy_of(&anew), ..stay };
-        let free = Free { up: &free, down: &free };
-        within(self.asked, &rest, added, free, &mut scratch, |slot, energy| {
-            anew.push((slot as u32, energy));
-        });
-        merge(&mut anew);
+        let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
+        self.plan(position, &mut buffers, &mut taken);
+        let mut free = vec![i64::MAX; self.constraints.slots()];
+        let mut anew = EnergyBySlot::new();
+        trim(self.context, &session, &taken, &mut free, &mut anew);
+        let dual_price = &self.dual_prices[session.node as usize];
+        let rest = Session { need: session.need - energy_of(&anew), ..session };
+        let free = FreeCapacity { import: &free, export: &free };
+        solve_within_capacity(
+            self.context,
+            &rest,
+            dual_price,
+            free,
+            &mut buffers,
+            |slot, energy| {
+                anew.push((slot as u32, energy));
+            },
+        );
+        merge_slots(&mut anew);
         self.undo = Some(Vec::new());
         self.replace(position, taken, anew);
-        let crowd = self.crowd();
+        let crowd = self.contributors();
         let others = spread(crowd.len()).map(|at| crowd.at(at)).filter(|&other| other != position);
-        let looked_at = self.walk(others.take(MOVED_MAX), Why::MakeRoom);
+        let looked_at = self.walk(others.take(MOVED_MAX), Reason::MakeRoom);
         let changes = self.undo.take().unwrap_or_default();
-        if self.room.is_exceeded() {
+        if self.capacity.is_exceeded() {
             for (position, old, new) in changes.into_iter().rev() {
                 self.replace(position, new, old);
             }
@@ -370,11 +426,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Those who may use what is beyond a limit.
-    fn crowd(&self) -> Crowd {
-        let mut crowd = Crowd::default();
-        for block in &self.asked.stays.blocks {
-            if self.room.is_exceeded_on_path(self.terms, block.node) {
-                crowd.add(block.stays.clone());
+    fn contributors(&self) -> Contributors {
+        let mut crowd = Contributors::default();
+        for block in &self.context.sessions.blocks {
+            if self.capacity.is_exceeded_on_path(self.constraints, block.node) {
+                crowd.add(block.sessions.clone());
             }
         }
         crowd
@@ -382,7 +438,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Energy of a plan for which there is no room.
-fn beyond(taken: &Taken, (up, down): (&[i64], &[i64])) -> i64 {
+fn excess(taken: &EnergyBySlot, (up, down): (&[i64], &[i64])) -> i64 {
     let of_slot = |&(slot, energy): &(u32, i64)| {
         let slot = slot as usize;
         (energy - up[slot]).max(0) + (-energy - down[slot]).max(0)
@@ -390,17 +446,23 @@ fn beyond(taken: &Taken, (up, down): (&[i64], &[i64])) -> i64 {
     taken.iter().map(of_slot).sum()
 }
 
-fn energy_of(taken: &Taken) -> i64 {
+fn energy_of(taken: &EnergyBySlot) -> i64 {
     taken.iter().map(|(_, energy)| energy).sum()
 }
 
 /// Keeps of a plan what there is room for, and leaves in `free` what is left
 /// of the room that the vehicle can use.
-fn trim(asked: &Asked<'_>, stay: &Stay, taken: &Taken, free: &mut [i64], kept: &mut Taken) {
+fn trim(
+    context: &PricingContext<'_>,
+    session: &Session,
+    taken: &EnergyBySlot,
+    free: &mut [i64],
+    kept: &mut EnergyBySlot,
+) {
     for &(slot, energy) in taken {
-        let room = &mut free[slot as usize];
-        let part = energy.min(*room);
-        *room = (*room - part).min(stay.cap(asked.horizon(), slot as usize) - part);
+        let capacity = &mut free[slot as usize];
+        let part = energy.min(*capacity);
+        *capacity = (*capacity - part).min(session.cap(context.horizon(), slot as usize) - part);
         if part > 0 {
             kept.push((slot, part));
         }
@@ -408,20 +470,26 @@ fn trim(asked: &Asked<'_>, stay: &Stay, taken: &Taken, free: &mut [i64], kept: &
 }
 
 /// Whether a new plan is worth more than the old one, limits included.
-fn is_better(asked: &Asked<'_>, stay: &Stay, added: &[f64], old: &Taken, new: &Taken) -> bool {
-    let value = |taken: &Taken| {
+fn is_better(
+    context: &PricingContext<'_>,
+    session: &Session,
+    dual_price: &[f64],
+    old: &EnergyBySlot,
+    new: &EnergyBySlot,
+) -> bool {
+    let value = |taken: &EnergyBySlot| {
         let cost = taken.iter().map(|&(slot, energy)| {
             let slot = slot as usize;
-            asked.cost_of(stay, slot, energy) + added[slot] * as_kwh(energy)
+            context.cost_of(session, slot, energy) + dual_price[slot] * as_kwh(energy)
         });
-        cost.sum::<f64>() + asked.worth_of(stay, asked.missing(stay, taken))
+        cost.sum::<f64>() + context.penalty_of(session, context.shortfall_of(session, taken))
     };
     value(new) < value(old) - 1e-9
 }
 
 /// Whether a new plan exceeds a limit by more than the old one: others may
 /// live on what a vehicle discharges, or on what it takes in.
-fn is_worse((up, down): (&[i64], &[i64]), old: &Taken, new: &Taken) -> bool {
+fn is_worse((up, down): (&[i64], &[i64]), old: &EnergyBySlot, new: &EnergyBySlot) -> bool {
     let mut change: BTreeMap<u32, i64> = BTreeMap::new();
     let gone = old.iter().map(|&(slot, energy)| (slot, -energy));
     for (slot, energy) in gone.chain(new.iter().copied()) {

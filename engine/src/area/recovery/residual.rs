@@ -1,47 +1,50 @@
 //! The room that plans leave under hard limits, and who is where it is exceeded.
 use std::ops::Range;
 
-use crate::area::model::energy_by_slot::Taken;
-use crate::area::model::linking::{Kind, Terms};
-use crate::area::model::session::Stay;
-use crate::area::problem::micro_wh::GRAINS_PER_KWH;
-use crate::area::recovery::totals::Total;
+use crate::area::model::energy_by_slot::EnergyBySlot;
+use crate::area::model::linking::{LinkingConstraints, Penalty};
+use crate::area::model::session::Session;
+use crate::area::problem::micro_wh::MICRO_WH_PER_KWH;
+use crate::area::recovery::totals::AreaLoad;
 
 /// Room under hard limits, slot by slot: for energy that is bought, and for
 /// energy that is sold. For each node the least of its limits; empty without one.
-pub(crate) struct Room {
+pub(crate) struct ResidualCapacity {
     slots: usize,
-    up: Vec<Vec<i64>>,
-    down: Vec<Vec<i64>>,
+    import: Vec<Vec<i64>>,
+    export: Vec<Vec<i64>>,
     /// Slots in which a limit is exceeded, by node, and of all nodes together.
     exceeded: Vec<usize>,
     exceeded_in_all: usize,
 }
 
-impl Room {
-    pub(super) fn new(terms: &Terms, total: &Total) -> Self {
-        let slots = terms.slots();
-        let empty = vec![Vec::new(); terms.by_node.len()];
+impl ResidualCapacity {
+    pub(super) fn new(constraints: &LinkingConstraints, total: &AreaLoad) -> Self {
+        let slots = constraints.slots();
+        let empty = vec![Vec::new(); constraints.by_node.len()];
         let exceeded = vec![0; empty.len()];
         let (up, down) = (empty.clone(), empty);
-        let mut room = Self { slots, up, down, exceeded, exceeded_in_all: 0 };
-        for term in terms.each.iter().filter(|term| term.kind == Kind::Hard) {
-            let is_import = term.sign > 0.0;
-            let side = if is_import { &mut room.up } else { &mut room.down };
-            let left: &mut Vec<i64> = &mut side[term.node];
+        let mut capacity = Self { slots, import: up, export: down, exceeded, exceeded_in_all: 0 };
+        for constraint in
+            constraints.each.iter().filter(|constraint| constraint.penalty == Penalty::Hard)
+        {
+            let is_import = constraint.sign > 0.0;
+            let side = if is_import { &mut capacity.import } else { &mut capacity.export };
+            let left: &mut Vec<i64> = &mut side[constraint.node];
             left.resize(slots, i64::MAX);
             for (slot, left) in left.iter_mut().enumerate() {
-                let most = (term.bounds[slot] * GRAINS_PER_KWH).floor().clamp(-4e18, 4e18) as i64;
-                let load = total.loads[term.node][slot];
+                let most =
+                    (constraint.bounds[slot] * MICRO_WH_PER_KWH).floor().clamp(-4e18, 4e18) as i64;
+                let load = total.loads[constraint.node][slot];
                 *left = (*left).min(most - if is_import { load } else { -load });
             }
         }
-        for (node, exceeded) in room.exceeded.iter_mut().enumerate() {
-            let sides = room.up[node].iter().chain(&room.down[node]);
+        for (node, exceeded) in capacity.exceeded.iter_mut().enumerate() {
+            let sides = capacity.import[node].iter().chain(&capacity.export[node]);
             *exceeded = sides.filter(|&&left| left < 0).count();
         }
-        room.exceeded_in_all = room.exceeded.iter().sum();
-        room
+        capacity.exceeded_in_all = capacity.exceeded.iter().sum();
+        capacity
     }
 
     pub(super) fn is_exceeded(&self) -> bool {
@@ -49,35 +52,43 @@ impl Room {
     }
 
     /// Whether a limit of a node, or of one above it, is exceeded.
-    pub(super) fn is_exceeded_on_path(&self, terms: &Terms, node: u32) -> bool {
-        terms.paths[node as usize].iter().any(|&node| self.exceeded[node as usize] > 0)
+    pub(super) fn is_exceeded_on_path(&self, constraints: &LinkingConstraints, node: u32) -> bool {
+        constraints.paths[node as usize].iter().any(|&node| self.exceeded[node as usize] > 0)
     }
 
     /// The least room on the way to the top, for each slot: up and down. Only
     /// that in the slots of the stay means something.
     pub(super) fn on_path(
         &self,
-        terms: &Terms,
-        stay: &Stay,
+        constraints: &LinkingConstraints,
+        session: &Session,
         (up, down): (&mut Vec<i64>, &mut Vec<i64>),
     ) {
-        let window = stay.first as usize..stay.last as usize;
-        for (room, side) in [(up, &self.up), (down, &self.down)] {
-            room.resize(self.slots, 0);
-            let room = &mut room[window.clone()];
-            room.fill(i64::MAX);
-            for &node in &terms.paths[stay.node as usize] {
+        let window = session.first as usize..session.last as usize;
+        for (capacity, side) in [(up, &self.import), (down, &self.export)] {
+            capacity.resize(self.slots, 0);
+            let capacity = &mut capacity[window.clone()];
+            capacity.fill(i64::MAX);
+            for &node in &constraints.paths[session.node as usize] {
                 let left = side[node as usize].get(window.clone()).unwrap_or_default();
-                room.iter_mut().zip(left).for_each(|(room, &left)| *room = (*room).min(left));
+                capacity
+                    .iter_mut()
+                    .zip(left)
+                    .for_each(|(capacity, &left)| *capacity = (*capacity).min(left));
             }
         }
     }
 
     /// Whether a plan that counts already uses no slot beyond a limit.
-    pub(super) fn holds(&self, terms: &Terms, stay: &Stay, taken: &Taken) -> bool {
+    pub(super) fn holds(
+        &self,
+        constraints: &LinkingConstraints,
+        session: &Session,
+        taken: &EnergyBySlot,
+    ) -> bool {
         let is_kept = |left: Option<&i64>| left.is_none_or(|&left| left >= 0);
-        terms.paths[stay.node as usize].iter().all(|&node| {
-            let (up, down) = (&self.up[node as usize], &self.down[node as usize]);
+        constraints.paths[session.node as usize].iter().all(|&node| {
+            let (up, down) = (&self.import[node as usize], &self.export[node as usize]);
             taken.iter().all(|&(slot, energy)| {
                 let slot = slot as usize;
                 (energy < 0 || is_kept(up.get(slot))) && (energy > 0 || is_kept(down.get(slot)))
@@ -85,9 +96,15 @@ impl Room {
         })
     }
 
-    pub(super) fn take(&mut self, terms: &Terms, stay: &Stay, taken: &Taken, sign: i64) {
-        for &node in &terms.paths[stay.node as usize] {
-            let (up, down) = (&mut self.up[node as usize], &mut self.down[node as usize]);
+    pub(super) fn take(
+        &mut self,
+        constraints: &LinkingConstraints,
+        session: &Session,
+        taken: &EnergyBySlot,
+        sign: i64,
+    ) {
+        for &node in &constraints.paths[session.node as usize] {
+            let (up, down) = (&mut self.import[node as usize], &mut self.export[node as usize]);
             for &(slot, energy) in taken {
                 for (left, change) in
                     [(up.get_mut(slot as usize), -energy), (down.get_mut(slot as usize), energy)]
@@ -107,12 +124,12 @@ impl Room {
 
 /// Vehicles of some blocks, by their number among them.
 #[derive(Default)]
-pub(crate) struct Crowd {
+pub(crate) struct Contributors {
     /// The positions of each block, and how many vehicles there are up to its end.
     blocks: Vec<(Range<usize>, usize)>,
 }
 
-impl Crowd {
+impl Contributors {
     pub(super) fn add(&mut self, block: Range<usize>) {
         let count = self.len() + block.len();
         self.blocks.push((block, count));

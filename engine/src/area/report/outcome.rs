@@ -4,26 +4,28 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::area::column_generation::incumbent::{Ended, relative_gap};
-use crate::area::distributed::executor::{Staff, anew, change};
-use crate::area::distributed::protocol::{Change, Mix, Own, Place, Question, What};
-use crate::area::model::deadlines::Wishes;
-use crate::area::model::energy_by_slot::{Settled, Taken};
-use crate::area::model::linking::{Kind, Terms};
-use crate::area::model::session::Stay;
-use crate::area::model::sessions::Stays;
-use crate::area::pricing::block_loads::{self, Sum};
-use crate::area::pricing::buffers::Scratch;
-use crate::area::pricing::context::Asked;
-use crate::area::pricing::effective_prices::Worth;
+use crate::area::column_generation::incumbent::{Termination, relative_gap};
+use crate::area::distributed::executor::{Executor, overrides_in, session_update};
+use crate::area::distributed::protocol::{
+    ColumnChoice, Overrides, Partition, PricingRequest, RequestKind, SessionUpdate,
+};
+use crate::area::model::deadlines::Deadlines;
+use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot};
+use crate::area::model::linking::{LinkingConstraints, Penalty};
+use crate::area::model::session::Session;
+use crate::area::model::sessions::Sessions;
+use crate::area::pricing::block_loads::{self, BlockLoad};
+use crate::area::pricing::buffers::PricingBuffers;
+use crate::area::pricing::context::PricingContext;
+use crate::area::pricing::effective_prices::ShortfallPenalty;
 use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::limits::{Limit, Node, base_loads_kw};
-use crate::area::problem::micro_wh::{GRAINS_PER_KWH, as_kwh};
-use crate::area::problem::options::AreaState;
-use crate::area::recovery::plans::{Plans, Signals};
-use crate::area::recovery::totals::{self, Total, cost_of_limits};
-use crate::area::report::table::{AreaRows, Writing, write_rows};
-use crate::area::solve::subproblem::{Coordinated, Task};
+use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh};
+use crate::area::problem::options::WarmStart;
+use crate::area::recovery::plans::{PlanReader, PricesByClass};
+use crate::area::recovery::totals::{self, AreaLoad, cost_of_limits};
+use crate::area::report::table::{AreaRows, RowWriter, write_rows};
+use crate::area::solve::subproblem::{Solution, Subproblem};
 use crate::columns::row_error::RowError;
 use crate::units::MICROS_PER_HOUR;
 
@@ -51,14 +53,14 @@ pub enum Status {
     Failed,
 }
 
-impl From<Ended> for Status {
-    fn from(ended: Ended) -> Self {
-        match ended {
-            Ended::Gap => Self::Gap,
-            Ended::Rounds => Self::Rounds,
-            Ended::Caller => Self::Stopped,
-            Ended::Stalled => Self::Stalled,
-            Ended::Failed => Self::Failed,
+impl From<Termination> for Status {
+    fn from(termination: Termination) -> Self {
+        match termination {
+            Termination::Gap => Self::Gap,
+            Termination::Rounds => Self::Rounds,
+            Termination::Caller => Self::Stopped,
+            Termination::Stalled => Self::Stalled,
+            Termination::Failed => Self::Failed,
         }
     }
 }
@@ -157,113 +159,129 @@ pub struct AreaPlan {
     /// Rows that make no sense.
     pub errors: Vec<(usize, RowError)>,
     /// Where to begin when the area is planned again.
-    pub state: AreaState,
-    pub(crate) stays: Stays,
-    pub(crate) settled: Settled,
+    pub state: WarmStart,
+    pub(crate) sessions: Sessions,
+    pub(crate) assignment: Assignment,
     pub(crate) prices: Vec<Vec<f64>>,
     pub(crate) duals: Vec<f64>,
-    pub(crate) worth: Worth,
+    pub(crate) penalty: ShortfallPenalty,
     pub(crate) unmet_gap: f64,
 }
 
 /// The area without any management.
 pub(crate) fn unmanaged(
     problem: &AreaProblem<'_>,
-    (stays, worth): (&Stays, Worth),
-    terms: &Terms,
-    staff: &mut Staff<'_>,
+    (sessions, penalty): (&Sessions, ShortfallPenalty),
+    constraints: &LinkingConstraints,
+    executor: &mut Executor<'_>,
 ) -> LoadAndCost {
     let export = problem.export();
-    let asked = Asked { curves: problem.curves, export, stays, worth, is_free: false };
-    let sums = staff.ask(&asked, || What::AtOnce, None);
-    load_and_cost(terms, &sums.unwrap_or_else(|| block_loads::unmanaged(&asked)))
+    let context =
+        PricingContext { curves: problem.curves, export, sessions, penalty, is_free: false };
+    let sums = executor.price_remotely(&context, || RequestKind::AtOnce, None);
+    load_and_cost(constraints, &sums.unwrap_or_else(|| block_loads::unmanaged_loads(&context)))
 }
 
 /// Each vehicle at its own cheapest, as if there were no limits.
-fn price_only(asked: &Asked<'_>, terms: &Terms, staff: &mut Staff<'_>) -> LoadAndCost {
-    let free = vec![0.0; terms.each.len() * terms.slots()];
-    let sums = staff.ask(asked, || What::Answer(free.clone()), None);
-    load_and_cost(terms, &sums.unwrap_or_else(|| block_loads::answers(asked, terms, &free)))
+fn price_only(
+    context: &PricingContext<'_>,
+    constraints: &LinkingConstraints,
+    executor: &mut Executor<'_>,
+) -> LoadAndCost {
+    let free = vec![0.0; constraints.each.len() * constraints.slots()];
+    let sums = executor.price_remotely(context, || RequestKind::Answer(free.clone()), None);
+    load_and_cost(
+        constraints,
+        &sums.unwrap_or_else(|| block_loads::loads_of_responses(context, constraints, &free)),
+    )
 }
 
-fn load_and_cost(terms: &Terms, sums: &[Sum]) -> LoadAndCost {
-    let total = totals::total(sums, terms);
-    let cost = total.cost + cost_of_limits(terms, &total);
-    LoadAndCost { load_kw: powers(terms, &total.load), cost }
+fn load_and_cost(constraints: &LinkingConstraints, sums: &[BlockLoad]) -> LoadAndCost {
+    let total = totals::area_load(sums, constraints);
+    let cost = total.cost + cost_of_limits(constraints, &total);
+    LoadAndCost { load_kw: powers(constraints, &total.load), cost }
 }
 
-fn powers(terms: &Terms, load: &[i64]) -> Vec<f64> {
-    load.iter().zip(&terms.hours).map(|(&energy, hours)| as_kwh(energy) / hours).collect()
+fn powers(constraints: &LinkingConstraints, load: &[i64]) -> Vec<f64> {
+    load.iter().zip(&constraints.hours).map(|(&energy, hours)| as_kwh(energy) / hours).collect()
 }
 
 /// Puts the result together. `asked_for` are the stays before a shortage was
 /// shared, `least_kwh` is what limits withhold in any plan.
 pub(crate) fn finish(
-    task: &Task<'_>,
-    (stays, asked_for, least_kwh): (Stays, Option<&Stays>, Option<f64>),
-    done: Coordinated,
+    subproblem: &Subproblem<'_>,
+    (sessions, asked_for, least_kwh): (Sessions, Option<&Sessions>, Option<f64>),
+    solution: Solution,
     unmanaged: LoadAndCost,
-    staff: &mut Staff<'_>,
+    executor: &mut Executor<'_>,
 ) -> AreaPlan {
-    let terms = task.terms;
-    let asked = task.asked(&stays);
-    let total = &done.total;
-    let signals = Signals::new(&asked, terms, &done.settled, &done.prices);
-    let plans = Plans { asked: &asked, settled: &done.settled, signals: &signals };
-    let unmet = unmet(task, &plans, asked_for.unwrap_or(&stays), total);
+    let constraints = subproblem.constraints;
+    let context = subproblem.context(&sessions);
+    let total = &solution.load;
+    let by_class =
+        PricesByClass::new(&context, constraints, &solution.assignment, &solution.prices);
+    let plans =
+        PlanReader { context: &context, assignment: &solution.assignment, prices: &by_class };
+    let unmet = unmet(subproblem, &plans, asked_for.unwrap_or(&sessions), total);
     let late_reserves = late_reserves(&plans, total);
-    let cost = total.cost + cost_of_limits(terms, total);
+    let cost = total.cost + cost_of_limits(constraints, total);
     // The bound is on cost and worth of what is shed; plans that serve the same
     // shed the same, so that the rest is a bound on their cost.
-    let bound = done.bound - total.shed_worth;
-    let nodes =
-        nodes(task.problem, terms, &totals::loads(&plans, task.problem, total), &done.duals);
-    let shadow_prices = terms.each.iter().zip(done.duals.chunks(terms.slots().max(1)));
+    let bound = solution.bound - total.shortfall_penalty;
+    let nodes = nodes(
+        subproblem.problem,
+        constraints,
+        &totals::node_loads(&plans, subproblem.problem, total),
+        &solution.duals,
+    );
+    let shadow_prices =
+        constraints.each.iter().zip(solution.duals.chunks(constraints.slots().max(1)));
     let shadow_prices = shadow_prices
-        .map(|(term, duals)| ShadowPrice { node: term.node, per_kwh: duals.to_vec() })
+        .map(|(constraint, duals)| ShadowPrice { node: constraint.node, per_kwh: duals.to_vec() })
         .collect();
     // The sum of nothing is -0.0; adding zero makes it 0.0.
     let unmet_kwh = unmet.iter().map(|unmet| unmet.energy_kwh).sum::<f64>() + 0.0;
-    let beyond_kwh: f64 = stays.beyond_kwh.iter().map(|(_, beyond)| beyond).sum();
+    let beyond_kwh: f64 = sessions.above_charge_limit_kwh.iter().map(|(_, beyond)| beyond).sum();
     let unmet_bound_kwh = least_kwh.map(|least| (least + beyond_kwh).min(unmet_kwh));
-    let need_kwh = asked_for.unwrap_or(&stays).need_kwh();
+    let need_kwh = asked_for.unwrap_or(&sessions).need_kwh();
     let unmet_gap = unmet_bound_kwh.map_or(0.0, |bound| unmet_gap(unmet_kwh - bound, need_kwh));
-    let gap = relative_gap(cost, bound, task.until.scale).max(unmet_gap);
+    let gap = relative_gap(cost, bound, subproblem.stopping.scale).max(unmet_gap);
     // What a gap is reached in rounds counts only if the finished plans keep it.
-    let status = match Status::from(done.ended) {
-        Status::Gap | Status::Stalled | Status::Rounds if staff.has_failed() => Status::Failed,
-        Status::Gap if gap > task.until.gap => Status::Stalled,
-        Status::Stalled | Status::Rounds if gap <= task.until.gap => Status::Gap,
+    let status = match Status::from(solution.termination) {
+        Status::Gap | Status::Stalled | Status::Rounds if executor.has_failed() => Status::Failed,
+        Status::Gap if gap > subproblem.stopping.gap => Status::Stalled,
+        Status::Stalled | Status::Rounds if gap <= subproblem.stopping.gap => Status::Gap,
         status => status,
     };
-    let price_only = price_only(&task.asked(asked_for.unwrap_or(&stays)), terms, staff);
+    let price_only =
+        price_only(&subproblem.context(asked_for.unwrap_or(&sessions)), constraints, executor);
     let energy: i64 = total.load.iter().sum();
     AreaPlan {
         cost,
         bound: bound.min(cost),
         gap,
-        rounds: done.rounds,
+        rounds: solution.rounds,
         status,
         reproducible: status != Status::Stopped,
-        energy_kwh: as_kwh(energy + total.sold),
-        discharged_kwh: as_kwh(total.sold),
+        energy_kwh: as_kwh(energy + total.discharged),
+        discharged_kwh: as_kwh(total.discharged),
         unmet_kwh,
         unmet_bound_kwh,
         unmet,
         late_reserves,
         nodes,
         shadow_prices,
-        load_kw: powers(terms, &total.load),
+        load_kw: powers(constraints, &total.load),
         unmanaged,
         price_only,
-        errors: stays.errors.clone(),
-        state: done.state,
-        settled: done.settled,
-        prices: done.prices,
-        duals: done.duals,
-        worth: task.worth,
+        errors: sessions.errors.clone(),
+        state: solution.state,
+        assignment: solution.assignment,
+        prices: solution.prices,
+        duals: solution.duals,
+        penalty: subproblem.penalty,
         unmet_gap,
-        stays,
+        sessions,
     }
 }
 
@@ -274,35 +292,35 @@ fn unmet_gap(open_kwh: f64, need_kwh: f64) -> f64 {
 }
 
 /// Vehicles whose reserve comes later than at once, by row.
-fn late_reserves(plans: &Plans<'_>, total: &Total) -> Vec<usize> {
-    let stays = plans.asked.stays;
-    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
-    let mut is_late = |at: usize, stay: &Stay| {
-        if let Some(store) = stays.stores.get(stay.store as usize) {
-            return store.reserve_from > stay.first;
+fn late_reserves(plans: &PlanReader<'_>, total: &AreaLoad) -> Vec<usize> {
+    let sessions = plans.context.sessions;
+    let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
+    let mut is_late = |at: usize, session: &Session| {
+        if let Some(battery) = sessions.batteries.get(session.battery as usize) {
+            return battery.reserve_from > session.first;
         }
-        let wishes = stays.wishes.get(stay.wishes as usize);
-        let is_short = total.short.binary_search(&(at as u32)).is_ok();
-        wishes.filter(|wishes| is_short || wishes.is_late()).is_some_and(|wishes| {
-            plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
-            wishes.is_reserve_late(&taken)
+        let deadlines = sessions.deadlines.get(session.deadlines as usize);
+        let is_short = total.with_shortfall.binary_search(&(at as u32)).is_ok();
+        deadlines.filter(|deadlines| is_short || deadlines.is_late()).is_some_and(|deadlines| {
+            plans.plan(sessions.group_of(at), at, &mut buffers, &mut taken);
+            deadlines.is_reserve_late(&taken)
         })
     };
-    let late = stays.each.iter().enumerate().filter(|(at, stay)| is_late(*at, stay));
-    let mut rows: Vec<usize> = late.map(|(_, stay)| stay.row as usize).collect();
+    let late = sessions.each.iter().enumerate().filter(|(at, session)| is_late(*at, session));
+    let mut rows: Vec<usize> = late.map(|(_, session)| session.row as usize).collect();
     rows.sort_unstable();
     rows
 }
 
 fn nodes(
     problem: &AreaProblem<'_>,
-    terms: &Terms,
+    constraints: &LinkingConstraints,
     loads: &[Vec<i64>],
     duals: &[f64],
 ) -> Vec<NodeOutcome> {
-    let bases = base_loads_kw(&problem.nodes, terms.slots());
+    let bases = base_loads_kw(&problem.nodes, constraints.slots());
     let outcome = |(at, (node, base_kw)): (usize, (&Node, Vec<f64>))| {
-        let load_kw: Vec<f64> = powers(terms, &loads[at])
+        let load_kw: Vec<f64> = powers(constraints, &loads[at])
             .iter()
             .zip(&base_kw)
             .map(|(load, base)| load + base)
@@ -319,35 +337,40 @@ fn nodes(
                 breach_kw = breach_kw.max(if beyond > 1e-6 { beyond } else { 0.0 });
             }
         }
-        let added_per_kwh = terms.added(at as u32, duals);
+        let added_per_kwh = constraints.dual_price(at as u32, duals);
         NodeOutcome { name: node.name.clone(), load_kw, base_kw, breach_kw, added_per_kwh }
     };
     problem.nodes.iter().zip(bases).enumerate().map(outcome).collect()
 }
 
 /// What is not met of what was asked for, by row, and the limit in the way.
-fn unmet(task: &Task<'_>, plans: &Plans<'_>, asked_for: &Stays, total: &Total) -> Vec<Unmet> {
-    let stays = plans.asked.stays;
-    let before = task.asked(asked_for);
+fn unmet(
+    subproblem: &Subproblem<'_>,
+    plans: &PlanReader<'_>,
+    asked_for: &Sessions,
+    total: &AreaLoad,
+) -> Vec<Unmet> {
+    let sessions = plans.context.sessions;
+    let before = subproblem.context(asked_for);
     let of_row =
         |&(row, energy_kwh): &(u32, f64)| Unmet { row: row as usize, energy_kwh, node: None };
-    let mut found: Vec<Unmet> = stays.beyond_kwh.iter().map(of_row).collect();
-    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
-    for (position, (stay, now)) in asked_for.each.iter().zip(&stays.each).enumerate() {
-        let wishes = stays.wishes.get(stay.wishes as usize);
-        let is_short = total.short.binary_search(&(position as u32)).is_ok();
-        if now.need >= stay.need && !is_short && !wishes.is_some_and(Wishes::is_late) {
+    let mut found: Vec<Unmet> = sessions.above_charge_limit_kwh.iter().map(of_row).collect();
+    let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
+    for (position, (session, now)) in asked_for.each.iter().zip(&sessions.each).enumerate() {
+        let deadlines = sessions.deadlines.get(session.deadlines as usize);
+        let is_short = total.with_shortfall.binary_search(&(position as u32)).is_ok();
+        if now.need >= session.need && !is_short && !deadlines.is_some_and(Deadlines::is_late) {
             continue;
         }
-        plans.plan(stays.group_of(position), position, &mut scratch, &mut taken);
-        let (missing, end) = match wishes {
-            Some(wishes) => wishes.unmet(&taken),
-            None => (before.missing(stay, &taken).need, None),
+        plans.plan(sessions.group_of(position), position, &mut buffers, &mut taken);
+        let (missing, end) = match deadlines {
+            Some(deadlines) => deadlines.unmet(&taken),
+            None => (before.shortfall_of(session, &taken).missing, None),
         };
         if missing > 0 {
-            let until = Stay { last: end.unwrap_or(stay.last), ..*stay };
-            let node = in_the_way(task.terms, total, &until);
-            found.push(Unmet { row: stay.row as usize, energy_kwh: as_kwh(missing), node });
+            let stopping = Session { last: end.unwrap_or(session.last), ..*session };
+            let node = binding_node(subproblem.constraints, total, &stopping);
+            found.push(Unmet { row: session.row as usize, energy_kwh: as_kwh(missing), node });
         }
     }
     found.sort_by_key(|unmet| (unmet.row, unmet.node));
@@ -364,19 +387,27 @@ fn unmet(task: &Task<'_>, plans: &Plans<'_>, asked_for: &Stays, total: &Total) -
 /// The node with the most slots of a stay that are too full for the vehicle,
 /// the nearest of equals: one that is on or off needs room for all its power.
 /// Where none is, the nearest with a hard limit: whole answers left gaps.
-fn in_the_way(terms: &Terms, total: &Total, stay: &Stay) -> Option<usize> {
+fn binding_node(
+    constraints: &LinkingConstraints,
+    total: &AreaLoad,
+    session: &Session,
+) -> Option<usize> {
     let full = |node: u32| {
-        let of_node = terms.by_node[node as usize].iter().map(|&term| &terms.each[term]);
-        let hard = of_node.filter(|term| term.kind == Kind::Hard && term.sign > 0.0);
-        let is_full = |term: &crate::area::model::linking::Term, slot: usize| {
-            let power = if stay.whole { stay.rate } else { 0.0 };
-            let wanted = power * terms.hours[slot] * MICROS_PER_HOUR / GRAINS_PER_KWH;
-            as_kwh(total.loads[term.node][slot]) + wanted >= term.bounds[slot] * FULL - 1e-6
+        let of_node = constraints.by_node[node as usize]
+            .iter()
+            .map(|&constraint| &constraints.each[constraint]);
+        let hard = of_node
+            .filter(|constraint| constraint.penalty == Penalty::Hard && constraint.sign > 0.0);
+        let is_full = |constraint: &crate::area::model::linking::LinkingConstraint, slot: usize| {
+            let power = if session.is_indivisible { session.rate } else { 0.0 };
+            let wanted = power * constraints.hours[slot] * MICROS_PER_HOUR / MICRO_WH_PER_KWH;
+            as_kwh(total.loads[constraint.node][slot]) + wanted
+                >= constraint.bounds[slot] * FULL - 1e-6
         };
-        let slots = stay.first as usize..stay.last as usize;
-        hard.map(|term| slots.clone().filter(|&slot| is_full(term, slot)).count()).max()
+        let slots = session.first as usize..session.last as usize;
+        hard.map(|constraint| slots.clone().filter(|&slot| is_full(constraint, slot)).count()).max()
     };
-    let path = &terms.paths[stay.node as usize];
+    let path = &constraints.paths[session.node as usize];
     let counts = path.iter().filter_map(|&node| Some((full(node)?, node)));
     let most = counts.rev().max_by_key(|&(count, _)| count)?;
     Some(most.1 as usize)
@@ -395,12 +426,14 @@ impl AreaPlan {
         for unmet in &self.unmet {
             unmet_kwh[unmet.row] += unmet.energy_kwh;
         }
-        let terms = Terms::new(problem);
-        let (stays, worth, export) = (&self.stays, self.worth, problem.export());
-        let asked = Asked { curves: problem.curves, export, stays, worth, is_free: false };
-        let signals = Signals::new(&asked, &terms, &self.settled, &self.prices);
-        let plans = Plans { asked: &asked, settled: &self.settled, signals: &signals };
-        write_rows(&Writing { problem, plans: &plans, unmet_kwh: &unmet_kwh }, run, sink);
+        let constraints = LinkingConstraints::new(problem);
+        let (sessions, penalty, export) = (&self.sessions, self.penalty, problem.export());
+        let context =
+            PricingContext { curves: problem.curves, export, sessions, penalty, is_free: false };
+        let by_class = PricesByClass::new(&context, &constraints, &self.assignment, &self.prices);
+        let plans =
+            PlanReader { context: &context, assignment: &self.assignment, prices: &by_class };
+        write_rows(&RowWriter { problem, plans: &plans, unmet_kwh: &unmet_kwh }, run, sink);
     }
 
     /// Need that is not met by position of the vehicle, in that order.
@@ -409,26 +442,27 @@ impl AreaPlan {
         for unmet in &self.unmet {
             *by_row.entry(unmet.row).or_default() += unmet.energy_kwh;
         }
-        let each = self.stays.each.iter().enumerate();
-        each.filter_map(|(at, stay)| Some((at, *by_row.get(&(stay.row as usize))?))).collect()
+        let each = self.sessions.each.iter().enumerate();
+        each.filter_map(|(at, session)| Some((at, *by_row.get(&(session.row as usize))?))).collect()
     }
 
     /// Puts other plans of the same vehicles in the place of those found.
     pub(crate) fn refresh(
         &mut self,
         problem: &AreaProblem<'_>,
-        plans: &Plans<'_>,
-        terms: &Terms,
-        (total, cost): (&Total, f64),
+        plans: &PlanReader<'_>,
+        constraints: &LinkingConstraints,
+        (total, cost): (&AreaLoad, f64),
     ) {
         self.cost = cost;
         self.bound = self.bound.min(cost);
         self.gap = relative_gap(cost, self.bound, self.unmanaged.cost).max(self.unmet_gap);
         let energy: i64 = total.load.iter().sum();
-        self.energy_kwh = as_kwh(energy + total.sold);
-        self.discharged_kwh = as_kwh(total.sold);
-        self.nodes = nodes(problem, terms, &totals::loads(plans, problem, total), &self.duals);
-        self.load_kw = powers(terms, &total.load);
+        self.energy_kwh = as_kwh(energy + total.discharged);
+        self.discharged_kwh = as_kwh(total.discharged);
+        self.nodes =
+            nodes(problem, constraints, &totals::node_loads(plans, problem, total), &self.duals);
+        self.load_kw = powers(constraints, &total.load);
     }
 
     /// The prices that proved the bound, limit by limit and slot by slot.
@@ -440,7 +474,7 @@ impl AreaPlan {
     /// Number of vehicles planned, rows in error apart.
     #[must_use]
     pub fn vehicles(&self) -> usize {
-        self.stays.each.len()
+        self.sessions.each.len()
     }
 }
 
@@ -448,18 +482,24 @@ impl AreaPlan {
     /// What parts have to be told so that they write the plans of their rows:
     /// a question for all, and for each part what is for it alone.
     #[must_use]
-    pub fn told(&self, places: &[Place]) -> (Question, Vec<(Own, Change)>) {
-        let what = What::Plans(Mix::new(&self.settled, &self.prices));
-        let question = Question { worth: self.worth, is_free: false, what };
+    pub fn instructions(
+        &self,
+        places: &[Partition],
+    ) -> (PricingRequest, Vec<(Overrides, SessionUpdate)>) {
+        let what = RequestKind::Plans(ColumnChoice::new(&self.assignment, &self.prices));
+        let question = PricingRequest { penalty: self.penalty, is_free: false, kind: what };
         let unmet = self.unmet_by_position();
-        let own = |place: &Place| {
+        let own = |place: &Partition| {
             let at = place.first..place.first + place.vehicles();
             let from = unmet.partition_point(|(position, _)| *position < at.start);
             let to = unmet.partition_point(|(position, _)| *position < at.end);
             let here = unmet[from..to].iter();
             let unmet_kwh = here.map(|&(position, kwh)| ((position - at.start) as u32, kwh));
-            let own = Own { anew: anew(&self.settled, &at), unmet_kwh: unmet_kwh.collect() };
-            (own, change(&self.stays, at))
+            let own = Overrides {
+                plans: overrides_in(&self.assignment, &at),
+                unmet_kwh: unmet_kwh.collect(),
+            };
+            (own, session_update(&self.sessions, at))
         };
         (question, places.iter().map(own).collect())
     }

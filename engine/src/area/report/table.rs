@@ -3,14 +3,14 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::area::model::battery::Store;
-use crate::area::model::energy_by_slot::Taken;
-use crate::area::model::session::Stay;
-use crate::area::pricing::block_loads::at_once;
-use crate::area::pricing::buffers::Scratch;
+use crate::area::model::battery::Battery;
+use crate::area::model::energy_by_slot::EnergyBySlot;
+use crate::area::model::session::Session;
+use crate::area::pricing::block_loads::charge_at_once;
+use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::problem::area_problem::AreaProblem;
-use crate::area::problem::micro_wh::{as_kwh, grains};
-use crate::area::recovery::plans::Plans;
+use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
+use crate::area::recovery::plans::PlanReader;
 use crate::units::MICROS_PER_HOUR;
 
 /// Plans of a run of vehicles as columns, in the order of the rows.
@@ -40,19 +40,19 @@ pub struct AreaRows {
 }
 
 /// What rows are written from.
-pub(crate) struct Writing<'a> {
+pub(crate) struct RowWriter<'a> {
     pub(crate) problem: &'a AreaProblem<'a>,
-    pub(crate) plans: &'a Plans<'a>,
+    pub(crate) plans: &'a PlanReader<'a>,
     /// Need that is not met, by row.
     pub(crate) unmet_kwh: &'a [f64],
 }
 
 /// Hands all rows to `sink`, in runs of at most `run`.
-pub(crate) fn write_rows(writing: &Writing<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
+pub(crate) fn write_rows(writing: &RowWriter<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
     let count = writing.problem.vehicles.fleet.len();
     let mut position = vec![u32::MAX; count];
-    for (at, stay) in writing.plans.asked.stays.each.iter().enumerate() {
-        position[stay.row as usize] = at as u32;
+    for (at, session) in writing.plans.context.sessions.each.iter().enumerate() {
+        position[session.row as usize] = at as u32;
     }
     let starts = (0..count).step_by(run.max(1));
     let runs: Vec<Range<usize>> =
@@ -65,33 +65,33 @@ pub(crate) fn write_rows(writing: &Writing<'_>, run: usize, sink: &mut dyn FnMut
 }
 
 /// The rows of a run.
-fn write_run(writing: &Writing<'_>, position: &[u32], rows: Range<usize>) -> AreaRows {
-    let Writing { problem, plans, unmet_kwh } = *writing;
+fn write_run(writing: &RowWriter<'_>, position: &[u32], rows: Range<usize>) -> AreaRows {
+    let RowWriter { problem, plans, unmet_kwh } = *writing;
     let mut made = AreaRows { offsets: vec![0], ..AreaRows::default() };
-    let (mut scratch, mut taken) = (Scratch::default(), Taken::new());
-    let stays = plans.asked.stays;
+    let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
+    let sessions = plans.context.sessions;
     for row in rows {
         if position[row] == u32::MAX {
             made.push(f64::NAN, (f64::NAN, f64::NAN), f64::NAN, f64::NAN);
             continue;
         }
         let at = position[row] as usize;
-        let stay = &stays.each[at];
-        plans.plan(stays.group_of(at), at, &mut scratch, &mut taken);
+        let session = &sessions.each[at];
+        plans.plan(sessions.group_of(at), at, &mut buffers, &mut taken);
         let (mut bought, mut sold, mut cost) = (0, 0, 0.0);
         for &(slot, energy) in &taken {
             bought += energy.max(0);
             sold -= energy.min(0);
-            cost += plans.asked.cost_of(stay, slot as usize, energy);
+            cost += plans.context.cost_of(session, slot as usize, energy);
         }
-        let store = stays.stores.get(stay.store as usize);
-        let gained = |store: &Store| store.plug(store.gained_kwh(&taken).max(0.0));
-        let most = store.map_or(bought, gained);
+        let battery = sessions.batteries.get(session.battery as usize);
+        let gained = |battery: &Battery| battery.at_plug(battery.gained_kwh(&taken).max(0.0));
+        let most = battery.map_or(bought, gained);
         let mut baseline = 0.0;
-        at_once(plans.asked, stay, most, |slot, energy| {
-            baseline += plans.asked.cost_of(stay, slot, energy);
+        charge_at_once(plans.context, session, most, |slot, energy| {
+            baseline += plans.context.cost_of(session, slot, energy);
         });
-        made.add_intervals(problem, stay, row, &taken, plans);
+        made.add_intervals(problem, session, row, &taken, plans);
         made.push(cost, (as_kwh(bought), as_kwh(sold)), unmet_kwh[row], baseline);
     }
     made
@@ -123,35 +123,35 @@ impl AreaRows {
     fn add_intervals(
         &mut self,
         problem: &AreaProblem<'_>,
-        stay: &Stay,
+        session: &Session,
         row: usize,
-        taken: &Taken,
-        plans: &Plans<'_>,
+        taken: &EnergyBySlot,
+        plans: &PlanReader<'_>,
     ) {
-        let horizon = plans.asked.horizon();
+        let horizon = plans.context.horizon();
         let fleet = &problem.vehicles.fleet;
         let (arrival, departure) = (fleet.arrival[row], fleet.departure[row]);
         let discharge_max = problem.vehicles.storage.map_or(0.0, |c| c.discharge_max_kw[row]);
         let first = self.interval_start.len();
         // What is wanted by a deadline inside a slot comes first in it.
-        let wishes = plans.asked.stays.wishes.get(stay.wishes as usize);
-        let is_cut = |slot: u32| wishes.is_some_and(|wishes| wishes.is_cut(slot));
+        let deadlines = plans.context.sessions.deadlines.get(session.deadlines as usize);
+        let is_cut = |slot: u32| deadlines.is_some_and(|deadlines| deadlines.is_cut(slot));
         for &(slot, energy) in taken {
             let slot = slot as usize;
             let start = horizon.starts()[slot].max(arrival);
             let full_end = horizon.ends()[slot].min(departure);
             let power_max = if energy > 0 { fleet.power_max_kw[row] } else { -discharge_max };
             let most = if energy > 0 {
-                stay.cap(horizon, slot)
+                session.cap(horizon, slot)
             } else {
                 let hours = (full_end - start) as f64 / MICROS_PER_HOUR;
-                grains(discharge_max * hours)
+                to_micro_wh(discharge_max * hours)
             };
             let is_full = energy.abs() >= most;
             let micros = as_kwh(energy) / power_max * MICROS_PER_HOUR;
             let (end, power) = if is_full {
                 (full_end, power_max)
-            } else if stay.whole || is_cut(slot as u32) {
+            } else if session.is_indivisible || is_cut(slot as u32) {
                 ((start + micros.round() as i64).min(full_end), power_max)
             } else {
                 (full_end, as_kwh(energy) * MICROS_PER_HOUR / (full_end - start) as f64)

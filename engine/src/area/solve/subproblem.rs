@@ -1,38 +1,38 @@
 //! An area at one state of its needs and penalties, and its solution.
-use crate::area::column_generation::incumbent::{Ended, Until};
-use crate::area::model::energy_by_slot::Settled;
-use crate::area::model::linking::Terms;
-use crate::area::model::sessions::Stays;
-use crate::area::pricing::context::Asked;
-use crate::area::pricing::effective_prices::Worth;
+use crate::area::column_generation::incumbent::{StoppingCriteria, Termination};
+use crate::area::model::energy_by_slot::Assignment;
+use crate::area::model::linking::LinkingConstraints;
+use crate::area::model::sessions::Sessions;
+use crate::area::pricing::context::PricingContext;
+use crate::area::pricing::effective_prices::ShortfallPenalty;
 use crate::area::problem::area_problem::AreaProblem;
-use crate::area::problem::options::AreaState;
-use crate::area::recovery::totals::Total;
+use crate::area::problem::options::WarmStart;
+use crate::area::recovery::totals::AreaLoad;
 
 /// What coordination came to.
-pub(crate) struct Coordinated {
-    pub(crate) settled: Settled,
+pub(crate) struct Solution {
+    pub(crate) assignment: Assignment,
     pub(crate) prices: Vec<Vec<f64>>,
-    pub(crate) total: Total,
+    pub(crate) load: AreaLoad,
     pub(crate) bound: f64,
     pub(crate) duals: Vec<f64>,
-    pub(crate) ended: Ended,
+    pub(crate) termination: Termination,
     pub(crate) rounds: usize,
-    pub(crate) state: AreaState,
+    pub(crate) state: WarmStart,
 }
 
-impl Coordinated {
+impl Solution {
     /// What there is where the work was stopped, and there are plans already.
     pub(crate) fn stopped() -> Self {
         Self {
-            settled: Settled::default(),
+            assignment: Assignment::default(),
             prices: Vec::new(),
-            total: Total::default(),
+            load: AreaLoad::default(),
             bound: f64::NEG_INFINITY,
             duals: Vec::new(),
-            ended: Ended::Caller,
+            termination: Termination::Caller,
             rounds: 0,
-            state: AreaState::default(),
+            state: WarmStart::default(),
         }
     }
 
@@ -44,25 +44,25 @@ impl Coordinated {
 
 /// What to coordinate, and how.
 #[derive(Clone, Copy)]
-pub(crate) struct Task<'a> {
+pub(crate) struct Subproblem<'a> {
     pub(crate) problem: &'a AreaProblem<'a>,
-    pub(crate) terms: &'a Terms,
-    pub(crate) worth: Worth,
+    pub(crate) constraints: &'a LinkingConstraints,
+    pub(crate) penalty: ShortfallPenalty,
     pub(crate) is_free: bool,
-    pub(crate) until: Until,
+    pub(crate) stopping: StoppingCriteria,
     /// Money of the right size, to scale by.
     pub(crate) money: f64,
     /// Whether there are plans already, for whoever stops the work.
     pub(crate) has_plans: bool,
 }
 
-impl<'a> Task<'a> {
+impl<'a> Subproblem<'a> {
     /// Who is asked, and in what money.
-    pub(crate) fn asked<'s>(&self, stays: &'s Stays) -> Asked<'s>
+    pub(crate) fn context<'s>(&self, sessions: &'s Sessions) -> PricingContext<'s>
     where
         'a: 's,
     {
         let (curves, export) = (self.problem.curves, self.problem.export());
-        Asked { curves, export, stays, worth: self.worth, is_free: self.is_free }
+        PricingContext { curves, export, sessions, penalty: self.penalty, is_free: self.is_free }
     }
 }

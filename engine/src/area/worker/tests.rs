@@ -4,9 +4,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::area::distributed::executor::deal;
-use crate::area::distributed::protocol::Share;
-use crate::area::{AreaOptions, AreaPlan, Crew, Progress, Watch, plan_area, plan_area_watched};
+use crate::area::distributed::executor::partition;
+use crate::area::distributed::protocol::Assigned;
+use crate::area::{
+    AreaOptions, AreaPlan, Observer, Progress, Workers, plan_area, plan_area_observed,
+};
 
 mod town;
 use town::{Car, Columns, SLOTS, Town, car};
@@ -18,11 +20,11 @@ fn sent<T: Serialize + DeserializeOwned>(data: &T) -> T {
 
 /// A part as it is kept elsewhere.
 struct Kept {
-    place: Place,
+    place: Partition,
     rows: Vec<u32>,
     columns: Columns,
-    part: Part,
-    changed: Part,
+    part: Worker,
+    changed: Worker,
 }
 
 /// Somebody who keeps all parts.
@@ -40,34 +42,34 @@ impl<'a> Keepers<'a> {
         Self { columns, town, parts, kept: Vec::new(), changes: 0, questions: 0 }
     }
 
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<Partition> {
         self.kept.iter().map(|kept| kept.place.clone()).collect()
     }
 }
 
-impl Crew for Keepers<'_> {
+impl Workers for Keepers<'_> {
     fn parts(&self) -> usize {
         self.parts
     }
 
-    fn deal(&mut self, shares: Vec<Share>) {
-        for Share { place, rows } in shares {
+    fn deal(&mut self, shares: Vec<Assigned>) {
+        for Assigned { partition: place, rows } in shares {
             let (place, columns) = (sent(&place), self.columns.taken(&rows));
-            let part = Part::new(&columns.problem(self.town), &place).unwrap();
+            let part = Worker::new(&columns.problem(self.town), &place).unwrap();
             self.kept.push(Kept { changed: part.clone(), place, rows, columns, part });
         }
     }
 
-    fn change(&mut self, changes: &[Change]) {
+    fn change(&mut self, changes: &[SessionUpdate]) {
         self.changes += 1;
         for (kept, change) in self.kept.iter_mut().zip(changes) {
-            kept.changed = kept.part.changed(&sent(change)).unwrap();
+            kept.changed = kept.part.updated(&sent(change)).unwrap();
         }
     }
 
-    fn ask(&mut self, question: &Question, own: &[Own]) -> Option<Vec<Vec<Sum>>> {
+    fn ask(&mut self, question: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>> {
         self.questions += 1;
-        let answer = |(kept, own): (&Kept, &Own)| {
+        let answer = |(kept, own): (&Kept, &Overrides)| {
             let sums =
                 kept.changed.answer(self.town.curves(), &sent(question), &sent(own)).unwrap();
             assert!(kept.place.fits(&sums, SLOTS));
@@ -77,12 +79,12 @@ impl Crew for Keepers<'_> {
     }
 }
 
-impl Watch for Keepers<'_> {
+impl Observer for Keepers<'_> {
     fn stop(&mut self, _: &Progress) -> bool {
         false
     }
 
-    fn crew(&mut self) -> Option<&mut dyn Crew> {
+    fn workers(&mut self) -> Option<&mut dyn Workers> {
         Some(self)
     }
 }
@@ -113,9 +115,9 @@ fn written(made: &AreaRows) -> Vec<String> {
 /// The plans of all rows as their parts write them, in the order of all.
 fn written_in_parts(plan: &AreaPlan, keepers: &Keepers<'_>) -> Vec<String> {
     let mut all = vec![String::new(); keepers.columns.arrival.len()];
-    let (question, told) = plan.told(&keepers.places());
+    let (question, told) = plan.instructions(&keepers.places());
     for (kept, (own, change)) in keepers.kept.iter().zip(&told) {
-        let part = kept.part.changed(&sent(change)).unwrap();
+        let part = kept.part.updated(&sent(change)).unwrap();
         let (question, own, mut rows) = (sent(&question), sent(own), kept.rows.iter());
         let problem = kept.columns.problem(keepers.town);
         part.rows(&problem, (&question, &own), 3, &mut |run| {
@@ -136,7 +138,7 @@ fn check_same<'a>(columns: &'a Columns, town: &'a Town, parts: usize) -> (AreaPl
     let problem = columns.problem(town);
     let alone = plan_area(&problem, &options(), &mut |_| false);
     let mut keepers = Keepers::new(columns, town, parts);
-    let plan = plan_area_watched(&problem, &options(), &mut keepers);
+    let plan = plan_area_observed(&problem, &options(), &mut keepers);
     // Text of a float is the shortest that reads as its bits.
     assert!(format!("{plan:?}") == format!("{alone:?}"), "{} in {parts}", columns.arrival.len());
     let mut rows = Vec::new();
@@ -149,11 +151,11 @@ fn check_same<'a>(columns: &'a Columns, town: &'a Town, parts: usize) -> (AreaPl
 #[test]
 fn a_plan_in_parts_is_the_plan_of_one() {
     // Vehicles, parts wanted, parts there are: whole blocks, so no more than there are blocks.
-    for (vehicles, parts, found) in [(0, 3, 1), (1, 5, 1), (7, 1, 1), (7, 3, 3), (9, 40, 9)] {
+    for (vehicles, parts, expected) in [(0, 3, 1), (1, 5, 1), (7, 1, 1), (7, 3, 3), (9, 40, 9)] {
         let columns = Columns::new(&(0..vehicles).map(car).collect::<Vec<_>>());
         let town = Town::new(40.0);
         let (_, keepers) = check_same(&columns, &town, parts);
-        assert_eq!(keepers.kept.len(), found, "{vehicles} in {parts}");
+        assert_eq!(keepers.kept.len(), expected, "{vehicles} in {parts}");
     }
 }
 
@@ -162,10 +164,10 @@ fn blocks_of_many_vehicles_are_never_cut() {
     let columns = Columns::new(&(0..240).map(car).collect::<Vec<_>>());
     let town = Town::new(700.0);
     let (plan, keepers) = check_same(&columns, &town, 5);
-    let vehicles = keepers.places().iter().map(Place::vehicles).collect::<Vec<_>>();
+    let vehicles = keepers.places().iter().map(Partition::vehicles).collect::<Vec<_>>();
     assert_eq!(vehicles.iter().sum::<usize>(), 240);
     let blocks = keepers.kept.iter().map(|kept| kept.place.blocks.len()).sum::<usize>();
-    assert_eq!(blocks, plan.stays.blocks.len());
+    assert_eq!(blocks, plan.sessions.blocks.len());
     assert!(blocks < 20, "{blocks} blocks are not of many vehicles");
 }
 
@@ -175,7 +177,7 @@ fn a_shortage_is_told_to_the_parts() {
     let town = Town::new(12.0);
     let (plan, keepers) = check_same(&columns, &town, 4);
     assert!(plan.unmet_kwh > 50.0 && keepers.changes > 0);
-    let (_, told) = plan.told(&keepers.places());
+    let (_, told) = plan.instructions(&keepers.places());
     assert!(told.iter().all(|(_, change)| change.needs.is_some()));
     let unmet = told.iter().flat_map(|(own, _)| &own.unmet_kwh).map(|(_, kwh)| kwh).sum::<f64>();
     assert!((unmet - plan.unmet_kwh).abs() < 1e-9);
@@ -188,7 +190,7 @@ fn a_reserve_that_comes_late_is_told_to_its_part() {
     let town = Town::new(25.0);
     let (plan, keepers) = check_same(&columns, &town, 2);
     assert!(!plan.late_reserves.is_empty() && keepers.changes > 0);
-    let (_, told) = plan.told(&keepers.places());
+    let (_, told) = plan.instructions(&keepers.places());
     let reserves = told.iter().map(|(_, change)| change.reserves.len()).sum::<usize>();
     assert_eq!(reserves, plan.late_reserves.len());
 }
@@ -201,8 +203,8 @@ fn a_level_that_comes_late_is_told_to_its_part() {
     let (plan, keepers) = check_same(&columns, &town, 2);
     assert!(plan.late_reserves.len() > 3 && keepers.changes > 0);
     assert!(plan.unmet_kwh < 1e-6, "{} kWh", plan.unmet_kwh);
-    let (_, told) = plan.told(&keepers.places());
-    let levels = told.iter().map(|(_, change)| change.wishes.len()).sum::<usize>();
+    let (_, told) = plan.instructions(&keepers.places());
+    let levels = told.iter().map(|(_, change)| change.deadlines.len()).sum::<usize>();
     assert_eq!(levels, plan.late_reserves.len());
 }
 
@@ -267,25 +269,25 @@ proptest! {
     ) {
         let all: Vec<Car> = (0..lengths.iter().sum()).map(|_| Car { node: 0, ..car(0) }).collect();
         let columns = Columns::new(&all);
-        let mut stays = Stays::made(&columns.problem(&Town::new(9.0)));
+        let mut sessions = Sessions::prepare(&columns.problem(&Town::new(9.0)));
         let mut start = 0;
         for (group, length) in lengths.iter().enumerate() {
-            stays.add_block(start..start + length, group);
+            sessions.add_block(start..start + length, group);
             start += length;
         }
-        stays.groups = lengths.len();
-        let shares = deal(&stays, parts);
+        sessions.groups = lengths.len();
+        let shares = partition(&sessions, parts);
         let rows = shares.iter().flat_map(|share| share.rows.clone()).collect::<Vec<_>>();
         prop_assert_eq!(rows, (0..start as u32).collect::<Vec<_>>());
-        let blocks = shares.iter().flat_map(|share| share.place.blocks.clone());
+        let blocks = shares.iter().flat_map(|share| share.partition.blocks.clone());
         let whole = lengths.iter().enumerate().map(|(group, length)| (*length, group, 0));
         prop_assert_eq!(blocks.collect::<Vec<_>>(), whole.collect::<Vec<_>>());
         prop_assert!((1..=parts.max(1)).contains(&shares.len()));
         let mut first = 0;
         for share in &shares {
-            prop_assert_eq!((share.place.first, share.place.groups), (first, lengths.len()));
-            prop_assert!(share.place.vehicles() < start / parts.max(1) + 9);
-            first += share.place.vehicles();
+            prop_assert_eq!((share.partition.first, share.partition.groups), (first, lengths.len()));
+            prop_assert!(share.partition.vehicles() < start / parts.max(1) + 9);
+            first += share.partition.vehicles();
         }
     }
 }
@@ -293,15 +295,25 @@ proptest! {
 #[test]
 fn sums_have_to_be_those_of_the_place() {
     let blocks = vec![(2, 0, 0), (1, 0, 0), (3, 0, 1), (1, 1, 1)];
-    let place = Place { first: 5, blocks, groups: 2, by_curve: true, priority_max: 1.0 };
+    let place = Partition { first: 5, blocks, groups: 2, by_curve: true, priority_max: 1.0 };
     let sum = |group, node, blocks: usize, short: Vec<u32>| {
         let amounts = || vec![0.0; blocks];
         let (cost, shed_worth, slack) = (amounts(), amounts(), amounts());
-        Sum { group, node, cost, shed_worth, slack, load: vec![0; 4], shed: 0, sold: 0, short }
+        BlockLoad {
+            group,
+            node,
+            cost,
+            shortfall_penalty: shed_worth,
+            optimality_slack: slack,
+            load: vec![0; 4],
+            shortfall: 0,
+            discharged: 0,
+            with_shortfall: short,
+        }
     };
     let good = [sum(0, 0, 2, vec![6]), sum(0, 1, 1, Vec::new()), sum(1, 1, 1, vec![0])];
     assert!(place.fits(&good, 4));
-    let changed = |at: usize, change: fn(&mut Sum)| {
+    let changed = |at: usize, change: fn(&mut BlockLoad)| {
         let mut sums = good.clone();
         change(&mut sums[at]);
         sums.to_vec()
@@ -310,10 +322,10 @@ fn sums_have_to_be_those_of_the_place() {
         ("another group", changed(0, |sum| sum.group = 1)),
         ("another node", changed(2, |sum| sum.node = 0)),
         ("a block less", changed(0, |sum| sum.cost.truncate(1))),
-        ("a worth more", changed(1, |sum| sum.shed_worth.push(0.0))),
-        ("no slack", changed(2, |sum| sum.slack.clear())),
+        ("a worth more", changed(1, |sum| sum.shortfall_penalty.push(0.0))),
+        ("no slack", changed(2, |sum| sum.optimality_slack.clear())),
         ("a slot less", changed(1, |sum| sum.load.truncate(3))),
-        ("somebody else's vehicle", changed(1, |sum| sum.short.push(7))),
+        ("somebody else's vehicle", changed(1, |sum| sum.with_shortfall.push(7))),
         ("a sum less", good[..2].to_vec()),
         ("a sum more", [&good[..], &good[2..]].concat()),
         ("another order", vec![good[1].clone(), good[0].clone(), good[2].clone()]),
@@ -330,24 +342,24 @@ fn a_part_of_other_rows_is_refused() {
     let columns = Columns::new(&[car(0), car(2), car(1)]);
     let town = Town::new(30.0);
     let problem = columns.problem(&town);
-    let place = |blocks: &[(usize, usize, u32)]| Place {
+    let place = |blocks: &[(usize, usize, u32)]| Partition {
         first: 0,
         blocks: blocks.to_vec(),
         groups: 2,
         by_curve: true,
         priority_max: 1.0,
     };
-    assert!(Part::new(&problem, &place(&[(2, 0, 0), (1, 1, 1)])).is_ok());
-    let other = |expected| PartError::OtherRows { found: 3, expected };
+    assert!(Worker::new(&problem, &place(&[(2, 0, 0), (1, 1, 1)])).is_ok());
+    let other = |expected| WorkerError::OtherRows { found: 3, expected };
     let bad = [
         (vec![(2, 0, 0)], other(2)),
         (vec![(2, 0, 0), (2, 1, 1)], other(4)),
-        (vec![(3, 0, 0)], PartError::OtherArea),
-        (vec![(2, 0, 0), (0, 0, 1), (1, 1, 1)], PartError::OtherArea),
-        (vec![(2, 0, 0), (1, 2, 1)], PartError::OtherArea),
+        (vec![(3, 0, 0)], WorkerError::OtherArea),
+        (vec![(2, 0, 0), (0, 0, 1), (1, 1, 1)], WorkerError::OtherArea),
+        (vec![(2, 0, 0), (1, 2, 1)], WorkerError::OtherArea),
     ];
     for (blocks, error) in bad {
-        assert_eq!(Part::new(&problem, &place(&blocks)).unwrap_err(), error, "{blocks:?}");
+        assert_eq!(Worker::new(&problem, &place(&blocks)).unwrap_err(), error, "{blocks:?}");
     }
 }
 
@@ -359,50 +371,54 @@ fn what_belongs_to_another_area_is_refused() {
     let (plan, keepers) = check_same(&columns, &town, 1);
     let part = &keepers.kept[0].part;
     let is_refused =
-        |change| part.changed(&change).is_err_and(|error| error == PartError::OtherArea);
-    let needs = |count| Change { needs: Some(vec![0; count]), ..Change::default() };
-    let reserve = |position| Change { reserves: vec![(position, 3)], ..Change::default() };
-    let wishes = |position| Change { wishes: vec![(position, vec![0])], ..Change::default() };
+        |change| part.updated(&change).is_err_and(|error| error == WorkerError::OtherArea);
+    let needs = |count| SessionUpdate { needs: Some(vec![0; count]), ..SessionUpdate::default() };
+    let reserve =
+        |position| SessionUpdate { reserves: vec![(position, 3)], ..SessionUpdate::default() };
+    let deadlines = |position| SessionUpdate {
+        deadlines: vec![(position, vec![0])],
+        ..SessionUpdate::default()
+    };
     assert!(!is_refused(needs(2)) && is_refused(needs(1)) && is_refused(needs(3)));
     // Only the second vehicle has a reserve to come later.
     assert!(!is_refused(reserve(1)) && is_refused(reserve(0)) && is_refused(reserve(2)));
     // Nobody has a deadline before departure.
-    assert!((0..3).all(|position| is_refused(wishes(position))));
+    assert!((0..3).all(|position| is_refused(deadlines(position))));
 
-    let (question, told) = plan.told(&keepers.places());
-    let What::Plans(mix) = &question.what else { panic!("plans come from a mix") };
-    let asks = |what| Question { what, ..question.clone() };
-    let mixes = |change: fn(&mut Mix)| {
-        let mut mix = mix.clone();
-        change(&mut mix);
-        asks(What::Plans(mix))
+    let (question, told) = plan.instructions(&keepers.places());
+    let RequestKind::Plans(choice) = &question.kind else { panic!("plans come from a mix") };
+    let asks = |what| PricingRequest { kind: what, ..question.clone() };
+    let mixes = |change: fn(&mut ColumnChoice)| {
+        let mut choice = choice.clone();
+        change(&mut choice);
+        asks(RequestKind::Plans(choice))
     };
     let own = &told[0].0;
-    let anew = Own { anew: vec![(2, Taken::new())], unmet_kwh: Vec::new() };
-    let unmet = Own { anew: Vec::new(), unmet_kwh: vec![(2, 1.0)] };
-    let duals = |count| asks(What::Answer(vec![0.0; count]));
+    let anew = Overrides { plans: vec![(2, EnergyBySlot::new())], unmet_kwh: Vec::new() };
+    let unmet = Overrides { plans: Vec::new(), unmet_kwh: vec![(2, 1.0)] };
+    let duals = |count| asks(RequestKind::Answer(vec![0.0; count]));
     let bad = [
         ("prices of fewer limits", duals(SLOTS), own),
         ("prices of more slots", duals(2 * SLOTS + 1), own),
-        ("a group less", mixes(|mix| drop(mix.shares.pop())), own),
-        ("a group more", mixes(|mix| mix.is_mixed.push(false)), own),
-        ("no prices", mixes(|mix| mix.prices.clear()), own),
-        ("prices of fewer slots", mixes(|mix| mix.prices[0].1.truncate(1)), own),
-        ("a round without prices", mixes(|mix| mix.shares[0].push((9_999, 0.5))), own),
+        ("a group less", mixes(|solution| drop(solution.weights.pop())), own),
+        ("a group more", mixes(|solution| solution.is_convex_combination.push(false)), own),
+        ("no prices", mixes(|solution| solution.prices.clear()), own),
+        ("prices of fewer slots", mixes(|solution| solution.prices[0].1.truncate(1)), own),
+        ("a round without prices", mixes(|solution| solution.weights[0].push((9_999, 0.5))), own),
         (
             "rounds out of order",
-            mixes(|mix| mix.prices.insert(0, (9_999, mix.prices[0].1.clone()))),
+            mixes(|solution| solution.prices.insert(0, (9_999, solution.prices[0].1.clone()))),
             own,
         ),
         ("a vehicle that is not there", question.clone(), &anew),
     ];
     for (name, question, own) in &bad {
         let answer = part.answer(town.curves(), question, own);
-        assert_eq!(answer.unwrap_err(), PartError::OtherArea, "{name}");
+        assert_eq!(answer.unwrap_err(), WorkerError::OtherArea, "{name}");
     }
     let problem = columns.problem(&town);
     let rows = |question, own| part.rows(&problem, (question, own), 9, &mut |_| ());
     assert_eq!(rows(&question, own), Ok(()));
-    assert_eq!(rows(&question, &unmet), Err(PartError::OtherArea));
-    assert_eq!(rows(&asks(What::AtOnce), own), Err(PartError::OtherArea));
+    assert_eq!(rows(&question, &unmet), Err(WorkerError::OtherArea));
+    assert_eq!(rows(&asks(RequestKind::AtOnce), own), Err(WorkerError::OtherArea));
 }
