@@ -6,7 +6,7 @@ use rayon::ThreadPoolBuilder;
 use slackwater_benches::{Columns, curve, slots_used, table};
 use slackwater_engine::batch::{plan_batch, plan_compact, plan_dense};
 use slackwater_engine::columns::{Curves, Fleet};
-use slackwater_engine::plan::choice::Choice;
+use slackwater_engine::plan::choice::SlotSelection;
 
 const VEHICLES: usize = 1_000_000;
 const SLOTS: usize = 96;
@@ -42,7 +42,7 @@ fn one_core(
     criterion: &mut Criterion,
     fleet: &Fleet<'_>,
     curves: Curves<'_>,
-    choices: &mut [Option<Choice>],
+    choices: &mut [Option<SlotSelection>],
     powers: &mut [f32],
 ) {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("one thread can be had");

@@ -7,16 +7,16 @@ use slackwater_benches::{curve, noon};
 use slackwater_engine::lp::{Column, LinearProgram, Row};
 use slackwater_engine::plan::charge::plan_charge;
 use slackwater_engine::plan::explain::explain;
-use slackwater_engine::plan::problem::{ChargeProblem, Request, Target};
+use slackwater_engine::plan::problem::{ChargeProblem, ChargeRequest, Target};
 use slackwater_engine::units::{kw, kwh};
 
 /// Targets a quarter of a day apart, each higher by so many kWh than the one before.
-fn request(targets: i32, step: f64) -> Request {
+fn request(targets: i32, step: f64) -> ChargeRequest {
     let target = |k: i32| Target {
         by: Some(noon() + TimeDelta::hours(18) + TimeDelta::hours(6) * k),
         energy: kwh(30.0 + step * f64::from(k)),
     };
-    let mut request = Request::new(noon() + TimeDelta::minutes(307), kw(11.0), target(0));
+    let mut request = ChargeRequest::new(noon() + TimeDelta::minutes(307), kw(11.0), target(0));
     request.targets = (0..targets).map(target).collect();
     request
 }

@@ -6,8 +6,8 @@ use rayon::ThreadPoolBuilder;
 use slackwater_benches::{Random, curve, noon};
 use slackwater_engine::batch::plan_storage_batch;
 use slackwater_engine::columns::Batteries;
-use slackwater_engine::plan::storage::grid::Grid;
-use slackwater_engine::plan::storage::kernel::Scratch;
+use slackwater_engine::plan::storage::grid::PriceSlots;
+use slackwater_engine::plan::storage::kernel::StorageBuffers;
 use slackwater_engine::plan::storage::planner::{plan_on, plan_storage};
 use slackwater_engine::plan::storage::problem::{StorageProblem, StorageRequest};
 use slackwater_engine::plan::vehicle::{Battery, SocTarget};
@@ -42,8 +42,8 @@ fn single(criterion: &mut Criterion) {
     let import = curve(96);
     let export = export_of(&import);
     let problem = problem();
-    let grid = Grid::new(&import, Some(&export));
-    let mut scratch = Scratch::new();
+    let grid = PriceSlots::new(&import, Some(&export));
+    let mut scratch = StorageBuffers::new();
     criterion.bench_function("storage/day-96", |bencher| {
         bencher.iter(|| plan_storage(black_box(&import), Some(&export), &problem));
     });
@@ -101,7 +101,7 @@ impl Columns {
 fn batch(criterion: &mut Criterion) {
     let columns = Columns::new();
     let import = curve(96);
-    let grids = [Grid::new(&import, Some(&export_of(&import)))];
+    let grids = [PriceSlots::new(&import, Some(&export_of(&import)))];
     let one = ThreadPoolBuilder::new().num_threads(1).build().expect("one thread can be had");
     let mut group = criterion.benchmark_group("storage");
     group.sample_size(10).throughput(Throughput::Elements(ROWS as u64));

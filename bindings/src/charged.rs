@@ -3,20 +3,20 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use slackwater_engine::plan::duration::DurationRequest;
-use slackwater_engine::plan::kept::{KeptRequest, Wish};
+use slackwater_engine::plan::kept::{PlanRequest, SteadyRequest};
 use slackwater_engine::plan::plan;
-use slackwater_engine::plan::problem::Request;
-use slackwater_engine::plan::replay::{Recorded, Run};
+use slackwater_engine::plan::problem::ChargeRequest;
+use slackwater_engine::plan::replay::{Recorded, SavedRun};
 use slackwater_engine::plan::vehicle::VehicleRequest;
 use slackwater_engine::prices::curve::PriceCurve;
 
 /// A plan for charging, with the request of any kind that it answers.
 #[derive(Debug)]
 pub(crate) enum Charged {
-    Charge(Run<Request>),
-    Vehicle(Run<VehicleRequest>),
-    Duration(Run<DurationRequest>),
-    Kept(Run<KeptRequest>),
+    Charge(SavedRun<ChargeRequest>),
+    Vehicle(SavedRun<VehicleRequest>),
+    Duration(SavedRun<DurationRequest>),
+    Kept(SavedRun<SteadyRequest>),
 }
 
 impl Charged {
@@ -51,11 +51,11 @@ impl Charged {
     }
 
     /// What was asked.
-    pub(crate) fn wish(&self) -> Wish {
+    pub(crate) fn wish(&self) -> PlanRequest {
         match self {
-            Self::Charge(run) => Wish::Charge(run.request().clone()),
-            Self::Vehicle(run) => Wish::Vehicle(run.request().clone()),
-            Self::Duration(run) => Wish::Duration(*run.request()),
+            Self::Charge(run) => PlanRequest::Charge(run.request().clone()),
+            Self::Vehicle(run) => PlanRequest::Vehicle(run.request().clone()),
+            Self::Duration(run) => PlanRequest::Duration(*run.request()),
             Self::Kept(run) => run.request().wish.clone(),
         }
     }

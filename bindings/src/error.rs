@@ -17,7 +17,7 @@ use slackwater_engine::plan::budget::BudgetError;
 use slackwater_engine::plan::counterfactual::ChangeError;
 use slackwater_engine::plan::departure::DepartureError;
 use slackwater_engine::plan::document::TimeError;
-use slackwater_engine::plan::problem::RequestError;
+use slackwater_engine::plan::problem::ChargeRequestError;
 use slackwater_engine::plan::replay::RefusedRequest;
 use slackwater_engine::plan::site::error::SiteError;
 use slackwater_engine::plan::storage::problem::StorageError;
@@ -133,7 +133,7 @@ refuse!(
     RangeError,
     RefusedRequest,
     ReleasesError,
-    RequestError,
+    ChargeRequestError,
     RulesError,
     SampleError,
     SeriesError,

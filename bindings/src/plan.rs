@@ -10,10 +10,12 @@ use slackwater_engine::plan::certificate;
 use slackwater_engine::plan::duration::DurationRequest;
 use slackwater_engine::plan::explain;
 use slackwater_engine::plan::gaps::{Gap, gaps};
-use slackwater_engine::plan::kept::KeptRequest;
+use slackwater_engine::plan::kept::SteadyRequest;
 use slackwater_engine::plan::plan;
-use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
-use slackwater_engine::plan::replay::{RefusedRequest, Replayable, Run};
+use slackwater_engine::plan::problem::{
+    AfterDeadline, ChargeProblem, ChargeRequest, PowerLimit, Target,
+};
+use slackwater_engine::plan::replay::{RefusedRequest, Replay, SavedRun};
 use slackwater_engine::plan::stability::Stability;
 use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use slackwater_engine::prices::curve::PriceCurve;
@@ -167,7 +169,7 @@ impl Plan {
         budget: Budget,
     ) -> Result<Self, RefusedRequest> {
         let (wish, previous) = (self.charged.wish(), Arc::new(previous.intended().clone()));
-        let run = Run::new(prices.curve.clone(), KeptRequest { wish, previous, budget })?;
+        let run = SavedRun::new(prices.curve.clone(), SteadyRequest { wish, previous, budget })?;
         Ok(Self {
             charged: Charged::Kept(run),
             terms: Terms::new(prices, None),
@@ -179,9 +181,9 @@ impl Plan {
     pub(crate) fn changed(
         &self,
         prices: &Prices,
-        request: Request,
+        request: ChargeRequest,
     ) -> Result<Self, RefusedRequest> {
-        let charged = Charged::Charge(Run::new(prices.curve.clone(), request)?);
+        let charged = Charged::Charge(SavedRun::new(prices.curve.clone(), request)?);
         Ok(Self { charged, terms: Terms::new(prices, None), vehicle: self.vehicle.clone() })
     }
 }
@@ -278,7 +280,7 @@ impl Plan {
     #[getter]
     fn certificate(&self) -> Certificate {
         let certificate = &self.intended().certificate;
-        let certificate::Evidence { at_once, requirements, energy_max, surplus_price } =
+        let certificate::ChargeEvidence { at_once, requirements, energy_max, surplus_price } =
             &certificate.evidence;
         Certificate {
             cost: certificate.cost.as_amount(),
@@ -422,7 +424,7 @@ pub(crate) fn plan_charge(
         let energy = Energy::from_kwh(target.1).named(&format!("targets[{index}].energy_kwh"))?;
         Ok::<_, Refused>(Target { by: target.0.map(|by| by.0), energy })
     };
-    let request = Request {
+    let request = ChargeRequest {
         now: now.0,
         until: until.map(|until| until.0),
         power_max: Power::from_kw(power_max_kw).named("power_max_kw")?,
@@ -441,12 +443,12 @@ pub(crate) fn planned<R>(
     py: Python<'_>,
     prices: &Prices,
     request: R,
-    charged: impl FnOnce(Run<R>) -> Charged,
+    charged: impl FnOnce(SavedRun<R>) -> Charged,
 ) -> Result<Plan, Refused>
 where
-    R: Replayable<Prices = Arc<PriceCurve>, Plan: Send> + Send,
+    R: Replay<Prices = Arc<PriceCurve>, Plan: Send> + Send,
 {
-    let run = py.detach(|| Run::new(prices.curve.clone(), request))?;
+    let run = py.detach(|| SavedRun::new(prices.curve.clone(), request))?;
     Ok(Plan::new(charged(run), Terms::new(prices, None)))
 }
 

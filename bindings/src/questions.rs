@@ -2,7 +2,7 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use pyo3::prelude::*;
-use slackwater_engine::plan::counterfactual::{self, Change, WhatIf, one_more_percent};
+use slackwater_engine::plan::counterfactual::{self, ChangedInput, WhatIf, one_more_percent};
 use slackwater_engine::plan::departure;
 use slackwater_engine::plan::problem::Target;
 use slackwater_engine::units::{Energy, Money, Percent, Price, kwh};
@@ -177,19 +177,19 @@ pub(crate) fn what_if(
     time_zone: &str,
 ) -> Result<Answer, Refused> {
     let zone = self::time_zone(time_zone)?;
-    let mut changes: Vec<Change> = Vec::new();
-    changes.extend(no_reserve.then_some(Change::NoReserve));
-    changes.extend(without_deadline.map(|by| Change::NoDeadline { by: by.0 }));
-    changes.extend(departure.map(|at| Change::Departure { at: at.0 }));
+    let mut changes: Vec<ChangedInput> = Vec::new();
+    changes.extend(no_reserve.then_some(ChangedInput::NoReserve));
+    changes.extend(without_deadline.map(|by| ChangedInput::NoDeadline { by: by.0 }));
+    changes.extend(departure.map(|at| ChangedInput::Departure { at: at.0 }));
     let more = more_kwh.map(Energy::from_kwh).transpose().named("more_kwh")?;
-    changes.extend(more.map(|energy| Change::MoreEnergy { energy }));
+    changes.extend(more.map(|energy| ChangedInput::MoreEnergy { energy }));
     let level = |(index, level): (usize, &(Option<Instant>, f64))| {
         let energy = Energy::from_kwh(level.1).named(&format!("floor[{index}].energy_kwh"))?;
         Ok::<_, Refused>(Target { by: level.0.map(|by| by.0), energy })
     };
     if !floor.is_empty() {
         let levels = floor.iter().enumerate().map(level).collect::<Result<_, _>>()?;
-        changes.push(Change::Floor { levels });
+        changes.push(ChangedInput::Floor { levels });
     }
     let problem = plan.problem()?;
     let what_if = py.detach(|| counterfactual::what_if(&prices.curve, &problem, &changes))?;

@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::ser::{Formatter, Serializer};
-use slackwater_engine::plan::document::{self, Document};
+use slackwater_engine::plan::document::{self, ValueTree};
 use slackwater_engine::plan::estimates::estimates_in;
-use slackwater_engine::plan::replay::{Bundle, ENGINE_VERSION, Recorded, TIME_ZONE_VERSION};
-use slackwater_engine::plan::sources::Sources;
+use slackwater_engine::plan::replay::{ENGINE_VERSION, Recorded, SavedPlan, TIME_ZONE_VERSION};
+use slackwater_engine::plan::sources::PriceSources;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::layers::LayeredPrices;
 
@@ -61,14 +61,14 @@ repr! {
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     currency: Arc<str>,
-    layers: Sources,
+    layers: PriceSources,
 }
 
 impl Terms {
     /// The terms of prices to buy at, and to sell at.
     pub(crate) fn new(prices: &Prices, export: Option<&Prices>) -> Self {
         let export = export.and_then(|export| export.layers.clone());
-        let layers = Sources { import: prices.layers.clone(), export };
+        let layers = PriceSources { import: prices.layers.clone(), export };
         Self { currency: prices.currency.clone(), layers }
     }
 
@@ -101,7 +101,7 @@ impl Terms {
 
     /// The text of a saved plan.
     pub(crate) fn to_json(&self, recorded: impl Into<Recorded>) -> String {
-        let bundle = Bundle::new(&*self.currency, recorded);
+        let bundle = SavedPlan::new(&*self.currency, recorded);
         let layered = bundle.with_layers(self.layers.clone());
         text_of(&layered.expect("prices are what their layers make"))
     }
@@ -186,24 +186,24 @@ fn short(path: &str) -> &str {
     inner.strip_prefix("run.").unwrap_or(inner)
 }
 
-fn value(document: Document) -> Option<Value> {
+fn value(document: ValueTree) -> Option<Value> {
     match document {
-        Document::Nothing => None,
-        Document::Truth(truth) => Some(Value::Truth(truth)),
-        Document::Number(number) => Some(Value::Number(number)),
-        Document::Text(text) => Some(Value::Text(text)),
+        ValueTree::Nothing => None,
+        ValueTree::Truth(truth) => Some(Value::Truth(truth)),
+        ValueTree::Number(number) => Some(Value::Number(number)),
+        ValueTree::Text(text) => Some(Value::Text(text)),
         tree => Some(Value::Text(tree.to_string())),
     }
 }
 
-fn bundle_of(text: &str) -> Result<Bundle, Refused> {
-    let document: Document = parse(text)?;
+fn bundle_of(text: &str) -> Result<SavedPlan, Refused> {
+    let document: ValueTree = parse(text)?;
     if document.field("format").is_none() {
         let text = "this is no saved plan: it has no field format; save a plan with Plan.save";
         return Err(Refused::Input(text.into()));
     }
     let bundle = parse(text).map_err(|error| match (error, document.field("engine_version")) {
-        (Refused::Input(text), Some(Document::Text(version))) if version != ENGINE_VERSION => {
+        (Refused::Input(text), Some(ValueTree::Text(version))) if version != ENGINE_VERSION => {
             Refused::Input(format!(
                 "{text}; the file is of engine {version}, this is {ENGINE_VERSION}"
             ))
@@ -229,7 +229,7 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Refused> {
     Ok(value)
 }
 
-fn text_of(bundle: &Bundle) -> String {
+fn text_of(bundle: &SavedPlan) -> String {
     let mut bytes = Vec::new();
     bundle
         .serialize(&mut Serializer::with_formatter(&mut bytes, Lines::default()))

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use slackwater_engine::plan::estimates;
 use slackwater_engine::plan::gaps::Gap;
-use slackwater_engine::plan::replay::Run;
+use slackwater_engine::plan::replay::SavedRun;
 use slackwater_engine::plan::site::device::Phase;
 use slackwater_engine::plan::site::explain::{explain, gaps};
 use slackwater_engine::plan::site::plan;
@@ -245,13 +245,13 @@ fn device(device: &plan::DevicePlan) -> DevicePlan {
 #[pyclass(frozen, module = "slackwater._engine")]
 #[derive(Debug)]
 pub(crate) struct SitePlan {
-    run: Run<SiteRequest>,
+    run: SavedRun<SiteRequest>,
     terms: Terms,
 }
 
 impl SitePlan {
     /// A plan on the terms of its prices.
-    pub(crate) fn new(run: Run<SiteRequest>, terms: Terms) -> Self {
+    pub(crate) fn new(run: SavedRun<SiteRequest>, terms: Terms) -> Self {
         Self { run, terms }
     }
 
@@ -521,6 +521,6 @@ pub(crate) fn plan_site(
         (nodes_max, time_max),
     )?;
     // Each search has its own limit, so the clock only watches for signals.
-    let run = interrupt::run(py, None, move |_| Run::new((), request))??;
+    let run = interrupt::run(py, None, move |_| SavedRun::new((), request))??;
     Ok(SitePlan::new(run, terms))
 }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use slackwater_engine::plan::estimates;
 use slackwater_engine::plan::gaps::Gap;
-use slackwater_engine::plan::replay::Run;
+use slackwater_engine::plan::replay::SavedRun;
 use slackwater_engine::plan::sources::GridPrices;
 use slackwater_engine::plan::storage::explain;
 use slackwater_engine::plan::storage::plan;
@@ -101,13 +101,13 @@ repr! {
 #[pyclass(frozen, module = "slackwater._engine")]
 #[derive(Debug)]
 pub(crate) struct StoragePlan {
-    run: Run<StorageRequest>,
+    run: SavedRun<StorageRequest>,
     terms: Terms,
 }
 
 impl StoragePlan {
     /// A plan on the terms of its prices.
-    pub(crate) fn new(run: Run<StorageRequest>, terms: Terms) -> Self {
+    pub(crate) fn new(run: SavedRun<StorageRequest>, terms: Terms) -> Self {
         Self { run, terms }
     }
 
@@ -461,6 +461,6 @@ pub(crate) fn plan_storage(
     };
     let export = export_prices.map(|export| export.curve.clone());
     let curves = GridPrices { import: prices.curve.clone(), export };
-    let run = py.detach(|| Run::new(curves, request))?;
+    let run = py.detach(|| SavedRun::new(curves, request))?;
     Ok(StoragePlan::new(run, Terms::new(prices, export_prices)))
 }

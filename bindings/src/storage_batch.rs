@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
 use slackwater_engine::columns::{Batteries, StorageAnswers};
-use slackwater_engine::plan::storage::grid::Grid;
+use slackwater_engine::plan::storage::grid::PriceSlots;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};
@@ -201,8 +201,8 @@ pub(crate) fn plan_storage_batch(
         export_prices.iter().map(|export| export.as_ref().map(|e| e.curve.clone())).collect();
     interrupt::run(py, None, move |_| {
         let pairs = curves.iter().zip(&exports);
-        let grids: Vec<Grid> =
-            pairs.map(|(import, export)| Grid::new(import, export.as_deref())).collect();
+        let grids: Vec<PriceSlots> =
+            pairs.map(|(import, export)| PriceSlots::new(import, export.as_deref())).collect();
         let mut answered = Vec::new();
         let mut schema = answer_schema(&DataType::Utf8, &currency);
         for batch in vehicles {

@@ -2,7 +2,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::replay::Run;
+use slackwater_engine::plan::replay::SavedRun;
 use slackwater_engine::plan::switching::explain;
 use slackwater_engine::plan::switching::plan::{self, UnmetWish};
 use slackwater_engine::plan::switching::planner::plan_switching_within;
@@ -93,13 +93,13 @@ repr! {
 #[pyclass(frozen, module = "slackwater._engine")]
 #[derive(Debug)]
 pub(crate) struct SwitchingPlan {
-    run: Run<SwitchingRequest>,
+    run: SavedRun<SwitchingRequest>,
     terms: Terms,
 }
 
 impl SwitchingPlan {
     /// A plan on the terms of its prices.
-    pub(crate) fn new(run: Run<SwitchingRequest>, terms: Terms) -> Self {
+    pub(crate) fn new(run: SavedRun<SwitchingRequest>, terms: Terms) -> Self {
         Self { run, terms }
     }
 
@@ -162,7 +162,7 @@ impl SwitchingPlan {
     #[getter]
     fn free_plan(&self) -> Result<Plan, Refused> {
         let request = self.intended().free_request.clone();
-        let run = Run::new(self.run.prices().clone(), request)?;
+        let run = SavedRun::new(self.run.prices().clone(), request)?;
         Ok(Plan::new(Charged::Charge(run), self.terms.clone()))
     }
 
@@ -341,7 +341,9 @@ pub(crate) fn plan_switching(
     let curve = prices.curve.clone();
     let run = interrupt::run(py, request.seconds_max, move |clock| {
         let seconds_left = || clock.seconds_left();
-        Run::planned_by(curve, request, |_, problem| plan_switching_within(problem, &seconds_left))
+        SavedRun::planned_by(curve, request, |_, problem| {
+            plan_switching_within(problem, &seconds_left)
+        })
     })??;
     Ok(SwitchingPlan::new(run, Terms::new(prices, None)))
 }

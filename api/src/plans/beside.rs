@@ -2,8 +2,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use slackwater_engine::plan::brief::Brief;
-use slackwater_engine::plan::planned::Planned;
+use slackwater_engine::plan::brief::PlanSummary;
+use slackwater_engine::plan::planned::PlanRecord;
 use slackwater_engine::shared_supply::{
     IncrementalPlan, OtherLoad, ReplanReason, hold_current, plan_in_residual_capacity as beside,
     reason_to_replan,
@@ -32,7 +32,7 @@ pub(crate) struct Area {
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
     /// Plans, by position.
-    pub(crate) planned: BTreeMap<usize, Planned>,
+    pub(crate) planned: BTreeMap<usize, PlanRecord>,
     /// Areas in which the room that was left did not suffice, and for what.
     pub(crate) wanting: BTreeMap<Area, ReplanReason>,
 }
@@ -78,7 +78,7 @@ fn one(
     power: Power,
     others: &BTreeMap<Uuid, OtherLoad>,
     power_max: Power,
-) -> Option<(Planned, Option<ReplanReason>)> {
+) -> Option<(PlanRecord, Option<ReplanReason>)> {
     let (wish, sheet) = (asked.wish.as_ref().ok()?, asked.sheet.as_ref()?);
     let curve = sheet.prices.curve();
     let refused = |error: &dyn std::error::Error| {
@@ -95,11 +95,14 @@ fn one(
             .ok()?,
     };
     let reason = reason_to_replan(&fitted, before);
-    Some((Planned { is_shared: true, ..Planned::cheapest(wish.clone(), fitted.brief) }, reason))
+    Some((
+        PlanRecord { is_shared: true, ..PlanRecord::cheapest(wish.clone(), fitted.brief) },
+        reason,
+    ))
 }
 
 /// The plan before, if it was made for the same promise.
-fn before(asked: &Asked) -> Option<&Brief> {
+fn before(asked: &Asked) -> Option<&PlanSummary> {
     let before = asked.previous()?;
     let promise = asked.cycle.and_then(|cycle| cycle.promise);
     let is_same = before.state.cycle.and_then(|cycle| cycle.promise) == promise;

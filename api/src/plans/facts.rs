@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 use slackwater_engine::device::charge_state::{ChargeState, Reporter};
 use slackwater_engine::device::reading::charger_is_reachable;
 use slackwater_engine::device::uptake::Uptake;
-use slackwater_engine::policy::ask::{DevicePolicy, Known, first_in_force};
+use slackwater_engine::policy::ask::{DeviceFacts, DevicePolicy, first_in_force};
 use slackwater_engine::policy::flex::FlexPolicy;
 use slackwater_engine::policy::vehicle::VehiclePolicy;
 use uuid::Uuid;
@@ -25,7 +25,7 @@ pub struct Counting {
     /// that the device is at.
     pub location: Option<Location>,
     /// What is known of the device.
-    pub known: Known,
+    pub known: DeviceFacts,
 }
 
 /// The policy of a device that counts now; `None` if nobody ever set one.
@@ -70,12 +70,12 @@ fn smart_policy(policy: &SmartPolicy) -> Option<DevicePolicy> {
 
 /// What is known of a device for its plan.
 #[must_use]
-pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Known {
+pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> DeviceFacts {
     let location = tables.whereabouts(device).map(|location| location.id.to_string());
-    let unread = Known { location, ..Known::default() };
+    let unread = DeviceFacts { location, ..DeviceFacts::default() };
     let Some(reading) = device.state.reading.as_deref() else { return unread };
     match &reading.facts {
-        Facts::Vehicle(facts) => Known {
+        Facts::Vehicle(facts) => DeviceFacts {
             is_reachable: device.state.is_reachable,
             soc: facts.soc,
             charge_limit: facts.charge_limit,
@@ -83,7 +83,7 @@ pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Known {
             may_be_woken: device.state.may_be_woken,
             ..charging(unread, device, &facts.charging, Reporter::Vehicle, now)
         },
-        Facts::Charger(facts) => Known {
+        Facts::Charger(facts) => DeviceFacts {
             is_reachable: Some(charger_is_reachable(device.state.is_reachable)),
             ..charging(unread, device, &facts.charging, Reporter::Charger, now)
         },
@@ -92,14 +92,14 @@ pub fn known(tables: &Tables, device: &Device, now: DateTime<Utc>) -> Known {
 }
 
 fn charging(
-    known: Known,
+    known: DeviceFacts,
     device: &Device,
     state: &ChargeState,
     reporter: Reporter,
     now: DateTime<Utc>,
-) -> Known {
+) -> DeviceFacts {
     let shown = state.shown(reporter, now);
-    Known {
+    DeviceFacts {
         is_plugged_in: state.is_plugged(),
         is_charging: Some(state.is_on()),
         is_fully_charged: shown.is_fully_charged,

@@ -32,8 +32,8 @@ mod coordinated {
 
     use chrono::{DateTime, Utc};
     use slackwater_engine::area::AreaOptions;
-    use slackwater_engine::plan::kept::Wish;
-    use slackwater_engine::plan::planned::Planned;
+    use slackwater_engine::plan::kept::PlanRequest;
+    use slackwater_engine::plan::planned::PlanRecord;
     use slackwater_engine::plan::problem::ChargeProblem;
     use slackwater_engine::prices::curve::PriceCurve;
     use slackwater_engine::shared_supply::{
@@ -56,7 +56,7 @@ mod coordinated {
     /// A wish that takes part in the coordination.
     struct Member {
         device_id: Uuid,
-        wish: Wish,
+        wish: PlanRequest,
         problem: ChargeProblem,
         sheet: Arc<Sheet>,
         power: Power,
@@ -93,7 +93,7 @@ mod coordinated {
                 _ => false,
             };
             let (same, other): (Vec<Asked>, Vec<Asked>) = asked.into_iter().partition(is_as_before);
-            let places: BTreeMap<usize, Planned> = same
+            let places: BTreeMap<usize, PlanRecord> = same
                 .iter()
                 .enumerate()
                 .filter_map(|(at, asked)| Some((at, together.get(&asked.device_id())?.clone())))
@@ -121,7 +121,7 @@ mod coordinated {
         Some(Member { device_id, problem, wish, sheet: asked.sheet?, power, is_on })
     }
 
-    fn planned_together(members: Vec<Member>, power_max: Power) -> HashMap<Uuid, Planned> {
+    fn planned_together(members: Vec<Member>, power_max: Power) -> HashMap<Uuid, PlanRecord> {
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let mut curves: Vec<PriceCurve> = Vec::new();
         for member in &members {
@@ -147,7 +147,8 @@ mod coordinated {
             Vec::new()
         });
         let planned = members.into_iter().zip(briefs).filter_map(|(member, brief)| {
-            let planned = Planned { is_shared: true, ..Planned::cheapest(member.wish, brief?) };
+            let planned =
+                PlanRecord { is_shared: true, ..PlanRecord::cheapest(member.wish, brief?) };
             Some((member.device_id, planned))
         });
         planned.collect()

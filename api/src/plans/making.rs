@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use slackwater_engine::batch::plan_wishes;
-use slackwater_engine::plan::brief::Brief;
-use slackwater_engine::plan::kept::Wish;
-use slackwater_engine::plan::planned::{Before, Planned};
-use slackwater_engine::policy::ask::{Cause, DevicePolicy, Idle, Known};
+use slackwater_engine::plan::brief::PlanSummary;
+use slackwater_engine::plan::kept::PlanRequest;
+use slackwater_engine::plan::planned::{PlanRecord, PreviousPlan};
+use slackwater_engine::policy::ask::{Cause, DeviceFacts, DevicePolicy, NoRequest};
 use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::schedule::place::{Place, time_zone_of};
@@ -55,7 +55,7 @@ pub(crate) struct Asked {
     pub(crate) ready: Ready,
     pub(crate) cycle: Option<Cycle>,
     pub(crate) sheet: Option<Arc<Sheet>>,
-    pub(crate) wish: Result<Wish, Idle>,
+    pub(crate) wish: Result<PlanRequest, NoRequest>,
 }
 
 /// Plans for devices and keeps the plans, in a change that is under way.
@@ -138,7 +138,7 @@ fn ask(app: &App, pricer: &mut Pricer, ready: Ready, now: DateTime<Utc>) -> Aske
     let none = resolve(Sources::default(), now, now);
     let known_prices = sheet.as_ref().map_or(&none, |sheet| &sheet.prices);
     let assumed = &app.config().plans.assume;
-    let wish = policy.ask(known, cycle.as_ref(), zone, now, known_prices.curve(), assumed);
+    let wish = policy.plan_request(known, cycle.as_ref(), zone, now, known_prices.curve(), assumed);
     Asked { ready, cycle, sheet, wish }
 }
 
@@ -214,7 +214,7 @@ fn plan_all(
     app: &App,
     asked: &[Asked],
     old: &HashMap<Arc<str>, Sheet>,
-) -> BTreeMap<usize, Planned> {
+) -> BTreeMap<usize, PlanRecord> {
     let mut groups: BTreeMap<&str, (&Arc<Sheet>, Vec<usize>)> = BTreeMap::new();
     for (position, asked) in asked.iter().enumerate() {
         if let (Ok(_), Some(sheet), None) = (&asked.wish, &asked.sheet, area_of(app, asked)) {
@@ -227,7 +227,7 @@ fn plan_all(
             let asked = &asked[position];
             let before = asked.previous().and_then(|before| {
                 let curve = old.get(before.sheet_id.as_ref()?)?.prices.curve();
-                Some(Before { planned: before.planned()?, curve })
+                Some(PreviousPlan { planned: before.planned()?, curve })
             });
             Some((asked.wish.clone().ok()?, before))
         };
@@ -251,15 +251,15 @@ fn plan_all(
 /// Plans, or why there are none, as they are kept.
 pub(crate) fn finish(
     asked: Vec<Asked>,
-    mut planned: BTreeMap<usize, Planned>,
+    mut planned: BTreeMap<usize, PlanRecord>,
     now: DateTime<Utc>,
 ) -> Vec<(KeptPlan, Option<Arc<Sheet>>)> {
     let finish = |(position, asked): (usize, Asked)| {
         let Asked { ready, cycle, sheet, wish } = asked;
         let made = planned.remove(&position);
-        let brief: Option<&Brief> = made.as_ref().map(|planned| &planned.brief);
+        let brief: Option<&PlanSummary> = made.as_ref().map(|planned| &planned.brief);
         let review_at = ready.counting.policy.review_at(cycle.as_ref(), brief, now);
-        let idle = || Outcome::Idle(wish.err().unwrap_or(Idle::NothingAsked));
+        let idle = || Outcome::Idle(wish.err().unwrap_or(NoRequest::NothingAsked));
         let outcome = made.map_or_else(idle, |planned| Outcome::Planned(Box::new(planned)));
         let is_planned = matches!(outcome, Outcome::Planned(_));
         let sheet = sheet.filter(|_| is_planned);
@@ -296,6 +296,6 @@ impl Asked {
 }
 
 /// The power that a device takes of a limit, by what is asked for it and what is known.
-pub(crate) fn power_held(wish: &Wish, known: &Known, assumed: Power) -> Power {
+pub(crate) fn power_held(wish: &PlanRequest, known: &DeviceFacts, assumed: Power) -> Power {
     wish.power_held(known.power_max.unwrap_or(assumed), known.power_last)
 }

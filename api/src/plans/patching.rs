@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
-use slackwater_engine::policy::ask::{Cause, Known};
+use slackwater_engine::policy::ask::{Cause, DeviceFacts};
 use slackwater_engine::policy::charger::{ChargerPatch, ChargerPolicy};
 use slackwater_engine::policy::flex::{FlexPatch, FlexPolicy, FlexRequest, ReserveRule};
 use slackwater_engine::policy::flex_issue::FlexIssues;
@@ -220,7 +220,7 @@ fn happening(
 
 /// What a flex policy is doing, with the members that the specification names
 /// and no other: a state without a printed name is not shown (NS-08, AMB-33).
-fn status(row: &FlexRow, policy: &FlexPolicy, known: &Known) -> Value {
+fn status(row: &FlexRow, policy: &FlexPolicy, known: &DeviceFacts) -> Value {
     let facts = known.flex_facts(&row.location_id.to_string());
     let state: FlexState = flex_state(policy.reserve(), &facts);
     let mut status = json!({

@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use slackwater_engine::policy::ask::{Cause, Known, cause_of};
+use slackwater_engine::policy::ask::{Cause, DeviceFacts, managing_policy};
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use tokio::sync::Notify;
 use tracing::error;
@@ -132,13 +132,13 @@ pub fn planned_at(
 
 /// What is known of a device under a policy, before a reading changes it.
 #[must_use]
-pub fn before_reading(app: &App, tables: &Tables, id: Uuid) -> Option<Known> {
+pub fn before_reading(app: &App, tables: &Tables, id: Uuid) -> Option<DeviceFacts> {
     let device = tables.any_device(id).filter(|_| tables.plans.has_policy(id))?;
     Some(known(tables, device, app.now()))
 }
 
 /// Plans again if the reading changed something that plans rest on.
-pub fn after_reading(app: &App, tables: &Tables, id: Uuid, before: Option<Known>) {
+pub fn after_reading(app: &App, tables: &Tables, id: Uuid, before: Option<DeviceFacts>) {
     if let Some(cause) = cause_after(app, tables, id, before) {
         look_again(app, id, cause);
     }
@@ -146,8 +146,13 @@ pub fn after_reading(app: &App, tables: &Tables, id: Uuid, before: Option<Known>
 
 /// What a reading changed of what plans rest on, if anything.
 #[must_use]
-pub fn cause_after(app: &App, tables: &Tables, id: Uuid, before: Option<Known>) -> Option<Cause> {
-    cause_of(&before?, &known(tables, tables.any_device(id)?, app.now()))
+pub fn cause_after(
+    app: &App,
+    tables: &Tables,
+    id: Uuid,
+    before: Option<DeviceFacts>,
+) -> Option<Cause> {
+    managing_policy(&before?, &known(tables, tables.any_device(id)?, app.now()))
 }
 
 /// Plans for devices now. Readers see the plans when this returns.

@@ -1,10 +1,10 @@
 //! Plans for people: with reasons, certificate and the source of each price.
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use slackwater_engine::plan::brief::Brief;
+use slackwater_engine::plan::brief::PlanSummary;
 use slackwater_engine::plan::explain::{Reason, explain};
-use slackwater_engine::plan::replay::Bundle;
-use slackwater_engine::policy::ask::{Cause, Idle};
+use slackwater_engine::plan::replay::SavedPlan;
+use slackwater_engine::policy::ask::{Cause, NoRequest};
 use slackwater_engine::policy::cycle::Cycle;
 use tracing::error;
 use uuid::Uuid;
@@ -29,16 +29,16 @@ pub struct ShownPlan {
     /// The stay at the plug that it belongs to.
     pub cycle: Option<Cycle>,
     /// Why there is none.
-    pub idle: Option<Idle>,
+    pub idle: Option<NoRequest>,
     /// When to charge, and at what cost.
-    pub plan: Option<Brief>,
+    pub plan: Option<PlanSummary>,
     /// Why it charges when it does; none of a plan that was made with others.
     pub reasons: Vec<Reason>,
     /// Whether it was made together with others, within a shared limit.
     pub is_shared: bool,
     /// Prices with their sources, request, plan and certificate: a saved plan,
     /// which can be loaded and planned again.
-    pub saved: Option<Bundle>,
+    pub saved: Option<SavedPlan>,
 }
 
 /// The last plan of a device.

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
-use slackwater_engine::policy::ask::Idle;
+use slackwater_engine::policy::ask::NoRequest;
 use slackwater_engine::policy::charger::{
     Change, ChargerFacts, ChargerPatch, ChargerPolicy, ChargingInterval, charger_state,
     intervals_shown,
@@ -156,7 +156,8 @@ fn status_of(
 ) -> SmartChargingStatus {
     let known = known(tables, device, now);
     let plan = tables.plans.plan(device.id);
-    let waits = |plan: &KeptPlan| matches!(plan.state.outcome, Outcome::Idle(Idle::AwaitingPrices));
+    let waits =
+        |plan: &KeptPlan| matches!(plan.state.outcome, Outcome::Idle(NoRequest::AwaitingPrices));
     let state = charger_state(ChargerFacts {
         is_enabled: tables.plans.of_charger(device.id).is_enabled,
         is_reachable: known.is_reachable,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::plan::planned::Planned;
-use slackwater_engine::policy::ask::{Cause, Idle};
+use slackwater_engine::plan::planned::PlanRecord;
+use slackwater_engine::policy::ask::{Cause, NoRequest};
 use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::ResolvedPrices;
 use sqlx::any::AnyRow;
@@ -53,16 +53,16 @@ pub struct PlanState {
 pub enum Outcome {
     /// There is none.
     #[serde(rename = "idle")]
-    Idle(Idle),
+    Idle(NoRequest),
     /// There is one.
     #[serde(rename = "planned")]
-    Planned(Box<Planned>),
+    Planned(Box<PlanRecord>),
 }
 
 impl KeptPlan {
     /// The plan, if there is one.
     #[must_use]
-    pub fn planned(&self) -> Option<&Planned> {
+    pub fn planned(&self) -> Option<&PlanRecord> {
         match &self.state.outcome {
             Outcome::Planned(planned) => Some(planned),
             Outcome::Idle(_) => None,

@@ -10,7 +10,7 @@ use slackwater_api::plans::wanted;
 use slackwater_api::store::plans::Outcome;
 use slackwater_api::vendor::reading::{Facts, Reading};
 use slackwater_engine::device::command::Switch;
-use slackwater_engine::policy::ask::{Cause, Idle};
+use slackwater_engine::policy::ask::{Cause, NoRequest};
 use slackwater_engine::units::kw;
 
 use crate::harness::{On, Stage, six};
@@ -39,7 +39,7 @@ async fn a_charger_whose_vehicle_does_not_want_to_charge_is_left_alone() {
     // After the deadline it waits for the prices of the next, and stays off.
     assert_eq!(now(301).await, Some(Switch::Stop));
     let plan = stage.app.cache().read(|t| t.plans.plan(id).cloned()).unwrap();
-    assert_eq!(plan.state.outcome, Outcome::Idle(Idle::AwaitingPrices));
+    assert_eq!(plan.state.outcome, Outcome::Idle(NoRequest::AwaitingPrices));
 }
 
 /// A car at 3.75 kW of 11, so many minutes after six.

@@ -14,9 +14,9 @@ use crate::columns::plan_table::Answers;
 use crate::columns::row_error::{RowError, catch_defect};
 use crate::plan::certificate::bound_of_one;
 use crate::plan::charge::plan_charge;
-use crate::plan::choice::{Choice, Need, SLOTS_MAX, Window};
-use crate::plan::problem::{AfterDeadline, ChargeProblem, Request};
-use crate::plan::threshold::{self, Scratch};
+use crate::plan::choice::{Need, SLOTS_MAX, SlotSelection, Window};
+use crate::plan::problem::{AfterDeadline, ChargeProblem, ChargeRequest};
+use crate::plan::threshold::{self, ThresholdBuffers};
 use crate::prices::curve::PriceCurve;
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
@@ -48,7 +48,7 @@ pub fn plan_batch(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<Answers> {
 ///
 /// # Panics
 /// There are not as many places as vehicles.
-pub fn plan_compact(fleet: &Fleet<'_>, curves: Curves<'_>, choices: &mut [Option<Choice>]) {
+pub fn plan_compact(fleet: &Fleet<'_>, curves: Curves<'_>, choices: &mut [Option<SlotSelection>]) {
     assert_eq!(choices.len(), fleet.len(), "one place per vehicle");
     prepare(curves);
     choices.par_chunks_mut(RUN).enumerate().for_each(|(run, choices)| {
@@ -101,7 +101,7 @@ impl WithSimd for AnswerRows<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> Answers {
         let Self { fleet, curves, rows } = self;
         let mut answers = Answers::with_capacity(rows.len());
-        let mut scratch = Scratch::new();
+        let mut scratch = ThresholdBuffers::new();
         let horizon = curves.horizon();
         for row in rows {
             let vehicle = match fleet.vehicle(row) {
@@ -135,7 +135,7 @@ struct CompactRows<'a> {
     fleet: &'a Fleet<'a>,
     curves: Curves<'a>,
     first: usize,
-    choices: &'a mut [Option<Choice>],
+    choices: &'a mut [Option<SlotSelection>],
 }
 
 impl WithSimd for CompactRows<'_> {
@@ -144,7 +144,7 @@ impl WithSimd for CompactRows<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { fleet, curves, first, choices } = self;
-        let mut scratch = Scratch::new();
+        let mut scratch = ThresholdBuffers::new();
         for (position, choice) in choices.iter_mut().enumerate() {
             let row = first + position;
             *choice = match fleet.vehicle(row) {
@@ -170,7 +170,7 @@ impl WithSimd for DenseRows<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { fleet, curves, first, powers } = self;
-        let mut scratch = Scratch::new();
+        let mut scratch = ThresholdBuffers::new();
         let slots = curves.horizon().len();
         for (position, powers) in powers.chunks_exact_mut(slots).enumerate() {
             dense_row(simd, &mut scratch, fleet, curves, first + position, powers);
@@ -182,12 +182,12 @@ impl WithSimd for DenseRows<'_> {
 #[inline(always)]
 fn compact<S: Simd>(
     simd: S,
-    scratch: &mut Scratch,
+    scratch: &mut ThresholdBuffers,
     fleet: &Fleet<'_>,
     curves: Curves<'_>,
     row: usize,
     vehicle: &Vehicle,
-) -> Option<(Window, Choice)> {
+) -> Option<(Window, SlotSelection)> {
     if vehicle.reserve.as_kwh() > 0.0 || fleet.has_targets(row) {
         return None;
     }
@@ -202,7 +202,7 @@ fn compact<S: Simd>(
     let horizon = curves.horizon();
     let window = Window::new(horizon, vehicle.arrival, vehicle.departure);
     if window.len() == 0 || need.power_kw <= 0.0 {
-        return Some((window, Choice::nothing(need, f64::NAN)));
+        return Some((window, SlotSelection::nothing(need, f64::NAN)));
     }
     let fits = window.len() <= SLOTS_MAX;
     fits.then(|| (window, threshold::choose(simd, scratch, horizon, prices, window, need)))
@@ -237,7 +237,7 @@ fn plan_row(
     row: usize,
     vehicle: &Vehicle,
 ) -> Result<crate::plan::plan::Plan, RowError> {
-    let request = Request {
+    let request = ChargeRequest {
         now: instant_at(vehicle.arrival),
         until: Some(instant_at(vehicle.departure)),
         power_max: vehicle.power_max,
@@ -268,7 +268,7 @@ fn curve_of_row(horizon: &Horizon, prices: &[f64]) -> PriceCurve {
 #[inline(always)]
 fn dense_row<S: Simd>(
     simd: S,
-    scratch: &mut Scratch,
+    scratch: &mut ThresholdBuffers,
     fleet: &Fleet<'_>,
     curves: Curves<'_>,
     row: usize,
@@ -304,7 +304,7 @@ mod tests {
     use crate::columns::row_error::RowError;
     use crate::plan::charge::plan_charge;
     use crate::plan::plan::Plan;
-    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
     use crate::prices::curve::PriceCurve;
     use crate::prices::curve::tests::curve_of;
     use crate::prices::table::PriceTable;
@@ -349,7 +349,8 @@ mod tests {
         fn alone(&self, curve: &PriceCurve, row: usize) -> Plan {
             let departure = instant_at(self.departure[row]);
             let target = Target { by: Some(departure), energy: kwh(self.energy[row]) };
-            let mut wish = Request::new(instant_at(self.arrival[row]), kw(self.power[row]), target);
+            let mut wish =
+                ChargeRequest::new(instant_at(self.arrival[row]), kw(self.power[row]), target);
             wish.until = Some(departure);
             wish.reserve = kwh(self.reserve[row]);
             plan_charge(curve, &ChargeProblem::new(wish).unwrap())

@@ -6,13 +6,13 @@ use rayon::prelude::*;
 use crate::batch::charge::plan_batch;
 use crate::columns::fleet::{Curves, Fleet, Needs};
 use crate::columns::plan_table::Answers;
-use crate::plan::brief::Brief;
+use crate::plan::brief::PlanSummary;
 use crate::plan::charge::plan_charge;
 use crate::plan::chosen::{cheaper, is_all, price_after};
-use crate::plan::kept::Wish;
+use crate::plan::kept::PlanRequest;
 use crate::plan::pieces::unpriced_hours;
 use crate::plan::plan::Interval;
-use crate::plan::planned::{Before, Planned};
+use crate::plan::planned::{PlanRecord, PreviousPlan};
 use crate::plan::problem::ChargeProblem;
 use crate::plan::replay::RefusedRequest;
 use crate::prices::curve::PriceCurve;
@@ -95,35 +95,35 @@ impl Columns {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn plan_requests<P>(curve: &PriceCurve, problems: &[P]) -> Vec<Brief>
+pub fn plan_requests<P>(curve: &PriceCurve, problems: &[P]) -> Vec<PlanSummary>
 where
     P: Borrow<ChargeProblem> + Sync,
 {
     let end = curve.horizon().end().map_or(0, micros_of);
     let columns = Columns::of(problems, end);
-    let mut briefs: Vec<Option<Brief>> = vec![None; problems.len()];
+    let mut briefs: Vec<Option<PlanSummary>> = vec![None; problems.len()];
     let answers = plan_batch(&columns.fleet(), Curves::Shared(curve));
     let rows = answers.iter().flat_map(|run| (0..run.len()).map(move |row| brief(run, row)));
     for (&position, brief) in columns.positions.iter().zip(rows) {
         let problem = problems[position].borrow();
         briefs[position] = brief.and_then(|brief| whole(curve, problem, brief));
     }
-    let alone = |(brief, problem): (Option<Brief>, &P)| {
-        brief.unwrap_or_else(|| Brief::from(&plan_charge(curve, problem.borrow())))
+    let alone = |(brief, problem): (Option<PlanSummary>, &P)| {
+        brief.unwrap_or_else(|| PlanSummary::from(&plan_charge(curve, problem.borrow())))
     };
     briefs.into_par_iter().zip(problems).map(alone).collect()
 }
 
 /// The plan for the target that decides as that of its whole request; `None` if
 /// more is charged after it.
-fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: Brief) -> Option<Brief> {
+fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: PlanSummary) -> Option<PlanSummary> {
     let request = problem.request();
     let by = request.targets[request.deciding()?].by_micros();
     if !is_all(problem, by, brief.shortfall.as_kwh()) {
         return None;
     }
     // Columns end with the last price; a request without a deadline may end with the departure.
-    let brief = Brief {
+    let brief = PlanSummary {
         shortfall: brief.shortfall + request.above_limit(),
         unpriced_hours: unpriced_hours(curve, problem),
         ..brief
@@ -133,7 +133,7 @@ fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: Brief) -> Option<Br
     }
     let after = price_after(curve, problem, by.min(problem.to()));
     let marginal_price = cheaper(brief.marginal_price, after);
-    Some(Brief { marginal_price, ..brief })
+    Some(PlanSummary { marginal_price, ..brief })
 }
 
 /// The plan of each wish, kept close to the plan before where there is one and a
@@ -143,9 +143,9 @@ fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: Brief) -> Option<Br
 #[must_use]
 pub fn plan_wishes(
     curve: &PriceCurve,
-    wishes: Vec<(Wish, Option<Before<'_>>)>,
+    wishes: Vec<(PlanRequest, Option<PreviousPlan<'_>>)>,
     budget: Option<Money>,
-) -> Vec<Result<Planned, RefusedRequest>> {
+) -> Vec<Result<PlanRecord, RefusedRequest>> {
     let (mut problems, mut positions) = (Vec::new(), Vec::new());
     for (position, (wish, before)) in wishes.iter().enumerate() {
         let is_near = before.is_some() && budget.is_some();
@@ -154,26 +154,27 @@ pub fn plan_wishes(
             positions.push(position);
         }
     }
-    let mut placed: Vec<Option<Brief>> = vec![None; wishes.len()];
+    let mut placed: Vec<Option<PlanSummary>> = vec![None; wishes.len()];
     for (position, brief) in positions.into_iter().zip(plan_requests(curve, &problems)) {
         placed[position] = Some(brief);
     }
-    let plan = |((wish, before), brief): ((Wish, Option<Before<'_>>), Option<Brief>)| match (
-        brief, before, budget,
-    ) {
-        (Some(brief), _, _) => Ok(Planned::cheapest(wish, brief)),
-        (None, Some(before), Some(total)) => Planned::close_to(curve, wish, before, total),
-        (None, _, _) => Planned::new(curve, wish),
+    let plan = |((wish, before), brief): (
+        (PlanRequest, Option<PreviousPlan<'_>>),
+        Option<PlanSummary>,
+    )| match (brief, before, budget) {
+        (Some(brief), _, _) => Ok(PlanRecord::cheapest(wish, brief)),
+        (None, Some(before), Some(total)) => PlanRecord::close_to(curve, wish, before, total),
+        (None, _, _) => PlanRecord::new(curve, wish),
     };
     wishes.into_par_iter().zip(placed).map(plan).collect()
 }
 
 /// A row of a batch; `None` for one that makes no sense.
-fn brief(run: &Answers, row: usize) -> Option<Brief> {
+fn brief(run: &Answers, row: usize) -> Option<PlanSummary> {
     let energy = Energy::from_kwh(run.energy_kwh[row]).ok()?;
     let money = |amount: f64| Money::from_amount(amount).ok();
     let cost = money(run.cost[row])?;
-    Some(Brief {
+    Some(PlanSummary {
         intervals: intervals(
             &run.offsets,
             row,
@@ -208,11 +209,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plan::brief::Brief;
+    use crate::plan::brief::PlanSummary;
     use crate::plan::charge::plan_charge;
-    use crate::plan::kept::Wish;
-    use crate::plan::planned::{Before, Planned};
-    use crate::plan::problem::{AfterDeadline, ChargeProblem, Request, Target};
+    use crate::plan::kept::PlanRequest;
+    use crate::plan::planned::{PlanRecord, PreviousPlan};
+    use crate::plan::problem::{AfterDeadline, ChargeProblem, ChargeRequest, Target};
     use crate::plan::replay::RefusedRequest;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{Energy, kw, kwh};
@@ -221,7 +222,7 @@ mod tests {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
     }
 
-    fn wish() -> impl Strategy<Value = Request> {
+    fn wish() -> impl Strategy<Value = ChargeRequest> {
         let target = (prop::option::of(-60..900i64), 0.0..80.0f64);
         let targets = prop::collection::vec(target, 0..3);
         let reserve = prop::sample::select(vec![0.0, 0.0, 0.0, 5.0]);
@@ -233,7 +234,7 @@ mod tests {
                     by: by.map(at),
                     energy: kwh(energy),
                 };
-                Request {
+                ChargeRequest {
                     until: until.map(at),
                     targets: targets.into_iter().map(target).collect(),
                     reserve: kwh(reserve),
@@ -244,7 +245,11 @@ mod tests {
                     } else {
                         AfterDeadline::Continue
                     },
-                    ..Request::new(at(now), kw(power), Target { by: None, energy: Energy::ZERO })
+                    ..ChargeRequest::new(
+                        at(now),
+                        kw(power),
+                        Target { by: None, energy: Energy::ZERO },
+                    )
                 }
             },
         )
@@ -254,14 +259,18 @@ mod tests {
     fn a_wish_without_sense_stops_nobody_else() {
         let curve = curve_of(60, &[30, 10, 20]);
         let wish = |energy: f64| {
-            Wish::Charge(Request::new(at(0), kw(10.0), Target { by: None, energy: kwh(energy) }))
+            PlanRequest::Charge(ChargeRequest::new(
+                at(0),
+                kw(10.0),
+                Target { by: None, energy: kwh(energy) },
+            ))
         };
-        let before = Planned::new(&curve_of(60, &[10, 30, 30]), wish(10.0)).unwrap();
+        let before = PlanRecord::new(&curve_of(60, &[10, 30, 30]), wish(10.0)).unwrap();
         let old = curve_of(60, &[10, 30, 30]);
-        let near = Some(Before { planned: &before, curve: &old });
+        let near = Some(PreviousPlan { planned: &before, curve: &old });
         let wishes = vec![(wish(10.0), None), (wish(-1.0), None), (wish(10.0), near)];
         let made = plan_wishes(&curve, wishes.clone(), Some(crate::units::money(5.0)));
-        let starts = |made: &Result<Planned, RefusedRequest>| {
+        let starts = |made: &Result<PlanRecord, RefusedRequest>| {
             made.as_ref().ok().map(|planned| planned.brief.intervals[0].start)
         };
         assert_eq!(made.iter().map(starts).collect::<Vec<_>>(), [Some(at(60)), None, Some(at(0))]);
@@ -279,11 +288,11 @@ mod tests {
             let curve = curve_of(step, &cents);
             let problems: Vec<ChargeProblem> =
                 wishes.into_iter().map(|wish| ChargeProblem::new(wish).unwrap()).collect();
-            let alone = |problem| Brief::from(&plan_charge(&curve, problem));
+            let alone = |problem| PlanSummary::from(&plan_charge(&curve, problem));
             for (brief, problem) in plan_requests(&curve, &problems).iter().zip(&problems) {
                 let alone = alone(problem);
                 prop_assert_eq!(&brief.intervals, &alone.intervals);
-                let numbers = |b: &Brief| [
+                let numbers = |b: &PlanSummary| [
                     b.cost.as_amount(), b.energy.as_kwh(), b.shortfall.as_kwh(), b.unpriced_hours,
                     b.baseline_cost.as_amount(),
                 ].map(f64::to_bits);

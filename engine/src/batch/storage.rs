@@ -13,8 +13,8 @@ use crate::columns::plan_table::StorageAnswers;
 use crate::columns::row_error::{RowError, catch_defect};
 use crate::plan::storage::baseline::baseline_of;
 use crate::plan::storage::branch::reached;
-use crate::plan::storage::grid::Grid;
-use crate::plan::storage::kernel::{KernelSlot, changes};
+use crate::plan::storage::grid::PriceSlots;
+use crate::plan::storage::kernel::{StorageSlot, solve};
 use crate::plan::storage::layout::{stored_by, taken_by};
 use crate::units::Power;
 
@@ -23,7 +23,7 @@ use crate::units::Power;
 /// Answers come in runs of at most [`RUN`] rows, in row order. A row that makes
 /// no sense is an error in its row; a target that cannot be met is a shortfall.
 #[must_use]
-pub fn plan_storage_batch(batteries: &Batteries<'_>, grids: &[Grid]) -> Vec<StorageAnswers> {
+pub fn plan_storage_batch(batteries: &Batteries<'_>, grids: &[PriceSlots]) -> Vec<StorageAnswers> {
     let rows = batteries.arrival.len();
     let runs: Vec<Range<usize>> =
         (0..rows).step_by(RUN).map(|start| start..(start + RUN).min(rows)).collect();
@@ -34,7 +34,7 @@ pub fn plan_storage_batch(batteries: &Batteries<'_>, grids: &[Grid]) -> Vec<Stor
     answers
 }
 
-fn plan_run(batteries: &Batteries<'_>, grids: &[Grid], rows: Range<usize>) -> StorageAnswers {
+fn plan_run(batteries: &Batteries<'_>, grids: &[PriceSlots], rows: Range<usize>) -> StorageAnswers {
     let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
     let mut desk = BatteryPlanner::default();
     for (position, row) in rows.enumerate() {
@@ -53,7 +53,7 @@ impl BatteryPlanner {
     fn plan(
         &mut self,
         batteries: &Batteries<'_>,
-        grids: &[Grid],
+        grids: &[PriceSlots],
         row: usize,
         answers: &mut StorageAnswers,
     ) -> Result<(), RowError> {
@@ -61,13 +61,13 @@ impl BatteryPlanner {
         let grid = grids.get(position).ok_or(RowError::UnknownPrice)?;
         let battery = self.read(batteries, row)?;
         let reach = self.lay_out(grid, &battery);
-        let answer = changes(&self.kernel, &self.import, &self.export, &mut self.buffers);
+        let answer = solve(&self.kernel, &self.import, &self.export, &mut self.buffers);
         self.write(&battery, reach, answer, answers);
         Ok(())
     }
 
     /// Fills the slots of the kernel; tells the highest level that can be had.
-    fn lay_out(&mut self, grid: &Grid, battery: &BatteryRow) -> f64 {
+    fn lay_out(&mut self, grid: &PriceSlots, battery: &BatteryRow) -> f64 {
         let first = grid.ends.partition_point(|&end| end <= battery.from);
         let last = grid.starts.partition_point(|&start| start < battery.to).max(first);
         let kernel = &mut self.kernel;
@@ -84,11 +84,11 @@ impl BatteryPlanner {
             let end = grid.ends[slot].min(battery.to);
             let sells =
                 if grid.export[slot].is_nan() { Power::ZERO } else { battery.discharge_max };
-            let mut slot = KernelSlot {
+            let mut slot = StorageSlot {
                 charge_kwh: stored_by(battery.charge_max, end - start, kernel.efficiency_charge),
                 discharge_kwh: taken_by(sells, end - start, kernel.efficiency_discharge),
                 limit_kwh: battery.limit_kwh,
-                ..KernelSlot::default()
+                ..StorageSlot::default()
             };
             slot.drop_useless_power(reach, most);
             reach = reached(reach, &slot);
@@ -108,7 +108,7 @@ impl BatteryPlanner {
         &self,
         battery: &BatteryRow,
         reach: f64,
-        answer: crate::plan::storage::kernel::Answer,
+        answer: crate::plan::storage::kernel::CostAndBound,
         answers: &mut StorageAnswers,
     ) {
         let kernel = &self.kernel;
@@ -149,8 +149,8 @@ mod tests {
     use crate::columns::batteries::{Batteries, power};
     use crate::columns::plan_table::StorageAnswers;
     use crate::columns::row_error::{RowError, catch_defect};
-    use crate::plan::storage::grid::Grid;
-    use crate::plan::storage::kernel::Scratch;
+    use crate::plan::storage::grid::PriceSlots;
+    use crate::plan::storage::kernel::StorageBuffers;
     use crate::plan::storage::planner::plan_on;
     use crate::plan::storage::problem::{StorageProblem, StorageRequest};
     use crate::plan::vehicle::{Battery, SocTarget};
@@ -177,7 +177,7 @@ mod tests {
         prop::collection::vec(row, 1..12)
     }
 
-    fn plan(rows: &[Row], grid: &Grid, threads: usize) -> Vec<StorageAnswers> {
+    fn plan(rows: &[Row], grid: &PriceSlots, threads: usize) -> Vec<StorageAnswers> {
         let origin = curve_of(60, &[0]).horizon().starts()[0];
         let minute = |minutes: i64| origin + minutes * HOUR / 60;
         let column = |of: fn(&Row) -> f64| -> Vec<f64> { rows.iter().map(of).collect() };
@@ -236,7 +236,7 @@ mod tests {
             rows in rows(), cents in prop::collection::vec(-30..60_i32, 1..12),
         ) {
             let curve = curve_of(60, &cents);
-            let grid = Grid::new(&curve, Some(&curve));
+            let grid = PriceSlots::new(&curve, Some(&curve));
             let answers = plan(&rows, &grid, 1);
             prop_assert_eq!(format!("{:?}", &answers), format!("{:?}", plan(&rows, &grid, 8)));
             let answers = &answers[0];
@@ -259,7 +259,7 @@ mod tests {
                 request.reserve = percent(row.3.2);
                 request.targets.push(SocTarget { by: Some(until), soc: Some(percent(row.3.1)) });
                 let problem = StorageProblem::new(request).unwrap();
-                let alone = plan_on(&grid, &problem, &mut Scratch::new());
+                let alone = plan_on(&grid, &problem, &mut StorageBuffers::new());
                 let scale = alone.cost.as_amount().abs().max(1.0);
                 let off = |a: f64, b: f64| (a - b).abs() > 1e-9 * scale;
                 prop_assert!(!off(answers.cost[index], alone.cost.as_amount()), "{alone:?}");

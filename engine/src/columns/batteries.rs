@@ -2,7 +2,7 @@
 
 use crate::columns::fleet::NO_TIME;
 use crate::columns::row_error::RowError;
-use crate::plan::storage::kernel::{Kernel, Scratch};
+use crate::plan::storage::kernel::{DynamicProgramme, StorageBuffers};
 use crate::plan::storage::problem::{check_efficiency, check_power};
 use crate::plan::vehicle::check_capacity;
 use crate::time::instant::instant_at;
@@ -45,11 +45,11 @@ pub struct Batteries<'a> {
 /// Memory that is used for row after row.
 #[derive(Debug, Default)]
 pub(crate) struct BatteryPlanner {
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: DynamicProgramme,
     pub(crate) periods: Vec<(i64, i64)>,
     pub(crate) import: Vec<f64>,
     pub(crate) export: Vec<f64>,
-    pub(crate) buffers: Scratch,
+    pub(crate) buffers: StorageBuffers,
 }
 
 /// One battery whose numbers have been checked.

@@ -1,7 +1,7 @@
 //! Plans of many vehicles as columns.
 
 use crate::columns::row_error::RowError;
-use crate::plan::choice::{Choice, Window};
+use crate::plan::choice::{SlotSelection, Window};
 use crate::plan::plan::{Interval, Plan};
 use crate::time::horizon::Horizon;
 use crate::units::{Power, Price};
@@ -104,7 +104,7 @@ impl Answers {
     #[inline(always)]
     pub(crate) fn push_choice(
         &mut self,
-        choice: &Choice,
+        choice: &SlotSelection,
         (gap, unpriced_hours): (f64, f64),
         horizon: &Horizon,
         window: Window,

@@ -1,7 +1,7 @@
 //! Why one row of a table cannot be planned.
 use chrono::{DateTime, Utc};
 
-use crate::plan::problem::RequestError;
+use crate::plan::problem::ChargeRequestError;
 use crate::plan::storage::problem::StorageError;
 use crate::plan::vehicle::VehicleError;
 use crate::units::UnitError;
@@ -63,7 +63,7 @@ pub enum RowError {
     Vehicle(#[from] VehicleError),
     /// The wishes make no sense.
     #[error(transparent)]
-    Request(#[from] RequestError),
+    Request(#[from] ChargeRequestError),
     /// A battery that discharges makes no sense.
     #[error(transparent)]
     Storage(#[from] StorageError),

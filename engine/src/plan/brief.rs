@@ -10,7 +10,7 @@ use crate::units::{Energy, Money, Price};
 /// The outcome of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Brief {
+pub struct PlanSummary {
     /// Charging periods, in time order.
     pub intervals: Vec<Interval>,
     /// Energy bought.
@@ -33,7 +33,7 @@ pub struct Brief {
     pub unpriced_hours: f64,
 }
 
-impl From<&Plan> for Brief {
+impl From<&Plan> for PlanSummary {
     fn from(plan: &Plan) -> Self {
         Self {
             intervals: plan.intervals.clone(),

@@ -18,7 +18,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::choice::{Choice, Window};
+use crate::plan::choice::{SlotSelection, Window};
 use crate::plan::plan::PlannedSlot;
 use crate::time::horizon::Horizon;
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price};
@@ -43,7 +43,7 @@ pub struct Requirement {
 /// What a proof rests on, beside the plan's slots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Evidence {
+pub struct ChargeEvidence {
     /// Energy bought at once, in time order: the reserve, or all that a
     /// missed deadline still wants.
     #[serde(rename = "at_once_kwh")]
@@ -67,7 +67,7 @@ pub struct Certificate {
     /// Cost that no plan can undercut.
     pub bound: Money,
     /// What the bound rests on.
-    pub evidence: Evidence,
+    pub evidence: ChargeEvidence,
 }
 
 impl Certificate {
@@ -86,7 +86,7 @@ impl Certificate {
 
 /// Why slots and evidence prove nothing.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum Flaw {
+pub enum CertificateError {
     /// Slots or requirements are not in time order.
     #[error("slots and requirements are not in time order")]
     NotInOrder,
@@ -137,7 +137,7 @@ pub enum Flaw {
 }
 
 /// The certificate of a plan made by this crate, which meets its own requirements.
-pub(crate) fn certify_own(slots: &[PlannedSlot], evidence: Evidence) -> Certificate {
+pub(crate) fn certify_own(slots: &[PlannedSlot], evidence: ChargeEvidence) -> Certificate {
     certify(slots, evidence).expect("a plan of this crate meets its own requirements")
 }
 
@@ -146,7 +146,10 @@ pub(crate) fn certify_own(slots: &[PlannedSlot], evidence: Evidence) -> Certific
 /// # Errors
 /// The slots are no plan for the requirements, or the marginal prices are no
 /// dual solution; then there is no bound.
-pub fn certify(slots: &[PlannedSlot], evidence: Evidence) -> Result<Certificate, Flaw> {
+pub fn certify(
+    slots: &[PlannedSlot],
+    evidence: ChargeEvidence,
+) -> Result<Certificate, CertificateError> {
     check_order(slots, &evidence.requirements)?;
     check_prices(&evidence)?;
     let at_once = bought_at_once(slots, evidence.at_once);
@@ -168,7 +171,7 @@ pub(crate) fn bound_of_one(
     horizon: &Horizon,
     prices: &[f64],
     window: Window,
-    choice: &Choice,
+    choice: &SlotSelection,
     power_max: Power,
 ) -> f64 {
     let mut marginal = choice.marginal_price;
@@ -189,7 +192,7 @@ fn bound(
     slots: &[PlannedSlot],
     at_once: &[Energy],
     forced: &[Energy],
-    evidence: &Evidence,
+    evidence: &ChargeEvidence,
 ) -> Money {
     let requirements = &evidence.requirements;
     let last = if evidence.energy_max.is_some() { evidence.surplus_price } else { Price::ZERO };
@@ -216,20 +219,23 @@ fn bound(
     bound
 }
 
-fn check_order(slots: &[PlannedSlot], requirements: &[Requirement]) -> Result<(), Flaw> {
+fn check_order(
+    slots: &[PlannedSlot],
+    requirements: &[Requirement],
+) -> Result<(), CertificateError> {
     // Without a deadline of its own a requirement lasts to the end, so it comes last.
     let by = |requirement: &Requirement| requirement.by.unwrap_or(DateTime::<Utc>::MAX_UTC);
     let in_order = slots.windows(2).all(|pair| pair[0].end <= pair[1].start)
         && slots.iter().all(|slot| slot.start < slot.end)
         && requirements.windows(2).all(|pair| by(&pair[0]) < by(&pair[1]));
-    if in_order { Ok(()) } else { Err(Flaw::NotInOrder) }
+    if in_order { Ok(()) } else { Err(CertificateError::NotInOrder) }
 }
 
-fn check_prices(evidence: &Evidence) -> Result<(), Flaw> {
+fn check_prices(evidence: &ChargeEvidence) -> Result<(), CertificateError> {
     let requirements = &evidence.requirements;
     for (index, pair) in requirements.windows(2).enumerate() {
         if pair[0].marginal_price < pair[1].marginal_price {
-            return Err(Flaw::PricesRise { index });
+            return Err(CertificateError::PricesRise { index });
         }
     }
     let last = requirements.last().map(|requirement| requirement.marginal_price);
@@ -237,7 +243,7 @@ fn check_prices(evidence: &Evidence) -> Result<(), Flaw> {
     if evidence.energy_max.is_some()
         && (surplus > Price::ZERO || last.is_some_and(|last| last < surplus))
     {
-        return Err(Flaw::PricesRise { index: requirements.len().saturating_sub(1) });
+        return Err(CertificateError::PricesRise { index: requirements.len().saturating_sub(1) });
     }
     Ok(())
 }
@@ -258,15 +264,15 @@ fn tolerance(energy: Energy) -> Energy {
     Energy::from_kwh(GAP_MAX * energy.as_kwh().abs().max(1.0)).unwrap_or(energy)
 }
 
-fn check_slots(slots: &[PlannedSlot], at_once: &[Energy]) -> Result<(), Flaw> {
+fn check_slots(slots: &[PlannedSlot], at_once: &[Energy]) -> Result<(), CertificateError> {
     for (index, (slot, &needed)) in slots.iter().zip(at_once).enumerate() {
         let (energy, capacity) = (slot.energy, slot.capacity());
         let rounding = tolerance(capacity).max(slot.power_max.over_micros(1));
         if energy < Energy::ZERO || energy > capacity + rounding {
-            return Err(Flaw::OutsideLimits { slot: index, energy, capacity });
+            return Err(CertificateError::OutsideLimits { slot: index, energy, capacity });
         }
         if energy + rounding < needed {
-            return Err(Flaw::NotAtOnce { slot: index, energy, needed });
+            return Err(CertificateError::NotAtOnce { slot: index, energy, needed });
         }
     }
     Ok(())
@@ -296,22 +302,22 @@ fn sums_by_deadline(
 fn check_sums(
     slots: &[PlannedSlot],
     delivered: &[Energy],
-    evidence: &Evidence,
-) -> Result<(), Flaw> {
+    evidence: &ChargeEvidence,
+) -> Result<(), CertificateError> {
     let power_max = slots.iter().fold(Power::ZERO, |most, slot| most.max(slot.power_max));
     // Charging is planned to the microsecond; what less than one moves is rounding.
     let rounding = |energy| tolerance(energy).max(power_max.over_micros(1));
     for (index, requirement) in evidence.requirements.iter().enumerate() {
         let (delivered, wanted) = (delivered[index], requirement.energy);
         if delivered + rounding(wanted) < wanted {
-            return Err(Flaw::DeadlineMissed { index, delivered, wanted });
+            return Err(CertificateError::DeadlineMissed { index, delivered, wanted });
         }
     }
     let energy = delivered[delivered.len() - 1];
     let wanted = evidence.requirements.last().map_or(Energy::ZERO, |r| r.energy);
     let energy_max = evidence.energy_max.unwrap_or(wanted.max(evidence.at_once));
     if energy > energy_max + rounding(energy_max) {
-        return Err(Flaw::TooMuch { energy, energy_max });
+        return Err(CertificateError::TooMuch { energy, energy_max });
     }
     Ok(())
 }
@@ -321,7 +327,7 @@ mod tests {
     use super::*;
     use crate::plan::charge::plan_charge;
     use crate::plan::plan::Plan;
-    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money, per_kwh};
     use chrono::TimeDelta;
@@ -331,7 +337,7 @@ mod tests {
         let now: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
         let target =
             |hours, energy| Target { by: Some(now + TimeDelta::hours(hours)), energy: kwh(energy) };
-        let mut wish = Request::new(now, kw(10.0), target(2, 10.0));
+        let mut wish = ChargeRequest::new(now, kw(10.0), target(2, 10.0));
         wish.targets.push(target(3, 30.0));
         plan_charge(&curve_of(60, &[1, 5, 10]), &ChargeProblem::new(wish).unwrap())
     }
@@ -425,7 +431,7 @@ mod tests {
             let target = Target { by: None, energy: kwh(energy) };
             let plan = plan_charge(
                 &curve,
-                &ChargeProblem::new(Request::new(now, kw(11.0), target)).unwrap(),
+                &ChargeProblem::new(ChargeRequest::new(now, kw(11.0), target)).unwrap(),
             );
             let window = Window::new(curve.horizon(), now.timestamp_micros(), i64::MAX);
             let need = crate::plan::choice::Need { energy_kwh: energy, power_kw: 11.0 };

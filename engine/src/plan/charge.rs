@@ -11,10 +11,10 @@
 //! [`choice`](super::choice), which need no cutting and no sorting. So do several
 //! targets of which the earliest wants most: who meets that one meets all.
 use crate::plan::baseline::unmanaged_cost;
-use crate::plan::certificate::{Evidence, Requirement, certify_own};
+use crate::plan::certificate::{ChargeEvidence, Requirement, certify_own};
 use crate::plan::choice::SNAP_MICROS;
 use crate::plan::chosen::{choose, from_choice};
-use crate::plan::pieces::{Deadline, Piece, deadlines, nest, pieces, unpriced_hours};
+use crate::plan::pieces::{Deadline, SubSlot, deadlines, nest, sub_slots, unpriced_hours};
 use crate::plan::plan::{Plan, PlannedSlot, Purchase, Purpose, TargetOutcome, intervals};
 use crate::plan::problem::{AfterDeadline, ChargeProblem, Target};
 use crate::prices::curve::PriceCurve;
@@ -123,7 +123,7 @@ fn dust(energy: Energy) -> Energy {
 
 /// The state of buying, deadline after deadline.
 struct Walk {
-    pieces: Vec<Piece>,
+    pieces: Vec<SubSlot>,
     deadlines: Vec<Deadline>,
     purchases: Vec<Purchase>,
     /// Energy that can be bought by each deadline.
@@ -140,7 +140,7 @@ impl Walk {
     fn new(curve: &PriceCurve, problem: &ChargeProblem) -> Self {
         let deadlines = deadlines(problem);
         let mut walk = Self {
-            pieces: pieces(curve, problem, &deadlines),
+            pieces: sub_slots(curve, problem, &deadlines),
             possible: Vec::new(),
             missed: None,
             purchases: Vec::new(),
@@ -149,7 +149,7 @@ impl Walk {
             surplus_price: Price::ZERO,
             deadlines,
         };
-        walk.possible = walk.sums(Piece::capacity);
+        walk.possible = walk.sums(SubSlot::capacity);
         match problem.request().after_deadline {
             AfterDeadline::Continue => {
                 nest(&mut walk.deadlines);
@@ -181,7 +181,7 @@ impl Walk {
     }
 
     /// Sums over the pieces that count for each deadline.
-    fn sums(&self, of: impl Fn(&Piece) -> Energy) -> Vec<Energy> {
+    fn sums(&self, of: impl Fn(&SubSlot) -> Energy) -> Vec<Energy> {
         let mut sums = vec![Energy::ZERO; self.deadlines.len() + 1];
         for piece in &self.pieces {
             sums[piece.deadline] = sums[piece.deadline] + of(piece);
@@ -285,7 +285,7 @@ impl Walk {
     }
 
     fn finish(self, curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
-        let slots: Vec<PlannedSlot> = self.pieces.iter().map(Piece::planned).collect();
+        let slots: Vec<PlannedSlot> = self.pieces.iter().map(SubSlot::planned).collect();
         let energy = slots.iter().fold(Energy::ZERO, |sum, slot| sum + slot.energy);
         let certificate = certify_own(&slots, self.evidence(problem));
         Plan {
@@ -316,7 +316,7 @@ impl Walk {
     }
 
     /// Marginal prices, falling from deadline to deadline, for the proof.
-    fn evidence(&self, problem: &ChargeProblem) -> Evidence {
+    fn evidence(&self, problem: &ChargeProblem) -> ChargeEvidence {
         let energy_max = problem.request().energy_max;
         let surplus_price = self.surplus_price;
         // Where nothing was bought no kWh costs more than the cheapest.
@@ -333,14 +333,14 @@ impl Walk {
             });
         }
         requirements.reverse();
-        Evidence { at_once: self.at_once, requirements, energy_max, surplus_price }
+        ChargeEvidence { at_once: self.at_once, requirements, energy_max, surplus_price }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::problem::{PowerLimit, Request};
+    use crate::plan::problem::{ChargeRequest, PowerLimit};
     use crate::prices::curve::tests::curve_of;
     use crate::time::instant::micros_of;
     use crate::units::{kw, kwh};
@@ -355,9 +355,9 @@ mod tests {
     }
 
     /// A request at 10 kW for targets of (minutes, kWh).
-    fn request(targets: &[(i64, f64)]) -> Request {
+    fn request(targets: &[(i64, f64)]) -> ChargeRequest {
         let target = |&(by, energy)| Target { by: Some(minute(by)), energy: kwh(energy) };
-        let mut request = Request::new(minute(0), kw(10.0), target(&(0, 0.0)));
+        let mut request = ChargeRequest::new(minute(0), kw(10.0), target(&(0, 0.0)));
         request.targets = targets.iter().map(target).collect();
         request
     }
@@ -365,7 +365,7 @@ mod tests {
     /// The one place where these cases touch the API: draws each slot with
     /// its price in cents and its energy, then what the plan says of itself.
     #[track_caller]
-    fn check(minutes: i64, cents: &[i32], request: Request, expected: &Expect) {
+    fn check(minutes: i64, cents: &[i32], request: ChargeRequest, expected: &Expect) {
         let plan = plan_charge(&curve_of(minutes, cents), &ChargeProblem::new(request).unwrap());
         assert!(plan.certificate.is_proved(), "{:?}", plan.certificate);
         let mut text = String::from("from  cent   kWh\n");

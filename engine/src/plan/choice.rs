@@ -62,7 +62,7 @@ impl Need {
 
 /// Slots that a search has found.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct FoundSlots {
     /// Slot of the horizon that bit 0 stands for.
     pub(crate) origin: usize,
     pub(crate) full: SlotSet,
@@ -85,7 +85,7 @@ pub(crate) struct Next {
 /// at most one more in part, from its start. Numbers are bare for storage by
 /// the million; their names carry the unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Choice {
+pub struct SlotSelection {
     /// Slots used in full; bit 0 is slot `origin` of the horizon.
     pub full: SlotSet,
     /// Position in the horizon of bit 0.
@@ -106,7 +106,7 @@ pub struct Choice {
     pub marginal_price: f64,
 }
 
-impl Choice {
+impl SlotSelection {
     /// The answer of a vehicle that needs nothing or gets nothing.
     pub(crate) fn nothing(need: Need, marginal_price: f64) -> Self {
         Self {
@@ -124,7 +124,7 @@ impl Choice {
 
     /// Prices what was found in the slots of a window.
     #[inline(always)]
-    pub(crate) fn priced<S: Slots>(need: Need, found: &Found, slots: &S) -> Self {
+    pub(crate) fn priced<S: Slots>(need: Need, found: &FoundSlots, slots: &S) -> Self {
         let full_kwh = need.power_kw * found.full_micros / MICROS_PER_HOUR;
         let needed = need.micros();
         let rest_micros = needed - found.full_micros;

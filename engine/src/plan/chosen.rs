@@ -3,9 +3,9 @@
 //! The searches of [`choice`](super::choice) say which slots. What lies after the
 //! target that decides, up to the last deadline, only tells how much time has no
 //! price and what the next kWh would cost.
-use crate::plan::certificate::{Evidence, Requirement, certify_own};
-use crate::plan::choice::{Choice, Need, SLOTS_MAX, Window};
-use crate::plan::pieces::{Deadline, Piece, deadlines, pieces, unpriced_hours};
+use crate::plan::certificate::{ChargeEvidence, Requirement, certify_own};
+use crate::plan::choice::{Need, SLOTS_MAX, SlotSelection, Window};
+use crate::plan::pieces::{Deadline, SubSlot, deadlines, sub_slots, unpriced_hours};
 use crate::plan::plan::{Plan, PlannedSlot, Purchase, Purpose, intervals};
 use crate::plan::problem::{AfterDeadline, ChargeProblem};
 use crate::plan::threshold;
@@ -17,7 +17,7 @@ use crate::units::{Energy, Money, Power, Price};
 pub(crate) struct Chosen {
     target: usize,
     window: Window,
-    choice: Choice,
+    choice: SlotSelection,
 }
 
 /// The compact answer, if one target decides, at constant power.
@@ -65,9 +65,9 @@ pub(crate) fn cheaper(one: Option<Price>, other: Option<Price>) -> Option<Price>
 }
 
 /// The compact answer for one need in one window, if the window is short enough.
-pub(crate) fn choose_in(curve: &PriceCurve, window: Window, need: Need) -> Option<Choice> {
+pub(crate) fn choose_in(curve: &PriceCurve, window: Window, need: Need) -> Option<SlotSelection> {
     if window.len() == 0 || need.power_kw <= 0.0 {
-        return Some(Choice::nothing(need, f64::NAN));
+        return Some(SlotSelection::nothing(need, f64::NAN));
     }
     if let Some(ranked) = curve.ranked() {
         return Some(ranked.choose(window.from, window.to, need).1);
@@ -106,7 +106,7 @@ fn evidence_of_choice(
     Chosen { target, choice, .. }: &Chosen,
     slots: &[PlannedSlot],
     after: Option<Price>,
-) -> Evidence {
+) -> ChargeEvidence {
     let targets = &problem.request().targets;
     let prices = || slots.iter().map(|slot| slot.price);
     let floor = match targets.len() {
@@ -122,7 +122,7 @@ fn evidence_of_choice(
         energy: finite_kwh(choice.energy_kwh),
         marginal_price: if deadline.by == by { dearest } else { floor },
     };
-    Evidence {
+    ChargeEvidence {
         at_once: Energy::ZERO,
         requirements: deadlines(problem).into_iter().map(requirement).collect(),
         energy_max: None,
@@ -136,16 +136,16 @@ fn slots_after(curve: &PriceCurve, problem: &ChargeProblem, to: i64) -> Vec<Plan
         return Vec::new();
     }
     let deadlines = deadlines(problem);
-    let pieces = pieces(curve, problem, &deadlines);
-    let is_between = |piece: &&Piece| piece.start >= to && piece.deadline < deadlines.len();
-    pieces.iter().filter(is_between).map(Piece::planned).collect()
+    let pieces = sub_slots(curve, problem, &deadlines);
+    let is_between = |piece: &&SubSlot| piece.start >= to && piece.deadline < deadlines.len();
+    pieces.iter().filter(is_between).map(SubSlot::planned).collect()
 }
 
 fn slots_of_choice(
     curve: &PriceCurve,
     problem: &ChargeProblem,
     window: Window,
-    choice: &Choice,
+    choice: &SlotSelection,
 ) -> Vec<PlannedSlot> {
     let horizon = curve.horizon();
     let planned = |slot: usize| {
@@ -166,7 +166,11 @@ fn slots_of_choice(
     (window.first..window.last).map(planned).collect()
 }
 
-fn purchases_of_choice(slots: &[PlannedSlot], choice: &Choice, target: usize) -> Vec<Purchase> {
+fn purchases_of_choice(
+    slots: &[PlannedSlot],
+    choice: &SlotSelection,
+    target: usize,
+) -> Vec<Purchase> {
     let purpose = if choice.shortfall_kwh > 0.0 {
         Purpose::MissedDeadline { target }
     } else {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::plan_charge;
 use crate::plan::explain::{rounded, wall_clock};
 use crate::plan::plan::Plan;
-use crate::plan::problem::{ChargeProblem, Request, RequestError, Target};
+use crate::plan::problem::{ChargeProblem, ChargeRequest, ChargeRequestError, Target};
 use crate::plan::vehicle::{VehicleError, VehicleRequest, energy_at_plug};
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Percent};
@@ -19,7 +19,7 @@ use crate::units::{Energy, Money, Percent};
 /// One thing that could be otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change")]
-pub enum Change {
+pub enum ChangedInput {
     /// There is no reserve.
     #[serde(rename = "no_reserve")]
     NoReserve,
@@ -65,7 +65,7 @@ pub enum ChangeError {
     },
     /// The changed request makes no sense.
     #[error(transparent)]
-    Request(#[from] RequestError),
+    Request(#[from] ChargeRequestError),
     /// The energy is beyond all measure.
     #[error("more_kwh leads beyond any battery: {} kWh", energy.as_kwh())]
     TooMuch {
@@ -78,9 +78,9 @@ pub enum ChangeError {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WhatIf {
     /// What is changed.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ChangedInput>,
     /// What is asked with the changes.
-    pub request: Request,
+    pub request: ChargeRequest,
     /// The cheapest plan with the changes.
     pub plan: Plan,
     /// What it costs more; negative if it costs less.
@@ -132,7 +132,7 @@ pub struct WhatIf {
 pub fn what_if(
     curve: &PriceCurve,
     problem: &ChargeProblem,
-    changes: &[Change],
+    changes: &[ChangedInput],
 ) -> Result<WhatIf, ChangeError> {
     compared(curve, problem, &plan_charge(curve, problem), changes)
 }
@@ -141,7 +141,7 @@ fn compared(
     curve: &PriceCurve,
     problem: &ChargeProblem,
     cheapest: &Plan,
-    changes: &[Change],
+    changes: &[ChangedInput],
 ) -> Result<WhatIf, ChangeError> {
     let mut request = problem.request().clone();
     for change in changes {
@@ -169,19 +169,20 @@ pub fn costs(curve: &PriceCurve, problem: &ChargeProblem, one_more: Option<Energ
     let request = problem.request();
     let mut questions = Vec::new();
     if request.reserve > Energy::ZERO {
-        questions.push(Change::NoReserve);
+        questions.push(ChangedInput::NoReserve);
     }
     if let Some(departure) = departure(request) {
         let hours = [TimeDelta::hours(-1), TimeDelta::hours(1)];
         let moved = hours.iter().filter_map(|&hour| departure.checked_add_signed(hour));
-        questions.extend(moved.filter(|&at| at > request.now).map(|at| Change::Departure { at }));
+        questions
+            .extend(moved.filter(|&at| at > request.now).map(|at| ChangedInput::Departure { at }));
     }
-    questions.extend(one_more.map(|energy| Change::MoreEnergy { energy }));
+    questions.extend(one_more.map(|energy| ChangedInput::MoreEnergy { energy }));
     let wanted = request.targets.iter().filter(|target| target.energy > Energy::ZERO);
     let mut deadlines: Vec<DateTime<Utc>> = wanted.filter_map(|target| target.by).collect();
     deadlines.sort_unstable();
     deadlines.dedup();
-    questions.extend(deadlines.into_iter().map(|by| Change::NoDeadline { by }));
+    questions.extend(deadlines.into_iter().map(|by| ChangedInput::NoDeadline { by }));
     let cheapest = plan_charge(curve, problem);
     let answer = |change| compared(curve, problem, &cheapest, &[change]).ok();
     questions.into_iter().filter_map(answer).collect()
@@ -210,14 +211,14 @@ pub fn one_more_percent(vehicle: &VehicleRequest) -> Result<Option<Energy>, Vehi
 }
 
 /// When the vehicle leaves: said, or the last deadline.
-fn departure(request: &Request) -> Option<DateTime<Utc>> {
+fn departure(request: &ChargeRequest) -> Option<DateTime<Utc>> {
     request.until.or_else(|| request.targets.iter().filter_map(|target| target.by).max())
 }
 
-fn apply(request: &mut Request, change: &Change) -> Result<(), ChangeError> {
+fn apply(request: &mut ChargeRequest, change: &ChangedInput) -> Result<(), ChangeError> {
     match change {
-        Change::NoReserve => request.reserve = Energy::ZERO,
-        Change::Departure { at } => {
+        ChangedInput::NoReserve => request.reserve = Energy::ZERO,
+        ChangedInput::Departure { at } => {
             let first = departure(request).map_or(*at, |departure| departure.min(*at));
             for target in &mut request.targets {
                 if target.by.is_none_or(|by| by >= first) {
@@ -226,7 +227,7 @@ fn apply(request: &mut Request, change: &Change) -> Result<(), ChangeError> {
             }
             request.until = Some(*at);
         }
-        Change::MoreEnergy { energy } => {
+        ChangedInput::MoreEnergy { energy } => {
             let highest = request.targets.iter_mut().max_by(|a, b| {
                 // Without a deadline of its own a target lasts longest.
                 let by = |target: &Target| target.by.unwrap_or(DateTime::<Utc>::MAX_UTC);
@@ -237,12 +238,12 @@ fn apply(request: &mut Request, change: &Change) -> Result<(), ChangeError> {
             highest.energy = Energy::from_kwh(more.as_kwh())
                 .map_err(|_| ChangeError::TooMuch { energy: *energy })?;
         }
-        Change::NoDeadline { by } => {
+        ChangedInput::NoDeadline { by } => {
             let mut due = request.targets.iter_mut().filter(|target| target.by == Some(*by));
             due.next().ok_or(ChangeError::NotADeadline { by: *by })?.by = None;
             due.for_each(|target| target.by = None);
         }
-        Change::Floor { levels } => request.targets.extend(levels),
+        ChangedInput::Floor { levels } => request.targets.extend(levels),
     }
     Ok(())
 }
@@ -261,7 +262,7 @@ impl WhatIf {
             (money, true) => write!(text, ", charging would cost {money} more"),
             (money, false) => write!(text, ", charging would cost {money} less"),
         };
-        let asked = |change: &Change| matches!(change, Change::MoreEnergy { .. });
+        let asked = |change: &ChangedInput| matches!(change, ChangedInput::MoreEnergy { .. });
         let energy = rounded(self.energy_change.as_kwh().abs(), 2);
         if energy != "0" && !self.changes.iter().any(asked) {
             let word = if self.energy_change > Energy::ZERO { "more" } else { "less" };
@@ -277,17 +278,17 @@ impl WhatIf {
 }
 
 /// A change as a part of a sentence.
-fn clause(change: &Change, time_zone: Tz) -> String {
+fn clause(change: &ChangedInput, time_zone: Tz) -> String {
     let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
     match change {
-        Change::NoReserve => "without the reserve".to_owned(),
-        Change::Departure { at } => format!("leaving {}", clock(*at)),
-        Change::MoreEnergy { energy } => {
+        ChangedInput::NoReserve => "without the reserve".to_owned(),
+        ChangedInput::Departure { at } => format!("leaving {}", clock(*at)),
+        ChangedInput::MoreEnergy { energy } => {
             let word = if *energy < Energy::ZERO { "less" } else { "more" };
             format!("with {} kWh {word}", rounded(energy.as_kwh().abs(), 2))
         }
-        Change::NoDeadline { by } => format!("without the deadline {}", clock(*by)),
-        Change::Floor { levels } => match levels[..] {
+        ChangedInput::NoDeadline { by } => format!("without the deadline {}", clock(*by)),
+        ChangedInput::Floor { levels } => match levels[..] {
             [Target { by, energy }] => {
                 let by = by.map_or_else(|| "the last price".to_owned(), clock);
                 format!("with {} kWh by {by}", rounded(energy.as_kwh(), 2))
@@ -311,9 +312,9 @@ mod tests {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
     }
 
-    fn request(targets: &[(i64, f64)]) -> Request {
+    fn request(targets: &[(i64, f64)]) -> ChargeRequest {
         let target = |&(by, energy)| Target { by: Some(minute(by)), energy: kwh(energy) };
-        let mut request = Request::new(minute(0), kw(10.0), target(&(0, 0.0)));
+        let mut request = ChargeRequest::new(minute(0), kw(10.0), target(&(0, 0.0)));
         request.targets = targets.iter().map(target).collect();
         request
     }
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(request: Request, one_more: Option<Energy>, expected: &Expect) {
+    fn check(request: ChargeRequest, one_more: Option<Energy>, expected: &Expect) {
         let answers = costs(&prices(), &ChargeProblem::new(request).unwrap(), one_more);
         let lines = answers.iter().map(|answer| answer.sentence(chrono_tz::UTC) + "\n");
         expected.assert_eq(&lines.collect::<String>());
@@ -365,9 +366,10 @@ mod tests {
     #[test]
     fn changes_add_up_in_one_sentence() {
         let problem = ChargeProblem::new(request(&[(180, 15.0)])).unwrap();
-        let floor =
-            Change::Floor { levels: vec![Target { by: Some(minute(60)), energy: kwh(12.0) }] };
-        let more = Change::MoreEnergy { energy: kwh(-5.0) };
+        let floor = ChangedInput::Floor {
+            levels: vec![Target { by: Some(minute(60)), energy: kwh(12.0) }],
+        };
+        let more = ChangedInput::MoreEnergy { energy: kwh(-5.0) };
         let answer = what_if(&prices(), &problem, &[floor, more]).unwrap();
         expect!["With 12 kWh by Mon 19:00 and with 5 kWh less, charging would cost 1.4 more and 2 kWh more would be missing."].assert_eq(&answer.sentence(chrono_tz::UTC));
         let nothing = what_if(&prices(), &problem, &[]).unwrap();
@@ -379,14 +381,17 @@ mod tests {
         let problem = ChargeProblem::new(request(&[(180, 15.0)])).unwrap();
         let text = |change| what_if(&prices(), &problem, &[change]).unwrap_err().to_string();
         let by = minute(7);
-        assert_eq!(text(Change::NoDeadline { by }), "no target is due at 2026-01-05 18:07:00 UTC");
-        let more = Change::MoreEnergy { energy: kwh(1e12) };
+        assert_eq!(
+            text(ChangedInput::NoDeadline { by }),
+            "no target is due at 2026-01-05 18:07:00 UTC"
+        );
+        let more = ChangedInput::MoreEnergy { energy: kwh(1e12) };
         assert_eq!(text(more), "more_kwh leads beyond any battery: 1000000000000 kWh");
         let levels = vec![Target { by: None, energy: kwh(-1.0) }];
         let negative = "targets[1].energy_kwh is -1 kWh; a target is 0 kWh or more";
-        assert_eq!(text(Change::Floor { levels }), negative);
+        assert_eq!(text(ChangedInput::Floor { levels }), negative);
         let none = ChargeProblem::new(request(&[])).unwrap();
-        let more = what_if(&prices(), &none, &[Change::MoreEnergy { energy: kwh(1.0) }]);
+        let more = what_if(&prices(), &none, &[ChangedInput::MoreEnergy { energy: kwh(1.0) }]);
         assert_eq!(more.unwrap_err(), ChangeError::NoTarget);
     }
 
@@ -435,17 +440,17 @@ mod tests {
             let problem = ChargeProblem::new(wish.clone()).unwrap();
             let ask = |change| what_if(&curve, &problem, &[change]).unwrap();
             let near_zero = 1e-9;
-            prop_assert!(ask(Change::NoReserve).cost_change.as_amount() <= near_zero);
+            prop_assert!(ask(ChangedInput::NoReserve).cost_change.as_amount() <= near_zero);
             for target in &wish.targets {
-                let free = ask(Change::NoDeadline { by: target.by.unwrap() });
+                let free = ask(ChangedInput::NoDeadline { by: target.by.unwrap() });
                 prop_assert!(free.cost_change.as_amount() <= near_zero);
             }
             let last = wish.targets.iter().filter_map(|target| target.by).max().unwrap();
-            let late = ask(Change::Departure { at: last + TimeDelta::hours(hours) });
+            let late = ask(ChangedInput::Departure { at: last + TimeDelta::hours(hours) });
             prop_assert!(late.cost_change.as_amount() <= near_zero);
-            let early = ask(Change::Departure { at: last - TimeDelta::minutes(30) });
+            let early = ask(ChangedInput::Departure { at: last - TimeDelta::minutes(30) });
             prop_assert!(early.cost_change.as_amount() >= -near_zero || early.energy_change < Energy::ZERO);
-            let floor = Change::Floor { levels: vec![Target { by: Some(minute(60)), energy: kwh(1.0) }] };
+            let floor = ChangedInput::Floor { levels: vec![Target { by: Some(minute(60)), energy: kwh(1.0) }] };
             prop_assert!(ask(floor).cost_change.as_amount() >= -near_zero);
         }
     }

@@ -296,7 +296,7 @@ fn moves(plan: &Plan, at: DateTime<Utc>) -> Moves {
 mod tests {
     use super::*;
     use crate::plan::charge::plan_charge;
-    use crate::plan::problem::{AfterDeadline, ChargeProblem, Request, Target};
+    use crate::plan::problem::{AfterDeadline, ChargeProblem, ChargeRequest, Target};
     use crate::prices::curve::PriceCurve;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money, per_kwh};
@@ -307,14 +307,14 @@ mod tests {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
     }
 
-    fn request(targets: &[(i64, f64)]) -> Request {
+    fn request(targets: &[(i64, f64)]) -> ChargeRequest {
         let target = |&(by, energy)| Target { by: Some(minute(by)), energy: kwh(energy) };
-        let mut request = Request::new(minute(0), kw(10.0), target(&(0, 0.0)));
+        let mut request = ChargeRequest::new(minute(0), kw(10.0), target(&(0, 0.0)));
         request.targets = targets.iter().map(target).collect();
         request
     }
 
-    fn plan(curve: &PriceCurve, request: Request) -> Plan {
+    fn plan(curve: &PriceCurve, request: ChargeRequest) -> Plan {
         plan_charge(curve, &ChargeProblem::new(request).unwrap())
     }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::explain::{rounded, wall_clock};
 use crate::plan::plan::{Plan, PlannedSlot};
-use crate::plan::problem::{ChargeProblem, Request};
+use crate::plan::problem::{ChargeProblem, ChargeRequest};
 use crate::plan::stability::Stability;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Power, Price};
@@ -263,7 +263,7 @@ fn is_cheaper(price: Option<Price>, other: Option<Price>) -> bool {
 }
 
 /// Highest power at an instant.
-fn power_at(request: &Request, at: DateTime<Utc>) -> Power {
+fn power_at(request: &ChargeRequest, at: DateTime<Utc>) -> Power {
     let mut limits = request.power_limits.iter();
     let limit = limits.find(|limit| limit.start <= at && at < limit.end);
     limit.map_or(request.power_max, |limit| limit.power_max.min(request.power_max))
@@ -296,8 +296,8 @@ fn elsewhere(before: &Recorded<'_>, after: &Recorded<'_>) -> ChangeCode {
 }
 
 /// The first wish that changed; energy that was to be delivered until now is no change.
-fn changed_wish(plan: &Plan, old: &Request, new: &Request) -> Option<ChangeCode> {
-    let ahead = |request: &Request| {
+fn changed_wish(plan: &Plan, old: &ChargeRequest, new: &ChargeRequest) -> Option<ChangeCode> {
+    let ahead = |request: &ChargeRequest| {
         let mut due: Vec<(Option<DateTime<Utc>>, Energy)> = request
             .targets
             .iter()
@@ -364,7 +364,7 @@ mod tests {
     }
 
     impl Made {
-        fn new(cents: &[i32], request: Request) -> Self {
+        fn new(cents: &[i32], request: ChargeRequest) -> Self {
             let (curve, problem) = (curve_of(60, cents), ChargeProblem::new(request).unwrap());
             let plan = plan_charge(&curve, &problem);
             Self { problem, curve, plan, stability: None }
@@ -376,9 +376,9 @@ mod tests {
         }
     }
 
-    fn request(now: i64, energy: f64) -> Request {
+    fn request(now: i64, energy: f64) -> ChargeRequest {
         let target = Target { by: Some(minute(240)), energy: kwh(energy) };
-        Request::new(minute(now), kw(10.0), target)
+        ChargeRequest::new(minute(now), kw(10.0), target)
     }
 
     #[track_caller]

@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A value of a file, or a tree of such values.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Document {
+pub enum ValueTree {
     /// No value.
     Nothing,
     /// Yes or no.
@@ -20,21 +20,21 @@ pub enum Document {
     /// A text; times are texts too.
     Text(String),
     /// Values in an order.
-    List(Vec<Document>),
+    List(Vec<ValueTree>),
     /// Values by name, in the order of the file.
-    Fields(Vec<(String, Document)>),
+    Fields(Vec<(String, ValueTree)>),
 }
 
 /// One place in which two documents differ.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct ValueChange {
     /// Where, such as `plan.slots[2026-01-05T19:00:00Z].energy_kwh`. Entries
     /// of a list that have a `start` are named by it, others by position.
     pub path: String,
     /// Value in the first document; `None` where it has none.
-    pub before: Option<Document>,
+    pub before: Option<ValueTree>,
     /// Value in the second document; `None` where it has none.
-    pub after: Option<Document>,
+    pub after: Option<ValueTree>,
 }
 
 /// A time that no plan can hold.
@@ -66,32 +66,36 @@ pub struct TimeError {
 /// assert_eq!(paths, ["slots[18:00].start", "slots[19:00].kwh"]);
 /// ```
 #[must_use]
-pub fn changes(before: &Document, after: &Document) -> Vec<Change> {
+pub fn changes(before: &ValueTree, after: &ValueTree) -> Vec<ValueChange> {
     let mut found = Vec::new();
     compare(String::new(), before, after, &mut found);
     found
 }
 
-fn compare(path: String, before: &Document, after: &Document, found: &mut Vec<Change>) {
+fn compare(path: String, before: &ValueTree, after: &ValueTree, found: &mut Vec<ValueChange>) {
     match (before, after) {
-        (Document::Fields(before), Document::Fields(after)) => {
+        (ValueTree::Fields(before), ValueTree::Fields(after)) => {
             let at =
                 |name: &str| if path.is_empty() { name.into() } else { format!("{path}.{name}") };
             compare_named(&named(before), &named(after), at, found);
         }
-        (Document::List(before), Document::List(after)) => {
+        (ValueTree::List(before), ValueTree::List(after)) => {
             let (before, after) = keyed(before, after);
             let first = found.len();
             compare_named(&before, &after, |key| format!("{path}[{key}]"), found);
             let rest = found.split_off(first);
-            found.extend(rest.into_iter().flat_map(Change::in_each_field));
+            found.extend(rest.into_iter().flat_map(ValueChange::in_each_field));
         }
         _ if before == after => {}
-        _ => found.push(Change { path, before: Some(before.clone()), after: Some(after.clone()) }),
+        _ => found.push(ValueChange {
+            path,
+            before: Some(before.clone()),
+            after: Some(after.clone()),
+        }),
     }
 }
 
-impl Change {
+impl ValueChange {
     /// A period that only one document has, taken apart; any other change as it is.
     fn in_each_field(self) -> Vec<Self> {
         let (tree, is_new) = match (&self.before, &self.after) {
@@ -99,11 +103,11 @@ impl Change {
             (Some(tree), None) => (tree, false),
             _ => return vec![self],
         };
-        let Document::Fields(fields) = tree else { return vec![self] };
+        let ValueTree::Fields(fields) = tree else { return vec![self] };
         if tree.field("start").is_none() {
             return vec![self];
         }
-        let change = |(name, value): &(String, Document)| {
+        let change = |(name, value): &(String, ValueTree)| {
             let (before, after) = if is_new { (None, Some(value)) } else { (Some(value), None) };
             let path = format!("{}.{name}", self.path);
             Self { path, before: before.cloned(), after: after.cloned() }
@@ -112,26 +116,26 @@ impl Change {
     }
 }
 
-type Named<'a> = Vec<(String, &'a Document)>;
+type Named<'a> = Vec<(String, &'a ValueTree)>;
 
-fn named(fields: &[(String, Document)]) -> Named<'_> {
+fn named(fields: &[(String, ValueTree)]) -> Named<'_> {
     fields.iter().map(|(name, value)| (name.clone(), value)).collect()
 }
 
 /// The entries of two lists under names: their starts, or else their positions.
-fn keyed<'a>(before: &'a [Document], after: &'a [Document]) -> (Named<'a>, Named<'a>) {
-    let by_start = |list: &'a [Document]| -> Option<Named<'a>> {
+fn keyed<'a>(before: &'a [ValueTree], after: &'a [ValueTree]) -> (Named<'a>, Named<'a>) {
+    let by_start = |list: &'a [ValueTree]| -> Option<Named<'a>> {
         let named: Option<Named<'a>> = list
             .iter()
             .map(|entry| match entry.field("start") {
-                Some(Document::Text(start)) => Some((start.clone(), entry)),
+                Some(ValueTree::Text(start)) => Some((start.clone(), entry)),
                 _ => None,
             })
             .collect();
         // Two entries of one start could not be told apart.
         named.filter(|named| named.windows(2).all(|pair| pair[0].0 < pair[1].0))
     };
-    let by_position = |list: &'a [Document]| -> Named<'a> {
+    let by_position = |list: &'a [ValueTree]| -> Named<'a> {
         list.iter().enumerate().map(|(index, entry)| (index.to_string(), entry)).collect()
     };
     match (by_start(before), by_start(after)) {
@@ -146,17 +150,17 @@ fn compare_named(
     before: &Named<'_>,
     after: &Named<'_>,
     at: impl Fn(&str) -> String,
-    found: &mut Vec<Change>,
+    found: &mut Vec<ValueChange>,
 ) {
     let mut rest = after.iter().peekable();
-    let new = |(name, value): &(String, &Document), found: &mut Vec<Change>| {
-        if **value == Document::Nothing {
+    let new = |(name, value): &(String, &ValueTree), found: &mut Vec<ValueChange>| {
+        if **value == ValueTree::Nothing {
             return;
         }
-        found.push(Change { path: at(name), before: None, after: Some((*value).clone()) });
+        found.push(ValueChange { path: at(name), before: None, after: Some((*value).clone()) });
     };
     let old: BTreeSet<&str> = before.iter().map(|(name, _)| name.as_str()).collect();
-    let other: BTreeMap<&str, &Document> =
+    let other: BTreeMap<&str, &ValueTree> =
         after.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     for (name, value) in before {
         if let Some(other) = other.get(name.as_str()) {
@@ -165,18 +169,18 @@ fn compare_named(
             }
             rest.next_if(|(next, _)| next == name);
             compare(at(name), value, other, found);
-        } else if **value != Document::Nothing {
+        } else if **value != ValueTree::Nothing {
             let before = Some((*value).clone());
-            found.push(Change { path: at(name), before, after: None });
+            found.push(ValueChange { path: at(name), before, after: None });
         }
     }
     rest.filter(|(name, _)| !old.contains(name.as_str())).for_each(|only| new(only, found));
 }
 
-impl Document {
+impl ValueTree {
     /// The value of a field; `None` where there is none.
     #[must_use]
-    pub fn field(&self, name: &str) -> Option<&Document> {
+    pub fn field(&self, name: &str) -> Option<&ValueTree> {
         let Self::Fields(fields) = self else { return None };
         fields.iter().find(|(other, _)| other == name).map(|(_, value)| value)
     }
@@ -225,7 +229,7 @@ fn fits(at: DateTime<Utc>) -> bool {
 }
 
 /// Short text for people; a tree in braces.
-impl fmt::Display for Document {
+impl fmt::Display for ValueTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("none"),
@@ -245,7 +249,7 @@ impl fmt::Display for Document {
     }
 }
 
-impl<'de> Deserialize<'de> for Document {
+impl<'de> Deserialize<'de> for ValueTree {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyValue)
     }
@@ -254,50 +258,50 @@ impl<'de> Deserialize<'de> for Document {
 struct AnyValue;
 
 impl<'de> Visitor<'de> for AnyValue {
-    type Value = Document;
+    type Value = ValueTree;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<Document, E> {
-        Ok(Document::Nothing)
+    fn visit_unit<E>(self) -> Result<ValueTree, E> {
+        Ok(ValueTree::Nothing)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Document, E> {
-        Ok(Document::Truth(value))
+    fn visit_bool<E>(self, value: bool) -> Result<ValueTree, E> {
+        Ok(ValueTree::Truth(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Document, E> {
-        Ok(Document::Number(value as f64))
+    fn visit_i64<E>(self, value: i64) -> Result<ValueTree, E> {
+        Ok(ValueTree::Number(value as f64))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Document, E> {
-        Ok(Document::Number(value as f64))
+    fn visit_u64<E>(self, value: u64) -> Result<ValueTree, E> {
+        Ok(ValueTree::Number(value as f64))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Document, E> {
-        Ok(Document::Number(value))
+    fn visit_f64<E>(self, value: f64) -> Result<ValueTree, E> {
+        Ok(ValueTree::Number(value))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Document, E> {
-        Ok(Document::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<ValueTree, E> {
+        Ok(ValueTree::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Document, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ValueTree, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = list.next_element()? {
             entries.push(entry);
         }
-        Ok(Document::List(entries))
+        Ok(ValueTree::List(entries))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ValueTree, A::Error> {
         let mut fields = Vec::new();
         while let Some(field) = map.next_entry()? {
             fields.push(field);
         }
-        Ok(Document::Fields(fields))
+        Ok(ValueTree::Fields(fields))
     }
 }
 
@@ -307,13 +311,13 @@ mod tests {
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
 
-    fn read(text: &str) -> Document {
+    fn read(text: &str) -> ValueTree {
         serde_json::from_str(text).unwrap()
     }
 
     #[track_caller]
     fn check(before: &str, after: &str, expected: &Expect) {
-        let shown = |value: Option<Document>| value.map_or("-".into(), |value| value.to_string());
+        let shown = |value: Option<ValueTree>| value.map_or("-".into(), |value| value.to_string());
         let mut text = String::new();
         for change in changes(&read(before), &read(after)) {
             let (before, after) = (shown(change.before), shown(change.after));
@@ -391,17 +395,17 @@ mod tests {
         }
     }
 
-    fn documents() -> impl Strategy<Value = Document> {
+    fn documents() -> impl Strategy<Value = ValueTree> {
         let leaf = prop_oneof![
-            any::<bool>().prop_map(Document::Truth),
-            (-9..9i32).prop_map(|n| Document::Number(f64::from(n))),
-            "[a-c]{0,2}".prop_map(Document::Text),
+            any::<bool>().prop_map(ValueTree::Truth),
+            (-9..9i32).prop_map(|n| ValueTree::Number(f64::from(n))),
+            "[a-c]{0,2}".prop_map(ValueTree::Text),
         ];
         leaf.prop_recursive(4, 40, 5, |inner| {
             let fields = prop::collection::btree_map("[a-d]|start", inner.clone(), 0..5);
             prop_oneof![
-                prop::collection::vec(inner, 0..5).prop_map(Document::List),
-                fields.prop_map(|fields| Document::Fields(fields.into_iter().collect())),
+                prop::collection::vec(inner, 0..5).prop_map(ValueTree::List),
+                fields.prop_map(|fields| ValueTree::Fields(fields.into_iter().collect())),
             ]
         })
     }

@@ -2,7 +2,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::plan::problem::{Request, RequestError, Target};
+use crate::plan::problem::{ChargeRequest, ChargeRequestError, Target};
 use crate::units::{Energy, Power, UnitError};
 
 /// The wishes of a device that knows hours and not energy.
@@ -26,7 +26,7 @@ pub struct DurationRequest {
 pub enum DurationError {
     /// The power or the duration is negative.
     #[error(transparent)]
-    Request(#[from] RequestError),
+    Request(#[from] ChargeRequestError),
     /// Power times duration is beyond all measure.
     #[error("duration: {0}")]
     TooLong(UnitError),
@@ -37,10 +37,10 @@ impl DurationRequest {
     ///
     /// # Errors
     /// Power times duration is more than any energy.
-    pub fn in_energy(&self) -> Result<Request, DurationError> {
+    pub fn in_energy(&self) -> Result<ChargeRequest, DurationError> {
         let energy = Energy::from_kwh(self.power.over(self.duration).as_kwh())
             .map_err(DurationError::TooLong)?;
-        Ok(Request::new(self.now, self.power, Target { by: self.by, energy }))
+        Ok(ChargeRequest::new(self.now, self.power, Target { by: self.by, energy }))
     }
 }
 

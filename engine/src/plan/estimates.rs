@@ -31,7 +31,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::plan_charge;
-use crate::plan::frame::{Frame, Segment, crumb};
+use crate::plan::frame::{FeasibleRegion, SlotRoom, crumb};
 use crate::plan::plan::Plan;
 use crate::plan::problem::ChargeProblem;
 use crate::prices::curve::{PriceCurve, Slot};
@@ -196,7 +196,7 @@ impl Worst {
     /// When the plan that charges as late as it can starts to charge.
     fn decide_by(&self, problem: &ChargeProblem) -> Option<DateTime<Utc>> {
         let plan = plan_charge(&self.curve, problem);
-        let frame = Frame::new(&plan);
+        let frame = FeasibleRegion::new(&plan);
         let filled = frame.fill(&self.latest_first(&frame));
         let used = frame.slots.iter().zip(&filled.energies).enumerate();
         let (first, (slot, &energy)) = used.into_iter().find(|(_, (s, e))| **e > crumb(s))?;
@@ -209,7 +209,7 @@ impl Worst {
     }
 
     /// Room by worst price; of one price the later first.
-    fn latest_first(&self, frame: &Frame<'_>) -> Vec<Segment> {
+    fn latest_first(&self, frame: &FeasibleRegion<'_>) -> Vec<SlotRoom> {
         let worst = |slot: usize| {
             let start = micros_of(frame.slots[slot].start);
             let index = self.curve.horizon().overlapping(start, start.saturating_add(1)).next();
@@ -243,7 +243,7 @@ fn last_deadline(problem: &ChargeProblem) -> Option<DateTime<Utc>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::problem::{Request, Target};
+    use crate::plan::problem::{ChargeRequest, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money, per_kwh};
     use chrono::TimeDelta;
@@ -255,7 +255,7 @@ mod tests {
 
     fn problem(by: i64, energy: f64) -> ChargeProblem {
         let target = Target { by: Some(minute(by)), energy: kwh(energy) };
-        ChargeProblem::new(Request::new(minute(0), kw(10.0), target)).unwrap()
+        ChargeProblem::new(ChargeRequest::new(minute(0), kw(10.0), target)).unwrap()
     }
 
     /// Hours in cents from six on: so many are known, the rest are estimates.
@@ -387,7 +387,7 @@ mod tests {
                 PriceCurve::new(&slots).unwrap()
             };
             let from = |curve: &PriceCurve, now: DateTime<Utc>| {
-                let plan = plan_charge(curve, &ChargeProblem::new(Request { now, ..wish.clone() }).unwrap());
+                let plan = plan_charge(curve, &ChargeProblem::new(ChargeRequest { now, ..wish.clone() }).unwrap());
                 (plan.shortfall.as_kwh(), plan.cost.as_amount())
             };
             for curve in [curve(false), curve(true)] {

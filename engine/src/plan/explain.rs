@@ -11,7 +11,7 @@ use crate::units::{Energy, Money, Price};
 
 /// Why a period of charging is in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ReasonCode {
+pub enum ChargeReasonCode {
     /// Charged at once to the reserve, at any price.
     #[serde(rename = "reserve")]
     Reserve,
@@ -32,7 +32,7 @@ pub enum ReasonCode {
     Kept,
 }
 
-impl ReasonCode {
+impl ChargeReasonCode {
     /// The code as a word, the same as in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -73,7 +73,7 @@ pub struct Reason {
     #[serde(rename = "price_max_per_kwh")]
     pub price_max: Price,
     /// Why it is there.
-    pub code: ReasonCode,
+    pub code: ChargeReasonCode,
     /// Deadline that it serves, where it serves one.
     pub deadline: Option<DateTime<Utc>>,
     /// Price of the next kWh before that deadline, or before the last one.
@@ -154,13 +154,13 @@ fn reason(
         _ => runner_up(plan, deadline.or(last)),
     };
     let code = match purpose {
-        Purpose::Reserve => ReasonCode::Reserve,
-        Purpose::MissedDeadline { .. } => ReasonCode::MissedDeadline,
-        Purpose::NegativePrice => ReasonCode::NegativePrice,
-        Purpose::Kept { .. } => ReasonCode::Kept,
+        Purpose::Reserve => ChargeReasonCode::Reserve,
+        Purpose::MissedDeadline { .. } => ChargeReasonCode::MissedDeadline,
+        Purpose::NegativePrice => ChargeReasonCode::NegativePrice,
+        Purpose::Kept { .. } => ChargeReasonCode::Kept,
         Purpose::Deadline { .. } => match plan.marginal_price {
-            Some(marginal) if slot.price <= marginal => ReasonCode::BelowMarginalPrice,
-            _ => ReasonCode::Deadline,
+            Some(marginal) if slot.price <= marginal => ChargeReasonCode::BelowMarginalPrice,
+            _ => ChargeReasonCode::Deadline,
         },
     };
     Reason {
@@ -202,31 +202,31 @@ impl Reason {
         let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
         let price = rounded(self.price_max.as_per_kwh(), 5);
         match self.code {
-            ReasonCode::Reserve => text += "at once, to reach the reserve at any price",
-            ReasonCode::MissedDeadline => {
+            ChargeReasonCode::Reserve => text += "at once, to reach the reserve at any price",
+            ChargeReasonCode::MissedDeadline => {
                 let _ = write!(
                     text,
                     "without pause, because the target for {by} cannot be met in full"
                 );
             }
-            ReasonCode::NegativePrice => {
+            ChargeReasonCode::NegativePrice => {
                 let _ = write!(text, "because charging is paid for (price {price})");
             }
-            ReasonCode::Deadline => {
+            ChargeReasonCode::Deadline => {
                 let _ = write!(
                     text,
                     "because the target for {by} leaves no cheaper time (price {price})"
                 );
             }
-            ReasonCode::Kept => {
+            ChargeReasonCode::Kept => {
                 let _ = write!(text, "as planned before (price {price})");
             }
-            ReasonCode::BelowMarginalPrice => {
+            ChargeReasonCode::BelowMarginalPrice => {
                 let _ = write!(text, "because {price} is among the cheapest before {by}");
             }
         }
         match self.runner_up {
-            Some(next) if self.code != ReasonCode::MissedDeadline => {
+            Some(next) if self.code != ChargeReasonCode::MissedDeadline => {
                 let price = rounded(next.price.as_per_kwh(), 5);
                 let _ = write!(text, "; the next kWh would come {} at {price}", clock(next.start));
             }
@@ -257,7 +257,7 @@ pub(crate) fn rounded(value: f64, digits: usize) -> String {
 mod tests {
     use super::*;
     use crate::plan::charge::plan_charge;
-    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh};
     use chrono::TimeDelta;
@@ -268,7 +268,7 @@ mod tests {
     fn check(
         cents: &[i32],
         targets: &[(i64, f64)],
-        change: impl FnOnce(&mut Request),
+        change: impl FnOnce(&mut ChargeRequest),
         expected: &Expect,
     ) {
         let now: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
@@ -276,7 +276,7 @@ mod tests {
             by: Some(now + TimeDelta::hours(hours)),
             energy: kwh(energy),
         };
-        let mut wish = Request::new(now, kw(10.0), target(&(0, 0.0)));
+        let mut wish = ChargeRequest::new(now, kw(10.0), target(&(0, 0.0)));
         wish.targets = targets.iter().map(target).collect();
         change(&mut wish);
         let plan = plan_charge(&curve_of(60, cents), &ChargeProblem::new(wish).unwrap());

@@ -1,12 +1,12 @@
 //! Why a plan from a file cannot be read: its parts do not fit together.
 use crate::plan::plan::{Plan, Purpose};
-use crate::plan::problem::RequestError;
+use crate::plan::problem::ChargeRequestError;
 use crate::time::horizon::{Horizon, HorizonError};
 use crate::units::{Energy, Power};
 
 /// Why the parts of a plan from a file do not fit together.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum PlanFlaw {
+pub enum SavedPlanError {
     /// The slots overlap, have no length or are out of order.
     #[error("slots: {0}")]
     Slots(#[from] HorizonError),
@@ -58,7 +58,7 @@ pub enum PlanFlaw {
     Sessions(HorizonError),
     /// The request without limits on switching makes no sense.
     #[error("free_request: {0}")]
-    FreeRequest(RequestError),
+    FreeRequest(ChargeRequestError),
     /// A list with an entry for each slot that has fewer or more.
     #[error("{field}[{index}].{name} has {entries} entries; the plan has {slots} slots")]
     Entries {
@@ -97,32 +97,32 @@ pub(crate) fn check_entry(
     name: &'static str,
     position: usize,
     entries: usize,
-) -> Result<(), PlanFlaw> {
+) -> Result<(), SavedPlanError> {
     if position < entries {
         return Ok(());
     }
-    Err(PlanFlaw::NoSuchEntry { field, index, name, position, entries })
+    Err(SavedPlanError::NoSuchEntry { field, index, name, position, entries })
 }
 
 /// Checks that a slot has neither energy nor power below zero.
-pub(crate) fn check_slot(index: usize, energy: Energy, power: Power) -> Result<(), PlanFlaw> {
+pub(crate) fn check_slot(index: usize, energy: Energy, power: Power) -> Result<(), SavedPlanError> {
     if energy < Energy::ZERO || power < Power::ZERO {
-        return Err(PlanFlaw::NegativeSlot { index, energy, power });
+        return Err(SavedPlanError::NegativeSlot { index, energy, power });
     }
     Ok(())
 }
 
 /// Checks a plan for charging.
-pub(crate) fn check_plan(plan: &Plan) -> Result<(), PlanFlaw> {
+pub(crate) fn check_plan(plan: &Plan) -> Result<(), SavedPlanError> {
     check_periods(&plan.slots, |slot| (slot.start, slot.end))?;
     check_periods(&plan.intervals, |interval| (interval.start, interval.end))
-        .map_err(PlanFlaw::Intervals)?;
+        .map_err(SavedPlanError::Intervals)?;
     for (index, slot) in plan.slots.iter().enumerate() {
         check_slot(index, slot.energy, slot.power_max)?;
     }
     for (index, purchase) in plan.purchases.iter().enumerate() {
         if purchase.energy < Energy::ZERO {
-            return Err(PlanFlaw::NegativePurchase { index, energy: purchase.energy });
+            return Err(SavedPlanError::NegativePurchase { index, energy: purchase.energy });
         }
         check_entry(("purchases", index), "slot", purchase.slot, plan.slots.len())?;
         if let Purpose::Deadline { target } | Purpose::MissedDeadline { target } = purchase.purpose

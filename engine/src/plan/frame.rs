@@ -3,7 +3,7 @@
 //!
 //! All of that stands in the slots and the evidence of a certificate, so a
 //! frame can be made of a plan alone. Its plans buy the same energy in all.
-use crate::plan::certificate::{Evidence, bought_at_once};
+use crate::plan::certificate::{ChargeEvidence, bought_at_once};
 use crate::plan::plan::{Plan, PlannedSlot};
 use crate::time::instant::micros_of;
 use crate::units::{Energy, MICROS_PER_HOUR, Money};
@@ -14,7 +14,7 @@ const DUST: f64 = 1e-12;
 
 /// Room in a slot, from what is bought there up to a level.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Segment {
+pub(crate) struct SlotRoom {
     pub(crate) slot: usize,
     /// Energy in the slot once the segment is used up.
     pub(crate) level: Energy,
@@ -24,7 +24,7 @@ pub(crate) struct Segment {
 
 /// The plans that do what one plan does.
 #[derive(Debug, Clone)]
-pub(crate) struct Frame<'a> {
+pub(crate) struct FeasibleRegion<'a> {
     pub(crate) slots: &'a [PlannedSlot],
     /// First usable instant of each slot, in microseconds.
     starts: Vec<i64>,
@@ -46,7 +46,7 @@ pub(crate) struct Filled {
     pub(crate) marginal: Vec<f64>,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> FeasibleRegion<'a> {
     /// The frame of a plan.
     pub(crate) fn new(plan: &'a Plan) -> Self {
         let slots = &plan.slots;
@@ -101,7 +101,7 @@ impl<'a> Frame<'a> {
     /// Buys segments in the order given, layer by layer, until each has what it wants.
     ///
     /// The segments of one slot come in the order of their levels.
-    pub(crate) fn fill(&self, order: &[Segment]) -> Filled {
+    pub(crate) fn fill(&self, order: &[SlotRoom]) -> Filled {
         let mut energies = self.forced.clone();
         let mut last = vec![f64::NEG_INFINITY; self.wanted.len()];
         for (k, &wanted) in self.wanted.iter().enumerate() {
@@ -138,7 +138,7 @@ impl<'a> Frame<'a> {
     /// A bound whatever the marginal weights are, as long as they fall: it
     /// does not rest on how they were found. What is bought at once weighs
     /// `forced_weight`.
-    pub(crate) fn bound(&self, order: &[Segment], marginal: &[f64], forced_weight: f64) -> f64 {
+    pub(crate) fn bound(&self, order: &[SlotRoom], marginal: &[f64], forced_weight: f64) -> f64 {
         let lightest = order.iter().map(|segment| segment.weight).fold(f64::INFINITY, f64::min);
         // Where nothing was bought no kWh weighs more than the lightest.
         let lightest = if lightest.is_finite() { lightest } else { 0.0 };
@@ -174,21 +174,21 @@ impl<'a> Frame<'a> {
     }
 
     /// All room by price; of one price the earlier first.
-    pub(crate) fn cheapest_first(&self) -> Vec<Segment> {
+    pub(crate) fn cheapest_first(&self) -> Vec<SlotRoom> {
         let usable = (0..self.slots.len()).filter(|&index| self.is_usable(index));
-        let segment = |slot: usize| Segment {
+        let segment = |slot: usize| SlotRoom {
             slot,
             level: self.capacity(slot),
             weight: self.slots[slot].price.as_per_kwh(),
         };
-        let mut order: Vec<Segment> = usable.map(segment).collect();
+        let mut order: Vec<SlotRoom> = usable.map(segment).collect();
         order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
         order
     }
 }
 
 /// First requirement that each slot counts for.
-fn layers(slots: &[PlannedSlot], evidence: &Evidence) -> Vec<usize> {
+fn layers(slots: &[PlannedSlot], evidence: &ChargeEvidence) -> Vec<usize> {
     let requirements = &evidence.requirements;
     let mut k = 0;
     let layer = |slot: &PlannedSlot| {

@@ -116,7 +116,7 @@ pub(crate) fn uncovered(horizon: &Horizon, from: i64, to: i64) -> Vec<(i64, i64)
 mod tests {
     use super::*;
     use crate::plan::charge::plan_charge;
-    use crate::plan::problem::{PowerLimit, Request, Target};
+    use crate::plan::problem::{ChargeRequest, PowerLimit, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh};
     use chrono::TimeDelta;
@@ -127,9 +127,14 @@ mod tests {
 
     /// Two hours with a price from six on, charged at 10 kW.
     #[track_caller]
-    fn check(by: Option<i64>, energy: f64, change: impl FnOnce(&mut Request), expected: &[&str]) {
+    fn check(
+        by: Option<i64>,
+        energy: f64,
+        change: impl FnOnce(&mut ChargeRequest),
+        expected: &[&str],
+    ) {
         let target = Target { by: by.map(hour), energy: kwh(energy) };
-        let mut wish = Request::new(hour(0), kw(10.0), target);
+        let mut wish = ChargeRequest::new(hour(0), kw(10.0), target);
         change(&mut wish);
         let (curve, problem) = (curve_of(60, &[10, 20]), ChargeProblem::new(wish).unwrap());
         let plan = plan_charge(&curve, &problem);
@@ -160,7 +165,7 @@ mod tests {
 
     #[test]
     fn prices_that_start_late_are_a_gap() {
-        let early = |wish: &mut Request| wish.now = hour(-1);
+        let early = |wish: &mut ChargeRequest| wish.now = hour(-1);
         let gap = "Mon 17:00 to Mon 18:00: nothing is planned, because no price is known.";
         check(Some(2), 5.0, early, &[gap]);
     }

@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::plan::budget::Budget;
 use crate::plan::duration::DurationRequest;
 use crate::plan::plan::Plan;
-use crate::plan::problem::{ChargeProblem, Request};
+use crate::plan::problem::{ChargeProblem, ChargeRequest};
 use crate::plan::replay::RefusedRequest;
 use crate::plan::vehicle::VehicleRequest;
 use crate::units::Power;
 
 /// What is asked of a planner for charging, in the words of whoever asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Wish {
+pub enum PlanRequest {
     /// In kWh.
     #[serde(rename = "charge")]
-    Charge(Request),
+    Charge(ChargeRequest),
     /// In percent of a battery.
     #[serde(rename = "vehicle")]
     Vehicle(VehicleRequest),
@@ -26,7 +26,7 @@ pub enum Wish {
     Duration(DurationRequest),
 }
 
-impl Wish {
+impl PlanRequest {
     /// The same in kWh, checked.
     ///
     /// # Errors
@@ -74,9 +74,9 @@ impl Wish {
 /// A wish whose plan is to stay close to an older plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct KeptRequest {
+pub struct SteadyRequest {
     /// What is asked.
-    pub wish: Wish,
+    pub wish: PlanRequest,
     /// The plan to stay close to.
     pub previous: Arc<Plan>,
     /// Money that staying close may cost, over the whole stay.
@@ -85,7 +85,7 @@ pub struct KeptRequest {
 
 /// A wish that makes sense, with the plan that it is to stay close to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KeptProblem {
+pub struct SteadyProblem {
     /// What is asked, in kWh.
     pub problem: ChargeProblem,
     /// The plan to stay close to.
@@ -107,9 +107,9 @@ mod tests {
         let now = "2026-01-05T18:00:00Z".parse().unwrap();
         let hours =
             DurationRequest { now, duration: TimeDelta::hours(2), by: None, power: kw(1.0) };
-        let energy = Request::new(now, kw(11.0), Target { by: None, energy: kwh(22.0) });
-        let held = |wish: &Wish, last: Option<f64>| wish.power_held(kw(11.0), last.map(kw));
-        let (hours, energy) = (Wish::Duration(hours), Wish::Charge(energy));
+        let energy = ChargeRequest::new(now, kw(11.0), Target { by: None, energy: kwh(22.0) });
+        let held = |wish: &PlanRequest, last: Option<f64>| wish.power_held(kw(11.0), last.map(kw));
+        let (hours, energy) = (PlanRequest::Duration(hours), PlanRequest::Charge(energy));
         assert_eq!(held(&hours, None), kw(11.0));
         assert_eq!(held(&hours, Some(4.0)), kw(4.0));
         // A limit that was lowered since holds.

@@ -10,7 +10,7 @@ use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
 /// One cut slot, with what has been bought in it so far.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece {
+pub(crate) struct SubSlot {
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) price: Price,
@@ -20,7 +20,7 @@ pub(crate) struct Piece {
     pub(crate) bought: Energy,
 }
 
-impl Piece {
+impl SubSlot {
     /// Energy that the piece can hold.
     pub(crate) fn capacity(&self) -> Energy {
         self.power.over_micros(self.end - self.start)
@@ -80,11 +80,11 @@ pub(crate) fn nest(deadlines: &mut [Deadline]) {
 }
 
 /// Cuts the curve to the pieces that a vehicle may use, in time order.
-pub(crate) fn pieces(
+pub(crate) fn sub_slots(
     curve: &PriceCurve,
     problem: &ChargeProblem,
     deadlines: &[Deadline],
-) -> Vec<Piece> {
+) -> Vec<SubSlot> {
     let (from, to) = (problem.from(), problem.to());
     let horizon = curve.horizon();
     let limits = problem.limits();
@@ -108,7 +108,7 @@ pub(crate) fn pieces(
             let power = limit.map_or(power_max, |index| {
                 power_max.min(problem.request().power_limits[index].power_max)
             });
-            pieces.push(Piece {
+            pieces.push(SubSlot {
                 start,
                 end,
                 price: Price::from_per_kwh(curve.prices()[slot])

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::brief::Brief;
+use crate::plan::brief::PlanSummary;
 use crate::plan::budget::Budget;
 use crate::plan::charge::plan_charge;
-use crate::plan::kept::{KeptRequest, Wish};
+use crate::plan::kept::{PlanRequest, SteadyRequest};
 use crate::plan::plan::Plan;
-use crate::plan::replay::{Bundle, Recorded, RefusedRequest, Run};
-use crate::plan::sources::Sources;
+use crate::plan::replay::{Recorded, RefusedRequest, SavedPlan, SavedRun};
+use crate::plan::sources::PriceSources;
 use crate::plan::stability::{plan_close_to, stay_close};
 use crate::prices::curve::PriceCurve;
 use crate::prices::resolve::ResolvedPrices;
@@ -19,7 +19,7 @@ use crate::units::Money;
 /// The plan that another one was kept close to, and what that could cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct KeptFrom {
+pub struct SteadyFrom {
     /// The plan before.
     pub previous: Arc<Plan>,
     /// The budget of the stay when this plan was made.
@@ -29,14 +29,14 @@ pub struct KeptFrom {
 /// A plan and its inputs, without the prices, which many plans share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Planned {
+pub struct PlanRecord {
     /// What was asked.
-    pub wish: Wish,
+    pub wish: PlanRequest,
     /// What came out.
-    pub brief: Brief,
+    pub brief: PlanSummary,
     /// The plan that it was kept close to, if that made a difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept_from: Option<KeptFrom>,
+    pub kept_from: Option<SteadyFrom>,
     /// The budget of the stay with what was spent before this plan; `None`
     /// where plans are not kept close to each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,17 +49,17 @@ pub struct Planned {
 
 /// A plan before, and the prices that it was made for.
 #[derive(Debug, Clone, Copy)]
-pub struct Before<'a> {
+pub struct PreviousPlan<'a> {
     /// The plan.
-    pub planned: &'a Planned,
+    pub planned: &'a PlanRecord,
     /// The prices.
     pub curve: &'a PriceCurve,
 }
 
-impl Planned {
+impl PlanRecord {
     /// A plan of which only the outcome is new.
     #[must_use]
-    pub fn cheapest(wish: Wish, brief: Brief) -> Self {
+    pub fn cheapest(wish: PlanRequest, brief: PlanSummary) -> Self {
         Self { wish, brief, kept_from: None, budget: None, is_shared: false }
     }
 
@@ -67,8 +67,8 @@ impl Planned {
     ///
     /// # Errors
     /// The wish makes no sense.
-    pub fn new(curve: &PriceCurve, wish: Wish) -> Result<Self, RefusedRequest> {
-        let brief = Brief::from(&plan_charge(curve, &wish.problem()?));
+    pub fn new(curve: &PriceCurve, wish: PlanRequest) -> Result<Self, RefusedRequest> {
+        let brief = PlanSummary::from(&plan_charge(curve, &wish.problem()?));
         Ok(Self::cheapest(wish, brief))
     }
 
@@ -79,23 +79,23 @@ impl Planned {
     /// The wish makes no sense, or the budget is negative.
     pub fn close_to(
         curve: &PriceCurve,
-        wish: Wish,
-        before: Before<'_>,
+        wish: PlanRequest,
+        before: PreviousPlan<'_>,
         total: Money,
     ) -> Result<Self, RefusedRequest> {
         let problem = wish.problem()?;
         let cheapest = plan_charge(curve, &problem);
         let spent = before.planned.budget.map_or(Money::ZERO, Budget::spent);
         let Ok(budget) = Budget::new(total, spent) else {
-            return Ok(Self::cheapest(wish, Brief::from(&cheapest)));
+            return Ok(Self::cheapest(wish, PlanSummary::from(&cheapest)));
         };
         let Some(previous) = before.planned.plan(before.curve)? else {
-            return Ok(Self::cheapest(wish, Brief::from(&cheapest)));
+            return Ok(Self::cheapest(wish, PlanSummary::from(&cheapest)));
         };
         let steady = stay_close(&cheapest, &problem, &previous, budget);
         let is_other = steady.plan.intervals != cheapest.intervals;
-        let kept_from = is_other.then(|| KeptFrom { previous: Arc::new(previous), budget });
-        let brief = Brief::from(if is_other { &steady.plan } else { &cheapest });
+        let kept_from = is_other.then(|| SteadyFrom { previous: Arc::new(previous), budget });
+        let brief = PlanSummary::from(if is_other { &steady.plan } else { &cheapest });
         let budget = Some(steady.stability.budget);
         Ok(Self { wish, brief, kept_from, budget, is_shared: false })
     }
@@ -124,7 +124,7 @@ impl Planned {
         &self,
         currency: &str,
         prices: &ResolvedPrices,
-    ) -> Result<Option<Bundle>, RefusedRequest> {
+    ) -> Result<Option<SavedPlan>, RefusedRequest> {
         if self.is_shared {
             return Ok(None);
         }
@@ -132,15 +132,15 @@ impl Planned {
         let recorded: Recorded = match (&self.kept_from, &self.wish) {
             (Some(kept), wish) => {
                 let (previous, budget) = (Arc::clone(&kept.previous), kept.budget);
-                Run::new(curve, KeptRequest { wish: wish.clone(), previous, budget })?.into()
+                SavedRun::new(curve, SteadyRequest { wish: wish.clone(), previous, budget })?.into()
             }
-            (None, Wish::Charge(request)) => Run::new(curve, request.clone())?.into(),
-            (None, Wish::Vehicle(request)) => Run::new(curve, request.clone())?.into(),
-            (None, Wish::Duration(request)) => Run::new(curve, *request)?.into(),
+            (None, PlanRequest::Charge(request)) => SavedRun::new(curve, request.clone())?.into(),
+            (None, PlanRequest::Vehicle(request)) => SavedRun::new(curve, request.clone())?.into(),
+            (None, PlanRequest::Duration(request)) => SavedRun::new(curve, *request)?.into(),
         };
-        let bundle = Bundle::new(currency, recorded);
+        let bundle = SavedPlan::new(currency, recorded);
         let import = prices.layers().ok().map(Arc::new);
-        let layers = Sources { import, export: None };
+        let layers = PriceSources { import, export: None };
         Ok(Some(bundle.clone().with_layers(layers).unwrap_or(bundle)))
     }
 }
@@ -148,7 +148,7 @@ impl Planned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::problem::{Request, Target};
+    use crate::plan::problem::{ChargeRequest, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::prices::resolve::{Sources as PriceSources, resolve};
     use crate::units::{kw, kwh, money};
@@ -159,17 +159,21 @@ mod tests {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)
     }
 
-    fn wish(hour: i64, energy: f64) -> Wish {
-        Wish::Charge(Request::new(at(hour), kw(10.0), Target { by: None, energy: kwh(energy) }))
+    fn wish(hour: i64, energy: f64) -> PlanRequest {
+        PlanRequest::Charge(ChargeRequest::new(
+            at(hour),
+            kw(10.0),
+            Target { by: None, energy: kwh(energy) },
+        ))
     }
 
     #[test]
     fn a_plan_stays_for_a_budget_and_remembers_what_was_spent() {
         let (first, then) = (curve_of(60, &[30, 10, 20]), curve_of(60, &[9, 10, 20]));
-        let before = Planned::new(&first, wish(0, 10.0)).unwrap();
+        let before = PlanRecord::new(&first, wish(0, 10.0)).unwrap();
         let near = |total: f64| {
-            let before = Before { planned: &before, curve: &first };
-            Planned::close_to(&then, wish(0, 10.0), before, money(total)).unwrap()
+            let before = PreviousPlan { planned: &before, curve: &first };
+            PlanRecord::close_to(&then, wish(0, 10.0), before, money(total)).unwrap()
         };
         let kept = near(0.2);
         assert_eq!(kept.brief.intervals, before.brief.intervals);
@@ -179,21 +183,22 @@ mod tests {
         assert!(moved.kept_from.is_none());
         // It can be made again, and the next plan knows of the budget.
         let again = kept.plan(&then).unwrap().unwrap();
-        assert_eq!(Brief::from(&again), kept.brief);
+        assert_eq!(PlanSummary::from(&again), kept.brief);
         assert_eq!(kept.budget.map(Budget::total), Some(money(0.2)));
     }
 
     #[test]
     fn a_plan_of_many_is_not_made_again_alone() {
         let curve = curve_of(60, &[30, 10]);
-        let shared = Planned { is_shared: true, ..Planned::new(&curve, wish(0, 5.0)).unwrap() };
+        let shared =
+            PlanRecord { is_shared: true, ..PlanRecord::new(&curve, wish(0, 5.0)).unwrap() };
         assert_eq!(shared.plan(&curve), Ok(None));
         let prices =
             resolve(PriceSources { market: Some(&curve), ..Default::default() }, at(0), at(9));
         assert_eq!(shared.bundle("EUR", &prices), Ok(None));
-        let next = Before { planned: &shared, curve: &curve };
-        let next = Planned::close_to(&curve, wish(0, 5.0), next, money(1.0)).unwrap();
-        assert_eq!(next, Planned::new(&curve, wish(0, 5.0)).unwrap());
+        let next = PreviousPlan { planned: &shared, curve: &curve };
+        let next = PlanRecord::close_to(&curve, wish(0, 5.0), next, money(1.0)).unwrap();
+        assert_eq!(next, PlanRecord::new(&curve, wish(0, 5.0)).unwrap());
     }
 
     proptest! {
@@ -205,15 +210,15 @@ mod tests {
             energy in 0.0..90.0f64, total in 0.0..2.0f64,
         ) {
             let (one, two) = (curve_of(60, &one), curve_of(60, &two));
-            let first = Planned::new(&one, wish(0, energy)).unwrap();
-            let before = Before { planned: &first, curve: &one };
-            let second = Planned::close_to(&two, wish(1, energy), before, money(total)).unwrap();
+            let first = PlanRecord::new(&one, wish(0, energy)).unwrap();
+            let before = PreviousPlan { planned: &first, curve: &one };
+            let second = PlanRecord::close_to(&two, wish(1, energy), before, money(total)).unwrap();
             for (planned, curve) in [(&first, &one), (&second, &two)] {
                 let text = serde_json::to_string(planned).unwrap();
-                let read: Planned = serde_json::from_str(&text).unwrap();
+                let read: PlanRecord = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(&read, planned);
                 let plan = read.plan(curve).unwrap().unwrap();
-                prop_assert_eq!(Brief::from(&plan), planned.brief.clone());
+                prop_assert_eq!(PlanSummary::from(&plan), planned.brief.clone());
                 let sources = PriceSources { market: Some(curve), ..Default::default() };
                 let prices = resolve(sources, at(-1), at(100));
                 let bundle = read.bundle("EUR", &prices).unwrap().unwrap();

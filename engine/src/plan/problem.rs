@@ -46,7 +46,7 @@ pub enum AfterDeadline {
 /// The wishes and limits of one vehicle, as a caller states them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct ChargeRequest {
     /// Plug-in time, or the present; the first instant a plan may use.
     pub now: DateTime<Utc>,
     /// When the vehicle leaves, if that is known; no plan goes beyond it.
@@ -82,7 +82,7 @@ impl Target {
     }
 }
 
-impl Request {
+impl ChargeRequest {
     /// Position of the target that decides alone: the earliest, if none wants more.
     ///
     /// Levels that are reached stay reached, so that whoever meets this one meets
@@ -129,7 +129,7 @@ impl Request {
 
 /// Why a request makes no sense. An unmet wish is not among the reasons.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum RequestError {
+pub enum ChargeRequestError {
     /// A power below zero.
     #[error("power_max_kw is {} kW; a vehicle that only charges needs 0 kW or more", power.as_kw())]
     NegativePower {
@@ -177,7 +177,7 @@ pub enum RequestError {
 /// A request that makes sense. Planning it cannot fail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChargeProblem {
-    request: Request,
+    request: ChargeRequest,
     limits: Horizon,
 }
 
@@ -187,21 +187,21 @@ impl ChargeProblem {
     /// # Errors
     /// A negative power, energy or limit; limits that overlap; a bound on the
     /// energy below the highest target.
-    pub fn new(request: Request) -> Result<Self, RequestError> {
+    pub fn new(request: ChargeRequest) -> Result<Self, ChargeRequestError> {
         if request.power_max < Power::ZERO {
-            return Err(RequestError::NegativePower { power: request.power_max });
+            return Err(ChargeRequestError::NegativePower { power: request.power_max });
         }
         if request.reserve < Energy::ZERO {
-            return Err(RequestError::NegativeReserve { energy: request.reserve });
+            return Err(ChargeRequestError::NegativeReserve { energy: request.reserve });
         }
         for (index, target) in request.targets.iter().enumerate() {
             if target.energy < Energy::ZERO {
-                return Err(RequestError::NegativeTarget { index, energy: target.energy });
+                return Err(ChargeRequestError::NegativeTarget { index, energy: target.energy });
             }
         }
         for (index, limit) in request.power_limits.iter().enumerate() {
             if limit.power_max < Power::ZERO {
-                return Err(RequestError::NegativeLimit { index, power: limit.power_max });
+                return Err(ChargeRequestError::NegativeLimit { index, power: limit.power_max });
             }
         }
         let mut request = request;
@@ -215,7 +215,7 @@ impl ChargeProblem {
         let wanted = problem.wanted();
         match problem.request.energy_max {
             Some(energy_max) if energy_max < wanted => {
-                Err(RequestError::MaxBelowTargets { energy_max, wanted })
+                Err(ChargeRequestError::MaxBelowTargets { energy_max, wanted })
             }
             _ => Ok(problem),
         }
@@ -223,7 +223,7 @@ impl ChargeProblem {
 
     /// The request as it was checked.
     #[must_use]
-    pub fn request(&self) -> &Request {
+    pub fn request(&self) -> &ChargeRequest {
         &self.request
     }
 
@@ -231,7 +231,7 @@ impl ChargeProblem {
     /// the charge limit.
     #[must_use]
     pub fn wanted(&self) -> Energy {
-        let Request { targets, reserve, .. } = &self.request;
+        let ChargeRequest { targets, reserve, .. } = &self.request;
         targets.iter().fold(*reserve, |most, t| most.max(self.request.within_limit(t)))
     }
 
@@ -256,13 +256,13 @@ mod tests {
     use super::*;
     use crate::units::{kw, kwh};
 
-    fn request() -> Request {
+    fn request() -> ChargeRequest {
         let now = "2026-01-05T18:00:00Z".parse().unwrap();
-        Request::new(now, kw(11.0), Target { by: None, energy: kwh(30.0) })
+        ChargeRequest::new(now, kw(11.0), Target { by: None, energy: kwh(30.0) })
     }
 
     #[track_caller]
-    fn check(change: impl FnOnce(&mut Request), expected: &str) {
+    fn check(change: impl FnOnce(&mut ChargeRequest), expected: &str) {
         let mut request = request();
         change(&mut request);
         assert_eq!(ChargeProblem::new(request).unwrap_err().to_string(), expected);
@@ -297,6 +297,6 @@ mod tests {
     fn a_request_survives_its_json() {
         let text = serde_json::to_string(&request()).unwrap();
         assert!(text.contains(r#""power_max_kw":11.0"#), "{text}");
-        assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request());
+        assert_eq!(serde_json::from_str::<ChargeRequest>(&text).unwrap(), request());
     }
 }

@@ -7,16 +7,21 @@
 //! the rank that a binary search finds.
 use std::ops::Range;
 
-use crate::plan::choice::{Choice, Found, Need, Next, SNAP_MICROS, SlotSet, WORDS, Window};
+use crate::plan::choice::{
+    FoundSlots, Need, Next, SNAP_MICROS, SlotSelection, SlotSet, WORDS, Window,
+};
 use crate::plan::sums::{POSITIONS, Slots, between, taken};
 use crate::prices::ranking::{RankedSlots, Sets};
 
 impl RankedSlots {
     /// The cheapest way to meet `need` in `[from, to)`, and that window.
     #[inline(always)]
-    pub(crate) fn choose(&self, from: i64, to: i64, need: Need) -> (Window, Choice) {
+    pub(crate) fn choose(&self, from: i64, to: i64, need: Need) -> (Window, SlotSelection) {
         let Some(cut) = self.cut(from, to) else {
-            return (Window { first: 0, last: 0, from, to }, Choice::nothing(need, f64::NAN));
+            return (
+                Window { first: 0, last: 0, from, to },
+                SlotSelection::nothing(need, f64::NAN),
+            );
         };
         let limit = need.micros() + SNAP_MICROS;
         let (rank, found) = match &self.sets {
@@ -32,7 +37,7 @@ impl RankedSlots {
             last_micros: cut.last_micros as f64,
         };
         let window = Window { first: cut.slots.start, last: cut.slots.end, from, to };
-        (window, Choice::priced(need, &found, &slots))
+        (window, SlotSelection::priced(need, &found, &slots))
     }
 
     /// The window `[from, to)` in slots, or `None` if it holds no time.
@@ -141,7 +146,7 @@ impl Cut {
         sets: &[[u128; W]],
         order: &[u16],
         limit: f64,
-    ) -> (usize, Found) {
+    ) -> (usize, FoundSlots) {
         let window = run_of_bits::<W>(self.slots.clone());
         let (start, last) = (self.slots.start, self.slots.end - 1);
         let first_missing = self.step - self.first_micros;
@@ -176,7 +181,7 @@ impl Cut {
             let slot = usize::from(slot);
             Next { slot, position: slot - start }
         });
-        (rank, Found { origin: 0, full, full_micros: micros(&sets[rank]) as f64, next })
+        (rank, FoundSlots { origin: 0, full, full_micros: micros(&sets[rank]) as f64, next })
     }
 }
 
@@ -215,7 +220,7 @@ mod tests {
             let ranked = RankedSlots::new(&horizon, &prices).unwrap().choose(from, to, need).1;
             let window = Window::new(&horizon, from, to);
             let mut other = if window.len() == 0 {
-                Choice::nothing(need, f64::NAN)
+                SlotSelection::nothing(need, f64::NAN)
             } else {
                 threshold::choose_one(&horizon, &prices, window, need)
             };

@@ -15,13 +15,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::plan::charge::plan_charge;
 use crate::plan::duration::{DurationError, DurationRequest};
-use crate::plan::flaw::{PlanFlaw, check_plan};
-use crate::plan::kept::{KeptProblem, KeptRequest};
+use crate::plan::flaw::{SavedPlanError, check_plan};
+use crate::plan::kept::{SteadyProblem, SteadyRequest};
 use crate::plan::plan::Plan;
-use crate::plan::problem::{ChargeProblem, Request, RequestError};
+use crate::plan::problem::{ChargeProblem, ChargeRequest, ChargeRequestError};
 #[cfg(feature = "lp")]
 use crate::plan::site::{error::SiteError, problem::SiteRequest};
-use crate::plan::sources::{Curves, Sources, SourcesFlaw};
+use crate::plan::sources::{PriceCurves, PriceSources, PriceSourcesError};
 use crate::plan::stability::{SteadyPlan, plan_close_to};
 use crate::plan::storage::problem::{StorageError, StorageRequest};
 use crate::plan::switching::request::{SwitchingError, SwitchingRequest};
@@ -35,7 +35,7 @@ pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const TIME_ZONE_VERSION: &str = chrono_tz::IANA_TZDB_VERSION;
 
 /// A request that a planner answers, as it is saved.
-pub trait Replayable: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
+pub trait Replay: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
     /// The prices that the planner takes: one curve, or several.
     type Prices: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
     /// The request, checked.
@@ -57,10 +57,10 @@ pub trait Replayable: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
     ///
     /// # Errors
     /// Its parts do not fit together.
-    fn check(&self, plan: &Self::Plan) -> Result<(), PlanFlaw>;
+    fn check(&self, plan: &Self::Plan) -> Result<(), SavedPlanError>;
 
     /// The curves that the planner takes.
-    fn curves<'a>(&'a self, prices: &'a Self::Prices) -> Curves<'a>;
+    fn curves<'a>(&'a self, prices: &'a Self::Prices) -> PriceCurves<'a>;
 }
 
 /// Why a request of any kind makes no sense.
@@ -68,7 +68,7 @@ pub trait Replayable: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
 pub enum RefusedRequest {
     /// A request in kWh.
     #[error(transparent)]
-    Request(#[from] RequestError),
+    Request(#[from] ChargeRequestError),
     /// A request in percent.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
@@ -87,13 +87,13 @@ pub enum RefusedRequest {
     Site(#[from] SiteError),
     /// The older plan that a plan is to stay close to.
     #[error("previous.{0}")]
-    Previous(#[from] PlanFlaw),
+    Previous(#[from] SavedPlanError),
 }
 
 /// What a planner was asked, and what it answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Parts<R>", bound = "")]
-pub struct Run<R: Replayable> {
+pub struct SavedRun<R: Replay> {
     prices: R::Prices,
     request: R,
     plan: R::Plan,
@@ -102,7 +102,7 @@ pub struct Run<R: Replayable> {
 /// A run from a file, not checked yet.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound = "")]
-struct Parts<R: Replayable> {
+struct Parts<R: Replay> {
     prices: R::Prices,
     request: R,
     plan: R::Plan,
@@ -110,18 +110,18 @@ struct Parts<R: Replayable> {
 
 /// Why the parts of a run from a file do not fit together.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum RunFlaw {
+pub enum SavedRunError {
     /// The request makes no sense, or does not fit the prices.
     #[error("request: {0}")]
     Request(#[from] RefusedRequest),
     /// The plan does not fit together, or does not fit the request.
     #[error("plan: {0}")]
-    Plan(#[from] PlanFlaw),
+    Plan(#[from] SavedPlanError),
 }
 
-impl<R: Replayable> TryFrom<Parts<R>> for Run<R> {
-    type Error = RunFlaw;
-    fn try_from(parts: Parts<R>) -> Result<Self, RunFlaw> {
+impl<R: Replay> TryFrom<Parts<R>> for SavedRun<R> {
+    type Error = SavedRunError;
+    fn try_from(parts: Parts<R>) -> Result<Self, SavedRunError> {
         let Parts { prices, request, plan } = parts;
         request.problem(&prices)?;
         request.check(&plan)?;
@@ -129,7 +129,7 @@ impl<R: Replayable> TryFrom<Parts<R>> for Run<R> {
     }
 }
 
-impl<R: Replayable> Run<R> {
+impl<R: Replay> SavedRun<R> {
     /// Plans a request and keeps it.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl<R: Replayable> Run<R> {
 
     /// The curves among prices and request.
     #[must_use]
-    pub fn curves(&self) -> Curves<'_> {
+    pub fn curves(&self) -> PriceCurves<'_> {
         self.request.curves(&self.prices)
     }
 
@@ -195,7 +195,7 @@ macro_rules! recorded {
             $(#[$doc])*
             $(#[cfg(feature = $feature)])?
             #[serde(rename = $kind)]
-            $variant(Box<Run<$request>>),
+            $variant(Box<SavedRun<$request>>),
         )*}
 
         impl Recorded {
@@ -220,15 +220,15 @@ macro_rules! recorded {
 
             /// The price curves.
             #[must_use]
-            pub fn curves(&self) -> Curves<'_> {
+            pub fn curves(&self) -> PriceCurves<'_> {
                 match self {
                     $($(#[cfg(feature = $feature)])? Self::$variant(run) => run.curves(),)*
                 }
             }
         }
 
-        $($(#[cfg(feature = $feature)])? impl From<Run<$request>> for Recorded {
-            fn from(run: Run<$request>) -> Self {
+        $($(#[cfg(feature = $feature)])? impl From<SavedRun<$request>> for Recorded {
+            fn from(run: SavedRun<$request>) -> Self {
                 Self::$variant(run.into())
             }
         })*
@@ -237,13 +237,13 @@ macro_rules! recorded {
 
 recorded! {
     /// A vehicle that wants kWh.
-    "charge": Charge(Request),
+    "charge": Charge(ChargeRequest),
     /// A vehicle that wants a state of charge.
     "vehicle": Vehicle(VehicleRequest),
     /// A device that wants hours.
     "duration": Duration(DurationRequest),
     /// A plan that stays close to an older one.
-    "kept": Kept(KeptRequest),
+    "kept": Kept(SteadyRequest),
     /// A battery that charges and discharges.
     "storage": Storage(StorageRequest),
     /// A device that switches.
@@ -252,27 +252,27 @@ recorded! {
     "site": Site(SiteRequest) if "lp",
 }
 
-impl Replayable for KeptRequest {
+impl Replay for SteadyRequest {
     type Prices = Arc<PriceCurve>;
-    type Problem<'a> = KeptProblem;
+    type Problem<'a> = SteadyProblem;
     type Plan = SteadyPlan;
 
-    fn problem(&self, _: &Arc<PriceCurve>) -> Result<KeptProblem, RefusedRequest> {
+    fn problem(&self, _: &Arc<PriceCurve>) -> Result<SteadyProblem, RefusedRequest> {
         check_plan(&self.previous)?;
         let (previous, budget) = (self.previous.clone(), self.budget);
-        Ok(KeptProblem { problem: self.wish.problem()?, previous, budget })
+        Ok(SteadyProblem { problem: self.wish.problem()?, previous, budget })
     }
 
-    fn plan(prices: &Arc<PriceCurve>, kept: &KeptProblem) -> SteadyPlan {
+    fn plan(prices: &Arc<PriceCurve>, kept: &SteadyProblem) -> SteadyPlan {
         plan_close_to(prices, &kept.problem, &kept.previous, kept.budget)
     }
 
-    fn check(&self, steady: &SteadyPlan) -> Result<(), PlanFlaw> {
+    fn check(&self, steady: &SteadyPlan) -> Result<(), SavedPlanError> {
         check_plan(&steady.plan)
     }
 
-    fn curves<'a>(&'a self, prices: &'a Arc<PriceCurve>) -> Curves<'a> {
-        Curves { import: prices, export: None }
+    fn curves<'a>(&'a self, prices: &'a Arc<PriceCurve>) -> PriceCurves<'a> {
+        PriceCurves { import: prices, export: None }
     }
 }
 
@@ -280,7 +280,7 @@ impl Replayable for KeptRequest {
 /// a request in kWh.
 macro_rules! charging {
     ($($request:ty: $in_energy:expr,)*) => {$(
-        impl Replayable for $request {
+        impl Replay for $request {
             type Prices = Arc<PriceCurve>;
             type Problem<'a> = ChargeProblem;
             type Plan = Plan;
@@ -293,19 +293,19 @@ macro_rules! charging {
                 plan_charge(prices, problem)
             }
 
-            fn check(&self, plan: &Plan) -> Result<(), PlanFlaw> {
+            fn check(&self, plan: &Plan) -> Result<(), SavedPlanError> {
                 check_plan(plan)
             }
 
-            fn curves<'a>(&'a self, prices: &'a Arc<PriceCurve>) -> Curves<'a> {
-                Curves { import: prices, export: None }
+            fn curves<'a>(&'a self, prices: &'a Arc<PriceCurve>) -> PriceCurves<'a> {
+                PriceCurves { import: prices, export: None }
             }
         }
     )*};
 }
 
 charging! {
-    Request: |request: &Self| Ok::<_, RefusedRequest>(request.clone()),
+    ChargeRequest: |request: &Self| Ok::<_, RefusedRequest>(request.clone()),
     VehicleRequest: Self::in_energy,
     DurationRequest: Self::in_energy,
 }
@@ -371,7 +371,7 @@ impl From<FormatVersion> for u32 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[serde(remote = "Self")]
-pub struct Bundle {
+pub struct SavedPlan {
     /// The mark of a saved plan. It stands first, so that another file is
     /// refused for what it is.
     pub format: Format,
@@ -384,19 +384,19 @@ pub struct Bundle {
     /// Currency of all prices and amounts.
     pub currency: String,
     /// Where the prices come from, as far as that was said.
-    #[serde(default, skip_serializing_if = "Sources::is_empty")]
-    pub layers: Sources,
+    #[serde(default, skip_serializing_if = "PriceSources::is_empty")]
+    pub layers: PriceSources,
     /// Inputs and answer.
     pub recorded: Recorded,
 }
 
-impl Serialize for Bundle {
+impl Serialize for SavedPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Self::serialize(self, serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Bundle {
+impl<'de> Deserialize<'de> for SavedPlan {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bundle = Self::deserialize(deserializer)?;
         bundle.layers.check(bundle.recorded.curves()).map_err(D::Error::custom)?;
@@ -404,7 +404,7 @@ impl<'de> Deserialize<'de> for Bundle {
     }
 }
 
-impl Bundle {
+impl SavedPlan {
     /// A plan that this engine made.
     pub fn new(currency: impl Into<String>, recorded: impl Into<Recorded>) -> Self {
         Self {
@@ -413,7 +413,7 @@ impl Bundle {
             engine_version: ENGINE_VERSION.to_owned(),
             time_zone_version: TIME_ZONE_VERSION.to_owned(),
             currency: currency.into(),
-            layers: Sources::default(),
+            layers: PriceSources::default(),
             recorded: recorded.into(),
         }
     }
@@ -422,7 +422,7 @@ impl Bundle {
     ///
     /// # Errors
     /// The layers make other prices than those of the plan.
-    pub fn with_layers(self, layers: Sources) -> Result<Self, SourcesFlaw> {
+    pub fn with_layers(self, layers: PriceSources) -> Result<Self, PriceSourcesError> {
         layers.check(self.recorded.curves())?;
         Ok(Self { layers, ..self })
     }
@@ -451,12 +451,13 @@ pub(crate) mod tests {
         "2026-01-05T18:00:00Z".parse().unwrap()
     }
 
-    fn in_kwh(targets: &[(i64, f64)], power: f64) -> Request {
+    fn in_kwh(targets: &[(i64, f64)], power: f64) -> ChargeRequest {
         let target = |&(minute, energy)| Target {
             by: Some(six() + TimeDelta::minutes(minute)),
             energy: kwh(energy),
         };
-        let mut request = Request::new(six(), kw(power), Target { by: None, energy: kwh(0.0) });
+        let mut request =
+            ChargeRequest::new(six(), kw(power), Target { by: None, energy: kwh(0.0) });
         request.targets = targets.iter().map(target).collect();
         request
     }
@@ -481,12 +482,12 @@ pub(crate) mod tests {
         }
     }
 
-    fn evening() -> Bundle {
+    fn evening() -> SavedPlan {
         let curve = Arc::new(curve_of(60, &[30, 10, 20]));
-        Bundle::new("EUR", Run::new(curve, in_kwh(&[(180, 10.0)], 7.0)).unwrap())
+        SavedPlan::new("EUR", SavedRun::new(curve, in_kwh(&[(180, 10.0)], 7.0)).unwrap())
     }
 
-    pub(crate) fn text_of(bundle: &Bundle) -> String {
+    pub(crate) fn text_of(bundle: &SavedPlan) -> String {
         serde_json::to_string(bundle).unwrap()
     }
 
@@ -495,7 +496,7 @@ pub(crate) mod tests {
     fn refusal(from: &str, to: &str) -> String {
         let text = text_of(&evening());
         assert!(text.contains(from), "{text}");
-        let error = serde_json::from_str::<Bundle>(&text.replacen(from, to, 1)).unwrap_err();
+        let error = serde_json::from_str::<SavedPlan>(&text.replacen(from, to, 1)).unwrap_err();
         error.to_string().split(" at line").next().unwrap().to_owned()
     }
 
@@ -564,11 +565,11 @@ pub(crate) mod tests {
         let tree: serde_json::Value = serde_json::from_str(&text).unwrap();
         // The fields of a tree are sorted: a plan comes ahead of its prices.
         assert!(tree.to_string().contains(r#"{"kind":"charge","run":{"plan""#));
-        let read: Bundle = serde_json::from_str(&tree.to_string()).unwrap();
+        let read: SavedPlan = serde_json::from_str(&tree.to_string()).unwrap();
         assert_eq!(text_of(&read), text);
     }
 
-    fn layers(cents: &[i32]) -> Sources {
+    fn layers(cents: &[i32]) -> PriceSources {
         let layer = |source: &str, standing, cents: &[i32]| Layer {
             source: source.to_owned(),
             standing,
@@ -580,7 +581,7 @@ pub(crate) mod tests {
             layer("guess", Standing::Estimate, cents),
         ];
         let import = Some(Arc::new(LayeredPrices::new(layers).unwrap()));
-        Sources { import, export: None }
+        PriceSources { import, export: None }
     }
 
     #[test]
@@ -588,16 +589,16 @@ pub(crate) mod tests {
         let bundle = evening().with_layers(layers(&[30, 10, 20])).unwrap();
         assert_replays(&bundle).unwrap();
         let text = text_of(&bundle);
-        let read: Bundle = serde_json::from_str(&text).unwrap();
+        let read: SavedPlan = serde_json::from_str(&text).unwrap();
         assert_eq!(read.layers, layers(&[30, 10, 20]));
         let flaw = "layers.import: they make other prices than the plan was made on";
         let other = layers(&[30, 10, 21]);
         assert_eq!(evening().with_layers(other.clone()).unwrap_err().to_string(), flaw);
-        let mixed = Bundle { layers: other, ..bundle };
-        let error = serde_json::from_str::<Bundle>(&text_of(&mixed)).unwrap_err();
+        let mixed = SavedPlan { layers: other, ..bundle };
+        let error = serde_json::from_str::<SavedPlan>(&text_of(&mixed)).unwrap_err();
         assert!(error.to_string().starts_with(flaw), "{error}");
         // Nothing is sold on this plan, so nothing makes its prices to sell at.
-        let export = Sources { import: None, export: layers(&[30, 10, 20]).import };
+        let export = PriceSources { import: None, export: layers(&[30, 10, 20]).import };
         assert_eq!(evening().with_layers(export).unwrap_err().name, "export");
         assert!(!text_of(&evening()).contains("layers"));
     }
@@ -608,9 +609,9 @@ pub(crate) mod tests {
         let duration = TimeDelta::minutes(90);
         let hours = DurationRequest { now: six(), duration, by: None, power: kw(1.0) };
         let kinds: [Recorded; 3] = [
-            Run::new(curve.clone(), in_kwh(&[], 7.0)).unwrap().into(),
-            Run::new(curve.clone(), in_percent(20.0, 80.0)).unwrap().into(),
-            Run::new(curve, hours).unwrap().into(),
+            SavedRun::new(curve.clone(), in_kwh(&[], 7.0)).unwrap().into(),
+            SavedRun::new(curve.clone(), in_percent(20.0, 80.0)).unwrap().into(),
+            SavedRun::new(curve, hours).unwrap().into(),
         ];
         assert_eq!(kinds.each_ref().map(Recorded::kind), ["charge", "vehicle", "duration"]);
         for recorded in kinds {
@@ -622,9 +623,9 @@ pub(crate) mod tests {
     }
 
     /// Saved, read, planned again and saved, the bytes are the same.
-    pub(crate) fn assert_replays(bundle: &Bundle) -> Result<(), TestCaseError> {
+    pub(crate) fn assert_replays(bundle: &SavedPlan) -> Result<(), TestCaseError> {
         let text = text_of(bundle);
-        let read: Bundle = serde_json::from_str(&text)
+        let read: SavedPlan = serde_json::from_str(&text)
             .map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;
         prop_assert_eq!(&text_of(&read), &text);
         prop_assert_eq!(&text_of(&read.replan()), &text);
@@ -657,7 +658,7 @@ pub(crate) mod tests {
                 end: six() + TimeDelta::minutes(minute + 40),
                 power_max: kw(power),
             }));
-            assert_replays(&Bundle::new("EUR", Run::new(curve, request).unwrap()))?;
+            assert_replays(&SavedPlan::new("EUR", SavedRun::new(curve, request).unwrap()))?;
         }
 
         #[test]
@@ -669,11 +670,11 @@ pub(crate) mod tests {
             power in 0.0..1e4f64,
         ) {
             let curve = Arc::new(curve_of(30, &cents));
-            let run = Run::new(curve.clone(), in_percent(soc, wanted)).unwrap();
-            assert_replays(&Bundle::new("NOK", run))?;
+            let run = SavedRun::new(curve.clone(), in_percent(soc, wanted)).unwrap();
+            assert_replays(&SavedPlan::new("NOK", run))?;
             let duration = TimeDelta::microseconds(micros);
             let hours = DurationRequest { now: six(), duration, by: None, power: kw(power) };
-            assert_replays(&Bundle::new("NOK", Run::new(curve, hours).unwrap()))?;
+            assert_replays(&SavedPlan::new("NOK", SavedRun::new(curve, hours).unwrap()))?;
         }
 
         /// A price of a usable slot is part of the answer: no other price replays.
@@ -682,12 +683,12 @@ pub(crate) mod tests {
             cents in prop::collection::vec(-50..90i32, 1..40), at in any::<prop::sample::Index>(),
         ) {
             let run = |cents: &[i32]| {
-                Run::new(Arc::new(curve_of(30, cents)), in_kwh(&[(9999, 20.0)], 11.0)).unwrap()
+                SavedRun::new(Arc::new(curve_of(30, cents)), in_kwh(&[(9999, 20.0)], 11.0)).unwrap()
             };
             let mut other = cents.clone();
             other[at.index(cents.len())] += 1;
-            let mixed = Run { prices: run(&other).prices, ..run(&cents) };
-            let bundle = Bundle::new("EUR", mixed);
+            let mixed = SavedRun { prices: run(&other).prices, ..run(&cents) };
+            let bundle = SavedPlan::new("EUR", mixed);
             prop_assert_ne!(text_of(&bundle.replan()), text_of(&bundle));
         }
     }

@@ -18,7 +18,7 @@ pub struct GridPrices {
 
 /// The price curves that a plan was made on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Curves<'a> {
+pub struct PriceCurves<'a> {
     /// Price of a bought kWh.
     pub import: &'a PriceCurve,
     /// Price of a sold kWh, where there is one.
@@ -28,7 +28,7 @@ pub struct Curves<'a> {
 /// The layers that prices are made of, where that was said.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sources {
+pub struct PriceSources {
     /// Layers of the prices to buy at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<Arc<LayeredPrices>>,
@@ -40,12 +40,12 @@ pub struct Sources {
 /// Layers that make other prices than a plan was made on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("layers.{name}: they make other prices than the plan was made on")]
-pub struct SourcesFlaw {
+pub struct PriceSourcesError {
     /// `import` or `export`.
     pub name: &'static str,
 }
 
-impl Sources {
+impl PriceSources {
     /// Whether nothing was said.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -56,15 +56,15 @@ impl Sources {
     ///
     /// # Errors
     /// They make others.
-    pub fn check(&self, curves: Curves<'_>) -> Result<(), SourcesFlaw> {
+    pub fn check(&self, curves: PriceCurves<'_>) -> Result<(), PriceSourcesError> {
         let makes = |layers: &Option<Arc<LayeredPrices>>, curve: Option<&PriceCurve>| {
             layers.as_ref().is_none_or(|layers| curve == Some(layers.curve()))
         };
         if !makes(&self.import, Some(curves.import)) {
-            return Err(SourcesFlaw { name: "import" });
+            return Err(PriceSourcesError { name: "import" });
         }
         if !makes(&self.export, curves.export) {
-            return Err(SourcesFlaw { name: "export" });
+            return Err(PriceSourcesError { name: "export" });
         }
         Ok(())
     }

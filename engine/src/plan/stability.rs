@@ -31,7 +31,7 @@ use crate::plan::baseline::unmanaged_cost;
 use crate::plan::budget::Budget;
 use crate::plan::certificate::{GAP_MAX, certify};
 use crate::plan::charge::{outcomes, plan_charge};
-use crate::plan::frame::{Filled, Frame, Segment, crumb};
+use crate::plan::frame::{FeasibleRegion, Filled, SlotRoom, crumb};
 use crate::plan::pieces::deadlines;
 use crate::plan::plan::{Plan, PlannedSlot, Purchase, Purpose, intervals};
 use crate::plan::problem::ChargeProblem;
@@ -164,7 +164,7 @@ pub fn stay_close(
     let now = problem.request().now;
     let spent = budget.spent() + spent_until(previous, now);
     let budget = budget.with_spent(spent);
-    let search = Search::new(cheapest, previous, now, budget.left());
+    let search = MultiplierSearch::new(cheapest, previous, now, budget.left());
     let cheapest_energies: Vec<Energy> = cheapest.slots.iter().map(|slot| slot.energy).collect();
     let cheapest_change = search.change(&cheapest_energies);
     let found = search.run();
@@ -195,7 +195,7 @@ fn spent_until(plan: &Plan, now: DateTime<Utc>) -> Money {
         return Money::ZERO;
     }
     let excess = plan.certificate.gap().max(Money::ZERO);
-    let frame = Frame::new(plan).after(now);
+    let frame = FeasibleRegion::new(plan).after(now);
     let least = frame.cost(&frame.fill(&frame.cheapest_first()).energies);
     let rest = plan.slots.iter().map(|slot| slot.energy - slot.energy_by(now));
     let left = (frame.cost(&rest.collect::<Vec<_>>()) - least).max(Money::ZERO);
@@ -203,7 +203,7 @@ fn spent_until(plan: &Plan, now: DateTime<Utc>) -> Money {
 }
 
 /// What a search for the right multiplier ends with.
-struct Found {
+struct Multiplier {
     energies: Vec<Energy>,
     change_bound: Energy,
     price_of_change: Option<Price>,
@@ -219,21 +219,21 @@ struct Tried {
 }
 
 /// All that a search needs.
-struct Search<'a> {
-    frame: Frame<'a>,
+struct MultiplierSearch<'a> {
+    frame: FeasibleRegion<'a>,
     /// What the plan before buys in each slot, as far as it still fits.
     kept: Vec<Energy>,
     /// What it would buy where nothing fits.
     lost: Energy,
     /// Room up to what is kept, and beyond it; each by price, the earlier first.
-    below: Vec<Segment>,
-    above: Vec<Segment>,
+    below: Vec<SlotRoom>,
+    above: Vec<SlotRoom>,
     left: f64,
 }
 
-impl<'a> Search<'a> {
+impl<'a> MultiplierSearch<'a> {
     fn new(cheapest: &'a Plan, previous: &Plan, now: DateTime<Utc>, left: Money) -> Self {
-        let frame = Frame::new(cheapest);
+        let frame = FeasibleRegion::new(cheapest);
         let planned = planned_in(previous, &cheapest.slots);
         let fits = |(index, &energy): (usize, &Energy)| energy.min(frame.capacity(index));
         let kept: Vec<Energy> = planned.iter().enumerate().map(fits).collect();
@@ -243,7 +243,7 @@ impl<'a> Search<'a> {
         let lost = if lost.as_kwh() > SAME * due.as_kwh() { lost } else { Energy::ZERO };
         let order = frame.cheapest_first();
         let level = |slot: usize| kept[slot].max(frame.forced[slot]);
-        let below = order.iter().map(|s| Segment { level: level(s.slot), ..*s });
+        let below = order.iter().map(|s| SlotRoom { level: level(s.slot), ..*s });
         let below = below.filter(|s| s.level > frame.forced[s.slot]).collect();
         let above = order.iter().filter(|s| s.level > level(s.slot)).copied().collect();
         Self { frame, kept, lost, below, above, left: left.as_amount() }
@@ -259,11 +259,11 @@ impl<'a> Search<'a> {
     /// `discount` cheaper than the rest; of one weight what is kept first.
     ///
     /// Weights are in money, or with an infinite discount in kWh of change.
-    fn order(&self, discount: f64) -> Vec<Segment> {
-        let weigh = |segment: &Segment, sign: f64| {
+    fn order(&self, discount: f64) -> Vec<SlotRoom> {
+        let weigh = |segment: &SlotRoom, sign: f64| {
             let price = segment.weight;
             let weight = if discount.is_finite() { price + sign * discount / 2.0 } else { sign };
-            Segment { weight, ..*segment }
+            SlotRoom { weight, ..*segment }
         };
         let mut order = Vec::with_capacity(self.below.len() + self.above.len());
         let mut above = self.above.iter().peekable();
@@ -284,13 +284,13 @@ impl<'a> Search<'a> {
         Tried { energies, marginal, cost, change }
     }
 
-    fn run(&self) -> Found {
+    fn run(&self) -> Multiplier {
         let cheap = self.try_discount(0.0);
         let limit = cheap.cost + self.left;
         let kept = self.try_discount(f64::INFINITY);
         if is_within(kept.cost, limit) {
             let change_bound = self.least_change(&kept, f64::INFINITY, limit);
-            return Found { energies: kept.energies, change_bound, price_of_change: None };
+            return Multiplier { energies: kept.energies, change_bound, price_of_change: None };
         }
         self.mix(cheap, kept, limit)
     }
@@ -300,7 +300,7 @@ impl<'a> Search<'a> {
     /// The chord between a plan within the limit and one beyond it has the
     /// slope at which both weigh the same. Either nothing weighs less there,
     /// or a corner below the chord is found and takes the place of one of them.
-    fn mix(&self, mut within: Tried, mut beyond: Tried, limit: f64) -> Found {
+    fn mix(&self, mut within: Tried, mut beyond: Tried, limit: f64) -> Multiplier {
         let unbounded = self.least_change(&beyond, f64::INFINITY, limit);
         let mut found = (None, unbounded);
         for _ in 0..TRIES_MAX {
@@ -324,7 +324,7 @@ impl<'a> Search<'a> {
             }
         }
         let share = ((limit - within.cost) / (beyond.cost - within.cost)).clamp(0.0, 1.0);
-        Found {
+        Multiplier {
             energies: blend(&within.energies, &beyond.energies, share),
             change_bound: found.1,
             price_of_change: found.0,
@@ -388,7 +388,7 @@ fn rebuilt(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Pla
     let certificate = certify(&slots, cheapest.certificate.evidence.clone())
         .expect("energies that fill a frame meet its requirements");
     let energy = energies.iter().fold(Energy::ZERO, |sum, &energy| sum + energy);
-    let frame = Frame::new(cheapest);
+    let frame = FeasibleRegion::new(cheapest);
     let room = slots.iter().enumerate().filter(|(index, slot)| {
         frame.counts(*index) && slot.capacity() - slot.energy > slot.power_max.over_micros(1)
     });
@@ -415,7 +415,7 @@ fn rebuilt(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Pla
 fn purchases(
     cheapest: &Plan,
     problem: &ChargeProblem,
-    frame: &Frame<'_>,
+    frame: &FeasibleRegion<'_>,
     energies: &[Energy],
 ) -> Vec<Purchase> {
     let at_once =
@@ -428,7 +428,7 @@ fn purchases(
         let counts = |slot: usize| frame.layer[slot] <= k;
         let before = (0..bought.len()).filter(|&slot| counts(slot));
         let mut missing = before.fold(frame.wanted(k), |missing, slot| missing - bought[slot]);
-        let is_free = |s: &&Segment| {
+        let is_free = |s: &&SlotRoom| {
             counts(s.slot) && s.level - energies[s.slot] > crumb(&frame.slots[s.slot])
         };
         let free = order.iter().find(is_free).map(|segment| segment.weight);
@@ -458,7 +458,7 @@ fn purchases(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::problem::{Request, Target};
+    use crate::plan::problem::{ChargeRequest, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money};
     use chrono::TimeDelta;
@@ -473,7 +473,7 @@ mod tests {
     /// A vehicle at 10 kW with targets of (minutes, kWh).
     fn problem(now: i64, targets: &[(i64, f64)]) -> ChargeProblem {
         let target = |&(by, energy)| Target { by: Some(minute(by)), energy: kwh(energy) };
-        let mut request = Request::new(minute(now), kw(10.0), target(&(0, 0.0)));
+        let mut request = ChargeRequest::new(minute(now), kw(10.0), target(&(0, 0.0)));
         request.targets = targets.iter().map(target).collect();
         ChargeProblem::new(request).unwrap()
     }

@@ -7,7 +7,9 @@
 //! pass may run on vectors of any width.
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::plan::choice::{Choice, Found, Need, Next, SLOTS_MAX, SNAP_MICROS, WORDS, Window};
+use crate::plan::choice::{
+    FoundSlots, Need, Next, SLOTS_MAX, SNAP_MICROS, SlotSelection, WORDS, Window,
+};
 use crate::plan::sums::{POSITIONS, Slots, between, taken};
 use crate::time::horizon::Horizon;
 
@@ -15,7 +17,7 @@ use crate::time::horizon::Horizon;
 const LANES: usize = 8;
 
 /// Prices and usable times of one window, with room for the longest.
-pub(crate) struct Scratch {
+pub(crate) struct ThresholdBuffers {
     /// Infinite where there is no price.
     prices: [f64; SLOTS_MAX],
     /// Whole numbers; zero where there is no price.
@@ -24,7 +26,7 @@ pub(crate) struct Scratch {
     before: [f64; SLOTS_MAX],
 }
 
-impl Scratch {
+impl ThresholdBuffers {
     pub(crate) fn new() -> Self {
         let empty = [0.0; SLOTS_MAX];
         Self { prices: [f64::INFINITY; SLOTS_MAX], micros: empty, before: empty }
@@ -125,7 +127,12 @@ impl Slots for FoundWindow<'_> {
 
 /// The cheapest way to meet `need` in a window of 1 to [`SLOTS_MAX`] slots,
 /// on the vectors of this machine.
-pub(crate) fn choose_one(horizon: &Horizon, prices: &[f64], window: Window, need: Need) -> Choice {
+pub(crate) fn choose_one(
+    horizon: &Horizon,
+    prices: &[f64],
+    window: Window,
+    need: Need,
+) -> SlotSelection {
     Arch::new().dispatch(ChooseOne { horizon, prices, window, need })
 }
 
@@ -137,12 +144,12 @@ struct ChooseOne<'a> {
 }
 
 impl WithSimd for ChooseOne<'_> {
-    type Output = Choice;
+    type Output = SlotSelection;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Choice {
+    fn with_simd<S: Simd>(self, simd: S) -> SlotSelection {
         let Self { horizon, prices, window, need } = self;
-        choose(simd, &mut Scratch::new(), horizon, prices, window, need)
+        choose(simd, &mut ThresholdBuffers::new(), horizon, prices, window, need)
     }
 }
 
@@ -150,12 +157,12 @@ impl WithSimd for ChooseOne<'_> {
 #[inline(always)]
 pub(crate) fn choose<S: Simd>(
     simd: S,
-    scratch: &mut Scratch,
+    scratch: &mut ThresholdBuffers,
     horizon: &Horizon,
     prices: &[f64],
     window: Window,
     need: Need,
-) -> Choice {
+) -> SlotSelection {
     let count = window.len();
     let padded = scratch.load(horizon, prices, window);
     let prices = &scratch.prices[..padded];
@@ -174,7 +181,7 @@ pub(crate) fn choose<S: Simd>(
         price: ends.map_or(f64::INFINITY, |ends| ends.price),
         position: found.next.map_or(0.0, |next| POSITIONS[next.position]),
     };
-    Choice::priced(need, &found, &slots)
+    SlotSelection::priced(need, &found, &slots)
 }
 
 /// What one pass over the prices says about a guess.
@@ -250,7 +257,7 @@ pub(crate) fn threshold<S: Simd>(
 
 /// All slots below the threshold, and of those at it the earliest that fit.
 #[inline(always)]
-fn take(origin: usize, prices: &[f64], micros: &[f64], ends: Threshold, limit: f64) -> Found {
+fn take(origin: usize, prices: &[f64], micros: &[f64], ends: Threshold, limit: f64) -> FoundSlots {
     let mut full = [0u64; WORDS];
     let mut tied = [0u64; WORDS];
     for (word, prices) in prices.chunks(64).enumerate() {
@@ -266,7 +273,7 @@ fn take(origin: usize, prices: &[f64], micros: &[f64], ends: Threshold, limit: f
             let slot = word * 64 + bits.trailing_zeros() as usize;
             if full_micros + micros[slot] > limit {
                 let next = Next { slot: origin + slot, position: slot };
-                return Found { origin, full, full_micros, next: Some(next) };
+                return FoundSlots { origin, full, full_micros, next: Some(next) };
             }
             full[word] |= *bits & bits.wrapping_neg();
             full_micros += micros[slot];
@@ -274,16 +281,16 @@ fn take(origin: usize, prices: &[f64], micros: &[f64], ends: Threshold, limit: f
         }
     }
     // Rounding cannot lead here: the tied slots together exceed the limit.
-    Found { origin, full, full_micros, next: None }
+    FoundSlots { origin, full, full_micros, next: None }
 }
 
 #[inline(always)]
-fn everything(origin: usize, micros: &[f64]) -> Found {
+fn everything(origin: usize, micros: &[f64]) -> FoundSlots {
     let mut full = [0u64; WORDS];
     for (slot, &length) in micros.iter().enumerate() {
         full[slot / 64] |= u64::from(length > 0.0) << (slot % 64);
     }
-    Found { origin, full, full_micros: micros.iter().sum(), next: None }
+    FoundSlots { origin, full, full_micros: micros.iter().sum(), next: None }
 }
 
 #[cfg(test)]

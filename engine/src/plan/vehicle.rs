@@ -2,7 +2,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::problem::{AfterDeadline, PowerLimit, Request, Target};
+use crate::plan::problem::{AfterDeadline, ChargeRequest, PowerLimit, Target};
 use crate::units::{Energy, Percent, Power};
 
 /// What is known of a vehicle's battery.
@@ -133,7 +133,7 @@ impl VehicleRequest {
     ///
     /// # Errors
     /// The state of charge is unknown, or the battery makes no sense.
-    pub fn in_energy(&self) -> Result<Request, VehicleError> {
+    pub fn in_energy(&self) -> Result<ChargeRequest, VehicleError> {
         let Battery { capacity, charge_limit, efficiency, .. } = self.battery;
         let soc = self.soc()?;
         let at_plug = |wanted: Percent| energy_at_plug(capacity, efficiency, soc, wanted);
@@ -144,7 +144,7 @@ impl VehicleRequest {
             let energy = at_plug(target.soc.unwrap_or(charge_limit))?;
             targets.push(Target { by: target.by, energy });
         }
-        Ok(Request {
+        Ok(ChargeRequest {
             now: self.now,
             until: self.until,
             power_max: self.power_max,

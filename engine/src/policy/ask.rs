@@ -5,13 +5,13 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::device::command::Switch;
-use crate::plan::brief::Brief;
-use crate::plan::kept::Wish;
+use crate::plan::brief::PlanSummary;
+use crate::plan::kept::PlanRequest;
 use crate::plan::plan::Interval;
 use crate::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use crate::policy::assumptions::Assumptions;
 use crate::policy::charger::{ChargerPolicy, prices_cover};
-use crate::policy::cycle::{Cycle, HEEDED_WITHIN, Promise, Sight};
+use crate::policy::cycle::{Commitment, Cycle, Observation, START_TIMEOUT};
 use crate::policy::flex::FlexPolicy;
 use crate::policy::flex_facts::FlexFacts;
 use crate::policy::flex_status::{FlexState, flex_state};
@@ -51,7 +51,7 @@ pub enum DevicePolicy {
 
 /// What is known of a device. `None` is not known.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Known {
+pub struct DeviceFacts {
     /// Whether it answers.
     pub is_reachable: Option<bool>,
     /// Whether a plug is in.
@@ -79,7 +79,7 @@ pub struct Known {
 
 /// Why a device has no plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Idle {
+pub enum NoRequest {
     /// Its policy is off.
     #[serde(rename = "off")]
     Off,
@@ -110,7 +110,7 @@ pub enum Idle {
     ReserveAtAnyPrice,
 }
 
-impl Idle {
+impl NoRequest {
     /// The word that stands for it in data.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -190,7 +190,7 @@ pub fn price_window(now: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
 
 /// Whether something that plans rest on is no longer as it was.
 #[must_use]
-pub fn cause_of(before: &Known, after: &Known) -> Option<Cause> {
+pub fn managing_policy(before: &DeviceFacts, after: &DeviceFacts) -> Option<Cause> {
     let plug = (before.is_plugged_in == Some(true), after.is_plugged_in == Some(true));
     let fell = before
         .soc
@@ -216,7 +216,7 @@ pub fn cause_of(before: &Known, after: &Known) -> Option<Cause> {
 /// else the first. Give flex policies before smart charging.
 pub fn first_in_force<'a>(
     policies: impl IntoIterator<Item = &'a DevicePolicy>,
-    known: &Known,
+    known: &DeviceFacts,
 ) -> Option<usize> {
     let mut is_any = false;
     for (index, policy) in policies.into_iter().enumerate() {
@@ -228,7 +228,7 @@ pub fn first_in_force<'a>(
     is_any.then_some(0)
 }
 
-impl Known {
+impl DeviceFacts {
     /// State of charge; that of the charge limit if the vehicle says it is full.
     fn soc(&self) -> Option<Percent> {
         if self.is_fully_charged == Some(true) { Some(self.limit()) } else { self.soc }
@@ -251,16 +251,16 @@ impl Known {
     /// Whether it charges, or was told to by the plan before: who was told a moment
     /// ago does not show it yet.
     #[must_use]
-    pub fn is_on(&self, before: Option<&Brief>, now: DateTime<Utc>) -> bool {
+    pub fn is_on(&self, before: Option<&PlanSummary>, now: DateTime<Utc>) -> bool {
         let told = before.and_then(|before| on_since(&before.intervals, now));
         self.is_charging == Some(true) || told.is_some()
     }
 
     /// As a cycle sees it, under the plan before.
-    fn sight(&self, told: &[Interval], now: DateTime<Utc>) -> Sight {
+    fn sight(&self, told: &[Interval], now: DateTime<Utc>) -> Observation {
         let is_charging = self.is_charging.unwrap_or(false);
         let told_since = on_since(told, now).filter(|_| self.is_reachable == Some(true));
-        Sight { is_plugged_in: self.is_plugged_in, is_charging, told_since }
+        Observation { is_plugged_in: self.is_plugged_in, is_charging, told_since }
     }
 
     /// The same as a flex policy at a location takes it.
@@ -276,11 +276,11 @@ impl Known {
     }
 
     /// The battery, or why it cannot be planned for.
-    fn battery(&self, assumed: &Assumptions) -> Result<Battery, Idle> {
+    fn battery(&self, assumed: &Assumptions) -> Result<Battery, NoRequest> {
         let soc = self.soc();
-        let _: Percent = soc.or(assumed.soc).ok_or(Idle::SocUnknown)?;
+        let _: Percent = soc.or(assumed.soc).ok_or(NoRequest::SocUnknown)?;
         Ok(Battery {
-            capacity: self.capacity.or(assumed.capacity).ok_or(Idle::CapacityUnknown)?,
+            capacity: self.capacity.or(assumed.capacity).ok_or(NoRequest::CapacityUnknown)?,
             soc,
             soc_fallback: assumed.soc,
             charge_limit: self.limit(),
@@ -302,7 +302,7 @@ impl DevicePolicy {
 
     /// Whether it would control the device: it is on, and the device is where it holds.
     #[must_use]
-    pub fn is_in_force(&self, known: &Known) -> bool {
+    pub fn is_in_force(&self, known: &DeviceFacts) -> bool {
         match self {
             Self::Flex { location, .. } => known.location.as_ref() == Some(location),
             other => other.is_enabled(),
@@ -311,14 +311,14 @@ impl DevicePolicy {
 
     /// What is to hold by its next deadline after an instant.
     #[must_use]
-    pub fn promise(&self, zone: Tz, at: DateTime<Utc>, known: &Known) -> Option<Promise> {
-        let at_limit = |by| Promise { by, target: None };
+    pub fn promise(&self, zone: Tz, at: DateTime<Utc>, known: &DeviceFacts) -> Option<Commitment> {
+        let at_limit = |by| Commitment { by, target: None };
         match self {
             Self::Charger(policy) => policy.next_deadline(zone, at).map(at_limit),
             Self::Vehicle(policy) => policy.next_deadline(zone, at).map(at_limit),
             Self::Flex { policy, .. } => {
                 let next = policy.next_deadline(zone, at, known.charge_limit)?;
-                Some(Promise { by: next.at, target: Some(next.target) })
+                Some(Commitment { by: next.at, target: Some(next.target) })
             }
         }
     }
@@ -331,7 +331,7 @@ impl DevicePolicy {
     pub fn cycle(
         &self,
         (before, told): (Option<Cycle>, &[Interval]),
-        known: &Known,
+        known: &DeviceFacts,
         zone: Tz,
         now: DateTime<Utc>,
         is_new: bool,
@@ -340,7 +340,7 @@ impl DevicePolicy {
         let promise = before.and_then(|cycle| cycle.promise);
         let is_kept = promise.is_none_or(|promise| self.is_kept(promise, known));
         let next = |at| self.promise(zone, at, known);
-        let cycle = Cycle::at_look(before, known.sight(told, now), now, is_kept, next)?;
+        let cycle = Cycle::after_observation(before, known.sight(told, now), now, is_kept, next)?;
         Some(if is_new { cycle.promising(next(now)) } else { cycle })
     }
 
@@ -351,13 +351,13 @@ impl DevicePolicy {
     pub fn review_at(
         &self,
         cycle: Option<&Cycle>,
-        brief: Option<&Brief>,
+        brief: Option<&PlanSummary>,
         now: DateTime<Utc>,
     ) -> Option<DateTime<Utc>> {
         let deadline = cycle.and_then(|cycle| cycle.promise).map(|promise| promise.by);
         let intervals = brief.map_or([].as_slice(), |brief| &brief.intervals);
         let ends = intervals.iter().map(|interval| interval.end);
-        let heeded = |interval: &Interval| interval.start.checked_add_signed(HEEDED_WITHIN);
+        let heeded = |interval: &Interval| interval.start.checked_add_signed(START_TIMEOUT);
         let asked = cycle.and_then(Cycle::asked_again_at).into_iter();
         let asked = asked.chain(intervals.iter().filter_map(heeded));
         let is_charger = matches!(self, Self::Charger(_));
@@ -368,7 +368,7 @@ impl DevicePolicy {
 
     /// Whether a promise that fell due was kept. A charger's always counts as
     /// kept: its cycle ends with the deadline. What nobody knows counts, too.
-    fn is_kept(&self, promise: Promise, known: &Known) -> bool {
+    fn is_kept(&self, promise: Commitment, known: &DeviceFacts) -> bool {
         let reached =
             |target: Percent| known.soc().is_none_or(|soc| soc >= target.min(known.limit()));
         match self {
@@ -383,17 +383,17 @@ impl DevicePolicy {
     ///
     /// # Errors
     /// There is nothing to plan.
-    pub fn ask(
+    pub fn plan_request(
         &self,
-        known: &Known,
+        known: &DeviceFacts,
         cycle: Option<&Cycle>,
         zone: Tz,
         now: DateTime<Utc>,
         curve: &PriceCurve,
         assumed: &Assumptions,
-    ) -> Result<Wish, Idle> {
+    ) -> Result<PlanRequest, NoRequest> {
         if !self.is_enabled() {
-            return Err(Idle::Off);
+            return Err(NoRequest::Off);
         }
         let promise = cycle.and_then(|cycle| cycle.promise);
         let by = promise.map(|promise| promise.by);
@@ -404,13 +404,15 @@ impl DevicePolicy {
                 plugged_in(known)?;
                 let battery = known.battery(assumed)?;
                 priced(curve, now, known, policy.minimum())?;
-                Ok(Wish::Vehicle(known.while_awake(policy.request(now, by, power_max, battery))))
+                Ok(PlanRequest::Vehicle(
+                    known.while_awake(policy.request(now, by, power_max, battery)),
+                ))
             }
             Self::Flex { policy, location } => {
                 let facts = known.flex_facts(location);
                 let state = flex_state(policy.reserve(), &facts);
                 if state == FlexState::Unavailable {
-                    return Err(Idle::Away);
+                    return Err(NoRequest::Away);
                 }
                 plugged_in(known)?;
                 let battery = known.battery(assumed)?;
@@ -422,61 +424,61 @@ impl DevicePolicy {
                 let late = promise.filter(|promise| promise.by <= now);
                 wish.targets
                     .extend(late.map(|late| SocTarget { by: Some(late.by), soc: late.target }));
-                Ok(Wish::Vehicle(known.while_awake(wish)))
+                Ok(PlanRequest::Vehicle(known.while_awake(wish)))
             }
         }
     }
 }
 
-fn plugged_in(known: &Known) -> Result<(), Idle> {
-    if known.is_plugged_in == Some(true) { Ok(()) } else { Err(Idle::NotPluggedIn) }
+fn plugged_in(known: &DeviceFacts) -> Result<(), NoRequest> {
+    if known.is_plugged_in == Some(true) { Ok(()) } else { Err(NoRequest::NotPluggedIn) }
 }
 
 /// Whether there is any price to plan with.
 fn priced(
     curve: &PriceCurve,
     now: DateTime<Utc>,
-    known: &Known,
+    known: &DeviceFacts,
     at_once: Percent,
-) -> Result<(), Idle> {
+) -> Result<(), NoRequest> {
     let is_low = known.soc().is_some_and(|soc| soc < at_once.min(known.limit()));
     if is_low && curve.price_at(now).is_none() {
-        Err(Idle::ReserveAtAnyPrice)
+        Err(NoRequest::ReserveAtAnyPrice)
     } else if prices_cover(curve, now, None) {
         Ok(())
     } else {
-        Err(Idle::AwaitingPrices)
+        Err(NoRequest::AwaitingPrices)
     }
 }
 
 fn ask_charger(
     policy: ChargerPolicy,
-    known: &Known,
+    known: &DeviceFacts,
     cycle: Option<&Cycle>,
     by: Option<DateTime<Utc>>,
     now: DateTime<Utc>,
     curve: &PriceCurve,
-) -> Result<Wish, Idle> {
+) -> Result<PlanRequest, NoRequest> {
     if known.is_reachable != Some(true) {
-        return Err(Idle::NotReachable);
+        return Err(NoRequest::NotReachable);
     }
     plugged_in(known)?;
     if !prices_cover(curve, now, by) {
-        return Err(Idle::AwaitingPrices);
+        return Err(NoRequest::AwaitingPrices);
     }
-    let length = policy.charging_duration.ok_or(Idle::NothingAsked)?.length();
+    let length = policy.charging_duration.ok_or(NoRequest::NothingAsked)?.length();
     let charged = cycle.map_or(TimeDelta::zero(), |cycle| cycle.charged);
     let is_too_little = known.is_charging != Some(true) && length - charged < REST_IGNORED;
     let is_left_alone = cycle.is_some_and(|cycle| cycle.has_declined(now));
     let charged = if is_too_little || is_left_alone { length } else { charged };
-    Ok(Wish::Charge(policy.request(now, by, charged)))
+    Ok(PlanRequest::Charge(policy.request(now, by, charged)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::planned::Planned;
-    use crate::plan::problem::{Request, Target};
+    use crate::plan::planned::PlanRecord;
+    use crate::plan::problem::{ChargeRequest, Target};
     use crate::policy::charger::ChargerPolicy;
     use crate::policy::flex::ReserveRule;
     use crate::policy::flex::tests::request;
@@ -515,8 +517,8 @@ mod tests {
     }
 
     /// Plugged in at home, at 50 % of 40 kWh, 10 kW.
-    fn known() -> Known {
-        Known {
+    fn known() -> DeviceFacts {
+        DeviceFacts {
             is_reachable: Some(true),
             is_plugged_in: Some(true),
             is_charging: Some(false),
@@ -525,28 +527,40 @@ mod tests {
             capacity: Some(kwh(40.0)),
             power_max: Some(kw(10.0)),
             location: Some("home".into()),
-            ..Known::default()
+            ..DeviceFacts::default()
         }
     }
 
-    fn ask(policy: &DevicePolicy, known: &Known, hour: i64, cents: &[i32]) -> Result<Wish, Idle> {
+    fn ask(
+        policy: &DevicePolicy,
+        known: &DeviceFacts,
+        hour: i64,
+        cents: &[i32],
+    ) -> Result<PlanRequest, NoRequest> {
         let cycle = policy.cycle((None, &[]), known, Tz::UTC, at(hour), true);
         let assumed = Assumptions::default();
-        policy.ask(known, cycle.as_ref(), Tz::UTC, at(hour), &curve_of(60, cents), &assumed)
+        policy.plan_request(
+            known,
+            cycle.as_ref(),
+            Tz::UTC,
+            at(hour),
+            &curve_of(60, cents),
+            &assumed,
+        )
     }
 
     /// Hours at which charging starts and ends.
     #[track_caller]
-    fn hours(wish: Wish, cents: &[i32]) -> Vec<(f64, f64)> {
-        let planned = Planned::new(&curve_of(60, cents), wish).unwrap();
+    fn hours(wish: PlanRequest, cents: &[i32]) -> Vec<(f64, f64)> {
+        let planned = PlanRecord::new(&curve_of(60, cents), wish).unwrap();
         let hour = |t: DateTime<Utc>| (t - at(0)).num_minutes() as f64 / 60.0;
         planned.brief.intervals.iter().map(|i| (hour(i.start), hour(i.end))).collect()
     }
 
     /// The plan that is made at six.
-    fn brief_of(policy: &DevicePolicy) -> Brief {
+    fn brief_of(policy: &DevicePolicy) -> PlanSummary {
         let wish = ask(policy, &known(), 0, &CENTS).unwrap();
-        Planned::new(&curve_of(60, &CENTS), wish).unwrap().brief
+        PlanRecord::new(&curve_of(60, &CENTS), wish).unwrap().brief
     }
 
     const CENTS: [i32; 8] = [30, 20, 10, 40, 5, 30, 30, 30];
@@ -555,9 +569,9 @@ mod tests {
     fn who_was_told_a_moment_ago_counts_as_on() {
         let curve = curve_of(60, &[30, 10, 20]);
         let target = Target { by: None, energy: kwh(10.0) };
-        let wish = Wish::Charge(Request::new(at(0), kw(10.0), target));
-        let brief = Planned::new(&curve, wish).unwrap().brief;
-        let known = |is_charging| Known { is_charging, ..Known::default() };
+        let wish = PlanRequest::Charge(ChargeRequest::new(at(0), kw(10.0), target));
+        let brief = PlanRecord::new(&curve, wish).unwrap().brief;
+        let known = |is_charging| DeviceFacts { is_charging, ..DeviceFacts::default() };
         for (hour, is_told) in [(0, false), (1, true), (2, false)] {
             assert_eq!(known(None).is_on(Some(&brief), at(hour)), is_told, "{hour} h");
             assert_eq!(known(Some(false)).is_on(Some(&brief), at(hour)), is_told, "{hour} h");
@@ -571,28 +585,29 @@ mod tests {
         let policy = charger(Some(clock("02:00")));
         let wish = ask(&policy, &known(), 0, &CENTS).unwrap();
         assert_eq!(hours(wish, &CENTS), [(2.0, 3.0), (4.0, 5.0)]);
-        assert_eq!(ask(&policy, &known(), 0, &CENTS[..4]), Err(Idle::AwaitingPrices));
-        assert_eq!(ask(&charger(None), &known(), 0, &CENTS), Err(Idle::NothingAsked));
-        let silent = Known { is_reachable: None, ..known() };
-        assert_eq!(ask(&policy, &silent, 0, &CENTS), Err(Idle::NotReachable));
-        let unplugged = Known { is_plugged_in: Some(false), ..known() };
-        assert_eq!(ask(&policy, &unplugged, 0, &CENTS), Err(Idle::NotPluggedIn));
+        assert_eq!(ask(&policy, &known(), 0, &CENTS[..4]), Err(NoRequest::AwaitingPrices));
+        assert_eq!(ask(&charger(None), &known(), 0, &CENTS), Err(NoRequest::NothingAsked));
+        let silent = DeviceFacts { is_reachable: None, ..known() };
+        assert_eq!(ask(&policy, &silent, 0, &CENTS), Err(NoRequest::NotReachable));
+        let unplugged = DeviceFacts { is_plugged_in: Some(false), ..known() };
+        assert_eq!(ask(&policy, &unplugged, 0, &CENTS), Err(NoRequest::NotPluggedIn));
         let off = DevicePolicy::Charger(ChargerPolicy::default());
-        assert_eq!(ask(&off, &known(), 0, &CENTS), Err(Idle::Off));
+        assert_eq!(ask(&off, &known(), 0, &CENTS), Err(NoRequest::Off));
     }
 
     #[test]
     fn scp_04_what_was_charged_in_the_cycle_is_not_asked_for_again() {
         let policy = charger(Some(clock("02:00")));
-        let on = Known { is_charging: Some(true), ..known() };
+        let on = DeviceFacts { is_charging: Some(true), ..known() };
         let begun = policy.cycle((None, &[]), &on, Tz::UTC, at(0), true);
         let assumed = Assumptions::default();
-        let left_of = |known: &Known, minutes: i64| {
+        let left_of = |known: &DeviceFacts, minutes: i64| {
             let now = at(0) + TimeDelta::minutes(minutes);
             let cycle = policy.cycle((begun, &[]), known, Tz::UTC, now, false);
             let curve = curve_of(60, &CENTS);
-            let wish = policy.ask(known, cycle.as_ref(), Tz::UTC, now, &curve, &assumed).unwrap();
-            Planned::new(&curve, wish).unwrap().brief.energy
+            let wish =
+                policy.plan_request(known, cycle.as_ref(), Tz::UTC, now, &curve, &assumed).unwrap();
+            PlanRecord::new(&curve, wish).unwrap().brief.energy
         };
         let left = |minutes| left_of(&on, minutes);
         assert_eq!((left(0), left(60), left(150)), (kwh(2.0), kwh(1.0), kwh(0.0)));
@@ -606,11 +621,11 @@ mod tests {
         let wish = ask(&vehicle(60.0), &known(), 0, &CENTS).unwrap();
         // 4 kWh at once, the other 8 in the cheapest hours before ten.
         assert_eq!(hours(wish, &CENTS)[0], (0.0, 0.4));
-        let low = Known { soc: Some(percent(10.0)), ..known() };
+        let low = DeviceFacts { soc: Some(percent(10.0)), ..known() };
         let wish = ask(&flex(20.0), &low, 0, &CENTS).unwrap();
         assert_eq!(hours(wish, &CENTS)[0], (0.0, 0.4));
-        assert_eq!(ask(&flex(20.0), &low, 0, &[]), Err(Idle::ReserveAtAnyPrice));
-        assert_eq!(ask(&flex(20.0), &known(), 0, &[]), Err(Idle::AwaitingPrices));
+        assert_eq!(ask(&flex(20.0), &low, 0, &[]), Err(NoRequest::ReserveAtAnyPrice));
+        assert_eq!(ask(&flex(20.0), &known(), 0, &[]), Err(NoRequest::AwaitingPrices));
     }
 
     #[test]
@@ -618,24 +633,24 @@ mod tests {
         let wish = ask(&flex(0.0), &known(), 0, &CENTS).unwrap();
         // 4 kWh by ten in the evening, 4 more by two.
         assert_eq!(hours(wish, &CENTS), [(2.0, 2.4), (4.0, 4.4)]);
-        let away = Known { location: None, ..known() };
-        assert_eq!(ask(&flex(0.0), &away, 0, &CENTS), Err(Idle::Away));
-        let blind = Known { soc: None, ..known() };
-        assert_eq!(ask(&flex(0.0), &blind, 0, &CENTS), Err(Idle::SocUnknown));
-        let strange = Known { capacity: None, ..known() };
-        assert_eq!(ask(&flex(0.0), &strange, 0, &CENTS), Err(Idle::CapacityUnknown));
-        let full = Known { is_fully_charged: Some(true), soc: None, ..known() };
+        let away = DeviceFacts { location: None, ..known() };
+        assert_eq!(ask(&flex(0.0), &away, 0, &CENTS), Err(NoRequest::Away));
+        let blind = DeviceFacts { soc: None, ..known() };
+        assert_eq!(ask(&flex(0.0), &blind, 0, &CENTS), Err(NoRequest::SocUnknown));
+        let strange = DeviceFacts { capacity: None, ..known() };
+        assert_eq!(ask(&flex(0.0), &strange, 0, &CENTS), Err(NoRequest::CapacityUnknown));
+        let full = DeviceFacts { is_fully_charged: Some(true), soc: None, ..known() };
         assert!(ask(&flex(0.0), &full, 0, &CENTS).is_ok());
     }
 
     #[test]
     fn who_may_not_be_woken_is_charged_before_it_sleeps() {
-        let sleeper = Known { may_be_woken: Some(false), ..known() };
+        let sleeper = DeviceFacts { may_be_woken: Some(false), ..known() };
         // 12 kWh to the charge limit, 8 kWh to the later of two targets.
         for (policy, end) in [(vehicle(0.0), 1.2), (flex(0.0), 0.8)] {
             let wish = ask(&policy, &sleeper, 0, &CENTS).unwrap();
             assert_eq!(hours(wish, &CENTS), [(0.0, end)], "{policy:?}");
-            let other = Known { may_be_woken: Some(true), ..known() };
+            let other = DeviceFacts { may_be_woken: Some(true), ..known() };
             assert_eq!(ask(&policy, &other, 0, &CENTS), ask(&policy, &known(), 0, &CENTS));
         }
     }
@@ -649,9 +664,10 @@ mod tests {
             assert!(cycle.is_some_and(|cycle| cycle.is_late(late)), "{policy:?}");
             let curve = curve_of(60, &CENTS);
             let assumed = Assumptions::default();
-            let wish = policy.ask(&known(), cycle.as_ref(), Tz::UTC, late, &curve, &assumed);
+            let wish =
+                policy.plan_request(&known(), cycle.as_ref(), Tz::UTC, late, &curve, &assumed);
             assert_eq!(hours(wish.unwrap(), &CENTS)[0].0.to_string(), "5");
-            let there = Known { soc: Some(percent(80.0)), ..known() };
+            let there = DeviceFacts { soc: Some(percent(80.0)), ..known() };
             let kept = policy.cycle((begun, &[]), &there, Tz::UTC, late, false).unwrap();
             assert!(!kept.is_late(late));
         }
@@ -661,7 +677,7 @@ mod tests {
     fn a_flex_policy_counts_where_it_holds_and_smart_charging_elsewhere() {
         let both = [flex(0.0), vehicle(0.0)];
         assert_eq!(first_in_force(&both, &known()), Some(0));
-        let away = Known { location: Some("work".into()), ..known() };
+        let away = DeviceFacts { location: Some("work".into()), ..known() };
         assert_eq!(first_in_force(&both, &away), Some(1));
         let off = VehiclePolicy::new(VehiclePolicyRequest::default(), None).unwrap();
         assert_eq!(first_in_force(&[flex(0.0), DevicePolicy::Vehicle(off)], &away), Some(0));
@@ -670,10 +686,10 @@ mod tests {
 
     #[test]
     fn what_makes_a_new_plan_necessary() {
-        let with = |change: &dyn Fn(&mut Known)| {
+        let with = |change: &dyn Fn(&mut DeviceFacts)| {
             let mut after = known();
             change(&mut after);
-            cause_of(&known(), &after)
+            managing_policy(&known(), &after)
         };
         assert_eq!(with(&|_| ()), None);
         assert_eq!(with(&|k| k.soc = Some(percent(51.0))), None);
@@ -685,8 +701,8 @@ mod tests {
         assert_eq!(with(&|k| k.location = None), Some(Cause::Reading));
         assert_eq!(with(&|k| k.may_be_woken = Some(false)), Some(Cause::Reading));
         assert_eq!(with(&|k| k.is_plugged_in = None), Some(Cause::Unplugged));
-        let unplugged = Known { is_plugged_in: Some(false), ..known() };
-        assert_eq!(cause_of(&unplugged, &known()), Some(Cause::PluggedIn));
+        let unplugged = DeviceFacts { is_plugged_in: Some(false), ..known() };
+        assert_eq!(managing_policy(&unplugged, &known()), Some(Cause::PluggedIn));
     }
 
     #[test]
@@ -717,14 +733,15 @@ mod tests {
             |cycle: Option<Cycle>, now| policy.review_at(cycle.as_ref(), Some(&brief), now);
         // On from eight to nine, looked at five minutes after the start.
         assert_eq!(review(begun, at(1)), Some(minutes(125)));
-        let look = |known: &Known| {
+        let look = |known: &DeviceFacts| {
             policy.cycle((begun, &brief.intervals), known, Tz::UTC, minutes(125), false)
         };
         let left = |cycle: Option<Cycle>, now| {
             let assumed = Assumptions::default();
             let curve = curve_of(60, &CENTS);
-            let wish = policy.ask(&known(), cycle.as_ref(), Tz::UTC, now, &curve, &assumed);
-            Planned::new(&curve, wish.unwrap()).unwrap().brief.energy
+            let wish =
+                policy.plan_request(&known(), cycle.as_ref(), Tz::UTC, now, &curve, &assumed);
+            PlanRecord::new(&curve, wish.unwrap()).unwrap().brief.energy
         };
         let declined = look(&known());
         // By then less than its two hours is left until the deadline.
@@ -732,8 +749,8 @@ mod tests {
         assert_eq!(hours.map(|minutes| minutes.round() as i64), [0, 0, 115]);
         assert_eq!(policy.review_at(declined.as_ref(), None, minutes(125)), Some(minutes(185)));
         // One that charges has not declined, nor has one that cannot be heard.
-        let on = Known { is_charging: Some(true), ..known() };
-        let silent = Known { is_reachable: Some(false), ..known() };
+        let on = DeviceFacts { is_charging: Some(true), ..known() };
+        let silent = DeviceFacts { is_reachable: Some(false), ..known() };
         assert!([on, silent].iter().all(|known| look(known).unwrap().declined_at.is_none()));
     }
 
@@ -742,11 +759,11 @@ mod tests {
         let policy = charger(Some(clock("02:00")));
         let begun = policy.cycle((None, &[]), &known(), Tz::UTC, at(0), true);
         let next = policy.cycle((begun, &[]), &known(), Tz::UTC, at(5), false);
-        let switches = |idle: Idle| [begun, next].map(|cycle| idle.switch(cycle.as_ref()));
-        assert_eq!(switches(Idle::AwaitingPrices), [None, Some(Switch::Stop)]);
-        assert_eq!(switches(Idle::ReserveAtAnyPrice), [Some(Switch::Start); 2]);
-        assert_eq!(switches(Idle::NotPluggedIn), [None; 2]);
-        assert_eq!(Idle::AwaitingPrices.switch(None), None);
+        let switches = |idle: NoRequest| [begun, next].map(|cycle| idle.switch(cycle.as_ref()));
+        assert_eq!(switches(NoRequest::AwaitingPrices), [None, Some(Switch::Stop)]);
+        assert_eq!(switches(NoRequest::ReserveAtAnyPrice), [Some(Switch::Start); 2]);
+        assert_eq!(switches(NoRequest::NotPluggedIn), [None; 2]);
+        assert_eq!(NoRequest::AwaitingPrices.switch(None), None);
     }
 
     #[test]

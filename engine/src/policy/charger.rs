@@ -4,7 +4,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::plan::{Interval, Plan};
-use crate::plan::problem::{AfterDeadline, Request, Target};
+use crate::plan::problem::{AfterDeadline, ChargeRequest, Target};
 use crate::prices::curve::PriceCurve;
 use crate::time::deadline::next_deadline;
 use crate::time::hour_minute::HourMinute;
@@ -95,13 +95,13 @@ impl ChargerPolicy {
         now: DateTime<Utc>,
         by: Option<DateTime<Utc>>,
         charged: TimeDelta,
-    ) -> Request {
+    ) -> ChargeRequest {
         let duration = self.charging_duration.filter(|_| self.is_enabled);
         let length = duration.map_or(TimeDelta::zero(), HourMinute::length);
         let left = length - charged.clamp(TimeDelta::zero(), length);
         let target = Target { by, energy: UNIT_POWER.over(left).max(Energy::ZERO) };
         let after_deadline = AfterDeadline::Stop;
-        Request { after_deadline, ..Request::new(now, UNIT_POWER, target) }
+        ChargeRequest { after_deadline, ..ChargeRequest::new(now, UNIT_POWER, target) }
     }
 }
 
@@ -268,7 +268,7 @@ mod tests {
 
     /// Hours of the intervals, price times hours, and what is missing.
     #[track_caller]
-    fn check(cents: &[i32], request: Request, expected: (&[(i64, i64)], f64, f64)) {
+    fn check(cents: &[i32], request: ChargeRequest, expected: (&[(i64, i64)], f64, f64)) {
         let plan = plan_charge(&curve_of(60, cents), &ChargeProblem::new(request).unwrap());
         let hour = |instant: DateTime<Utc>| (instant - at(0)).num_hours();
         let hours: Vec<_> = plan.intervals.iter().map(|i| (hour(i.start), hour(i.end))).collect();

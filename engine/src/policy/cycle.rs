@@ -8,7 +8,7 @@ use crate::units::Percent;
 /// What is to hold by an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Promise {
+pub struct Commitment {
     /// The instant.
     pub by: DateTime<Utc>,
     /// State of charge wanted by then; `None` is the charge limit of a vehicle.
@@ -19,7 +19,7 @@ pub struct Promise {
 
 /// What was seen of a device that plans are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sight {
+pub struct Observation {
     /// Whether a plug is in; `None` if nobody knows.
     pub is_plugged_in: Option<bool>,
     /// Whether it charges.
@@ -37,7 +37,7 @@ pub struct Cycle {
     /// When it began.
     pub since: DateTime<Utc>,
     /// What it ends with; `None` if nothing has to be ready at any time.
-    pub promise: Option<Promise>,
+    pub promise: Option<Commitment>,
     /// Time that the device was seen charging.
     #[serde(rename = "charged_microseconds", with = "micros")]
     pub charged: TimeDelta,
@@ -56,10 +56,10 @@ pub struct Cycle {
 
 /// Who is told to charge has begun after this time, or does not want to: half a
 /// minute of getting ready, and the time until somebody looks.
-pub const HEEDED_WITHIN: TimeDelta = TimeDelta::minutes(5);
+pub const START_TIMEOUT: TimeDelta = TimeDelta::minutes(5);
 
 /// Who did not want to charge is not asked again sooner.
-pub const LEFT_ALONE: TimeDelta = TimeDelta::hours(1);
+pub const REFUSAL_BACKOFF: TimeDelta = TimeDelta::hours(1);
 
 impl Cycle {
     /// The cycle at a look at a device: `None` while no plug is in.
@@ -87,12 +87,12 @@ impl Cycle {
     /// assert_eq!(later.charged, TimeDelta::hours(2));
     /// ```
     #[must_use]
-    pub fn at_look(
+    pub fn after_observation(
         before: Option<Self>,
-        sight: Sight,
+        sight: Observation,
         now: DateTime<Utc>,
         is_kept: bool,
-        next: impl Fn(DateTime<Utc>) -> Option<Promise>,
+        next: impl Fn(DateTime<Utc>) -> Option<Commitment>,
     ) -> Option<Self> {
         let Some(before) = before.filter(|_| sight.is_plugged_in != Some(false)) else {
             let begins = sight.is_plugged_in == Some(true);
@@ -122,7 +122,7 @@ impl Cycle {
 
     /// The same cycle with another promise, for wishes that changed.
     #[must_use]
-    pub fn promising(self, promise: Option<Promise>) -> Self {
+    pub fn promising(self, promise: Option<Commitment>) -> Self {
         Self { promise, ..self }
     }
 
@@ -144,10 +144,10 @@ impl Cycle {
     /// When it may be told to charge again, if it would not.
     #[must_use]
     pub fn asked_again_at(&self) -> Option<DateTime<Utc>> {
-        self.declined_at?.checked_add_signed(LEFT_ALONE)
+        self.declined_at?.checked_add_signed(REFUSAL_BACKOFF)
     }
 
-    fn observed(self, now: DateTime<Utc>, sight: Sight) -> Self {
+    fn observed(self, now: DateTime<Utc>, sight: Observation) -> Self {
         // A look that comes late does not unmake one that was earlier.
         let seen_at = self.seen_at.max(now);
         let more = if self.was_charging { seen_at - self.seen_at } else { TimeDelta::zero() };
@@ -159,7 +159,7 @@ impl Cycle {
             _ => since,
         });
         let told_since = told_since.filter(|_| !sight.is_charging);
-        let declines = told_since.is_some_and(|since| now - since >= HEEDED_WITHIN);
+        let declines = told_since.is_some_and(|since| now - since >= START_TIMEOUT);
         let declined_at = if declines { Some(seen_at) } else { self.declined_at };
         let declined_at = declined_at.filter(|_| !sight.is_charging);
         Self {
@@ -189,14 +189,14 @@ mod tests {
     }
 
     /// Every day at seven, to 80 %.
-    fn sevens(now: DateTime<Utc>) -> Promise {
+    fn sevens(now: DateTime<Utc>) -> Commitment {
         let days = (now - at(7)).num_hours().div_euclid(24) + 1;
-        Promise { by: at(7 + 24 * days), target: Some(percent(80.0)) }
+        Commitment { by: at(7 + 24 * days), target: Some(percent(80.0)) }
     }
 
     fn look(before: Option<Cycle>, plug: Option<bool>, hour: i64, is_kept: bool) -> Option<Cycle> {
-        let sight = Sight { is_plugged_in: plug, is_charging: false, told_since: None };
-        Cycle::at_look(before, sight, at(hour), is_kept, |now| Some(sevens(now)))
+        let sight = Observation { is_plugged_in: plug, is_charging: false, told_since: None };
+        Cycle::after_observation(before, sight, at(hour), is_kept, |now| Some(sevens(now)))
     }
 
     fn ends(cycle: Option<Cycle>) -> Option<DateTime<Utc>> {
@@ -225,9 +225,9 @@ mod tests {
 
     #[test]
     fn a_cycle_without_a_deadline_goes_on() {
-        let on = Sight { is_plugged_in: Some(true), is_charging: true, told_since: None };
-        let begun = Cycle::at_look(None, on, at(1), true, |_| None).unwrap();
-        let later = Cycle::at_look(Some(begun), on, at(90), true, |_| None).unwrap();
+        let on = Observation { is_plugged_in: Some(true), is_charging: true, told_since: None };
+        let begun = Cycle::after_observation(None, on, at(1), true, |_| None).unwrap();
+        let later = Cycle::after_observation(Some(begun), on, at(90), true, |_| None).unwrap();
         assert_eq!((later.since, later.charged), (at(1), TimeDelta::hours(89)));
         let text = serde_json::to_string(&later).unwrap();
         assert_eq!(serde_json::from_str::<Cycle>(&text).unwrap(), later);
@@ -235,9 +235,11 @@ mod tests {
 
     #[test]
     fn charging_across_a_deadline_counts_for_both_cycles() {
-        let on = Sight { is_plugged_in: Some(true), is_charging: true, told_since: None };
-        let begun = Cycle::at_look(None, on, at(5), true, |now| Some(sevens(now))).unwrap();
-        let next = Cycle::at_look(Some(begun), on, at(8), true, |now| Some(sevens(now))).unwrap();
+        let on = Observation { is_plugged_in: Some(true), is_charging: true, told_since: None };
+        let begun =
+            Cycle::after_observation(None, on, at(5), true, |now| Some(sevens(now))).unwrap();
+        let next = Cycle::after_observation(Some(begun), on, at(8), true, |now| Some(sevens(now)))
+            .unwrap();
         assert_eq!((next.since, next.charged), (at(7), TimeDelta::hours(1)));
     }
 
@@ -249,8 +251,9 @@ mod tests {
         let mut seen_at = at(0);
         for &(minutes, is_charging) in looks {
             let told_since = Some(at(0).max(seen_at));
-            let sight = Sight { is_plugged_in: Some(true), is_charging, told_since };
-            cycle = Cycle::at_look(cycle, sight, at(minutes), false, |now| Some(sevens(now)));
+            let sight = Observation { is_plugged_in: Some(true), is_charging, told_since };
+            cycle =
+                Cycle::after_observation(cycle, sight, at(minutes), false, |now| Some(sevens(now)));
             seen_at = at(minutes);
         }
         cycle.unwrap()
@@ -284,13 +287,14 @@ mod tests {
     #[test]
     fn who_is_told_to_pause_has_not_declined() {
         let begun = told(&[(2, true), (40, true)]);
-        let off = Sight { is_plugged_in: Some(true), is_charging: false, told_since: None };
+        let off = Observation { is_plugged_in: Some(true), is_charging: false, told_since: None };
         let at = |minutes| at(12) + TimeDelta::minutes(minutes);
-        let paused = Cycle::at_look(Some(begun), off, at(50), false, |_| None).unwrap();
+        let paused = Cycle::after_observation(Some(begun), off, at(50), false, |_| None).unwrap();
         assert_eq!((paused.told_since, paused.declined_at), (None, None));
         // Told again two minutes ago: it has time yet.
-        let again = Sight { told_since: Some(at(58)), ..off };
-        let cycle = |at| Cycle::at_look(Some(paused), again, at, false, |_| None).unwrap();
+        let again = Observation { told_since: Some(at(58)), ..off };
+        let cycle =
+            |at| Cycle::after_observation(Some(paused), again, at, false, |_| None).unwrap();
         assert_eq!([60, 63].map(|m| cycle(at(m)).declined_at), [None, Some(at(63))]);
     }
 
@@ -320,8 +324,8 @@ mod tests {
                     expected += step;
                 }
                 was = is_charging;
-                let sight = Sight { is_plugged_in: Some(true), is_charging, told_since: None };
-                cycle = Cycle::at_look(cycle, sight, now, true, |_| None);
+                let sight = Observation { is_plugged_in: Some(true), is_charging, told_since: None };
+                cycle = Cycle::after_observation(cycle, sight, now, true, |_| None);
             }
             prop_assert_eq!(cycle.map(|cycle| cycle.charged), Some(expected));
         }

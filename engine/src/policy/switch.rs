@@ -47,9 +47,9 @@ pub fn on_since(intervals: &[Interval], at: DateTime<Utc>) -> Option<DateTime<Ut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::brief::Brief;
+    use crate::plan::brief::PlanSummary;
     use crate::plan::charge::plan_charge;
-    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh};
     use chrono::TimeDelta;
@@ -78,9 +78,9 @@ mod tests {
         fn following_the_switch_is_following_the_plan(
             cents in prop::collection::vec(-20..60i32, 1..30), energy in 0.0..60.0f64, minute in 0..2000i64,
         ) {
-            let wish = Request::new(at(7), kw(9.0), Target { by: None, energy: kwh(energy) });
+            let wish = ChargeRequest::new(at(7), kw(9.0), Target { by: None, energy: kwh(energy) });
             let plan = plan_charge(&curve_of(60, &cents), &ChargeProblem::new(wish).unwrap());
-            let brief = Brief::from(&plan);
+            let brief = PlanSummary::from(&plan);
             let now = at(minute);
             let is_in = |t: DateTime<Utc>| brief.intervals.iter().any(|i| i.start <= t && t < i.end);
             let (switch, until) = switch_at(&brief.intervals, now);
@@ -92,7 +92,7 @@ mod tests {
                 prop_assert_ne!(is_in(until), is_in(now));
             }
             let text = serde_json::to_string(&brief).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Brief>(&text).unwrap(), brief);
+            prop_assert_eq!(serde_json::from_str::<PlanSummary>(&text).unwrap(), brief);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::area::report::outcome::AreaPlan;
 use crate::area::report::table::AreaRows;
 use crate::batch::requests::{intervals, plan_requests};
 use crate::columns::fleet::{Curves, Fleet, Needs, TargetLists};
-use crate::plan::brief::Brief;
+use crate::plan::brief::PlanSummary;
 use crate::plan::plan::Interval;
 use crate::plan::problem::ChargeProblem;
 use crate::prices::curve::PriceCurve;
@@ -121,7 +121,7 @@ pub fn plan_within_capacity(
     power: SharedPower,
     options: &AreaOptions,
     stop: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<Vec<Option<Brief>>, AreaError> {
+) -> Result<Vec<Option<PlanSummary>>, AreaError> {
     // What is over of a slot leaves no room in the rest of it.
     let curves: Vec<PriceCurve> = curves.iter().map(|curve| ahead(curve, wishes)).collect();
     let going_on = curves.iter().map(favour_running);
@@ -154,10 +154,10 @@ pub fn plan_within_capacity(
 }
 
 /// The plan that each would have with nobody beside it.
-fn each_alone(curves: &[PriceCurve], wishes: &[SharedWish<'_>]) -> Vec<Brief> {
+fn each_alone(curves: &[PriceCurve], wishes: &[SharedWish<'_>]) -> Vec<PlanSummary> {
     let mut order: Vec<usize> = (0..wishes.len()).collect();
     order.sort_by_key(|&position| wishes[position].curve);
-    let mut alone: Vec<(usize, Brief)> = Vec::with_capacity(wishes.len());
+    let mut alone: Vec<(usize, PlanSummary)> = Vec::with_capacity(wishes.len());
     for group in order.chunk_by(|&a, &b| wishes[a].curve == wishes[b].curve) {
         let problems: Vec<&ChargeProblem> =
             group.iter().map(|&position| wishes[position].problem).collect();
@@ -229,7 +229,7 @@ fn ahead(curve: &PriceCurve, wishes: &[SharedWish<'_>]) -> PriceCurve {
 
 /// Lets those who need a part of a slot have it one after the other.
 fn sequence_within_slots(
-    briefs: &mut [Option<Brief>],
+    briefs: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
     (horizon, power_max): (&Horizon, Power),
 ) {
@@ -248,7 +248,7 @@ fn sequence_within_slots(
 }
 
 /// A plan as what is on and off.
-fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> OnOffSchedule {
+fn switched(brief: Option<&PlanSummary>, wish: &SharedWish<'_>) -> OnOffSchedule {
     let request = wish.problem.request();
     let intervals = brief.map_or(&[][..], |brief| &brief.intervals);
     let on = intervals.iter().map(|i| (micros_of(i.start), micros_of(i.end))).collect();
@@ -267,7 +267,7 @@ fn switched(brief: Option<&Brief>, wish: &SharedWish<'_>) -> OnOffSchedule {
 }
 
 /// A plan that also misses what its targets want above the charge limit.
-fn with_limit(brief: Brief, wish: &SharedWish<'_>) -> Brief {
+fn with_limit(brief: PlanSummary, wish: &SharedWish<'_>) -> PlanSummary {
     let request = wish.problem.request();
     let above = request.targets.iter().filter(|t| t.energy > request.within_limit(t));
     let missing = above.map(|target| {
@@ -275,7 +275,7 @@ fn with_limit(brief: Brief, wish: &SharedWish<'_>) -> Brief {
         target.energy - had
     });
     let shortfall = missing.fold(brief.shortfall, Energy::max);
-    Brief { shortfall, ..brief }
+    PlanSummary { shortfall, ..brief }
 }
 
 /// A row in the power that its request speaks of, beside the plan that it would
@@ -283,9 +283,9 @@ fn with_limit(brief: Brief, wish: &SharedWish<'_>) -> Brief {
 fn brief(
     made: &AreaRows,
     row: usize,
-    (alone, curve): (&Brief, &PriceCurve),
+    (alone, curve): (&PlanSummary, &PriceCurve),
     scale: f64,
-) -> Option<Brief> {
+) -> Option<PlanSummary> {
     let energy = |kwh: f64| Energy::from_kwh(kwh / scale).ok();
     let columns = (&*made.interval_start, &*made.interval_end, &*made.interval_power_kw);
     let power = |power: Power| Power::from_kw(power.as_kw() / scale).unwrap_or(Power::ZERO);
@@ -293,7 +293,7 @@ fn brief(
     let intervals: Vec<Interval> =
         intervals(&made.offsets, row, columns).into_iter().map(own).collect();
     let (cost, _) = paid(curve, &intervals);
-    Some(Brief {
+    Some(PlanSummary {
         energy: energy(made.energy_kwh[row])?,
         cost,
         bound: if alone.cost < cost { alone.cost } else { cost },
@@ -311,9 +311,9 @@ mod tests {
 
     use super::*;
     use crate::area::problem::options::AreaOptions;
-    use crate::plan::brief::Brief;
+    use crate::plan::brief::PlanSummary;
     use crate::plan::plan::Interval;
-    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::shared_supply::wish::{SharedPower, SharedWish};
     use crate::units::{kw, kwh};
@@ -324,7 +324,8 @@ mod tests {
 
     /// Cars of 10 kW that want 10 kWh each by the last hour, on one cheap hour.
     fn cars(count: usize) -> Vec<ChargeProblem> {
-        let wish = Request::new(at(0), kw(10.0), Target { by: Some(at(4)), energy: kwh(10.0) });
+        let wish =
+            ChargeRequest::new(at(0), kw(10.0), Target { by: Some(at(4)), energy: kwh(10.0) });
         vec![ChargeProblem::new(wish).unwrap(); count]
     }
 
@@ -361,7 +362,7 @@ mod tests {
     fn hours_count_with_the_power_that_they_take() {
         // One hour each, in kWh at 1 kW, of chargers that take 10 kW.
         let curves = [curve_of(60, &[40, 10, 30, 20])];
-        let wish = Request::new(at(0), kw(1.0), Target { by: Some(at(4)), energy: kwh(1.0) });
+        let wish = ChargeRequest::new(at(0), kw(1.0), Target { by: Some(at(4)), energy: kwh(1.0) });
         let chargers = vec![ChargeProblem::new(wish).unwrap(); 2];
         let wishes = wishes(&chargers);
         let options = AreaOptions::default();
@@ -389,7 +390,7 @@ mod tests {
         let curves = [curve_of(60, &[10, 20])];
         let now = at(0) + TimeDelta::minutes(30);
         let need = Target { by: Some(at(2)), energy: kwh(20.0 / 3.0) };
-        let cars = vec![ChargeProblem::new(Request::new(now, kw(10.0), need)).unwrap(); 4];
+        let cars = vec![ChargeProblem::new(ChargeRequest::new(now, kw(10.0), need)).unwrap(); 4];
         let wishes = wishes(&cars);
         let options = AreaOptions::default();
         let plan = plan_within_capacity(
@@ -400,7 +401,7 @@ mod tests {
             &mut |_| false,
         )
         .unwrap();
-        let briefs: Vec<&Brief> = plan.iter().flatten().collect();
+        let briefs: Vec<&PlanSummary> = plan.iter().flatten().collect();
         assert!(briefs.iter().all(|brief| brief.shortfall.as_kwh() < 1e-6));
         for minute in 0..120 {
             let at = at(0) + TimeDelta::minutes(minute);
@@ -417,7 +418,7 @@ mod tests {
         let power = SharedPower::with_headroom(kw(120.0));
         // One that needs an hour and has half of it is short whatever the others do.
         let need = Target { by: Some(at(0) + TimeDelta::minutes(30)), energy: kwh(10.0) };
-        let hopeless = ChargeProblem::new(Request::new(at(0), kw(10.0), need)).unwrap();
+        let hopeless = ChargeProblem::new(ChargeRequest::new(at(0), kw(10.0), need)).unwrap();
         let minutes_of_the_cheapest = |count: usize| {
             let cars = [cars(count), vec![hopeless.clone()]].concat();
             let wishes = wishes(&cars);
@@ -464,7 +465,8 @@ mod tests {
     #[test]
     fn what_is_late_is_wanted_at_once() {
         let curves = [curve_of(60, &[40, 10, 30, 20])];
-        let late = Request::new(at(0), kw(10.0), Target { by: Some(at(-1)), energy: kwh(10.0) });
+        let late =
+            ChargeRequest::new(at(0), kw(10.0), Target { by: Some(at(-1)), energy: kwh(10.0) });
         let late = ChargeProblem::new(late).unwrap();
         let late = [late];
         let wishes = wishes(&late);

@@ -1,7 +1,7 @@
 //! Corners of an area that are left free, for those who are short.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::plan::brief::Brief;
+use crate::plan::brief::PlanSummary;
 use crate::plan::plan::Interval;
 use crate::prices::curve::PriceCurve;
 use crate::shared_supply::incremental::{paid, plan_in};
@@ -32,9 +32,9 @@ type Pause = (DateTime<Utc>, DateTime<Utc>);
 /// stay free. They are for those who are short, and then for those who would
 /// pause for less time than it takes to begin again.
 pub(crate) fn fill_gaps(
-    briefs: &mut [Option<Brief>],
+    briefs: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
-    (curves, alone): (&[PriceCurve], &[Brief]),
+    (curves, alone): (&[PriceCurve], &[PlanSummary]),
     power_max: Power,
 ) {
     let mut short = positions_with_shortfall(briefs, wishes, alone);
@@ -64,24 +64,24 @@ pub(crate) fn fill_gaps(
 
 /// A plan in the room that is left, if it is less short.
 fn serve_shortfall(
-    brief: &Brief,
+    brief: &PlanSummary,
     wish: &SharedWish<'_>,
     curves: &[PriceCurve],
     room: (&LoadProfile, Power),
-) -> Option<Brief> {
+) -> Option<PlanSummary> {
     let grain = wish.problem.request().power_max.over(GRAIN);
     let fitted = plan_in(&curves[wish.curve], wish.problem, wish.power, room).ok()?;
     let is_better = fitted.brief.shortfall + grain < brief.shortfall;
-    is_better.then_some(Brief { marginal_price: None, ..fitted.brief })
+    is_better.then_some(PlanSummary { marginal_price: None, ..fitted.brief })
 }
 
 /// Who is short by more than each is alone, those first who lack most.
 fn positions_with_shortfall(
-    briefs: &[Option<Brief>],
+    briefs: &[Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
-    alone: &[Brief],
+    alone: &[PlanSummary],
 ) -> Vec<usize> {
-    let lacks = |position: usize, brief: &Brief| {
+    let lacks = |position: usize, brief: &PlanSummary| {
         let power = wishes[position].problem.request().power_max;
         let missing = brief.shortfall - alone[position].shortfall;
         (missing > power.over(GRAIN)).then(|| missing.as_kwh() / power.as_kw())
@@ -96,7 +96,7 @@ fn positions_with_shortfall(
 }
 
 /// Pauses too short to be of use, by who makes them.
-fn pauses(briefs: &[Option<Brief>], wishes: &[SharedWish<'_>]) -> Vec<(usize, Pause)> {
+fn pauses(briefs: &[Option<PlanSummary>], wishes: &[SharedWish<'_>]) -> Vec<(usize, Pause)> {
     let mut found = Vec::new();
     for (position, (brief, wish)) in briefs.iter().zip(wishes).enumerate() {
         let intervals = brief.as_ref().map_or(&[][..], |brief| &brief.intervals);
@@ -114,7 +114,7 @@ fn pauses(briefs: &[Option<Brief>], wishes: &[SharedWish<'_>]) -> Vec<(usize, Pa
 /// Lets those go on who would pause for a moment, where there is room and a price,
 /// and end so much sooner.
 fn close_short_pauses(
-    briefs: &mut [Option<Brief>],
+    briefs: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
     curves: &[PriceCurve],
     (occupied, power_max): (&LoadProfile, Power),
@@ -174,10 +174,10 @@ mod tests {
 
     use super::*;
     use crate::area::problem::options::AreaOptions;
-    use crate::plan::brief::Brief;
+    use crate::plan::brief::PlanSummary;
     use crate::plan::charge::plan_charge;
     use crate::plan::plan::Interval;
-    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::prices::curve::{PriceCurve, Slot};
     use crate::shared_supply::capacity::plan_within_capacity;
@@ -191,7 +191,7 @@ mod tests {
 
     fn need(power: f64, energy: f64, by: i64) -> ChargeProblem {
         let target = Target { by: Some(at(by)), energy: kwh(energy) };
-        ChargeProblem::new(Request::new(at(0), kw(power), target)).unwrap()
+        ChargeProblem::new(ChargeRequest::new(at(0), kw(power), target)).unwrap()
     }
 
     fn wishes(problems: &[ChargeProblem]) -> Vec<SharedWish<'_>> {
@@ -210,23 +210,23 @@ mod tests {
         let needs = [need(10.0, 20.0, 240), need(10.0, 10.0, 240)];
         let curves = std::slice::from_ref(&curve);
         let filled = |intervals: [&[(i64, i64)]; 2], is_on, most| -> Vec<Vec<(i64, i64)>> {
-            let alone: Vec<Brief> =
-                needs.iter().map(|need| Brief::from(&plan_charge(&curve, need))).collect();
-            let mut briefs: Vec<Option<Brief>> = intervals
+            let alone: Vec<PlanSummary> =
+                needs.iter().map(|need| PlanSummary::from(&plan_charge(&curve, need))).collect();
+            let mut briefs: Vec<Option<PlanSummary>> = intervals
                 .iter()
                 .zip(&alone)
                 .map(|(on, brief)| {
                     let on = on.iter().map(|&(from, to)| interval(from, to));
                     let intervals: Vec<Interval> = on.collect();
                     let cost = paid(&curve, &intervals).0;
-                    Some(Brief { cost, bound: cost, intervals, ..brief.clone() })
+                    Some(PlanSummary { cost, bound: cost, intervals, ..brief.clone() })
                 })
                 .collect();
             let mut wishes = wishes(&needs);
             wishes[0].is_on = is_on;
             fill_gaps(&mut briefs, &wishes, (curves, &alone), kw(most));
             let minute = |at: DateTime<Utc>| (at - self::at(0)).num_minutes();
-            let drawn = |brief: &Brief| {
+            let drawn = |brief: &PlanSummary| {
                 brief.intervals.iter().map(|i| (minute(i.start), minute(i.end))).collect()
             };
             for brief in briefs.iter().flatten() {
@@ -265,8 +265,8 @@ mod tests {
         let paused = vec![interval(60, 80), interval(81, 121)];
         let needs = [need(10.0, 10.0, 240)];
         for (curve, is_one) in [(gap, false), (curve_of(60, &[20, 20, 20, 20]), true)] {
-            let alone = [Brief::from(&plan_charge(&curve, &needs[0]))];
-            let mut briefs = [Some(Brief { intervals: paused.clone(), ..alone[0].clone() })];
+            let alone = [PlanSummary::from(&plan_charge(&curve, &needs[0]))];
+            let mut briefs = [Some(PlanSummary { intervals: paused.clone(), ..alone[0].clone() })];
             fill_gaps(
                 &mut briefs,
                 &wishes(&needs),
@@ -282,10 +282,10 @@ mod tests {
     fn who_is_short_takes_what_is_free() {
         let curve = curve_of(60, &[40, 10, 30, 20]);
         let needs = [need(10.0, 20.0, 120), need(10.0, 10.0, 240), need(10.0, 50.0, 240)];
-        let alone: Vec<Brief> =
-            needs.iter().map(|need| Brief::from(&plan_charge(&curve, need))).collect();
+        let alone: Vec<PlanSummary> =
+            needs.iter().map(|need| PlanSummary::from(&plan_charge(&curve, need))).collect();
         // The first is an hour short, the second half an hour, the third as it is alone.
-        let short = |brief: &Brief, intervals: Vec<Interval>, energy| Brief {
+        let short = |brief: &PlanSummary, intervals: Vec<Interval>, energy| PlanSummary {
             intervals,
             shortfall: kwh(energy),
             ..brief.clone()
@@ -295,11 +295,11 @@ mod tests {
             Some(short(&alone[1], vec![interval(120, 150)], 5.0)),
             Some(alone[2].clone()),
         ];
-        let drawn = |briefs: &[Option<Brief>]| -> Vec<String> {
+        let drawn = |briefs: &[Option<PlanSummary>]| -> Vec<String> {
             let is_on =
-                |b: &Brief, m| b.intervals.iter().any(|i| i.start <= at(m) && at(m) < i.end);
-            let cell = |b: &Brief, m| if is_on(b, m) { '#' } else { '.' };
-            let row = |b: &Option<Brief>| {
+                |b: &PlanSummary, m| b.intervals.iter().any(|i| i.start <= at(m) && at(m) < i.end);
+            let cell = |b: &PlanSummary, m| if is_on(b, m) { '#' } else { '.' };
+            let row = |b: &Option<PlanSummary>| {
                 (0..240).step_by(30).map(|m| cell(b.as_ref().unwrap(), m)).collect()
             };
             briefs.iter().map(row).collect()
@@ -339,8 +339,8 @@ mod tests {
             let curves = std::slice::from_ref(&curve);
             let options = AreaOptions::default();
             let plan = plan_within_capacity(curves, &wishes, power, &options, &mut |_| false).unwrap();
-            let briefs: Vec<Brief> = plan.into_iter().map(Option::unwrap).collect();
-            let taker = |(brief, wish): (&Brief, &SharedWish<'_>)| OtherLoad {
+            let briefs: Vec<PlanSummary> = plan.into_iter().map(Option::unwrap).collect();
+            let taker = |(brief, wish): (&PlanSummary, &SharedWish<'_>)| OtherLoad {
                 intervals: brief.intervals.clone(),
                 power: wish.power,
             };

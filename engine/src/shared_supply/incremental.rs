@@ -6,10 +6,10 @@
 //! room that the others leave. The whole is planned anew where that is not enough.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::plan::brief::Brief;
+use crate::plan::brief::PlanSummary;
 use crate::plan::charge::plan_charge;
 use crate::plan::plan::Interval;
-use crate::plan::problem::{ChargeProblem, RequestError};
+use crate::plan::problem::{ChargeProblem, ChargeRequestError};
 use crate::prices::curve::PriceCurve;
 use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
 use crate::units::{Energy, Money, Power};
@@ -37,7 +37,7 @@ pub struct OtherLoad {
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncrementalPlan {
     /// The plan.
-    pub brief: Brief,
+    pub brief: PlanSummary,
     /// What of its shortfall is for want of room: it would not be short of that alone.
     pub crowded_out: Energy,
 }
@@ -45,7 +45,7 @@ pub struct IncrementalPlan {
 impl IncrementalPlan {
     /// A plan that lacks nothing for want of room.
     #[must_use]
-    pub const fn with_room(brief: Brief) -> Self {
+    pub const fn with_room(brief: PlanSummary) -> Self {
         Self { brief, crowded_out: Energy::ZERO }
     }
 }
@@ -89,7 +89,7 @@ pub fn plan_in_residual_capacity<'a>(
     power: Power,
     others: impl IntoIterator<Item = &'a OtherLoad>,
     power_max: Power,
-) -> Result<IncrementalPlan, RequestError> {
+) -> Result<IncrementalPlan, ChargeRequestError> {
     let mut occupied = LoadProfile::default();
     for taker in others {
         occupied.add(&taker.intervals, taker.power);
@@ -103,7 +103,7 @@ pub(crate) fn plan_in(
     problem: &ChargeProblem,
     power: Power,
     (occupied, power_max): (&LoadProfile, Power),
-) -> Result<IncrementalPlan, RequestError> {
+) -> Result<IncrementalPlan, ChargeRequestError> {
     let mut request = problem.request().clone();
     let room = power_max - power;
     if room < Power::ZERO {
@@ -113,7 +113,7 @@ pub(crate) fn plan_in(
     request.power_limits.extend(occupied.crowded(room, request.now));
     let limited = plan_charge(curve, &ChargeProblem::new(request)?);
     let alone = plan_charge(curve, problem);
-    let mut brief = Brief::from(&limited);
+    let mut brief = PlanSummary::from(&limited);
     brief.bound = if alone.cost < brief.cost { alone.cost } else { brief.cost };
     let crowded_out = (brief.shortfall - alone.shortfall).max(Energy::ZERO);
     Ok(IncrementalPlan { brief, crowded_out })
@@ -125,7 +125,11 @@ pub(crate) fn plan_in(
 /// bought beyond the need, and what is wanted at once must be on its way. The
 /// bound is the least cost of the energy that is still ahead.
 #[must_use]
-pub fn hold_current(curve: &PriceCurve, problem: &ChargeProblem, before: &Brief) -> Option<Brief> {
+pub fn hold_current(
+    curve: &PriceCurve,
+    problem: &ChargeProblem,
+    before: &PlanSummary,
+) -> Option<PlanSummary> {
     let request = problem.request();
     let now = request.now;
     let is_alike =
@@ -160,7 +164,7 @@ pub fn hold_current(curve: &PriceCurve, problem: &ChargeProblem, before: &Brief)
     kept.reserve = request.reserve.min(at_once);
     let best = plan_charge(curve, &ChargeProblem::new(kept).ok()?);
     let cost = cost_of(curve, &ahead)?;
-    Some(Brief {
+    Some(PlanSummary {
         energy: energy_by(&ahead, None),
         intervals: ahead,
         cost,
@@ -237,11 +241,14 @@ impl ReplanReason {
 /// Whether a plan made beside others leaves something to be wished for that they
 /// could give. Who would be as short alone is not helped by moving the others.
 #[must_use]
-pub fn reason_to_replan(fitted: &IncrementalPlan, before: Option<&Brief>) -> Option<ReplanReason> {
+pub fn reason_to_replan(
+    fitted: &IncrementalPlan,
+    before: Option<&PlanSummary>,
+) -> Option<ReplanReason> {
     let brief = &fitted.brief;
     let least = brief.intervals.first().map_or(Energy::ZERO, |interval| interval.power.over(REST));
     let short = before.map_or(Energy::ZERO, |before| before.shortfall);
-    let is_dear = |brief: &Brief| {
+    let is_dear = |brief: &PlanSummary| {
         let (cost, bound) = (brief.cost.as_amount(), brief.bound.as_amount());
         cost - bound > DEARER * bound.abs()
     };
@@ -257,10 +264,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plan::brief::Brief;
+    use crate::plan::brief::PlanSummary;
     use crate::plan::charge::plan_charge;
     use crate::plan::plan::Interval;
-    use crate::plan::problem::{ChargeProblem, Request, Target};
+    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{Energy, kw, kwh};
 
@@ -281,12 +288,12 @@ mod tests {
     /// 10 kW, by the end of the fourth hour.
     fn need(from: i64, energy: f64) -> ChargeProblem {
         let target = Target { by: Some(at(240)), energy: kwh(energy) };
-        ChargeProblem::new(Request::new(at(from), kw(10.0), target)).unwrap()
+        ChargeProblem::new(ChargeRequest::new(at(from), kw(10.0), target)).unwrap()
     }
 
-    fn brief(intervals: Vec<Interval>) -> Brief {
+    fn brief(intervals: Vec<Interval>) -> PlanSummary {
         let alone = plan_charge(&curve_of(60, &CENTS), &need(0, 20.0));
-        Brief { intervals, ..Brief::from(&alone) }
+        PlanSummary { intervals, ..PlanSummary::from(&alone) }
     }
 
     #[test]
@@ -346,7 +353,7 @@ mod tests {
         // What is left when all is over is made up for.
         assert_eq!(on(240, 0.1).map(|brief| brief.intervals), Some(vec![]));
         assert_eq!(on(240, 0.2), None);
-        let short = Brief { shortfall: kwh(1.0), ..before.clone() };
+        let short = PlanSummary { shortfall: kwh(1.0), ..before.clone() };
         assert_eq!(hold_current(&curve, &need(0, 20.0), &short), None);
     }
 
@@ -356,12 +363,12 @@ mod tests {
         let before = brief(vec![interval(60, 120), interval(180, 240)]);
         let mut request = need(60, 20.0).request().clone();
         request.reserve = kwh(10.0);
-        let low = |request: &Request| ChargeProblem::new(request.clone()).unwrap();
+        let low = |request: &ChargeRequest| ChargeProblem::new(request.clone()).unwrap();
         assert!(hold_current(&curve, &low(&request), &before).is_some());
         request.reserve = kwh(11.0);
         assert_eq!(hold_current(&curve, &low(&request), &before), None);
         let late = Target { by: Some(at(-10)), energy: kwh(20.0) };
-        let late = ChargeProblem::new(Request::new(at(0), kw(10.0), late)).unwrap();
+        let late = ChargeProblem::new(ChargeRequest::new(at(0), kw(10.0), late)).unwrap();
         assert_eq!(hold_current(&curve, &late, &before), None);
     }
 
@@ -379,7 +386,7 @@ mod tests {
                 power: kw(power.into()),
             }).collect();
             let target = Target { by: Some(at(420)), energy: kwh(energy) };
-            let problem = ChargeProblem::new(Request::new(at(7), kw(power), target)).unwrap();
+            let problem = ChargeProblem::new(ChargeRequest::new(at(7), kw(power), target)).unwrap();
             let fitted = plan_in_residual_capacity(&curve, &problem, kw(power), &others, kw(most)).unwrap();
             let brief = fitted.brief;
             prop_assert!(brief.bound <= brief.cost);

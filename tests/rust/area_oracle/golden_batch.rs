@@ -11,8 +11,8 @@ use slackwater_engine::batch::{plan_batch, plan_compact, plan_dense, plan_storag
 use slackwater_engine::columns::{
     Answers, Batteries, Curves, Fleet, NO_TIME, Needs, RowError, StorageAnswers, TargetLists,
 };
-use slackwater_engine::plan::choice::Choice;
-use slackwater_engine::plan::storage::grid::Grid;
+use slackwater_engine::plan::choice::SlotSelection;
+use slackwater_engine::plan::storage::grid::PriceSlots;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::civil::instant_of;
@@ -255,8 +255,8 @@ fn stored(name: &str, runs: &[StorageAnswers]) -> String {
     all.text(name)
 }
 
-fn chosen(name: &str, choices: &[Option<Choice>]) -> String {
-    let column = |of: fn(&Choice) -> f64| -> Vec<f64> {
+fn chosen(name: &str, choices: &[Option<SlotSelection>]) -> String {
+    let column = |of: fn(&SlotSelection) -> f64| -> Vec<f64> {
         choices.iter().map(|choice| choice.as_ref().map_or(f64::NAN, of)).collect()
     };
     let [cost, energy, short] =
@@ -347,11 +347,11 @@ fn batteries() -> String {
     let sold = curve(day, &mut random, -0.05, 0.3);
     let gaps = curve(hours(24, |slot| slot % 7 == 3), &mut random, -0.1, 0.4);
     let grids = [
-        Grid::new(&bought, Some(&sold)),
-        Grid::new(&bought, None),
-        Grid::new(&gaps, Some(&sold)),
-        Grid::new(&sold, Some(&gaps)),
-        Grid::new(&gaps, Some(&gaps)),
+        PriceSlots::new(&bought, Some(&sold)),
+        PriceSlots::new(&bought, None),
+        PriceSlots::new(&gaps, Some(&sold)),
+        PriceSlots::new(&sold, Some(&gaps)),
+        PriceSlots::new(&gaps, Some(&gaps)),
     ];
     let rows = Rows::random(11, 200, (0, 24 * HOUR));
     let plan = |name: &str, batteries: &Batteries<'_>| {

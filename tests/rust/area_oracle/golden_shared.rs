@@ -8,11 +8,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use expect_test::expect_file;
 use slackwater_engine::area::AreaOptions;
 use slackwater_engine::batch::{plan_requests, plan_wishes};
-use slackwater_engine::plan::brief::Brief;
+use slackwater_engine::plan::brief::PlanSummary;
 use slackwater_engine::plan::duration::DurationRequest;
-use slackwater_engine::plan::kept::Wish;
-use slackwater_engine::plan::planned::{Before, Planned};
-use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem, PowerLimit, Request, Target};
+use slackwater_engine::plan::kept::PlanRequest;
+use slackwater_engine::plan::planned::{PlanRecord, PreviousPlan};
+use slackwater_engine::plan::problem::{
+    AfterDeadline, ChargeProblem, ChargeRequest, PowerLimit, Target,
+};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::shared_supply::{
     OtherLoad, SharedPower, SharedWish, hold_current, plan_in_residual_capacity,
@@ -37,7 +39,7 @@ fn prices(seed: u64, (from, to): (f64, f64), is_gap: impl Fn(i64) -> bool) -> Pr
 }
 
 /// A line about plans; a plan that there is none of counts as missing.
-fn briefs<'a>(name: &str, plans: impl IntoIterator<Item = Option<&'a Brief>>) -> String {
+fn briefs<'a>(name: &str, plans: impl IntoIterator<Item = Option<&'a PlanSummary>>) -> String {
     let (mut clear, mut all) = ([vec![], vec![], vec![]], Vec::new());
     for plan in plans {
         let Some(plan) = plan else {
@@ -69,17 +71,17 @@ fn refusal(error: impl Display) -> String {
 }
 
 /// A request for one target.
-fn plain(random: &mut Random) -> Request {
+fn plain(random: &mut Random) -> ChargeRequest {
     let from = random.below(10 * 60) as i64;
     let by = from + 30 + random.below(14 * 60) as i64;
     let by = (random.below(6) > 0).then(|| at(by));
     let power = [1.4, 3.7, 11.0][random.below(3) as usize];
     let energy = kwh(random.between(0.0, 30.0));
-    Request::new(at(from), kw(power), Target { by, energy })
+    ChargeRequest::new(at(from), kw(power), Target { by, energy })
 }
 
 /// A request that may want all that a request can.
-fn full(random: &mut Random) -> Request {
+fn full(random: &mut Random) -> ChargeRequest {
     let mut request = plain(random);
     if random.below(3) == 0 {
         request.until = Some(request.now + TimeDelta::hours(9));
@@ -104,7 +106,7 @@ fn full(random: &mut Random) -> Request {
     request
 }
 
-fn problems(seed: u64, count: usize, of: fn(&mut Random) -> Request) -> Vec<ChargeProblem> {
+fn problems(seed: u64, count: usize, of: fn(&mut Random) -> ChargeRequest) -> Vec<ChargeProblem> {
     let mut random = Random::new(seed);
     let problem = |_| ChargeProblem::new(of(&mut random)).expect("the request makes sense");
     (0..count).map(problem).collect()
@@ -122,16 +124,16 @@ fn alone() -> String {
     text += &each("requests of all kinds", &day, &all);
     text += &each("requests, negative prices", &negative, &all);
     text += &each("requests, hours without price", &gaps, &all);
-    let mut wishes: Vec<Wish> =
-        all[..60].iter().map(|problem| Wish::Charge(problem.request().clone())).collect();
+    let mut wishes: Vec<PlanRequest> =
+        all[..60].iter().map(|problem| PlanRequest::Charge(problem.request().clone())).collect();
     // A wish that makes no sense stops nobody.
-    if let Wish::Charge(request) = &mut wishes[7] {
+    if let PlanRequest::Charge(request) = &mut wishes[7] {
         request.power_max = kw(-1.0);
     }
     let before = plan_wishes(&day, wishes.iter().map(|wish| (wish.clone(), None)).collect(), None);
-    let before: Vec<Option<Planned>> = before.into_iter().map(Result::ok).collect();
+    let before: Vec<Option<PlanRecord>> = before.into_iter().map(Result::ok).collect();
     let after = wishes.into_iter().zip(&before).map(|(wish, planned)| {
-        (wish, planned.as_ref().map(|planned| Before { planned, curve: &day }))
+        (wish, planned.as_ref().map(|planned| PreviousPlan { planned, curve: &day }))
     });
     let kept = plan_wishes(&gaps, after.collect(), Some(money(0.2)));
     for error in kept.iter().filter_map(|planned| planned.as_ref().err()) {
@@ -174,7 +176,7 @@ fn within() -> String {
     let (cars, full) = (problems(8, 24, plain), problems(9, 24, full));
     let chargers: Vec<ChargeProblem> = (1..8).map(hours).collect();
     let need = Target { by: Some(at(24 * 60)), energy: kwh(10.0) };
-    let night = ChargeProblem::new(Request::new(at(0), kw(10.0), need));
+    let night = ChargeProblem::new(ChargeRequest::new(at(0), kw(10.0), need));
     let night = vec![night.expect("the request makes sense"); 24];
     let night = wishes(&night, None);
     let (cars, full) = (wishes(&cars, None), wishes(&full, None));
@@ -213,7 +215,7 @@ fn beside() -> String {
         let text = briefs(name, plans.iter().map(Option::as_ref));
         // The same as they go on with it, at other prices.
         let later = problems.iter().zip(&plans);
-        let later: Vec<Option<Brief>> =
+        let later: Vec<Option<PlanSummary>> =
             later.map(|(problem, plan)| hold_current(&gaps, problem, plan.as_ref()?)).collect();
         text + &format!("    crowded out {crowded_out:.6} kWh\n{refused}")
             + &briefs(&format!("{name}, going on"), later.iter().map(Option::as_ref))

@@ -2,12 +2,12 @@
 use serde_json::{Value, json};
 use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::charge::plan_charge;
-use slackwater_engine::plan::counterfactual::{Change, what_if};
+use slackwater_engine::plan::counterfactual::{ChangedInput, what_if};
 use slackwater_engine::plan::departure::{
     Departure, InsurancePoint, energy_at_risk, insurance_frontier,
 };
 use slackwater_engine::plan::estimates::provenance;
-use slackwater_engine::plan::problem::{ChargeProblem, Request, Target};
+use slackwater_engine::plan::problem::{ChargeProblem, ChargeRequest, Target};
 use slackwater_engine::plan::stability::{SteadyPlan, plan_close_to};
 use slackwater_engine::prices::layers::{Layer, LayeredPrices, Standing};
 use slackwater_engine::units::{Energy, Money, Power, Price};
@@ -25,7 +25,7 @@ fn targets(given: &Value) -> Vec<Target> {
 fn problem(given: &Value, wanted: &Value) -> ChargeProblem {
     let targets = targets(wanted);
     let power = Power::from_kw(number(&given["kw"])).expect("a power");
-    let mut request = Request::new(instant(&given["now"]), power, targets[0]);
+    let mut request = ChargeRequest::new(instant(&given["now"]), power, targets[0]);
     request.targets = targets;
     let reserve = given["reserveKwh"].as_f64().unwrap_or(0.0);
     request.reserve = Energy::from_kwh(reserve).expect("an energy");
@@ -104,13 +104,13 @@ pub(crate) fn risk(given: &Value) -> Value {
 pub(crate) fn asked(given: &Value) -> Value {
     let change = &given["change"];
     let change = if change["noReserve"] == json!(true) {
-        Change::NoReserve
+        ChangedInput::NoReserve
     } else if let Some(more) = change["moreKwh"].as_f64() {
-        Change::MoreEnergy { energy: Energy::from_kwh(more).expect("an energy") }
+        ChangedInput::MoreEnergy { energy: Energy::from_kwh(more).expect("an energy") }
     } else if change["departure"].is_null() {
-        Change::NoDeadline { by: instant(&change["withoutDeadline"]) }
+        ChangedInput::NoDeadline { by: instant(&change["withoutDeadline"]) }
     } else {
-        Change::Departure { at: instant(&change["departure"]) }
+        ChangedInput::Departure { at: instant(&change["departure"]) }
     };
     let problem = problem(given, &given["targets"]);
     let answer = what_if(&curve(given), &problem, &[change]).expect("a change that fits");

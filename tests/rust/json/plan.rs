@@ -3,13 +3,13 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use expect_test::expect_file;
-use slackwater_engine::plan::brief::Brief;
+use slackwater_engine::plan::brief::PlanSummary;
 use slackwater_engine::plan::budget::Budget;
 use slackwater_engine::plan::duration::DurationRequest;
-use slackwater_engine::plan::kept::{KeptRequest, Wish};
+use slackwater_engine::plan::kept::{PlanRequest, SteadyRequest};
 use slackwater_engine::plan::plan::Interval;
-use slackwater_engine::plan::planned::{Before, Planned};
-use slackwater_engine::plan::problem::{AfterDeadline, PowerLimit, Request, Target};
+use slackwater_engine::plan::planned::{PlanRecord, PreviousPlan};
+use slackwater_engine::plan::problem::{AfterDeadline, ChargeRequest, PowerLimit, Target};
 use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::units::{kw, kwh, money, per_kwh, percent};
@@ -30,8 +30,8 @@ fn limits() -> Vec<PowerLimit> {
     vec![PowerLimit { start: at(60), end: at(90), power_max: kw(3.7) }]
 }
 
-fn charge() -> Request {
-    Request {
+fn charge() -> ChargeRequest {
+    ChargeRequest {
         now: at(0),
         until: Some(at(600)),
         power_max: kw(11.0),
@@ -80,11 +80,15 @@ fn plans_are_written_as_they_were() {
         by: Some(at(240)),
         power: kw(2.3),
     };
-    let wishes = [Wish::Charge(charge()), Wish::Vehicle(vehicle()), Wish::Duration(duration)];
+    let wishes = [
+        PlanRequest::Charge(charge()),
+        PlanRequest::Vehicle(vehicle()),
+        PlanRequest::Duration(duration),
+    ];
     for wish in &wishes {
         examples.add("Wish", wish);
     }
-    let brief = Brief {
+    let brief = PlanSummary {
         intervals: vec![
             Interval { start: at(0), end: at(21), power: kw(11.0) },
             Interval { start: at(60), end: at(83), power: kw(3.7) },
@@ -98,20 +102,24 @@ fn plans_are_written_as_they_were() {
         unpriced_hours: 0.75,
     };
     examples.add("Brief", &brief);
-    examples.add("Brief", &Brief { marginal_price: None, ..brief });
+    examples.add("Brief", &PlanSummary { marginal_price: None, ..brief });
     let (before, after) = (curve(&[30, 10, 20, -5]), curve(&[9, 10, 20, 40]));
-    let wish = Wish::Charge(Request::new(at(0), kw(10.0), Target { by: None, energy: kwh(10.0) }));
-    let first = Planned::new(&before, wish.clone()).expect("the wish makes sense");
+    let wish = PlanRequest::Charge(ChargeRequest::new(
+        at(0),
+        kw(10.0),
+        Target { by: None, energy: kwh(10.0) },
+    ));
+    let first = PlanRecord::new(&before, wish.clone()).expect("the wish makes sense");
     examples.add("Planned", &first);
-    let known = Before { planned: &first, curve: &before };
-    let near = Planned::close_to(&after, wish.clone(), known, money(4.0));
+    let known = PreviousPlan { planned: &first, curve: &before };
+    let near = PlanRecord::close_to(&after, wish.clone(), known, money(4.0));
     let near = near.expect("the wish makes sense");
     let kept = near.kept_from.clone().expect("the plan stays where it was");
     examples.add("Planned", &near);
-    examples.add("Planned", &Planned { is_shared: true, ..first });
+    examples.add("Planned", &PlanRecord { is_shared: true, ..first });
     examples.add("KeptFrom", &kept);
     let budget = Budget::new(money(2.5), money(0.25)).expect("a budget above what is spent");
     let previous = Arc::clone(&kept.previous);
-    examples.add("KeptRequest", &KeptRequest { wish, previous, budget });
+    examples.add("KeptRequest", &SteadyRequest { wish, previous, budget });
     expect_file!["../../golden/json/plan.txt"].assert_eq(&examples.0);
 }

@@ -1,12 +1,12 @@
 //! Policies, what is known of devices, and the cycles that they are in.
 use chrono::TimeDelta;
 use expect_test::expect_file;
-use slackwater_engine::policy::ask::{Cause, Idle};
+use slackwater_engine::policy::ask::{Cause, NoRequest};
 use slackwater_engine::policy::assumptions::Assumptions;
 use slackwater_engine::policy::charger::{
     Change, ChargerFacts, ChargerPatch, ChargerPolicy, ChargingInterval, IntervalStatus,
 };
-use slackwater_engine::policy::cycle::{Cycle, Promise};
+use slackwater_engine::policy::cycle::{Commitment, Cycle};
 use slackwater_engine::policy::flex::{DayRequest, FlexPatch, FlexRequest, ReserveRule};
 use slackwater_engine::policy::flex_facts::FlexFacts;
 use slackwater_engine::time::hour_minute::HourMinute;
@@ -16,9 +16,9 @@ use crate::at;
 use crate::examples::Examples;
 
 fn cycles(examples: &mut Examples) {
-    let promise = Promise { by: at(780), target: Some(percent(80.5)) };
+    let promise = Commitment { by: at(780), target: Some(percent(80.5)) };
     examples.add("Promise", &promise);
-    examples.add("Promise", &Promise { target: None, ..promise });
+    examples.add("Promise", &Commitment { target: None, ..promise });
     let cycle = Cycle {
         since: at(0),
         promise: Some(promise),
@@ -33,15 +33,15 @@ fn cycles(examples: &mut Examples) {
     let (promise, told_since, declined_at) = (None, None, None);
     examples.add("Cycle", &Cycle { promise, told_since, declined_at, ..cycle });
     let idle = [
-        Idle::Off,
-        Idle::NotReachable,
-        Idle::NotPluggedIn,
-        Idle::Away,
-        Idle::NothingAsked,
-        Idle::SocUnknown,
-        Idle::CapacityUnknown,
-        Idle::AwaitingPrices,
-        Idle::ReserveAtAnyPrice,
+        NoRequest::Off,
+        NoRequest::NotReachable,
+        NoRequest::NotPluggedIn,
+        NoRequest::Away,
+        NoRequest::NothingAsked,
+        NoRequest::SocUnknown,
+        NoRequest::CapacityUnknown,
+        NoRequest::AwaitingPrices,
+        NoRequest::ReserveAtAnyPrice,
     ];
     examples.add("Idle", &idle);
     let causes = [

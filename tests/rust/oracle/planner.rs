@@ -1,10 +1,12 @@
 //! The engine behind plain numbers: the only file that knows it.
 use chrono::{DateTime, TimeDelta, Utc};
 use slackwater_engine::plan::budget::Budget;
-use slackwater_engine::plan::certificate::{self, Evidence, certify};
+use slackwater_engine::plan::certificate::{self, ChargeEvidence, certify};
 use slackwater_engine::plan::charge::plan_charge;
 use slackwater_engine::plan::plan::{self, Plan, PlannedSlot, TargetOutcome};
-use slackwater_engine::plan::problem::{self, AfterDeadline, ChargeProblem, PowerLimit, Request};
+use slackwater_engine::plan::problem::{
+    self, AfterDeadline, ChargeProblem, ChargeRequest, PowerLimit,
+};
 use slackwater_engine::plan::stability::{SteadyPlan, plan_close_to};
 use slackwater_engine::prices::curve::{self, PriceCurve};
 use slackwater_engine::units::{Energy, Money, Price, kw, kwh, money, per_kwh};
@@ -95,7 +97,7 @@ pub(crate) fn steady(case: &Case, before: &Answer, budget: f64) -> Steady {
     }
 }
 
-fn request(case: &Case, origin: DateTime<Utc>) -> (PriceCurve, Request) {
+fn request(case: &Case, origin: DateTime<Utc>) -> (PriceCurve, ChargeRequest) {
     let at = |minute: i32| origin + TimeDelta::minutes(i64::from(minute));
     let slot = |slot: &crate::case::Slot| curve::Slot {
         start: at(slot.start),
@@ -113,7 +115,7 @@ fn request(case: &Case, origin: DateTime<Utc>) -> (PriceCurve, Request) {
         by: target.by.map(at),
         energy: kwh(target.kwh),
     };
-    let request = Request {
+    let request = ChargeRequest {
         now: at(case.now),
         until: case.until.map(at),
         power_max: kw(case.kw),
@@ -190,7 +192,7 @@ impl Answer {
         for (slot, claimed) in slots.iter_mut().zip(&claim.slots) {
             slot.energy = kwh(claimed.kwh);
         }
-        let mut evidence: Evidence = self.plan.certificate.evidence.clone();
+        let mut evidence: ChargeEvidence = self.plan.certificate.evidence.clone();
         for (requirement, claimed) in evidence.requirements.iter_mut().zip(&claim.requirements) {
             requirement.marginal_price = per_kwh(claimed.price);
         }

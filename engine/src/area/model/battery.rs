@@ -7,7 +7,7 @@ use crate::columns::batteries::{Batteries, BatteryPlanner, BatteryRow};
 use crate::columns::fleet::{Fleet, Needs};
 use crate::columns::row_error::RowError;
 use crate::plan::storage::branch::reached;
-use crate::plan::storage::kernel::{Kernel, KernelSlot};
+use crate::plan::storage::kernel::{DynamicProgramme, StorageSlot};
 use crate::plan::storage::layout::stored_by;
 
 /// A battery that is asked many times.
@@ -15,7 +15,7 @@ use crate::plan::storage::layout::stored_by;
 pub(crate) struct Battery {
     pub(crate) battery: BatteryRow,
     /// The kernel of the battery, but for its slots.
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: DynamicProgramme,
     /// First slot after which the reserve holds.
     pub(crate) reserve_from: u32,
 }
@@ -165,7 +165,7 @@ pub(crate) fn highest_levels(
         let charge =
             if prices(slot).is_nan() { 0.0 } else { stored_by(battery.charge_max, micros, eta) };
         let limit_kwh = battery.limit_kwh;
-        let slot = KernelSlot { charge_kwh: charge, limit_kwh, ..KernelSlot::default() };
+        let slot = StorageSlot { charge_kwh: charge, limit_kwh, ..StorageSlot::default() };
         reach = reached(reach, &slot);
         reach
     };

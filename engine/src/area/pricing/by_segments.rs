@@ -9,7 +9,7 @@ use crate::area::model::session::Session;
 use crate::area::pricing::context::PricingContext;
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, SHORTFALL_TOLERANCE, as_kwh, to_micro_wh};
 use crate::plan::storage::branch::reached;
-use crate::plan::storage::kernel::{self, Kernel, KernelSlot, changes};
+use crate::plan::storage::kernel::{self, DynamicProgramme, StorageSlot, solve};
 use crate::plan::storage::layout::{stored_by, taken_by};
 
 impl Battery {
@@ -59,10 +59,10 @@ impl Battery {
 /// Room for the slots of one battery.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentBuffers {
-    kernel: Kernel,
+    kernel: DynamicProgramme,
     import: Vec<f64>,
     export: Vec<f64>,
-    memory: kernel::Scratch,
+    memory: kernel::StorageBuffers,
 }
 
 /// What a battery does beyond its loads.
@@ -88,7 +88,7 @@ pub(crate) fn price_by_segments(
     buffers.lay_out(context, session, battery, free);
     buffers.put_prices(context, session, battery, dual_price);
     let SegmentBuffers { kernel, import, export, memory } = buffers;
-    let answer = changes(kernel, import, export, memory);
+    let answer = solve(kernel, import, export, memory);
     let count = (session.last - session.first) as usize;
     let mut served =
         SegmentAnswer { shortfall: 0, optimality_slack: (answer.cost - answer.bound).max(0.0) };
@@ -134,7 +134,7 @@ impl SegmentBuffers {
             let micros = horizon.ends()[slot].min(battery.to) - start;
             let (import, export) = context.own_prices(session, slot);
             let (eta, eta_down) = (kernel.efficiency_charge, kernel.efficiency_discharge);
-            let mut made = KernelSlot { limit_kwh: battery.limit_kwh, ..KernelSlot::default() };
+            let mut made = StorageSlot { limit_kwh: battery.limit_kwh, ..StorageSlot::default() };
             if !import.is_nan() {
                 made.charge_kwh = stored_by(battery.charge_max, micros, eta);
                 if !export.is_nan() {
@@ -158,15 +158,15 @@ impl SegmentBuffers {
         }
         let target = battery.target_kwh;
         // Whoever is never there while prices are known keeps the level of its arrival.
-        let nowhere = KernelSlot {
+        let nowhere = StorageSlot {
             limit_kwh: battery.limit_kwh,
             most_kwh: battery.limit_kwh.max(reach),
-            ..KernelSlot::default()
+            ..StorageSlot::default()
         };
         let last = kernel.slots.last().copied().unwrap_or(nowhere);
         for tier in 0..context.penalty.tiers {
             let missing = as_kwh(context.penalty.tier_energy(session.need, tier));
-            kernel.slots.push(KernelSlot { charge_kwh: missing, discharge_kwh: 0.0, ..last });
+            kernel.slots.push(StorageSlot { charge_kwh: missing, discharge_kwh: 0.0, ..last });
             reach = (reach + missing).min(last.limit_kwh.max(reach));
         }
         if let Some(last) = kernel.slots.last_mut() {

@@ -1,7 +1,7 @@
 //! The same site without a plan.
 use crate::plan::site::books::{Account, Books, money, power};
 use crate::plan::site::device::Device;
-use crate::plan::site::model::Model;
+use crate::plan::site::model::SiteModel;
 use crate::plan::site::plan::SiteBaseline;
 use crate::plan::site::problem::SiteRequest;
 use crate::plan::site::storage::Storage;
@@ -9,7 +9,7 @@ use crate::plan::site::storage::Storage;
 /// Every device on its own: vehicles at full power from plug-in until their
 /// wishes are met, batteries idle, loads at their first chance, and no
 /// sunshine turned down. Limits are ignored, and breaches of them named.
-pub(crate) fn without_plan(request: &SiteRequest, model: &Model) -> SiteBaseline {
+pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBaseline {
     let account = |(index, device): (usize, &Device)| {
         let slots = model.grid.len();
         let mut account = Account { drawn: vec![0.0; slots], fed: vec![0.0; slots] };
@@ -40,7 +40,7 @@ pub(crate) fn without_plan(request: &SiteRequest, model: &Model) -> SiteBaseline
     }
 }
 
-fn charge_at_once(model: &Model, storage: &Storage, account: &mut Account) {
+fn charge_at_once(model: &SiteModel, storage: &Storage, account: &mut Account) {
     let wanted = storage.goals.iter().map(|goal| goal.wanted).fold(storage.reserve, f64::max);
     let mut before = storage.start;
     let levels = storage.levels_at_full_power(&model.grid);
@@ -51,7 +51,7 @@ fn charge_at_once(model: &Model, storage: &Storage, account: &mut Account) {
     }
 }
 
-fn run_first(model: &Model, device: usize, account: &mut Account) {
+fn run_first(model: &SiteModel, device: usize, account: &mut Account) {
     let Some(start) = model.starts.iter().find(|start| start.device == device) else { return };
     for (slot, flows) in model.flows.iter().enumerate() {
         let own = flows.iter().filter(|flow| flow.column == start.column);

@@ -2,7 +2,7 @@
 //! programme that found them plays no part in it.
 use crate::plan::site::charges::demand_windows;
 use crate::plan::site::device::Phase;
-use crate::plan::site::model::{LimitKind, LimitRows, Model};
+use crate::plan::site::model::{LimitKind, LimitRows, SiteModel};
 use crate::plan::site::plan::{Breach, Costs};
 use crate::plan::site::problem::SiteRequest;
 use crate::time::instant::instant_at;
@@ -63,7 +63,7 @@ pub(crate) fn name_of(request: &SiteRequest, kind: LimitKind) -> (String, Option
 
 impl Books {
     /// Adds up the accounts of all devices.
-    pub(crate) fn new(request: &SiteRequest, model: &Model, accounts: &[Account]) -> Self {
+    pub(crate) fn new(request: &SiteRequest, model: &SiteModel, accounts: &[Account]) -> Self {
         let grid = &model.grid;
         let net = |slot: usize| accounts.iter().map(|account| account.net(slot)).sum::<f64>();
         let nets: Vec<f64> = (0..grid.len()).map(net).collect();
@@ -85,7 +85,7 @@ impl Books {
         books
     }
 
-    fn load(&self, limit: &LimitRows, model: &Model, accounts: &[Account]) -> Vec<f64> {
+    fn load(&self, limit: &LimitRows, model: &SiteModel, accounts: &[Account]) -> Vec<f64> {
         let energy = |slot: usize| match limit.kind {
             LimitKind::Import => self.import[slot],
             LimitKind::Export => self.export[slot],
@@ -96,7 +96,7 @@ impl Books {
         (0..model.grid.len()).map(|slot| energy(slot) / model.grid.hours[slot]).collect()
     }
 
-    fn price(&mut self, request: &SiteRequest, model: &Model, accounts: &[Account]) {
+    fn price(&mut self, request: &SiteRequest, model: &SiteModel, accounts: &[Account]) {
         let grid = &model.grid;
         let cost = |energies: &[f64], prices: &[f64]| -> f64 {
             energies.iter().zip(prices).map(|(kwh, price)| kwh * price).sum()
@@ -119,7 +119,7 @@ impl Books {
         self.price_tiers(request);
     }
 
-    fn price_peak(&mut self, request: &SiteRequest, model: &Model) {
+    fn price_peak(&mut self, request: &SiteRequest, model: &SiteModel) {
         let Some(charge) = &request.demand_charge else { return };
         let hours = f64::from(charge.window_minutes) / 60.0;
         let windows = demand_windows(request, &model.grid);
@@ -146,7 +146,7 @@ impl Books {
         self.costs.tiers = money(cost);
     }
 
-    fn find_breaches(&mut self, request: &SiteRequest, model: &Model) {
+    fn find_breaches(&mut self, request: &SiteRequest, model: &SiteModel) {
         let mut cost = 0.0;
         for (limit, load) in model.limits.iter().zip(&self.loads) {
             for (slot, (most, &kw)) in limit.limit_kw.iter().zip(load).enumerate() {

@@ -1,10 +1,10 @@
 //! Columns and rows of the peak and of blocks of energy.
-use crate::plan::site::grid::Grid;
-use crate::plan::site::model::Model;
+use crate::plan::site::grid::SiteSlots;
+use crate::plan::site::model::SiteModel;
 use crate::plan::site::problem::SiteRequest;
 use crate::time::instant::{instant_at, micros_of};
 
-impl Model {
+impl SiteModel {
     /// The peak as a column, and a row for each window that can raise it.
     pub(crate) fn add_demand_charge(&mut self, request: &SiteRequest) {
         let Some(charge) = &request.demand_charge else { return };
@@ -67,13 +67,13 @@ impl Model {
 
 /// A window of a demand charge: its slots, and what was imported before now.
 #[derive(Debug, Clone)]
-pub(crate) struct Window {
+pub(crate) struct ChargeWindow {
     pub(crate) slots: Vec<usize>,
     pub(crate) energy: f64,
 }
 
 /// The windows of the demand charge in time order, with the slots that count.
-pub(crate) fn demand_windows(request: &SiteRequest, grid: &Grid) -> Vec<Window> {
+pub(crate) fn demand_windows(request: &SiteRequest, grid: &SiteSlots) -> Vec<ChargeWindow> {
     let Some(charge) = &request.demand_charge else { return Vec::new() };
     let length = i64::from(charge.window_minutes) * 60_000_000;
     let counts = |slot: usize| {
@@ -82,13 +82,13 @@ pub(crate) fn demand_windows(request: &SiteRequest, grid: &Grid) -> Vec<Window> 
         charge.periods.is_empty() || periods.any(|p| p.start <= start && start < p.end)
     };
     let now = micros_of(request.now).div_euclid(length);
-    let mut windows: Vec<Window> = Vec::new();
+    let mut windows: Vec<ChargeWindow> = Vec::new();
     let mut last = None;
     for slot in (0..grid.len()).filter(|&slot| counts(slot)) {
         let index = grid.starts[slot].div_euclid(length);
         if last != Some(index) {
             let energy = if index == now { charge.window_energy.as_kwh() } else { 0.0 };
-            windows.push(Window { slots: Vec::new(), energy });
+            windows.push(ChargeWindow { slots: Vec::new(), energy });
             last = Some(index);
         }
         if let Some(window) = windows.last_mut() {

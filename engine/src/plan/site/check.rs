@@ -7,7 +7,7 @@ use crate::plan::site::device::{
     Device, Discharge, Phase, ShiftableLoad, StationaryBattery, TaperPoint, Vehicle,
 };
 use crate::plan::site::error::SiteError;
-use crate::plan::site::grid::Grid;
+use crate::plan::site::grid::SiteSlots;
 use crate::plan::site::problem::{Carbon, DemandCharge, Limit, SiteRequest, Tiers};
 use crate::plan::site::series::Series;
 use crate::plan::vehicle::{Battery, VehicleError, check_capacity};
@@ -344,7 +344,7 @@ fn carbon(carbon: &Carbon) -> Checked {
 
 /// A forecast that is missing is not zero: it is refused.
 fn forecasts(request: &SiteRequest) -> Checked {
-    let grid = Grid::new(request);
+    let grid = SiteSlots::new(request);
     if grid.len() > SLOTS_MAX {
         return Err(SiteError::TooLong { slots: grid.len(), most: SLOTS_MAX });
     }

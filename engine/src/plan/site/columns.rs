@@ -1,9 +1,9 @@
 //! Columns and rows of what stores energy.
 use crate::plan::site::lexicographic::DUST;
-use crate::plan::site::model::{Flow, Guard, Miss, Model, Pair, Semi, StorageColumns};
+use crate::plan::site::model::{Flow, Guard, Miss, Pair, Semi, SiteModel, StorageColumns};
 use crate::plan::site::storage::{Goal, Storage};
 
-impl Model {
+impl SiteModel {
     /// Columns, goals and levels of a vehicle or battery.
     pub(crate) fn add_storage(&mut self, index: usize) {
         let Some(storage) = self.storages[index].clone() else { return };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::explain::{rounded, wall_clock};
 use crate::plan::gaps::{Gap, MissedTarget, MissingPrice};
 use crate::plan::site::device::{Device, Phase};
-use crate::plan::site::grid::Grid;
+use crate::plan::site::grid::SiteSlots;
 use crate::plan::site::limits::is_member;
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot};
 use crate::plan::site::problem::SiteRequest;
@@ -155,7 +155,7 @@ pub fn gaps(request: &SiteRequest, plan: &SitePlan) -> Vec<Gap> {
         });
         Gap { start, end, missing: MissingPrice::Any, missed: missed.collect() }
     };
-    Grid::new(request).gaps.into_iter().map(gap).collect()
+    SiteSlots::new(request).gaps.into_iter().map(gap).collect()
 }
 
 fn continues(last: &SiteReason, next: &SiteReason) -> bool {
@@ -174,7 +174,7 @@ struct View<'a> {
     index: usize,
 }
 
-type Found = (SiteReasonCode, Option<LimitReason>);
+type LimitedReason = (SiteReasonCode, Option<LimitReason>);
 
 impl View<'_> {
     fn reason(&self, slot: usize) -> Option<SiteReason> {
@@ -219,7 +219,7 @@ impl View<'_> {
         import_price.as_per_kwh() + per_kg * carbon_kg_per_kwh
     }
 
-    fn draws(&self, slot: usize) -> Found {
+    fn draws(&self, slot: usize) -> LimitedReason {
         use SiteReasonCode as Code;
         let period = &self.plan.slots[slot];
         if self.is_below_reserve(slot) {
@@ -253,14 +253,14 @@ impl View<'_> {
         (code, None)
     }
 
-    fn feeds(&self, slot: usize) -> Found {
+    fn feeds(&self, slot: usize) -> LimitedReason {
         match self.binding_at(slot) {
             Some(limit) => (SiteReasonCode::Limit, Some(limit)),
             None => (SiteReasonCode::HighPrice, None),
         }
     }
 
-    fn curtailed(&self, slot: usize) -> Found {
+    fn curtailed(&self, slot: usize) -> LimitedReason {
         (SiteReasonCode::Curtailed, self.binding_at(slot))
     }
 
@@ -290,7 +290,7 @@ impl View<'_> {
             .min_by(|&one, &other| self.price(one).total_cmp(&self.price(other)))
     }
 
-    fn why_not(&self, cheaper: usize) -> Found {
+    fn why_not(&self, cheaper: usize) -> LimitedReason {
         use SiteReasonCode as Code;
         if let Some(limit) = self.binding_at(cheaper) {
             return (Code::Limit, Some(limit));

@@ -1,13 +1,13 @@
 //! What a site does where a limit ended the search before any answer.
 use crate::plan::site::lexicographic::DUST;
-use crate::plan::site::model::{LimitKind, Model};
+use crate::plan::site::model::{LimitKind, SiteModel};
 use crate::plan::site::storage::Storage;
 
 /// Values in which what is wanted is charged as early as limits allow:
 /// whoever weighs more first, then the earlier deadline, then the order of
 /// the request. Nothing is given back, loads that can wait do not run, and
 /// sunshine is not turned down.
-pub(crate) fn first_come(model: &Model) -> Vec<f64> {
+pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
     let mut values: Vec<f64> = model.program.columns.iter().map(|column| column.lower).collect();
     // Nobody counts on it: all may be missed.
     for miss in &model.misses {
@@ -36,7 +36,7 @@ pub(crate) fn first_come(model: &Model) -> Vec<f64> {
 }
 
 /// All sunshine that the meter may pass on.
-fn use_sunshine(model: &Model, values: &mut [f64]) {
+fn use_sunshine(model: &SiteModel, values: &mut [f64]) {
     for (slot, flows) in model.flows.iter().enumerate() {
         for flow in flows.iter().filter(|flow| flow.weight < 0.0) {
             if model.storages[flow.device].is_none() {
@@ -47,7 +47,7 @@ fn use_sunshine(model: &Model, values: &mut [f64]) {
     }
 }
 
-fn charge(model: &Model, device: usize, storage: &Storage, values: &mut [f64]) {
+fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64]) {
     let goals = storage.goals.iter().map(|goal| goal.wanted);
     let wanted = goals.fold(storage.reserve, f64::max).min(storage.ceiling);
     let mut level = storage.start;
@@ -70,7 +70,7 @@ fn charge(model: &Model, device: usize, storage: &Storage, values: &mut [f64]) {
 
 /// Energy that a device may still draw, or feed with a sign of -1, before a
 /// limit is reached.
-fn room(model: &Model, values: &[f64], slot: usize, (device, sign): (usize, f64)) -> f64 {
+fn room(model: &SiteModel, values: &[f64], slot: usize, (device, sign): (usize, f64)) -> f64 {
     let mut room = f64::INFINITY;
     for limit in &model.limits {
         let share = limit.shares[device];
@@ -89,7 +89,7 @@ fn room(model: &Model, values: &[f64], slot: usize, (device, sign): (usize, f64)
 }
 
 /// What passes in a slot: what is fixed and what the values say.
-fn net_in(model: &Model, values: &[f64], slot: usize, shares: Option<&[f64]>) -> f64 {
+fn net_in(model: &SiteModel, values: &[f64], slot: usize, shares: Option<&[f64]>) -> f64 {
     let terms = model.draws(slot, shares);
     let chosen: f64 = terms.iter().map(|&(column, weight)| weight * values[column]).sum();
     model.fixed_in(slot, shares) + chosen

@@ -13,7 +13,7 @@ const MICROS_PER_MINUTE: i64 = 60_000_000;
 /// Slots in time order. Within a slot every price, limit and forecast is
 /// constant, and every vehicle is there or away.
 #[derive(Debug, Clone)]
-pub(crate) struct Grid {
+pub(crate) struct SiteSlots {
     /// First microseconds.
     pub(crate) starts: Vec<i64>,
     /// First microseconds after.
@@ -35,7 +35,7 @@ pub(crate) struct Grid {
     pub(crate) open_end: i64,
 }
 
-impl Grid {
+impl SiteSlots {
     /// The slots that a plan may use: from now on, where both prices are known.
     pub(crate) fn new(request: &SiteRequest) -> Self {
         let cuts = cuts(request);

@@ -2,7 +2,7 @@
 //! decided before.
 use crate::lp::{Limits, LinearProgram, LpError, Row, Solution};
 use crate::plan::search_status::SearchStatus;
-use crate::plan::site::model::Model;
+use crate::plan::site::model::SiteModel;
 
 /// Weights of columns: something to be made small.
 pub(crate) type Objective = Vec<(usize, f64)>;
@@ -21,7 +21,7 @@ pub(crate) fn value_of(objective: &Objective, values: &[f64]) -> f64 {
 /// What comes before money, the most important first: limits that nobody can
 /// hold, reserves, wishes by their priority, among those the earlier
 /// deadlines, and what is late.
-pub(crate) fn before_money(model: &Model) -> Vec<Objective> {
+pub(crate) fn before_money(model: &SiteModel) -> Vec<Objective> {
     let misses = |is_late: bool| model.misses.iter().filter(move |miss| miss.is_late == is_late);
     let breaches = model.breaches.iter().map(|&column| (column, 1.0)).collect();
     let wishes = misses(false).map(|miss| (miss.column, miss.priority * miss.energy)).collect();

@@ -1,10 +1,10 @@
 //! Rows of limits at the meter, of groups, and of their phases.
 use crate::plan::site::device::{Device, Phase};
-use crate::plan::site::model::{LimitKind, LimitRows, Model};
+use crate::plan::site::model::{LimitKind, LimitRows, SiteModel};
 use crate::plan::site::problem::SiteRequest;
 use crate::units::Price;
 
-impl Model {
+impl SiteModel {
     /// Rows of all limits that can bind.
     pub(crate) fn add_limits(&mut self, request: &SiteRequest) {
         let count = request.devices.len();

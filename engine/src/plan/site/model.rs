@@ -7,7 +7,7 @@
 //! no constant stands in for infinity.
 use crate::lp::{Column, LinearProgram, Row};
 use crate::plan::site::device::{Device, Phase};
-use crate::plan::site::grid::Grid;
+use crate::plan::site::grid::SiteSlots;
 use crate::plan::site::problem::SiteRequest;
 use crate::plan::site::storage::Storage;
 use crate::time::instant::micros_of;
@@ -131,8 +131,8 @@ pub(crate) struct Meter {
 
 /// A site as a linear programme whose costs are money.
 #[derive(Debug, Clone)]
-pub(crate) struct Model {
-    pub(crate) grid: Grid,
+pub(crate) struct SiteModel {
+    pub(crate) grid: SiteSlots,
     /// Whether what a deadline missed is wanted until departure, or nobody
     /// stays longer.
     pub(crate) is_final: bool,
@@ -167,11 +167,11 @@ pub(crate) struct Model {
     pub(crate) peak: Option<usize>,
 }
 
-impl Model {
+impl SiteModel {
     /// The model of a request. With `goes_on`, what a deadline missed is
     /// wanted until departure.
     pub(crate) fn new(request: &SiteRequest, goes_on: bool) -> Self {
-        let grid = Grid::new(request);
+        let grid = SiteSlots::new(request);
         let (count, slots) = (request.devices.len(), grid.len());
         let storage = |device: &Device| match device {
             Device::Vehicle(vehicle) => Some(Storage::of_vehicle(vehicle, &grid, goes_on)),

@@ -8,12 +8,12 @@ use crate::plan::site::baseline;
 use crate::plan::site::books::{Account, Books, energy, money, name_of, power};
 use crate::plan::site::certificate::{SiteCertificate, weak_bound};
 use crate::plan::site::device::{Device, ShiftableLoad};
-use crate::plan::site::grid::Grid;
+use crate::plan::site::grid::SiteSlots;
 use crate::plan::site::lexicographic::DUST;
-use crate::plan::site::model::{Miss, Model};
+use crate::plan::site::model::{Miss, SiteModel};
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
 use crate::plan::site::problem::{SiteProblem, SiteRequest};
-use crate::plan::site::stages::{self, Answer};
+use crate::plan::site::stages::{self, SiteSolution};
 use crate::plan::site::storage::{Goal, Storage};
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Percent, Power, Price};
@@ -67,7 +67,7 @@ pub fn plan_site(problem: &SiteProblem) -> SitePlan {
 /// Plans a site with so many nodes, iterations and seconds for each search.
 pub(crate) fn plan_within(problem: &SiteProblem, limits: &Limits) -> SitePlan {
     let request = problem.request();
-    let model = Model::new(request, false);
+    let model = SiteModel::new(request, false);
     if (model.is_final || is_reachable(&model))
         && let Some(answer) = stages::solve(request, &model, limits)
         && (model.is_final || is_all_met(&model, &answer))
@@ -75,24 +75,24 @@ pub(crate) fn plan_within(problem: &SiteProblem, limits: &Limits) -> SitePlan {
         return finish(request, &model, &answer);
     }
     // What a deadline missed is wanted on until departure.
-    let model = Model::new(request, true);
+    let model = SiteModel::new(request, true);
     let answer = stages::solve(request, &model, limits);
     let answer = answer.unwrap_or_else(|| stages::unsolved(&model, SearchStatus::SolverFailed));
     finish(request, &model, &answer)
 }
 
 /// Whether each device could meet its wishes alone.
-fn is_reachable(model: &Model) -> bool {
+fn is_reachable(model: &SiteModel) -> bool {
     let mut goals = model.storages.iter().flatten().flat_map(|storage| &storage.goals);
     goals.all(|goal| goal.wanted - goal.reachable <= DUST)
 }
 
-fn is_all_met(model: &Model, answer: &Answer) -> bool {
+fn is_all_met(model: &SiteModel, answer: &SiteSolution) -> bool {
     let is_met = |miss: &Miss| answer.values[miss.column] * miss.energy <= DUST;
     model.misses.iter().all(is_met)
 }
 
-fn finish(request: &SiteRequest, model: &Model, answer: &Answer) -> SitePlan {
+fn finish(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution) -> SitePlan {
     let accounts = accounts(request, model, &answer.values);
     let books = Books::new(request, model, &accounts);
     let devices: Vec<DevicePlan> = (0..request.devices.len())
@@ -141,8 +141,8 @@ const ENERGY_KWH: f64 = 1e-6;
 /// optimal beside an open gap.
 fn certify(
     request: &SiteRequest,
-    model: &Model,
-    answer: &Answer,
+    model: &SiteModel,
+    answer: &SiteSolution,
     cost: Money,
 ) -> (SiteCertificate, SearchStatus) {
     let in_money = |bound: f64| money(bound * model.unit + model.constant);
@@ -170,7 +170,7 @@ fn certify(
 }
 
 /// The energies of each device, without the solver's dust.
-fn accounts(request: &SiteRequest, model: &Model, values: &[f64]) -> Vec<Account> {
+fn accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) -> Vec<Account> {
     let slots = model.grid.len();
     let clean = |column: usize| {
         let bounds = &model.program.columns[column];
@@ -203,7 +203,12 @@ fn accounts(request: &SiteRequest, model: &Model, values: &[f64]) -> Vec<Account
     accounts
 }
 
-fn limits(request: &SiteRequest, model: &Model, books: &Books, duals: &[f64]) -> Vec<LimitOutcome> {
+fn limits(
+    request: &SiteRequest,
+    model: &SiteModel,
+    books: &Books,
+    duals: &[f64],
+) -> Vec<LimitOutcome> {
     let both = model.limits.iter().zip(&books.loads);
     both.map(|(limit, load)| {
         let (name, phase) = name_of(request, limit.kind);
@@ -227,7 +232,7 @@ fn limits(request: &SiteRequest, model: &Model, books: &Books, duals: &[f64]) ->
 
 fn device_plan(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     accounts: &[Account],
     books: &Books,
     index: usize,
@@ -263,7 +268,7 @@ fn device_plan(
     }
 }
 
-fn power_max(model: &Model, device: usize) -> Vec<Power> {
+fn power_max(model: &SiteModel, device: usize) -> Vec<Power> {
     let most = |slot: usize| {
         let own = model.flows[slot].iter().filter(|flow| flow.device == device);
         let sunshine = model.storages[device].is_none();
@@ -288,7 +293,7 @@ fn levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
     levels
 }
 
-fn intervals(model: &Model, powers: &[Power]) -> Vec<Interval> {
+fn intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
     let mut intervals: Vec<Interval> = Vec::new();
     for (slot, &power) in powers.iter().enumerate().filter(|(_, p)| **p != Power::ZERO) {
         let (start, end) = (instant_at(model.grid.starts[slot]), instant_at(model.grid.ends[slot]));
@@ -306,7 +311,7 @@ fn is_same(one: Power, other: Power) -> bool {
 
 fn storage_wishes(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     accounts: &[Account],
     books: &Books,
     device: usize,
@@ -364,7 +369,7 @@ fn storage_wishes(
 /// first.
 fn binding_limits(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     accounts: &[Account],
     books: &Books,
     device: usize,
@@ -412,7 +417,7 @@ fn binding_limits(
 
 /// When a level is reached, on a straight line inside of a slot.
 fn reached_at(
-    model: &Model,
+    model: &SiteModel,
     storage: &Storage,
     levels: &[f64],
     wanted: f64,
@@ -431,7 +436,7 @@ fn reached_at(
 
 fn shiftable_wishes(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     account: &Account,
     books: &Books,
     index: usize,
@@ -479,7 +484,7 @@ fn shiftable_wishes(
 }
 
 /// Whether a load could run if all time up to its deadline had a price.
-fn has_time_to_run(load: &ShiftableLoad, request: &SiteRequest, grid: &Grid) -> bool {
+fn has_time_to_run(load: &ShiftableLoad, request: &SiteRequest, grid: &SiteSlots) -> bool {
     let start = load.earliest.map_or(request.now, |earliest| earliest.max(request.now));
     let until = request.until.map_or(i64::MAX, micros_of);
     let end = load.latest.map_or(i64::MAX, micros_of).min(until);

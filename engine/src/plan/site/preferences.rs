@@ -7,7 +7,7 @@ use crate::plan::site::device::Device;
 use crate::plan::site::lexicographic::{
     DUST, Objective, Solved, bound_row, keep_optimal, set_costs, value_of,
 };
-use crate::plan::site::model::Model;
+use crate::plan::site::model::SiteModel;
 use crate::plan::site::problem::{Preference, SiteRequest};
 
 /// The values that the preferences choose, and how that ended; those of
@@ -16,7 +16,7 @@ use crate::plan::site::problem::{Preference, SiteRequest};
 /// least power is on or off in the slots of `start`.
 pub(crate) fn apply(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     start: Solved,
     limits: &Limits,
     keeps_switching: bool,
@@ -59,7 +59,7 @@ pub(crate) fn apply(
 }
 
 /// The plans that cost the least, or up to the budget more.
-fn within_budget(request: &SiteRequest, model: &Model, start: Solved) -> LinearProgram {
+fn within_budget(request: &SiteRequest, model: &SiteModel, start: Solved) -> LinearProgram {
     let Solved { mut program, solution, .. } = start;
     if request.preference_budget.as_amount() > 0.0 {
         let row = money_row(request, model, &program, &solution.values);
@@ -73,7 +73,7 @@ fn within_budget(request: &SiteRequest, model: &Model, start: Solved) -> LinearP
 /// The costs of a programme at most those of some values, and the budget more.
 pub(crate) fn money_row(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     program: &LinearProgram,
     values: &[f64],
 ) -> Row {
@@ -85,7 +85,7 @@ pub(crate) fn money_row(
 }
 
 /// Preferences turn no battery around, so what was exclusive stays so.
-fn keep_directions(model: &Model, program: &mut LinearProgram, values: &[f64]) {
+fn keep_directions(model: &SiteModel, program: &mut LinearProgram, values: &[f64]) {
     for pair in &model.pairs {
         let idle = if values[pair.second] > values[pair.first] { pair.first } else { pair.second };
         program.columns[idle].upper = program.columns[idle].lower.max(values[idle].min(0.0));
@@ -110,7 +110,7 @@ fn keep_directions(model: &Model, program: &mut LinearProgram, values: &[f64]) {
 /// Preferences switch nothing on that has a least power, and hold it to that
 /// power, except in the last slot of a run that reaches a level at which it may
 /// end: there the level stays, and any power is a top-off.
-fn keep_switching(model: &Model, program: &mut LinearProgram, values: &[f64]) {
+fn keep_switching(model: &SiteModel, program: &mut LinearProgram, values: &[f64]) {
     for semi in &model.semis {
         let column = &mut program.columns[semi.column];
         if values[semi.column] <= DUST {
@@ -126,7 +126,7 @@ fn keep_switching(model: &Model, program: &mut LinearProgram, values: &[f64]) {
 }
 
 /// Hours from the start to each kWh charged.
-pub(crate) fn earlier(model: &Model) -> Objective {
+pub(crate) fn earlier(model: &SiteModel) -> Objective {
     let mut objective = Objective::new();
     let mut after = 0.0;
     let mut by_slot = Vec::with_capacity(model.grid.len());
@@ -143,7 +143,7 @@ pub(crate) fn earlier(model: &Model) -> Objective {
 }
 
 /// Steps of the power at the meter from slot to slot, in kW.
-fn smoother(model: &Model, program: &mut LinearProgram) -> Objective {
+fn smoother(model: &SiteModel, program: &mut LinearProgram) -> Objective {
     let mut objective = Objective::new();
     let net = |slot: usize, sign: f64| {
         let per_kw = sign / model.grid.hours[slot];
@@ -177,7 +177,7 @@ fn smoother(model: &Model, program: &mut LinearProgram) -> Objective {
 /// The largest share of a wish that is missed, by priority.
 fn fairer(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     program: &mut LinearProgram,
     values: &[f64],
 ) -> Objective {

@@ -236,7 +236,7 @@ impl SiteProblem {
 mod tests {
     use super::*;
     use crate::plan::site::device::{Device, Load, Phase, Vehicle};
-    use crate::plan::site::grid::Grid;
+    use crate::plan::site::grid::SiteSlots;
     use crate::plan::site::series::PowerPeriod;
     use crate::time::horizon::Horizon;
     use crate::units::kw;
@@ -272,7 +272,7 @@ mod tests {
             window_energy: Energy::ZERO,
             periods: Vec::new(),
         });
-        let grid = Grid::new(&request);
+        let grid = SiteSlots::new(&request);
         let minutes: Vec<f64> = grid.hours.iter().map(|hours| hours * 60.0).collect();
         assert_eq!(minutes, [10.0, 20.0, 30.0, 30.0, 30.0, 30.0, 30.0]);
         assert_eq!(grid.price_slots, [0, 0, 0, 1, 1, 2, 2]);

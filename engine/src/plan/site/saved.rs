@@ -1,12 +1,12 @@
 //! Plans of sites as files hold them. The request of a site has its prices.
-use crate::plan::flaw::{PlanFlaw, check_periods};
-use crate::plan::replay::{RefusedRequest, Replayable};
+use crate::plan::flaw::{SavedPlanError, check_periods};
+use crate::plan::replay::{RefusedRequest, Replay};
 use crate::plan::site::plan::SitePlan;
 use crate::plan::site::planner::plan_site;
 use crate::plan::site::problem::{SiteProblem, SiteRequest};
-use crate::plan::sources::Curves;
+use crate::plan::sources::PriceCurves;
 
-impl Replayable for SiteRequest {
+impl Replay for SiteRequest {
     type Prices = ();
     type Problem<'a> = SiteProblem;
     type Plan = SitePlan;
@@ -19,18 +19,18 @@ impl Replayable for SiteRequest {
         plan_site(problem)
     }
 
-    fn check(&self, plan: &SitePlan) -> Result<(), PlanFlaw> {
+    fn check(&self, plan: &SitePlan) -> Result<(), SavedPlanError> {
         check_periods(&plan.slots, |slot| (slot.start, slot.end))?;
         let (devices, wanted) = (plan.devices.len(), self.devices.len());
         if devices != wanted {
-            return Err(PlanFlaw::Devices { devices, wanted });
+            return Err(SavedPlanError::Devices { devices, wanted });
         }
         let slots = plan.slots.len();
         let check = |field, index, name, entries| {
             if entries == slots {
                 return Ok(());
             }
-            Err(PlanFlaw::Entries { field, index, name, entries, slots })
+            Err(SavedPlanError::Entries { field, index, name, entries, slots })
         };
         for (index, device) in plan.devices.iter().enumerate() {
             check("devices", index, "power_kw", device.power.len())?;
@@ -40,7 +40,7 @@ impl Replayable for SiteRequest {
                 check("devices", index, "soc_percent", device.soc.len() - 1)?;
             }
             check_periods(&device.intervals, |interval| (interval.start, interval.end))
-                .map_err(PlanFlaw::Intervals)?;
+                .map_err(SavedPlanError::Intervals)?;
         }
         for (index, limit) in plan.limits.iter().enumerate() {
             check("limits", index, "limit_kw", limit.limit.len())?;
@@ -50,8 +50,8 @@ impl Replayable for SiteRequest {
         Ok(())
     }
 
-    fn curves<'a>(&'a self, (): &'a ()) -> Curves<'a> {
-        Curves { import: &self.import_prices, export: self.export_prices.as_ref() }
+    fn curves<'a>(&'a self, (): &'a ()) -> PriceCurves<'a> {
+        PriceCurves { import: &self.import_prices, export: self.export_prices.as_ref() }
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::plan::problem::Target;
     use crate::plan::replay::tests::{assert_replays, text_of};
-    use crate::plan::replay::{Bundle, Run};
+    use crate::plan::replay::{SavedPlan, SavedRun};
     use crate::plan::site::device::{Device, Vehicle};
     use crate::plan::site::problem::Limit;
     use crate::plan::site::series::Series;
@@ -68,7 +68,7 @@ mod tests {
     use crate::units::{kw, kwh};
     use proptest::prelude::*;
 
-    fn bundle(cents: &[i32], energies: &[f64], limit: f64) -> Bundle {
+    fn bundle(cents: &[i32], energies: &[f64], limit: f64) -> SavedPlan {
         let now = "2026-01-05T18:00:00Z".parse().unwrap();
         let mut request = SiteRequest::new(curve_of(60, cents), now);
         request.export_prices = Some(curve_of(60, cents));
@@ -79,7 +79,7 @@ mod tests {
         }
         let power = Series::Constant(kw(limit));
         request.import_limit = Some(Limit { power, breach_price: None });
-        Bundle::new("EUR", Run::new((), request).unwrap())
+        SavedPlan::new("EUR", SavedRun::new((), request).unwrap())
     }
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
         let text = text_of(&bundle(&[30, 10], &[5.0], 11.0));
         let refusal = |from: &str, to: &str| {
             assert!(text.contains(from), "{text}");
-            let error = serde_json::from_str::<Bundle>(&text.replacen(from, to, 1)).unwrap_err();
+            let error = serde_json::from_str::<SavedPlan>(&text.replacen(from, to, 1)).unwrap_err();
             error.to_string().split(" at line").next().unwrap().to_owned()
         };
         assert_eq!(

@@ -1,11 +1,11 @@
 //! Undoes what is exclusive and happens at once only because it costs nothing.
 use crate::plan::site::lexicographic::DUST;
-use crate::plan::site::model::{Flow, Model, Pair};
+use crate::plan::site::model::{Flow, Pair, SiteModel};
 
 /// Takes out of the values what charges and discharges, or imports and
 /// exports, in one slot without any use. Returns the pairs of which it does
 /// have a use, because energy is then paid for: those need a binary.
-pub(crate) fn settle(model: &Model, values: &mut [f64]) -> Vec<Pair> {
+pub(crate) fn settle(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     let before = values.to_vec();
     let is_both = |pair: &&Pair| before[pair.first].min(before[pair.second]) > DUST;
     let burning = undo(model, values);
@@ -18,7 +18,7 @@ pub(crate) fn settle(model: &Model, values: &mut [f64]) -> Vec<Pair> {
 }
 
 /// Whether the rows of all limits hold.
-fn keeps_limits(model: &Model, values: &[f64]) -> bool {
+fn keeps_limits(model: &SiteModel, values: &[f64]) -> bool {
     let rows = model.limits.iter().flat_map(|limit| limit.rows.iter().flatten().flatten());
     rows.map(|&row| &model.program.rows[row]).all(|row| {
         let sum: f64 = row.terms.iter().map(|&(column, weight)| weight * values[column]).sum();
@@ -26,7 +26,7 @@ fn keeps_limits(model: &Model, values: &[f64]) -> bool {
     })
 }
 
-fn undo(model: &Model, values: &mut [f64]) -> Vec<Pair> {
+fn undo(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     let mut burning = Vec::new();
     for pair in model.pairs.iter().filter(|pair| pair.device.is_some()) {
         if !settle_storage(model, values, pair) {
@@ -50,7 +50,7 @@ fn undo(model: &Model, values: &mut [f64]) -> Vec<Pair> {
 }
 
 /// Whether a storage now charges or discharges only.
-fn settle_storage(model: &Model, values: &mut [f64], pair: &Pair) -> bool {
+fn settle_storage(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
     let (charge, discharge) = (values[pair.first], values[pair.second]);
     let Some(storage) = pair.device.and_then(|device| model.storages[device].as_ref()) else {
         return true;
@@ -74,7 +74,7 @@ fn settle_storage(model: &Model, values: &mut [f64], pair: &Pair) -> bool {
 
 /// Takes energy that is no longer needed from sunshine, or from an import
 /// that costs nothing, or sends it where it earns nothing.
-fn give_up(model: &Model, values: &mut [f64], slot: usize, freed: f64) -> bool {
+fn give_up(model: &SiteModel, values: &mut [f64], slot: usize, freed: f64) -> bool {
     let mut changes = Vec::new();
     let mut rest = freed;
     let sunshine = |flow: &&Flow| flow.weight < 0.0 && model.storages[flow.device].is_none();

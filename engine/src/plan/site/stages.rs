@@ -7,7 +7,7 @@ use crate::plan::site::lexicographic::{
     DUST, Objective, Solved, after_penalties, before_money, bound_row, forbid, least_money,
     set_costs, slack_of, value_of, with_penalties,
 };
-use crate::plan::site::model::{Guard, Model, Pair, Semi};
+use crate::plan::site::model::{Guard, Pair, Semi, SiteModel};
 use crate::plan::site::preferences;
 use crate::plan::site::problem::{Preference, SiteRequest};
 use crate::plan::site::settle::settle;
@@ -25,7 +25,7 @@ const MONEY_SLACK: f64 = 1e-7;
 
 /// The values of a model's columns, with what is known of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct SiteSolution {
     /// Value of each column of the model.
     pub(crate) values: Vec<f64>,
     /// Dual of each row of the model in the last money stage.
@@ -50,7 +50,7 @@ struct Active {
 
 impl Active {
     /// All binaries of a model.
-    fn all(model: &Model) -> Self {
+    fn all(model: &SiteModel) -> Self {
         Self { pairs: model.pairs.clone(), semis: true, guards: true, starts: true }
     }
 }
@@ -58,7 +58,11 @@ impl Active {
 /// Solves a model within limits. Never fails: what comes first can be served
 /// first. `None` where a wish is missed that is to be wanted on, which is
 /// another model.
-pub(crate) fn solve(request: &SiteRequest, model: &Model, limits: &Limits) -> Option<Answer> {
+pub(crate) fn solve(
+    request: &SiteRequest,
+    model: &SiteModel,
+    limits: &Limits,
+) -> Option<SiteSolution> {
     let before = before_money(model);
     let solution = match with_penalties(&model.program, &before).minimise_within(limits) {
         Ok(solution) => solution,
@@ -85,23 +89,23 @@ pub(crate) fn solve(request: &SiteRequest, model: &Model, limits: &Limits) -> Op
     let start = Solved { solution: with_values(&solved, &values), ..solved };
     let (mut preferred, status) = preferences::apply(request, model, start, limits, false);
     if is_whole(model, &mut preferred, &mut active) {
-        return Some(Answer { values: preferred, duals, bound, status });
+        return Some(SiteSolution { values: preferred, duals, bound, status });
     }
     // The preferences ask for other slots than those that are on.
     let chosen = with_choices(request, model, &before, active, &values, limits);
-    let cheapest = Answer { values, duals, bound, status };
+    let cheapest = SiteSolution { values, duals, bound, status };
     Some(if chosen.status == SearchStatus::Optimal { chosen } else { cheapest })
 }
 
 /// Solves with binaries where they are needed, round by round.
 fn with_choices(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     before: &[Objective],
     mut active: Active,
     start: &[f64],
     limits: &Limits,
-) -> Answer {
+) -> SiteSolution {
     for round in 1..=ROUNDS_MAX {
         if round == ROUNDS_MAX {
             active = Active::all(model);
@@ -117,7 +121,7 @@ fn with_choices(
         if is_whole(model, &mut preferred, &mut active) {
             values = preferred;
         }
-        return Answer { values, status: next.status.max(ended), ..next };
+        return SiteSolution { values, status: next.status.max(ended), ..next };
     }
     // With all binaries in, the answer of the solver was not whole.
     unsolved(model, SearchStatus::SolverFailed)
@@ -131,7 +135,7 @@ fn with_values(solved: &Solved, values: &[f64]) -> crate::lp::Solution {
 
 /// Whether everything is on or off that must be; if not, what is to become a
 /// binary is added. Ties that can be undone at no cost are undone.
-fn is_whole(model: &Model, values: &mut [f64], active: &mut Active) -> bool {
+fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool {
     let burning = settle(model, values);
     let semis = model.semis.iter().any(|semi| !keeps_least(model, semi, values));
     let is_part = |value: f64| value > 1e-6 && value < 1.0 - 1e-6;
@@ -152,7 +156,7 @@ fn is_whole(model: &Model, values: &mut [f64], active: &mut Active) -> bool {
 }
 
 /// Whether a charge is zero, its least or more, or a top-off.
-fn keeps_least(model: &Model, semi: &Semi, values: &[f64]) -> bool {
+fn keeps_least(model: &SiteModel, semi: &Semi, values: &[f64]) -> bool {
     let value = values[semi.column];
     if value <= DUST || value >= semi.least - DUST {
         return true;
@@ -162,7 +166,7 @@ fn keeps_least(model: &Model, semi: &Semi, values: &[f64]) -> bool {
 
 /// Where a price is below zero, or selling pays more than buying costs, both
 /// directions at once would pay: such pairs are binary from the start.
-fn prices_first(model: &Model, active: &mut Active) {
+fn prices_first(model: &SiteModel, active: &mut Active) {
     if active.pairs.is_empty() {
         return;
     }
@@ -178,7 +182,7 @@ fn prices_first(model: &Model, active: &mut Active) {
 }
 
 /// The programme with binaries. They start from what they are at some values.
-fn with_binaries(model: &Model, active: &Active, start: &[f64]) -> MixedProgram {
+fn with_binaries(model: &SiteModel, active: &Active, start: &[f64]) -> MixedProgram {
     let linear = model.program.clone();
     let mut mixed = MixedProgram { linear, integers: Vec::new(), start: Some(start.to_vec()) };
     for pair in &active.pairs {
@@ -201,7 +205,7 @@ fn with_binaries(model: &Model, active: &Active, start: &[f64]) -> MixedProgram 
 }
 
 /// On or off, and the top-off of a run to each level at which it may end.
-fn add_switch(model: &Model, mixed: &mut MixedProgram, semi: &Semi, start: &[f64]) {
+fn add_switch(model: &SiteModel, mixed: &mut MixedProgram, semi: &Semi, start: &[f64]) {
     let upper = |column: usize| model.program.columns[column].upper;
     let level = model.program.columns[semi.level];
     let (value, most) = (start[semi.column], upper(semi.column));
@@ -234,7 +238,7 @@ fn add_switch(model: &Model, mixed: &mut MixedProgram, semi: &Semi, start: &[f64
 }
 
 /// A column that is zero, or a level that is high enough.
-fn add_guard(model: &Model, mixed: &mut MixedProgram, guard: &Guard, start: &[f64]) {
+fn add_guard(model: &SiteModel, mixed: &mut MixedProgram, guard: &Guard, start: &[f64]) {
     let most = model.program.columns[guard.gate].upper;
     let lower = model.program.columns[guard.level].lower;
     let is_open = binary(mixed, start[guard.gate] > DUST);
@@ -261,7 +265,7 @@ fn at_most(mixed: &mut MixedProgram, terms: Vec<(usize, f64)>, upper: f64) {
 
 /// Values of a search with whole numbers, and what is known of them.
 #[derive(Debug)]
-struct Found {
+struct FoundValues {
     values: Vec<f64>,
     bound: f64,
     status: SearchStatus,
@@ -272,17 +276,17 @@ struct Found {
 /// solver failed.
 fn solve_mixed(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     before: &[Objective],
     active: &Active,
     start: &[f64],
     limits: &Limits,
-) -> (Answer, Option<Solved>) {
+) -> (SiteSolution, Option<Solved>) {
     let mut mixed = with_binaries(model, active, start);
     let linear = mixed.linear.clone();
     let found = search(&mut mixed, before, limits);
     let is_found = found.is_ok();
-    let mut found = found.unwrap_or_else(|error| Found {
+    let mut found = found.unwrap_or_else(|error| FoundValues {
         // Nothing better in time: binaries stay as they were.
         values: mixed.start.clone().unwrap_or_default(),
         bound: f64::NEG_INFINITY,
@@ -300,7 +304,7 @@ fn solve_mixed(
             }
             let values = solved.solution.values[..model.program.columns.len()].to_vec();
             let duals = solved.solution.duals[..model.program.rows.len()].to_vec();
-            (Answer { values, duals, bound, status }, Some(solved))
+            (SiteSolution { values, duals, bound, status }, Some(solved))
         }
         Err(error) => (unsolved(model, error.into()), None),
     }
@@ -308,7 +312,7 @@ fn solve_mixed(
 
 /// Whether more is missing than the search found, or less although it was
 /// complete.
-fn contradicts(before: &[Objective], found: &Found, solved: &Solved) -> bool {
+fn contradicts(before: &[Objective], found: &FoundValues, solved: &Solved) -> bool {
     for objective in before {
         let searched = value_of(objective, &found.values);
         let change = value_of(objective, &solved.solution.values) - searched;
@@ -326,7 +330,7 @@ fn search(
     mixed: &mut MixedProgram,
     before: &[Objective],
     limits: &Limits,
-) -> Result<Found, LpError> {
+) -> Result<FoundValues, LpError> {
     let money = mixed.linear.clone();
     mixed.linear = with_penalties(&money, before);
     let first = mixed.minimise(limits)?;
@@ -337,7 +341,7 @@ fn search(
         for objective in before {
             forbid(&mut mixed.linear, objective, &first.values);
         }
-        return Ok(Found { values: first.values, bound: first.bound, status });
+        return Ok(FoundValues { values: first.values, bound: first.bound, status });
     }
     let mut values = first.values;
     for (rank, objective) in before.iter().enumerate() {
@@ -363,16 +367,16 @@ fn search(
     }
     let found = mixed.minimise(limits)?;
     status = status.max(found.status.into());
-    Ok(Found { values: found.values, bound: found.bound, status })
+    Ok(FoundValues { values: found.values, bound: found.bound, status })
 }
 
 /// Moves whole values to earlier slots at the same money. What is not found
 /// within a few nodes is left, as money has been decided.
 fn search_earlier(
     request: &SiteRequest,
-    model: &Model,
+    model: &SiteModel,
     mixed: &mut MixedProgram,
-    found: &mut Found,
+    found: &mut FoundValues,
     limits: &Limits,
 ) {
     let mut row = preferences::money_row(request, model, &mixed.linear, &found.values);
@@ -394,8 +398,8 @@ fn search_earlier(
 }
 
 /// The answer where the solver has none: the wishes as they come.
-pub(crate) fn unsolved(model: &Model, status: SearchStatus) -> Answer {
+pub(crate) fn unsolved(model: &SiteModel, status: SearchStatus) -> SiteSolution {
     let duals = vec![0.0; model.program.rows.len()];
     let bound = weak_bound(&model.program, &duals);
-    Answer { values: first_come(model), duals, bound, status }
+    SiteSolution { values: first_come(model), duals, bound, status }
 }

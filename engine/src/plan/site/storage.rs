@@ -5,7 +5,7 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 
 use crate::plan::site::device::{StationaryBattery, Vehicle};
-use crate::plan::site::grid::Grid;
+use crate::plan::site::grid::SiteSlots;
 use crate::time::instant::micros_of;
 
 /// A level wanted at the end of a slot.
@@ -103,7 +103,7 @@ pub(crate) struct Storage {
 impl Storage {
     /// A vehicle over the slots of a site. With `goes_on`, what a deadline
     /// missed is wanted until departure.
-    pub(crate) fn of_vehicle(vehicle: &Vehicle, grid: &Grid, goes_on: bool) -> Self {
+    pub(crate) fn of_vehicle(vehicle: &Vehicle, grid: &SiteSlots, goes_on: bool) -> Self {
         let (start, capacity, limit, efficiency_in) = levels(vehicle);
         let from = vehicle.arrival.map_or(i64::MIN, micros_of);
         let to = vehicle.departure.map_or(i64::MAX, micros_of);
@@ -169,7 +169,7 @@ impl Storage {
     }
 
     /// A battery over the slots of a site.
-    pub(crate) fn of_battery(device: &StationaryBattery, grid: &Grid) -> Self {
+    pub(crate) fn of_battery(device: &StationaryBattery, grid: &SiteSlots) -> Self {
         let capacity = device.battery.capacity.as_kwh();
         let soc = device.battery.soc.or(device.battery.soc_fallback).unwrap_or_default();
         let share = |percent: f64| percent / 100.0 * capacity;
@@ -252,7 +252,7 @@ impl Storage {
     }
 
     /// Levels at full power from arrival: one per slot of the stay.
-    pub(crate) fn levels_at_full_power(&self, grid: &Grid) -> Vec<f64> {
+    pub(crate) fn levels_at_full_power(&self, grid: &SiteSlots) -> Vec<f64> {
         let mut level = self.start;
         self.stay
             .clone()
@@ -264,7 +264,7 @@ impl Storage {
     }
 
     /// What the own limits allow of each goal, in the stay `[from, to)`.
-    fn find_reachable(&mut self, grid: &Grid, power_max: f64, (from, to): (i64, i64)) {
+    fn find_reachable(&mut self, grid: &SiteSlots, power_max: f64, (from, to): (i64, i64)) {
         let levels = self.levels_at_full_power(grid);
         let mut goals = std::mem::take(&mut self.goals);
         for goal in &mut goals {
@@ -302,7 +302,12 @@ fn levels(vehicle: &Vehicle) -> (f64, Option<f64>, f64, f64) {
     (start, Some(capacity), limit, battery.efficiency)
 }
 
-fn goals(vehicle: &Vehicle, grid: &Grid, to: i64, (start, efficiency): (f64, f64)) -> Vec<Goal> {
+fn goals(
+    vehicle: &Vehicle,
+    grid: &SiteSlots,
+    to: i64,
+    (start, efficiency): (f64, f64),
+) -> Vec<Goal> {
     let limit = vehicle
         .battery
         .as_ref()

@@ -1,5 +1,5 @@
 //! What the same battery would cost without a plan.
-use crate::plan::storage::kernel::Kernel;
+use crate::plan::storage::kernel::DynamicProgramme;
 use crate::plan::storage::layout::Layout;
 use crate::plan::storage::plan::StorageSlot;
 
@@ -18,7 +18,7 @@ pub(crate) fn baseline(layout: &Layout, slots: &[StorageSlot]) -> f64 {
 
 /// The same from a kernel, its prices to buy at, and the level at the end of
 /// the plan.
-pub(crate) fn baseline_of(kernel: &Kernel, import: &[f64], end_kwh: f64) -> f64 {
+pub(crate) fn baseline_of(kernel: &DynamicProgramme, import: &[f64], end_kwh: f64) -> f64 {
     let mut driven = 0.0;
     let mut needed: f64 = 0.0;
     for slot in &kernel.slots {

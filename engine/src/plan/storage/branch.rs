@@ -11,7 +11,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::plan::storage::kernel::{
-    Answer, DRIFT, Kernel, KernelSlot, Prices, Relaxed, Scratch, hull,
+    CostAndBound, DRIFT, DynamicProgramme, Prices, RelaxedSolution, StorageBuffers, StorageSlot,
+    hull,
 };
 
 /// Relaxations solved at most for one plan. Then the gap is what it is.
@@ -33,7 +34,7 @@ enum Decision {
 
 /// A decision, with the ones taken before it.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct NodeDecision {
     before: usize,
     slot: usize,
     decision: Decision,
@@ -82,23 +83,23 @@ enum Split {
 
 /// Memory of the search.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Search {
-    slots: Vec<KernelSlot>,
-    steps: Vec<Step>,
+pub(crate) struct BranchAndBound {
+    slots: Vec<StorageSlot>,
+    steps: Vec<NodeDecision>,
     heap: BinaryHeap<Node>,
 }
 
 /// Searches from the relaxation that the scratch holds.
 #[inline(never)]
 pub(crate) fn search(
-    kernel: &Kernel,
+    kernel: &DynamicProgramme,
     prices: Prices<'_>,
-    root: Relaxed,
-    scratch: &mut Scratch,
-) -> Answer {
+    root: RelaxedSolution,
+    scratch: &mut StorageBuffers,
+) -> CostAndBound {
     let mut best = f64::INFINITY;
     scratch.search.steps.clear();
-    scratch.search.steps.push(Step { before: 0, slot: 0, decision: Decision::NoCharge });
+    scratch.search.steps.push(NodeDecision { before: 0, slot: 0, decision: Decision::NoCharge });
     scratch.search.heap.clear();
     consider(kernel, prices, root, 0, (&mut best, f64::NEG_INFINITY), scratch);
     first_plan(kernel, prices, &mut best, scratch);
@@ -124,7 +125,7 @@ pub(crate) fn search(
         for decision in decisions(node.split) {
             let slot = slot_of(node.split);
             let step = scratch.search.steps.len();
-            scratch.search.steps.push(Step { before: node.step, slot, decision });
+            scratch.search.steps.push(NodeDecision { before: node.step, slot, decision });
             decide(kernel, step, &mut scratch.search);
             nodes += 1;
             if let Some(relaxed) = scratch.relaxation.solve(kernel, &scratch.search.slots, prices) {
@@ -132,7 +133,7 @@ pub(crate) fn search(
             }
         }
     }
-    Answer { cost: best, bound, nodes }
+    CostAndBound { cost: best, bound, nodes }
 }
 
 /// Whether a bound leaves room for a plan that costs less than the best one.
@@ -155,14 +156,14 @@ fn slot_of(split: Split) -> usize {
 
 /// Keeps a path that is a plan, and opens the node if it could be improved.
 fn consider(
-    kernel: &Kernel,
+    kernel: &DynamicProgramme,
     prices: Prices<'_>,
-    relaxed: Relaxed,
+    relaxed: RelaxedSolution,
     step: usize,
     (best, floor): (&mut f64, f64),
-    scratch: &mut Scratch,
+    scratch: &mut StorageBuffers,
 ) {
-    let slots: &[KernelSlot] = if step == 0 { &kernel.slots } else { &scratch.search.slots };
+    let slots: &[StorageSlot] = if step == 0 { &kernel.slots } else { &scratch.search.slots };
     let (split, is_plan) = split_of(kernel, slots, prices, &scratch.relaxation.change);
     if is_plan && relaxed.cost < *best {
         *best = relaxed.cost;
@@ -181,8 +182,8 @@ fn consider(
 /// Beyond the limit the first slot counts, because what follows depends on
 /// it; between the signs the one that costs most beside its hull.
 fn split_of(
-    kernel: &Kernel,
-    slots: &[KernelSlot],
+    kernel: &DynamicProgramme,
+    slots: &[StorageSlot],
     prices: Prices<'_>,
     change: &[f64],
 ) -> (Option<Split>, bool) {
@@ -213,12 +214,12 @@ fn split_of(
 
 /// Writes the slots of a node: the kernel's, with its decisions, and with the
 /// levels that they leave possible.
-fn decide(kernel: &Kernel, step: usize, search: &mut Search) {
+fn decide(kernel: &DynamicProgramme, step: usize, search: &mut BranchAndBound) {
     search.slots.clone_from(&kernel.slots);
     let mut at = step;
     let mut is_lower = false;
     while at != 0 {
-        let Step { before, slot, decision } = search.steps[at];
+        let NodeDecision { before, slot, decision } = search.steps[at];
         let decided = &mut search.slots[slot];
         match decision {
             Decision::NoCharge => decided.charge_kwh = 0.0,
@@ -241,14 +242,14 @@ fn decide(kernel: &Kernel, step: usize, search: &mut Search) {
 
 /// The level after a slot that charges all it may.
 #[inline(always)]
-pub(crate) fn reached(before: f64, slot: &KernelSlot) -> f64 {
+pub(crate) fn reached(before: f64, slot: &StorageSlot) -> f64 {
     let left = before - slot.driving_kwh;
     (left + slot.charge_kwh).min(slot.limit_kwh.max(left))
 }
 
 /// The path that charges all it may, so that there is a plan whatever the search
 /// finds: levels are bounded by this path, so it keeps within them. Its cost.
-fn fullest_path(kernel: &Kernel, prices: Prices<'_>, changes: &mut Vec<f64>) -> f64 {
+fn fullest_path(kernel: &DynamicProgramme, prices: Prices<'_>, changes: &mut Vec<f64>) -> f64 {
     changes.clear();
     let mut level = kernel.stored_kwh;
     let mut cost = 0.0;
@@ -264,7 +265,12 @@ fn fullest_path(kernel: &Kernel, prices: Prices<'_>, changes: &mut Vec<f64>) -> 
 
 /// A plan for a battery above its limit, whatever the search finds: no slot
 /// charges in which the fullest path could not.
-fn first_plan(kernel: &Kernel, prices: Prices<'_>, best: &mut f64, scratch: &mut Scratch) {
+fn first_plan(
+    kernel: &DynamicProgramme,
+    prices: Prices<'_>,
+    best: &mut f64,
+    scratch: &mut StorageBuffers,
+) {
     let search = &mut scratch.search;
     search.slots.clone_from(&kernel.slots);
     let mut reach = kernel.stored_kwh;
@@ -293,12 +299,12 @@ mod tests {
 
     /// Hours of a lossless battery that starts with `stored` kWh, moves 2 kWh
     /// an hour, and charges to `limit` kWh.
-    fn kernel(hours: usize, stored: f64, limit: f64) -> Kernel {
-        let mut slot = KernelSlot {
+    fn kernel(hours: usize, stored: f64, limit: f64) -> DynamicProgramme {
+        let mut slot = StorageSlot {
             charge_kwh: 2.0,
             discharge_kwh: 2.0,
             limit_kwh: limit,
-            ..KernelSlot::default()
+            ..StorageSlot::default()
         };
         let mut reach = stored;
         let mut slots = Vec::new();
@@ -307,7 +313,7 @@ mod tests {
             slot.most_kwh = limit.max(reach);
             slots.push(slot);
         }
-        Kernel {
+        DynamicProgramme {
             stored_kwh: stored,
             efficiency_charge: 1.0,
             efficiency_discharge: 1.0,
@@ -333,7 +339,7 @@ mod tests {
     #[test]
     fn a_battery_above_its_limit_makes_room_to_be_paid() {
         let (import, export) = ([0.0, 0.0, -0.03, -0.03, 0.0], [0.0, 0.0, -0.02, -0.02, 0.0]);
-        let mut scratch = Scratch::new();
+        let mut scratch = StorageBuffers::new();
         let mut kernel = kernel(5, 5.0, 4.0);
         kernel.slots[4].least_kwh = 3.0;
         let found = answer(&kernel, &import, &export, &mut scratch);

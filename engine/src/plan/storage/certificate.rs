@@ -33,7 +33,7 @@ pub struct Searched {
 /// What a proof rests on, beside the plan's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Evidence {
+pub struct StorageEvidence {
     /// Stored energy at the start.
     #[serde(rename = "stored_start_kwh")]
     pub stored_start: Energy,
@@ -64,7 +64,7 @@ pub struct StorageCertificate {
     /// The bound by the marginal values alone, which anybody can rebuild.
     pub bound_by_values: Money,
     /// What the bound rests on.
-    pub evidence: Evidence,
+    pub evidence: StorageEvidence,
 }
 
 impl StorageCertificate {
@@ -83,7 +83,7 @@ impl StorageCertificate {
 
 /// Why slots and evidence prove nothing.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum StorageFlaw {
+pub enum StorageCertificateError {
     /// Slots do not follow each other.
     #[error("slot {slot} does not start where the one before it ends, or has no length")]
     NotInOrder {
@@ -146,14 +146,14 @@ pub enum StorageFlaw {
 /// The slots are no plan: they break their own limits or lose energy.
 pub fn certify(
     slots: &[StorageSlot],
-    evidence: Evidence,
-) -> Result<StorageCertificate, StorageFlaw> {
+    evidence: StorageEvidence,
+) -> Result<StorageCertificate, StorageCertificateError> {
     let mut level = evidence.stored_start;
     let mut largest = level.as_kwh();
     for (index, slot) in slots.iter().enumerate() {
         let is_next = index == 0 || slots[index - 1].end == slot.start;
         if !is_next || slot.start >= slot.end {
-            return Err(StorageFlaw::NotInOrder { slot: index });
+            return Err(StorageCertificateError::NotInOrder { slot: index });
         }
         largest = check_slot(index, slot, (level, largest), &evidence)?;
         level = slot.stored;
@@ -173,8 +173,8 @@ fn check_slot(
     index: usize,
     slot: &StorageSlot,
     (before, largest): (Energy, f64),
-    evidence: &Evidence,
-) -> Result<f64, StorageFlaw> {
+    evidence: &StorageEvidence,
+) -> Result<f64, StorageCertificateError> {
     let (charged, discharged) = (slot.charged, slot.discharged);
     let fits = |energy: Energy, power: crate::units::Power| {
         if energy == Energy::ZERO {
@@ -191,7 +191,7 @@ fn check_slot(
         || !fits(charged, slot.charge_max)
         || !fits(discharged, slot.discharge_max)
     {
-        return Err(StorageFlaw::OutsideLimits { slot: index, charged, discharged });
+        return Err(StorageCertificateError::OutsideLimits { slot: index, charged, discharged });
     }
     let moved = if discharged > Energy::ZERO {
         -discharged.as_kwh() / evidence.efficiency_discharge
@@ -205,15 +205,28 @@ fn check_slot(
     let slack = rounding(largest);
     if (left - stored).abs() > slack {
         let left = Energy::from_kwh(left).unwrap_or(Energy::ZERO);
-        return Err(StorageFlaw::NotConserved { slot: index, stored: slot.stored, left });
+        return Err(StorageCertificateError::NotConserved {
+            slot: index,
+            stored: slot.stored,
+            left,
+        });
     }
     let (least, most) = (slot.stored_min, slot.stored_max);
     if stored < least.as_kwh() - slack || stored > most.as_kwh() + slack {
-        return Err(StorageFlaw::OutsideLevels { slot: index, stored: slot.stored, least, most });
+        return Err(StorageCertificateError::OutsideLevels {
+            slot: index,
+            stored: slot.stored,
+            least,
+            most,
+        });
     }
     let limit = slot.charge_limit;
     if charged > Energy::ZERO && stored > limit.as_kwh() + slack {
-        return Err(StorageFlaw::BeyondLimit { slot: index, stored: slot.stored, limit });
+        return Err(StorageCertificateError::BeyondLimit {
+            slot: index,
+            stored: slot.stored,
+            limit,
+        });
     }
     Ok(largest)
 }
@@ -228,7 +241,7 @@ fn rounding(kwh: f64) -> f64 {
     GAP_MAX * kwh.max(1.0)
 }
 
-fn cost(slots: &[StorageSlot], evidence: &Evidence, end: Energy) -> f64 {
+fn cost(slots: &[StorageSlot], evidence: &StorageEvidence, end: Energy) -> f64 {
     let wear = evidence.wear_price.as_per_kwh();
     let mut cost = 0.0;
     for slot in slots {
@@ -243,7 +256,7 @@ fn cost(slots: &[StorageSlot], evidence: &Evidence, end: Energy) -> f64 {
     cost - evidence.end_value.as_per_kwh() * (end - evidence.stored_start).as_kwh()
 }
 
-fn bound(slots: &[StorageSlot], evidence: &Evidence) -> Money {
+fn bound(slots: &[StorageSlot], evidence: &StorageEvidence) -> Money {
     let end_value = evidence.end_value.as_per_kwh();
     let (efficiency, wear) = (evidence.efficiency, evidence.wear_price.as_per_kwh());
     let stored_per_sold = 1.0 / evidence.efficiency_discharge;

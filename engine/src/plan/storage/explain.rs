@@ -11,7 +11,7 @@ use crate::units::{Energy, Money, Price};
 
 /// Why a period of charging or discharging is in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StorageCode {
+pub enum StorageReasonCode {
     /// Charged for the reserve, or for the lowest state of charge of a period.
     #[serde(rename = "reserve")]
     Reserve,
@@ -41,7 +41,7 @@ pub enum StorageCode {
     MakeRoom,
 }
 
-impl StorageCode {
+impl StorageReasonCode {
     /// The code as a word, the same as in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -88,7 +88,7 @@ pub struct StorageReason {
     #[serde(rename = "price_max_per_kwh")]
     pub price_max: Price,
     /// Why it is there.
-    pub code: StorageCode,
+    pub code: StorageReasonCode,
     /// What one more stored kWh would be worth in the period.
     #[serde(rename = "marginal_value_per_kwh")]
     pub marginal_value: Price,
@@ -147,7 +147,7 @@ fn bound_after(plan: &StoragePlan, index: usize) -> Option<usize> {
     (index..plan.slots.len()).find(|&slot| worth(slot) > next(slot))
 }
 
-fn reason(slot: &StorageSlot, code: StorageCode) -> StorageReason {
+fn reason(slot: &StorageSlot, code: StorageReasonCode) -> StorageReason {
     let charges = slot.charged > Energy::ZERO;
     let price = if charges { slot.import_price } else { slot.export_price };
     let price = price.unwrap_or(Price::ZERO);
@@ -179,17 +179,16 @@ fn bought(plan: &StoragePlan, index: usize) -> StorageReason {
     let wish = bound.map(|bound| plan.slots[bound].wish);
     let (code, due) = match (wish, bound.map(|bound| plan.slots[bound].end)) {
         _ if slot.import_price.is_some_and(|price| price < Price::ZERO) => {
-            (StorageCode::NegativePrice, None)
+            (StorageReasonCode::NegativePrice, None)
         }
-        (_, _) if dearest.is_some() => (StorageCode::SellLater, None),
-        (Some(Wish::Reserve | Wish::Minimum), due) => (StorageCode::Reserve, due),
-        (Some(Wish::Target { .. }), due) => (StorageCode::Target, due),
-        (Some(Wish::Driving), due) => (StorageCode::Driving, due),
-        (Some(Wish::Empty) | None, _) => (StorageCode::EndValue, None),
+        (_, _) if dearest.is_some() => (StorageReasonCode::SellLater, None),
+        (Some(Wish::Reserve | Wish::Minimum), due) => (StorageReasonCode::Reserve, due),
+        (Some(Wish::Target { .. }), due) => (StorageReasonCode::Target, due),
+        (Some(Wish::Driving), due) => (StorageReasonCode::Driving, due),
+        (Some(Wish::Empty) | None, _) => (StorageReasonCode::EndValue, None),
     };
-    let counterpart = dearest.filter(|_| code == StorageCode::SellLater).map(|sale| Counterpart {
-        start: sale.start,
-        price: sale.export_price.unwrap_or(Price::ZERO),
+    let counterpart = dearest.filter(|_| code == StorageReasonCode::SellLater).map(|sale| {
+        Counterpart { start: sale.start, price: sale.export_price.unwrap_or(Price::ZERO) }
     });
     StorageReason { due, counterpart, ..reason(slot, code) }
 }
@@ -208,9 +207,9 @@ fn sold(plan: &StoragePlan, index: usize) -> StorageReason {
     });
     let is_loss = slot.export_price.is_some_and(|price| price < Price::ZERO);
     let code = match counterpart {
-        Some(_) if is_loss => StorageCode::MakeRoom,
-        Some(_) => StorageCode::BuyBack,
-        None => StorageCode::AboveValue,
+        Some(_) if is_loss => StorageReasonCode::MakeRoom,
+        Some(_) => StorageReasonCode::BuyBack,
+        None => StorageReasonCode::AboveValue,
     };
     StorageReason { counterpart, ..reason(slot, code) }
 }
@@ -238,27 +237,27 @@ impl StorageReason {
             (per_kwh(deal.price), clock(deal.start))
         });
         let _ = match self.code {
-            StorageCode::Reserve => write!(text, "for the reserve, kept at {due}"),
-            StorageCode::Target => {
+            StorageReasonCode::Reserve => write!(text, "for the reserve, kept at {due}"),
+            StorageReasonCode::Target => {
                 write!(text, "for the target at {due}; {price} is among the cheapest before it")
             }
-            StorageCode::Driving => {
+            StorageReasonCode::Driving => {
                 write!(text, "for driving until {due}; {price} is among the cheapest before it")
             }
-            StorageCode::NegativePrice => {
+            StorageReasonCode::NegativePrice => {
                 write!(text, "because charging is paid for (price {price})")
             }
-            StorageCode::SellLater => write!(text, "at {price}, to sell {at} at {deal}"),
-            StorageCode::EndValue => {
+            StorageReasonCode::SellLater => write!(text, "at {price}, to sell {at} at {deal}"),
+            StorageReasonCode::EndValue => {
                 write!(text, "at {price}, because a stored kWh is worth {value}")
             }
-            StorageCode::BuyBack => {
+            StorageReasonCode::BuyBack => {
                 write!(text, "at {price} or more, and buys back {at} at {deal}")
             }
-            StorageCode::AboveValue => {
+            StorageReasonCode::AboveValue => {
                 write!(text, "at {price} or more, where a stored kWh is worth {value}")
             }
-            StorageCode::MakeRoom => {
+            StorageReasonCode::MakeRoom => {
                 write!(text, "to have room {at}, when charging is paid for (price {deal})")
             }
         };

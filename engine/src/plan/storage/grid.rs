@@ -7,7 +7,7 @@ use crate::prices::curve::PriceCurve;
 /// not used, whatever a sold kWh would bring. Where there is no price to sell
 /// at nothing is sold.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Grid {
+pub struct PriceSlots {
     pub(crate) starts: Vec<i64>,
     pub(crate) ends: Vec<i64>,
     /// Price to buy at.
@@ -18,7 +18,7 @@ pub struct Grid {
     pub(crate) may_sell: bool,
 }
 
-impl Grid {
+impl PriceSlots {
     /// Cuts both curves; without the second nothing is ever sold.
     #[must_use]
     pub fn new(import: &PriceCurve, export: Option<&PriceCurve>) -> Self {
@@ -93,7 +93,7 @@ mod tests {
         let minutes = |m: i64| six + TimeDelta::minutes(m);
         let import = curve_of(60, &[10, 20, 30]);
         let export = curve_of(60, &[1, 2, 3]).between(minutes(30), minutes(90));
-        let grid = Grid::new(&import, Some(&export));
+        let grid = PriceSlots::new(&import, Some(&export));
         let origin = six.timestamp_micros();
         let start: Vec<i64> = grid.starts.iter().map(|at| (at - origin) / 60_000_000).collect();
         assert_eq!(start, [0, 30, 60, 90, 120]);
@@ -101,8 +101,8 @@ mod tests {
         let sold: Vec<Option<f64>> =
             grid.export.iter().map(|&price| (!price.is_nan()).then_some(price)).collect();
         assert_eq!(sold, [None, Some(0.01), Some(0.02), None, None]);
-        assert!(Grid::new(&import, None).export.iter().all(|price| price.is_nan()));
-        assert_eq!(Grid::new(&import, Some(&import)).export, import.prices());
-        assert_eq!((grid.len(), Grid::default().is_empty()), (5, true));
+        assert!(PriceSlots::new(&import, None).export.iter().all(|price| price.is_nan()));
+        assert_eq!(PriceSlots::new(&import, Some(&import)).export, import.prices());
+        assert_eq!((grid.len(), PriceSlots::default().is_empty()), (5, true));
     }
 }

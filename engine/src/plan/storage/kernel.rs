@@ -18,7 +18,7 @@ use crate::plan::storage::segments::{Segment, Segments};
 
 /// What one slot allows, in stored kWh.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct KernelSlot {
+pub struct StorageSlot {
     /// Most that charging can add.
     pub charge_kwh: f64,
     /// Most that discharging can take.
@@ -34,7 +34,7 @@ pub struct KernelSlot {
     pub limit_kwh: f64,
 }
 
-impl KernelSlot {
+impl StorageSlot {
     /// Cuts driving and power to what a battery can use that was at most
     /// `most_before` before the slot and reaches `reach` before it.
     ///
@@ -61,7 +61,7 @@ impl KernelSlot {
 
 /// One battery over its slots, without prices: it can be asked many times.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Kernel {
+pub struct DynamicProgramme {
     /// Stored energy at the start.
     pub(crate) stored_kwh: f64,
     /// Stored energy per energy at the plug.
@@ -74,7 +74,7 @@ pub struct Kernel {
     pub(crate) end_value_per_kwh: f64,
     /// Usable capacity.
     pub(crate) capacity_kwh: f64,
-    pub(crate) slots: Vec<KernelSlot>,
+    pub(crate) slots: Vec<StorageSlot>,
 }
 
 /// Rounding of one energy, as a part of the largest that was at hand so far.
@@ -84,7 +84,7 @@ pub(crate) const CRUMB: f64 = 1e-12;
 /// than a certificate allows that power beyond the levels makes no difference.
 pub(crate) const DRIFT: f64 = 1e-10;
 
-impl Kernel {
+impl DynamicProgramme {
     /// Number of slots: as many prices are wanted.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -134,7 +134,7 @@ impl Kernel {
 
 /// The cost of an answer and a bound on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Answer {
+pub struct CostAndBound {
     /// Bought less sold, wear included, less the value of the energy that is
     /// stored at the end beyond that at the start.
     pub cost: f64,
@@ -147,16 +147,16 @@ pub struct Answer {
 
 /// Memory of the kernel, kept from plan to plan. Holds the last answer.
 #[derive(Debug, Clone, Default)]
-pub struct Scratch {
+pub struct StorageBuffers {
     pub(crate) relaxation: Relaxation,
-    pub(crate) search: branch::Search,
+    pub(crate) search: branch::BranchAndBound,
     /// Change of the stored energy in each slot, driving apart.
     pub(crate) change: Vec<f64>,
     pub(crate) marginal: Vec<f64>,
     pub(crate) net: Vec<f64>,
 }
 
-impl Scratch {
+impl StorageBuffers {
     /// Memory that grows with the first plan.
     #[must_use]
     pub fn new() -> Self {
@@ -186,22 +186,27 @@ impl Scratch {
 ///
 /// # Panics
 /// There are not as many prices as slots.
-pub fn answer(kernel: &Kernel, import: &[f64], export: &[f64], scratch: &mut Scratch) -> Answer {
+pub fn answer(
+    kernel: &DynamicProgramme,
+    import: &[f64],
+    export: &[f64],
+    scratch: &mut StorageBuffers,
+) -> CostAndBound {
     assert_eq!(import.len(), kernel.len(), "one price to buy at per slot");
     assert_eq!(export.len(), kernel.len(), "one price to sell at per slot");
-    let answer = changes(kernel, import, export, scratch);
+    let answer = solve(kernel, import, export, scratch);
     scratch.net.clear();
     scratch.net.extend(scratch.change.iter().map(|&change| kernel.at_plug(change)));
     answer
 }
 
 /// The same, leaving the changes of the stored energy in the scratch.
-pub(crate) fn changes(
-    kernel: &Kernel,
+pub(crate) fn solve(
+    kernel: &DynamicProgramme,
     import: &[f64],
     export: &[f64],
-    scratch: &mut Scratch,
-) -> Answer {
+    scratch: &mut StorageBuffers,
+) -> CostAndBound {
     let prices = Prices { import, export };
     let root = scratch
         .relaxation
@@ -211,14 +216,14 @@ pub(crate) fn changes(
     let bound = bound(kernel, prices, &scratch.marginal);
     if root.is_exact {
         std::mem::swap(&mut scratch.change, &mut scratch.relaxation.change);
-        return Answer { cost: root.cost, bound, nodes: 1 };
+        return CostAndBound { cost: root.cost, bound, nodes: 1 };
     }
     branch::search(kernel, prices, root, scratch)
 }
 
 /// What marginal values prove, by weak duality; see [`super::certificate`].
 #[inline(always)]
-fn bound(kernel: &Kernel, prices: Prices<'_>, values: &[f64]) -> f64 {
+fn bound(kernel: &DynamicProgramme, prices: Prices<'_>, values: &[f64]) -> f64 {
     let end_value = kernel.end_value_per_kwh;
     let mut next = end_value;
     let mut bound = end_value * kernel.stored_kwh;
@@ -250,7 +255,7 @@ pub(crate) struct Prices<'a> {
 
 /// What a relaxation found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Relaxed {
+pub(crate) struct RelaxedSolution {
     /// Cost of the path with the hulls: a bound.
     pub(crate) bound: f64,
     /// Cost of the same path as it would be executed.
@@ -275,10 +280,10 @@ impl Relaxation {
     #[inline(always)]
     pub(crate) fn solve(
         &mut self,
-        kernel: &Kernel,
-        slots: &[KernelSlot],
+        kernel: &DynamicProgramme,
+        slots: &[StorageSlot],
         prices: Prices<'_>,
-    ) -> Option<Relaxed> {
+    ) -> Option<RelaxedSolution> {
         self.sweep(kernel, slots, prices)?;
         let end_value = kernel.end_value_per_kwh;
         for segment in self.segments.iter() {
@@ -293,7 +298,12 @@ impl Relaxation {
 
     /// Walks the slots from the first, cutting as it goes.
     #[inline(always)]
-    fn sweep(&mut self, kernel: &Kernel, slots: &[KernelSlot], prices: Prices<'_>) -> Option<()> {
+    fn sweep(
+        &mut self,
+        kernel: &DynamicProgramme,
+        slots: &[StorageSlot],
+        prices: Prices<'_>,
+    ) -> Option<()> {
         let count = slots.len();
         self.segments.clear(2 * count + 1);
         self.used.clear();
@@ -335,7 +345,7 @@ impl Relaxation {
 
     /// Adds the segments of a slot: two, or one hull where burning would pay.
     #[inline(always)]
-    fn add(&mut self, kernel: &Kernel, slot: &KernelSlot, prices: (f64, f64), tag: u32) {
+    fn add(&mut self, kernel: &DynamicProgramme, slot: &StorageSlot, prices: (f64, f64), tag: u32) {
         let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
         if room > 0.0 {
             let slope = kernel.discharge_price(prices.1);
@@ -357,11 +367,16 @@ impl Relaxation {
 
     /// Changes and costs from what is used of each segment.
     #[inline(always)]
-    fn read(&mut self, kernel: &Kernel, slots: &[KernelSlot], prices: Prices<'_>) -> Relaxed {
+    fn read(
+        &mut self,
+        kernel: &DynamicProgramme,
+        slots: &[StorageSlot],
+        prices: Prices<'_>,
+    ) -> RelaxedSolution {
         self.change.clear();
         let mut largest = kernel.stored_kwh;
         let mut level = kernel.stored_kwh;
-        let mut found = Relaxed { bound: 0.0, cost: 0.0, is_exact: true };
+        let mut found = RelaxedSolution { bound: 0.0, cost: 0.0, is_exact: true };
         for (index, slot) in slots.iter().enumerate() {
             let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
             let used = self.used[2 * index] + self.used[2 * index + 1];
@@ -394,7 +409,7 @@ impl Relaxation {
 
     /// What a stored kWh is worth in each slot: the end value, walked back and
     /// kept between the slopes at which each level was cut.
-    pub(crate) fn marginal_values(&self, kernel: &Kernel, values: &mut Vec<f64>) {
+    pub(crate) fn marginal_values(&self, kernel: &DynamicProgramme, values: &mut Vec<f64>) {
         values.clear();
         values.resize(self.cuts.len(), 0.0);
         let mut value = kernel.end_value_per_kwh;

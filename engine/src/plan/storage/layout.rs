@@ -1,8 +1,8 @@
 //! A problem cut to slots in which everything about it is constant.
 use crate::plan::problem::AfterDeadline;
 use crate::plan::storage::branch::reached;
-use crate::plan::storage::grid::Grid;
-use crate::plan::storage::kernel::{Kernel, KernelSlot};
+use crate::plan::storage::grid::PriceSlots;
+use crate::plan::storage::kernel::{DynamicProgramme, StorageSlot};
 use crate::plan::storage::plan::Wish;
 use crate::plan::storage::problem::{Consumption, StorageProblem, StorageRequest};
 use crate::time::instant::micros_of;
@@ -10,7 +10,7 @@ use crate::units::{Energy, Power};
 
 /// What the kernel need not know of a slot.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Piece {
+pub(crate) struct SlotPart {
     pub(crate) start: i64,
     pub(crate) end: i64,
     pub(crate) charge_max: Power,
@@ -26,28 +26,28 @@ pub(crate) struct Piece {
 /// Slots, prices and the problem in the kernel's terms.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: DynamicProgramme,
     pub(crate) import: Vec<f64>,
     pub(crate) export: Vec<f64>,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<SlotPart>,
 }
 
 /// A target in microseconds and stored kWh.
 #[derive(Debug, Clone, Copy)]
-struct Deadline {
+struct StoredDeadline {
     by: i64,
     wanted_kwh: f64,
     target: usize,
 }
 
 impl Layout {
-    pub(crate) fn new(grid: &Grid, problem: &StorageProblem) -> Self {
+    pub(crate) fn new(grid: &PriceSlots, problem: &StorageProblem) -> Self {
         let request = problem.request();
         let (from, to) = (micros_of(request.now), end_of(grid, request));
         let cuts = cuts(grid, request, (from, to));
         let room = cuts.len().saturating_sub(1);
         let mut layout = Self {
-            kernel: Kernel {
+            kernel: DynamicProgramme {
                 stored_kwh: problem.stored().as_kwh(),
                 efficiency_charge: request.battery.efficiency,
                 efficiency_discharge: request.efficiency_discharge,
@@ -81,7 +81,7 @@ impl Layout {
     /// Adds a slot without its levels.
     fn push(
         &mut self,
-        grid: &Grid,
+        grid: &PriceSlots,
         request: &StorageRequest,
         priced: Option<usize>,
         period: Option<&Consumption>,
@@ -113,7 +113,7 @@ impl Layout {
         });
         let (charge_kwh, discharge_kwh) =
             self.moved(request, (charge_max, discharge_max), end - start);
-        self.kernel.slots.push(KernelSlot {
+        self.kernel.slots.push(StorageSlot {
             charge_kwh,
             discharge_kwh,
             driving_kwh,
@@ -123,7 +123,7 @@ impl Layout {
         });
         self.import.push(import);
         self.export.push(export);
-        self.pieces.push(Piece {
+        self.pieces.push(SlotPart {
             start,
             end,
             charge_max,
@@ -164,7 +164,7 @@ impl Layout {
         let mut reach = self.kernel.stored_kwh;
         let mut most = reach;
         let continues = request.after_deadline == AfterDeadline::Continue;
-        let mut owed: Option<Deadline> = None;
+        let mut owed: Option<StoredDeadline> = None;
         // A deadline that has gone by is missed, unless the battery is there already, or
         // at its charge limit.
         let now = micros_of(request.now);
@@ -190,13 +190,13 @@ impl Layout {
             if wanted > 0.0 && floor_kwh <= 0.0 {
                 wished.1 = Wish::Driving;
             }
-            let mut raise = |deadline: Deadline, wanted_kwh: f64| {
+            let mut raise = |deadline: StoredDeadline, wanted_kwh: f64| {
                 if wanted_kwh > wished.0 {
                     wished = (wanted_kwh, Wish::Target { target: deadline.target });
                 }
             };
             // What lies above the charge limit is missed by the deadline, and never owed.
-            let owed_kwh = |deadline: Deadline| deadline.wanted_kwh.min(slot.limit_kwh);
+            let owed_kwh = |deadline: StoredDeadline| deadline.wanted_kwh.min(slot.limit_kwh);
             let mut is_owed = owed.is_some_and(|owed| owed_kwh(owed) > reach);
             if let Some(owed) = owed {
                 raise(owed, owed_kwh(owed));
@@ -233,7 +233,7 @@ pub(crate) fn taken_by(power: Power, micros: i64, efficiency: f64) -> f64 {
 }
 
 /// End of the plan: as asked, or when nothing more is known.
-fn end_of(grid: &Grid, request: &StorageRequest) -> i64 {
+fn end_of(grid: &PriceSlots, request: &StorageRequest) -> i64 {
     let known = || {
         let targets = request.targets.iter().filter_map(|target| target.by);
         let wishes = targets.chain(request.consumption.iter().map(|period| period.end));
@@ -243,7 +243,7 @@ fn end_of(grid: &Grid, request: &StorageRequest) -> i64 {
 }
 
 /// Instants within `[from, to]` at which something changes, both included.
-fn cuts(grid: &Grid, request: &StorageRequest, (from, to): (i64, i64)) -> Vec<i64> {
+fn cuts(grid: &PriceSlots, request: &StorageRequest, (from, to): (i64, i64)) -> Vec<i64> {
     if from >= to {
         return Vec::new();
     }
@@ -270,12 +270,12 @@ fn cuts(grid: &Grid, request: &StorageRequest, (from, to): (i64, i64)) -> Vec<i6
 }
 
 /// Targets in time order; those without an instant, or beyond the end, at the end.
-fn deadlines(request: &StorageRequest, end: i64) -> Vec<Deadline> {
-    let mut deadlines: Vec<Deadline> = request
+fn deadlines(request: &StorageRequest, end: i64) -> Vec<StoredDeadline> {
+    let mut deadlines: Vec<StoredDeadline> = request
         .targets
         .iter()
         .enumerate()
-        .map(|(target, wish)| Deadline {
+        .map(|(target, wish)| StoredDeadline {
             by: wish.by.map_or(end, micros_of).min(end),
             wanted_kwh: wish
                 .soc
@@ -290,7 +290,7 @@ fn deadlines(request: &StorageRequest, end: i64) -> Vec<Deadline> {
 }
 
 /// Level that reserve and minimum ask for at the end of a slot.
-fn floor_at(request: &StorageRequest, piece: &Piece, capacity: Energy) -> (f64, Wish) {
+fn floor_at(request: &StorageRequest, piece: &SlotPart, capacity: Energy) -> (f64, Wish) {
     let mut floor = (request.reserve.of(capacity).as_kwh(), Wish::Reserve);
     for limit in &request.limits {
         // From the instant at which the period starts until the one at which it ends.

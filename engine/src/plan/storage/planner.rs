@@ -3,9 +3,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::plan::plan::Interval;
 use crate::plan::storage::baseline::baseline;
-use crate::plan::storage::certificate::{Evidence, Searched, StorageCertificate, certify};
-use crate::plan::storage::grid::Grid;
-use crate::plan::storage::kernel::{Answer, Scratch, changes};
+use crate::plan::storage::certificate::{Searched, StorageCertificate, StorageEvidence, certify};
+use crate::plan::storage::grid::PriceSlots;
+use crate::plan::storage::kernel::{CostAndBound, StorageBuffers, solve};
 use crate::plan::storage::layout::Layout;
 use crate::plan::storage::plan::{
     StorageCosts, StorageOutcome, StoragePlan, StorageSlot, join, unpriced_hours,
@@ -77,14 +77,18 @@ pub fn plan_storage(
     export: Option<&PriceCurve>,
     problem: &StorageProblem,
 ) -> StoragePlan {
-    plan_on(&Grid::new(import, export), problem, &mut Scratch::new())
+    plan_on(&PriceSlots::new(import, export), problem, &mut StorageBuffers::new())
 }
 
 /// The same on prices that have been cut before, in memory of the caller.
 #[must_use]
-pub fn plan_on(grid: &Grid, problem: &StorageProblem, scratch: &mut Scratch) -> StoragePlan {
+pub fn plan_on(
+    grid: &PriceSlots,
+    problem: &StorageProblem,
+    scratch: &mut StorageBuffers,
+) -> StoragePlan {
     let layout = Layout::new(grid, problem);
-    let answer = changes(&layout.kernel, &layout.import, &layout.export, scratch);
+    let answer = solve(&layout.kernel, &layout.import, &layout.export, scratch);
     let (slots, intervals) = slots(&layout, scratch);
     let request = problem.request();
     let certificate = proof(&slots, answer, problem);
@@ -124,7 +128,7 @@ fn energy(kwh: f64) -> Energy {
 }
 
 /// The slots of a plan, and what it does in them as few periods as possible.
-fn slots(layout: &Layout, scratch: &Scratch) -> (Vec<StorageSlot>, Vec<Interval>) {
+fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<Interval>) {
     let kernel = &layout.kernel;
     let price = |per_kwh: f64| Price::from_per_kwh(per_kwh).ok();
     let mut level = kernel.stored_kwh;
@@ -175,13 +179,17 @@ fn slots(layout: &Layout, scratch: &Scratch) -> (Vec<StorageSlot>, Vec<Interval>
     (slots, intervals)
 }
 
-fn proof(slots: &[StorageSlot], answer: Answer, problem: &StorageProblem) -> StorageCertificate {
+fn proof(
+    slots: &[StorageSlot],
+    answer: CostAndBound,
+    problem: &StorageProblem,
+) -> StorageCertificate {
     let request = problem.request();
     let searched = (answer.nodes > 1).then(|| Searched {
         bound: Money::from_amount(answer.bound).unwrap_or(Money::ZERO),
         nodes: answer.nodes,
     });
-    let evidence = Evidence {
+    let evidence = StorageEvidence {
         stored_start: problem.stored(),
         efficiency: request.battery.efficiency,
         efficiency_discharge: request.efficiency_discharge,

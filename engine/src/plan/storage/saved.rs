@@ -1,12 +1,12 @@
 //! Plans of batteries as files hold them.
-use crate::plan::flaw::{PlanFlaw, check_entry, check_periods, check_slot};
-use crate::plan::replay::{RefusedRequest, Replayable};
-use crate::plan::sources::{Curves, GridPrices};
+use crate::plan::flaw::{SavedPlanError, check_entry, check_periods, check_slot};
+use crate::plan::replay::{RefusedRequest, Replay};
+use crate::plan::sources::{GridPrices, PriceCurves};
 use crate::plan::storage::plan::{StoragePlan, Wish};
 use crate::plan::storage::planner::plan_storage;
 use crate::plan::storage::problem::{StorageProblem, StorageRequest};
 
-impl Replayable for StorageRequest {
+impl Replay for StorageRequest {
     type Prices = GridPrices;
     type Problem<'a> = StorageProblem;
     type Plan = StoragePlan;
@@ -19,10 +19,10 @@ impl Replayable for StorageRequest {
         plan_storage(&prices.import, prices.export.as_deref(), problem)
     }
 
-    fn check(&self, plan: &StoragePlan) -> Result<(), PlanFlaw> {
+    fn check(&self, plan: &StoragePlan) -> Result<(), SavedPlanError> {
         check_periods(&plan.slots, |slot| (slot.start, slot.end))?;
         check_periods(&plan.intervals, |interval| (interval.start, interval.end))
-            .map_err(PlanFlaw::Intervals)?;
+            .map_err(SavedPlanError::Intervals)?;
         for (index, slot) in plan.slots.iter().enumerate() {
             check_slot(index, slot.charged, slot.charge_max)?;
             check_slot(index, slot.discharged, slot.discharge_max)?;
@@ -33,8 +33,8 @@ impl Replayable for StorageRequest {
         Ok(())
     }
 
-    fn curves<'a>(&'a self, prices: &'a GridPrices) -> Curves<'a> {
-        Curves { import: &prices.import, export: prices.export.as_deref() }
+    fn curves<'a>(&'a self, prices: &'a GridPrices) -> PriceCurves<'a> {
+        PriceCurves { import: &prices.import, export: prices.export.as_deref() }
     }
 }
 
@@ -44,7 +44,7 @@ mod tests {
 
     use super::*;
     use crate::plan::replay::tests::{assert_replays, text_of};
-    use crate::plan::replay::{Bundle, Run};
+    use crate::plan::replay::{SavedPlan, SavedRun};
     use crate::plan::storage::problem::{Consumption, StorageLimit};
     use crate::plan::vehicle::{Battery, SocTarget};
     use crate::prices::curve::tests::curve_of;
@@ -70,10 +70,10 @@ mod tests {
         }
     }
 
-    fn bundle(import: &[i32], export: Option<&[i32]>, request: StorageRequest) -> Bundle {
+    fn bundle(import: &[i32], export: Option<&[i32]>, request: StorageRequest) -> SavedPlan {
         let curve = |cents: &[i32]| Arc::new(curve_of(30, cents));
         let prices = GridPrices { import: curve(import), export: export.map(curve) };
-        Bundle::new("EUR", Run::new(prices, request).unwrap())
+        SavedPlan::new("EUR", SavedRun::new(prices, request).unwrap())
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
         let text = text_of(&bundle(&[30, 10], Some(&[20, 5]), wishes));
         let refusal = |from: &str, to: &str| {
             assert!(text.contains(from), "{text}");
-            let error = serde_json::from_str::<Bundle>(&text.replacen(from, to, 1)).unwrap_err();
+            let error = serde_json::from_str::<SavedPlan>(&text.replacen(from, to, 1)).unwrap_err();
             error.to_string().split(" at line").next().unwrap().to_owned()
         };
         assert_eq!(

@@ -29,13 +29,13 @@
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::meeting::{Match, Meeting};
-use crate::plan::switching::relaxed::Relaxed;
-use crate::plan::switching::table::{Cell, Grid, Move, Spare, Table};
+use crate::plan::switching::relaxed::LagrangianPaths;
+use crate::plan::switching::table::{Cell, Move, MoveGrid, Spare, Table};
 use crate::plan::switching::timeline::{Rules, Timeline};
 
 /// Energies that keep the rules, and what is known about better ones.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct FoundSchedule {
     /// Energy of each step; a step with energy is on.
     pub(crate) kwh: Vec<f64>,
     /// The step that runs in part.
@@ -58,14 +58,14 @@ pub(crate) fn solve(
     timeline: &Timeline,
     rules: Rules,
     seconds_left: &dyn Fn() -> f64,
-) -> Result<Option<Found>, SearchStatus> {
+) -> Result<Option<FoundSchedule>, SearchStatus> {
     let wanted = timeline.wanted(rules);
     let graph = Graph::new(timeline, rules);
     let is_idle_allowed = may_stay_off(timeline, &graph);
     if wanted <= dust(timeline) {
         return Ok(is_idle_allowed.then(|| idle(timeline)));
     }
-    let Some(mut search) = Search::new(timeline, graph, wanted, seconds_left) else {
+    let Some(mut search) = PathSearch::new(timeline, graph, wanted, seconds_left) else {
         return Ok(None);
     };
     let possible: f64 = timeline.steps.iter().map(|step| step.most).sum();
@@ -77,17 +77,17 @@ pub(crate) fn solve(
     // Where the need cannot be had exactly all that is on is full: else one
     // slot could take more.
     let full = timeline.at_full_power();
-    let Some(mut search) = Search::new(&full, search.graph, wanted, seconds_left) else {
+    let Some(mut search) = PathSearch::new(&full, search.graph, wanted, seconds_left) else {
         return Ok(None);
     };
     search.fill(f64::INFINITY)?;
     match search.most_below()? {
         Some(kwh) if kwh > 0.0 => {
-            let Some(mut search) = Search::new(&full, search.graph, kwh, seconds_left) else {
+            let Some(mut search) = PathSearch::new(&full, search.graph, kwh, seconds_left) else {
                 return Ok(None);
             };
             let missing = vec![wanted - kwh; timeline.levels.len()];
-            Ok(search.solve()?.map(|found| Found { missing, ..found }))
+            Ok(search.solve()?.map(|found| FoundSchedule { missing, ..found }))
         }
         _ => Ok(is_idle_allowed.then(|| idle(timeline))),
     }
@@ -99,9 +99,14 @@ fn dust(timeline: &Timeline) -> f64 {
 }
 
 /// Nothing at all.
-pub(crate) fn idle(timeline: &Timeline) -> Found {
+pub(crate) fn idle(timeline: &Timeline) -> FoundSchedule {
     let missing = timeline.levels.iter().map(|level| level.kwh).collect();
-    Found { kwh: vec![0.0; timeline.len()], top_off: None, missing, relaxed: Some((0.0, 0.0)) }
+    FoundSchedule {
+        kwh: vec![0.0; timeline.len()],
+        top_off: None,
+        missing,
+        relaxed: Some((0.0, 0.0)),
+    }
 }
 
 /// Whether some path runs no step at all.
@@ -114,13 +119,13 @@ fn may_stay_off(timeline: &Timeline, graph: &Graph) -> bool {
     timeline.steps.is_empty() || is_reached[graph.end()]
 }
 
-struct Search<'t> {
+struct PathSearch<'t> {
     timeline: &'t Timeline,
     graph: Graph,
-    relaxed: Relaxed,
+    relaxed: LagrangianPaths,
     wanted: f64,
-    left: Grid,
-    right: Grid,
+    left: MoveGrid,
+    right: MoveGrid,
     before: Vec<Table>,
     after: Vec<Table>,
     spare: Spare,
@@ -131,7 +136,7 @@ struct Search<'t> {
     seconds_left: &'t dyn Fn() -> f64,
 }
 
-impl<'t> Search<'t> {
+impl<'t> PathSearch<'t> {
     fn new(
         timeline: &'t Timeline,
         graph: Graph,
@@ -141,9 +146,9 @@ impl<'t> Search<'t> {
         if timeline.steps.is_empty() {
             return None;
         }
-        let relaxed = Relaxed::new(timeline, &graph, wanted)?;
-        let left = Grid::new(timeline, &graph, wanted, true);
-        let right = Grid::new(timeline, &graph, wanted, false);
+        let relaxed = LagrangianPaths::new(timeline, &graph, wanted)?;
+        let left = MoveGrid::new(timeline, &graph, wanted, true);
+        let right = MoveGrid::new(timeline, &graph, wanted, false);
         Some(Self {
             before: Vec::new(),
             after: Vec::new(),
@@ -175,7 +180,7 @@ impl<'t> Search<'t> {
     /// The cheapest plan. Tables are filled only where a plan within a limit
     /// can pass; a plan found within the limit is then the cheapest of all,
     /// and without one the limit is raised, in the end to infinity.
-    fn solve(&mut self) -> Result<Option<Found>, SearchStatus> {
+    fn solve(&mut self) -> Result<Option<FoundSchedule>, SearchStatus> {
         let prices = self.timeline.steps.iter().map(|step| step.price.abs());
         let dearest = prices.fold(0.0, f64::max) * self.wanted;
         let scale = self.relaxed.bound.abs() + self.timeline.start_cost + dearest * 1e-3;
@@ -288,7 +293,7 @@ impl<'t> Search<'t> {
     }
 
     /// The cheapest plan within the limit, if there is one.
-    fn best(&mut self) -> Result<Option<(f64, Found)>, SearchStatus> {
+    fn best(&mut self) -> Result<Option<(f64, FoundSchedule)>, SearchStatus> {
         let meetings = Meeting::all(self.timeline, &self.graph, &self.relaxed, self.wanted);
         let mut best: Option<(Meeting, Match)> = None;
         for meeting in meetings {
@@ -330,13 +335,13 @@ impl<'t> Search<'t> {
         Ok(most)
     }
 
-    fn found(&self, meeting: &Meeting, found: &Match) -> Found {
+    fn found(&self, meeting: &Meeting, found: &Match) -> FoundSchedule {
         let mut kwh = vec![0.0; self.timeline.len()];
         let edge = self.edge(meeting);
         meeting.write(self.timeline, self.graph.runs[edge.run], found.kwh, &mut kwh);
         self.trace_before(edge.from, found.before, &mut kwh);
         self.trace_after(edge.to, found.after, &mut kwh);
-        Found {
+        FoundSchedule {
             kwh,
             top_off: meeting.is_top_off.then_some(meeting.step),
             missing: vec![0.0; self.timeline.levels.len()],

@@ -13,7 +13,7 @@ use crate::units::{Energy, Money, Price};
 
 /// Why a period of running is in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SwitchingCode {
+pub enum SwitchingReasonCode {
     /// No slot that stays unused before the deadline is cheaper.
     #[serde(rename = "cheapest")]
     Cheapest,
@@ -38,7 +38,7 @@ pub enum SwitchingCode {
     TopOff,
 }
 
-impl SwitchingCode {
+impl SwitchingReasonCode {
     /// The code as a word, the same as in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -70,7 +70,7 @@ pub struct SwitchingReason {
     #[serde(rename = "price_max_per_kwh")]
     pub price_max: Price,
     /// Why it is there.
-    pub code: SwitchingCode,
+    pub code: SwitchingReasonCode,
     /// Deadline that it serves; `None` is the end of the known prices.
     pub deadline: Option<DateTime<Utc>>,
     /// The cheapest slot in which the device stays off.
@@ -118,19 +118,19 @@ fn reason(plan: &SwitchingPlan, index: usize, slot: &PlannedSlot) -> SwitchingRe
     let session = plan.sessions.iter().find(|s| s.start <= slot.start && slot.start < s.end);
     let is_missed = plan.shortfall > Energy::ZERO;
     let (code, deadline) = if plan.top_off == Some(index) {
-        (SwitchingCode::TopOff, last)
+        (SwitchingReasonCode::TopOff, last)
     } else if runs_last(plan, slot, last) {
-        (SwitchingCode::RunLast, last)
+        (SwitchingReasonCode::RunLast, last)
     } else if is_missed {
-        (SwitchingCode::MissedDeadline, first.or(last))
+        (SwitchingReasonCode::MissedDeadline, first.or(last))
     } else if !overall.as_ref().is_some_and(is_dearer) {
-        (SwitchingCode::Cheapest, last)
+        (SwitchingReasonCode::Cheapest, last)
     } else if first != last && !before.as_ref().is_some_and(is_dearer) {
-        (SwitchingCode::Deadline, first)
+        (SwitchingReasonCode::Deadline, first)
     } else if session.is_some_and(|session| is_within_on_min(plan, session, slot)) {
-        (SwitchingCode::OnMin, last)
+        (SwitchingReasonCode::OnMin, last)
     } else {
-        (SwitchingCode::AvoidsStart, last)
+        (SwitchingReasonCode::AvoidsStart, last)
     };
     SwitchingReason {
         start: slot.start,
@@ -140,7 +140,7 @@ fn reason(plan: &SwitchingPlan, index: usize, slot: &PlannedSlot) -> SwitchingRe
         price_max: slot.price,
         code,
         deadline,
-        runner_up: if code == SwitchingCode::Deadline { before } else { overall },
+        runner_up: if code == SwitchingReasonCode::Deadline { before } else { overall },
         start_cost: plan.request.start_cost,
     }
 }
@@ -201,34 +201,34 @@ impl SwitchingReason {
             .map(|next| format!("{} would cost {}", clock(next.start), number(next.price)));
         let other = other.unwrap_or_else(|| "no other time is left".to_owned());
         let _ = match self.code {
-            SwitchingCode::Cheapest => match self.runner_up {
+            SwitchingReasonCode::Cheapest => match self.runner_up {
                 Some(_) => {
                     write!(text, "because {price} is among the cheapest before {by}; {other}")
                 }
                 None => write!(text, "because the target for {by} takes all the time there is"),
             },
-            SwitchingCode::Deadline => {
+            SwitchingReasonCode::Deadline => {
                 write!(text, "because the target for {by} leaves no cheaper time (price {price})")
             }
-            SwitchingCode::MissedDeadline => {
+            SwitchingReasonCode::MissedDeadline => {
                 write!(text, "because the target for {by} cannot be met in full")
             }
-            SwitchingCode::AvoidsStart => write!(
+            SwitchingReasonCode::AvoidsStart => write!(
                 text,
                 "although {other}, because running then costs more in starts and least power than \
                  this at {price}; a start costs {}",
                 rounded(self.start_cost.as_amount(), 4)
             ),
-            SwitchingCode::OnMin => {
+            SwitchingReasonCode::OnMin => {
                 write!(
                     text,
                     "although {other}, because a session must last so long (price {price})"
                 )
             }
-            SwitchingCode::RunLast => {
+            SwitchingReasonCode::RunLast => {
                 write!(text, "because the device must run until {by} (price {price})")
             }
-            SwitchingCode::TopOff => {
+            SwitchingReasonCode::TopOff => {
                 write!(text, "the rest, at the least power; the slot is not run to its end")
             }
         };

@@ -2,8 +2,8 @@
 use std::collections::VecDeque;
 
 use crate::plan::switching::graph::{Edge, Graph};
-use crate::plan::switching::relaxed::Relaxed;
-use crate::plan::switching::table::{Cell, Grid, Table};
+use crate::plan::switching::relaxed::LagrangianPaths;
+use crate::plan::switching::table::{Cell, MoveGrid, Table};
 use crate::plan::switching::timeline::Timeline;
 
 /// Least share of its least energy that a top-off takes: some microseconds.
@@ -41,7 +41,7 @@ impl Meeting {
     pub(crate) fn all(
         timeline: &Timeline,
         graph: &Graph,
-        relaxed: &Relaxed,
+        relaxed: &LagrangianPaths,
         wanted: f64,
     ) -> Vec<Self> {
         let mut meetings = Vec::with_capacity(2 * graph.edges.len());
@@ -103,8 +103,8 @@ impl Meeting {
     pub(crate) fn best(
         &self,
         timeline: &Timeline,
-        (left, before): (&Grid, &Table),
-        (right, after): (&Grid, &Table),
+        (left, before): (&MoveGrid, &Table),
+        (right, after): (&MoveGrid, &Table),
         wanted: f64,
     ) -> Option<Match> {
         let price = timeline.steps[self.step].price;
@@ -142,12 +142,12 @@ impl Meeting {
     /// The most energy up to `wanted` that full slots add up to.
     pub(crate) fn most_below(
         &self,
-        (left, before): (&Grid, &Table),
-        (right, after): (&Grid, &Table),
+        (left, before): (&MoveGrid, &Table),
+        (right, after): (&MoveGrid, &Table),
         wanted: f64,
     ) -> Option<f64> {
         let room = wanted * (1.0 + 1e-12) - self.fixed_kwh - self.most;
-        let known = |grid: &Grid, table: &Table| {
+        let known = |grid: &MoveGrid, table: &Table| {
             table.finite(grid).into_iter().map(|(kwh, ..)| kwh).collect::<Vec<f64>>()
         };
         let later = known(right, after);

@@ -33,7 +33,7 @@
 //! energies of these are then spread in plain arithmetic, by [`spread`].
 use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
 use crate::plan::search_status::SearchStatus;
-use crate::plan::switching::exact::Found;
+use crate::plan::switching::exact::FoundSchedule;
 use crate::plan::switching::spread::{Ending, Pattern, Spread, endings, spread};
 use crate::plan::switching::timeline::{Rules, Timeline};
 
@@ -47,7 +47,7 @@ const TOLERANCE: f64 = 1e-9;
 /// that level found, in parts of the largest step: ten times the tolerance.
 const SLACK: f64 = 1e-8;
 
-impl Found {
+impl FoundSchedule {
     /// A plan of chosen steps and their energies.
     pub(crate) fn new(pattern: &Pattern, spread: Spread) -> Self {
         let is_part = |&index: &usize| spread.kwh[index] > 0.0;
@@ -68,7 +68,7 @@ const SHARE: f64 = 0.5;
 
 /// Energies from the solver, and its word on better ones.
 pub(crate) struct Mixed {
-    pub(crate) found: Found,
+    pub(crate) found: FoundSchedule,
     /// Cost that no plan with as little missing undercuts, if one is known.
     pub(crate) bound: Option<f64>,
     pub(crate) status: SearchStatus,
@@ -76,7 +76,7 @@ pub(crate) struct Mixed {
 
 /// How long a search may go on.
 #[derive(Clone, Copy)]
-pub(crate) struct Effort<'e> {
+pub(crate) struct SearchEffort<'e> {
     pub(crate) nodes_max: u32,
     /// Most seconds of one search.
     pub(crate) seconds_max: Option<f64>,
@@ -84,7 +84,7 @@ pub(crate) struct Effort<'e> {
     pub(crate) seconds_left: &'e dyn Fn() -> f64,
 }
 
-impl Effort<'_> {
+impl SearchEffort<'_> {
     /// Limits of one search that may take this share of the seconds left.
     fn limits(&self, share: f64) -> Limits {
         let left = (self.seconds_left)() * share;
@@ -107,7 +107,7 @@ impl Effort<'_> {
 pub(crate) fn solve(
     timeline: &Timeline,
     rules: Rules,
-    effort: Effort<'_>,
+    effort: SearchEffort<'_>,
 ) -> Result<Option<Mixed>, SearchStatus> {
     if timeline.carried_since.is_some()
         && timeline.carried_may_stop().is_none()
@@ -115,7 +115,7 @@ pub(crate) fn solve(
     {
         return Ok(None);
     }
-    let mut model = Model::new(timeline, rules);
+    let mut model = SwitchingModel::new(timeline, rules);
     let mut status = SearchStatus::Optimal;
     // Most plans miss nothing, and then one search is enough.
     match model.programme.minimise(&effort.limits(SHARE)) {
@@ -153,7 +153,7 @@ struct Columns {
     topped: usize,
 }
 
-struct Model<'t> {
+struct SwitchingModel<'t> {
     timeline: &'t Timeline,
     rules: Rules,
     programme: MixedProgram,
@@ -167,7 +167,7 @@ struct Model<'t> {
     unit_money: f64,
 }
 
-impl<'t> Model<'t> {
+impl<'t> SwitchingModel<'t> {
     fn new(timeline: &'t Timeline, rules: Rules) -> Self {
         let largest = |of: &dyn Fn(usize) -> f64| {
             let most = (0..timeline.len()).fold(0.0, |most: f64, step| most.max(of(step)));
@@ -444,7 +444,7 @@ impl<'t> Model<'t> {
     /// level first. Gives the values of the last search.
     fn miss_least(
         &mut self,
-        effort: Effort<'_>,
+        effort: SearchEffort<'_>,
         status: &mut SearchStatus,
     ) -> Result<Option<MipSolution>, LpError> {
         let mut kept: Option<MipSolution> = None;
@@ -503,7 +503,7 @@ impl<'t> Model<'t> {
         Ok(Mixed {
             bound: bound.then_some(solution.bound * self.unit_money),
             status: status.max(solution.status.into()).max(found),
-            found: Found::new(&pattern, spread),
+            found: FoundSchedule::new(&pattern, spread),
         })
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::certificate::GAP_MAX;
 use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
-use crate::plan::problem::Request;
+use crate::plan::problem::ChargeRequest;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::request::SwitchingRequest;
 use crate::units::{Energy, Money, Power, Price};
@@ -195,7 +195,7 @@ pub struct SwitchingPlan {
     /// Wishes that could not be kept.
     pub unmet: Vec<UnmetWish>,
     /// What the plan delivers by each deadline, as a request.
-    pub free_request: Request,
+    pub free_request: ChargeRequest,
     /// The cheapest plan for it without limits on switching.
     pub free_plan: Plan,
     /// How good the plan is, and who says so.

@@ -2,15 +2,15 @@
 use chrono::{DateTime, Utc};
 
 use crate::plan::charge::plan_charge;
-use crate::plan::pieces::{Piece, pieces};
+use crate::plan::pieces::{SubSlot, sub_slots};
 use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
-use crate::plan::problem::{AfterDeadline, ChargeProblem, Request, Target};
+use crate::plan::problem::{AfterDeadline, ChargeProblem, ChargeRequest, Target};
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::plan::{
     Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
 };
 use crate::plan::switching::request::{DeviceState, SwitchingProblem, SwitchingRequest};
-use crate::plan::switching::search::{Answer, search};
+use crate::plan::switching::search::{EnergySchedule, search};
 use crate::plan::switching::timeline::MISSED;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Power, Price};
@@ -83,13 +83,13 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(problem: &SwitchingProblem<'_>, answer: &Answer) -> Self {
+    fn new(problem: &SwitchingProblem<'_>, answer: &EnergySchedule) -> Self {
         let free = ChargeProblem::new(problem.request.free())
             .expect("the request was checked when the problem was built");
         let mut draft = Self { slots: Vec::new(), top_off: None, searched: 0 };
         let mut steps = problem.timeline.steps.iter().zip(&answer.found.kwh).enumerate().peekable();
         let window = problem.timeline.window_end;
-        let all = pieces(problem.curve, &free, &problem.timeline.cuts);
+        let all = sub_slots(problem.curve, &free, &problem.timeline.cuts);
         for piece in all.iter().filter(|piece| piece.end <= window) {
             let mut slot = piece.planned();
             if let Some((index, (_, &kwh))) =
@@ -104,7 +104,7 @@ impl Draft {
         }
         draft.searched = draft.slots.len();
         if problem.request.after_deadline == AfterDeadline::Continue {
-            let later = all.iter().filter(|piece| piece.start >= window).map(Piece::planned);
+            let later = all.iter().filter(|piece| piece.start >= window).map(SubSlot::planned);
             draft.go_on(&problem.request, later);
         }
         draft
@@ -165,7 +165,7 @@ impl Draft {
             && last.end - since >= request.on_min
     }
 
-    fn finish(self, problem: &SwitchingProblem<'_>, answer: &Answer) -> SwitchingPlan {
+    fn finish(self, problem: &SwitchingProblem<'_>, answer: &EnergySchedule) -> SwitchingPlan {
         let request = problem.request.clone();
         let intervals = self.intervals(request.step_power());
         let mut sessions = sessions(&intervals, carried_at(&request));
@@ -210,7 +210,7 @@ impl Draft {
     fn certificate(
         &self,
         problem: &SwitchingProblem<'_>,
-        answer: &Answer,
+        answer: &EnergySchedule,
         free_plan: &Plan,
         (cost, start_costs): (Money, Money),
     ) -> SwitchingCertificate {
@@ -382,11 +382,11 @@ fn carried_at(request: &SwitchingRequest) -> Option<DateTime<Utc>> {
 
 /// A request for what a plan delivers by each deadline.
 fn delivering(
-    mut request: Request,
+    mut request: ChargeRequest,
     outcomes: &[TargetOutcome],
     energy: Energy,
     slots: &[PlannedSlot],
-) -> Request {
+) -> ChargeRequest {
     for (target, outcome) in request.targets.iter_mut().zip(outcomes) {
         target.energy = outcome.delivered;
     }
@@ -398,7 +398,7 @@ fn delivering(
 }
 
 /// The cheapest plan that delivers the same by each deadline.
-fn free_plan(problem: &SwitchingProblem<'_>, request: Request) -> Plan {
+fn free_plan(problem: &SwitchingProblem<'_>, request: ChargeRequest) -> Plan {
     let free = ChargeProblem::new(request).expect("what was delivered is no less than nothing");
     plan_charge(problem.curve, &free)
 }

@@ -12,7 +12,7 @@ const ROUNDS_MAX: usize = 40;
 
 /// Distances of all nodes at one price on energy.
 #[derive(Debug, Clone)]
-pub(crate) struct Relaxed {
+pub(crate) struct LagrangianPaths {
     /// The price on energy.
     pub(crate) price: f64,
     /// No plan costs less.
@@ -30,7 +30,7 @@ struct Path {
     kwh: f64,
 }
 
-impl Relaxed {
+impl LagrangianPaths {
     /// The best bound for a need, or `None` if no way to switch keeps the rules.
     pub(crate) fn new(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<Self> {
         let price = best_price(timeline, graph, wanted)?;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::duration::micros;
 use crate::plan::problem::{
-    AfterDeadline, ChargeProblem, PowerLimit, Request, RequestError, Target,
+    AfterDeadline, ChargeProblem, ChargeRequest, ChargeRequestError, PowerLimit, Target,
 };
 use crate::plan::switching::timeline::Timeline;
 use crate::prices::curve::PriceCurve;
@@ -118,13 +118,17 @@ impl SwitchingRequest {
     }
 
     /// The same wishes without limits on switching.
-    pub(crate) fn free(&self) -> Request {
-        Request {
+    pub(crate) fn free(&self) -> ChargeRequest {
+        ChargeRequest {
             until: self.until,
             power_limits: self.power_limits.clone(),
             targets: self.targets.clone(),
             after_deadline: self.after_deadline,
-            ..Request::new(self.now, self.power_max, Target { by: None, energy: Energy::ZERO })
+            ..ChargeRequest::new(
+                self.now,
+                self.power_max,
+                Target { by: None, energy: Energy::ZERO },
+            )
         }
     }
 }
@@ -135,7 +139,7 @@ impl SwitchingRequest {
 pub enum SwitchingError {
     /// What any request can have wrong with it.
     #[error(transparent)]
-    Request(#[from] RequestError),
+    Request(#[from] ChargeRequestError),
     /// A least power below zero, or above the highest.
     #[error(
         "power_min_kw is {} kW; it is at least 0 kW and at most power_max_kw, {} kW",

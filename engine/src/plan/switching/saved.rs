@@ -1,16 +1,16 @@
 //! Plans of devices that switch as files hold them.
 use std::sync::Arc;
 
-use crate::plan::flaw::{PlanFlaw, check_entry, check_periods, check_plan, check_slot};
+use crate::plan::flaw::{SavedPlanError, check_entry, check_periods, check_plan, check_slot};
 use crate::plan::problem::ChargeProblem;
-use crate::plan::replay::{RefusedRequest, Replayable};
-use crate::plan::sources::Curves;
+use crate::plan::replay::{RefusedRequest, Replay};
+use crate::plan::sources::PriceCurves;
 use crate::plan::switching::plan::{SwitchingPlan, UnmetWish};
 use crate::plan::switching::planner::plan_switching;
 use crate::plan::switching::request::{SwitchingProblem, SwitchingRequest};
 use crate::prices::curve::PriceCurve;
 
-impl Replayable for SwitchingRequest {
+impl Replay for SwitchingRequest {
     type Prices = Arc<PriceCurve>;
     type Problem<'a> = SwitchingProblem<'a>;
     type Plan = SwitchingPlan;
@@ -26,30 +26,30 @@ impl Replayable for SwitchingRequest {
         plan_switching(problem)
     }
 
-    fn check(&self, plan: &SwitchingPlan) -> Result<(), PlanFlaw> {
+    fn check(&self, plan: &SwitchingPlan) -> Result<(), SavedPlanError> {
         check_periods(&plan.slots, |slot| (slot.start, slot.end))?;
         check_periods(&plan.intervals, |interval| (interval.start, interval.end))
-            .map_err(PlanFlaw::Intervals)?;
+            .map_err(SavedPlanError::Intervals)?;
         check_periods(&plan.sessions, |session| (session.start, session.end))
-            .map_err(PlanFlaw::Sessions)?;
+            .map_err(SavedPlanError::Sessions)?;
         let slots = plan.slots.len();
         for (index, slot) in plan.slots.iter().enumerate() {
             check_slot(index, slot.energy, slot.power_max)?;
         }
         if let Some(slot) = plan.top_off.filter(|&slot| slot >= slots) {
-            return Err(PlanFlaw::NoTopOff { slot, slots });
+            return Err(SavedPlanError::NoTopOff { slot, slots });
         }
         for (index, wish) in plan.unmet.iter().enumerate() {
             if let UnmetWish::Target { target, .. } = *wish {
                 check_entry(("unmet", index), "target", target, plan.targets.len())?;
             }
         }
-        ChargeProblem::new(plan.free_request.clone()).map_err(PlanFlaw::FreeRequest)?;
+        ChargeProblem::new(plan.free_request.clone()).map_err(SavedPlanError::FreeRequest)?;
         check_plan(&plan.free_plan)
     }
 
-    fn curves<'a>(&'a self, prices: &'a Arc<PriceCurve>) -> Curves<'a> {
-        Curves { import: prices, export: None }
+    fn curves<'a>(&'a self, prices: &'a Arc<PriceCurve>) -> PriceCurves<'a> {
+        PriceCurves { import: prices, export: None }
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::plan::problem::Target;
     use crate::plan::replay::tests::{assert_replays, text_of};
-    use crate::plan::replay::{Bundle, Run};
+    use crate::plan::replay::{SavedPlan, SavedRun};
     use crate::plan::switching::request::DeviceState;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money};
@@ -78,9 +78,9 @@ mod tests {
 
     fn refusal(from: &str, to: &str) -> String {
         let curve = Arc::new(curve_of(60, &[30, 10, 20]));
-        let text = text_of(&Bundle::new("EUR", Run::new(curve, request(12.0)).unwrap()));
+        let text = text_of(&SavedPlan::new("EUR", SavedRun::new(curve, request(12.0)).unwrap()));
         assert!(text.contains(from), "{text}");
-        let error = serde_json::from_str::<Bundle>(&text.replacen(from, to, 1)).unwrap_err();
+        let error = serde_json::from_str::<SavedPlan>(&text.replacen(from, to, 1)).unwrap_err();
         error.to_string().split(" at line").next().unwrap().to_owned()
     }
 
@@ -101,12 +101,12 @@ mod tests {
 
     #[test]
     fn a_request_that_does_not_fit_its_prices_is_refused() {
-        let run = Run::new(Arc::new(curve_of(60, &[30, 10, 20])), request(12.0)).unwrap();
+        let run = SavedRun::new(Arc::new(curve_of(60, &[30, 10, 20])), request(12.0)).unwrap();
         let long = Arc::new(curve_of(60, &[10; 1501]));
-        let text = text_of(&Bundle::new("EUR", run));
+        let text = text_of(&SavedPlan::new("EUR", run));
         let prices = serde_json::to_string(&curve_of(60, &[30, 10, 20])).unwrap();
         let text = text.replacen(&prices, &serde_json::to_string(&long).unwrap(), 1);
-        let error = serde_json::from_str::<Bundle>(&text).unwrap_err().to_string();
+        let error = serde_json::from_str::<SavedPlan>(&text).unwrap_err().to_string();
         assert!(
             error.starts_with("request: the time up to the last deadline has 1501 slots"),
             "{error}"
@@ -130,8 +130,8 @@ mod tests {
             if runs {
                 request.state = DeviceState::RunningSince(six() - TimeDelta::minutes(7));
             }
-            let run = Run::new(Arc::new(curve_of(60, &cents)), request).unwrap();
-            assert_replays(&Bundle::new("EUR", run))?;
+            let run = SavedRun::new(Arc::new(curve_of(60, &cents)), request).unwrap();
+            assert_replays(&SavedPlan::new("EUR", run))?;
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The search for the steps that run: which rules are tried, and by which method.
 use crate::plan::search_status::SearchStatus;
-use crate::plan::switching::exact::{self, Found};
+use crate::plan::switching::exact::{self, FoundSchedule};
 use crate::plan::switching::plan::Method;
 use crate::plan::switching::request::SwitchingProblem;
 use crate::plan::switching::timeline::{Rules, Timeline, misses_less};
 
 /// Energies with what is known about better ones.
-pub(crate) struct Answer {
-    pub(crate) found: Found,
+pub(crate) struct EnergySchedule {
+    pub(crate) found: FoundSchedule,
     pub(crate) method: Method,
     pub(crate) status: SearchStatus,
     /// Cost at the prices of the steps that no plan undercuts. After a complete
@@ -15,8 +15,8 @@ pub(crate) struct Answer {
     pub(crate) bound: Option<f64>,
 }
 
-impl Answer {
-    fn exact(found: Found) -> Self {
+impl EnergySchedule {
+    fn exact(found: FoundSchedule) -> Self {
         let (method, status) = (Method::ExactSearch, SearchStatus::Optimal);
         Self { found, method, status, bound: None }
     }
@@ -28,13 +28,16 @@ impl Answer {
 
 /// The plan that misses the least energy, of the earliest level first, keeps most
 /// rules among these, and then costs the least.
-pub(crate) fn search(problem: &SwitchingProblem<'_>, seconds_left: &dyn Fn() -> f64) -> Answer {
+pub(crate) fn search(
+    problem: &SwitchingProblem<'_>,
+    seconds_left: &dyn Fn() -> f64,
+) -> EnergySchedule {
     let timeline = &problem.timeline;
     let part = timeline.first_part();
     if let Some(found) = part.and_then(|part| meet_first_level(timeline, &part, seconds_left)) {
-        return Answer::exact(found);
+        return EnergySchedule::exact(found);
     }
-    let mut best: Option<Answer> = None;
+    let mut best: Option<EnergySchedule> = None;
     let mut status = SearchStatus::Optimal;
     for rules in attempts(timeline) {
         let answer = match answer(problem, rules, seconds_left) {
@@ -47,23 +50,23 @@ pub(crate) fn search(problem: &SwitchingProblem<'_>, seconds_left: &dyn Fn() -> 
             }
         };
         status = status.max(answer.status);
-        let is_better = |best: &Answer| {
+        let is_better = |best: &EnergySchedule| {
             misses_less(&answer.found.missing, &best.found.missing, timeline) == Some(true)
         };
         if best.as_ref().is_none_or(is_better) {
             best = Some(answer);
         }
         // No other rules miss less than nothing, and these keep more.
-        if best.as_ref().is_some_and(Answer::misses_nothing) {
+        if best.as_ref().is_some_and(EnergySchedule::misses_nothing) {
             break;
         }
     }
     // Staying off keeps every limit, but no search says that it is the best.
     let best = best.unwrap_or_else(|| {
         status = status.max(SearchStatus::LimitReached);
-        Answer::exact(Found { relaxed: None, ..exact::idle(timeline) })
+        EnergySchedule::exact(FoundSchedule { relaxed: None, ..exact::idle(timeline) })
     });
-    Answer { status, ..best }
+    EnergySchedule { status, ..best }
 }
 
 /// The cheapest plan that meets the first of several levels, if that one wants
@@ -72,7 +75,7 @@ fn meet_first_level(
     timeline: &Timeline,
     part: &Timeline,
     seconds_left: &dyn Fn() -> f64,
-) -> Option<Found> {
+) -> Option<FoundSchedule> {
     let until = share(seconds_left);
     let mut met = None;
     for rules in attempts(part) {
@@ -113,10 +116,10 @@ fn answer(
     problem: &SwitchingProblem<'_>,
     rules: Rules,
     seconds_left: &dyn Fn() -> f64,
-) -> Result<Option<Answer>, SearchStatus> {
+) -> Result<Option<EnergySchedule>, SearchStatus> {
     if problem.uneven.is_none() {
         let ended = match exact::solve(&problem.timeline, rules, &share(seconds_left)) {
-            Ok(found) => return Ok(found.map(Answer::exact)),
+            Ok(found) => return Ok(found.map(EnergySchedule::exact)),
             Err(ended) => ended,
         };
         if !cfg!(feature = "lp") {
@@ -125,13 +128,13 @@ fn answer(
     }
     #[cfg(feature = "lp")]
     {
-        use crate::plan::switching::mixed::{self, Effort};
+        use crate::plan::switching::mixed::{self, SearchEffort};
         let request = &problem.request;
         let (nodes_max, seconds_max) = (request.nodes_max, request.seconds_max);
-        let effort = Effort { nodes_max, seconds_max, seconds_left };
+        let effort = SearchEffort { nodes_max, seconds_max, seconds_left };
         let mixed = mixed::solve(&problem.timeline, rules, effort)?;
         let method = Method::MixedInteger;
-        Ok(mixed.map(|mixed| Answer {
+        Ok(mixed.map(|mixed| EnergySchedule {
             found: mixed.found,
             method,
             status: mixed.status,

@@ -30,7 +30,7 @@ pub(crate) struct Cell {
 
 /// Which energies there are, and the moves among them.
 #[derive(Debug, Clone)]
-pub(crate) struct Grid {
+pub(crate) struct MoveGrid {
     /// The one step of another length, and its energy on each plane.
     odd: Option<usize>,
     odd_kwh: [f64; 3],
@@ -43,7 +43,7 @@ pub(crate) struct Grid {
     pub(crate) moves: Vec<Vec<Move>>,
 }
 
-impl Grid {
+impl MoveGrid {
     /// The grid of the steps before any boundary, or of those after one.
     pub(crate) fn new(timeline: &Timeline, graph: &Graph, wanted: f64, is_before: bool) -> Self {
         let regular = timeline.regular();
@@ -171,7 +171,7 @@ pub(crate) struct Table {
 impl Table {
     /// Forgets what costs too much for the energy it buys, at a price on
     /// energy, and all rows and last columns in which nothing is left.
-    pub(crate) fn forget(&mut self, grid: &Grid, price: f64, most: f64, spare: &mut Spare) {
+    pub(crate) fn forget(&mut self, grid: &MoveGrid, price: f64, most: f64, spare: &mut Spare) {
         if self.is_empty() {
             return;
         }
@@ -222,7 +222,7 @@ impl Table {
     }
 
     /// What is left, as energy, cost and cell, the least energy first.
-    pub(crate) fn finite(&self, grid: &Grid) -> Vec<(f64, f64, Cell)> {
+    pub(crate) fn finite(&self, grid: &MoveGrid) -> Vec<(f64, f64, Cell)> {
         let mut finite = Vec::new();
         for (index, row) in self.cells.chunks(self.columns.max(1)).enumerate() {
             let (plane, full) = (index / self.rows, self.first + index % self.rows);

@@ -3,7 +3,7 @@
 //! A *boundary* `i` lies before step `i`; boundary `T` is the end. All rules
 //! that speak of time are turned into boundaries here, so that the searches
 //! only count.
-use crate::plan::pieces::{Deadline, deadlines, nest, pieces};
+use crate::plan::pieces::{Deadline, deadlines, nest, sub_slots};
 use crate::plan::problem::{AfterDeadline, ChargeProblem};
 use crate::plan::switching::request::{DeviceState, SwitchingRequest, Uneven};
 use crate::prices::curve::PriceCurve;
@@ -305,7 +305,7 @@ fn steps(
 ) -> (Vec<Step>, f64) {
     let step_power = request.step_power();
     let hours = |micros: i64| micros as f64 / MICROS_PER_HOUR;
-    let pieces = pieces(curve, free, wanted);
+    let pieces = sub_slots(curve, free, wanted);
     let usable = pieces.iter().filter(|piece| {
         piece.end <= last && piece.power >= step_power && piece.power > Power::ZERO
     });
