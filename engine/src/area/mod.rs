@@ -21,7 +21,7 @@
 //! | Step | Formula | Code |
 //! |---|---|---|
 //! | pricing problem of `v` | `min { c_v·x + w_v + Σ_l λ_l·A_l x : x in X_v }` | `pricing::oracle`, `by_deadline`, `by_segments` |
-//! | column | cost, shortfall and loads of one group of vehicles at one `λ` | `column_generation::master::Reply` |
+//! | column | cost, shortfall and loads of one group of vehicles at one `λ` | `column_generation::master::Column` |
 //! | restricted master | `min Σ_gk θ_gk·cost_gk + Σ_l f_l(Σ_gk θ_gk·load_gk)`, `Σ_k θ_gk = 1`, `θ >= 0` | `column_generation::master` |
 //! | dual bound | `Σ_v pricing problem  -  Σ_l f_l*(λ_l)`, for any `λ`; `f*` is the conjugate | `column_generation::pricing_round`, `model::linking` |
 //! | smoothing | `λ = α·(λ of the best bound) + (1 - α)·(λ of the master)` \[3\] | `column_generation::smoothing` |

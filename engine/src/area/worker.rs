@@ -2,9 +2,9 @@
 //!
 //! Vehicles stand in an order that depends on all of them, and a part is a run of
 //! whole blocks of that order. Whoever has the rows of a part and knows its
-//! [`Place`] answers as the whole would: the same blocks, the same sums. What a
-//! part answers depends on its rows, its place, the [`Change`] and the
-//! [`Question`] alone, so that it can be asked twice, or by somebody else.
+//! [`Partition`] answers as the whole would: the same blocks, the same sums. What a
+//! part answers depends on its rows, its place, the [`SessionUpdate`] and the
+//! [`PricingRequest`] alone, so that it can be asked twice, or by somebody else.
 use crate::area::distributed::protocol::{
     ColumnChoice, Overrides, Partition, PricingRequest, RequestKind, SessionUpdate, WorkerError,
 };

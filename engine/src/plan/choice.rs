@@ -81,7 +81,7 @@ pub(crate) struct Next {
 
 /// The cheapest way to meet one need in one window.
 ///
-/// All slots of [`Choice::full`] are used for their whole usable length, and
+/// All slots of [`SlotSelection::full`] are used for their whole usable length, and
 /// at most one more in part, from its start. Numbers are bare for storage by
 /// the million; their names carry the unit.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! A saved plan as a tree of names and values, and what differs between two.
 //!
 //! Plans of all kinds are compared here without knowing one of them: whatever
-//! is written to a file can be read as a [`Document`].
+//! is written to a file can be read as a [`ValueTree`].
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 

@@ -1,11 +1,11 @@
 //! A plan with all that it was made from, so that it can be made again.
 //!
-//! A [`Bundle`] is what a file of a saved plan holds: prices and request to
+//! A [`SavedPlan`] is what a file of a saved plan holds: prices and request to
 //! the last bit, the answer, and the versions of what can change an answer.
 //! Planning it again gives the same bytes, or shows where an engine answers
 //! differently. This module knows no text: the edges write and read it.
 //!
-//! A planner joins with an implementation of [`Replayable`] for its request
+//! A planner joins with an implementation of [`Replay`] for its request
 //! and one line in the list at [`Recorded`].
 use std::fmt::Debug;
 use std::sync::Arc;

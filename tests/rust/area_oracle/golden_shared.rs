@@ -1,7 +1,7 @@
 //! Golden bits of requests on one curve, within one power, and of newcomers beside others.
 //!
-//! The functions are `plan_each` and `plan_wishes`, `plan_within`, and `plan_beside` and
-//! `going_on`. Lines are as in `golden_batch`.
+//! The functions are `plan_requests` and `plan_wishes`, `plan_within_capacity`, and `plan_in_residual_capacity` and
+//! `hold_current`. Lines are as in `golden_batch`.
 use std::fmt::Display;
 
 use chrono::{DateTime, TimeDelta, Utc};

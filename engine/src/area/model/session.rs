@@ -15,9 +15,9 @@ pub(crate) struct Session {
     pub(crate) node: u32,
     /// Row of the price table.
     pub(crate) curve: u32,
-    /// Position among the wishes, or [`NO_WISHES`].
+    /// Position among the wishes, or [`NO_DEADLINES`].
     pub(crate) deadlines: u32,
-    /// Position among the batteries, or [`NO_STORE`].
+    /// Position among the batteries, or [`NO_BATTERY`].
     pub(crate) battery: u32,
     /// Energy that can be bought within the stay if no limit binds; of a
     /// vehicle that discharges, stored energy to be gained.

@@ -181,7 +181,7 @@ impl StorageBuffers {
 ///
 /// No slot both charges and discharges, whatever the prices are. Prices of
 /// slots that allow nothing are not looked at. The energies are in
-/// [`Scratch::net_kwh`] until the next call. Nothing is allocated once the
+/// [`StorageBuffers::net_kwh`] until the next call. Nothing is allocated once the
 /// scratch has grown to the number of slots; ties go to the earlier slot.
 ///
 /// # Panics
