@@ -14,7 +14,7 @@ use crate::columns::row_error::{RowError, catch_defect};
 use crate::plan::storage::baseline::baseline_of;
 use crate::plan::storage::branch::reached;
 use crate::plan::storage::grid::PriceSlots;
-use crate::plan::storage::kernel::{StorageSlot, solve};
+use crate::plan::storage::kernel::{ProgrammeSlot, solve};
 use crate::plan::storage::layout::{stored_by, taken_by};
 use crate::units::Power;
 
@@ -84,11 +84,11 @@ impl BatteryPlanner {
             let end = grid.ends[slot].min(battery.to);
             let sells =
                 if grid.export[slot].is_nan() { Power::ZERO } else { battery.discharge_max };
-            let mut slot = StorageSlot {
+            let mut slot = ProgrammeSlot {
                 charge_kwh: stored_by(battery.charge_max, end - start, kernel.efficiency_charge),
                 discharge_kwh: taken_by(sells, end - start, kernel.efficiency_discharge),
                 limit_kwh: battery.limit_kwh,
-                ..StorageSlot::default()
+                ..ProgrammeSlot::default()
             };
             slot.drop_useless_power(reach, most);
             reach = reached(reach, &slot);

@@ -7,7 +7,7 @@ use crate::columns::batteries::{Batteries, BatteryPlanner, BatteryRow};
 use crate::columns::fleet::{Fleet, Needs};
 use crate::columns::row_error::RowError;
 use crate::plan::storage::branch::reached;
-use crate::plan::storage::kernel::{DynamicProgramme, StorageSlot};
+use crate::plan::storage::kernel::{DynamicProgramme, ProgrammeSlot};
 use crate::plan::storage::layout::stored_by;
 
 /// A battery that is asked many times.
@@ -165,7 +165,7 @@ pub(crate) fn highest_levels(
         let charge =
             if prices(slot).is_nan() { 0.0 } else { stored_by(battery.charge_max, micros, eta) };
         let limit_kwh = battery.limit_kwh;
-        let slot = StorageSlot { charge_kwh: charge, limit_kwh, ..StorageSlot::default() };
+        let slot = ProgrammeSlot { charge_kwh: charge, limit_kwh, ..ProgrammeSlot::default() };
         reach = reached(reach, &slot);
         reach
     };

@@ -9,7 +9,7 @@ use crate::area::model::session::Session;
 use crate::area::pricing::context::PricingContext;
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, SHORTFALL_TOLERANCE, as_kwh, to_micro_wh};
 use crate::plan::storage::branch::reached;
-use crate::plan::storage::kernel::{self, DynamicProgramme, StorageSlot, solve};
+use crate::plan::storage::kernel::{self, DynamicProgramme, ProgrammeSlot, solve};
 use crate::plan::storage::layout::{stored_by, taken_by};
 
 impl Battery {
@@ -134,7 +134,7 @@ impl SegmentBuffers {
             let micros = horizon.ends()[slot].min(battery.to) - start;
             let (import, export) = context.own_prices(session, slot);
             let (eta, eta_down) = (kernel.efficiency_charge, kernel.efficiency_discharge);
-            let mut made = StorageSlot { limit_kwh: battery.limit_kwh, ..StorageSlot::default() };
+            let mut made = ProgrammeSlot { limit_kwh: battery.limit_kwh, ..ProgrammeSlot::default() };
             if !import.is_nan() {
                 made.charge_kwh = stored_by(battery.charge_max, micros, eta);
                 if !export.is_nan() {
@@ -158,15 +158,15 @@ impl SegmentBuffers {
         }
         let target = battery.target_kwh;
         // Whoever is never there while prices are known keeps the level of its arrival.
-        let nowhere = StorageSlot {
+        let nowhere = ProgrammeSlot {
             limit_kwh: battery.limit_kwh,
             most_kwh: battery.limit_kwh.max(reach),
-            ..StorageSlot::default()
+            ..ProgrammeSlot::default()
         };
         let last = kernel.slots.last().copied().unwrap_or(nowhere);
         for tier in 0..context.penalty.tiers {
             let missing = as_kwh(context.penalty.tier_energy(session.need, tier));
-            kernel.slots.push(StorageSlot { charge_kwh: missing, discharge_kwh: 0.0, ..last });
+            kernel.slots.push(ProgrammeSlot { charge_kwh: missing, discharge_kwh: 0.0, ..last });
             reach = (reach + missing).min(last.limit_kwh.max(reach));
         }
         if let Some(last) = kernel.slots.last_mut() {

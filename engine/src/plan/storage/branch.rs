@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::plan::storage::kernel::{
-    CostAndBound, DRIFT, DynamicProgramme, Prices, RelaxedSolution, StorageBuffers, StorageSlot,
+    CostAndBound, DRIFT, DynamicProgramme, Prices, RelaxedSolution, StorageBuffers, ProgrammeSlot,
     hull,
 };
 
@@ -84,7 +84,7 @@ enum Split {
 /// Memory of the search.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BranchAndBound {
-    slots: Vec<StorageSlot>,
+    slots: Vec<ProgrammeSlot>,
     steps: Vec<NodeDecision>,
     heap: BinaryHeap<Node>,
 }
@@ -163,7 +163,7 @@ fn consider(
     (best, floor): (&mut f64, f64),
     scratch: &mut StorageBuffers,
 ) {
-    let slots: &[StorageSlot] = if step == 0 { &kernel.slots } else { &scratch.search.slots };
+    let slots: &[ProgrammeSlot] = if step == 0 { &kernel.slots } else { &scratch.search.slots };
     let (split, is_plan) = split_of(kernel, slots, prices, &scratch.relaxation.change);
     if is_plan && relaxed.cost < *best {
         *best = relaxed.cost;
@@ -183,7 +183,7 @@ fn consider(
 /// it; between the signs the one that costs most beside its hull.
 fn split_of(
     kernel: &DynamicProgramme,
-    slots: &[StorageSlot],
+    slots: &[ProgrammeSlot],
     prices: Prices<'_>,
     change: &[f64],
 ) -> (Option<Split>, bool) {
@@ -242,7 +242,7 @@ fn decide(kernel: &DynamicProgramme, step: usize, search: &mut BranchAndBound) {
 
 /// The level after a slot that charges all it may.
 #[inline(always)]
-pub(crate) fn reached(before: f64, slot: &StorageSlot) -> f64 {
+pub(crate) fn reached(before: f64, slot: &ProgrammeSlot) -> f64 {
     let left = before - slot.driving_kwh;
     (left + slot.charge_kwh).min(slot.limit_kwh.max(left))
 }
@@ -300,11 +300,11 @@ mod tests {
     /// Hours of a lossless battery that starts with `stored` kWh, moves 2 kWh
     /// an hour, and charges to `limit` kWh.
     fn kernel(hours: usize, stored: f64, limit: f64) -> DynamicProgramme {
-        let mut slot = StorageSlot {
+        let mut slot = ProgrammeSlot {
             charge_kwh: 2.0,
             discharge_kwh: 2.0,
             limit_kwh: limit,
-            ..StorageSlot::default()
+            ..ProgrammeSlot::default()
         };
         let mut reach = stored;
         let mut slots = Vec::new();

@@ -18,7 +18,7 @@ use crate::plan::storage::segments::{Segment, Segments};
 
 /// What one slot allows, in stored kWh.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct StorageSlot {
+pub struct ProgrammeSlot {
     /// Most that charging can add.
     pub charge_kwh: f64,
     /// Most that discharging can take.
@@ -34,7 +34,7 @@ pub struct StorageSlot {
     pub limit_kwh: f64,
 }
 
-impl StorageSlot {
+impl ProgrammeSlot {
     /// Cuts driving and power to what a battery can use that was at most
     /// `most_before` before the slot and reaches `reach` before it.
     ///
@@ -74,7 +74,7 @@ pub struct DynamicProgramme {
     pub(crate) end_value_per_kwh: f64,
     /// Usable capacity.
     pub(crate) capacity_kwh: f64,
-    pub(crate) slots: Vec<StorageSlot>,
+    pub(crate) slots: Vec<ProgrammeSlot>,
 }
 
 /// Rounding of one energy, as a part of the largest that was at hand so far.
@@ -281,7 +281,7 @@ impl Relaxation {
     pub(crate) fn solve(
         &mut self,
         kernel: &DynamicProgramme,
-        slots: &[StorageSlot],
+        slots: &[ProgrammeSlot],
         prices: Prices<'_>,
     ) -> Option<RelaxedSolution> {
         self.sweep(kernel, slots, prices)?;
@@ -301,7 +301,7 @@ impl Relaxation {
     fn sweep(
         &mut self,
         kernel: &DynamicProgramme,
-        slots: &[StorageSlot],
+        slots: &[ProgrammeSlot],
         prices: Prices<'_>,
     ) -> Option<()> {
         let count = slots.len();
@@ -345,7 +345,7 @@ impl Relaxation {
 
     /// Adds the segments of a slot: two, or one hull where burning would pay.
     #[inline(always)]
-    fn add(&mut self, kernel: &DynamicProgramme, slot: &StorageSlot, prices: (f64, f64), tag: u32) {
+    fn add(&mut self, kernel: &DynamicProgramme, slot: &ProgrammeSlot, prices: (f64, f64), tag: u32) {
         let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
         if room > 0.0 {
             let slope = kernel.discharge_price(prices.1);
@@ -370,7 +370,7 @@ impl Relaxation {
     fn read(
         &mut self,
         kernel: &DynamicProgramme,
-        slots: &[StorageSlot],
+        slots: &[ProgrammeSlot],
         prices: Prices<'_>,
     ) -> RelaxedSolution {
         self.change.clear();

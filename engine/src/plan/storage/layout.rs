@@ -2,7 +2,7 @@
 use crate::plan::problem::AfterDeadline;
 use crate::plan::storage::branch::reached;
 use crate::plan::storage::grid::PriceSlots;
-use crate::plan::storage::kernel::{DynamicProgramme, StorageSlot};
+use crate::plan::storage::kernel::{DynamicProgramme, ProgrammeSlot};
 use crate::plan::storage::plan::Wish;
 use crate::plan::storage::problem::{Consumption, StorageProblem, StorageRequest};
 use crate::time::instant::micros_of;
@@ -113,7 +113,7 @@ impl Layout {
         });
         let (charge_kwh, discharge_kwh) =
             self.moved(request, (charge_max, discharge_max), end - start);
-        self.kernel.slots.push(StorageSlot {
+        self.kernel.slots.push(ProgrammeSlot {
             charge_kwh,
             discharge_kwh,
             driving_kwh,
