@@ -5,6 +5,7 @@
 
 mod sources;
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use sources::{Source, code_only};
@@ -157,6 +158,31 @@ fn bad_habits(text: &str) -> Vec<String> {
     found
 }
 
+/// Names of the types that a file defines outside of its tests.
+fn types(text: &str) -> Vec<String> {
+    let code = code_only(text);
+    let item = |line: &str| {
+        let item = line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
+        let kinds = ["struct ", "enum ", "trait ", "type "];
+        let name = kinds.iter().find_map(|kind| item.strip_prefix(kind))?;
+        name.split(|c: char| !c.is_alphanumeric()).next().map(str::to_owned)
+    };
+    above_tests(&code).lines().filter_map(item).collect()
+}
+
+/// Types of one name within one folder at the top of the engine.
+fn shared_names(sources: &[(String, String)]) -> Vec<String> {
+    let mut files: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
+    for (path, text) in sources {
+        let folder = path.split('/').next().unwrap_or_default();
+        for name in types(text) {
+            files.entry((folder, name)).or_default().push(path);
+        }
+    }
+    files.retain(|_, files| files.len() > 1);
+    files.iter().map(|((_, name), files)| format!("{name}: {}", files.join(", "))).collect()
+}
+
 /// A `mod.rs` holds its docs, its list of modules and the names that it passes on.
 fn not_a_list(text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -303,6 +329,30 @@ fn code_in_a_module_file_is_found() {
     let text = "//! Docs.\n\npub mod a;\nmod b;\n#[cfg(feature = \"lp\")]\npub(crate) mod c;\n";
     assert_eq!(not_a_list(text), [""; 0]);
     assert_eq!(not_a_list("mod a;\npub use a::{\n    B, C,\n};\nfn b() {}\n"), ["5: fn b() {}"]);
+}
+
+#[test]
+fn one_name_is_one_type_within_a_folder_of_the_engine() {
+    let mut sources = sources::below("engine/src", &[".rs"]);
+    sources.retain(|source| !is_test_file(&source.path));
+    let text = |source: &Source| {
+        let path = source.path.strip_prefix("engine/src").unwrap_or(&source.path);
+        (path.display().to_string(), source.text.clone())
+    };
+    let sources: Vec<(String, String)> = sources.iter().map(text).collect();
+    assert!(sources.len() > 100, "{} files of the engine", sources.len());
+    assert_eq!(shared_names(&sources), [""; 0], "a name that stands for several types");
+}
+
+#[test]
+fn a_name_of_two_types_is_found() {
+    let source = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+    let sources = [
+        source("a/b.rs", "pub struct One;\nenum Two {}\n#[cfg(test)]\nmod tests { struct Two; }"),
+        source("a/c/d.rs", "type Two = u8;\n"),
+        source("b.rs", "pub(crate) trait One {}\n"),
+    ];
+    assert_eq!(shared_names(&sources), ["Two: a/b.rs, a/c/d.rs"]);
 }
 
 #[test]
