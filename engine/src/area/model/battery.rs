@@ -6,14 +6,14 @@ use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, SHORTFALL_TOLERANCE, as_k
 use crate::columns::batteries::{Batteries, BatteryPlanner, BatteryRow};
 use crate::columns::fleet::{Fleet, Needs};
 use crate::columns::row_error::RowError;
-use crate::plan::storage::branch::reached;
-use crate::plan::storage::kernel::{DynamicProgramme, ProgrammeSlot};
-use crate::plan::storage::layout::stored_by;
+use crate::plan::storage::branch_and_bound::reached;
+use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};
+use crate::plan::storage::slots::stored_by;
 
 /// A battery that is asked many times.
 #[derive(Debug, Clone)]
 pub(crate) struct Battery {
-    pub(crate) battery: BatteryRow,
+    pub(crate) row: BatteryRow,
     /// The kernel of the battery, but for its slots.
     pub(crate) kernel: DynamicProgramme,
     /// First slot after which the reserve holds.
@@ -56,7 +56,7 @@ impl Battery {
             }
             error => error,
         })?;
-        Ok(Self { battery, kernel: desk.kernel, reserve_from: 0 })
+        Ok(Self { row: battery, kernel: desk.kernel, reserve_from: 0 })
     }
 
     /// Stored energy on arrival.
@@ -68,7 +68,7 @@ impl Battery {
     /// and what is beyond that.
     pub(crate) fn need(&mut self, reach: f64) -> (i64, f64) {
         let stored = self.stored_kwh();
-        let wanted = (self.battery.target_kwh - stored).max(0.0);
+        let wanted = (self.row.target_kwh - stored).max(0.0);
         let need = (wanted.min((reach - stored).max(0.0)) * MICRO_WH_PER_KWH).floor() as i64;
         let beyond = wanted - as_kwh(need);
         self.set_need(need);
@@ -78,8 +78,8 @@ impl Battery {
     /// Wishes for just so much stored energy; a target below the level on
     /// arrival stays.
     pub(crate) fn set_need(&mut self, need: i64) {
-        if self.battery.target_kwh > self.stored_kwh() {
-            self.battery.target_kwh = self.stored_kwh() + as_kwh(need);
+        if self.row.target_kwh > self.stored_kwh() {
+            self.row.target_kwh = self.stored_kwh() + as_kwh(need);
         }
     }
 
@@ -105,7 +105,7 @@ impl Battery {
     /// Stored energy that a plan leaves missing at departure.
     pub(crate) fn shortfall(&self, taken: &EnergyBySlot) -> i64 {
         let level = self.stored_kwh() + self.gained_kwh(taken);
-        let missing = to_micro_wh(self.battery.target_kwh - level);
+        let missing = to_micro_wh(self.row.target_kwh - level);
         if missing > SHORTFALL_TOLERANCE { missing } else { 0 }
     }
 
@@ -155,7 +155,7 @@ pub(crate) fn highest_levels(
     (first, last): (u32, u32),
     store: &Battery,
 ) -> Vec<f64> {
-    let battery = &store.battery;
+    let battery = &store.row;
     let mut reach = store.stored_kwh();
     let level = |slot: u32| {
         let slot = slot as usize;

@@ -20,7 +20,7 @@ use crate::area::pricing::effective_prices::{
     EffectivePrices, PrefixSets, PriceRanks, ShortfallPenalty,
 };
 use crate::area::problem::micro_wh::as_kwh;
-use crate::plan::threshold::threshold;
+use crate::plan::charge::selection::threshold::threshold;
 use crate::time::horizon::Horizon;
 
 /// Widest vector of numbers on any machine.
@@ -528,7 +528,7 @@ mod tests {
         let capacity = vec![i64::MAX; prices.len()];
         let capacity = FreeCapacity { import: &capacity, export: &capacity };
         solve_within_capacity(&context, &session, &free, capacity, &mut buffers, |slot, energy| {
-            load[slot] += energy
+            load[slot] += energy;
         });
         found.push(load);
         found

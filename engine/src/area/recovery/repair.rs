@@ -329,17 +329,28 @@ impl<'a> RepairPass<'a> {
             },
         );
         merge_slots(&mut anew);
+        let is_accepted = self.accepts((session, why), (others_up, others_down), taken, &anew);
+        is_accepted.then_some(anew)
+    }
+
+    /// Acceptance of a new plan of one session in place of its old one.
+    fn accepts(
+        &self,
+        (session, why): (&Session, Reason),
+        capacity: (&[i64], &[i64]),
+        old: &EnergyBySlot,
+        new: &EnergyBySlot,
+    ) -> bool {
+        let context = self.context;
+        let dual_price = &self.dual_prices[session.node as usize];
         let is_shorter = || {
-            context.shortfall_of(session, &anew).missing
-                > context.shortfall_of(session, taken).missing
+            context.shortfall_of(session, new).missing > context.shortfall_of(session, old).missing
         };
         let is_refused = match why {
             Reason::Excess | Reason::ExcessAtAnyPrice | Reason::ExcessChargingOnly => false,
             Reason::MakeRoom => is_shorter(),
             // Room that a limit puts a price on is worth nothing where nobody takes it.
-            Reason::Better => {
-                !is_better(context, session, dual_price, taken, &anew) || is_shorter()
-            }
+            Reason::Better => !is_better(context, session, dual_price, old, new) || is_shorter(),
         };
         // Hard limits on import come first for those that only charge.
         let may_be_worse = match why {
@@ -347,9 +358,7 @@ impl<'a> RepairPass<'a> {
             Reason::ExcessAtAnyPrice | Reason::ExcessChargingOnly => true,
             Reason::MakeRoom | Reason::Better => false,
         };
-        let is_taken =
-            !is_refused && (may_be_worse || !is_worse((others_up, others_down), taken, &anew));
-        is_taken.then_some(anew)
+        !is_refused && (may_be_worse || !is_worse(capacity, old, new))
     }
 
     /// The plan that a vehicle has, and its group.

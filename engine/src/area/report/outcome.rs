@@ -246,13 +246,7 @@ pub(crate) fn finish(
     let need_kwh = asked_for.unwrap_or(&sessions).need_kwh();
     let unmet_gap = unmet_bound_kwh.map_or(0.0, |bound| unmet_gap(unmet_kwh - bound, need_kwh));
     let gap = relative_gap(cost, bound, subproblem.stopping.scale).max(unmet_gap);
-    // What a gap is reached in rounds counts only if the finished plans keep it.
-    let status = match Status::from(solution.termination) {
-        Status::Gap | Status::Stalled | Status::Rounds if executor.has_failed() => Status::Failed,
-        Status::Gap if gap > subproblem.stopping.gap => Status::Stalled,
-        Status::Stalled | Status::Rounds if gap <= subproblem.stopping.gap => Status::Gap,
-        status => status,
-    };
+    let status = status_of_plans(solution.termination, gap, subproblem, executor);
     let price_only =
         price_only(&subproblem.context(asked_for.unwrap_or(&sessions)), constraints, executor);
     let energy: i64 = total.load.iter().sum();
@@ -282,6 +276,21 @@ pub(crate) fn finish(
         penalty: subproblem.penalty,
         unmet_gap,
         sessions,
+    }
+}
+
+/// Status of the finished plans: a gap that the rounds reached counts only if the plans keep it.
+fn status_of_plans(
+    termination: Termination,
+    gap: f64,
+    subproblem: &Subproblem<'_>,
+    executor: &Executor<'_>,
+) -> Status {
+    match Status::from(termination) {
+        Status::Gap | Status::Stalled | Status::Rounds if executor.has_failed() => Status::Failed,
+        Status::Gap if gap > subproblem.stopping.gap => Status::Stalled,
+        Status::Stalled | Status::Rounds if gap <= subproblem.stopping.gap => Status::Gap,
+        status => status,
     }
 }
 

@@ -5,7 +5,9 @@ use crate::area::column_generation::subtree::Decomposition;
 use crate::area::column_generation::two_level::TwoLevelColumnGeneration;
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::Assignment;
+use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::sessions::Sessions;
+use crate::area::pricing::context::PricingContext;
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::totals::AreaLoad;
 use crate::area::solve::recover::{is_good, lexicographic_key, recover_best};
@@ -48,15 +50,7 @@ pub(crate) fn solve_subproblem(
     });
     let context = subproblem.context(sessions);
     let scales = (subproblem.money, margin(paced, sessions));
-    let mut rounds: Box<dyn Solver + '_> = match &decomposition {
-        Some(decomposition) => Box::new(TwoLevelColumnGeneration::new(
-            context,
-            subproblem.constraints,
-            decomposition,
-            scales,
-        )),
-        None => Box::new(ColumnGeneration::new(context, subproblem.constraints, scales)),
-    };
+    let mut rounds = solver(context, subproblem.constraints, decomposition.as_ref(), scales);
     let mut termination = rounds.begin(start, stopping, executor);
     let mut best: Option<(Assignment, AreaLoad, f64)> = None;
     let stops: &[f64] = if has_whole {
@@ -95,4 +89,17 @@ pub(crate) fn solve_subproblem(
     let Incumbent { prices, best: duals, bound, .. } = rounds.into_incumbent();
     let rounds = prices.len();
     Solution { assignment, prices, load: total, bound, duals, termination, rounds, state }
+}
+
+/// Column generation on two levels where there is a decomposition, else on one.
+fn solver<'a>(
+    context: PricingContext<'a>,
+    constraints: &'a LinkingConstraints,
+    decomposition: Option<&'a Decomposition>,
+    scales: (f64, f64),
+) -> Box<dyn Solver + 'a> {
+    match decomposition {
+        Some(tree) => Box::new(TwoLevelColumnGeneration::new(context, constraints, tree, scales)),
+        None => Box::new(ColumnGeneration::new(context, constraints, scales)),
+    }
 }
