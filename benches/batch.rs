@@ -6,7 +6,7 @@ use rayon::ThreadPoolBuilder;
 use slackwater_benches::{Columns, curve, slots_used, table};
 use slackwater_engine::batch::{plan_batch, plan_compact, plan_dense};
 use slackwater_engine::columns::{Curves, Fleet};
-use slackwater_engine::plan::choice::SlotSelection;
+use slackwater_engine::plan::charge::SlotSelection;
 
 const VEHICLES: usize = 1_000_000;
 const SLOTS: usize = 96;

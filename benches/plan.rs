@@ -5,9 +5,7 @@ use chrono::TimeDelta;
 use criterion::{Criterion, criterion_group, criterion_main};
 use slackwater_benches::{curve, noon};
 use slackwater_engine::lp::{Column, LinearProgram, Row};
-use slackwater_engine::plan::charge::plan_charge;
-use slackwater_engine::plan::explain::explain;
-use slackwater_engine::plan::problem::{ChargeProblem, ChargeRequest, Target};
+use slackwater_engine::plan::charge::{ChargeProblem, ChargeRequest, Target, explain, plan_charge};
 use slackwater_engine::units::{kw, kwh};
 
 /// Targets a quarter of a day apart, each higher by so many kWh than the one before.

@@ -4,11 +4,10 @@ use std::hint::black_box;
 use chrono::TimeDelta;
 use criterion::{Criterion, criterion_group, criterion_main};
 use slackwater_benches::{curve, noon};
-use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::site::device::{Device, Vehicle};
-use slackwater_engine::plan::site::planner::plan_site;
-use slackwater_engine::plan::site::problem::{Limit, Preference, SiteProblem, SiteRequest};
-use slackwater_engine::plan::site::series::Series;
+use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::site::{
+    Device, Limit, Preference, Series, SiteProblem, SiteRequest, Vehicle, plan_site,
+};
 use slackwater_engine::units::{kw, kwh};
 
 /// Vehicles that stay overnight behind a limit of four kilowatts for each.

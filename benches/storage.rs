@@ -6,11 +6,10 @@ use rayon::ThreadPoolBuilder;
 use slackwater_benches::{Random, curve, noon};
 use slackwater_engine::batch::plan_storage_batch;
 use slackwater_engine::columns::Batteries;
-use slackwater_engine::plan::storage::grid::PriceSlots;
-use slackwater_engine::plan::storage::kernel::StorageBuffers;
-use slackwater_engine::plan::storage::planner::{plan_on, plan_storage};
-use slackwater_engine::plan::storage::problem::{StorageProblem, StorageRequest};
-use slackwater_engine::plan::vehicle::{Battery, SocTarget};
+use slackwater_engine::plan::charge::{Battery, SocTarget};
+use slackwater_engine::plan::storage::{
+    PriceSlots, StorageBuffers, StorageProblem, StorageRequest, plan_on, plan_storage,
+};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 

@@ -5,9 +5,8 @@ use std::hint::black_box;
 use chrono::TimeDelta;
 use criterion::{Criterion, criterion_group, criterion_main};
 use slackwater_benches::{curve, noon};
-use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::switching::planner::plan_switching;
-use slackwater_engine::plan::switching::request::{SwitchingProblem, SwitchingRequest};
+use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::switching::{SwitchingProblem, SwitchingRequest, plan_switching};
 use slackwater_engine::units::{kw, kwh, money};
 
 /// A day at 4.14 to 11 kW, a start for 5 cents, at most 3 sessions.

@@ -2,12 +2,9 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::plan::duration::DurationRequest;
-use slackwater_engine::plan::kept::{PlanRequest, SteadyRequest};
-use slackwater_engine::plan::plan;
-use slackwater_engine::plan::problem::ChargeRequest;
-use slackwater_engine::plan::replay::{Recorded, SavedRun};
-use slackwater_engine::plan::vehicle::VehicleRequest;
+use slackwater_engine::plan::charge as engine;
+use slackwater_engine::plan::charge::{ChargeRequest, DurationRequest, VehicleRequest};
+use slackwater_engine::plan::record::{PlanRequest, Recorded, SavedRun, SteadyRequest};
 use slackwater_engine::prices::curve::PriceCurve;
 
 /// A plan for charging, with the request of any kind that it answers.
@@ -21,7 +18,7 @@ pub(crate) enum Charged {
 
 impl Charged {
     /// What the engine planned.
-    pub(crate) fn plan(&self) -> &plan::Plan {
+    pub(crate) fn plan(&self) -> &engine::Plan {
         match self {
             Self::Charge(run) => run.plan(),
             Self::Vehicle(run) => run.plan(),

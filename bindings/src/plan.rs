@@ -5,19 +5,13 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use slackwater_engine::plan::budget::Budget;
-use slackwater_engine::plan::certificate;
-use slackwater_engine::plan::duration::DurationRequest;
-use slackwater_engine::plan::explain;
-use slackwater_engine::plan::gaps::{Gap, gaps};
-use slackwater_engine::plan::kept::SteadyRequest;
-use slackwater_engine::plan::plan;
-use slackwater_engine::plan::problem::{
-    AfterDeadline, ChargeProblem, ChargeRequest, PowerLimit, Target,
+use slackwater_engine::plan::charge as engine;
+use slackwater_engine::plan::charge::{
+    AfterDeadline, Battery, ChargeProblem, ChargeRequest, DurationRequest, Gap, PowerLimit,
+    SocTarget, Target, VehicleRequest, gaps,
 };
-use slackwater_engine::plan::replay::{RefusedRequest, Replay, SavedRun};
-use slackwater_engine::plan::stability::Stability;
-use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
+use slackwater_engine::plan::record::{RefusedRequest, Replay, SavedRun, SteadyRequest};
+use slackwater_engine::plan::stability::{Budget, Stability};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
@@ -43,8 +37,8 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    pub(crate) fn new(interval: &plan::Interval) -> Self {
-        let plan::Interval { start, end, power } = *interval;
+    pub(crate) fn new(interval: &engine::Interval) -> Self {
+        let engine::Interval { start, end, power } = *interval;
         Self { start, end, power_kw: power.as_kw() }
     }
 }
@@ -139,7 +133,7 @@ impl Plan {
     }
 
     /// What the engine planned.
-    pub(crate) fn intended(&self) -> &plan::Plan {
+    pub(crate) fn intended(&self) -> &engine::Plan {
         self.charged.plan()
     }
 
@@ -188,8 +182,8 @@ impl Plan {
     }
 }
 
-pub(crate) fn planned_slots(slots: &[plan::PlannedSlot]) -> Vec<PlannedSlot> {
-    let slot = |slot: &plan::PlannedSlot| PlannedSlot {
+pub(crate) fn planned_slots(slots: &[engine::PlannedSlot]) -> Vec<PlannedSlot> {
+    let slot = |slot: &engine::PlannedSlot| PlannedSlot {
         start: slot.start,
         end: slot.end,
         price_per_kwh: slot.price.as_per_kwh(),
@@ -199,8 +193,8 @@ pub(crate) fn planned_slots(slots: &[plan::PlannedSlot]) -> Vec<PlannedSlot> {
     slots.iter().map(slot).collect()
 }
 
-pub(crate) fn outcomes(targets: &[plan::TargetOutcome]) -> Vec<TargetOutcome> {
-    let outcome = |target: &plan::TargetOutcome| TargetOutcome {
+pub(crate) fn outcomes(targets: &[engine::TargetOutcome]) -> Vec<TargetOutcome> {
+    let outcome = |target: &engine::TargetOutcome| TargetOutcome {
         by: target.by,
         wanted_kwh: target.wanted.as_kwh(),
         delivered_kwh: target.delivered.as_kwh(),
@@ -280,7 +274,7 @@ impl Plan {
     #[getter]
     fn certificate(&self) -> Certificate {
         let certificate = &self.intended().certificate;
-        let certificate::ChargeEvidence { at_once, requirements, energy_max, surplus_price } =
+        let engine::ChargeEvidence { at_once, requirements, energy_max, surplus_price } =
             &certificate.evidence;
         Certificate {
             cost: certificate.cost.as_amount(),
@@ -304,8 +298,8 @@ impl Plan {
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<Reason>, Refused> {
         let zone = self::time_zone(time_zone)?;
-        let reasons = explain::explain(self.intended()).into_iter();
-        let reason = |reason: explain::Reason| Reason {
+        let reasons = engine::explain(self.intended()).into_iter();
+        let reason = |reason: engine::Reason| Reason {
             start: reason.start,
             end: reason.end,
             energy_kwh: reason.energy.as_kwh(),
@@ -364,11 +358,11 @@ impl Plan {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> Result<Bound<'py, PyCapsule>, Refused> {
         let slots = &self.intended().slots;
-        let times = |of: fn(&plan::PlannedSlot) -> DateTime<Utc>| -> ArrayRef {
+        let times = |of: fn(&engine::PlannedSlot) -> DateTime<Utc>| -> ArrayRef {
             let micros: Vec<i64> = slots.iter().map(|slot| of(slot).timestamp_micros()).collect();
             Arc::new(utc(TimestampMicrosecondArray::from(micros)))
         };
-        let numbers = |of: fn(&plan::PlannedSlot) -> f64| -> ArrayRef {
+        let numbers = |of: fn(&engine::PlannedSlot) -> f64| -> ArrayRef {
             Arc::new(Float64Array::from(slots.iter().map(of).collect::<Vec<f64>>()))
         };
         let batch = RecordBatch::try_from_iter([

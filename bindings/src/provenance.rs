@@ -1,7 +1,7 @@
 //! Where the prices of a plan come from.
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::plan::estimates;
+use slackwater_engine::plan::questions as engine;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::layers::{Layer, Standing};
 use slackwater_engine::units::Price;
@@ -26,8 +26,8 @@ repr! {
 
 impl SourceShare {
     /// Shares of the engine.
-    pub(crate) fn all(shares: Vec<estimates::SourceShare>) -> Vec<Self> {
-        let share = |share: estimates::SourceShare| Self {
+    pub(crate) fn all(shares: Vec<engine::SourceShare>) -> Vec<Self> {
+        let share = |share: engine::SourceShare| Self {
             is_estimate: share.standing == Standing::Estimate,
             energy_kwh: share.energy.as_kwh(),
             cost: share.cost.as_amount(),
@@ -60,7 +60,7 @@ type Told = (Vec<SourceShare>, f64, f64, Option<DateTime<Utc>>, bool);
 pub(crate) fn provenance(py: Python<'_>, plan: &Plan, prices: &Prices) -> Result<Told, Refused> {
     let layered = prices.layered()?;
     let problem = plan.problem()?;
-    let told = py.detach(|| estimates::provenance(&layered, &problem, plan.intended()));
+    let told = py.detach(|| engine::provenance(&layered, &problem, plan.intended()));
     Ok((
         SourceShare::all(told.shares),
         told.energy_on_estimates.as_kwh(),

@@ -2,9 +2,9 @@
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use pyo3::prelude::*;
-use slackwater_engine::plan::counterfactual::{self, ChangedInput, WhatIf, one_more_percent};
-use slackwater_engine::plan::departure;
-use slackwater_engine::plan::problem::Target;
+use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::questions as engine;
+use slackwater_engine::plan::questions::{ChangedInput, WhatIf, one_more_percent};
 use slackwater_engine::units::{Energy, Money, Percent, Price, kwh};
 
 use crate::error::{Named, Refused};
@@ -63,7 +63,7 @@ repr! {
 #[pyclass(frozen, eq, module = "slackwater._engine")]
 #[derive(Debug, PartialEq)]
 pub(crate) struct InsuranceFrontier {
-    frontier: departure::InsuranceFrontier,
+    frontier: engine::InsuranceFrontier,
     socs: Vec<Option<f64>>,
 }
 
@@ -77,7 +77,7 @@ impl InsuranceFrontier {
     #[getter]
     fn points(&self) -> Vec<InsurancePoint> {
         let points = self.frontier.points.iter().zip(&self.socs);
-        let point = |(point, &soc_percent): (&departure::InsurancePoint, _)| InsurancePoint {
+        let point = |(point, &soc_percent): (&engine::InsurancePoint, _)| InsurancePoint {
             energy_kwh: point.energy.as_kwh(),
             soc_percent,
             added_cost: point.added_cost.as_amount(),
@@ -100,8 +100,8 @@ fn soc_percent(plan: &Plan, energy: Energy) -> Result<Option<f64>, Refused> {
 /// See `slackwater.Plan.soc_by_time`.
 #[pyfunction]
 pub(crate) fn soc_by_time(plan: &Plan) -> Result<Vec<SocPoint>, Refused> {
-    let corners = departure::energy_by_time(plan.intended(), plan.now());
-    let point = |point: &departure::EnergyPoint| {
+    let corners = engine::energy_by_time(plan.intended(), plan.now());
+    let point = |point: &engine::EnergyPoint| {
         let soc_percent = soc_percent(plan, point.energy)?;
         Ok(SocPoint { at: point.at, energy_kwh: point.energy.as_kwh(), soc_percent })
     };
@@ -117,10 +117,10 @@ pub(crate) fn energy_at_risk(
     wanted_kwh: Option<f64>,
 ) -> Result<EnergyAtRisk, Refused> {
     let wanted = wanted_kwh.map(Energy::from_kwh).transpose().named("wanted_kwh")?;
-    let departure = |&(at, weight): &(Instant, f64)| departure::Departure { at: at.0, weight };
+    let departure = |&(at, weight): &(Instant, f64)| engine::Departure { at: at.0, weight };
     let departures: Vec<_> = departures.iter().map(departure).collect();
-    let risk = departure::energy_at_risk(plan.intended(), &departures, wanted)?;
-    let outcome = |outcome: &departure::DepartureOutcome| DepartureOutcome {
+    let risk = engine::energy_at_risk(plan.intended(), &departures, wanted)?;
+    let outcome = |outcome: &engine::DepartureOutcome| DepartureOutcome {
         at: outcome.at,
         probability: outcome.probability,
         energy_kwh: outcome.energy.as_kwh(),
@@ -139,7 +139,7 @@ pub(crate) fn energy_at_risk(
 #[pyfunction]
 #[pyo3(signature = (plan, *, at))]
 pub(crate) fn insurance_frontier(plan: &Plan, at: Instant) -> Result<InsuranceFrontier, Refused> {
-    let frontier = departure::insurance_frontier(plan.intended(), at.0);
+    let frontier = engine::insurance_frontier(plan.intended(), at.0);
     let socs = frontier.points.iter().map(|point| soc_percent(plan, point.energy));
     let socs = socs.collect::<Result<_, _>>()?;
     Ok(InsuranceFrontier { frontier, socs })
@@ -192,7 +192,7 @@ pub(crate) fn what_if(
         changes.push(ChangedInput::Floor { levels });
     }
     let problem = plan.problem()?;
-    let what_if = py.detach(|| counterfactual::what_if(&prices.curve, &problem, &changes))?;
+    let what_if = py.detach(|| engine::what_if(&prices.curve, &problem, &changes))?;
     answer(plan, prices, what_if, zone)
 }
 
@@ -211,6 +211,6 @@ pub(crate) fn costs(
         None => Some(kwh(1.0)),
     };
     let problem = plan.problem()?;
-    let answers = py.detach(|| counterfactual::costs(&prices.curve, &problem, one_more));
+    let answers = py.detach(|| engine::costs(&prices.curve, &problem, one_more));
     answers.into_iter().map(|what_if| answer(plan, prices, what_if, zone)).collect()
 }

@@ -7,10 +7,11 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::ser::{Formatter, Serializer};
-use slackwater_engine::plan::document::{self, ValueTree};
-use slackwater_engine::plan::estimates::estimates_in;
-use slackwater_engine::plan::replay::{ENGINE_VERSION, Recorded, SavedPlan, TIME_ZONE_VERSION};
-use slackwater_engine::plan::sources::PriceSources;
+use slackwater_engine::plan::questions::estimates_in;
+use slackwater_engine::plan::record as engine;
+use slackwater_engine::plan::record::{
+    ENGINE_VERSION, PriceSources, Recorded, SavedPlan, TIME_ZONE_VERSION, ValueTree,
+};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::layers::LayeredPrices;
 
@@ -169,7 +170,7 @@ pub(crate) fn saved_differences(
 }
 
 fn differences(before: &str, after: &str) -> Result<Vec<Difference>, Refused> {
-    let changes = document::changes(&parse(before)?, &parse(after)?);
+    let changes = engine::changes(&parse(before)?, &parse(after)?);
     Ok(changes
         .into_iter()
         .map(|change| Difference {

@@ -5,13 +5,10 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, TimestampMic
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use slackwater_engine::plan::estimates;
-use slackwater_engine::plan::gaps::Gap;
-use slackwater_engine::plan::replay::SavedRun;
-use slackwater_engine::plan::site::device::Phase;
-use slackwater_engine::plan::site::explain::{explain, gaps};
-use slackwater_engine::plan::site::plan;
-use slackwater_engine::plan::site::problem::SiteRequest;
+use slackwater_engine::plan::charge::Gap;
+use slackwater_engine::plan::record::SavedRun;
+use slackwater_engine::plan::site::{Phase, SiteRequest, explain, gaps};
+use slackwater_engine::plan::{questions, site as engine};
 use slackwater_engine::units::{Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
@@ -170,7 +167,7 @@ repr! {
 }
 
 impl SiteCosts {
-    fn new(costs: &plan::Costs) -> Self {
+    fn new(costs: &engine::Costs) -> Self {
         Self {
             energy: costs.energy.as_amount(),
             export: costs.export.as_amount(),
@@ -184,8 +181,8 @@ impl SiteCosts {
 }
 
 impl SiteBreach {
-    fn all(breaches: &[plan::Breach]) -> Vec<Self> {
-        let breach = |breach: &plan::Breach| Self {
+    fn all(breaches: &[engine::Breach]) -> Vec<Self> {
+        let breach = |breach: &engine::Breach| Self {
             name: breach.name.clone(),
             phase: breach.phase.map(Phase::as_str),
             start: breach.start,
@@ -200,13 +197,13 @@ impl SiteBreach {
 }
 
 impl SiteCause {
-    fn new(cause: &plan::Cause) -> Self {
+    fn new(cause: &engine::Cause) -> Self {
         match cause {
-            plan::Cause::OwnLimits => Self { code: "own_limits", limit: None, phase: None },
-            plan::Cause::ChargeLimit => Self { code: "charge_limit", limit: None, phase: None },
-            plan::Cause::NoPrice => Self { code: NO_PRICE, limit: None, phase: None },
-            plan::Cause::Priority => Self { code: "priority", limit: None, phase: None },
-            plan::Cause::Limit { name, phase } => {
+            engine::Cause::OwnLimits => Self { code: "own_limits", limit: None, phase: None },
+            engine::Cause::ChargeLimit => Self { code: "charge_limit", limit: None, phase: None },
+            engine::Cause::NoPrice => Self { code: NO_PRICE, limit: None, phase: None },
+            engine::Cause::Priority => Self { code: "priority", limit: None, phase: None },
+            engine::Cause::Limit { name, phase } => {
                 let phase = phase.map(Phase::as_str);
                 Self { code: "limit", limit: Some(name.clone()), phase }
             }
@@ -218,8 +215,8 @@ fn powers(powers: &[Power]) -> Vec<f64> {
     powers.iter().map(|power| power.as_kw()).collect()
 }
 
-fn device(device: &plan::DevicePlan) -> DevicePlan {
-    let wish = |wish: &plan::WishOutcome| SiteWish {
+fn device(device: &engine::DevicePlan) -> DevicePlan {
+    let wish = |wish: &engine::WishOutcome| SiteWish {
         by: wish.by,
         wanted_kwh: wish.wanted.as_kwh(),
         delivered_kwh: wish.delivered.as_kwh(),
@@ -255,7 +252,7 @@ impl SitePlan {
         Self { run, terms }
     }
 
-    fn intended(&self) -> &plan::SitePlan {
+    fn intended(&self) -> &engine::SitePlan {
         self.run.plan()
     }
 }
@@ -325,7 +322,7 @@ impl SitePlan {
     fn sources(&self) -> Result<Vec<SourceShare>, Refused> {
         let slots = self.intended().slots.iter();
         let bought = slots.map(|slot| (slot.start, slot.import, slot.import_price));
-        Ok(SourceShare::all(estimates::shares(&self.prices().layered()?, bought)))
+        Ok(SourceShare::all(questions::shares(&self.prices().layered()?, bought)))
     }
 
     #[getter]
@@ -333,7 +330,7 @@ impl SitePlan {
         let Some(prices) = self.export_prices() else { return Ok(Vec::new()) };
         let slots = self.intended().slots.iter();
         let sold = slots.map(|slot| (slot.start, slot.export, slot.export_price));
-        Ok(SourceShare::all(estimates::shares(&prices.layered()?, sold)))
+        Ok(SourceShare::all(questions::shares(&prices.layered()?, sold)))
     }
 
     #[getter]
@@ -348,7 +345,7 @@ impl SitePlan {
 
     #[getter]
     fn slots(&self) -> Vec<SiteSlot> {
-        let slot = |slot: &plan::SiteSlot| SiteSlot {
+        let slot = |slot: &engine::SiteSlot| SiteSlot {
             start: slot.start,
             end: slot.end,
             import_price_per_kwh: slot.import_price.as_per_kwh(),
@@ -367,7 +364,7 @@ impl SitePlan {
 
     #[getter]
     fn limits(&self) -> Vec<SiteLimit> {
-        let limit = |limit: &plan::LimitOutcome| SiteLimit {
+        let limit = |limit: &engine::LimitOutcome| SiteLimit {
             name: limit.name.clone(),
             phase: limit.phase.map(Phase::as_str),
             limit_kw: limit.limit.iter().map(|kw| kw.map(Power::as_kw)).collect(),
@@ -411,7 +408,7 @@ impl SitePlan {
     fn explain(&self, time_zone: &str) -> Result<Vec<SiteReason>, Refused> {
         let zone = self::time_zone(time_zone)?;
         let (request, plan) = (self.run.request(), self.intended());
-        let reason = |reason: slackwater_engine::plan::site::explain::SiteReason| SiteReason {
+        let reason = |reason: slackwater_engine::plan::site::SiteReason| SiteReason {
             start: reason.start,
             end: reason.end,
             energy_kwh: reason.energy.as_kwh(),
@@ -457,17 +454,17 @@ impl SitePlan {
         let plan = self.intended();
         let rows =
             || plan.devices.iter().flat_map(|device| plan.slots.iter().map(move |s| (device, s)));
-        let times = |of: fn(&plan::SiteSlot) -> DateTime<Utc>| -> ArrayRef {
+        let times = |of: fn(&engine::SiteSlot) -> DateTime<Utc>| -> ArrayRef {
             let micros: Vec<i64> = rows().map(|(_, slot)| of(slot).timestamp_micros()).collect();
             Arc::new(utc(TimestampMicrosecondArray::from(micros)))
         };
-        let names = |of: fn(&plan::DevicePlan) -> &str| -> ArrayRef {
+        let names = |of: fn(&engine::DevicePlan) -> &str| -> ArrayRef {
             Arc::new(StringArray::from(rows().map(|(device, _)| of(device)).collect::<Vec<_>>()))
         };
         let numbers = |values: Vec<f64>| -> ArrayRef { Arc::new(Float64Array::from(values)) };
         let power = plan.devices.iter().flat_map(|device| powers(&device.power)).collect();
         let most = plan.devices.iter().flat_map(|device| powers(&device.power_max)).collect();
-        let price = |of: fn(&plan::SiteSlot) -> Price| -> ArrayRef {
+        let price = |of: fn(&engine::SiteSlot) -> Price| -> ArrayRef {
             numbers(rows().map(|(_, slot)| of(slot).as_per_kwh()).collect())
         };
         let batch = RecordBatch::try_from_iter([

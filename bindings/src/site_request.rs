@@ -1,17 +1,12 @@
 //! A site as Python describes it, on its way to the engine.
 use chrono::TimeDelta;
 use pyo3::prelude::*;
-use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::site::device::{
-    Device, Discharge, Load, Phase, ShiftableLoad, Solar, StationaryBattery, TaperPoint, Vehicle,
-    power_of,
+use slackwater_engine::plan::charge::{SocTarget, Target};
+use slackwater_engine::plan::site::{
+    Carbon, CarbonSlot, DemandCharge, Device, Discharge, Effort, Group, Limit, Load, Period, Phase,
+    PowerPeriod, Preference, Series, ShiftableLoad, SiteRequest, Solar, StationaryBattery,
+    TaperPoint, Tier, Tiers, Vehicle, power_of,
 };
-use slackwater_engine::plan::site::problem::{
-    Carbon, CarbonSlot, DemandCharge, Effort, Group, Limit, Period, Preference, SiteRequest, Tier,
-    Tiers,
-};
-use slackwater_engine::plan::site::series::{PowerPeriod, Series};
-use slackwater_engine::plan::vehicle::SocTarget;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::units::{Energy, Money, Percent, Power, Price};
 

@@ -1,9 +1,9 @@
 //! Plans that stay close to older ones, and what differs between two plans.
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::plan::budget::Budget;
-use slackwater_engine::plan::diff;
-use slackwater_engine::plan::problem::ChargeProblem;
+use slackwater_engine::plan::charge::ChargeProblem;
+use slackwater_engine::plan::questions as engine;
+use slackwater_engine::plan::stability::Budget;
 use slackwater_engine::units::{Money, Price};
 
 use crate::error::{Named, Refused};
@@ -91,12 +91,12 @@ pub(crate) fn plan_diff(
     let zone = self::time_zone(time_zone)?;
     let (problem_before, problem_after) = (before.problem()?, after.problem()?);
     let changes = py.detach(|| {
-        diff::diff(
+        engine::diff(
             &recorded(before, &problem_before, before_prices),
             &recorded(after, &problem_after, after_prices),
         )
     });
-    let change = |change: &diff::PeriodChange| PlanChange {
+    let change = |change: &engine::PeriodChange| PlanChange {
         start: change.start,
         end: change.end,
         before_kwh: change.before.as_kwh(),
@@ -113,8 +113,8 @@ fn recorded<'a>(
     plan: &'a Plan,
     problem: &'a ChargeProblem,
     prices: &'a Prices,
-) -> diff::Recorded<'a> {
-    diff::Recorded {
+) -> engine::Recorded<'a> {
+    engine::Recorded {
         problem,
         curve: &prices.curve,
         plan: plan.intended(),

@@ -5,14 +5,10 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use slackwater_engine::plan::estimates;
-use slackwater_engine::plan::gaps::Gap;
-use slackwater_engine::plan::replay::SavedRun;
-use slackwater_engine::plan::sources::GridPrices;
-use slackwater_engine::plan::storage::explain;
-use slackwater_engine::plan::storage::plan;
-use slackwater_engine::plan::storage::problem::{Consumption, StorageLimit, StorageRequest};
-use slackwater_engine::plan::vehicle::SocTarget;
+use slackwater_engine::plan::charge::{Gap, SocTarget};
+use slackwater_engine::plan::record::{GridPrices, SavedRun};
+use slackwater_engine::plan::storage::{Consumption, StorageLimit, StorageRequest};
+use slackwater_engine::plan::{questions, storage as engine};
 use slackwater_engine::units::{Energy, Percent, Power, Price};
 
 use crate::arrow::{Table, refused, utc};
@@ -111,7 +107,7 @@ impl StoragePlan {
         Self { run, terms }
     }
 
-    fn intended(&self) -> &plan::StoragePlan {
+    fn intended(&self) -> &engine::StoragePlan {
         self.run.plan()
     }
 }
@@ -212,7 +208,7 @@ impl StoragePlan {
         let price = |price: Option<Price>| price.unwrap_or(Price::ZERO);
         let slots = self.intended().slots.iter();
         let bought = slots.map(|slot| (slot.start, slot.charged, price(slot.import_price)));
-        Ok(SourceShare::all(estimates::shares(&self.prices().layered()?, bought)))
+        Ok(SourceShare::all(questions::shares(&self.prices().layered()?, bought)))
     }
 
     #[getter]
@@ -221,7 +217,7 @@ impl StoragePlan {
         let price = |price: Option<Price>| price.unwrap_or(Price::ZERO);
         let slots = self.intended().slots.iter();
         let sold = slots.map(|slot| (slot.start, slot.discharged, price(slot.export_price)));
-        Ok(SourceShare::all(estimates::shares(&prices.layered()?, sold)))
+        Ok(SourceShare::all(questions::shares(&prices.layered()?, sold)))
     }
 
     #[getter]
@@ -233,7 +229,7 @@ impl StoragePlan {
     fn slots(&self) -> Vec<StorageSlot> {
         let capacity = self.intended().capacity;
         let soc = |stored: Energy| Percent::filled(stored, capacity).as_percent();
-        let slot = |slot: &plan::StorageSlot| StorageSlot {
+        let slot = |slot: &engine::StorageSlot| StorageSlot {
             start: slot.start,
             end: slot.end,
             import_price_per_kwh: slot.import_price.map(Price::as_per_kwh),
@@ -257,7 +253,7 @@ impl StoragePlan {
 
     #[getter]
     fn targets(&self) -> Vec<StorageOutcome> {
-        let outcome = |target: &plan::StorageOutcome| StorageOutcome {
+        let outcome = |target: &engine::StorageOutcome| StorageOutcome {
             by: target.by,
             wanted_percent: target.wanted.as_percent(),
             soc_percent: target.soc.as_percent(),
@@ -284,7 +280,7 @@ impl StoragePlan {
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<StorageReason>, Refused> {
         let zone = self::time_zone(time_zone)?;
-        let tell = |reason: &explain::StorageReason| {
+        let tell = |reason: &engine::StorageReason| {
             let (sentence, period) = (reason.sentence(zone), (reason.start, reason.end));
             if reason.energy > Energy::ZERO {
                 self.terms.tell_bought(sentence, period)
@@ -292,7 +288,7 @@ impl StoragePlan {
                 self.terms.tell_sold(sentence, period)
             }
         };
-        let reason = |reason: explain::StorageReason| StorageReason {
+        let reason = |reason: engine::StorageReason| StorageReason {
             start: reason.start,
             end: reason.end,
             energy_kwh: reason.energy.as_kwh(),
@@ -321,8 +317,8 @@ impl StoragePlan {
             counterpart_price_per_kwh: None,
             sentence: gap.sentence(zone),
         };
-        let gaps = plan::gaps(self.run.request(), self.run.prices().export.is_some(), plan);
-        let reasons = explain::explain(plan).into_iter().map(reason);
+        let gaps = engine::gaps(self.run.request(), self.run.prices().export.is_some(), plan);
+        let reasons = engine::explain(plan).into_iter().map(reason);
         let mut reasons: Vec<StorageReason> = reasons.chain(gaps.into_iter().map(gap)).collect();
         reasons.sort_by_key(|reason| reason.start);
         Ok(reasons)
@@ -343,16 +339,16 @@ impl StoragePlan {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> Result<Bound<'py, PyCapsule>, Refused> {
         let slots = &self.intended().slots;
-        let times = |of: fn(&plan::StorageSlot) -> DateTime<Utc>| -> ArrayRef {
+        let times = |of: fn(&engine::StorageSlot) -> DateTime<Utc>| -> ArrayRef {
             let micros: Vec<i64> = slots.iter().map(|slot| of(slot).timestamp_micros()).collect();
             Arc::new(utc(TimestampMicrosecondArray::from(micros)))
         };
-        let prices = |of: fn(&plan::StorageSlot) -> Option<Price>| -> ArrayRef {
+        let prices = |of: fn(&engine::StorageSlot) -> Option<Price>| -> ArrayRef {
             Arc::new(
                 slots.iter().map(|slot| of(slot).map(Price::as_per_kwh)).collect::<Float64Array>(),
             )
         };
-        let energies = |of: fn(&plan::StorageSlot) -> Energy| -> ArrayRef {
+        let energies = |of: fn(&engine::StorageSlot) -> Energy| -> ArrayRef {
             Arc::new(Float64Array::from(
                 slots.iter().map(|slot| of(slot).as_kwh()).collect::<Vec<_>>(),
             ))

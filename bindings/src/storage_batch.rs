@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
 use slackwater_engine::columns::{Batteries, StorageAnswers};
-use slackwater_engine::plan::storage::grid::PriceSlots;
+use slackwater_engine::plan::storage::PriceSlots;
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, refused, schema};

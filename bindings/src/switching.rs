@@ -1,12 +1,12 @@
 //! Plans of devices that switch.
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::replay::SavedRun;
-use slackwater_engine::plan::switching::explain;
-use slackwater_engine::plan::switching::plan::{self, UnmetWish};
-use slackwater_engine::plan::switching::planner::plan_switching_within;
-use slackwater_engine::plan::switching::request::{DeviceState, SwitchingRequest};
+use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::record::SavedRun;
+use slackwater_engine::plan::switching as engine;
+use slackwater_engine::plan::switching::{
+    DeviceState, SwitchingRequest, UnmetWish, plan_switching_within,
+};
 use slackwater_engine::units::{Energy, Money, Power, Price};
 
 use crate::charged::Charged;
@@ -103,7 +103,7 @@ impl SwitchingPlan {
         Self { run, terms }
     }
 
-    fn intended(&self) -> &plan::SwitchingPlan {
+    fn intended(&self) -> &engine::SwitchingPlan {
         self.run.plan()
     }
 }
@@ -173,7 +173,7 @@ impl SwitchingPlan {
 
     #[getter]
     fn intervals(&self) -> Vec<SwitchingInterval> {
-        let interval = |interval: &plan::SwitchingInterval| SwitchingInterval {
+        let interval = |interval: &engine::SwitchingInterval| SwitchingInterval {
             start: interval.start,
             end: interval.end,
             power_kw: interval.power.as_kw(),
@@ -184,7 +184,7 @@ impl SwitchingPlan {
 
     #[getter]
     fn sessions(&self) -> Vec<Session> {
-        let session = |session: &plan::Session| Session {
+        let session = |session: &engine::Session| Session {
             start: session.start,
             end: session.end,
             energy_kwh: session.energy.as_kwh(),
@@ -227,7 +227,7 @@ impl SwitchingPlan {
     #[pyo3(signature = (*, time_zone))]
     fn explain(&self, time_zone: &str) -> Result<Vec<SwitchingReason>, Refused> {
         let zone = self::time_zone(time_zone)?;
-        let reason = |reason: &explain::SwitchingReason| SwitchingReason {
+        let reason = |reason: &engine::SwitchingReason| SwitchingReason {
             start: reason.start,
             end: reason.end,
             energy_kwh: reason.energy.as_kwh(),
@@ -239,7 +239,7 @@ impl SwitchingPlan {
             runner_up_price_per_kwh: reason.runner_up.map(|next| next.price.as_per_kwh()),
             sentence: reason.sentence(zone),
         };
-        Ok(explain::explain(self.intended()).iter().map(reason).collect())
+        Ok(engine::explain(self.intended()).iter().map(reason).collect())
     }
 
     fn __eq__(&self, other: &Self) -> bool {

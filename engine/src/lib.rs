@@ -15,8 +15,9 @@
 //!
 //! Walking the deadlines from the earliest and buying the cheapest room left
 //! before each is exact, because the sets of slots before the deadlines are
-//! nested. [`plan::charge`] does that, [`plan::certificate`] proves it for
-//! each plan anew, and [`plan::explain`] says why each interval is there.
+//! nested. [`plan_charge`](plan::charge::plan_charge) does that,
+//! [`certify`](plan::charge::certify) proves it for each plan anew, and
+//! [`explain`](plan::charge::explain()) says why each interval is there.
 //!
 //! # Conventions
 //!
@@ -35,11 +36,12 @@
 //! | [`units`] | quantities with a unit |
 //! | [`time`] | periods; wall clocks to instants |
 //! | [`prices`] | step functions of price, gaps included; tariffs, price signals, which of them counts |
-//! | [`plan`] | one vehicle: plan, proof, baseline, reasons, stability, what-ifs |
+//! | [`plan::charge`] | one vehicle that only charges: plan, proof, baseline, reasons |
 //! | [`plan::storage`] | batteries that also discharge |
 //! | [`plan::switching`] | devices with a least power, starts, least times on and off |
 //! | `plan::site` | everything behind one meter (feature `lp`) |
-//! | [`plan::replay`] | a plan with its inputs, made again |
+//! | [`plan::stability`], [`plan::questions`] | plans close to the one before; what-ifs, risks, differences |
+//! | [`plan::record`] | plans as they are kept, with their inputs, made again |
 //! | [`columns`] | fleets, batteries and their plans, one row a vehicle |
 //! | [`batch`] | many independent plans, on all cores |
 //! | `area` | many vehicles under limits that they share, with a proven gap (feature `lp`) |

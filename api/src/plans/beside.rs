@@ -2,8 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use slackwater_engine::plan::brief::PlanSummary;
-use slackwater_engine::plan::planned::PlanRecord;
+use slackwater_engine::plan::record::{PlanRecord, PlanSummary};
 use slackwater_engine::shared_supply::{
     IncrementalPlan, OtherLoad, ReplanReason, hold_current, plan_in_residual_capacity as beside,
     reason_to_replan,

@@ -32,9 +32,8 @@ mod coordinated {
 
     use chrono::{DateTime, Utc};
     use slackwater_engine::area::AreaOptions;
-    use slackwater_engine::plan::kept::PlanRequest;
-    use slackwater_engine::plan::planned::PlanRecord;
-    use slackwater_engine::plan::problem::ChargeProblem;
+    use slackwater_engine::plan::charge::ChargeProblem;
+    use slackwater_engine::plan::record::{PlanRecord, PlanRequest};
     use slackwater_engine::prices::curve::PriceCurve;
     use slackwater_engine::shared_supply::{
         SharedPower, SharedWish, plan_within_capacity as plan_shared,

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use slackwater_engine::batch::plan_wishes;
-use slackwater_engine::plan::brief::PlanSummary;
-use slackwater_engine::plan::kept::PlanRequest;
-use slackwater_engine::plan::planned::{PlanRecord, PreviousPlan};
+use slackwater_engine::plan::record::{PlanRecord, PlanRequest, PlanSummary, PreviousPlan};
 use slackwater_engine::policy::ask::{Cause, DeviceFacts, DevicePolicy, NoRequest};
 use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::{Sources, resolve};

@@ -1,9 +1,8 @@
 //! Plans for people: with reasons, certificate and the source of each price.
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use slackwater_engine::plan::brief::PlanSummary;
-use slackwater_engine::plan::explain::{Reason, explain};
-use slackwater_engine::plan::replay::SavedPlan;
+use slackwater_engine::plan::charge::{Reason, explain};
+use slackwater_engine::plan::record::{PlanSummary, SavedPlan};
 use slackwater_engine::policy::ask::{Cause, NoRequest};
 use slackwater_engine::policy::cycle::Cycle;
 use tracing::error;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::plan::planned::PlanRecord;
+use slackwater_engine::plan::record::PlanRecord;
 use slackwater_engine::policy::ask::{Cause, NoRequest};
 use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::ResolvedPrices;

@@ -12,12 +12,13 @@ use rayon::prelude::*;
 use crate::columns::fleet::{Curves, Fleet, Vehicle};
 use crate::columns::plan_table::Answers;
 use crate::columns::row_error::{RowError, catch_defect};
-use crate::plan::certificate::bound_of_one;
-use crate::plan::charge::plan_charge;
-use crate::plan::choice::{Need, SLOTS_MAX, SlotSelection, Window};
-use crate::plan::problem::{AfterDeadline, ChargeProblem, ChargeRequest};
-use crate::plan::threshold::{self, ThresholdBuffers};
+use crate::plan::charge::certificate::bound_of_one;
+use crate::plan::charge::greedy::plan_charge;
+use crate::plan::charge::request::{AfterDeadline, ChargeProblem, ChargeRequest};
+use crate::plan::charge::selection::slot_selection::{Need, SlotSelection, Window};
+use crate::plan::charge::selection::threshold::{self, ThresholdBuffers};
 use crate::prices::curve::PriceCurve;
+use crate::prices::ranking::SLOTS_MAX;
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::MICROS_PER_HOUR;
@@ -236,7 +237,7 @@ fn plan_row(
     curves: Curves<'_>,
     row: usize,
     vehicle: &Vehicle,
-) -> Result<crate::plan::plan::Plan, RowError> {
+) -> Result<crate::plan::charge::plan::Plan, RowError> {
     let request = ChargeRequest {
         now: instant_at(vehicle.arrival),
         until: Some(instant_at(vehicle.departure)),
@@ -302,9 +303,9 @@ mod tests {
     use crate::columns::fleet::{Curves, Fleet, NO_TIME, Needs, TargetLists};
     use crate::columns::plan_table::Answers;
     use crate::columns::row_error::RowError;
-    use crate::plan::charge::plan_charge;
-    use crate::plan::plan::Plan;
-    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::plan::Plan;
+    use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
     use crate::prices::curve::PriceCurve;
     use crate::prices::curve::tests::curve_of;
     use crate::prices::table::PriceTable;

@@ -6,15 +6,15 @@ use rayon::prelude::*;
 use crate::batch::charge::plan_batch;
 use crate::columns::fleet::{Curves, Fleet, Needs};
 use crate::columns::plan_table::Answers;
-use crate::plan::brief::PlanSummary;
-use crate::plan::charge::plan_charge;
-use crate::plan::chosen::{cheaper, is_all, price_after};
-use crate::plan::kept::PlanRequest;
-use crate::plan::pieces::unpriced_hours;
-use crate::plan::plan::Interval;
-use crate::plan::planned::{PlanRecord, PreviousPlan};
-use crate::plan::problem::ChargeProblem;
-use crate::plan::replay::RefusedRequest;
+use crate::plan::charge::greedy::plan_charge;
+use crate::plan::charge::plan::Interval;
+use crate::plan::charge::request::ChargeProblem;
+use crate::plan::charge::single_target::{cheaper, is_all, price_after};
+use crate::plan::charge::sub_slots::unpriced_hours;
+use crate::plan::record::plan_record::{PlanRecord, PreviousPlan};
+use crate::plan::record::refused_request::RefusedRequest;
+use crate::plan::record::steady_request::PlanRequest;
+use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Power, Price};
@@ -79,17 +79,17 @@ impl Columns {
 /// # Example
 ///
 /// ```
-/// use slackwater_engine::batch::plan_each;
-/// use slackwater_engine::plan::problem::{ChargeProblem, Request, Target};
+/// use slackwater_engine::batch::plan_requests;
+/// use slackwater_engine::plan::charge::{ChargeProblem, ChargeRequest, Target};
 /// use slackwater_engine::prices::curve::{PriceCurve, Slot};
 /// use slackwater_engine::units::{kw, kwh, per_kwh};
 ///
 /// let start = "2026-01-05T18:00:00Z".parse().unwrap();
 /// let end = "2026-01-05T20:00:00Z".parse().unwrap();
 /// let curve = PriceCurve::new(&[Slot { start, end, price: per_kwh(0.30) }])?;
-/// let wish = |energy| Request::new(start, kw(11.0), Target { by: None, energy: kwh(energy) });
+/// let wish = |energy| ChargeRequest::new(start, kw(11.0), Target { by: None, energy: kwh(energy) });
 /// let problems = [ChargeProblem::new(wish(11.0))?, ChargeProblem::new(wish(33.0))?];
-/// let plans = plan_each(&curve, &problems);
+/// let plans = plan_requests(&curve, &problems);
 /// assert_eq!(plans[0].energy, kwh(11.0));
 /// assert_eq!(plans[1].shortfall, kwh(11.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -209,12 +209,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plan::brief::PlanSummary;
-    use crate::plan::charge::plan_charge;
-    use crate::plan::kept::PlanRequest;
-    use crate::plan::planned::{PlanRecord, PreviousPlan};
-    use crate::plan::problem::{AfterDeadline, ChargeProblem, ChargeRequest, Target};
-    use crate::plan::replay::RefusedRequest;
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::request::{AfterDeadline, ChargeProblem, ChargeRequest, Target};
+    use crate::plan::record::plan_record::{PlanRecord, PreviousPlan};
+    use crate::plan::record::refused_request::RefusedRequest;
+    use crate::plan::record::steady_request::PlanRequest;
+    use crate::plan::record::summary::PlanSummary;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{Energy, kw, kwh};
 

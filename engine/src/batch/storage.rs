@@ -12,10 +12,11 @@ use crate::columns::batteries::{Batteries, BatteryPlanner, BatteryRow};
 use crate::columns::plan_table::StorageAnswers;
 use crate::columns::row_error::{RowError, catch_defect};
 use crate::plan::storage::baseline::baseline_of;
-use crate::plan::storage::branch::reached;
-use crate::plan::storage::grid::PriceSlots;
-use crate::plan::storage::kernel::{ProgrammeSlot, solve};
-use crate::plan::storage::layout::{stored_by, taken_by};
+use crate::plan::storage::branch_and_bound::reached;
+use crate::plan::storage::branch_and_bound::solve;
+use crate::plan::storage::dynamic_programme::ProgrammeSlot;
+use crate::plan::storage::price_slots::PriceSlots;
+use crate::plan::storage::slots::{stored_by, taken_by};
 use crate::units::Power;
 
 /// Plans every battery, on all threads of the current rayon pool.
@@ -108,7 +109,7 @@ impl BatteryPlanner {
         &self,
         battery: &BatteryRow,
         reach: f64,
-        answer: crate::plan::storage::kernel::CostAndBound,
+        answer: crate::plan::storage::dynamic_programme::CostAndBound,
         answers: &mut StorageAnswers,
     ) {
         let kernel = &self.kernel;
@@ -149,11 +150,11 @@ mod tests {
     use crate::columns::batteries::{Batteries, power};
     use crate::columns::plan_table::StorageAnswers;
     use crate::columns::row_error::{RowError, catch_defect};
-    use crate::plan::storage::grid::PriceSlots;
-    use crate::plan::storage::kernel::StorageBuffers;
+    use crate::plan::charge::vehicle::{Battery, SocTarget};
+    use crate::plan::storage::branch_and_bound::StorageBuffers;
     use crate::plan::storage::planner::plan_on;
-    use crate::plan::storage::problem::{StorageProblem, StorageRequest};
-    use crate::plan::vehicle::{Battery, SocTarget};
+    use crate::plan::storage::price_slots::PriceSlots;
+    use crate::plan::storage::request::{StorageProblem, StorageRequest};
     use crate::prices::curve::tests::curve_of;
     use crate::time::instant::instant_at;
     use crate::units::{Energy, Percent, Power};

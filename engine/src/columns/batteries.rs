@@ -2,9 +2,10 @@
 
 use crate::columns::fleet::NO_TIME;
 use crate::columns::row_error::RowError;
-use crate::plan::storage::kernel::{DynamicProgramme, StorageBuffers};
-use crate::plan::storage::problem::{check_efficiency, check_power};
-use crate::plan::vehicle::check_capacity;
+use crate::plan::charge::vehicle::check_capacity;
+use crate::plan::storage::branch_and_bound::StorageBuffers;
+use crate::plan::storage::dynamic_programme::DynamicProgramme;
+use crate::plan::storage::request::{check_efficiency, check_power};
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Percent, Power, Price, UnitError};
 

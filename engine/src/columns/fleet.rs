@@ -1,7 +1,7 @@
 //! A fleet as columns, one row a vehicle.
 use crate::columns::row_error::RowError;
-use crate::plan::problem::Target;
-use crate::plan::vehicle::energy_at_plug;
+use crate::plan::charge::request::Target;
+use crate::plan::charge::vehicle::energy_at_plug;
 use crate::prices::curve::PriceCurve;
 use crate::prices::table::PriceTable;
 use crate::time::horizon::Horizon;

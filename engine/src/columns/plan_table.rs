@@ -1,8 +1,8 @@
 //! Plans of many vehicles as columns.
 
 use crate::columns::row_error::RowError;
-use crate::plan::choice::{SlotSelection, Window};
-use crate::plan::plan::{Interval, Plan};
+use crate::plan::charge::plan::{Interval, Plan};
+use crate::plan::charge::selection::slot_selection::{SlotSelection, Window};
 use crate::time::horizon::Horizon;
 use crate::units::{Power, Price};
 

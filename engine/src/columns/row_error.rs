@@ -1,9 +1,9 @@
 //! Why one row of a table cannot be planned.
 use chrono::{DateTime, Utc};
 
-use crate::plan::problem::ChargeRequestError;
-use crate::plan::storage::problem::StorageError;
-use crate::plan::vehicle::VehicleError;
+use crate::plan::charge::request::ChargeRequestError;
+use crate::plan::charge::vehicle::VehicleError;
+use crate::plan::storage::request::StorageError;
 use crate::units::UnitError;
 
 /// Why one vehicle cannot be planned. The others are planned all the same.

@@ -5,10 +5,10 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::device::command::Switch;
-use crate::plan::brief::PlanSummary;
-use crate::plan::kept::PlanRequest;
-use crate::plan::plan::Interval;
-use crate::plan::vehicle::{Battery, SocTarget, VehicleRequest};
+use crate::plan::charge::plan::Interval;
+use crate::plan::charge::vehicle::{Battery, SocTarget, VehicleRequest};
+use crate::plan::record::steady_request::PlanRequest;
+use crate::plan::record::summary::PlanSummary;
 use crate::policy::assumptions::Assumptions;
 use crate::policy::charger::{ChargerPolicy, prices_cover};
 use crate::policy::cycle::{Commitment, Cycle, Observation, START_TIMEOUT};
@@ -477,8 +477,8 @@ fn ask_charger(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::planned::PlanRecord;
-    use crate::plan::problem::{ChargeRequest, Target};
+    use crate::plan::charge::request::{ChargeRequest, Target};
+    use crate::plan::record::plan_record::PlanRecord;
     use crate::policy::charger::ChargerPolicy;
     use crate::policy::flex::ReserveRule;
     use crate::policy::flex::tests::request;

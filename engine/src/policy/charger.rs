@@ -3,8 +3,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::plan::{Interval, Plan};
-use crate::plan::problem::{AfterDeadline, ChargeRequest, Target};
+use crate::plan::charge::plan::{Interval, Plan};
+use crate::plan::charge::request::{AfterDeadline, ChargeRequest, Target};
 use crate::prices::curve::PriceCurve;
 use crate::time::deadline::next_deadline;
 use crate::time::hour_minute::HourMinute;
@@ -250,12 +250,13 @@ pub fn intervals_shown(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::plan::charge::plan_charge;
-    use crate::plan::problem::ChargeProblem;
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::request::ChargeProblem;
     use crate::prices::curve::tests::curve_of;
     use crate::units::money;
-    use proptest::prelude::*;
 
     fn at(hour: i64) -> DateTime<Utc> {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)

@@ -2,7 +2,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::duration::micros;
+use crate::plan::charge::duration::micros;
 use crate::units::Percent;
 
 /// What is to hold by an instant.
@@ -76,13 +76,14 @@ impl Cycle {
     ///
     /// ```
     /// use chrono::{DateTime, TimeDelta, Utc};
-    /// use slackwater_engine::policy::cycle::{Cycle, Promise, Sight};
+    /// use slackwater_engine::policy::cycle::{Cycle, Commitment, Observation};
     /// let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
-    /// let morning = Promise { by: at("2026-01-06T07:00:00Z"), target: None };
+    /// let morning = Commitment { by: at("2026-01-06T07:00:00Z"), target: None };
     /// let next = |_| Some(morning);
-    /// let on = Sight { is_plugged_in: Some(true), is_charging: true, told_since: None };
-    /// let begun = Cycle::at_look(None, on, at("2026-01-05T18:00:00Z"), true, next).unwrap();
-    /// let later = Cycle::at_look(Some(begun), on, at("2026-01-05T20:00:00Z"), true, next).unwrap();
+    /// let on = Observation { is_plugged_in: Some(true), is_charging: true, told_since: None };
+    /// let (first, second) = (at("2026-01-05T18:00:00Z"), at("2026-01-05T20:00:00Z"));
+    /// let begun = Cycle::after_observation(None, on, first, true, next).unwrap();
+    /// let later = Cycle::after_observation(Some(begun), on, second, true, next).unwrap();
     /// assert_eq!(later.promise, Some(morning));
     /// assert_eq!(later.charged, TimeDelta::hours(2));
     /// ```
@@ -180,9 +181,10 @@ impl Cycle {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::units::percent;
-    use proptest::prelude::*;
 
     fn at(hour: i64) -> DateTime<Utc> {
         "2026-01-05T00:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)

@@ -1,7 +1,7 @@
 //! Facts about a vehicle that its flex policy rests on.
 use serde::{Deserialize, Serialize};
 
-use crate::plan::vehicle::Battery;
+use crate::plan::charge::vehicle::Battery;
 use crate::units::{Energy, Percent};
 
 /// What is known of the vehicle.

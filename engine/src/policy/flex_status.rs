@@ -3,8 +3,8 @@ use chrono::{DateTime, Datelike, Days, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::problem::AfterDeadline;
-use crate::plan::vehicle::{Battery, SocTarget, VehicleRequest};
+use crate::plan::charge::request::AfterDeadline;
+use crate::plan::charge::vehicle::{Battery, SocTarget, VehicleRequest};
 use crate::policy::flex::FlexPolicy;
 use crate::policy::flex_facts::FlexFacts;
 use crate::time::civil::{instant_of, local_of};
@@ -247,15 +247,16 @@ impl FlexIntent {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::plan::charge::plan_charge;
-    use crate::plan::problem::ChargeProblem;
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::request::ChargeProblem;
     use crate::policy::flex::tests::request;
     use crate::policy::flex::{FlexPolicy, ReserveRule};
     use crate::policy::flex_issue::DAYS;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{Energy, kw, kwh, percent};
-    use proptest::prelude::*;
 
     fn policy(reserve: f64, days: &[(&str, &str, f64)]) -> FlexPolicy {
         FlexPolicy::new(&request(reserve, days), ReserveRule::Range).unwrap()

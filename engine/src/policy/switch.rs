@@ -2,7 +2,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::device::command::Switch;
-use crate::plan::plan::Interval;
+use crate::plan::charge::plan::Interval;
 
 /// Position of the switch that a plan asks for at an instant, and when that
 /// changes next; `None` if it never does.
@@ -13,7 +13,7 @@ use crate::plan::plan::Interval;
 ///
 /// ```
 /// use slackwater_engine::device::command::Switch;
-/// use slackwater_engine::plan::plan::Interval;
+/// use slackwater_engine::plan::charge::Interval;
 /// use slackwater_engine::policy::switch::switch_at;
 /// use slackwater_engine::units::kw;
 /// let at = |hour: u32| format!("2026-01-05T{hour:02}:00:00Z").parse().unwrap();
@@ -46,14 +46,15 @@ pub fn on_since(intervals: &[Interval], at: DateTime<Utc>) -> Option<DateTime<Ut
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::plan::brief::PlanSummary;
-    use crate::plan::charge::plan_charge;
-    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
-    use crate::prices::curve::tests::curve_of;
-    use crate::units::{kw, kwh};
     use chrono::TimeDelta;
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::record::summary::PlanSummary;
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh};
 
     fn at(minutes: i64) -> DateTime<Utc> {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)

@@ -3,8 +3,8 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::problem::AfterDeadline;
-use crate::plan::vehicle::{Battery, SocTarget, VehicleRequest};
+use crate::plan::charge::request::AfterDeadline;
+use crate::plan::charge::vehicle::{Battery, SocTarget, VehicleRequest};
 use crate::time::deadline::next_deadline;
 use crate::time::hour_minute::HourMinute;
 use crate::units::{Percent, Power, UnitError};
@@ -130,9 +130,9 @@ impl VehiclePolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::charge::plan_charge;
-    use crate::plan::plan::Plan;
-    use crate::plan::problem::ChargeProblem;
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::plan::Plan;
+    use crate::plan::charge::request::ChargeProblem;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{Energy, kw, kwh, money, percent};
 

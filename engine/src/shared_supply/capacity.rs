@@ -10,9 +10,9 @@ use crate::area::report::outcome::AreaPlan;
 use crate::area::report::table::AreaRows;
 use crate::batch::requests::{intervals, plan_requests};
 use crate::columns::fleet::{Curves, Fleet, Needs, TargetLists};
-use crate::plan::brief::PlanSummary;
-use crate::plan::plan::Interval;
-use crate::plan::problem::ChargeProblem;
+use crate::plan::charge::plan::Interval;
+use crate::plan::charge::request::ChargeProblem;
+use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
 use crate::prices::table::PriceTable;
 use crate::shared_supply::gaps::fill_gaps;
@@ -311,9 +311,9 @@ mod tests {
 
     use super::*;
     use crate::area::problem::options::AreaOptions;
-    use crate::plan::brief::PlanSummary;
-    use crate::plan::plan::Interval;
-    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::charge::plan::Interval;
+    use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::record::summary::PlanSummary;
     use crate::prices::curve::tests::curve_of;
     use crate::shared_supply::wish::{SharedPower, SharedWish};
     use crate::units::{kw, kwh};

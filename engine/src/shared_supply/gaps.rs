@@ -1,8 +1,8 @@
 //! Corners of an area that are left free, for those who are short.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::plan::brief::PlanSummary;
-use crate::plan::plan::Interval;
+use crate::plan::charge::plan::Interval;
+use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
 use crate::shared_supply::incremental::{paid, plan_in};
 use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
@@ -174,10 +174,10 @@ mod tests {
 
     use super::*;
     use crate::area::problem::options::AreaOptions;
-    use crate::plan::brief::PlanSummary;
-    use crate::plan::charge::plan_charge;
-    use crate::plan::plan::Interval;
-    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::plan::Interval;
+    use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::record::summary::PlanSummary;
     use crate::prices::curve::tests::curve_of;
     use crate::prices::curve::{PriceCurve, Slot};
     use crate::shared_supply::capacity::plan_within_capacity;

@@ -6,10 +6,10 @@
 //! room that the others leave. The whole is planned anew where that is not enough.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::plan::brief::PlanSummary;
-use crate::plan::charge::plan_charge;
-use crate::plan::plan::Interval;
-use crate::plan::problem::{ChargeProblem, ChargeRequestError};
+use crate::plan::charge::greedy::plan_charge;
+use crate::plan::charge::plan::Interval;
+use crate::plan::charge::request::{ChargeProblem, ChargeRequestError};
+use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
 use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
 use crate::units::{Energy, Money, Power};
@@ -64,9 +64,9 @@ impl IncrementalPlan {
 /// Two hours, of which another one has the cheaper.
 ///
 /// ```
-/// use slackwater_engine::shared_supply::{Taker, plan_beside};
-/// use slackwater_engine::plan::plan::Interval;
-/// use slackwater_engine::plan::problem::{ChargeProblem, Request, Target};
+/// use slackwater_engine::shared_supply::{OtherLoad, plan_in_residual_capacity};
+/// use slackwater_engine::plan::charge::Interval;
+/// use slackwater_engine::plan::charge::{ChargeProblem, ChargeRequest, Target};
 /// use slackwater_engine::prices::curve::{PriceCurve, Slot};
 /// use slackwater_engine::units::{kw, kwh, per_kwh};
 ///
@@ -76,10 +76,11 @@ impl IncrementalPlan {
 ///     Slot { start: six, end: seven, price: per_kwh(0.10) },
 ///     Slot { start: seven, end: eight, price: per_kwh(0.30) },
 /// ])?;
-/// let need = Request::new(six, kw(11.0), Target { by: None, energy: kwh(11.0) });
+/// let need = ChargeRequest::new(six, kw(11.0), Target { by: None, energy: kwh(11.0) });
 /// let other = Interval { start: six, end: seven, power: kw(11.0) };
-/// let others = [Taker { intervals: vec![other], power: kw(11.0) }];
-/// let fitted = plan_beside(&curve, &ChargeProblem::new(need)?, kw(11.0), &others, kw(20.0))?;
+/// let others = [OtherLoad { intervals: vec![other], power: kw(11.0) }];
+/// let problem = ChargeProblem::new(need)?;
+/// let fitted = plan_in_residual_capacity(&curve, &problem, kw(11.0), &others, kw(20.0))?;
 /// assert_eq!(fitted.brief.intervals[0].start, seven);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -264,10 +265,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plan::brief::PlanSummary;
-    use crate::plan::charge::plan_charge;
-    use crate::plan::plan::Interval;
-    use crate::plan::problem::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::plan::Interval;
+    use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::record::summary::PlanSummary;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{Energy, kw, kwh};
 

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::plan::plan::Interval;
-use crate::plan::problem::PowerLimit;
+use crate::plan::charge::plan::Interval;
+use crate::plan::charge::request::PowerLimit;
 use crate::units::Power;
 
 /// Powers this near are one.

@@ -1,6 +1,6 @@
 //! One request of those that share a power, and that power.
 use crate::area::problem::limits::Profile;
-use crate::plan::problem::ChargeProblem;
+use crate::plan::charge::request::ChargeProblem;
 use crate::shared_supply::wrap_around::mean_kw;
 use crate::units::Power;
 

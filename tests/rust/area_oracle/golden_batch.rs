@@ -11,8 +11,8 @@ use slackwater_engine::batch::{plan_batch, plan_compact, plan_dense, plan_storag
 use slackwater_engine::columns::{
     Answers, Batteries, Curves, Fleet, NO_TIME, Needs, RowError, StorageAnswers, TargetLists,
 };
-use slackwater_engine::plan::choice::SlotSelection;
-use slackwater_engine::plan::storage::grid::PriceSlots;
+use slackwater_engine::plan::charge::SlotSelection;
+use slackwater_engine::plan::storage::PriceSlots;
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::civil::instant_of;

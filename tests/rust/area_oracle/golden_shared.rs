@@ -8,13 +8,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use expect_test::expect_file;
 use slackwater_engine::area::AreaOptions;
 use slackwater_engine::batch::{plan_requests, plan_wishes};
-use slackwater_engine::plan::brief::PlanSummary;
-use slackwater_engine::plan::duration::DurationRequest;
-use slackwater_engine::plan::kept::PlanRequest;
-use slackwater_engine::plan::planned::{PlanRecord, PreviousPlan};
-use slackwater_engine::plan::problem::{
-    AfterDeadline, ChargeProblem, ChargeRequest, PowerLimit, Target,
+use slackwater_engine::plan::charge::{
+    AfterDeadline, ChargeProblem, ChargeRequest, DurationRequest, PowerLimit, Target,
 };
+use slackwater_engine::plan::record::{PlanRecord, PlanRequest, PlanSummary, PreviousPlan};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::shared_supply::{
     OtherLoad, SharedPower, SharedWish, hold_current, plan_in_residual_capacity,

@@ -1,14 +1,11 @@
 //! Questions that are asked of a plan.
 use serde_json::{Value, json};
-use slackwater_engine::plan::budget::Budget;
-use slackwater_engine::plan::charge::plan_charge;
-use slackwater_engine::plan::counterfactual::{ChangedInput, what_if};
-use slackwater_engine::plan::departure::{
-    Departure, InsurancePoint, energy_at_risk, insurance_frontier,
+use slackwater_engine::plan::charge::{ChargeProblem, ChargeRequest, Target, plan_charge};
+use slackwater_engine::plan::questions::{
+    ChangedInput, Departure, InsurancePoint, energy_at_risk, insurance_frontier, provenance,
+    what_if,
 };
-use slackwater_engine::plan::estimates::provenance;
-use slackwater_engine::plan::problem::{ChargeProblem, ChargeRequest, Target};
-use slackwater_engine::plan::stability::{SteadyPlan, plan_close_to};
+use slackwater_engine::plan::stability::{Budget, SteadyPlan, plan_close_to};
 use slackwater_engine::prices::layers::{Layer, LayeredPrices, Standing};
 use slackwater_engine::units::{Energy, Money, Power, Price};
 

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
-use slackwater_engine::plan::charge::plan_charge;
-use slackwater_engine::plan::plan::Plan;
-use slackwater_engine::plan::problem::{AfterDeadline, ChargeProblem};
-use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
+use slackwater_engine::plan::charge::{
+    AfterDeadline, Battery, ChargeProblem, Plan, SocTarget, VehicleRequest, plan_charge,
+};
 use slackwater_engine::policy::charger::{
     ChargerFacts, ChargerPolicy, charger_state, prices_cover,
 };

@@ -1,13 +1,10 @@
 //! Everything behind one meter.
 use serde_json::{Value, json};
-use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::site::device::{Device, Load, Phase, Solar, Vehicle};
-use slackwater_engine::plan::site::plan::SitePlan;
-use slackwater_engine::plan::site::planner::plan_site;
-use slackwater_engine::plan::site::problem::{
-    Carbon, CarbonSlot, DemandCharge, Limit, SiteProblem, SiteRequest, Tier, Tiers,
+use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::site::{
+    Carbon, CarbonSlot, DemandCharge, Device, Limit, Load, Phase, Series, SitePlan, SiteProblem,
+    SiteRequest, Solar, Tier, Tiers, Vehicle, plan_site,
 };
-use slackwater_engine::plan::site::series::Series;
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::units::{Energy, Power, Price};
 

@@ -1,8 +1,7 @@
 //! Batteries that also discharge.
 use serde_json::{Value, json};
-use slackwater_engine::plan::storage::planner::plan_storage;
-use slackwater_engine::plan::storage::problem::{Consumption, StorageProblem, StorageRequest};
-use slackwater_engine::plan::vehicle::{Battery, SocTarget};
+use slackwater_engine::plan::charge::{Battery, SocTarget};
+use slackwater_engine::plan::storage::{Consumption, StorageProblem, StorageRequest, plan_storage};
 use slackwater_engine::units::{Energy, Power, Price};
 
 use crate::given::{by, curve, instant, number, percent};

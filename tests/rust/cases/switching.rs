@@ -1,11 +1,9 @@
 //! Devices that switch.
 use chrono::TimeDelta;
 use serde_json::{Value, json};
-use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::switching::plan::SwitchingInterval;
-use slackwater_engine::plan::switching::planner::plan_switching;
-use slackwater_engine::plan::switching::request::{
-    DeviceState, SwitchingProblem, SwitchingRequest,
+use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::switching::{
+    DeviceState, SwitchingInterval, SwitchingProblem, SwitchingRequest, plan_switching,
 };
 use slackwater_engine::units::{Energy, Money, Power};
 

@@ -3,14 +3,14 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use expect_test::expect_file;
-use slackwater_engine::plan::brief::PlanSummary;
-use slackwater_engine::plan::budget::Budget;
-use slackwater_engine::plan::duration::DurationRequest;
-use slackwater_engine::plan::kept::{PlanRequest, SteadyRequest};
-use slackwater_engine::plan::plan::Interval;
-use slackwater_engine::plan::planned::{PlanRecord, PreviousPlan};
-use slackwater_engine::plan::problem::{AfterDeadline, ChargeRequest, PowerLimit, Target};
-use slackwater_engine::plan::vehicle::{Battery, SocTarget, VehicleRequest};
+use slackwater_engine::plan::charge::{
+    AfterDeadline, Battery, ChargeRequest, DurationRequest, Interval, PowerLimit, SocTarget,
+    Target, VehicleRequest,
+};
+use slackwater_engine::plan::record::{
+    PlanRecord, PlanRequest, PlanSummary, PreviousPlan, SteadyRequest,
+};
+use slackwater_engine::plan::stability::Budget;
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::units::{kw, kwh, money, per_kwh, percent};
 

@@ -1,13 +1,10 @@
 //! The engine behind plain numbers: the only file that knows it.
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::plan::budget::Budget;
-use slackwater_engine::plan::certificate::{self, ChargeEvidence, certify};
-use slackwater_engine::plan::charge::plan_charge;
-use slackwater_engine::plan::plan::{self, Plan, PlannedSlot, TargetOutcome};
-use slackwater_engine::plan::problem::{
-    self, AfterDeadline, ChargeProblem, ChargeRequest, PowerLimit,
+use slackwater_engine::plan::charge::{
+    self, AfterDeadline, ChargeEvidence, ChargeProblem, ChargeRequest, Plan, PlannedSlot,
+    PowerLimit, TargetOutcome, certify, plan_charge,
 };
-use slackwater_engine::plan::stability::{SteadyPlan, plan_close_to};
+use slackwater_engine::plan::stability::{Budget, SteadyPlan, plan_close_to};
 use slackwater_engine::prices::curve::{self, PriceCurve};
 use slackwater_engine::units::{Energy, Money, Price, kw, kwh, money, per_kwh};
 
@@ -111,7 +108,7 @@ fn request(case: &Case, origin: DateTime<Utc>) -> (PriceCurve, ChargeRequest) {
         end: at(limit.end),
         power_max: kw(limit.kw),
     };
-    let target = |target: &crate::case::Target| problem::Target {
+    let target = |target: &crate::case::Target| charge::Target {
         by: target.by.map(at),
         energy: kwh(target.kwh),
     };
@@ -131,7 +128,7 @@ fn request(case: &Case, origin: DateTime<Utc>) -> (PriceCurve, ChargeRequest) {
 
 fn answer(plan: Plan, origin: DateTime<Utc>) -> Answer {
     let minute = |at: DateTime<Utc>| (at - origin).as_seconds_f64() / 60.0;
-    let interval = |interval: &plan::Interval| Interval {
+    let interval = |interval: &charge::Interval| Interval {
         start: minute(interval.start),
         end: minute(interval.end),
         kw: interval.power.as_kw(),
@@ -170,7 +167,7 @@ fn claim(plan: &Plan, minute: impl Fn(DateTime<Utc>) -> f64) -> Claim {
         kwh: slot.energy.as_kwh(),
     };
     let evidence = &plan.certificate.evidence;
-    let requirement = |requirement: &certificate::Requirement| Requirement {
+    let requirement = |requirement: &charge::Requirement| Requirement {
         by: requirement.by.map_or(f64::INFINITY, &minute),
         kwh: requirement.energy.as_kwh(),
         price: requirement.marginal_price.as_per_kwh(),

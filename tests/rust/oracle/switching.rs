@@ -8,11 +8,9 @@ use std::cell::RefCell;
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 use proptest::sample::select;
-use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::switching::plan::{SwitchingPlan, UnmetWish};
-use slackwater_engine::plan::switching::planner::plan_switching;
-use slackwater_engine::plan::switching::request::{
-    DeviceState, SwitchingProblem, SwitchingRequest,
+use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::switching::{
+    DeviceState, SwitchingPlan, SwitchingProblem, SwitchingRequest, UnmetWish, plan_switching,
 };
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::units::{kw, kwh, money, per_kwh};
@@ -105,7 +103,7 @@ impl Switch {
             request.targets.push(Target { by: Some(at(by)), energy: kwh(energy) });
         }
         if let Some((start, end, power)) = self.limit {
-            request.power_limits.push(slackwater_engine::plan::problem::PowerLimit {
+            request.power_limits.push(slackwater_engine::plan::charge::PowerLimit {
                 start: at(start),
                 end: at(end),
                 power_max: kw(power),

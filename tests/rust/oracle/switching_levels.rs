@@ -7,10 +7,8 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use slackwater_engine::plan::problem::AfterDeadline;
-use slackwater_engine::plan::switching::plan::SwitchingPlan;
-use slackwater_engine::plan::switching::planner::plan_switching;
-use slackwater_engine::plan::switching::request::SwitchingProblem;
+use slackwater_engine::plan::charge::AfterDeadline;
+use slackwater_engine::plan::switching::{SwitchingPlan, SwitchingProblem, plan_switching};
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::units::{money, per_kwh};
 

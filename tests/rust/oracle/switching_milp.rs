@@ -18,7 +18,7 @@ use good_lp::{
 };
 use proptest::prelude::*;
 use proptest::sample::select;
-use slackwater_engine::plan::switching::plan::UnmetWish;
+use slackwater_engine::plan::switching::UnmetWish;
 
 use crate::census::Census;
 use crate::runner::{for_all, near};

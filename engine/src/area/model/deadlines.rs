@@ -5,7 +5,7 @@ use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::micro_wh::{SHORTFALL_TOLERANCE, as_kwh, to_micro_wh};
 use crate::columns::fleet::Vehicle;
 use crate::columns::row_error::RowError;
-use crate::plan::choice::Window;
+use crate::plan::charge::selection::slot_selection::Window;
 use crate::time::horizon::Horizon;
 
 /// A part of a slot before or after a deadline inside it.

@@ -11,7 +11,7 @@ use crate::area::problem::area_problem::{AreaProblem, StorageColumns};
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh, to_micro_wh};
 use crate::columns::fleet::Curves;
 use crate::columns::row_error::RowError;
-use crate::plan::choice::Window;
+use crate::plan::charge::selection::slot_selection::Window;
 use crate::units::{Energy, MICROS_PER_HOUR};
 
 /// Vehicles answered in one piece of work.
@@ -361,8 +361,8 @@ fn prepare_battery(
     let curve = curve_of(problem, row)?;
     let mut battery = Battery::new(columns, fleet, row)?;
     let horizon = problem.curves.horizon();
-    let window = Window::new(horizon, battery.battery.from, battery.battery.to);
-    let rate = battery.battery.charge_max.as_kw() * MICRO_WH_PER_KWH / MICROS_PER_HOUR;
+    let window = Window::new(horizon, battery.row.from, battery.row.to);
+    let rate = battery.row.charge_max.as_kw() * MICRO_WH_PER_KWH / MICROS_PER_HOUR;
     let mut session = session_of(problem, row, (curve, window, rate));
     battery.reserve_from = session.first;
     let prices = problem.curves.prices(curve);

@@ -8,9 +8,9 @@ use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::session::Session;
 use crate::area::pricing::context::PricingContext;
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, SHORTFALL_TOLERANCE, as_kwh, to_micro_wh};
-use crate::plan::storage::branch::reached;
-use crate::plan::storage::kernel::{self, DynamicProgramme, ProgrammeSlot, solve};
-use crate::plan::storage::layout::{stored_by, taken_by};
+use crate::plan::storage::branch_and_bound::{StorageBuffers, reached, solve};
+use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};
+use crate::plan::storage::slots::{stored_by, taken_by};
 
 impl Battery {
     /// Whether a plan keeps powers and levels, and sells only at a price.
@@ -20,7 +20,7 @@ impl Battery {
         session: &Session,
         taken: &EnergyBySlot,
     ) -> bool {
-        let (horizon, battery) = (context.horizon(), &self.battery);
+        let (horizon, battery) = (context.horizon(), &self.row);
         let tolerance = as_kwh(SHORTFALL_TOLERANCE);
         let wanted = {
             let prices = |slot| context.own_prices(session, slot).0;
@@ -62,7 +62,7 @@ pub(crate) struct SegmentBuffers {
     kernel: DynamicProgramme,
     import: Vec<f64>,
     export: Vec<f64>,
-    memory: kernel::StorageBuffers,
+    memory: StorageBuffers,
 }
 
 /// What a battery does beyond its loads.
@@ -120,7 +120,7 @@ impl SegmentBuffers {
         store: &Battery,
         free: Option<FreeCapacity<'_>>,
     ) {
-        let (battery, horizon) = (&store.battery, context.horizon());
+        let (battery, horizon) = (&store.row, context.horizon());
         let kernel = &mut self.kernel;
         let slots = std::mem::take(&mut kernel.slots);
         *kernel = store.kernel.clone();
@@ -134,7 +134,8 @@ impl SegmentBuffers {
             let micros = horizon.ends()[slot].min(battery.to) - start;
             let (import, export) = context.own_prices(session, slot);
             let (eta, eta_down) = (kernel.efficiency_charge, kernel.efficiency_discharge);
-            let mut made = ProgrammeSlot { limit_kwh: battery.limit_kwh, ..ProgrammeSlot::default() };
+            let mut made =
+                ProgrammeSlot { limit_kwh: battery.limit_kwh, ..ProgrammeSlot::default() };
             if !import.is_nan() {
                 made.charge_kwh = stored_by(battery.charge_max, micros, eta);
                 if !export.is_nan() {

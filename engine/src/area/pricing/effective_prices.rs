@@ -1,7 +1,7 @@
 //! The prices that vehicles are asked with, and the order of their slots.
 use serde::{Deserialize, Serialize};
 
-use crate::plan::choice::SLOTS_MAX;
+use crate::prices::ranking::SLOTS_MAX;
 
 /// Worth of energy that may still come after a deadline that was missed, in
 /// proportion to that of energy in time.

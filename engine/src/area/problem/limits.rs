@@ -132,7 +132,7 @@ impl Node {
 /// A feeder with 15 kW of other load leaves a transformer of 20 kW with 5:
 ///
 /// ```
-/// # use slackwater_engine::area::limits::{Node, Profile, base_loads_kw};
+/// # use slackwater_engine::area::{Node, Profile, base_loads_kw};
 /// # use slackwater_engine::units::kw;
 /// let transformer = Node::limited("transformer", Profile::Constant(kw(20.0)));
 /// let mut feeder = Node::limited("feeder", Profile::Constant(kw(30.0)));

@@ -135,7 +135,7 @@ pub(crate) fn delay_battery_reserves(
             battery,
         );
         for level in &mut wanted {
-            *level = level.min(battery.battery.reserve_kwh);
+            *level = level.min(battery.row.reserve_kwh);
         }
         let from = battery.reserve_kept_from(session, taken, &wanted);
         is_new |= from > battery.reserve_from;

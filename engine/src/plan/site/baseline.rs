@@ -1,9 +1,9 @@
 //! The same site without a plan.
-use crate::plan::site::books::{Account, Books, money, power};
+use crate::plan::site::accounting::{Account, Books, money, power};
 use crate::plan::site::device::Device;
 use crate::plan::site::model::SiteModel;
 use crate::plan::site::plan::SiteBaseline;
-use crate::plan::site::problem::SiteRequest;
+use crate::plan::site::request::SiteRequest;
 use crate::plan::site::storage::Storage;
 
 /// Every device on its own: vehicles at full power from plug-in until their

@@ -3,14 +3,14 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
+use crate::plan::charge::vehicle::{Battery, VehicleError, check_capacity};
 use crate::plan::site::device::{
     Device, Discharge, Phase, ShiftableLoad, StationaryBattery, TaperPoint, Vehicle,
 };
 use crate::plan::site::error::SiteError;
-use crate::plan::site::grid::SiteSlots;
-use crate::plan::site::problem::{Carbon, DemandCharge, Limit, SiteRequest, Tiers};
+use crate::plan::site::price_slots::SiteSlots;
+use crate::plan::site::request::{Carbon, DemandCharge, Limit, SiteRequest, Tiers};
 use crate::plan::site::series::Series;
-use crate::plan::vehicle::{Battery, VehicleError, check_capacity};
 use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Power};

@@ -2,9 +2,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::problem::Target;
+use crate::plan::charge::request::Target;
+use crate::plan::charge::vehicle::{Battery, SocTarget};
 use crate::plan::site::series::Series;
-use crate::plan::vehicle::{Battery, SocTarget};
 use crate::time::instant::micros_of;
 use crate::units::{Energy, Percent, Power, Price};
 
@@ -44,7 +44,7 @@ impl Phase {
 /// 16 A on one phase of 230 V are 3.68 kW, on three phases 11.04 kW.
 ///
 /// ```
-/// use slackwater_engine::plan::site::device::power_of;
+/// use slackwater_engine::plan::site::power_of;
 /// assert_eq!(power_of(16.0, 230.0, 1), 3.68);
 /// assert_eq!(power_of(16.0, 230.0, 3), 11.04);
 /// ```

@@ -1,8 +1,8 @@
 //! Why a site makes no sense.
 use chrono::{DateTime, Utc};
 
+use crate::plan::charge::vehicle::VehicleError;
 use crate::plan::site::series::SeriesError;
-use crate::plan::vehicle::VehicleError;
 use crate::time::horizon::HorizonError;
 
 /// Why a request of a site makes no sense. An unmet wish is not among the

@@ -5,13 +5,13 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::explain::{rounded, wall_clock};
-use crate::plan::gaps::{Gap, MissedTarget, MissingPrice};
+use crate::plan::charge::explain::{rounded, wall_clock};
+use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice};
 use crate::plan::site::device::{Device, Phase};
-use crate::plan::site::grid::SiteSlots;
 use crate::plan::site::limits::is_member;
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot};
-use crate::plan::site::problem::SiteRequest;
+use crate::plan::site::price_slots::SiteSlots;
+use crate::plan::site::request::SiteRequest;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Power, Price};
 

@@ -1,7 +1,7 @@
 //! Rows of limits at the meter, of groups, and of their phases.
 use crate::plan::site::device::{Device, Phase};
 use crate::plan::site::model::{LimitKind, LimitRows, SiteModel};
-use crate::plan::site::problem::SiteRequest;
+use crate::plan::site::request::SiteRequest;
 use crate::units::Price;
 
 impl SiteModel {

@@ -59,27 +59,44 @@
 //! | `books`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
 //! | `planner`, `plan` | the plan |
 //! | `explain` | a reason for each period |
-pub mod certificate;
-pub mod device;
-pub mod error;
-pub mod explain;
-pub mod plan;
-pub mod planner;
-pub mod problem;
-pub mod series;
+pub(crate) mod accounting;
+pub(crate) mod baseline;
+pub(crate) mod certificate;
+pub(crate) mod check;
+pub(crate) mod demand_charge;
+pub(crate) mod device;
+pub(crate) mod error;
+pub(crate) mod exclusive_flows;
+pub(crate) mod explain;
+pub(crate) mod first_come_first_served;
+pub(crate) mod lexicographic;
+pub(crate) mod limits;
+pub(crate) mod lp_columns;
+pub(crate) mod model;
+pub(crate) mod plan;
+pub(crate) mod planner;
+pub(crate) mod preferences;
+pub(crate) mod price_slots;
+pub(crate) mod problem;
+pub(crate) mod request;
+pub(crate) mod series;
+pub(crate) mod solve;
+pub(crate) mod storage;
 
-mod baseline;
-mod books;
-mod charges;
-mod check;
-mod columns;
-mod fallback;
-mod grid;
-mod lexicographic;
-mod limits;
-mod model;
-mod preferences;
-mod saved;
-mod settle;
-mod stages;
-mod storage;
+pub use certificate::SiteCertificate;
+pub use device::{
+    Device, Discharge, Load, Phase, ShiftableLoad, Solar, StationaryBattery, TaperPoint, Vehicle,
+    power_of,
+};
+pub use error::SiteError;
+pub use explain::{LimitReason, SiteReason, SiteReasonCode, explain, gaps};
+pub use plan::{
+    Breach, Cause, Costs, DevicePlan, LimitOutcome, SiteBaseline, SitePlan, SiteSlot, WishOutcome,
+};
+pub use planner::plan_site;
+pub use problem::SiteProblem;
+pub use request::{
+    Carbon, CarbonSlot, DemandCharge, Effort, Group, Limit, Period, Preference, SiteRequest, Tier,
+    Tiers,
+};
+pub use series::{PowerPeriod, Series, SeriesError};

@@ -7,8 +7,8 @@
 //! no constant stands in for infinity.
 use crate::lp::{Column, LinearProgram, Row};
 use crate::plan::site::device::{Device, Phase};
-use crate::plan::site::grid::SiteSlots;
-use crate::plan::site::problem::SiteRequest;
+use crate::plan::site::price_slots::SiteSlots;
+use crate::plan::site::request::SiteRequest;
 use crate::plan::site::storage::Storage;
 use crate::time::instant::micros_of;
 

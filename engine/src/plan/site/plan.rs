@@ -2,7 +2,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::plan::Interval;
+use crate::plan::charge::plan::Interval;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::certificate::SiteCertificate;
 use crate::plan::site::device::Phase;
@@ -241,7 +241,7 @@ pub struct SitePlan {
     /// Whether every run gives this plan: no clock ended the search.
     pub is_reproducible: bool,
     /// Time from now to the last deadline without a price of import, or of
-    /// export where there are any, in hours; see [`crate::plan::gaps`].
+    /// export where there are any, in hours; see [`crate::plan::charge::gaps`].
     pub unpriced_hours: f64,
 }
 

@@ -2,18 +2,19 @@
 use chrono::{DateTime, Utc};
 
 use crate::lp::Limits;
-use crate::plan::plan::Interval;
+use crate::plan::charge::plan::Interval;
 use crate::plan::search_status::SearchStatus;
+use crate::plan::site::accounting::{Account, Books, energy, money, name_of, power};
 use crate::plan::site::baseline;
-use crate::plan::site::books::{Account, Books, energy, money, name_of, power};
 use crate::plan::site::certificate::{SiteCertificate, weak_bound};
 use crate::plan::site::device::{Device, ShiftableLoad};
-use crate::plan::site::grid::SiteSlots;
 use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{Miss, SiteModel};
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
-use crate::plan::site::problem::{SiteProblem, SiteRequest};
-use crate::plan::site::stages::{self, SiteSolution};
+use crate::plan::site::price_slots::SiteSlots;
+use crate::plan::site::problem::SiteProblem;
+use crate::plan::site::request::SiteRequest;
+use crate::plan::site::solve::{self, SiteSolution};
 use crate::plan::site::storage::{Goal, Storage};
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Percent, Power, Price};
@@ -33,11 +34,11 @@ use crate::units::{Energy, Money, Percent, Power, Price};
 /// wants 10 kWh. The cheap hour holds 11 kWh, and the other 9 kWh cost 2.70:
 ///
 /// ```
-/// use slackwater_engine::plan::problem::Target;
-/// use slackwater_engine::plan::site::device::{Device, Vehicle};
-/// use slackwater_engine::plan::site::planner::plan_site;
-/// use slackwater_engine::plan::site::problem::{Limit, SiteProblem, SiteRequest};
-/// use slackwater_engine::plan::site::series::Series;
+/// use slackwater_engine::plan::charge::Target;
+/// use slackwater_engine::plan::site::{Device, Vehicle};
+/// use slackwater_engine::plan::site::plan_site;
+/// use slackwater_engine::plan::site::{Limit, SiteProblem, SiteRequest};
+/// use slackwater_engine::plan::site::Series;
 /// use slackwater_engine::prices::curve::PriceCurve;
 /// use slackwater_engine::time::horizon::Horizon;
 /// use slackwater_engine::units::{kw, kwh};
@@ -55,7 +56,7 @@ use crate::units::{Energy, Money, Percent, Power, Price};
 /// assert!((plan.cost.as_amount() - 3.8).abs() < 1e-9);
 /// assert!((plan.limits[0].shadow_price[0].as_per_kwh() - 0.2).abs() < 1e-9);
 /// assert!(plan.certificate.is_proved());
-/// # Ok::<(), slackwater_engine::plan::site::error::SiteError>(())
+/// # Ok::<(), slackwater_engine::plan::site::SiteError>(())
 /// ```
 #[must_use]
 pub fn plan_site(problem: &SiteProblem) -> SitePlan {
@@ -69,15 +70,15 @@ pub(crate) fn plan_within(problem: &SiteProblem, limits: &Limits) -> SitePlan {
     let request = problem.request();
     let model = SiteModel::new(request, false);
     if (model.is_final || is_reachable(&model))
-        && let Some(answer) = stages::solve(request, &model, limits)
+        && let Some(answer) = solve::solve(request, &model, limits)
         && (model.is_final || is_all_met(&model, &answer))
     {
         return finish(request, &model, &answer);
     }
     // What a deadline missed is wanted on until departure.
     let model = SiteModel::new(request, true);
-    let answer = stages::solve(request, &model, limits);
-    let answer = answer.unwrap_or_else(|| stages::unsolved(&model, SearchStatus::SolverFailed));
+    let answer = solve::solve(request, &model, limits);
+    let answer = answer.unwrap_or_else(|| solve::unsolved(&model, SearchStatus::SolverFailed));
     finish(request, &model, &answer)
 }
 
@@ -497,11 +498,11 @@ fn has_time_to_run(load: &ShiftableLoad, request: &SiteRequest, grid: &SiteSlots
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::problem::Target;
+    use crate::plan::charge::request::Target;
+    use crate::plan::charge::vehicle::{Battery, SocTarget};
     use crate::plan::site::device::{Phase, TaperPoint, Vehicle};
-    use crate::plan::site::problem::Limit;
+    use crate::plan::site::request::Limit;
     use crate::plan::site::series::Series;
-    use crate::plan::vehicle::{Battery, SocTarget};
     use crate::prices::curve::PriceCurve;
     use crate::time::horizon::Horizon;
     use crate::units::{kw, kwh, percent};

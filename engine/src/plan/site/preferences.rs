@@ -2,13 +2,13 @@
 //! cost.
 use crate::lp::{Column, Limits, LinearProgram, LpError, Row};
 use crate::plan::search_status::SearchStatus;
-use crate::plan::site::charges::add_up;
+use crate::plan::site::demand_charge::add_up;
 use crate::plan::site::device::Device;
 use crate::plan::site::lexicographic::{
     DUST, Objective, Solved, bound_row, keep_optimal, set_costs, value_of,
 };
 use crate::plan::site::model::SiteModel;
-use crate::plan::site::problem::{Preference, SiteRequest};
+use crate::plan::site::request::{Preference, SiteRequest};
 
 /// The values that the preferences choose, and how that ended; those of
 /// `start` where there are none, or where a limit struck. What a limit left

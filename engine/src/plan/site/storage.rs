@@ -5,7 +5,7 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 
 use crate::plan::site::device::{StationaryBattery, Vehicle};
-use crate::plan::site::grid::SiteSlots;
+use crate::plan::site::price_slots::SiteSlots;
 use crate::time::instant::micros_of;
 
 /// A level wanted at the end of a slot.
@@ -317,7 +317,7 @@ fn goals(
         .iter()
         .map(|target| (target.by, start + efficiency * target.energy.as_kwh()));
     let socs = vehicle.soc_targets.iter().map(|target| {
-        let level = |battery: &crate::plan::vehicle::Battery| {
+        let level = |battery: &crate::plan::charge::vehicle::Battery| {
             target.soc.unwrap_or(battery.charge_limit).of(battery.capacity).as_kwh()
         };
         (target.by, vehicle.battery.as_ref().map_or(start, level))

@@ -1,7 +1,7 @@
 //! What the same battery would cost without a plan.
-use crate::plan::storage::kernel::DynamicProgramme;
-use crate::plan::storage::layout::Layout;
+use crate::plan::storage::dynamic_programme::DynamicProgramme;
 use crate::plan::storage::plan::StorageSlot;
+use crate::plan::storage::slots::Layout;
 
 /// Cost of charging at full power from plug-in, without discharging.
 ///

@@ -15,7 +15,7 @@
 //! the bound of that search is stated beside it, and which of the two counts.
 use serde::{Deserialize, Serialize};
 
-use crate::plan::certificate::GAP_MAX;
+use crate::plan::charge::certificate::GAP_MAX;
 use crate::plan::storage::plan::StorageSlot;
 use crate::time::instant::micros_between;
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Price};

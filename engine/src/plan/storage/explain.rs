@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::explain::{rounded, wall_clock};
+use crate::plan::charge::explain::{rounded, wall_clock};
 use crate::plan::storage::plan::{StoragePlan, StorageSlot, Wish};
 use crate::units::{Energy, Money, Price};
 
@@ -267,14 +267,15 @@ impl StorageReason {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::plan::storage::planner::plan_storage;
-    use crate::plan::storage::problem::{Consumption, StorageProblem, StorageRequest};
-    use crate::plan::vehicle::{Battery, SocTarget};
-    use crate::prices::curve::tests::curve_of;
-    use crate::units::{kw, kwh, per_kwh, percent};
     use chrono::TimeDelta;
     use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::plan::charge::vehicle::{Battery, SocTarget};
+    use crate::plan::storage::planner::plan_storage;
+    use crate::plan::storage::request::{Consumption, StorageProblem, StorageRequest};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, per_kwh, percent};
 
     /// Hours from 18:00Z priced in cents, to buy and to sell at; 10 kWh at 50 %, 4 kW.
     #[track_caller]

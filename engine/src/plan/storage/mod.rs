@@ -14,18 +14,28 @@
 //!
 //! `kernel` finds the cheapest path in O(T log T), `branch` closes what the
 //! last line leaves open, and `certificate` proves the cost by weak duality.
-pub mod baseline;
-pub mod branch;
-pub mod certificate;
-pub mod explain;
-
-pub mod grid;
-pub mod kernel;
-pub mod plan;
-pub mod planner;
-pub mod problem;
-
-pub(crate) mod layout;
+pub(crate) mod baseline;
+pub(crate) mod branch_and_bound;
+pub(crate) mod certificate;
+pub(crate) mod dynamic_programme;
+pub(crate) mod explain;
+pub(crate) mod plan;
+pub(crate) mod planner;
+pub(crate) mod price_slots;
+pub(crate) mod request;
 pub(crate) mod segments;
+pub(crate) mod slots;
 
-mod saved;
+pub use branch_and_bound::NODES_MAX;
+pub use branch_and_bound::{StorageBuffers, answer};
+pub use certificate::{
+    Searched, StorageCertificate, StorageCertificateError, StorageEvidence, certify,
+};
+pub use dynamic_programme::{CostAndBound, DynamicProgramme, ProgrammeSlot};
+pub use explain::{Counterpart, StorageReason, StorageReasonCode, explain};
+pub use plan::{StorageCosts, StorageOutcome, StoragePlan, StorageSlot, Wish, gaps};
+pub use planner::{plan_on, plan_storage};
+pub use price_slots::PriceSlots;
+pub use request::{
+    Consumption, EFFICIENCY_MIN, StorageError, StorageLimit, StorageProblem, StorageRequest,
+};

@@ -2,10 +2,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::gaps::{Gap, MissedTarget, MissingPrice};
-use crate::plan::plan::Interval;
+use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice};
+use crate::plan::charge::plan::Interval;
 use crate::plan::storage::certificate::StorageCertificate;
-use crate::plan::storage::problem::StorageRequest;
+use crate::plan::storage::request::StorageRequest;
 use crate::time::instant::{instant_at, micros_between};
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Percent, Power, Price};
 
@@ -205,7 +205,7 @@ pub struct StoragePlan {
     /// what the wishes need, or what the plan gains if that is more.
     pub baseline_cost: Money,
     /// Time without a price to buy at, or, where something may be sold,
-    /// without one to sell at, in hours; see [`crate::plan::gaps`].
+    /// without one to sell at, in hours; see [`crate::plan::charge::gaps`].
     pub unpriced_hours: f64,
     /// The proof that nothing cheaper exists.
     pub certificate: StorageCertificate,
@@ -321,14 +321,15 @@ pub fn gaps(request: &StorageRequest, export: bool, plan: &StoragePlan) -> Vec<G
 
 #[cfg(test)]
 mod tests {
+    use chrono_tz::Tz;
+
     use super::*;
+    use crate::plan::charge::vehicle::{Battery, SocTarget};
     use crate::plan::storage::planner::plan_storage;
-    use crate::plan::storage::problem::StorageProblem;
-    use crate::plan::vehicle::{Battery, SocTarget};
+    use crate::plan::storage::request::StorageProblem;
     use crate::prices::curve::PriceCurve;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, percent};
-    use chrono_tz::Tz;
 
     /// 10 kWh at 50 %, 1 kW in and out, wanted at a state of charge four hours after 18:00Z.
     #[track_caller]

@@ -1,16 +1,17 @@
 //! From a problem to a plan with its proof.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::plan::plan::Interval;
+use crate::plan::charge::plan::Interval;
 use crate::plan::storage::baseline::baseline;
+use crate::plan::storage::branch_and_bound::{StorageBuffers, solve};
 use crate::plan::storage::certificate::{Searched, StorageCertificate, StorageEvidence, certify};
-use crate::plan::storage::grid::PriceSlots;
-use crate::plan::storage::kernel::{CostAndBound, StorageBuffers, solve};
-use crate::plan::storage::layout::Layout;
+use crate::plan::storage::dynamic_programme::CostAndBound;
 use crate::plan::storage::plan::{
     StorageCosts, StorageOutcome, StoragePlan, StorageSlot, join, unpriced_hours,
 };
-use crate::plan::storage::problem::StorageProblem;
+use crate::plan::storage::price_slots::PriceSlots;
+use crate::plan::storage::request::StorageProblem;
+use crate::plan::storage::slots::Layout;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Money, Percent, Power, Price};
@@ -40,9 +41,9 @@ const INTERVALS_EXPECTED: usize = 16;
 /// end: it buys 4 kWh for 0.40, sells 4 for 1.60 and is where it was.
 ///
 /// ```
-/// use slackwater_engine::plan::storage::planner::plan_storage;
-/// use slackwater_engine::plan::storage::problem::{StorageProblem, StorageRequest};
-/// use slackwater_engine::plan::vehicle::{Battery, SocTarget};
+/// use slackwater_engine::plan::storage::plan_storage;
+/// use slackwater_engine::plan::storage::{StorageProblem, StorageRequest};
+/// use slackwater_engine::plan::charge::{Battery, SocTarget};
 /// use slackwater_engine::prices::curve::{PriceCurve, Slot};
 /// use slackwater_engine::units::{kw, kwh, money, per_kwh, percent};
 ///
@@ -220,7 +221,7 @@ fn outcomes(plan: &StoragePlan, problem: &StorageProblem) -> Vec<StorageOutcome>
     let request = problem.request();
     let (capacity, limit) = (request.battery.capacity, request.battery.charge_limit);
     let end = plan.slots.last().map_or(request.now, |slot| slot.end);
-    let outcome = |target: &crate::plan::vehicle::SocTarget| {
+    let outcome = |target: &crate::plan::charge::vehicle::SocTarget| {
         let by = target.by.unwrap_or(end).min(end);
         let wanted = target.soc.unwrap_or(limit);
         let stored = plan.stored_at(by);
@@ -249,13 +250,14 @@ fn limit_at(plan: &StoragePlan, limit: Percent, by: DateTime<Utc>) -> Energy {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::plan::charge::vehicle::{Battery, SocTarget};
     use crate::plan::storage::explain::explain;
-    use crate::plan::storage::problem::{Consumption, StorageLimit, StorageRequest};
-    use crate::plan::vehicle::{Battery, SocTarget};
+    use crate::plan::storage::request::{Consumption, StorageLimit, StorageRequest};
     use crate::prices::curve::tests::curve_of;
     use crate::units::{per_kwh, percent};
-    use proptest::prelude::*;
 
     /// Numbers of every order of magnitude between two powers of ten.
     fn magnitudes(least: i32, most: i32) -> impl Strategy<Value = f64> {
@@ -316,7 +318,7 @@ mod tests {
                 soc_max: Some(percent(socs[3])),
             });
             if !continues {
-                request.after_deadline = crate::plan::problem::AfterDeadline::Stop;
+                request.after_deadline = crate::plan::charge::request::AfterDeadline::Stop;
             }
             StorageProblem::new(request).unwrap()
         }

@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::explain::{RunnerUp, rounded, wall_clock};
-use crate::plan::plan::PlannedSlot;
+use crate::plan::charge::explain::{RunnerUp, rounded, wall_clock};
+use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::switching::plan::{Session, SwitchingPlan};
 use crate::plan::switching::request::DeviceState;
 use crate::units::{Energy, Money, Price};
@@ -238,14 +238,16 @@ impl SwitchingReason {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::plan::problem::Target;
-    use crate::plan::switching::planner::plan_switching;
-    use crate::plan::switching::request::{SwitchingProblem, SwitchingRequest};
-    use crate::prices::curve::tests::curve_of;
-    use crate::units::{kw, kwh, money};
     use chrono::TimeDelta;
     use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::plan::charge::request::Target;
+    use crate::plan::switching::planner::plan_switching;
+    use crate::plan::switching::problem::SwitchingProblem;
+    use crate::plan::switching::request::SwitchingRequest;
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, money};
 
     /// Hours from 18:00Z priced in cents, run at 4 to 10 kW. Every plan also
     /// survives its own JSON.

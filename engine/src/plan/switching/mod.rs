@@ -1,9 +1,9 @@
 //! Plans for a device that cannot run at any power, nor start for nothing.
 //!
 //! Below six amperes a charger does not run, a contactor wears with every
-//! click, and a heat pump must not stop at once. [`planner`]
+//! click, and a heat pump must not stop at once. [`plan_switching`]
 //! finds the cheapest plan for one such device; what it may be asked is in
-//! [`request`].
+//! [`SwitchingRequest`].
 //!
 //! # The problem
 //!
@@ -45,20 +45,27 @@
 //! limits that vary the problem contains the knapsack problem, so these are a
 //! mixed-integer programme on `HiGHS` (feature `lp`), whose gap is stated.
 //! Without that feature they are refused when the problem is built.
-pub mod explain;
-pub mod plan;
-pub mod planner;
-pub mod request;
+pub(crate) mod cost_by_energy;
+pub(crate) mod explain;
+pub(crate) mod graph;
+pub(crate) mod lagrangian_bound;
+#[cfg(feature = "lp")]
+pub(crate) mod mixed_integer;
+pub(crate) mod path_search;
+pub(crate) mod plan;
+pub(crate) mod planner;
+pub(crate) mod problem;
+pub(crate) mod request;
+pub(crate) mod search;
+pub(crate) mod split_step;
+#[cfg(feature = "lp")]
+pub(crate) mod spread;
+pub(crate) mod timeline;
 
-mod exact;
-mod graph;
-mod meeting;
-#[cfg(feature = "lp")]
-mod mixed;
-mod relaxed;
-mod saved;
-mod search;
-#[cfg(feature = "lp")]
-mod spread;
-mod table;
-mod timeline;
+pub use explain::{SwitchingReason, SwitchingReasonCode, explain};
+pub use plan::{
+    Method, Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
+};
+pub use planner::{plan_switching, plan_switching_within};
+pub use problem::SwitchingProblem;
+pub use request::{DeviceState, SLOTS_MAX, SwitchingError, SwitchingRequest, Uneven};

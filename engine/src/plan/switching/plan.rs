@@ -2,9 +2,9 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::certificate::GAP_MAX;
-use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
-use crate::plan::problem::ChargeRequest;
+use crate::plan::charge::certificate::GAP_MAX;
+use crate::plan::charge::plan::{Plan, PlannedSlot, TargetOutcome};
+use crate::plan::charge::request::ChargeRequest;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::request::SwitchingRequest;
 use crate::units::{Energy, Money, Power, Price};

@@ -1,15 +1,16 @@
 //! The cheapest plan for a device that switches.
 use chrono::{DateTime, Utc};
 
-use crate::plan::charge::plan_charge;
-use crate::plan::pieces::{SubSlot, sub_slots};
-use crate::plan::plan::{Plan, PlannedSlot, TargetOutcome};
-use crate::plan::problem::{AfterDeadline, ChargeProblem, ChargeRequest, Target};
+use crate::plan::charge::greedy::plan_charge;
+use crate::plan::charge::plan::{Plan, PlannedSlot, TargetOutcome};
+use crate::plan::charge::request::{AfterDeadline, ChargeProblem, ChargeRequest, Target};
+use crate::plan::charge::sub_slots::{SubSlot, sub_slots};
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::plan::{
     Session, SwitchingCertificate, SwitchingInterval, SwitchingPlan, UnmetWish,
 };
-use crate::plan::switching::request::{DeviceState, SwitchingProblem, SwitchingRequest};
+use crate::plan::switching::problem::SwitchingProblem;
+use crate::plan::switching::request::{DeviceState, SwitchingRequest};
 use crate::plan::switching::search::{EnergySchedule, search};
 use crate::plan::switching::timeline::MISSED;
 use crate::time::instant::{instant_at, micros_of};
@@ -31,9 +32,9 @@ use crate::units::{Energy, Money, Power, Price};
 /// 1.20 and 6 kWh for 0.60 make 2.80, and 4.30 with the start.
 ///
 /// ```
-/// use slackwater_engine::plan::problem::Target;
-/// use slackwater_engine::plan::switching::planner::plan_switching;
-/// use slackwater_engine::plan::switching::request::{SwitchingProblem, SwitchingRequest};
+/// use slackwater_engine::plan::charge::Target;
+/// use slackwater_engine::plan::switching::plan_switching;
+/// use slackwater_engine::plan::switching::{SwitchingProblem, SwitchingRequest};
 /// use slackwater_engine::prices::curve::PriceCurve;
 /// use slackwater_engine::time::horizon::Horizon;
 /// use slackwater_engine::units::{kw, kwh, money};

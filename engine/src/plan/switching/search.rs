@@ -1,8 +1,8 @@
 //! The search for the steps that run: which rules are tried, and by which method.
 use crate::plan::search_status::SearchStatus;
-use crate::plan::switching::exact::{self, FoundSchedule};
+use crate::plan::switching::path_search::{self, FoundSchedule};
 use crate::plan::switching::plan::Method;
-use crate::plan::switching::request::SwitchingProblem;
+use crate::plan::switching::problem::SwitchingProblem;
 use crate::plan::switching::timeline::{Rules, Timeline, misses_less};
 
 /// Energies with what is known about better ones.
@@ -64,7 +64,7 @@ pub(crate) fn search(
     // Staying off keeps every limit, but no search says that it is the best.
     let best = best.unwrap_or_else(|| {
         status = status.max(SearchStatus::LimitReached);
-        EnergySchedule::exact(FoundSchedule { relaxed: None, ..exact::idle(timeline) })
+        EnergySchedule::exact(FoundSchedule { relaxed: None, ..path_search::idle(timeline) })
     });
     EnergySchedule { status, ..best }
 }
@@ -80,7 +80,7 @@ fn meet_first_level(
     let mut met = None;
     for rules in attempts(part) {
         // A search that a limit ended leaves it to the mixed-integer programme.
-        let found = exact::solve(part, rules, &until).ok()?;
+        let found = path_search::solve(part, rules, &until).ok()?;
         met = found.filter(|found| found.missing.iter().all(|&missing| missing <= 0.0));
         if met.is_some() {
             break;
@@ -118,7 +118,7 @@ fn answer(
     seconds_left: &dyn Fn() -> f64,
 ) -> Result<Option<EnergySchedule>, SearchStatus> {
     if problem.uneven.is_none() {
-        let ended = match exact::solve(&problem.timeline, rules, &share(seconds_left)) {
+        let ended = match path_search::solve(&problem.timeline, rules, &share(seconds_left)) {
             Ok(found) => return Ok(found.map(EnergySchedule::exact)),
             Err(ended) => ended,
         };
@@ -128,11 +128,11 @@ fn answer(
     }
     #[cfg(feature = "lp")]
     {
-        use crate::plan::switching::mixed::{self, SearchEffort};
+        use crate::plan::switching::mixed_integer::{self, SearchEffort};
         let request = &problem.request;
         let (nodes_max, seconds_max) = (request.nodes_max, request.seconds_max);
         let effort = SearchEffort { nodes_max, seconds_max, seconds_left };
-        let mixed = mixed::solve(&problem.timeline, rules, effort)?;
+        let mixed = mixed_integer::solve(&problem.timeline, rules, effort)?;
         let method = Method::MixedInteger;
         Ok(mixed.map(|mixed| EnergySchedule {
             found: mixed.found,

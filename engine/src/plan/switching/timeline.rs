@@ -3,8 +3,8 @@
 //! A *boundary* `i` lies before step `i`; boundary `T` is the end. All rules
 //! that speak of time are turned into boundaries here, so that the searches
 //! only count.
-use crate::plan::pieces::{Deadline, deadlines, nest, sub_slots};
-use crate::plan::problem::{AfterDeadline, ChargeProblem};
+use crate::plan::charge::request::{AfterDeadline, ChargeProblem};
+use crate::plan::charge::sub_slots::{Deadline, deadlines, nest, sub_slots};
 use crate::plan::switching::request::{DeviceState, SwitchingRequest, Uneven};
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::micros_of;

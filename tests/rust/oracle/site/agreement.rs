@@ -2,9 +2,8 @@
 use std::cell::RefCell;
 
 use proptest::prelude::*;
-use slackwater_engine::plan::search_status::SearchStatus;
-use slackwater_engine::plan::site::plan::Cause;
-use slackwater_engine::plan::site::planner::plan_site;
+use slackwater_engine::plan::SearchStatus;
+use slackwater_engine::plan::site::{Cause, plan_site};
 
 use crate::census::Census;
 use crate::runner::for_all;

@@ -1,12 +1,10 @@
 //! Sites whose plans are worked out by hand. Slots begin at 18:00.
 use chrono::TimeDelta;
-use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::search_status::SearchStatus;
-use slackwater_engine::plan::site::device::{Device, Vehicle};
-use slackwater_engine::plan::site::plan::SitePlan;
-use slackwater_engine::plan::site::planner::plan_site;
-use slackwater_engine::plan::site::problem::{Limit, SiteProblem, SiteRequest};
-use slackwater_engine::plan::site::series::Series;
+use slackwater_engine::plan::SearchStatus;
+use slackwater_engine::plan::charge::Target;
+use slackwater_engine::plan::site::{
+    Device, Limit, Series, SitePlan, SiteProblem, SiteRequest, Vehicle, plan_site,
+};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{kw, kwh};

@@ -1,12 +1,10 @@
 //! Random sites in plain numbers: kWh, kW and slots counted from the start.
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::plan::problem::Target;
-use slackwater_engine::plan::site::device::{
-    Device, Discharge, Load, Phase, StationaryBattery, Vehicle,
+use slackwater_engine::plan::charge::{Battery, SocTarget, Target};
+use slackwater_engine::plan::site::{
+    Device, Discharge, Group, Limit, Load, Phase, Series, SiteProblem, SiteRequest,
+    StationaryBattery, Vehicle,
 };
-use slackwater_engine::plan::site::problem::{Group, Limit, SiteProblem, SiteRequest};
-use slackwater_engine::plan::site::series::Series;
-use slackwater_engine::plan::vehicle::{Battery, SocTarget};
 use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{Percent, Power, Price, kw, kwh};

@@ -1,5 +1,5 @@
 //! What a plan does, read from its powers alone, and every rule of a site.
-use slackwater_engine::plan::site::plan::SitePlan;
+use slackwater_engine::plan::site::SitePlan;
 
 use crate::site::case::{Car, Site};
 

@@ -3,7 +3,7 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use slackwater_engine::plan::storage::plan::StoragePlan;
+use slackwater_engine::plan::storage::StoragePlan;
 
 use super::case::{Case, cases};
 use super::checker;

@@ -1,7 +1,7 @@
 //! What must hold between storage plans of related problems.
 use chrono::TimeDelta;
 use proptest::prelude::*;
-use slackwater_engine::plan::storage::plan::StoragePlan;
+use slackwater_engine::plan::storage::StoragePlan;
 
 use super::case::{Case, cases};
 use super::planner::{origin, plan, plan_from};

@@ -1,13 +1,10 @@
 //! The engine's storage planner behind plain numbers.
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::plan::problem::AfterDeadline;
-use slackwater_engine::plan::storage::certificate::{StorageCertificate, certify};
-use slackwater_engine::plan::storage::plan::{StoragePlan, StorageSlot};
-use slackwater_engine::plan::storage::planner::plan_storage;
-use slackwater_engine::plan::storage::problem::{
-    Consumption, StorageLimit, StorageProblem, StorageRequest,
+use slackwater_engine::plan::charge::{AfterDeadline, Battery, SocTarget};
+use slackwater_engine::plan::storage::{
+    Consumption, StorageCertificate, StorageLimit, StoragePlan, StorageProblem, StorageRequest,
+    StorageSlot, certify, plan_storage,
 };
-use slackwater_engine::plan::vehicle::{Battery, SocTarget};
 use slackwater_engine::prices::curve::{self, PriceCurve};
 use slackwater_engine::units::{Price, kw, kwh, per_kwh, percent};
 

@@ -2,7 +2,7 @@
 use std::cell::RefCell;
 
 use proptest::prelude::*;
-use slackwater_engine::plan::storage::plan::StoragePlan;
+use slackwater_engine::plan::storage::StoragePlan;
 
 use super::case::{Case, cases};
 use super::checker::{Claim, Refusal, check};

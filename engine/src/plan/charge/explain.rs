@@ -1,0 +1,382 @@
+//! Why a plan charges when it does.
+use std::fmt::Write as _;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::charge::plan::{Plan, PlannedSlot, Purpose};
+use crate::time::civil::{Showing, local_of, showing};
+use crate::units::{Energy, Money, Price};
+
+/// Why a period of charging is in the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ChargeReasonCode {
+    /// Charged at once to the reserve, at any price.
+    #[serde(rename = "reserve")]
+    Reserve,
+    /// Charged without pause: the deadline cannot be met in full.
+    #[serde(rename = "missed_deadline")]
+    MissedDeadline,
+    /// Dearer than later room, but needed before this deadline.
+    #[serde(rename = "deadline")]
+    Deadline,
+    /// Among the cheapest room before the last deadline.
+    #[serde(rename = "below_marginal_price")]
+    BelowMarginalPrice,
+    /// Beyond the targets, because the price is negative.
+    #[serde(rename = "negative_price")]
+    NegativePrice,
+    /// As the plan before had it: moving it would gain too little.
+    #[serde(rename = "kept")]
+    Kept,
+}
+
+impl ChargeReasonCode {
+    /// The code as a word, the same as in serialised data.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reserve => "reserve",
+            Self::MissedDeadline => "missed_deadline",
+            Self::Deadline => "deadline",
+            Self::BelowMarginalPrice => "below_marginal_price",
+            Self::NegativePrice => "negative_price",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// The slot that would be used next.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RunnerUp {
+    /// First instant of its unused room.
+    pub start: DateTime<Utc>,
+    /// Its price.
+    #[serde(rename = "price_per_kwh")]
+    pub price: Price,
+}
+
+/// A period of charging with its reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reason {
+    /// First instant.
+    pub start: DateTime<Utc>,
+    /// First instant after it.
+    pub end: DateTime<Utc>,
+    /// Energy bought.
+    #[serde(rename = "energy_kwh")]
+    pub energy: Energy,
+    /// What it costs.
+    pub cost: Money,
+    /// Highest price paid in the period.
+    #[serde(rename = "price_max_per_kwh")]
+    pub price_max: Price,
+    /// Why it is there.
+    pub code: ChargeReasonCode,
+    /// Deadline that it serves, where it serves one.
+    pub deadline: Option<DateTime<Utc>>,
+    /// Price of the next kWh before that deadline, or before the last one.
+    #[serde(rename = "marginal_price_per_kwh")]
+    pub marginal_price: Option<Price>,
+    /// Slot that the next kWh would come from; `None` when there is no room.
+    pub runner_up: Option<RunnerUp>,
+}
+
+/// One reason for each period of charging, in time order.
+///
+/// A period ends where the reason changes, so a reserve and the cheap hour
+/// after it are two reasons even when charging never pauses.
+#[must_use]
+pub fn explain(plan: &Plan) -> Vec<Reason> {
+    let last_deadline = end_of(plan);
+    let mut purchases = plan.purchases.clone();
+    // Stable: what was bought first in a slot comes first.
+    purchases.sort_by_key(|purchase| purchase.slot);
+    let mut reasons: Vec<Reason> = Vec::new();
+    let mut last_purpose = None;
+    let mut used = (usize::MAX, Energy::ZERO);
+    for purchase in purchases {
+        let slot = &plan.slots[purchase.slot];
+        let before = if used.0 == purchase.slot { used.1 } else { Energy::ZERO };
+        used = (purchase.slot, before + purchase.energy);
+        let start = if before > Energy::ZERO { until(slot, before) } else { slot.start };
+        let end = until(slot, used.1);
+        let next =
+            reason(plan, last_deadline, slot, purchase.purpose, (start, end), purchase.energy);
+        match reasons.last_mut() {
+            Some(last)
+                if last.end == start
+                    && last_purpose == Some(purchase.purpose)
+                    && last.code == next.code =>
+            {
+                last.end = end;
+                last.energy = last.energy + next.energy;
+                last.cost = last.cost + next.cost;
+                last.price_max = last.price_max.max(next.price_max);
+            }
+            _ => reasons.push(next),
+        }
+        last_purpose = Some(purchase.purpose);
+    }
+    reasons
+}
+
+fn until(slot: &PlannedSlot, energy: Energy) -> DateTime<Utc> {
+    PlannedSlot { energy, ..*slot }.charged_until()
+}
+
+/// The last deadline of a plan; the end of its slots where one has none.
+fn end_of(plan: &Plan) -> Option<DateTime<Utc>> {
+    let end = plan.slots.last().map(|slot| slot.end);
+    plan.targets.iter().map(|target| target.by.or(end)).max().flatten().or(end)
+}
+
+fn reason(
+    plan: &Plan,
+    last: Option<DateTime<Utc>>,
+    slot: &PlannedSlot,
+    purpose: Purpose,
+    (start, end): (DateTime<Utc>, DateTime<Utc>),
+    energy: Energy,
+) -> Reason {
+    let deadline = match purpose {
+        Purpose::Deadline { target }
+        | Purpose::MissedDeadline { target }
+        | Purpose::Kept { target } => {
+            plan.targets.get(target).and_then(|target| target.by).or(last)
+        }
+        Purpose::Reserve | Purpose::NegativePrice => None,
+    };
+    // What is bought because it pays competes with nothing.
+    let runner_up = match purpose {
+        Purpose::NegativePrice => None,
+        _ => runner_up(plan, deadline.or(last)),
+    };
+    let code = match purpose {
+        Purpose::Reserve => ChargeReasonCode::Reserve,
+        Purpose::MissedDeadline { .. } => ChargeReasonCode::MissedDeadline,
+        Purpose::NegativePrice => ChargeReasonCode::NegativePrice,
+        Purpose::Kept { .. } => ChargeReasonCode::Kept,
+        Purpose::Deadline { .. } => match plan.marginal_price {
+            Some(marginal) if slot.price <= marginal => ChargeReasonCode::BelowMarginalPrice,
+            _ => ChargeReasonCode::Deadline,
+        },
+    };
+    Reason {
+        start,
+        end,
+        energy,
+        cost: slot.price.of(energy),
+        price_max: slot.price,
+        code,
+        deadline,
+        marginal_price: runner_up.map(|next| next.price),
+        runner_up,
+    }
+}
+
+/// The cheapest room before an instant; of equal prices the earliest.
+fn runner_up(plan: &Plan, by: Option<DateTime<Utc>>) -> Option<RunnerUp> {
+    let before = plan.slots.iter().filter(|slot| by.is_none_or(|by| slot.end <= by));
+    let room =
+        before.filter(|slot| slot.charged_until() < slot.end && slot.power_max.as_kw() > 0.0);
+    let cheapest = room.min_by(|a, b| a.price.total_cmp(&b.price))?;
+    let start =
+        if cheapest.energy > Energy::ZERO { cheapest.charged_until() } else { cheapest.start };
+    Some(RunnerUp { start, price: cheapest.price })
+}
+
+impl Reason {
+    /// The reason as a sentence, with times on the wall clock of `time_zone`.
+    #[must_use]
+    pub fn sentence(&self, time_zone: Tz) -> String {
+        let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
+        let mut text = format!(
+            "{} to {}: {} kWh for {}, ",
+            clock(self.start),
+            clock(self.end),
+            rounded(self.energy.as_kwh(), 2),
+            rounded(self.cost.as_amount(), 4),
+        );
+        let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
+        let price = rounded(self.price_max.as_per_kwh(), 5);
+        match self.code {
+            ChargeReasonCode::Reserve => text += "at once, to reach the reserve at any price",
+            ChargeReasonCode::MissedDeadline => {
+                let _ = write!(
+                    text,
+                    "without pause, because the target for {by} cannot be met in full"
+                );
+            }
+            ChargeReasonCode::NegativePrice => {
+                let _ = write!(text, "because charging is paid for (price {price})");
+            }
+            ChargeReasonCode::Deadline => {
+                let _ = write!(
+                    text,
+                    "because the target for {by} leaves no cheaper time (price {price})"
+                );
+            }
+            ChargeReasonCode::Kept => {
+                let _ = write!(text, "as planned before (price {price})");
+            }
+            ChargeReasonCode::BelowMarginalPrice => {
+                let _ = write!(text, "because {price} is among the cheapest before {by}");
+            }
+        }
+        match self.runner_up {
+            Some(next) if self.code != ChargeReasonCode::MissedDeadline => {
+                let price = rounded(next.price.as_per_kwh(), 5);
+                let _ = write!(text, "; the next kWh would come {} at {price}", clock(next.start));
+            }
+            _ => {}
+        }
+        text + "."
+    }
+}
+
+/// Day and time on a wall clock; with the zone's abbreviation where clocks
+/// show the time twice.
+pub(crate) fn wall_clock(at: DateTime<Utc>, time_zone: Tz) -> String {
+    let form = match showing(local_of(at, time_zone), time_zone) {
+        Showing::Twice { .. } => "%a %H:%M %Z",
+        Showing::Once(_) | Showing::Never { .. } => "%a %H:%M",
+    };
+    at.with_timezone(&time_zone).format(form).to_string()
+}
+
+/// A number with at most `digits` decimals and no trailing zeros.
+pub(crate) fn rounded(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh};
+
+    /// Hours from 18:00Z priced in cents, charged at 10 kW.
+    #[track_caller]
+    fn check(
+        cents: &[i32],
+        targets: &[(i64, f64)],
+        change: impl FnOnce(&mut ChargeRequest),
+        expected: &Expect,
+    ) {
+        let now: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
+        let target = |&(hours, energy)| Target {
+            by: Some(now + TimeDelta::hours(hours)),
+            energy: kwh(energy),
+        };
+        let mut wish = ChargeRequest::new(now, kw(10.0), target(&(0, 0.0)));
+        wish.targets = targets.iter().map(target).collect();
+        change(&mut wish);
+        let plan = plan_charge(&curve_of(60, cents), &ChargeProblem::new(wish).unwrap());
+        let reasons = explain(&plan);
+        let bought = reasons.iter().fold(Energy::ZERO, |sum, reason| sum + reason.energy);
+        assert!((bought - plan.energy).as_kwh().abs() < 1e-9, "every kWh has a reason");
+        let mut text = String::new();
+        for reason in reasons {
+            let _ = writeln!(text, "{}: {}", reason.code.as_str(), reason.sentence(Tz::UTC));
+        }
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn the_next_kwh_is_named() {
+        check(
+            &[30, 10, 20, 25],
+            &[(4, 20.0)],
+            |_| {},
+            &expect![[r#"
+            below_marginal_price: Mon 19:00 to Mon 21:00: 20 kWh for 3, because 0.2 is among the cheapest before Mon 22:00; the next kWh would come Mon 21:00 at 0.25.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_reserve_and_the_cheap_rest_are_two_reasons() {
+        check(
+            &[30, 10, 20],
+            &[(3, 16.0)],
+            |wish| wish.reserve = kwh(4.0),
+            &expect![[r#"
+            reserve: Mon 18:00 to Mon 18:24: 4 kWh for 1.2, at once, to reach the reserve at any price; the next kWh would come Mon 20:12 at 0.2.
+            below_marginal_price: Mon 19:00 to Mon 20:12: 12 kWh for 1.4, because 0.2 is among the cheapest before Mon 21:00; the next kWh would come Mon 20:12 at 0.2.
+        "#]],
+        );
+        check(
+            &[10, 20, 30],
+            &[(3, 16.0)],
+            |wish| wish.reserve = kwh(4.0),
+            &expect![[r#"
+            reserve: Mon 18:00 to Mon 18:24: 4 kWh for 0.4, at once, to reach the reserve at any price; the next kWh would come Mon 19:36 at 0.2.
+            below_marginal_price: Mon 18:24 to Mon 19:36: 12 kWh for 1.8, because 0.2 is among the cheapest before Mon 21:00; the next kWh would come Mon 19:36 at 0.2.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn an_early_deadline_pays_for_dear_hours() {
+        check(
+            &[30, 40, 10, 5],
+            &[(1, 6.0), (4, 12.0)],
+            |_| {},
+            &expect![[r#"
+            deadline: Mon 18:00 to Mon 18:36: 6 kWh for 1.8, because the target for Mon 19:00 leaves no cheaper time (price 0.3); the next kWh would come Mon 18:36 at 0.3.
+            below_marginal_price: Mon 21:00 to Mon 21:36: 6 kWh for 0.3, because 0.05 is among the cheapest before Mon 22:00; the next kWh would come Mon 21:36 at 0.05.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_missed_deadline_and_a_paid_hour() {
+        check(
+            &[30, 40, 10],
+            &[(1, 16.0)],
+            |_| {},
+            &expect![[r#"
+            missed_deadline: Mon 18:00 to Mon 19:36: 16 kWh for 5.4, without pause, because the target for Mon 19:00 cannot be met in full.
+        "#]],
+        );
+        check(
+            &[30, -4, 10],
+            &[(1, 2.0)],
+            |wish| wish.energy_max = Some(kwh(9.0)),
+            &expect![[r#"
+                below_marginal_price: Mon 18:00 to Mon 18:12: 2 kWh for 0.6, because 0.3 is among the cheapest before Mon 19:00; the next kWh would come Mon 18:12 at 0.3.
+                negative_price: Mon 19:00 to Mon 19:42: 7 kWh for -0.28, because charging is paid for (price -0.04).
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_hour_that_clocks_show_twice_is_named() {
+        let oslo: Tz = "Europe/Oslo".parse().unwrap();
+        let at = |text: &str| wall_clock(text.parse().unwrap(), oslo);
+        assert_eq!(at("2026-10-25T00:30:00Z"), "Sun 02:30 CEST");
+        assert_eq!(at("2026-10-25T01:30:00Z"), "Sun 02:30 CET");
+        assert_eq!(at("2026-10-25T02:30:00Z"), "Sun 03:30");
+    }
+
+    #[test]
+    fn a_plan_without_room_has_no_next_kwh() {
+        check(
+            &[30, 10],
+            &[(2, 20.0)],
+            |_| {},
+            &expect![[r#"
+            deadline: Mon 18:00 to Mon 20:00: 20 kWh for 4, because the target for Mon 20:00 leaves no cheaper time (price 0.3).
+        "#]],
+        );
+    }
+}

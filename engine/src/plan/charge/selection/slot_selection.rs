@@ -1,0 +1,219 @@
+//! The compact answer for one need in one window: which slots, at what cost.
+//!
+//! Two searches find the slots: `ranked` on bit sets, `threshold` on the prices
+//! themselves. What they find
+//! is priced here, in time order, so that both give the same bits.
+use crate::plan::charge::selection::ordered_sum::Slots;
+use crate::prices::ranking::SLOTS_MAX;
+use crate::time::horizon::Horizon;
+use crate::units::MICROS_PER_HOUR;
+
+/// Words of a slot set.
+pub(crate) const WORDS: usize = SLOTS_MAX / 64;
+
+/// A need is met when less than a nanosecond of charging is missing: what
+/// rounding leaves over must not switch a charger on.
+pub(crate) const SNAP_MICROS: f64 = 1e-3;
+
+/// A set of at most 256 slots.
+pub type SlotSet = [u64; WORDS];
+
+/// The slots of a horizon inside `[from, to)`; the first and the last may be cut.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+}
+
+impl Window {
+    #[inline(always)]
+    pub(crate) fn new(horizon: &Horizon, from: i64, to: i64) -> Self {
+        let range = horizon.overlapping(from, to);
+        Self { first: range.start, last: range.end, from, to }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.last - self.first
+    }
+
+    /// Usable microseconds of a slot inside the window.
+    #[inline(always)]
+    pub(crate) fn usable(&self, horizon: &Horizon, index: usize) -> i64 {
+        horizon.ends()[index].min(self.to) - horizon.starts()[index].max(self.from)
+    }
+}
+
+/// What one vehicle needs in one window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Need {
+    pub(crate) energy_kwh: f64,
+    pub(crate) power_kw: f64,
+}
+
+impl Need {
+    /// Charging time at full power that meets the need, in microseconds.
+    #[inline(always)]
+    pub(crate) fn micros(self) -> f64 {
+        if self.energy_kwh <= 0.0 { 0.0 } else { self.energy_kwh / self.power_kw * MICROS_PER_HOUR }
+    }
+}
+
+/// Slots that a search has found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FoundSlots {
+    /// Slot of the horizon that bit 0 stands for.
+    pub(crate) origin: usize,
+    pub(crate) full: SlotSet,
+    /// A whole number.
+    pub(crate) full_micros: f64,
+    /// Cheapest slot with room left; it holds the rest of the need.
+    pub(crate) next: Option<Next>,
+}
+
+/// A slot by its number in the horizon and by its position in the window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Next {
+    pub(crate) slot: usize,
+    pub(crate) position: usize,
+}
+
+/// The cheapest way to meet one need in one window.
+///
+/// All slots of [`SlotSelection::full`] are used for their whole usable length, and
+/// at most one more in part, from its start. Numbers are bare for storage by
+/// the million; their names carry the unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SlotSelection {
+    /// Slots used in full; bit 0 is slot `origin` of the horizon.
+    pub full: SlotSet,
+    /// Position in the horizon of bit 0.
+    pub origin: u32,
+    /// Position in the horizon of the slot used in part, if any.
+    pub partial: Option<u32>,
+    /// Energy bought in the partly used slot, in kWh.
+    pub partial_kwh: f64,
+    /// Energy bought, in kWh.
+    pub energy_kwh: f64,
+    /// Need that the window cannot meet, in kWh.
+    pub shortfall_kwh: f64,
+    /// Cost of the energy, in units of the currency.
+    pub cost: f64,
+    /// Cost of the same energy at full power from the start of the window.
+    pub baseline_cost: f64,
+    /// Price of the next kWh in the window; NaN when there is no room for it.
+    pub marginal_price: f64,
+}
+
+impl SlotSelection {
+    /// The answer of a vehicle that needs nothing or gets nothing.
+    pub(crate) fn nothing(need: Need, marginal_price: f64) -> Self {
+        Self {
+            full: [0; WORDS],
+            origin: 0,
+            partial: None,
+            partial_kwh: 0.0,
+            energy_kwh: 0.0,
+            shortfall_kwh: need.energy_kwh.max(0.0),
+            cost: 0.0,
+            baseline_cost: 0.0,
+            marginal_price,
+        }
+    }
+
+    /// Prices what was found in the slots of a window.
+    #[inline(always)]
+    pub(crate) fn priced<S: Slots>(need: Need, found: &FoundSlots, slots: &S) -> Self {
+        let full_kwh = need.power_kw * found.full_micros / MICROS_PER_HOUR;
+        let needed = need.micros();
+        let rest_micros = needed - found.full_micros;
+        let is_short = found.next.is_none();
+        let partial = found.next.filter(|_| rest_micros > SNAP_MICROS);
+        let energy_kwh = if is_short { full_kwh.min(need.energy_kwh) } else { need.energy_kwh };
+        let partial_kwh = if partial.is_some() { energy_kwh - full_kwh } else { 0.0 };
+
+        let full_cost = slots.full() * need.power_kw / MICROS_PER_HOUR;
+        let marginal_price = found.next.map_or(f64::NAN, |next| slots.price(next.position));
+        let partial_cost = if partial.is_some() { marginal_price * partial_kwh } else { 0.0 };
+        let unmanaged = slots.earliest(if is_short { found.full_micros } else { needed });
+        Self {
+            full: found.full,
+            origin: found.origin as u32,
+            partial: partial.map(|next| next.slot as u32),
+            partial_kwh,
+            energy_kwh,
+            shortfall_kwh: shortfall(need, found.full_micros, is_short),
+            cost: full_cost + partial_cost,
+            baseline_cost: unmanaged * need.power_kw / MICROS_PER_HOUR,
+            marginal_price,
+        }
+    }
+
+    /// Calls `visit` with each used slot of the horizon, in time order, and
+    /// whether it is the one used in part.
+    #[inline(always)]
+    pub(crate) fn for_each_used(&self, mut visit: impl FnMut(usize, bool)) {
+        let origin = self.origin as usize;
+        let partial = self.partial.map(|slot| slot as usize);
+        let partial_bit = partial.map(|slot| slot - origin);
+        for (word, bits) in self.full.iter().enumerate() {
+            let mut bits = *bits;
+            if let Some(bit) = partial_bit
+                && bit / 64 == word
+            {
+                bits |= 1 << (bit % 64);
+            }
+            while bits != 0 {
+                let slot = origin + word * 64 + bits.trailing_zeros() as usize;
+                visit(slot, partial == Some(slot));
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// Writes the mean power of each slot of the horizon, in kW.
+    #[inline(always)]
+    pub(crate) fn write_powers(
+        &self,
+        horizon: &Horizon,
+        window: Window,
+        power_kw: f64,
+        powers: &mut [f32],
+    ) {
+        powers.fill(0.0);
+        if window.len() == 0 {
+            return;
+        }
+        let full = power_kw as f32;
+        for (position, power) in powers[window.first..window.last].iter_mut().enumerate() {
+            let bit = window.first + position - self.origin as usize;
+            *power = if self.full[bit / 64] >> (bit % 64) & 1 == 1 { full } else { 0.0 };
+        }
+        for edge in [window.first, window.last - 1] {
+            if self.is_full(edge) {
+                let share = window.usable(horizon, edge) as f64 / MICROS_PER_HOUR;
+                powers[edge] = (power_kw * share / horizon.hours(edge)) as f32;
+            }
+        }
+        if let Some(slot) = self.partial {
+            powers[slot as usize] = (self.partial_kwh / horizon.hours(slot as usize)) as f32;
+        }
+    }
+
+    /// Whether a slot of the horizon is used in full.
+    #[must_use]
+    pub fn is_full(&self, slot: usize) -> bool {
+        slot.checked_sub(self.origin as usize)
+            .is_some_and(|bit| bit < SLOTS_MAX && self.full[bit / 64] >> (bit % 64) & 1 == 1)
+    }
+}
+
+#[inline(always)]
+fn shortfall(need: Need, full_micros: f64, is_short: bool) -> f64 {
+    // A rest under a nanosecond is what rounding leaves, not a wish unmet.
+    if !is_short || need.micros() - full_micros <= SNAP_MICROS {
+        return 0.0;
+    }
+    need.energy_kwh - need.power_kw * full_micros / MICROS_PER_HOUR
+}

@@ -1,0 +1,345 @@
+//! The cheapest slots of a window, found by a threshold on their prices.
+//!
+//! A window is searched without sorting it. The threshold is the price of the
+//! slot in which the need ends; each pass over the prices asks how much time
+//! is cheaper than a guess, and moves one bound to the nearest price beyond
+//! it. Times are whole microseconds, so sums are exact in any order and a
+//! pass may run on vectors of any width.
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::plan::charge::selection::ordered_sum::{POSITIONS, Slots, between, taken};
+use crate::plan::charge::selection::slot_selection::{
+    FoundSlots, Need, Next, SNAP_MICROS, SlotSelection, WORDS, Window,
+};
+use crate::prices::ranking::SLOTS_MAX;
+use crate::time::horizon::Horizon;
+
+/// Widest vector of numbers on any machine; windows are padded to it.
+const LANES: usize = 8;
+
+/// Prices and usable times of one window, with room for the longest.
+pub(crate) struct ThresholdBuffers {
+    /// Infinite where there is no price.
+    prices: [f64; SLOTS_MAX],
+    /// Whole numbers; zero where there is no price.
+    micros: [f64; SLOTS_MAX],
+    /// Usable time before each slot.
+    before: [f64; SLOTS_MAX],
+}
+
+impl ThresholdBuffers {
+    pub(crate) fn new() -> Self {
+        let empty = [0.0; SLOTS_MAX];
+        Self { prices: [f64::INFINITY; SLOTS_MAX], micros: empty, before: empty }
+    }
+
+    /// Loads a window; slots without a price (NaN) get no time.
+    #[inline(always)]
+    fn load(&mut self, horizon: &Horizon, prices: &[f64], window: Window) -> usize {
+        let count = window.len();
+        let padded = count.next_multiple_of(LANES);
+        self.prices[..count].copy_from_slice(&prices[window.first..window.last]);
+        self.micros[..count].copy_from_slice(&horizon.lengths()[window.first..window.last]);
+        self.micros[0] = window.usable(horizon, window.first) as f64;
+        self.micros[count - 1] = window.usable(horizon, window.last - 1) as f64;
+        self.prices[count..padded].fill(f64::INFINITY);
+        self.micros[count..padded].fill(0.0);
+        let mut has_gap = false;
+        for (price, micros) in self.prices[..padded].iter_mut().zip(&mut self.micros[..padded]) {
+            let is_gap = price.is_nan();
+            has_gap |= is_gap;
+            *micros = if is_gap { 0.0 } else { *micros };
+            *price = if is_gap { f64::INFINITY } else { *price };
+        }
+        self.sum_up(count, horizon.step().filter(|_| !has_gap));
+        padded
+    }
+
+    /// Usable time before each slot; without a sum where all have one length.
+    #[inline(always)]
+    fn sum_up(&mut self, count: usize, step: Option<i64>) {
+        self.before[0] = 0.0;
+        let first = self.micros[0];
+        if let Some(step) = step {
+            for (index, before) in self.before[1..count].iter_mut().enumerate() {
+                *before = first + step as f64 * index as f64;
+            }
+        } else {
+            for position in 1..count {
+                self.before[position] = self.before[position - 1] + self.micros[position - 1];
+            }
+        }
+    }
+}
+
+/// The slots of a window after a search.
+struct FoundWindow<'a> {
+    prices: &'a [f64],
+    micros: &'a [f64],
+    before: &'a [f64],
+    /// Price below which slots are full.
+    price: f64,
+    /// Slots at that price are full before this position.
+    position: f64,
+}
+
+impl FoundWindow<'_> {
+    /// Price times time of a slot, if it is full.
+    #[inline(always)]
+    fn full_at(&self, price: f64, micros: f64, position: f64) -> f64 {
+        // The price was copied from these: not above, and not below, is equal.
+        let is_full = price < self.price || (price <= self.price && position < self.position);
+        if is_full { price * micros } else { 0.0 }
+    }
+}
+
+impl Slots for FoundWindow<'_> {
+    #[inline(always)]
+    fn price(&self, position: usize) -> f64 {
+        self.prices[position]
+    }
+
+    #[inline(always)]
+    fn full(&self) -> f64 {
+        let at = |p: usize| self.full_at(self.prices[p], self.micros[p], POSITIONS[p]);
+        let last = self.prices.len() - 1;
+        if last == 0 {
+            return at(0);
+        }
+        let inner = 1..last;
+        let (prices, micros) = (&self.prices[inner.clone()], &self.micros[inner.clone()]);
+        let full = |price, micros, position| self.full_at(price, micros, position);
+        at(0) + between(prices, micros, &POSITIONS[inner], full) + at(last)
+    }
+
+    #[inline(always)]
+    fn earliest(&self, rest: f64) -> f64 {
+        let at = |p: usize| taken(self.prices[p], self.micros[p], self.before[p], rest);
+        let last = self.prices.len() - 1;
+        if last == 0 {
+            return at(0);
+        }
+        let inner = 1..last;
+        let (prices, micros) = (&self.prices[inner.clone()], &self.micros[inner.clone()]);
+        let earliest = |price, micros, before| taken(price, micros, before, rest);
+        at(0) + between(prices, micros, &self.before[inner], earliest) + at(last)
+    }
+}
+
+/// The cheapest way to meet `need` in a window of 1 to [`SLOTS_MAX`] slots,
+/// on the vectors of this machine.
+pub(crate) fn choose_one(
+    horizon: &Horizon,
+    prices: &[f64],
+    window: Window,
+    need: Need,
+) -> SlotSelection {
+    Arch::new().dispatch(ChooseOne { horizon, prices, window, need })
+}
+
+struct ChooseOne<'a> {
+    horizon: &'a Horizon,
+    prices: &'a [f64],
+    window: Window,
+    need: Need,
+}
+
+impl WithSimd for ChooseOne<'_> {
+    type Output = SlotSelection;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> SlotSelection {
+        let Self { horizon, prices, window, need } = self;
+        choose(simd, &mut ThresholdBuffers::new(), horizon, prices, window, need)
+    }
+}
+
+/// The same with vectors and scratch space that are already at hand.
+#[inline(always)]
+pub(crate) fn choose<S: Simd>(
+    simd: S,
+    scratch: &mut ThresholdBuffers,
+    horizon: &Horizon,
+    prices: &[f64],
+    window: Window,
+    need: Need,
+) -> SlotSelection {
+    let count = window.len();
+    let padded = scratch.load(horizon, prices, window);
+    let prices = &scratch.prices[..padded];
+    let micros = &scratch.micros[..padded];
+    let limit = need.micros() + SNAP_MICROS;
+    let ends = threshold(simd, prices, micros, limit);
+    let (prices, micros) = (&prices[..count], &micros[..count]);
+    let found = match ends {
+        Some(ends) => take(window.first, prices, micros, ends, limit),
+        None => everything(window.first, micros),
+    };
+    let slots = FoundWindow {
+        prices,
+        micros,
+        before: &scratch.before[..count],
+        price: ends.map_or(f64::INFINITY, |ends| ends.price),
+        position: found.next.map_or(0.0, |next| POSITIONS[next.position]),
+    };
+    SlotSelection::priced(need, &found, &slots)
+}
+
+/// What one pass over the prices says about a guess.
+struct Pass {
+    /// Time cheaper than the guess.
+    micros_below: f64,
+    /// Dearest price below the guess.
+    below: f64,
+    /// Cheapest price at or above the guess.
+    above: f64,
+}
+
+#[inline(always)]
+fn pass<S: Simd>(simd: S, prices: &[f64], micros: &[f64], guess: f64) -> Pass {
+    let (prices, _) = S::as_simd_f64s(prices);
+    let (micros, _) = S::as_simd_f64s(micros);
+    let guess = simd.splat_f64s(guess);
+    let (least, most) = (simd.splat_f64s(f64::NEG_INFINITY), simd.splat_f64s(f64::INFINITY));
+    let mut sum = simd.splat_f64s(0.0);
+    let (mut below, mut above) = (least, most);
+    for (&price, &micros) in prices.iter().zip(micros) {
+        let is_below = simd.less_than_f64s(price, guess);
+        sum = simd.add_f64s(sum, simd.select_f64s(is_below, micros, simd.splat_f64s(0.0)));
+        below = simd.max_f64s(below, simd.select_f64s(is_below, price, least));
+        above = simd.min_f64s(above, simd.select_f64s(is_below, most, price));
+    }
+    Pass {
+        micros_below: simd.reduce_sum_f64s(sum),
+        below: simd.reduce_max_f64s(below),
+        above: simd.reduce_min_f64s(above),
+    }
+}
+
+/// Where the need ends.
+#[derive(Clone, Copy)]
+pub(crate) struct Threshold {
+    /// Price of the slot in which it ends.
+    pub(crate) price: f64,
+    /// Time at lower prices.
+    micros_below: f64,
+}
+
+/// Price of the slot in which `limit` microseconds of the cheapest time end,
+/// or `None` if all usable time together does not exceed them.
+#[inline(always)]
+pub(crate) fn threshold<S: Simd>(
+    simd: S,
+    prices: &[f64],
+    micros: &[f64],
+    limit: f64,
+) -> Option<Threshold> {
+    // Gaps and padding are infinite, so they are never below a guess.
+    let all = pass(simd, prices, micros, f64::INFINITY);
+    if all.micros_below <= limit {
+        return None;
+    }
+    let mut low = pass(simd, prices, micros, f64::NEG_INFINITY).above;
+    let mut high = all.below;
+    let mut micros_below = 0.0;
+    while low < high {
+        let middle = 0.5 * low + 0.5 * high;
+        let guess = if middle > low { middle } else { high };
+        let seen = pass(simd, prices, micros, guess);
+        if seen.micros_below > limit {
+            high = seen.below;
+        } else {
+            low = seen.above;
+            micros_below = seen.micros_below;
+        }
+    }
+    Some(Threshold { price: low, micros_below })
+}
+
+/// All slots below the threshold, and of those at it the earliest that fit.
+#[inline(always)]
+fn take(origin: usize, prices: &[f64], micros: &[f64], ends: Threshold, limit: f64) -> FoundSlots {
+    let mut full = [0u64; WORDS];
+    let mut tied = [0u64; WORDS];
+    for (word, prices) in prices.chunks(64).enumerate() {
+        for (bit, &price) in prices.iter().enumerate() {
+            full[word] |= u64::from(price < ends.price) << bit;
+            // The threshold was copied from these prices, so equal means equal.
+            tied[word] |= u64::from(price.total_cmp(&ends.price).is_eq()) << bit;
+        }
+    }
+    let mut full_micros = ends.micros_below;
+    for (word, bits) in tied.iter_mut().enumerate() {
+        while *bits != 0 {
+            let slot = word * 64 + bits.trailing_zeros() as usize;
+            if full_micros + micros[slot] > limit {
+                let next = Next { slot: origin + slot, position: slot };
+                return FoundSlots { origin, full, full_micros, next: Some(next) };
+            }
+            full[word] |= *bits & bits.wrapping_neg();
+            full_micros += micros[slot];
+            *bits &= *bits - 1;
+        }
+    }
+    // Rounding cannot lead here: the tied slots together exceed the limit.
+    FoundSlots { origin, full, full_micros, next: None }
+}
+
+#[inline(always)]
+fn everything(origin: usize, micros: &[f64]) -> FoundSlots {
+    let mut full = [0u64; WORDS];
+    for (slot, &length) in micros.iter().enumerate() {
+        full[slot / 64] |= u64::from(length > 0.0) << (slot % 64);
+    }
+    FoundSlots { origin, full, full_micros: micros.iter().sum(), next: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The slots found are a prefix of the price order, and the next slot
+        /// in it does not fit: compared with a plain sort.
+        #[test]
+        fn a_threshold_is_a_sort(
+            prices in prop::collection::vec(-4..5i32, 1..200),
+            seed in any::<u64>(), share in 0.0..1.2f64, spread in prop::sample::select(vec![1.0, 1e-300, 1e6]),
+        ) {
+            let horizon = Horizon::from_micros((0..prices.len() as i64).map(|i| {
+                let length = 1 + (seed >> (i % 60) & 7) as i64;
+                (i * 10, i * 10 + length)
+            })).unwrap();
+            let prices: Vec<f64> = prices.iter().map(|&price| match price {
+                4 => f64::NAN,
+                other => f64::from(other) * spread,
+            }).collect();
+            let window = Window::new(&horizon, 3, prices.len() as i64 * 10 - 8);
+            prop_assume!(window.len() > 0);
+            let total: i64 = (window.first..window.last).map(|i| window.usable(&horizon, i)).sum();
+            let need = Need { energy_kwh: total as f64 * share / 3.6e9 * 7.0, power_kw: 7.0 };
+            let choice = choose_one(&horizon, &prices, window, need);
+
+            let mut order: Vec<usize> =
+                (window.first..window.last).filter(|&i| !prices[i].is_nan()).collect();
+            order.sort_by(|&a, &b| prices[a].total_cmp(&prices[b]));
+            let mut used = 0;
+            let mut slots = order.iter();
+            let next = loop {
+                let Some(&slot) = slots.next() else { break None };
+                if (used + window.usable(&horizon, slot)) as f64 > need.micros() + SNAP_MICROS {
+                    break Some(slot);
+                }
+                prop_assert!(choice.is_full(slot));
+                used += window.usable(&horizon, slot);
+            };
+            let bits: u32 = choice.full.iter().map(|word| word.count_ones()).sum();
+            let sorted = order.len() - slots.len() - usize::from(next.is_some());
+            prop_assert_eq!(bits as usize, sorted);
+            prop_assert_eq!(next.map(|slot| prices[slot].to_bits()),
+                (!choice.marginal_price.is_nan()).then(|| choice.marginal_price.to_bits()));
+        }
+    }
+}

@@ -1,0 +1,530 @@
+//! What changed between two plans, and why.
+//!
+//! Two plans are compared by time, wherever their slots begin and end. Each
+//! period in which they charge differently gets one reason: what has changed
+//! in the period itself, if that explains the direction; else what has changed
+//! in the wishes; else what has changed elsewhere; else nothing has, and the
+//! two plans are equally good or one was kept close to an older one.
+use std::fmt::Write as _;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::charge::explain::{rounded, wall_clock};
+use crate::plan::charge::plan::{Plan, PlannedSlot};
+use crate::plan::charge::request::{ChargeProblem, ChargeRequest};
+use crate::plan::stability::stay_close::Stability;
+use crate::prices::curve::PriceCurve;
+use crate::units::{Energy, Money, Power, Price};
+
+/// A plan with all that it was made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorded<'a> {
+    /// What was asked.
+    pub problem: &'a ChargeProblem,
+    /// At which prices.
+    pub curve: &'a PriceCurve,
+    /// What came of it.
+    pub plan: &'a Plan,
+    /// How it was kept close to an older one, if it was.
+    pub stability: Option<&'a Stability>,
+}
+
+/// Why a period of one plan differs from the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ChangeCode {
+    /// The period lay in the future of the first plan and in the past of the second.
+    #[serde(rename = "time_passed")]
+    TimePassed,
+    /// A price changed.
+    #[serde(rename = "price_changed")]
+    PriceChanged,
+    /// A power limit changed.
+    #[serde(rename = "power_limit_changed")]
+    PowerLimitChanged,
+    /// A deadline or the departure changed.
+    #[serde(rename = "deadline_changed")]
+    DeadlineChanged,
+    /// More or less energy is wanted.
+    #[serde(rename = "target_changed")]
+    TargetChanged,
+    /// As much energy is wanted as before, or nearly: less was delivered until
+    /// now than the first plan would have, as after a late start.
+    #[serde(rename = "delivered_otherwise")]
+    DeliveredOtherwise,
+    /// The reserve, the most that fits, or the meaning of a missed deadline changed.
+    #[serde(rename = "wish_changed")]
+    WishChanged,
+    /// One of the plans was kept close to an older one at some cost.
+    #[serde(rename = "stability")]
+    Stability,
+    /// Both plans are equally good.
+    #[serde(rename = "tie")]
+    Tie,
+}
+
+impl ChangeCode {
+    /// The code as a word, the same as in serialised data.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TimePassed => "time_passed",
+            Self::PriceChanged => "price_changed",
+            Self::PowerLimitChanged => "power_limit_changed",
+            Self::DeadlineChanged => "deadline_changed",
+            Self::TargetChanged => "target_changed",
+            Self::DeliveredOtherwise => "delivered_otherwise",
+            Self::WishChanged => "wish_changed",
+            Self::Stability => "stability",
+            Self::Tie => "tie",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::TimePassed => "this time has passed",
+            Self::PriceChanged => "prices changed",
+            Self::PowerLimitChanged => "power limits changed",
+            Self::DeadlineChanged => "a deadline changed",
+            Self::TargetChanged => "other energy is wanted",
+            Self::DeliveredOtherwise => "less was delivered until now than planned",
+            Self::WishChanged => "reserve or limits of the energy changed",
+            Self::Stability => "a plan was kept close to an older one",
+            Self::Tie => "both are equally good",
+        }
+    }
+}
+
+/// A period in which two plans differ.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PeriodChange {
+    /// First instant.
+    pub start: DateTime<Utc>,
+    /// First instant after it.
+    pub end: DateTime<Utc>,
+    /// Energy that the first plan buys in it.
+    #[serde(rename = "before_kwh")]
+    pub before: Energy,
+    /// Energy that the second plan buys in it.
+    #[serde(rename = "after_kwh")]
+    pub after: Energy,
+    /// What the first plan pays, at its own prices.
+    pub cost_before: Money,
+    /// What the second plan pays, at its own prices.
+    pub cost_after: Money,
+    /// Why they differ.
+    pub code: ChangeCode,
+}
+
+impl PeriodChange {
+    /// The change as a sentence, with times on the wall clock of `time_zone`.
+    #[must_use]
+    pub fn sentence(&self, time_zone: Tz) -> String {
+        let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
+        let kwh = |energy: Energy| rounded(energy.as_kwh(), 2);
+        let mut text = format!("{} to {}: ", clock(self.start), clock(self.end));
+        let (before, after) = (kwh(self.before), kwh(self.after));
+        let _ = write!(text, "{after} kWh instead of {before} kWh, because {}.", self.code.words());
+        text
+    }
+}
+
+/// The periods in which two plans differ, in time order.
+///
+/// Neighbours that change in one direction for one reason are one period.
+/// Energies below a microsecond of charging are no difference.
+#[must_use]
+pub fn diff(before: &Recorded<'_>, after: &Recorded<'_>) -> Vec<PeriodChange> {
+    let causes = Causes::new(before, after);
+    let mut cuts: Vec<DateTime<Utc>> = vec![after.problem.request().now];
+    for plan in [before.plan, after.plan] {
+        let corners = |slot: &PlannedSlot| [slot.start, slot.charged_until(), slot.end];
+        cuts.extend(plan.slots.iter().flat_map(corners));
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    let (mut old, mut new) = (Cursor::new(before.plan), Cursor::new(after.plan));
+    let mut changes: Vec<PeriodChange> = Vec::new();
+    for pair in cuts.windows(2) {
+        let (start, end) = (pair[0], pair[1]);
+        let (was, is) = (old.bought(start, end), new.bought(start, end));
+        let difference = (is.energy - was.energy).max(was.energy - is.energy);
+        if difference <= was.dust.max(is.dust) {
+            continue;
+        }
+        let code = causes.of(start, end, is.energy > was.energy);
+        let next = PeriodChange {
+            start,
+            end,
+            before: was.energy,
+            after: is.energy,
+            cost_before: was.cost,
+            cost_after: is.cost,
+            code,
+        };
+        push(&mut changes, next);
+    }
+    changes
+}
+
+/// Adds a change, to the one before it where it goes on.
+fn push(changes: &mut Vec<PeriodChange>, next: PeriodChange) {
+    let grows = |change: &PeriodChange| change.after > change.before;
+    match changes.last_mut() {
+        Some(last)
+            if last.end == next.start && last.code == next.code && grows(last) == grows(&next) =>
+        {
+            last.end = next.end;
+            last.before = last.before + next.before;
+            last.after = last.after + next.after;
+            last.cost_before = last.cost_before + next.cost_before;
+            last.cost_after = last.cost_after + next.cost_after;
+        }
+        _ => changes.push(next),
+    }
+}
+
+/// What a plan buys in a period.
+struct Bought {
+    energy: Energy,
+    cost: Money,
+    /// Energy that is nothing but rounding.
+    dust: Energy,
+}
+
+/// A plan, asked for one period after the other.
+struct Cursor<'a> {
+    slots: &'a [PlannedSlot],
+}
+
+impl<'a> Cursor<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Self { slots: &plan.slots }
+    }
+
+    /// What is bought in a period that lies inside of one slot, or of none.
+    fn bought(&mut self, start: DateTime<Utc>, end: DateTime<Utc>) -> Bought {
+        while let Some((first, rest)) = self.slots.split_first()
+            && first.end <= start
+        {
+            self.slots = rest;
+        }
+        match self.slots.first() {
+            Some(slot) if slot.start < end => {
+                let energy = slot.energy_by(end) - slot.energy_by(start);
+                // Ends of charging are kept to the microsecond.
+                let dust = slot.power_max.over_micros(2);
+                Bought { energy, cost: slot.price.of(energy), dust }
+            }
+            _ => Bought { energy: Energy::ZERO, cost: Money::ZERO, dust: Energy::ZERO },
+        }
+    }
+}
+
+/// What differs between two problems.
+struct Causes<'a> {
+    before: &'a Recorded<'a>,
+    after: &'a Recorded<'a>,
+    /// The first difference that concerns the whole plan.
+    elsewhere: ChangeCode,
+}
+
+impl<'a> Causes<'a> {
+    fn new(before: &'a Recorded<'a>, after: &'a Recorded<'a>) -> Self {
+        Self { before, after, elsewhere: elsewhere(before, after) }
+    }
+
+    /// Why a period differs in which the second plan buys more, or else less.
+    fn of(&self, start: DateTime<Utc>, end: DateTime<Utc>, is_more: bool) -> ChangeCode {
+        if end <= self.after.problem.request().now {
+            return ChangeCode::TimePassed;
+        }
+        let price = |recorded: &Recorded<'_>| recorded.curve.price_at(start);
+        let (was, is) = (price(self.before), price(self.after));
+        if was != is && is_cheaper(is, was) == is_more {
+            return ChangeCode::PriceChanged;
+        }
+        let power = |recorded: &Recorded<'_>| power_at(recorded.problem.request(), start);
+        let (was, is) = (power(self.before), power(self.after));
+        if was != is && (is > was) == is_more {
+            return ChangeCode::PowerLimitChanged;
+        }
+        self.elsewhere
+    }
+}
+
+/// Whether a price is lower than another; none is dearer than any.
+fn is_cheaper(price: Option<Price>, other: Option<Price>) -> bool {
+    match (price, other) {
+        (Some(price), Some(other)) => price < other,
+        (price, _) => price.is_some(),
+    }
+}
+
+/// Highest power at an instant.
+fn power_at(request: &ChargeRequest, at: DateTime<Utc>) -> Power {
+    let mut limits = request.power_limits.iter();
+    let limit = limits.find(|limit| limit.start <= at && at < limit.end);
+    limit.map_or(request.power_max, |limit| limit.power_max.min(request.power_max))
+}
+
+fn elsewhere(before: &Recorded<'_>, after: &Recorded<'_>) -> ChangeCode {
+    let (old, new) = (before.problem.request(), after.problem.request());
+    if let Some(code) = changed_wish(before.plan, old, new) {
+        return code;
+    }
+    let same_prices = before.curve == after.curve || {
+        let end = before.plan.slots.iter().chain(&after.plan.slots).map(|slot| slot.end).max();
+        let end = end.unwrap_or(new.now);
+        let ahead = |curve: &PriceCurve| curve.between(new.now, end);
+        ahead(before.curve) == ahead(after.curve)
+    };
+    // A plan that was kept where that costs nothing is as good as another.
+    let is_steady = |recorded: &Recorded<'_>| {
+        recorded.stability.is_some() && !recorded.plan.certificate.is_proved()
+    };
+    if !same_prices {
+        ChangeCode::PriceChanged
+    } else if (old.power_max, &old.power_limits) != (new.power_max, &new.power_limits) {
+        ChangeCode::PowerLimitChanged
+    } else if is_steady(before) || is_steady(after) {
+        ChangeCode::Stability
+    } else {
+        ChangeCode::Tie
+    }
+}
+
+/// The first wish that changed; energy that was to be delivered until now is no change.
+fn changed_wish(plan: &Plan, old: &ChargeRequest, new: &ChargeRequest) -> Option<ChangeCode> {
+    let ahead = |request: &ChargeRequest| {
+        let mut due: Vec<(Option<DateTime<Utc>>, Energy)> = request
+            .targets
+            .iter()
+            .filter(|target| target.by.is_none_or(|by| by > new.now))
+            .map(|target| (target.by, target.energy))
+            .collect();
+        due.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        due
+    };
+    let (was, is) = (ahead(old), ahead(new));
+    let times = |due: &[(Option<DateTime<Utc>>, Energy)]| -> Vec<_> {
+        due.iter().map(|(by, _)| *by).collect()
+    };
+    if times(&was) != times(&is) || old.until != new.until {
+        return Some(ChangeCode::DeadlineChanged);
+    }
+    let is_later = new.now - old.now > TimeDelta::zero();
+    let done = if is_later { plan.energy_by(new.now) } else { Energy::ZERO };
+    let dust = new.power_max.max(old.power_max).over_micros(2);
+    for ((_, was), (_, is)) in was.iter().zip(&is) {
+        let expected = (*was - done).max(Energy::ZERO);
+        if *is > expected + dust && done > dust && *is <= *was + dust {
+            return Some(ChangeCode::DeliveredOtherwise);
+        }
+        if (*is - expected).max(expected - *is) > dust {
+            return Some(ChangeCode::TargetChanged);
+        }
+    }
+    let rest = |energy: Energy| (energy - done).max(Energy::ZERO);
+    let near = |a: Energy, b: Energy| (a - b).max(b - a) <= dust;
+    let same_room = match (old.energy_max, new.energy_max) {
+        (Some(old), Some(new)) => near(rest(old), new),
+        (old, new) => old == new,
+    };
+    let same = near(rest(old.reserve), new.reserve)
+        && same_room
+        && old.after_deadline == new.after_deadline;
+    (!same).then_some(ChangeCode::WishChanged)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::charge::greedy::plan_charge;
+    use crate::plan::charge::request::{PowerLimit, Target};
+    use crate::plan::stability::budget::Budget;
+    use crate::plan::stability::stay_close::plan_close_to;
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, money};
+
+    fn minute(minutes: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
+    }
+
+    /// A problem with its prices and its plan.
+    #[derive(Clone)]
+    struct Made {
+        problem: ChargeProblem,
+        curve: PriceCurve,
+        plan: Plan,
+        stability: Option<Stability>,
+    }
+
+    impl Made {
+        fn new(cents: &[i32], request: ChargeRequest) -> Self {
+            let (curve, problem) = (curve_of(60, cents), ChargeProblem::new(request).unwrap());
+            let plan = plan_charge(&curve, &problem);
+            Self { problem, curve, plan, stability: None }
+        }
+
+        fn recorded(&self) -> Recorded<'_> {
+            let Self { problem, curve, plan, stability } = self;
+            Recorded { problem, curve, plan, stability: stability.as_ref() }
+        }
+    }
+
+    fn request(now: i64, energy: f64) -> ChargeRequest {
+        let target = Target { by: Some(minute(240)), energy: kwh(energy) };
+        ChargeRequest::new(minute(now), kw(10.0), target)
+    }
+
+    #[track_caller]
+    fn check(before: &Made, after: &Made, expected: &Expect) {
+        let changes = diff(&before.recorded(), &after.recorded());
+        let lines = changes.iter().map(|change| change.sentence(chrono_tz::UTC) + "\n");
+        expected.assert_eq(&lines.collect::<String>());
+    }
+
+    const CENTS: [i32; 4] = [30, 20, 10, 40];
+
+    #[test]
+    fn a_plan_does_not_differ_from_itself() {
+        let made = Made::new(&CENTS, request(0, 15.0));
+        check(&made, &made, &expect![[""]]);
+    }
+
+    #[test]
+    fn prices_explain_what_they_explain() {
+        let before = Made::new(&CENTS, request(0, 15.0));
+        check(
+            &before,
+            &Made::new(&[5, 20, 10, 40], request(0, 15.0)),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 10 kWh instead of 0 kWh, because prices changed.
+            Mon 19:00 to Mon 19:30: 0 kWh instead of 5 kWh, because prices changed.
+            Mon 20:30 to Mon 21:00: 0 kWh instead of 5 kWh, because prices changed.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn wishes_explain_the_rest() {
+        let before = Made::new(&CENTS, request(0, 15.0));
+        check(
+            &before,
+            &Made::new(&CENTS, request(0, 25.0)),
+            &expect![[r#"
+            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because other energy is wanted.
+            Mon 19:30 to Mon 20:00: 5 kWh instead of 0 kWh, because other energy is wanted.
+        "#]],
+        );
+        let mut early = request(0, 15.0);
+        early.targets[0].by = Some(minute(120));
+        check(
+            &before,
+            &Made::new(&CENTS, early),
+            &expect![[r#"
+            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because a deadline changed.
+            Mon 19:30 to Mon 20:00: 5 kWh instead of 0 kWh, because a deadline changed.
+            Mon 20:00 to Mon 21:00: 0 kWh instead of 10 kWh, because a deadline changed.
+        "#]],
+        );
+        let mut reserve = request(0, 15.0);
+        reserve.reserve = kwh(5.0);
+        check(
+            &before,
+            &Made::new(&CENTS, reserve),
+            &expect![[r#"
+            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because reserve or limits of the energy changed.
+            Mon 19:00 to Mon 19:30: 0 kWh instead of 5 kWh, because reserve or limits of the energy changed.
+        "#]],
+        );
+        let mut limited = request(0, 15.0);
+        limited.power_limits =
+            vec![PowerLimit { start: minute(120), end: minute(180), power_max: kw(6.0) }];
+        check(
+            &before,
+            &Made::new(&CENTS, limited),
+            &expect![[r#"
+            Mon 19:30 to Mon 19:54: 4 kWh instead of 0 kWh, because power limits changed.
+            Mon 20:00 to Mon 21:00: 6 kWh instead of 10 kWh, because power limits changed.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn time_that_passed_is_told_from_energy_that_did_not_come() {
+        let before = Made::new(&[10, 20, 30, 40], request(0, 15.0));
+        // By seven 10 kWh are in the car, and 5 are left to do: nothing else changes.
+        check(
+            &before,
+            &Made::new(&[10, 20, 30, 40], request(60, 5.0)),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because this time has passed.
+        "#]],
+        );
+        // The car was not there until seven.
+        check(
+            &before,
+            &Made::new(&[10, 20, 30, 40], request(60, 15.0)),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because this time has passed.
+            Mon 19:30 to Mon 20:30: 10 kWh instead of 0 kWh, because less was delivered until now than planned.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn stability_and_ties_are_reasons_too() {
+        let before = Made::new(&[30, 10, 40, 40], request(0, 10.0));
+        let cheapest = Made::new(&[10, 10, 40, 40], request(0, 10.0));
+        let budget = |total| Budget::new(money(total), Money::ZERO).unwrap();
+        let steady = |made: &Made, total| {
+            let steady = plan_close_to(&made.curve, &made.problem, &before.plan, budget(total));
+            Made { plan: steady.plan, stability: Some(steady.stability), ..made.clone() }
+        };
+        check(
+            &cheapest,
+            &steady(&cheapest, 0.0),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because both are equally good.
+            Mon 19:00 to Mon 20:00: 10 kWh instead of 0 kWh, because both are equally good.
+        "#]],
+        );
+        let dearer = Made::new(&[9, 10, 40, 40], request(0, 10.0));
+        check(
+            &dearer,
+            &steady(&dearer, 1.0),
+            &expect![[r#"
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because a plan was kept close to an older one.
+            Mon 19:00 to Mon 20:00: 10 kWh instead of 0 kWh, because a plan was kept close to an older one.
+        "#]],
+        );
+    }
+
+    proptest! {
+        /// The differences add up to the difference, and no period comes twice.
+        #[test]
+        fn differences_add_up(
+            old in prop::collection::vec(0..40i32, 1..30), new in prop::collection::vec(0..40i32, 1..30),
+            need in (0.0..90.0f64, 0.0..90.0f64), now in 0..200i64,
+        ) {
+            let before = Made::new(&old, request(0, need.0));
+            let after = Made::new(&new, request(now, need.1));
+            let changes = diff(&before.recorded(), &after.recorded());
+            for pair in changes.windows(2) {
+                prop_assert!(pair[0].end <= pair[1].start);
+            }
+            let sum: f64 = changes.iter().map(|c| c.after.as_kwh() - c.before.as_kwh()).sum();
+            let total = (after.plan.energy - before.plan.energy).as_kwh();
+            prop_assert!((sum - total).abs() < 1e-5, "{sum} of {total}");
+            for change in changes.iter().filter(|change| change.end <= minute(now)) {
+                prop_assert_eq!(change.code, ChangeCode::TimePassed);
+            }
+        }
+    }
+}

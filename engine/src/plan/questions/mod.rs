@@ -1,0 +1,13 @@
+//! Questions about a plan: what if, how much is at risk, where prices come from, what changed.
+pub(crate) mod departure_risk;
+pub(crate) mod diff;
+pub(crate) mod price_provenance;
+pub(crate) mod what_if;
+
+pub use departure_risk::{
+    Departure, DepartureError, DepartureOutcome, EnergyAtRisk, EnergyPoint, InsuranceFrontier,
+    InsurancePoint, energy_at_risk, energy_by_time, insurance_frontier,
+};
+pub use diff::{ChangeCode, PeriodChange, Recorded, diff};
+pub use price_provenance::{Provenance, SourceShare, estimates_in, provenance, shares};
+pub use what_if::{ChangeError, ChangedInput, WhatIf, costs, one_more_percent, what_if};

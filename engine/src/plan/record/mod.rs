@@ -1,0 +1,25 @@
+//! Plans as they are kept: summaries, requests, whole runs that can be made again.
+pub(crate) mod plan_record;
+pub(crate) mod price_sources;
+pub(crate) mod refused_request;
+pub(crate) mod saved_plan_error;
+pub(crate) mod saved_run;
+#[cfg(feature = "lp")]
+pub(crate) mod site_run;
+pub(crate) mod steady_request;
+pub(crate) mod storage_run;
+pub(crate) mod summary;
+pub(crate) mod switching_run;
+pub(crate) mod value_tree;
+
+pub use plan_record::{PlanRecord, PreviousPlan, SteadyFrom};
+pub use price_sources::{GridPrices, PriceCurves, PriceSources, PriceSourcesError};
+pub use refused_request::RefusedRequest;
+pub use saved_plan_error::SavedPlanError;
+pub use saved_run::{
+    ENGINE_VERSION, Format, FormatVersion, Recorded, Replay, SavedPlan, SavedRun, SavedRunError,
+    TIME_ZONE_VERSION, UnknownVersion,
+};
+pub use steady_request::{PlanRequest, SteadyProblem, SteadyRequest};
+pub use summary::PlanSummary;
+pub use value_tree::{TimeError, ValueChange, ValueTree, changes};

@@ -1,0 +1,233 @@
+//! A plan as a service keeps it: the wish, the outcome, and what else it takes
+//! to make the plan again.
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::charge::greedy::plan_charge;
+use crate::plan::charge::plan::Plan;
+use crate::plan::record::price_sources::PriceSources;
+use crate::plan::record::refused_request::RefusedRequest;
+use crate::plan::record::saved_run::{Recorded, SavedPlan, SavedRun};
+use crate::plan::record::steady_request::{PlanRequest, SteadyRequest};
+use crate::plan::record::summary::PlanSummary;
+use crate::plan::stability::budget::Budget;
+use crate::plan::stability::stay_close::{plan_close_to, stay_close};
+use crate::prices::curve::PriceCurve;
+use crate::prices::resolve::ResolvedPrices;
+use crate::units::Money;
+
+/// The plan that another one was kept close to, and what that could cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SteadyFrom {
+    /// The plan before.
+    pub previous: Arc<Plan>,
+    /// The budget of the stay when this plan was made.
+    pub budget: Budget,
+}
+
+/// A plan and its inputs, without the prices, which many plans share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanRecord {
+    /// What was asked.
+    pub wish: PlanRequest,
+    /// What came out.
+    pub brief: PlanSummary,
+    /// The plan that it was kept close to, if that made a difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_from: Option<SteadyFrom>,
+    /// The budget of the stay with what was spent before this plan; `None`
+    /// where plans are not kept close to each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// Whether it was made together with others, within a limit that they
+    /// share. Such a plan cannot be made again alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_shared: bool,
+}
+
+/// A plan before, and the prices that it was made for.
+#[derive(Debug, Clone, Copy)]
+pub struct PreviousPlan<'a> {
+    /// The plan.
+    pub planned: &'a PlanRecord,
+    /// The prices.
+    pub curve: &'a PriceCurve,
+}
+
+impl PlanRecord {
+    /// A plan of which only the outcome is new.
+    #[must_use]
+    pub fn cheapest(wish: PlanRequest, brief: PlanSummary) -> Self {
+        Self { wish, brief, kept_from: None, budget: None, is_shared: false }
+    }
+
+    /// The cheapest plan.
+    ///
+    /// # Errors
+    /// The wish makes no sense.
+    pub fn new(curve: &PriceCurve, wish: PlanRequest) -> Result<Self, RefusedRequest> {
+        let brief = PlanSummary::from(&plan_charge(curve, &wish.problem()?));
+        Ok(Self::cheapest(wish, brief))
+    }
+
+    /// The plan that changes least against the one before, within a budget for
+    /// the whole stay. What earlier plans of the stay spent counts.
+    ///
+    /// # Errors
+    /// The wish makes no sense, or the budget is negative.
+    pub fn close_to(
+        curve: &PriceCurve,
+        wish: PlanRequest,
+        before: PreviousPlan<'_>,
+        total: Money,
+    ) -> Result<Self, RefusedRequest> {
+        let problem = wish.problem()?;
+        let cheapest = plan_charge(curve, &problem);
+        let spent = before.planned.budget.map_or(Money::ZERO, Budget::spent);
+        let Ok(budget) = Budget::new(total, spent) else {
+            return Ok(Self::cheapest(wish, PlanSummary::from(&cheapest)));
+        };
+        let Some(previous) = before.planned.plan(before.curve)? else {
+            return Ok(Self::cheapest(wish, PlanSummary::from(&cheapest)));
+        };
+        let steady = stay_close(&cheapest, &problem, &previous, budget);
+        let is_other = steady.plan.intervals != cheapest.intervals;
+        let kept_from = is_other.then(|| SteadyFrom { previous: Arc::new(previous), budget });
+        let brief = PlanSummary::from(if is_other { &steady.plan } else { &cheapest });
+        let budget = Some(steady.stability.budget);
+        Ok(Self { wish, brief, kept_from, budget, is_shared: false })
+    }
+
+    /// The plan in full, made again; `None` if it was made with others.
+    ///
+    /// # Errors
+    /// The wish makes no sense. One that was planned does.
+    pub fn plan(&self, curve: &PriceCurve) -> Result<Option<Plan>, RefusedRequest> {
+        if self.is_shared {
+            return Ok(None);
+        }
+        let problem = self.wish.problem()?;
+        Ok(Some(match &self.kept_from {
+            None => plan_charge(curve, &problem),
+            Some(kept) => plan_close_to(curve, &problem, &kept.previous, kept.budget).plan,
+        }))
+    }
+
+    /// All of it as a saved plan: prices with their sources, request, plan and
+    /// certificate; `None` if it was made with others.
+    ///
+    /// # Errors
+    /// The wish makes no sense. One that was planned does.
+    pub fn bundle(
+        &self,
+        currency: &str,
+        prices: &ResolvedPrices,
+    ) -> Result<Option<SavedPlan>, RefusedRequest> {
+        if self.is_shared {
+            return Ok(None);
+        }
+        let curve = Arc::new(prices.curve().clone());
+        let recorded: Recorded = match (&self.kept_from, &self.wish) {
+            (Some(kept), wish) => {
+                let (previous, budget) = (Arc::clone(&kept.previous), kept.budget);
+                SavedRun::new(curve, SteadyRequest { wish: wish.clone(), previous, budget })?.into()
+            }
+            (None, PlanRequest::Charge(request)) => SavedRun::new(curve, request.clone())?.into(),
+            (None, PlanRequest::Vehicle(request)) => SavedRun::new(curve, request.clone())?.into(),
+            (None, PlanRequest::Duration(request)) => SavedRun::new(curve, *request)?.into(),
+        };
+        let bundle = SavedPlan::new(currency, recorded);
+        let import = prices.layers().ok().map(Arc::new);
+        let layers = PriceSources { import, export: None };
+        Ok(Some(bundle.clone().with_layers(layers).unwrap_or(bundle)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::charge::request::{ChargeRequest, Target};
+    use crate::prices::curve::tests::curve_of;
+    use crate::prices::resolve::{Sources as PriceSources, resolve};
+    use crate::units::{kw, kwh, money};
+
+    fn at(hour: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)
+    }
+
+    fn wish(hour: i64, energy: f64) -> PlanRequest {
+        PlanRequest::Charge(ChargeRequest::new(
+            at(hour),
+            kw(10.0),
+            Target { by: None, energy: kwh(energy) },
+        ))
+    }
+
+    #[test]
+    fn a_plan_stays_for_a_budget_and_remembers_what_was_spent() {
+        let (first, then) = (curve_of(60, &[30, 10, 20]), curve_of(60, &[9, 10, 20]));
+        let before = PlanRecord::new(&first, wish(0, 10.0)).unwrap();
+        let near = |total: f64| {
+            let before = PreviousPlan { planned: &before, curve: &first };
+            PlanRecord::close_to(&then, wish(0, 10.0), before, money(total)).unwrap()
+        };
+        let kept = near(0.2);
+        assert_eq!(kept.brief.intervals, before.brief.intervals);
+        assert!(kept.kept_from.is_some());
+        let moved = near(0.0);
+        assert_ne!(moved.brief.intervals, before.brief.intervals);
+        assert!(moved.kept_from.is_none());
+        // It can be made again, and the next plan knows of the budget.
+        let again = kept.plan(&then).unwrap().unwrap();
+        assert_eq!(PlanSummary::from(&again), kept.brief);
+        assert_eq!(kept.budget.map(Budget::total), Some(money(0.2)));
+    }
+
+    #[test]
+    fn a_plan_of_many_is_not_made_again_alone() {
+        let curve = curve_of(60, &[30, 10]);
+        let shared =
+            PlanRecord { is_shared: true, ..PlanRecord::new(&curve, wish(0, 5.0)).unwrap() };
+        assert_eq!(shared.plan(&curve), Ok(None));
+        let prices =
+            resolve(PriceSources { market: Some(&curve), ..Default::default() }, at(0), at(9));
+        assert_eq!(shared.bundle("EUR", &prices), Ok(None));
+        let next = PreviousPlan { planned: &shared, curve: &curve };
+        let next = PlanRecord::close_to(&curve, wish(0, 5.0), next, money(1.0)).unwrap();
+        assert_eq!(next, PlanRecord::new(&curve, wish(0, 5.0)).unwrap());
+    }
+
+    proptest! {
+        /// What is kept is enough: wish and prices make the plan again, with
+        /// its proof and its sources.
+        #[test]
+        fn what_is_kept_makes_the_plan_again(
+            one in prop::collection::vec(-20..60i32, 1..20), two in prop::collection::vec(-20..60i32, 20),
+            energy in 0.0..90.0f64, total in 0.0..2.0f64,
+        ) {
+            let (one, two) = (curve_of(60, &one), curve_of(60, &two));
+            let first = PlanRecord::new(&one, wish(0, energy)).unwrap();
+            let before = PreviousPlan { planned: &first, curve: &one };
+            let second = PlanRecord::close_to(&two, wish(1, energy), before, money(total)).unwrap();
+            for (planned, curve) in [(&first, &one), (&second, &two)] {
+                let text = serde_json::to_string(planned).unwrap();
+                let read: PlanRecord = serde_json::from_str(&text).unwrap();
+                prop_assert_eq!(&read, planned);
+                let plan = read.plan(curve).unwrap().unwrap();
+                prop_assert_eq!(PlanSummary::from(&plan), planned.brief.clone());
+                let sources = PriceSources { market: Some(curve), ..Default::default() };
+                let prices = resolve(sources, at(-1), at(100));
+                let bundle = read.bundle("EUR", &prices).unwrap().unwrap();
+                let text = serde_json::to_string(&bundle).unwrap();
+                prop_assert_eq!(serde_json::to_string(&bundle.replan()).unwrap(), text);
+                prop_assert!(bundle.layers.import.is_some());
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The slots of a site: prices cut wherever anything else may change.
+use crate::plan::site::device::Device;
+use crate::plan::site::request::SiteRequest;
+use crate::plan::site::series::Series;
+use crate::prices::curve::PriceCurve;
+use crate::time::horizon::Horizon;
+use crate::time::instant::micros_of;
+use crate::units::MICROS_PER_HOUR;
+
+/// Microseconds in a minute.
+const MICROS_PER_MINUTE: i64 = 60_000_000;
+
+/// Slots in time order. Within a slot every price, limit and forecast is
+/// constant, and every vehicle is there or away.
+#[derive(Debug, Clone)]
+pub(crate) struct SiteSlots {
+    /// First microseconds.
+    pub(crate) starts: Vec<i64>,
+    /// First microseconds after.
+    pub(crate) ends: Vec<i64>,
+    /// Lengths in hours.
+    pub(crate) hours: Vec<f64>,
+    /// Slot of the import prices that each one lies in.
+    pub(crate) price_slots: Vec<usize>,
+    /// Price of an imported kWh.
+    pub(crate) import: Vec<f64>,
+    /// What an exported kWh earns.
+    pub(crate) export: Vec<f64>,
+    /// Emissions of an imported kWh in kg; NaN where not known.
+    pub(crate) carbon: Vec<f64>,
+    /// Periods up to the last deadline in which a price is missing, in time
+    /// order, in microseconds.
+    pub(crate) gaps: Vec<(i64, i64)>,
+    /// End of a wish without a deadline, in microseconds.
+    pub(crate) open_end: i64,
+}
+
+impl SiteSlots {
+    /// The slots that a plan may use: from now on, where both prices are known.
+    pub(crate) fn new(request: &SiteRequest) -> Self {
+        let cuts = cuts(request);
+        let from = micros_of(request.now);
+        let to = request.until.map_or(i64::MAX, micros_of);
+        let mut grid = Self {
+            starts: Vec::new(),
+            ends: Vec::new(),
+            hours: Vec::new(),
+            price_slots: Vec::new(),
+            import: Vec::new(),
+            export: Vec::new(),
+            carbon: Vec::new(),
+            gaps: Vec::new(),
+            open_end: open_end(request),
+        };
+        let curve = &request.import_prices;
+        let horizon = curve.horizon();
+        for index in horizon.overlapping(from, to) {
+            let (start, end) = (horizon.starts()[index].max(from), horizon.ends()[index].min(to));
+            for (start, end, export) in priced(request, start, end) {
+                let first = cuts.partition_point(|&cut| cut <= start);
+                let inner = cuts[first..].iter().copied().take_while(|&cut| cut < end);
+                let mut last = start;
+                for cut in inner.chain([end]) {
+                    grid.push(request, (last, cut), index, (curve.prices()[index], export));
+                    last = cut;
+                }
+            }
+        }
+        let mut last = from;
+        let to = last_deadline(request, grid.open_end);
+        let slots = grid.starts.iter().zip(&grid.ends).take_while(|(start, _)| **start < to);
+        for (&start, &end) in slots {
+            if last < start {
+                grid.gaps.push((last, start));
+            }
+            last = end;
+        }
+        if last < to {
+            grid.gaps.push((last, to));
+        }
+        grid
+    }
+
+    /// Hours up to the last deadline in which a price is missing.
+    pub(crate) fn unpriced_hours(&self) -> f64 {
+        self.gaps.iter().map(|(start, end)| end - start).sum::<i64>() as f64 / MICROS_PER_HOUR
+    }
+
+    /// Hours of `[from, to)` in which a price is missing.
+    pub(crate) fn unpriced_between(&self, from: i64, to: i64) -> f64 {
+        let inside = self.gaps.iter().map(|&(start, end)| (start.max(from), end.min(to)));
+        let lengths = inside.filter(|(start, end)| start < end).map(|(start, end)| end - start);
+        lengths.sum::<i64>() as f64 / MICROS_PER_HOUR
+    }
+
+    fn push(
+        &mut self,
+        request: &SiteRequest,
+        (start, end): (i64, i64),
+        price_slot: usize,
+        (import, export): (f64, f64),
+    ) {
+        self.starts.push(start);
+        self.ends.push(end);
+        self.hours.push((end - start) as f64 / MICROS_PER_HOUR);
+        self.price_slots.push(price_slot);
+        self.import.push(import);
+        self.export.push(export);
+        self.carbon.push(carbon_at(request, start));
+    }
+
+    /// Number of slots.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// A series in kW over the slots; `None` where nothing is known.
+    pub(crate) fn powers(&self, series: &Series) -> Vec<Option<f64>> {
+        let slots = self.price_slots.iter().zip(&self.starts);
+        slots.map(|(&slot, &start)| series.at(slot, start)).collect()
+    }
+
+    /// Slots inside `[from, to)`. Borders of stays and deadlines are cuts, so
+    /// no slot is inside in part, unless the instant lies in a gap.
+    pub(crate) fn between(&self, from: i64, to: i64) -> std::ops::Range<usize> {
+        let first = self.starts.partition_point(|&start| start < from);
+        let last = self.ends.partition_point(|&end| end <= to);
+        first..last.max(first)
+    }
+}
+
+/// The parts of `[start, end)` with an export price, each with that price.
+fn priced(request: &SiteRequest, start: i64, end: i64) -> Vec<(i64, i64, f64)> {
+    let Some(curve) = &request.export_prices else { return vec![(start, end, 0.0)] };
+    let horizon: &Horizon = curve.horizon();
+    let part = |index: usize| {
+        let first = horizon.starts()[index].max(start);
+        (first, horizon.ends()[index].min(end), curve.prices()[index])
+    };
+    horizon.overlapping(start, end).map(part).collect()
+}
+
+fn carbon_at(request: &SiteRequest, start: i64) -> f64 {
+    let Some(carbon) = &request.carbon else { return 0.0 };
+    let after = carbon.intensity.partition_point(|slot| micros_of(slot.start) <= start);
+    match carbon.intensity[..after].last() {
+        Some(slot) if start < micros_of(slot.end) => slot.kg_per_kwh,
+        _ => f64::NAN,
+    }
+}
+
+/// End of a wish without a deadline: the end that was asked for, or else the
+/// last price.
+fn open_end(request: &SiteRequest) -> i64 {
+    let known = || request.import_prices.horizon().end();
+    request.until.or_else(known).map_or(i64::MIN, micros_of)
+}
+
+/// The last instant at which any device wants something.
+fn last_deadline(request: &SiteRequest, open_end: i64) -> i64 {
+    let until = request.until.map_or(i64::MAX, micros_of);
+    let end = |device: &Device| match device {
+        Device::Vehicle(vehicle) => vehicle.last_deadline().min(until),
+        Device::Shiftable(load) => load.latest.map_or(i64::MAX, micros_of).min(until),
+        Device::Battery(_) | Device::Solar(_) | Device::Load(_) => i64::MAX,
+    };
+    let ends = request.devices.iter().map(end);
+    ends.map(|end| if end == i64::MAX { open_end } else { end }).max().unwrap_or(open_end)
+}
+
+/// All instants at which something other than a price changes, in order.
+fn cuts(request: &SiteRequest) -> Vec<i64> {
+    let mut cuts = Vec::new();
+    for device in &request.devices {
+        device_cuts(device, &mut cuts);
+    }
+    let groups = request.groups.iter().flat_map(|group| [&group.limit, &group.phase_limit]);
+    for limit in [&request.import_limit, &request.export_limit].into_iter().chain(groups).flatten()
+    {
+        limit.power.cuts(&mut cuts);
+    }
+    if let Some(carbon) = &request.carbon {
+        let borders = carbon.intensity.iter().flat_map(|slot| [slot.start, slot.end]);
+        cuts.extend(borders.map(micros_of));
+    }
+    if let Some(charge) = &request.demand_charge {
+        let borders = charge.periods.iter().flat_map(|period| [period.start, period.end]);
+        cuts.extend(borders.map(micros_of));
+        let window = i64::from(charge.window_minutes) * MICROS_PER_MINUTE;
+        let horizon = request.import_prices.horizon();
+        let from = micros_of(request.now);
+        let to = request.until.map_or(i64::MAX, micros_of);
+        for index in horizon.overlapping(from, to) {
+            let (start, end) = (horizon.starts()[index].max(from), horizon.ends()[index].min(to));
+            let first = start.div_euclid(window) + 1;
+            let inside = (first..).map(|index| index * window).take_while(|&cut| cut < end);
+            // Enough to be refused for its number of slots, and no more.
+            cuts.extend(inside.take(WINDOWS_MAX));
+        }
+    }
+    run_cuts(request, &mut cuts);
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
+}
+
+/// Starts of runs that end where something changes. Between such starts and
+/// those where something changes the cost of a run is a straight line.
+fn run_cuts(request: &SiteRequest, cuts: &mut Vec<i64>) {
+    let curves = [Some(&request.import_prices), request.export_prices.as_ref()];
+    let horizons = curves.into_iter().flatten().map(PriceCurve::horizon);
+    let mut borders: Vec<i64> = horizons
+        .flat_map(|horizon| horizon.starts().iter().chain(horizon.ends()))
+        .copied()
+        .collect();
+    borders.extend_from_slice(cuts);
+    borders.sort_unstable();
+    borders.dedup();
+    for device in &request.devices {
+        let Device::Shiftable(load) = device else { continue };
+        let duration = load.duration().num_microseconds().unwrap_or(i64::MAX);
+        let from = load.earliest.map_or(i64::MIN, micros_of).max(micros_of(request.now));
+        let to = load.latest.map_or(i64::MAX, micros_of);
+        let ends = borders.iter().filter(|&&end| end <= to);
+        cuts.extend(ends.map(|end| end.saturating_sub(duration)).filter(|&start| start > from));
+    }
+}
+
+/// Most windows of a demand charge inside one price slot.
+const WINDOWS_MAX: usize = 30_000;
+
+fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
+    match device {
+        Device::Vehicle(vehicle) => {
+            let by = vehicle.targets.iter().map(|target| target.by);
+            let soc_by = vehicle.soc_targets.iter().map(|target| target.by);
+            let stay = [vehicle.arrival, vehicle.departure];
+            cuts.extend(by.chain(soc_by).chain(stay).flatten().map(micros_of));
+        }
+        Device::Solar(solar) => solar.forecast.cuts(cuts),
+        Device::Load(load) => load.forecast.cuts(cuts),
+        Device::Shiftable(load) => {
+            cuts.extend([load.earliest, load.latest].into_iter().flatten().map(micros_of));
+        }
+        Device::Battery(_) => {}
+    }
+}

@@ -1,0 +1,208 @@
+//! What a plan may be changed to without asking for less: its slots, what is
+//! bought at once, and the energy wanted by each deadline.
+//!
+//! All of that stands in the slots and the evidence of a certificate, so a
+//! frame can be made of a plan alone. Its plans buy the same energy in all.
+use chrono::{DateTime, Utc};
+
+use crate::plan::charge::certificate::{ChargeEvidence, bought_at_once};
+use crate::plan::charge::plan::{Plan, PlannedSlot};
+use crate::time::instant::micros_of;
+use crate::units::{Energy, MICROS_PER_HOUR, Money};
+
+/// Sums of energies differ from their parts by this part.
+const DUST: f64 = 1e-12;
+
+/// Room in a slot, from what is bought there up to a level.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SlotRoom {
+    pub(crate) slot: usize,
+    /// Energy in the slot once the segment is used up.
+    pub(crate) level: Energy,
+    /// What a kWh in it weighs.
+    pub(crate) weight: f64,
+}
+
+/// The plans that do what one plan does.
+#[derive(Debug, Clone)]
+pub(crate) struct FeasibleRegion<'a> {
+    pub(crate) slots: &'a [PlannedSlot],
+    /// First usable instant of each slot, in microseconds.
+    starts: Vec<i64>,
+    /// Energy bought at once in each slot.
+    pub(crate) forced: Vec<Energy>,
+    /// First requirement that each slot counts for; their number if none.
+    pub(crate) layer: Vec<usize>,
+    /// Energy wanted from the slots up to each layer; the last one is the total.
+    wanted: Vec<Energy>,
+    /// Whether slots after the last requirement may be used.
+    is_open: bool,
+}
+
+/// A way to buy what is wanted, and the weight of the last kWh for each layer.
+#[derive(Debug, Clone)]
+pub(crate) struct Filled {
+    pub(crate) energies: Vec<Energy>,
+    /// Falling from layer to layer.
+    pub(crate) marginal: Vec<f64>,
+}
+
+impl<'a> FeasibleRegion<'a> {
+    /// The frame of a plan.
+    pub(crate) fn new(plan: &'a Plan) -> Self {
+        let slots = &plan.slots;
+        let evidence = &plan.certificate.evidence;
+        let requirements = &evidence.requirements;
+        let mut wanted: Vec<Energy> = requirements.iter().map(|r| r.energy).collect();
+        wanted.push(plan.energy);
+        Self {
+            starts: slots.iter().map(|slot| micros_of(slot.start)).collect(),
+            forced: bought_at_once(slots, evidence.at_once),
+            layer: layers(slots, evidence),
+            wanted,
+            is_open: evidence.energy_max.is_some(),
+            slots,
+        }
+    }
+
+    /// What is left of the frame once a plan of it has run until `now`.
+    pub(crate) fn after(mut self, now: DateTime<Utc>) -> Self {
+        for (index, slot) in self.slots.iter().enumerate() {
+            let done = slot.energy_by(now);
+            for wanted in &mut self.wanted[self.layer[index]..] {
+                *wanted = *wanted - done;
+            }
+            self.forced[index] = (self.forced[index] - done).max(Energy::ZERO);
+            self.starts[index] = self.starts[index].max(micros_of(now)).min(micros_of(slot.end));
+        }
+        self
+    }
+
+    /// Energy that fits into a slot.
+    pub(crate) fn capacity(&self, index: usize) -> Energy {
+        let slot = &self.slots[index];
+        slot.power_max.over_micros(micros_of(slot.end) - self.starts[index])
+    }
+
+    /// Energy wanted from the slots up to a layer.
+    pub(crate) fn wanted(&self, layer: usize) -> Energy {
+        self.wanted[layer]
+    }
+
+    /// Whether a slot counts for a requirement.
+    pub(crate) fn counts(&self, index: usize) -> bool {
+        self.layer[index] + 1 < self.wanted.len()
+    }
+
+    /// Whether more than what is bought at once may be bought in a slot.
+    pub(crate) fn is_usable(&self, index: usize) -> bool {
+        self.is_open || self.counts(index)
+    }
+
+    /// Buys segments in the order given, layer by layer, until each has what it wants.
+    ///
+    /// The segments of one slot come in the order of their levels.
+    pub(crate) fn fill(&self, order: &[SlotRoom]) -> Filled {
+        let mut energies = self.forced.clone();
+        let mut last = vec![f64::NEG_INFINITY; self.wanted.len()];
+        for (k, &wanted) in self.wanted.iter().enumerate() {
+            let counted = energies.iter().zip(&self.layer).filter(|(_, layer)| **layer <= k);
+            let mut missing = counted.fold(wanted, |missing, (&energy, _)| missing - energy);
+            let dust = wanted.as_kwh().abs() * DUST;
+            for segment in order {
+                if missing.as_kwh() <= dust {
+                    break;
+                }
+                let room = segment.level - energies[segment.slot];
+                let crumb = crumb(&self.slots[segment.slot]);
+                if self.layer[segment.slot] > k || room <= crumb || missing <= crumb {
+                    continue;
+                }
+                // A level is copied, never computed: what is kept keeps its last bit.
+                if (room - missing).as_kwh() <= dust {
+                    energies[segment.slot] = segment.level;
+                } else {
+                    energies[segment.slot] = energies[segment.slot] + missing;
+                }
+                last[k] = segment.weight;
+                missing = missing - room;
+            }
+        }
+        for k in (1..last.len()).rev() {
+            last[k - 1] = last[k - 1].max(last[k]);
+        }
+        Filled { energies, marginal: last }
+    }
+
+    /// Least weight of any way to buy what is wanted, by weak duality.
+    ///
+    /// A bound whatever the marginal weights are, as long as they fall: it
+    /// does not rest on how they were found. What is bought at once weighs
+    /// `forced_weight`.
+    pub(crate) fn bound(&self, order: &[SlotRoom], marginal: &[f64], forced_weight: f64) -> f64 {
+        let lightest = order.iter().map(|segment| segment.weight).fold(f64::INFINITY, f64::min);
+        // Where nothing was bought no kWh weighs more than the lightest.
+        let lightest = if lightest.is_finite() { lightest } else { 0.0 };
+        let marginal: Vec<f64> = marginal.iter().map(|&weight| weight.max(lightest)).collect();
+        let mut rest = self.wanted.clone();
+        for (&forced, &layer) in self.forced.iter().zip(&self.layer) {
+            for rest in &mut rest[layer..] {
+                *rest = *rest - forced;
+            }
+        }
+        let mut bound = forced_weight;
+        for (k, rest) in rest.iter().enumerate() {
+            let next = marginal.get(k + 1).copied().unwrap_or(0.0);
+            // The total is kept exactly; before it, there may be more than is wanted.
+            let is_total = k + 1 == self.wanted.len();
+            let rest = if is_total { rest.as_kwh() } else { rest.as_kwh().max(0.0) };
+            bound += (marginal[k] - next) * rest;
+        }
+        let mut levels = self.forced.clone();
+        for segment in order {
+            let room = segment.level - levels[segment.slot];
+            levels[segment.slot] = segment.level;
+            let gain = (marginal[self.layer[segment.slot]] - segment.weight).max(0.0);
+            bound -= gain * room.as_kwh().max(0.0);
+        }
+        bound
+    }
+
+    /// Cost of energies in the slots.
+    pub(crate) fn cost(&self, energies: &[Energy]) -> Money {
+        let slots = self.slots.iter().zip(energies);
+        slots.fold(Money::ZERO, |sum, (slot, &energy)| sum + slot.price.of(energy))
+    }
+
+    /// All room by price; of one price the earlier first.
+    pub(crate) fn cheapest_first(&self) -> Vec<SlotRoom> {
+        let usable = (0..self.slots.len()).filter(|&index| self.is_usable(index));
+        let segment = |slot: usize| SlotRoom {
+            slot,
+            level: self.capacity(slot),
+            weight: self.slots[slot].price.as_per_kwh(),
+        };
+        let mut order: Vec<SlotRoom> = usable.map(segment).collect();
+        order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
+        order
+    }
+}
+
+/// First requirement that each slot counts for.
+fn layers(slots: &[PlannedSlot], evidence: &ChargeEvidence) -> Vec<usize> {
+    let requirements = &evidence.requirements;
+    let mut k = 0;
+    let layer = |slot: &PlannedSlot| {
+        let passed = |by: Option<DateTime<Utc>>| by.is_some_and(|by| by < slot.end);
+        k += requirements[k..].iter().take_while(|r| passed(r.by)).count();
+        k
+    };
+    slots.iter().map(layer).collect()
+}
+
+/// Energy that less than a nanosecond of charging moves: nothing.
+pub(crate) fn crumb(slot: &PlannedSlot) -> Energy {
+    let kwh = slot.power_max.as_kw() * crate::plan::charge::selection::slot_selection::SNAP_MICROS
+        / MICROS_PER_HOUR;
+    Energy::from_kwh(kwh).unwrap_or(Energy::ZERO)
+}

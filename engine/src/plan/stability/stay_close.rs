@@ -1,0 +1,683 @@
+//! Changing a plan as little as a budget allows.
+//!
+//! Prices and wishes change while a vehicle is plugged in, and the cheapest
+//! plan of the moment jumps with them, often for less than a cent. With `v_t`
+//! the energy that the plan before buys in slot t, and C the least cost,
+//!
+//! ```text
+//! minimise    Σ_t |x_t − v_t|
+//! subject to  x does what the cheapest plan does
+//!             Σ_t p_t·x_t ≤ C + budget
+//! ```
+//!
+//! With a multiplier λ on money each slot costs `λ·p_t − 1` per kWh up to `v_t`
+//! and `λ·p_t + 1` beyond: two segments on the same nested deadlines, so
+//! buying the lightest segments first is exact. In words, the energy of the
+//! plan before is `2/λ` cheaper than it is. As λ falls the plan changes less
+//! and costs more, by jumps; at the λ where the cost crosses the limit both
+//! sides are optimal, and so is their mix that spends the budget exactly.
+//!
+//! # The budget is for a whole stay
+//!
+//! A plan that stays above the least cost spends nothing yet: it does so while
+//! it runs. What the plan before has spent until now is its excess when it was
+//! made, less the excess of what is left of it, both at the prices it was made
+//! for. Carried from plan to plan these parts add up to the budget at most,
+//! however often plans are made.
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::plan::charge::baseline::unmanaged_cost;
+use crate::plan::charge::certificate::{GAP_MAX, certify};
+use crate::plan::charge::greedy::{outcomes, plan_charge};
+use crate::plan::charge::plan::{Plan, PlannedSlot, Purchase, Purpose, intervals};
+use crate::plan::charge::request::ChargeProblem;
+use crate::plan::charge::sub_slots::deadlines;
+use crate::plan::stability::budget::Budget;
+use crate::plan::stability::feasible_region::{FeasibleRegion, Filled, SlotRoom, crumb};
+use crate::prices::curve::PriceCurve;
+use crate::units::{Energy, Money, Price};
+
+/// Part of an amount below which two amounts are one.
+const SAME: f64 = 1e-12;
+
+/// Share of a mix below which it is not one.
+const SHARE_MIN: f64 = 1e-9;
+
+/// Most multipliers tried. Each one tried finds a corner of the trade of
+/// change against money or ends the search; a day has some ten of them.
+const TRIES_MAX: usize = 500;
+
+/// How far a plan is from the one before, and what that cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Stability {
+    /// The budget of the stay, with what has been spent until this plan
+    /// starts; hand it to the next plan.
+    pub budget: Budget,
+    /// What this plan costs beyond the cheapest. Spent bit by bit as it runs.
+    pub extra_cost: Money,
+    /// Σ|ΔkWh| against the plan before, slot by slot.
+    #[serde(rename = "change_kwh")]
+    pub change: Energy,
+    /// Σ|ΔkWh| that no plan within the budget can undercut.
+    #[serde(rename = "change_bound_kwh")]
+    pub change_bound: Energy,
+    /// Σ|ΔkWh| of the cheapest plan.
+    #[serde(rename = "cheapest_change_kwh")]
+    pub cheapest_change: Energy,
+    /// Money that a kWh less change would cost; `None` where the budget does
+    /// not bind.
+    #[serde(rename = "price_of_change_per_kwh")]
+    pub price_of_change: Option<Price>,
+}
+
+impl Stability {
+    /// Whether nothing within the budget changes less, but for rounding.
+    #[must_use]
+    pub fn is_proved(&self) -> bool {
+        let gap = (self.change - self.change_bound).as_kwh();
+        // The cost is known to a part of itself, and money buys change at a price.
+        let rounding = self.price_of_change.map_or(0.0, |price| {
+            let scale = self.budget.total().as_amount() + self.extra_cost.as_amount();
+            GAP_MAX * scale.max(1.0) / price.as_per_kwh().max(f64::MIN_POSITIVE)
+        });
+        gap.abs() <= GAP_MAX * self.change.as_kwh().max(1.0) + rounding
+    }
+}
+
+/// A plan that stays close to the one before it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SteadyPlan {
+    /// The plan. Its certificate says by how much it exceeds the least cost.
+    pub plan: Plan,
+    /// How little it changes.
+    pub stability: Stability,
+}
+
+/// The plan that changes least against `previous` at a cost within the budget.
+///
+/// As [`plan_charge`], and then [`stay_close`].
+#[must_use]
+pub fn plan_close_to(
+    curve: &PriceCurve,
+    problem: &ChargeProblem,
+    previous: &Plan,
+    budget: Budget,
+) -> SteadyPlan {
+    stay_close(&plan_charge(curve, problem), problem, previous, budget)
+}
+
+/// The plan that does what `cheapest` does, and changes least against `previous`.
+///
+/// `cheapest` is the best plan of `problem`. The plan buys the same energy and
+/// misses no more of any target, at a cost of at most what `cheapest` costs
+/// and what is left of the budget. Of plans that change equally little the
+/// cheapest is taken; among equal prices what was planned stays. If no plan
+/// changes less than `cheapest` it is returned as it is.
+///
+/// The energy of `previous` is compared by time, so its slots may differ from
+/// the new ones. What it would have bought where there is no longer a slot
+/// counts as change that nobody can avoid.
+///
+/// # Example
+///
+/// Two hours at 0.30 and 0.10; the car charges 7 kWh in the second. Then the
+/// first becomes cheaper by half a cent than the second: for half a cent per
+/// kWh the plan stays as it is, if the budget is 0.05.
+///
+/// ```
+/// use slackwater_engine::plan::stability::Budget;
+/// use slackwater_engine::plan::charge::plan_charge;
+/// use slackwater_engine::plan::charge::{ChargeProblem, ChargeRequest, Target};
+/// use slackwater_engine::plan::stability::plan_close_to;
+/// use slackwater_engine::prices::curve::{PriceCurve, Slot};
+/// use slackwater_engine::units::{Money, kw, kwh, money, per_kwh};
+///
+/// let hour = |start: &str, end: &str, price| Slot {
+///     start: start.parse().unwrap(),
+///     end: end.parse().unwrap(),
+///     price: per_kwh(price),
+/// };
+/// let evening = |first, second| PriceCurve::new(&[
+///     hour("2026-01-05T18:00:00Z", "2026-01-05T19:00:00Z", first),
+///     hour("2026-01-05T19:00:00Z", "2026-01-05T20:00:00Z", second),
+/// ]);
+/// let now = "2026-01-05T18:00:00Z".parse().unwrap();
+/// let target = Target { by: None, energy: kwh(7.0) };
+/// let problem = ChargeProblem::new(ChargeRequest::new(now, kw(7.0), target))?;
+/// let before = plan_charge(&evening(0.30, 0.10)?, &problem);
+///
+/// let budget = Budget::new(money(0.05), Money::ZERO)?;
+/// let after = plan_close_to(&evening(0.095, 0.10)?, &problem, &before, budget);
+///
+/// assert_eq!(after.plan.intervals, before.intervals);
+/// assert_eq!(after.stability.change, kwh(0.0));
+/// assert!((after.stability.extra_cost - money(0.035)).as_amount().abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn stay_close(
+    cheapest: &Plan,
+    problem: &ChargeProblem,
+    previous: &Plan,
+    budget: Budget,
+) -> SteadyPlan {
+    let now = problem.request().now;
+    let spent = budget.spent() + spent_until(previous, now);
+    let budget = budget.with_spent(spent);
+    let search = MultiplierSearch::new(cheapest, previous, now, budget.left());
+    let cheapest_energies: Vec<Energy> = cheapest.slots.iter().map(|slot| slot.energy).collect();
+    let cheapest_change = search.change(&cheapest_energies);
+    let found = search.run();
+    let change = search.change(&found.energies);
+    let is_calmer = (cheapest_change - change).as_kwh() > SAME * cheapest_change.as_kwh().max(1.0);
+    let (plan, change) = if is_calmer {
+        (rebuilt(cheapest, problem, &found.energies), change)
+    } else {
+        (cheapest.clone(), cheapest_change)
+    };
+    let stability = Stability {
+        budget,
+        extra_cost: (plan.certificate.cost - cheapest.certificate.cost).max(Money::ZERO),
+        change,
+        change_bound: found.change_bound.min(change),
+        cheapest_change,
+        price_of_change: found.price_of_change,
+    };
+    SteadyPlan { plan, stability }
+}
+
+/// What a plan has spent beyond the least cost when it has run until `now`.
+///
+/// Its excess when it was made, less the excess of what is left of it, at its
+/// own prices. Between zero and its whole excess.
+fn spent_until(plan: &Plan, now: DateTime<Utc>) -> Money {
+    if plan.certificate.is_proved() {
+        return Money::ZERO;
+    }
+    let excess = plan.certificate.gap().max(Money::ZERO);
+    let frame = FeasibleRegion::new(plan).after(now);
+    let least = frame.cost(&frame.fill(&frame.cheapest_first()).energies);
+    let rest = plan.slots.iter().map(|slot| slot.energy - slot.energy_by(now));
+    let left = (frame.cost(&rest.collect::<Vec<_>>()) - least).max(Money::ZERO);
+    (excess - left).max(Money::ZERO)
+}
+
+/// What a search for the right multiplier ends with.
+struct Multiplier {
+    energies: Vec<Energy>,
+    change_bound: Energy,
+    price_of_change: Option<Price>,
+}
+
+/// Energies with the marginal weights that led to them, their cost and their change.
+#[derive(Clone)]
+struct Tried {
+    energies: Vec<Energy>,
+    marginal: Vec<f64>,
+    cost: f64,
+    change: f64,
+}
+
+/// All that a search needs.
+struct MultiplierSearch<'a> {
+    frame: FeasibleRegion<'a>,
+    /// What the plan before buys in each slot, as far as it still fits.
+    kept: Vec<Energy>,
+    /// What it would buy where nothing fits.
+    lost: Energy,
+    /// Room up to what is kept, and beyond it; each by price, the earlier first.
+    below: Vec<SlotRoom>,
+    above: Vec<SlotRoom>,
+    left: f64,
+}
+
+impl<'a> MultiplierSearch<'a> {
+    fn new(cheapest: &'a Plan, previous: &Plan, now: DateTime<Utc>, left: Money) -> Self {
+        let frame = FeasibleRegion::new(cheapest);
+        let planned = planned_in(previous, &cheapest.slots);
+        let fits = |(index, &energy): (usize, &Energy)| energy.min(frame.capacity(index));
+        let kept: Vec<Energy> = planned.iter().enumerate().map(fits).collect();
+        let due = previous.slots.iter().map(|slot| slot.energy - slot.energy_by(now));
+        let due = due.fold(Energy::ZERO, |sum, energy| sum + energy);
+        let lost = kept.iter().fold(due, |rest, &energy| rest - energy);
+        let lost = if lost.as_kwh() > SAME * due.as_kwh() { lost } else { Energy::ZERO };
+        let order = frame.cheapest_first();
+        let level = |slot: usize| kept[slot].max(frame.forced[slot]);
+        let below = order.iter().map(|s| SlotRoom { level: level(s.slot), ..*s });
+        let below = below.filter(|s| s.level > frame.forced[s.slot]).collect();
+        let above = order.iter().filter(|s| s.level > level(s.slot)).copied().collect();
+        Self { frame, kept, lost, below, above, left: left.as_amount() }
+    }
+
+    /// Σ|ΔkWh| against the plan before.
+    fn change(&self, energies: &[Energy]) -> Energy {
+        let change = |(&a, &b): (&Energy, &Energy)| (a - b).max(b - a);
+        energies.iter().zip(&self.kept).map(change).fold(self.lost, |sum, part| sum + part)
+    }
+
+    /// Both kinds of room, the lightest first, when what is kept is
+    /// `discount` cheaper than the rest; of one weight what is kept first.
+    ///
+    /// Weights are in money, or with an infinite discount in kWh of change.
+    fn order(&self, discount: f64) -> Vec<SlotRoom> {
+        let weigh = |segment: &SlotRoom, sign: f64| {
+            let price = segment.weight;
+            let weight = if discount.is_finite() { price + sign * discount / 2.0 } else { sign };
+            SlotRoom { weight, ..*segment }
+        };
+        let mut order = Vec::with_capacity(self.below.len() + self.above.len());
+        let mut above = self.above.iter().peekable();
+        for below in &self.below {
+            while let Some(first) = above.next_if(|first| below.weight - first.weight > discount) {
+                order.push(weigh(first, 1.0));
+            }
+            order.push(weigh(below, -1.0));
+        }
+        order.extend(above.map(|last| weigh(last, 1.0)));
+        order
+    }
+
+    fn try_discount(&self, discount: f64) -> Tried {
+        let Filled { energies, marginal } = self.frame.fill(&self.order(discount));
+        let cost = self.frame.cost(&energies).as_amount();
+        let change = self.change(&energies).as_kwh();
+        Tried { energies, marginal, cost, change }
+    }
+
+    fn run(&self) -> Multiplier {
+        let cheap = self.try_discount(0.0);
+        let limit = cheap.cost + self.left;
+        let kept = self.try_discount(f64::INFINITY);
+        if is_within(kept.cost, limit) {
+            let change_bound = self.least_change(&kept, f64::INFINITY, limit);
+            return Multiplier { energies: kept.energies, change_bound, price_of_change: None };
+        }
+        self.mix(cheap, kept, limit)
+    }
+
+    /// Finds the discount at which the cost crosses the limit.
+    ///
+    /// The chord between a plan within the limit and one beyond it has the
+    /// slope at which both weigh the same. Either nothing weighs less there,
+    /// or a corner below the chord is found and takes the place of one of them.
+    fn mix(&self, mut within: Tried, mut beyond: Tried, limit: f64) -> Multiplier {
+        let unbounded = self.least_change(&beyond, f64::INFINITY, limit);
+        let mut found = (None, unbounded);
+        for _ in 0..TRIES_MAX {
+            let calm = within.change - beyond.change;
+            if calm <= 0.0 {
+                break;
+            }
+            let discount = 2.0 * (beyond.cost - within.cost) / calm;
+            let corner = self.try_discount(discount);
+            let weight = |plan: &Tried| plan.cost + plan.change * discount / 2.0;
+            let bound = self.least_change(&corner, discount, limit);
+            found = (Price::from_per_kwh(discount / 2.0).ok(), bound);
+            let chord = weight(&within).min(weight(&beyond));
+            if weight(&corner) >= chord - SAME * chord.abs().max(beyond.cost - within.cost) {
+                break;
+            }
+            if is_within(corner.cost, limit) {
+                within = corner;
+            } else {
+                beyond = corner;
+            }
+        }
+        let share = ((limit - within.cost) / (beyond.cost - within.cost)).clamp(0.0, 1.0);
+        Multiplier {
+            energies: blend(&within.energies, &beyond.energies, share),
+            change_bound: found.1,
+            price_of_change: found.0,
+        }
+    }
+
+    /// Least change of any plan within the limit, by duality: from the
+    /// marginal weights alone, not from the plan that they were found with.
+    fn least_change(&self, tried: &Tried, discount: f64, limit: f64) -> Energy {
+        let order = self.order(discount);
+        // Segments weigh from what is bought at once on.
+        let forced = &self.frame.forced;
+        let (change, cost) = (self.change(forced).as_kwh(), self.frame.cost(forced).as_amount());
+        let bound = if discount.is_finite() {
+            let start = cost + change * discount / 2.0;
+            (self.frame.bound(&order, &tried.marginal, start) - limit) * 2.0 / discount
+        } else {
+            self.frame.bound(&order, &tried.marginal, change)
+        };
+        Energy::from_kwh(bound.max(0.0)).unwrap_or(Energy::ZERO)
+    }
+}
+
+/// Whether a cost is at most a limit, but for rounding.
+fn is_within(cost: f64, limit: f64) -> bool {
+    cost <= limit + SAME * limit.abs().max(1.0)
+}
+
+/// Energies between two plans; where they agree, bit by bit.
+fn blend(within: &[Energy], beyond: &[Energy], share: f64) -> Vec<Energy> {
+    // A share that moves nothing must not leave crumbs in every slot.
+    if share < SHARE_MIN {
+        return within.to_vec();
+    }
+    let mix = |(&a, &b): (&Energy, &Energy)| {
+        let between = a.as_kwh() + (b.as_kwh() - a.as_kwh()) * share;
+        Energy::from_kwh(between).unwrap_or(a)
+    };
+    within.iter().zip(beyond).map(mix).collect()
+}
+
+/// Energy that a plan buys in periods of other slots, both in time order.
+pub(crate) fn planned_in(plan: &Plan, slots: &[PlannedSlot]) -> Vec<Energy> {
+    let mut first = 0;
+    let planned = |slot: &PlannedSlot| {
+        while plan.slots.get(first).is_some_and(|old| old.end <= slot.start) {
+            first += 1;
+        }
+        let overlapping = plan.slots[first..].iter().take_while(|old| old.start < slot.end);
+        overlapping.fold(Energy::ZERO, |sum, old| {
+            sum + (old.energy_by(slot.end) - old.energy_by(slot.start))
+        })
+    };
+    slots.iter().map(planned).collect()
+}
+
+/// The cheapest plan with other energies in its slots.
+fn rebuilt(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Plan {
+    let slot = |(slot, &energy): (&PlannedSlot, &Energy)| PlannedSlot { energy, ..*slot };
+    let slots: Vec<PlannedSlot> = cheapest.slots.iter().zip(energies).map(slot).collect();
+    let certificate = certify(&slots, cheapest.certificate.evidence.clone())
+        .expect("energies that fill a frame meet its requirements");
+    let energy = energies.iter().fold(Energy::ZERO, |sum, &energy| sum + energy);
+    let frame = FeasibleRegion::new(cheapest);
+    let room = slots.iter().enumerate().filter(|(index, slot)| {
+        frame.counts(*index) && slot.capacity() - slot.energy > slot.power_max.over_micros(1)
+    });
+    let mut plan = Plan {
+        intervals: intervals(&slots),
+        purchases: purchases(cheapest, problem, &frame, energies),
+        energy,
+        cost: certificate.cost,
+        shortfall: Energy::ZERO,
+        targets: Vec::new(),
+        marginal_price: room.map(|(_, slot)| slot.price).min_by(Price::total_cmp),
+        baseline_cost: unmanaged_cost(&slots, energy),
+        unpriced_hours: cheapest.unpriced_hours,
+        certificate,
+        slots,
+    };
+    plan.targets = outcomes(&plan, problem);
+    plan.shortfall = plan.targets.iter().fold(Energy::ZERO, |most, t| most.max(t.shortfall));
+    plan
+}
+
+/// What the energies in the slots are for: what is bought at once, then for
+/// each deadline the cheapest energy that it can have, then what pays.
+fn purchases(
+    cheapest: &Plan,
+    problem: &ChargeProblem,
+    frame: &FeasibleRegion<'_>,
+    energies: &[Energy],
+) -> Vec<Purchase> {
+    let at_once =
+        |p: &&Purchase| matches!(p.purpose, Purpose::Reserve | Purpose::MissedDeadline { .. });
+    let mut purchases: Vec<Purchase> = cheapest.purchases.iter().filter(at_once).copied().collect();
+    let mut bought = frame.forced.clone();
+    let order = frame.cheapest_first();
+    for (k, deadline) in deadlines(problem).iter().enumerate() {
+        let target = deadline.target;
+        let counts = |slot: usize| frame.layer[slot] <= k;
+        let before = (0..bought.len()).filter(|&slot| counts(slot));
+        let mut missing = before.fold(frame.wanted(k), |missing, slot| missing - bought[slot]);
+        let is_free = |s: &&SlotRoom| {
+            counts(s.slot) && s.level - energies[s.slot] > crumb(&frame.slots[s.slot])
+        };
+        let free = order.iter().find(is_free).map(|segment| segment.weight);
+        for segment in order.iter().filter(|segment| counts(segment.slot)) {
+            let slot = segment.slot;
+            let energy = (energies[slot] - bought[slot]).min(missing);
+            if energy <= crumb(&frame.slots[slot]) {
+                continue;
+            }
+            let is_dearer = free.is_some_and(|free| segment.weight > free);
+            let purpose =
+                if is_dearer { Purpose::Kept { target } } else { Purpose::Deadline { target } };
+            purchases.push(Purchase { slot, energy, purpose });
+            bought[slot] = bought[slot] + energy;
+            missing = missing - energy;
+        }
+    }
+    for (slot, &energy) in energies.iter().enumerate() {
+        let energy = energy - bought[slot];
+        if energy > crumb(&frame.slots[slot]) {
+            purchases.push(Purchase { slot, energy, purpose: Purpose::NegativePrice });
+        }
+    }
+    purchases
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use chrono::TimeDelta;
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::charge::request::{ChargeRequest, Target};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, money};
+
+    fn minute(minutes: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
+    }
+
+    /// A vehicle at 10 kW with targets of (minutes, kWh).
+    fn problem(now: i64, targets: &[(i64, f64)]) -> ChargeProblem {
+        let target = |&(by, energy)| Target { by: Some(minute(by)), energy: kwh(energy) };
+        let mut request = ChargeRequest::new(minute(now), kw(10.0), target(&(0, 0.0)));
+        request.targets = targets.iter().map(target).collect();
+        ChargeProblem::new(request).unwrap()
+    }
+
+    fn budget(total: f64) -> Budget {
+        Budget::new(money(total), Money::ZERO).unwrap()
+    }
+
+    /// Plans at old prices, then at new ones, and draws what stays.
+    #[track_caller]
+    fn check(old: &[i32], new: &[i32], problem: &ChargeProblem, cents: f64, expected: &Expect) {
+        let before = plan_charge(&curve_of(60, old), problem);
+        let curve = curve_of(60, new);
+        let cheapest = plan_charge(&curve, problem);
+        let steady = stay_close(&cheapest, problem, &before, budget(cents / 100.0));
+        let mut text = String::from("cent  before cheapest  steady\n");
+        for (slot, plan) in steady.plan.slots.iter().zip(&cheapest.slots) {
+            let old = planned_in(&before, &[*slot])[0];
+            let _ = writeln!(
+                text,
+                "{:>4.0} {:>7.2} {:>8.2} {:>7.2}",
+                slot.price.as_per_kwh() * 100.0,
+                old.as_kwh(),
+                plan.energy.as_kwh(),
+                slot.energy.as_kwh()
+            );
+        }
+        let Stability { extra_cost, change, cheapest_change, .. } = steady.stability;
+        let _ = writeln!(
+            text,
+            "change {:.2} of {:.2} for {:.2} cents",
+            change.as_kwh(),
+            cheapest_change.as_kwh(),
+            extra_cost.as_amount() * 100.0
+        );
+        assert!(steady.stability.is_proved(), "{:?}", steady.stability);
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn nothing_spent_nothing_kept() {
+        check(
+            &[30, 10, 20],
+            &[9, 10, 20],
+            &problem(0, &[(180, 10.0)]),
+            0.0,
+            &expect![[r#"
+                cent  before cheapest  steady
+                   9    0.00    10.00   10.00
+                  10   10.00     0.00    0.00
+                  20    0.00     0.00    0.00
+                change 20.00 of 20.00 for 0.00 cents
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_tie_keeps_what_was_planned() {
+        check(
+            &[30, 10, 20],
+            &[10, 10, 20],
+            &problem(0, &[(180, 10.0)]),
+            0.0,
+            &expect![[r#"
+                cent  before cheapest  steady
+                  10    0.00    10.00    0.00
+                  10   10.00     0.00   10.00
+                  20    0.00     0.00    0.00
+                change 0.00 of 20.00 for 0.00 cents
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_budget_is_spent_where_it_keeps_most() {
+        // The old plan would cost 220 cents now and the cheapest costs 170, so
+        // 15 cents must be saved. A kWh moved from 12 to 8 saves most, 4 cents.
+        check(
+            &[90, 10, 90, 10],
+            &[9, 12, 8, 10],
+            &problem(0, &[(240, 20.0)]),
+            35.0,
+            &expect![[r#"
+                cent  before cheapest  steady
+                   9    0.00    10.00    0.00
+                  12   10.00     0.00    6.25
+                   8    0.00    10.00    3.75
+                  10   10.00     0.00   10.00
+                change 7.50 of 40.00 for 35.00 cents
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_earlier_deadline_still_holds() {
+        check(
+            &[30, 20, 10],
+            &[30, 20, 10],
+            &problem(0, &[(60, 5.0), (180, 10.0)]),
+            100.0,
+            &expect![[r#"
+                cent  before cheapest  steady
+                  30    5.00     5.00    5.00
+                  20    0.00     0.00    0.00
+                  10    5.00     5.00    5.00
+                change 0.00 of 0.00 for 0.00 cents
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_kept_says_so() {
+        let wish = problem(0, &[(120, 10.0)]);
+        let before = plan_charge(&curve_of(60, &[30, 10]), &wish);
+        let steady = plan_close_to(&curve_of(60, &[9, 10]), &wish, &before, budget(1.0));
+        let [reason] = &crate::plan::charge::explain::explain(&steady.plan)[..] else { panic!() };
+        let sentence = reason.sentence(chrono_tz::UTC);
+        let expected = "Mon 19:00 to Mon 20:00: 10 kWh for 1, as planned before (price 0.1); \
+                        the next kWh would come Mon 18:00 at 0.09.";
+        assert_eq!(sentence, expected);
+    }
+
+    prop_compose! {
+        fn wishes()(
+            targets in prop::collection::vec((-60..1200i64, 0.0..90.0f64), 0..4),
+            reserve in prop_oneof![3 => Just(0.0), 1 => 0.0..20.0f64],
+            extra in prop::option::of(0.0..50.0f64),
+            stop in any::<bool>(), now in -60..500i64,
+        ) -> ChargeProblem {
+            let mut wish = problem(now, &targets).request().clone();
+            wish.reserve = kwh(reserve);
+            let most = targets.iter().fold(reserve, |most, target| most.max(target.1));
+            wish.energy_max = extra.map(|extra| kwh(most + extra));
+            if stop {
+                wish.after_deadline = crate::plan::charge::request::AfterDeadline::Stop;
+            }
+            ChargeProblem::new(wish).unwrap()
+        }
+    }
+
+    fn cents() -> impl Strategy<Value = Vec<i32>> {
+        prop_oneof![prop::collection::vec(-20..60i32, 1..90), prop::collection::vec(0..4i32, 1..90),]
+    }
+
+    proptest! {
+        /// Within the budget, closer than the cheapest, no more missing, and
+        /// proved; and planned once more, it stays to the last bit.
+        #[test]
+        fn a_steady_plan_is_what_it_promises(
+            old in cents(), new in cents(), before in wishes(), wish in wishes(),
+            total in prop_oneof![Just(0.0), 0.0..3.0f64],
+        ) {
+            let before = plan_charge(&curve_of(15, &old), &before);
+            let curve = curve_of(15, &new);
+            let cheapest = plan_charge(&curve, &wish);
+            let steady = stay_close(&cheapest, &wish, &before, budget(total));
+            let Stability { change, cheapest_change, extra_cost, .. } = steady.stability;
+            prop_assert!(extra_cost <= money(total + 1e-9), "{extra_cost:?} of {total}");
+            prop_assert!(change <= cheapest_change);
+            prop_assert!(steady.stability.is_proved(), "{:?}", steady.stability);
+            let near = |a: Energy, b: Energy| (a - b).as_kwh().abs() < 1e-9;
+            prop_assert!(near(steady.plan.energy, cheapest.energy));
+            for (a, b) in steady.plan.targets.iter().zip(&cheapest.targets) {
+                prop_assert!(near(a.shortfall, b.shortfall));
+            }
+            let bought = steady.plan.purchases.iter().fold(Energy::ZERO, |sum, p| sum + p.energy);
+            prop_assert!(near(bought, steady.plan.energy));
+            let again = stay_close(&cheapest, &wish, &steady.plan, budget(total));
+            prop_assert_eq!(&again.plan, &steady.plan);
+            prop_assert!(again.stability.change < kwh(1e-9));
+        }
+
+        /// However often a plan is made while prices move, all that it pays
+        /// beyond the best that could be done at the prices of the time adds
+        /// up to what is counted as spent, and that to the budget at most.
+        #[test]
+        fn planning_again_never_ratchets(
+            days in prop::collection::vec(prop::collection::vec(1..60i32, 48), 7),
+            need in 5.0..80.0f64, total in 0.0..1.0f64, step in 20..110i64,
+        ) {
+            let mut wish = problem(0, &[(720, need)]);
+            let mut plan = plan_charge(&curve_of(15, &days[0]), &wish);
+            let (mut lost, mut carried, mut now) = (0.0, budget(total), 0);
+            for day in &days[1..] {
+                let curve = curve_of(15, day);
+                let cheapest = plan_charge(&curve, &wish);
+                let steady = stay_close(&cheapest, &wish, &plan, carried);
+                carried = steady.stability.budget;
+                prop_assert!((carried.spent().as_amount() - lost).abs() < 1e-7, "{carried:?}, {lost}");
+                prop_assert!(lost <= total + 1e-7, "{lost} of {total}");
+                plan = steady.plan;
+                now += step;
+                let paid = plan.slots.iter().fold(0.0, |sum, slot| {
+                    sum + slot.price.of(slot.energy_by(minute(now))).as_amount()
+                });
+                let left = wish.request().targets[0].energy - plan.energy_by(minute(now));
+                wish = problem(now, &[(720, left.max(Energy::ZERO).as_kwh())]);
+                let rest = plan_charge(&curve, &wish).cost;
+                lost += paid + rest.as_amount() - cheapest.cost.as_amount();
+            }
+            prop_assert!(lost <= total + 1e-7, "{lost} of {total}");
+        }
+    }
+}

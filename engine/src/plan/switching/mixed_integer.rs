@@ -1,0 +1,517 @@
+//! Uneven problems as a mixed-integer programme.
+//!
+//! # The programme
+//!
+//! | symbol | column | meaning |
+//! |---|---|---|
+//! | `x_t` | `kwh` | energy of step `t` |
+//! | `u_t` | `on` | the step is on |
+//! | `v_t` | `start` | a session starts with the step |
+//! | `s_t` | `short` | that session is the last one and may be short |
+//! | `o_t` | `top_off` | the step is the top-off, and the last one that is on |
+//! | `m_j` | `missing` | energy missing of level `j` |
+//! | `z_k` | `ends` | level `k` ends the buying |
+//!
+//! ```text
+//! minimise    Σ p_t·x_t + start cost · Σ v_t
+//! subject to  l_t·(u_t − o_t) ≤ x_t ≤ h_t·u_t − (h_t − l_t)·o_t
+//!             u_t − u_{t−1} ≤ v_t ≤ min(u_t, 1 − u_{t−1})
+//!             Σ v_i − s_i over starts i whose least time on covers t ≤ u_t − o_t
+//!             Σ stops whose least time off covers t ≤ 1 − u_t
+//!             Σ x_t before level j + m_j ≥ E_j
+//! ```
+//!
+//! A stop before step `t` is `u_{t−1} − u_t + v_t`. The sums over windows of
+//! starts and stops describe least times without gaps between the whole and the
+//! broken numbers (Rajan and Takriti, "Minimum up/down polytopes of the unit
+//! commitment problem with start-up costs", 2005). No constant stands for
+//! infinity: energies are bounded by what a step can hold.
+//!
+//! All energies are in units of the largest step and all money is in units of the
+//! largest amount in the objective, so that the tolerances of the solver are
+//! parts of what is at stake. The solver only chooses the steps that are on: the
+//! energies of these are then spread in plain arithmetic, by [`spread`].
+use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
+use crate::plan::search_status::SearchStatus;
+use crate::plan::switching::path_search::FoundSchedule;
+use crate::plan::switching::spread::{Ending, Pattern, Spread, endings, spread};
+use crate::plan::switching::timeline::{Rules, Timeline};
+
+/// Values of whole numbers are whole to this.
+const WHOLE: f64 = 0.5;
+
+/// Distance to which the solver keeps rows.
+const TOLERANCE: f64 = 1e-9;
+
+/// Energy by which a later search may miss more of a level than the search for
+/// that level found, in parts of the largest step: ten times the tolerance.
+const SLACK: f64 = 1e-8;
+
+impl FoundSchedule {
+    /// A plan of chosen steps and their energies.
+    pub(crate) fn new(pattern: &Pattern, spread: Spread) -> Self {
+        let is_part = |&index: &usize| spread.kwh[index] > 0.0;
+        Self {
+            top_off: pattern.top_off.filter(is_part),
+            kwh: spread.kwh,
+            missing: spread.missing,
+            relaxed: None,
+        }
+    }
+}
+
+/// Part of a level by which the spread energies may differ from the solver's.
+const SAME: f64 = 1e-6;
+
+/// Share of the seconds left that one of several searches may take.
+const SHARE: f64 = 0.5;
+
+/// Energies from the solver, and its word on better ones.
+pub(crate) struct Mixed {
+    pub(crate) found: FoundSchedule,
+    /// Cost that no plan with as little missing undercuts, if one is known.
+    pub(crate) bound: Option<f64>,
+    pub(crate) status: SearchStatus,
+}
+
+/// How long a search may go on.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchEffort<'e> {
+    pub(crate) nodes_max: u32,
+    /// Most seconds of one search.
+    pub(crate) seconds_max: Option<f64>,
+    /// Seconds left for all searches, on a clock of the caller.
+    pub(crate) seconds_left: &'e dyn Fn() -> f64,
+}
+
+impl SearchEffort<'_> {
+    /// Limits of one search that may take this share of the seconds left.
+    fn limits(&self, share: f64) -> Limits {
+        let left = (self.seconds_left)() * share;
+        let seconds = self.seconds_max.map_or(left, |most| most.min(left));
+        Limits {
+            nodes: self.nodes_max,
+            seconds: seconds.is_finite().then_some(seconds),
+            tolerance: TOLERANCE,
+            presolve: true,
+            ..Limits::default()
+        }
+    }
+}
+
+/// The cheapest plan with the least energy missing, as far as the limits allow;
+/// `None` if no way to switch keeps the rules.
+///
+/// # Errors
+/// The status of a search that ended without any plan.
+pub(crate) fn solve(
+    timeline: &Timeline,
+    rules: Rules,
+    effort: SearchEffort<'_>,
+) -> Result<Option<Mixed>, SearchStatus> {
+    if timeline.carried_since.is_some()
+        && timeline.carried_may_stop().is_none()
+        && !rules.last_may_be_short
+    {
+        return Ok(None);
+    }
+    let mut model = SwitchingModel::new(timeline, rules);
+    let mut status = SearchStatus::Optimal;
+    // Most plans miss nothing, and then one search is enough.
+    match model.programme.minimise(&effort.limits(SHARE)) {
+        Ok(solution) => return model.answer(&solution, true, status).map(Some),
+        Err(LpError::Infeasible) => {}
+        Err(error) => status = error.into(),
+    }
+    let kept = match model.miss_least(effort, &mut status) {
+        Ok(kept) => kept,
+        Err(LpError::Infeasible) if status == SearchStatus::Optimal => return Ok(None),
+        Err(LpError::Infeasible) => return Err(status),
+        Err(error) => return Err(status.max(error.into())),
+    };
+    match (model.programme.minimise(&effort.limits(1.0)), kept) {
+        (Ok(solution), _) => model.answer(&solution, true, status).map(Some),
+        // The plan that misses the least is a plan, however dear.
+        (Err(error), Some(kept)) => model.answer(&kept, false, status.max(error.into())).map(Some),
+        // Without a level to miss, no more energy could help.
+        (Err(LpError::Infeasible), None) if status.is_optimal() => Ok(None),
+        (Err(error), None) => Err(status.max(error.into())),
+    }
+}
+
+/// Columns of a step, by position.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    kwh: usize,
+    on: usize,
+    start: usize,
+    short: usize,
+    top_off: usize,
+    /// A short session started with this step or before it.
+    shortened: usize,
+    /// This step or one before it is the top-off.
+    topped: usize,
+}
+
+struct SwitchingModel<'t> {
+    timeline: &'t Timeline,
+    rules: Rules,
+    programme: MixedProgram,
+    columns: Vec<Columns>,
+    /// The session that goes on is the last and may be short.
+    carried_short: usize,
+    missing: Vec<usize>,
+    endings: Vec<(Ending, usize)>,
+    /// One unit of energy in kWh, and one of the objective in money.
+    unit_kwh: f64,
+    unit_money: f64,
+}
+
+impl<'t> SwitchingModel<'t> {
+    fn new(timeline: &'t Timeline, rules: Rules) -> Self {
+        let largest = |of: &dyn Fn(usize) -> f64| {
+            let most = (0..timeline.len()).fold(0.0, |most: f64, step| most.max(of(step)));
+            if most > 0.0 { most } else { 1.0 }
+        };
+        let unit_kwh = largest(&|step| timeline.steps[step].most);
+        let dearest = largest(&|step| {
+            (timeline.steps[step].price * timeline.steps[step].most).abs().max(timeline.start_cost)
+        });
+        let mut model = Self {
+            timeline,
+            rules,
+            programme: MixedProgram::default(),
+            columns: Vec::with_capacity(timeline.len()),
+            carried_short: 0,
+            missing: Vec::new(),
+            endings: Vec::new(),
+            unit_kwh,
+            unit_money: dearest,
+        };
+        model.add_columns();
+        model.state_energy();
+        model.state_levels();
+        model.state_starts();
+        model.state_time_on();
+        model.state_time_off();
+        model.state_top_off();
+        model
+    }
+
+    fn column(&mut self, lower: f64, upper: f64, cost: f64) -> usize {
+        self.programme.linear.add_column(Column { cost, lower, upper })
+    }
+
+    /// A column of a whole number.
+    fn whole(&mut self, lower: f64, upper: f64) -> usize {
+        let column = self.column(lower, upper, 0.0);
+        self.programme.integers.push(column);
+        column
+    }
+
+    fn add_columns(&mut self) {
+        let timeline = self.timeline;
+        let one_if = |is: bool| f64::from(u8::from(is));
+        let short = one_if(self.rules.last_may_be_short);
+        let first_run = timeline.first_run(self.rules);
+        let may_top_off = one_if(first_run == timeline.len());
+        let carried = one_if(timeline.carried_since.is_some());
+        self.carried_short = self.whole(0.0, short * carried);
+        for (index, step) in timeline.steps.iter().enumerate() {
+            let may_start = one_if(index >= timeline.first_start);
+            let price = step.price * self.unit_kwh / self.unit_money;
+            let start_cost = timeline.start_cost / self.unit_money;
+            let columns = Columns {
+                kwh: self.column(0.0, step.most / self.unit_kwh, price),
+                on: self.whole(one_if(index >= first_run), 1.0),
+                // Whole where `on` is whole, by its rows.
+                start: self.column(0.0, may_start, start_cost),
+                short: self.whole(0.0, short * may_start),
+                top_off: self.whole(0.0, may_top_off),
+                shortened: self.column(0.0, short, 0.0),
+                topped: self.column(0.0, may_top_off, 0.0),
+            };
+            self.columns.push(columns);
+        }
+        self.missing = timeline.levels.iter().map(|_| self.column(0.0, 0.0, 0.0)).collect();
+        for ending in endings(timeline, self.rules) {
+            let ends = self.whole(0.0, 1.0);
+            self.endings.push((ending, ends));
+        }
+    }
+
+    /// Adds a row. HiGHS refuses a column that is named twice, so its weights add up.
+    fn row(&mut self, lower: f64, upper: f64, mut terms: Vec<(usize, f64)>) {
+        terms.sort_by_key(|&(column, _)| column);
+        terms.dedup_by(|next, first| {
+            let is_same = next.0 == first.0;
+            first.1 += if is_same { next.1 } else { 0.0 };
+            is_same
+        });
+        terms.retain(|&(_, weight)| weight != 0.0);
+        self.programme.linear.rows.push(Row { lower, upper, terms });
+    }
+
+    fn at_most(&mut self, upper: f64, terms: Vec<(usize, f64)>) {
+        self.row(f64::NEG_INFINITY, upper, terms);
+    }
+
+    fn at_least(&mut self, lower: f64, terms: Vec<(usize, f64)>) {
+        self.row(lower, f64::INFINITY, terms);
+    }
+
+    /// Energy of a step between its least and its most, in units.
+    fn energies(&self, index: usize) -> (f64, f64) {
+        let step = &self.timeline.steps[index];
+        (step.least / self.unit_kwh, step.most / self.unit_kwh)
+    }
+
+    fn state_energy(&mut self) {
+        for index in 0..self.columns.len() {
+            let Columns { kwh, on, top_off, .. } = self.columns[index];
+            let (least, most) = self.energies(index);
+            self.at_most(0.0, vec![(kwh, 1.0), (on, -most), (top_off, most - least)]);
+            self.at_least(0.0, vec![(kwh, 1.0), (on, -least), (top_off, least)]);
+        }
+    }
+
+    fn state_levels(&mut self) {
+        for (index, level) in self.timeline.levels.iter().enumerate() {
+            let mut terms = self.energy_of(0..level.boundary);
+            terms.push((self.missing[index], 1.0));
+            self.at_least(level.kwh / self.unit_kwh, terms);
+        }
+        let first_run = self.timeline.first_run(self.rules);
+        for (ending, ends) in self.endings.clone() {
+            // Before the ending no more than it wants.
+            let wanted = ending.kwh / self.unit_kwh;
+            let before = 0..ending.boundary;
+            self.bound_if(ends, before, wanted);
+            // After it nothing, and the least of what must be run.
+            let free = ending.boundary..first_run.max(ending.boundary);
+            self.bound_if(ends, free, 0.0);
+            let run = first_run.max(ending.boundary)..self.columns.len();
+            let least = run.clone().map(|step| self.energies(step).0).sum();
+            self.bound_if(ends, run, least);
+        }
+        let all = self.endings.iter().map(|&(_, ends)| (ends, 1.0)).collect();
+        self.row(1.0, 1.0, all);
+    }
+
+    fn energy_of(&self, steps: std::ops::Range<usize>) -> Vec<(usize, f64)> {
+        self.columns[steps].iter().map(|columns| (columns.kwh, 1.0)).collect()
+    }
+
+    /// At most so much energy in some steps, if a level ends the buying.
+    fn bound_if(&mut self, ends: usize, steps: std::ops::Range<usize>, upper: f64) {
+        let most: f64 = steps.clone().map(|step| self.energies(step).1).sum();
+        if most > upper {
+            let mut terms = self.energy_of(steps);
+            terms.push((ends, most - upper));
+            self.at_most(most, terms);
+        }
+    }
+
+    /// The column that tells that the device is on just before a step.
+    fn on_before(&self, index: usize) -> Option<usize> {
+        let before = index.checked_sub(1)?;
+        self.timeline.is_joined(index).then(|| self.columns[before].on)
+    }
+
+    fn state_starts(&mut self) {
+        let mut sessions = Vec::new();
+        let mut shortened = self.carried_short;
+        for index in 0..self.columns.len() {
+            let columns = self.columns[index];
+            let Columns { on, start, short, .. } = columns;
+            sessions.push((start, 1.0));
+            if index == 0 && self.timeline.is_joined(0) {
+                // The session that goes on counts, and costs no start.
+                sessions.push((on, 1.0));
+            }
+            self.at_most(0.0, vec![(start, 1.0), (on, -1.0)]);
+            match self.on_before(index) {
+                Some(before) => {
+                    self.at_most(0.0, vec![(on, 1.0), (before, -1.0), (start, -1.0)]);
+                    self.at_most(1.0, vec![(start, 1.0), (before, 1.0)]);
+                }
+                None if index == 0 && self.timeline.is_joined(0) => {}
+                None => self.at_most(0.0, vec![(on, 1.0), (start, -1.0)]),
+            }
+            if self.rules.last_may_be_short {
+                self.at_most(0.0, vec![(short, 1.0), (start, -1.0)]);
+                // Nothing starts after a short session.
+                self.at_most(1.0, vec![(start, 1.0), (shortened, 1.0)]);
+                let next = columns.shortened;
+                self.row(0.0, 0.0, vec![(next, 1.0), (shortened, -1.0), (short, -1.0)]);
+                shortened = next;
+            }
+        }
+        if let Some(most) = self.timeline.sessions_max {
+            self.at_most(most as f64, sessions);
+        }
+    }
+
+    /// Least times to be on: a session that started within the window before a
+    /// step, and is not short, is on there, and not at its top-off.
+    fn state_time_on(&mut self) {
+        let steps = self.columns.len();
+        let until: Vec<Option<usize>> =
+            (0..steps).map(|start| self.timeline.may_stop(start)).collect();
+        for (index, until) in until.iter().enumerate() {
+            if until.is_none() {
+                let Columns { start, short, .. } = self.columns[index];
+                self.at_most(0.0, vec![(start, 1.0), (short, -1.0)]);
+            }
+        }
+        let carried = self.timeline.carried_since.map(|_| self.timeline.carried_may_stop());
+        if carried == Some(None) {
+            self.at_least(1.0, vec![(self.carried_short, 1.0)]);
+        }
+        let carried = carried.flatten().unwrap_or(0);
+        let mut first = 0;
+        for index in 0..steps {
+            // Sessions of one length in time end in the order in which they start.
+            while first < index && until[first].is_none_or(|until| until <= index) {
+                first += 1;
+            }
+            let covers = |start: &usize| until[*start].is_some_and(|until| until > index);
+            let mut terms: Vec<(usize, f64)> = Vec::new();
+            for start in (first..=index).filter(covers) {
+                let Columns { start, short, .. } = self.columns[start];
+                terms.extend([(start, 1.0), (short, -1.0)]);
+            }
+            let mut upper = 0.0;
+            if index < carried {
+                terms.push((self.carried_short, -1.0));
+                upper = -1.0;
+            }
+            if terms.is_empty() {
+                continue;
+            }
+            let Columns { on, top_off, .. } = self.columns[index];
+            terms.push((on, -1.0));
+            if self.timeline.has_on_min() {
+                terms.push((top_off, 1.0));
+            }
+            self.at_most(upper, terms);
+        }
+    }
+
+    /// Least times to be off: a device that stopped within the window before a
+    /// step is off there.
+    fn state_time_off(&mut self) {
+        let steps = self.columns.len();
+        for index in 1..steps {
+            let mut terms: Vec<(usize, f64)> = Vec::new();
+            for stop in (1..=index).rev() {
+                if self.timeline.may_start(stop) <= index {
+                    break;
+                }
+                terms.push((self.columns[stop - 1].on, 1.0));
+                if self.timeline.is_joined(stop) {
+                    let Columns { on, start, .. } = self.columns[stop];
+                    terms.extend([(on, -1.0), (start, 1.0)]);
+                }
+            }
+            if !terms.is_empty() {
+                terms.push((self.columns[index].on, 1.0));
+                self.at_most(1.0, terms);
+            }
+        }
+    }
+
+    /// The top-off is on, and nothing is on after it.
+    fn state_top_off(&mut self) {
+        if self.timeline.first_run(self.rules) < self.timeline.len() {
+            return;
+        }
+        let mut before: Option<usize> = None;
+        for index in 0..self.columns.len() {
+            let Columns { on, top_off, topped, .. } = self.columns[index];
+            self.at_most(0.0, vec![(top_off, 1.0), (on, -1.0)]);
+            let mut terms = vec![(topped, 1.0), (top_off, -1.0)];
+            if let Some(before) = before {
+                self.at_most(1.0, vec![(on, 1.0), (before, 1.0)]);
+                terms.push((before, -1.0));
+            }
+            self.row(0.0, 0.0, terms);
+            before = Some(topped);
+        }
+    }
+
+    /// Allows energy to be missing, as little as possible and of the latest
+    /// level first. Gives the values of the last search.
+    fn miss_least(
+        &mut self,
+        effort: SearchEffort<'_>,
+        status: &mut SearchStatus,
+    ) -> Result<Option<MipSolution>, LpError> {
+        let mut kept: Option<MipSolution> = None;
+        let costs: Vec<f64> =
+            self.programme.linear.columns.iter().map(|column| column.cost).collect();
+        for (&missing, level) in self.missing.iter().zip(&self.timeline.levels) {
+            self.programme.linear.columns[missing].upper = level.kwh / self.unit_kwh;
+        }
+        for missing in self.missing.clone() {
+            for column in &mut self.programme.linear.columns {
+                column.cost = 0.0;
+            }
+            self.programme.linear.columns[missing].cost = 1.0;
+            let solution = match self.programme.minimise(&effort.limits(SHARE)) {
+                Ok(solution) => solution,
+                // The plan of the level before is kept, with what it misses of this one.
+                Err(error) if kept.is_some() => {
+                    *status = (*status).max(error.into());
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            *status = (*status).max(solution.status.into());
+            self.programme.linear.columns[missing].upper = solution.cost.max(0.0) + SLACK;
+            self.programme.start = Some(solution.values.clone());
+            kept = Some(solution);
+        }
+        for (column, cost) in self.programme.linear.columns.iter_mut().zip(costs) {
+            column.cost = cost;
+        }
+        Ok(kept)
+    }
+
+    /// The steps that the solver chose.
+    fn pattern(&self, solution: &MipSolution) -> Pattern {
+        let is_set = |column: usize| solution.values[column] > WHOLE;
+        let top_off = self.columns.iter().position(|columns| is_set(columns.top_off));
+        Pattern { on: self.columns.iter().map(|columns| is_set(columns.on)).collect(), top_off }
+    }
+
+    /// The energies of the steps that the solver chose, with its bound if it
+    /// looked for the least cost.
+    fn answer(
+        &self,
+        solution: &MipSolution,
+        is_cheapest: bool,
+        status: SearchStatus,
+    ) -> Result<Mixed, SearchStatus> {
+        let pattern = self.pattern(solution);
+        let Some(spread) = spread(self.timeline, self.rules, &pattern) else {
+            return Err(SearchStatus::SolverFailed);
+        };
+        let is_same = self.is_as_good(solution, &spread);
+        let found = if is_same { SearchStatus::Optimal } else { SearchStatus::SolverFailed };
+        let bound = is_cheapest && solution.bound.is_finite();
+        Ok(Mixed {
+            bound: bound.then_some(solution.bound * self.unit_money),
+            status: status.max(solution.status.into()).max(found),
+            found: FoundSchedule::new(&pattern, spread),
+        })
+    }
+
+    /// Whether the spread energies miss no more than the solver said.
+    fn is_as_good(&self, solution: &MipSolution, spread: &Spread) -> bool {
+        let levels = self.timeline.levels.iter().zip(&self.missing).zip(&spread.missing);
+        levels.into_iter().all(|((level, &column), &missing)| {
+            missing <= solution.values[column] * self.unit_kwh + SAME * level.kwh
+        })
+    }
+}

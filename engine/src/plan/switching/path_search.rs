@@ -1,0 +1,402 @@
+//! The cheapest plan of all, in polynomial time.
+//!
+//! # Why the plans to look at are few
+//!
+//! Fix which slots are on. What is left is to spread `E` over these at least
+//! cost, between `least` and `most` in each: a linear programme with one row.
+//! A vertex of it has at most one slot strictly inside its bounds, and by
+//! exchange the slots cheaper than that one are full, the dearer ones at their
+//! least: moving energy from a dearer to a cheaper slot never costs more. With
+//! a top-off the same holds with zero as the lower bound of the last slot. A
+//! vertex then has either the top-off strictly inside its bounds, so that all
+//! others are at theirs; or the top-off at its least, which is no top-off; or
+//! at zero, which is the plan that ends one slot earlier. That plan keeps the
+//! rules too, because a top-off comes after the least time to be on.
+//!
+//! So some optimal plan has *one free slot*, a top-off or not, and all other
+//! slots off, full or at their least.
+//!
+//! # How they are searched
+//!
+//! Before and after the free slot energies are sums of `a` full and `b` least
+//! slots, so a table of least costs over `(a, b)` for each node of the
+//! [graph](super::graph), filled forwards and backwards, knows all that
+//! matters of both sides. The free slot takes what is missing, if that lies
+//! within its bounds: a window over the energies after it, which slides as the
+//! energy before it grows. With `n` slots, `S` sessions and `k` slots of least
+//! time on this is `O(S·k·n³)`; the bound of [`relaxed`](super::relaxed) skips
+//! the free slots that cannot be in the cheapest plan.
+use crate::plan::search_status::SearchStatus;
+use crate::plan::switching::cost_by_energy::{Cell, Move, MoveGrid, Spare, Table};
+use crate::plan::switching::graph::{Edge, Graph};
+use crate::plan::switching::lagrangian_bound::LagrangianPaths;
+use crate::plan::switching::split_step::{Match, Meeting};
+use crate::plan::switching::timeline::{Rules, Timeline};
+
+/// Energies that keep the rules, and what is known about better ones.
+#[derive(Debug, Clone)]
+pub(crate) struct FoundSchedule {
+    /// Energy of each step; a step with energy is on.
+    pub(crate) kwh: Vec<f64>,
+    /// The step that runs in part.
+    pub(crate) top_off: Option<usize>,
+    /// Energy missing of each level.
+    pub(crate) missing: Vec<f64>,
+    /// The price on energy behind the bound, and the bound.
+    pub(crate) relaxed: Option<(f64, f64)>,
+}
+
+/// Most cells of tables that a search fills: some ten seconds of work.
+const WORK_MAX: usize = 10_000_000_000;
+
+/// The cheapest plan with the least energy missing, or `None` if no way to
+/// switch keeps the rules.
+///
+/// # Errors
+/// The limit that ended the search: its work, or the seconds left.
+pub(crate) fn solve(
+    timeline: &Timeline,
+    rules: Rules,
+    seconds_left: &dyn Fn() -> f64,
+) -> Result<Option<FoundSchedule>, SearchStatus> {
+    let wanted = timeline.wanted(rules);
+    let graph = Graph::new(timeline, rules);
+    let is_idle_allowed = may_stay_off(timeline, &graph);
+    if wanted <= dust(timeline) {
+        return Ok(is_idle_allowed.then(|| idle(timeline)));
+    }
+    let Some(mut search) = PathSearch::new(timeline, graph, wanted, seconds_left) else {
+        return Ok(None);
+    };
+    let possible: f64 = timeline.steps.iter().map(|step| step.most).sum();
+    if possible >= wanted * (1.0 - 1e-9)
+        && let Some(found) = search.solve()?
+    {
+        return Ok(Some(found));
+    }
+    // Where the need cannot be had exactly all that is on is full: else one
+    // slot could take more.
+    let full = timeline.at_full_power();
+    let Some(mut search) = PathSearch::new(&full, search.graph, wanted, seconds_left) else {
+        return Ok(None);
+    };
+    search.fill(f64::INFINITY)?;
+    match search.most_below()? {
+        Some(kwh) if kwh > 0.0 => {
+            let Some(mut search) = PathSearch::new(&full, search.graph, kwh, seconds_left) else {
+                return Ok(None);
+            };
+            let missing = vec![wanted - kwh; timeline.levels.len()];
+            Ok(search.solve()?.map(|found| FoundSchedule { missing, ..found }))
+        }
+        _ => Ok(is_idle_allowed.then(|| idle(timeline))),
+    }
+}
+
+/// Energy that no charger notices.
+fn dust(timeline: &Timeline) -> f64 {
+    timeline.steps.first().map_or(0.0, |step| step.most * 1e-9)
+}
+
+/// Nothing at all.
+pub(crate) fn idle(timeline: &Timeline) -> FoundSchedule {
+    let missing = timeline.levels.iter().map(|level| level.kwh).collect();
+    FoundSchedule {
+        kwh: vec![0.0; timeline.len()],
+        top_off: None,
+        missing,
+        relaxed: Some((0.0, 0.0)),
+    }
+}
+
+/// Whether some path runs no step at all.
+fn may_stay_off(timeline: &Timeline, graph: &Graph) -> bool {
+    let mut is_reached = vec![false; graph.end() + 1];
+    is_reached[Graph::BEGIN] = true;
+    for edge in graph.edges.iter().filter(|edge| graph.runs[edge.run] == (0, 0)) {
+        is_reached[edge.to] |= is_reached[edge.from];
+    }
+    timeline.steps.is_empty() || is_reached[graph.end()]
+}
+
+struct PathSearch<'t> {
+    timeline: &'t Timeline,
+    graph: Graph,
+    relaxed: LagrangianPaths,
+    wanted: f64,
+    left: MoveGrid,
+    right: MoveGrid,
+    before: Vec<Table>,
+    after: Vec<Table>,
+    spare: Spare,
+    /// No plan above this cost is looked for.
+    limit: f64,
+    /// Cells filled so far.
+    work: usize,
+    seconds_left: &'t dyn Fn() -> f64,
+}
+
+impl<'t> PathSearch<'t> {
+    fn new(
+        timeline: &'t Timeline,
+        graph: Graph,
+        wanted: f64,
+        seconds_left: &'t dyn Fn() -> f64,
+    ) -> Option<Self> {
+        if timeline.steps.is_empty() {
+            return None;
+        }
+        let relaxed = LagrangianPaths::new(timeline, &graph, wanted)?;
+        let left = MoveGrid::new(timeline, &graph, wanted, true);
+        let right = MoveGrid::new(timeline, &graph, wanted, false);
+        Some(Self {
+            before: Vec::new(),
+            after: Vec::new(),
+            spare: Spare::default(),
+            limit: f64::INFINITY,
+            timeline,
+            graph,
+            relaxed,
+            wanted,
+            left,
+            right,
+            work: 0,
+            seconds_left,
+        })
+    }
+
+    /// Counts work, and tells when it is too much or no time is left.
+    fn spend(&mut self, cells: usize) -> Result<(), SearchStatus> {
+        self.work = self.work.saturating_add(cells);
+        if self.work > WORK_MAX {
+            Err(SearchStatus::LimitReached)
+        } else if (self.seconds_left)() <= 0.0 {
+            Err(SearchStatus::TimeReached)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The cheapest plan. Tables are filled only where a plan within a limit
+    /// can pass; a plan found within the limit is then the cheapest of all,
+    /// and without one the limit is raised, in the end to infinity.
+    fn solve(&mut self) -> Result<Option<FoundSchedule>, SearchStatus> {
+        let prices = self.timeline.steps.iter().map(|step| step.price.abs());
+        let dearest = prices.fold(0.0, f64::max) * self.wanted;
+        let scale = self.relaxed.bound.abs() + self.timeline.start_cost + dearest * 1e-3;
+        for slack in [1e-5, 1e-3, 1e-2, 1e-1, f64::INFINITY] {
+            self.fill(self.relaxed.bound + scale * slack)?;
+            match self.best()? {
+                Some((cost, found)) if cost <= self.limit => return Ok(Some(found)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fills the tables of all nodes that a plan up to `limit` can pass.
+    fn fill(&mut self, limit: f64) -> Result<(), SearchStatus> {
+        self.limit = limit;
+        let nodes = self.graph.end() + 1;
+        (self.before, self.after) = (vec![Table::default(); nodes], vec![Table::default(); nodes]);
+        self.fill_before()?;
+        self.fill_after()
+    }
+
+    /// Most that energy bought before a node may cost beyond its worth.
+    fn most_before(&self, node: usize) -> f64 {
+        self.limit - self.relaxed.after[node] - self.relaxed.price * self.wanted
+    }
+
+    /// The same after a node.
+    fn most_after(&self, node: usize) -> f64 {
+        self.limit - self.relaxed.before[node] - self.relaxed.price * self.wanted
+    }
+
+    /// Whether a plan up to the limit can pass a node.
+    fn is_near(&self, node: usize) -> bool {
+        let length = self.relaxed.before[node] + self.relaxed.after[node];
+        length + self.relaxed.price * self.wanted <= self.limit && length.is_finite()
+    }
+
+    fn start_cost(&self, starts: bool) -> f64 {
+        if starts { self.timeline.start_cost } else { 0.0 }
+    }
+
+    fn fill_before(&mut self) -> Result<(), SearchStatus> {
+        let steps = self.timeline.len();
+        self.before[Graph::BEGIN] = self.left.table(0, &mut self.spare);
+        self.before[Graph::BEGIN].begin();
+        let mut done = 0;
+        for position in 0..self.graph.edges.len() {
+            let edge = self.graph.edges[position];
+            // Edges come by their first node, so a node is complete when left.
+            while done <= edge.from {
+                let most = self.most_before(done);
+                let price = self.relaxed.price;
+                self.before[done].forget(&self.left, price, most, &mut self.spare);
+                done += 1;
+            }
+            // Nothing meets at the end, and nothing comes of an empty table.
+            let boundary = self.graph.boundary(edge.to);
+            if boundary == steps || self.before[edge.from].is_empty() || !self.is_near(edge.to) {
+                continue;
+            }
+            let start_cost = self.start_cost(edge.starts);
+            let (earlier, later) = self.before.split_at_mut(edge.to);
+            if later[0].is_empty() {
+                later[0] = self.left.table(boundary, &mut self.spare);
+            }
+            let mut cells = 0;
+            for by in &self.left.moves[edge.run] {
+                cells += later[0].lower(&earlier[edge.from], by, start_cost);
+            }
+            self.spend(cells)?;
+        }
+        Ok(())
+    }
+
+    fn fill_after(&mut self) -> Result<(), SearchStatus> {
+        let steps = self.timeline.len();
+        let end = self.graph.end();
+        self.after[end] = self.right.table(0, &mut self.spare);
+        self.after[end].begin();
+        let mut done = end + 1;
+        for position in (0..self.graph.edges.len()).rev() {
+            let edge = self.graph.edges[position];
+            while done > edge.to.min(end) && done > edge.from + 1 {
+                done -= 1;
+                let most = self.most_after(done);
+                let price = self.relaxed.price;
+                self.after[done].forget(&self.right, price, most, &mut self.spare);
+            }
+            if edge.from == Graph::BEGIN
+                || self.after[edge.to].is_empty()
+                || !self.is_near(edge.from)
+            {
+                continue;
+            }
+            let start_cost = self.start_cost(edge.starts);
+            let (earlier, later) = self.after.split_at_mut(edge.to);
+            let to = &later[0];
+            let from = &mut earlier[edge.from];
+            if from.is_empty() {
+                *from = self.right.table(steps - self.graph.boundary(edge.from), &mut self.spare);
+            }
+            let mut cells = 0;
+            for by in &self.right.moves[edge.run] {
+                cells += from.lower(to, by, start_cost);
+            }
+            self.spend(cells)?;
+        }
+        Ok(())
+    }
+
+    /// The cheapest plan within the limit, if there is one.
+    fn best(&mut self) -> Result<Option<(f64, FoundSchedule)>, SearchStatus> {
+        let meetings = Meeting::all(self.timeline, &self.graph, &self.relaxed, self.wanted);
+        let mut best: Option<(Meeting, Match)> = None;
+        for meeting in meetings {
+            let cost = best.map_or(self.limit, |(_, found)| found.cost);
+            if cost < f64::INFINITY && meeting.bound > cost - 1e-14 * cost.abs() {
+                break;
+            }
+            let edge = *self.edge(&meeting);
+            self.spend(self.before[edge.from].cells() + self.after[edge.to].cells())?;
+            let before = (&self.left, &self.before[edge.from]);
+            let after = (&self.right, &self.after[edge.to]);
+            let found = meeting.best(self.timeline, before, after, self.wanted);
+            if let Some(found) = found.filter(|found| best.is_none() || found.cost < cost) {
+                best = Some((meeting, found));
+            }
+        }
+        Ok(best.map(|(meeting, found)| (found.cost, self.found(&meeting, &found))))
+    }
+
+    fn edge(&self, meeting: &Meeting) -> &Edge {
+        let edges = if meeting.is_top_off { &self.graph.top_offs } else { &self.graph.edges };
+        &edges[meeting.edge]
+    }
+
+    /// The most energy up to the need that can be had at full power.
+    fn most_below(&mut self) -> Result<Option<f64>, SearchStatus> {
+        let meetings = Meeting::all(self.timeline, &self.graph, &self.relaxed, self.wanted);
+        let mut most: Option<f64> = None;
+        for meeting in meetings.iter().filter(|meeting| !meeting.is_top_off) {
+            let edge = *self.edge(meeting);
+            self.spend(self.before[edge.from].cells() + self.after[edge.to].cells())?;
+            let before = (&self.left, &self.before[edge.from]);
+            let after = (&self.right, &self.after[edge.to]);
+            let sum = meeting.most_below(before, after, self.wanted);
+            if sum > most {
+                most = sum;
+            }
+        }
+        Ok(most)
+    }
+
+    fn found(&self, meeting: &Meeting, found: &Match) -> FoundSchedule {
+        let mut kwh = vec![0.0; self.timeline.len()];
+        let edge = self.edge(meeting);
+        meeting.write(self.timeline, self.graph.runs[edge.run], found.kwh, &mut kwh);
+        self.trace_before(edge.from, found.before, &mut kwh);
+        self.trace_after(edge.to, found.after, &mut kwh);
+        FoundSchedule {
+            kwh,
+            top_off: meeting.is_top_off.then_some(meeting.step),
+            missing: vec![0.0; self.timeline.levels.len()],
+            relaxed: Some((self.relaxed.price, self.relaxed.bound)),
+        }
+    }
+
+    /// Walks back along the edges that gave each cost.
+    fn trace_before(&self, mut node: usize, mut cell: Cell, kwh: &mut [f64]) {
+        let mut edges = self.graph.edges.iter().rev();
+        while node != Graph::BEGIN {
+            let cost = self.before[node].cost(cell);
+            let step = edges.by_ref().filter(|edge| edge.to == node).find_map(|edge| {
+                let start_cost = self.start_cost(edge.starts);
+                self.left.moves[edge.run].iter().find_map(|by| {
+                    let source = cell.before(by)?;
+                    let from = self.before[edge.from].cost(source) + (by.cost + start_cost);
+                    // Equal to the last bit: the cost is a copy of this very sum.
+                    (from.to_bits() == cost.to_bits()).then_some((edge, by, source))
+                })
+            });
+            let (edge, by, source) = step.expect("a cost in a table came from another one");
+            self.left.write(self.timeline, self.graph.runs[edge.run], by, kwh);
+            (node, cell) = (edge.from, source);
+        }
+    }
+
+    /// Walks on along the edges that gave each cost.
+    fn trace_after(&self, mut node: usize, mut cell: Cell, kwh: &mut [f64]) {
+        let mut edges = self.graph.edges.iter();
+        while node != self.graph.end() {
+            let cost = self.after[node].cost(cell);
+            let step = edges.by_ref().filter(|edge| edge.from == node).find_map(|edge| {
+                let start_cost = self.start_cost(edge.starts);
+                self.right.moves[edge.run].iter().find_map(|by| {
+                    let source = cell.before(by)?;
+                    let from = self.after[edge.to].cost(source) + (by.cost + start_cost);
+                    // Equal to the last bit: the cost is a copy of this very sum.
+                    (from.to_bits() == cost.to_bits()).then_some((edge, by, source))
+                })
+            });
+            let (edge, by, source) = step.expect("a cost in a table came from another one");
+            self.right.write(self.timeline, self.graph.runs[edge.run], by, kwh);
+            (node, cell) = (edge.to, source);
+        }
+    }
+}
+
+impl Cell {
+    /// The cell from which a move leads here.
+    fn before(self, by: &Move) -> Option<Self> {
+        let plane = if by.plane == 0 { self.plane } else { 0 };
+        let fits = by.plane == 0 || by.plane == self.plane;
+        let full = self.full.checked_sub(by.full)?;
+        let least = self.least.checked_sub(by.least)?;
+        fits.then_some(Self { plane, full, least })
+    }
+}
