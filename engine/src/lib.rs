@@ -15,7 +15,7 @@
 //!
 //! Walking the deadlines from the earliest and buying the cheapest room left
 //! before each is exact, because the sets of slots before the deadlines are
-//! nested. [`plan_charge`](plan::charge::plan_charge) does that,
+//! nested. [`plan_charge`] does that,
 //! [`certify`](plan::charge::certify) proves it for each plan anew, and
 //! [`explain`](plan::charge::explain()) says why each interval is there.
 //!
@@ -52,6 +52,23 @@
 //! | [`device`] | what a device shows, may do, and is told to do |
 //! | [`import`] | what foreign price lists and driving logs mean |
 //! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
+//!
+//! # Terms of others
+//!
+//! | Here | FlexMeasures | S2 (EN 50491-12-2) | OpenADR 3 | OCPP 2.0.1 |
+//! |---|---|---|---|---|
+//! | `Target`, `SocTarget` | `soc-targets`, `soc-minima` | `FRBC.FillLevelTargetProfile` | - | `departureTime`, `energyAmount` |
+//! | `reserve` | `soc-min` | - | - | - |
+//! | `charge_limit` | `soc-max` | - | - | - |
+//! | `power_max`, `PowerLimit` | `power-capacity` | - | - | `limit` of a `ChargingSchedulePeriod` |
+//! | `power_min` | - | - | - | `minChargingRate` |
+//! | import limit of a site or node | `site-consumption-capacity` | power envelope (PEBC) | `IMPORT_CAPACITY_LIMIT` | `ChargingStationMaxProfile` |
+//! | export limit of a site or node | `site-production-capacity` | power envelope (PEBC) | `EXPORT_CAPACITY_LIMIT` | - |
+//! | `Peak`, `DemandCharge` | `site-peak-consumption-price` | - | - | - |
+//! | `Follow` | - | - | `DISPATCH_SETPOINT` | - |
+//! | `PriceCurve` | `consumption-price` | - | `PRICE` | - |
+//! | `Interval`s of a plan | schedule | - | - | charging profile |
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "lp")]
 pub mod area;
@@ -69,3 +86,45 @@ pub mod shared_supply;
 pub mod statistics;
 pub mod time;
 pub mod units;
+
+#[cfg(feature = "lp")]
+pub use area::plan_area::plan_area;
+#[cfg(feature = "lp")]
+pub use area::problem::area_problem::{AreaProblem, AreaVehicles};
+#[cfg(feature = "lp")]
+pub use area::problem::limits::Node;
+#[cfg(feature = "lp")]
+pub use area::problem::options::AreaOptions;
+#[cfg(feature = "lp")]
+pub use area::report::outcome::AreaPlan;
+pub use batch::charge::plan_batch;
+pub use batch::storage::plan_storage_batch;
+pub use columns::batteries::Batteries;
+pub use columns::fleet::{Curves, Fleet, Needs};
+pub use plan::charge::greedy::plan_charge;
+pub use plan::charge::plan::{Interval, Plan};
+pub use plan::charge::request::{ChargeProblem, ChargeRequest, PowerLimit, Target};
+pub use plan::charge::vehicle::{Battery, SocTarget, VehicleRequest};
+#[cfg(feature = "lp")]
+pub use plan::site::plan::SitePlan;
+#[cfg(feature = "lp")]
+pub use plan::site::planner::plan_site;
+#[cfg(feature = "lp")]
+pub use plan::site::problem::SiteProblem;
+#[cfg(feature = "lp")]
+pub use plan::site::request::SiteRequest;
+pub use plan::storage::plan::StoragePlan;
+pub use plan::storage::planner::plan_storage;
+pub use plan::storage::request::{StorageProblem, StorageRequest};
+pub use plan::switching::plan::SwitchingPlan;
+pub use plan::switching::planner::plan_switching;
+pub use plan::switching::problem::SwitchingProblem;
+pub use plan::switching::request::SwitchingRequest;
+pub use prices::curve::{PriceCurve, Slot};
+pub use time::horizon::Horizon;
+pub use units::{Energy, Money, Percent, Power, Price, kw, kwh, money, per_kwh, percent};
+
+/// The example of the README is run with the other examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
