@@ -1,4 +1,4 @@
-//! From weights of columns to one plan for every vehicle, within every limit.
+//! Recovery: one plan for every vehicle from the weights of the columns, within every limit.
 pub(crate) mod plans;
 pub(crate) mod repair;
 pub(crate) mod residual;

@@ -1,10 +1,23 @@
-//! From a mix of answers to one plan for every vehicle.
+//! Assignment of columns to vehicles, and the plan that follows from each.
 //!
-//! A mix of ten answers would be a chopped plan. So each vehicle of a group
-//! gets one of the answers of its group, in proportion to the mix and spread
-//! evenly over like vehicles; what that leaves beyond a limit is planned anew
-//! within the room that is left. A group of one vehicle has the mix itself,
-//! unless the vehicle only takes whole answers.
+//! The restricted master returns weights `θ` on the columns of each group. A convex combination
+//! of ten columns would switch a vehicle on and off many times, so each vehicle follows one
+//! column. With `φ` for [`GOLDEN`] and `p` for its position among all vehicles, it draws
+//!
+//! ```text
+//! u = fract( (p + 1/2)·φ )         and follows the first column k with  u < θ_1 + ... + θ_k
+//! ```
+//!
+//! so that columns are used in proportion to `θ` and spread evenly over like vehicles. Loads above
+//! a hard limit are left to [`repair`](crate::area::recovery::repair). A vehicle that is a group of
+//! its own follows the convex combination itself, and so do larger groups if [`Assignment::new`]
+//! is not called with `whole_only`. Indivisible vehicles never do.
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `θ` | `Assignment::weights`, pairs of round and weight |
+//! | `p` | `Sessions::first` + position |
+//! | `k` | round of the column, [`Assignment::column_of`] |
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -22,19 +35,23 @@ use crate::area::pricing::effective_prices::EffectivePrices;
 use crate::area::pricing::oracle::solve_pricing;
 use crate::area::problem::micro_wh::as_kwh;
 
-/// Step of the spread, the golden ratio less 1: the fractional parts of its multiples fall
+/// Step of the draws, the golden ratio less 1. The fractional parts of its multiples fall
 /// evenly into the unit interval, however many there are (a Weyl sequence).
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// Signals of every class of vehicles and round that plans are made from.
+/// Effective prices by class of vehicles (node, price curve) and round of pricing.
 pub(crate) struct PricesByClass {
+    /// Node, price curve and round, sorted.
     keys: Vec<(u32, u32, usize)>,
+    /// Effective prices in the order of `keys`.
     made: Vec<EffectivePrices>,
-    /// For each round what limits add, by node.
+    /// Duals of each round, per kWh by node and slot: the part that limits add to the price.
     pub(crate) dual_prices: BTreeMap<usize, Vec<Vec<f64>>>,
 }
 
 impl PricesByClass {
+    /// Builds the effective prices of every class and round that `assignment` uses; `prices`
+    /// holds the duals of each round.
     pub(crate) fn new(
         context: &PricingContext<'_>,
         constraints: &LinkingConstraints,
@@ -56,6 +73,7 @@ impl PricesByClass {
                 wanted.push(((block.node, curve, round), block));
             }
         }
+        // One block of each class builds its prices: the one with the most vehicles.
         wanted.sort_by_key(|(key, block)| (*key, std::cmp::Reverse(block.sessions.len())));
         wanted.dedup_by_key(|(key, _)| *key);
         let build = |((node, _, round), block): &((u32, u32, usize), &Block)| {
@@ -66,7 +84,7 @@ impl PricesByClass {
         Self { keys, made, dual_prices: dual_price }
     }
 
-    /// The signal of a vehicle in a round.
+    /// Effective prices of a vehicle in a round, built now if its class has none.
     fn get(
         &self,
         context: &PricingContext<'_>,
@@ -83,7 +101,8 @@ impl PricesByClass {
 }
 
 impl Assignment {
-    /// Gives every vehicle its part of a mix.
+    /// Assignment from the weights of a master solution. `whole_only` excludes convex
+    /// combinations in groups of several vehicles.
     pub(crate) fn new(
         context: &PricingContext<'_>,
         mut shares: Vec<ColumnWeights>,
@@ -97,6 +116,7 @@ impl Assignment {
                 *weight /= sum;
             }
         }
+        // Vehicles of each group; only groups that mix columns can be convex combinations.
         let mut vehicles = vec![0; groups];
         for block in &context.sessions.blocks {
             vehicles[block.group] += block.sessions.len();
@@ -108,7 +128,7 @@ impl Assignment {
         Self { weights: shares, is_convex_combination: is_mixed, overrides: BTreeMap::new() }
     }
 
-    /// A plan for every vehicle, in the order of the stays.
+    /// Assignment of one given plan to each vehicle, in the order of the sessions.
     pub(crate) fn of_plans(groups: usize, plans: Vec<EnergyBySlot>) -> Self {
         let shares = vec![vec![(0, 1.0)]; groups];
         Self {
@@ -118,7 +138,7 @@ impl Assignment {
         }
     }
 
-    /// The round whose answer the vehicle at a position among all has.
+    /// Round whose column the vehicle follows; `position` counts all vehicles of the area.
     fn column_of(&self, group: usize, position: usize) -> usize {
         let shares = &self.weights[group];
         let mut rest = ((position as f64 + 0.5) * GOLDEN).fract();
@@ -132,13 +152,16 @@ impl Assignment {
     }
 }
 
-/// Makes plans of vehicles again from the rounds they are drawn from.
+/// Reader of vehicle plans: solves the pricing problem of the assigned round again.
+///
+/// Plans are not stored; only those in `Assignment::overrides` are.
 pub(crate) struct PlanReader<'a> {
     pub(crate) context: &'a PricingContext<'a>,
     pub(crate) assignment: &'a Assignment,
     pub(crate) prices: &'a PricesByClass,
 }
 
+/// Pricing problem of one vehicle in one round, as a type that pulp can dispatch.
 struct OnePlan<'a> {
     plans: &'a PlanReader<'a>,
     session: &'a Session,
@@ -178,7 +201,7 @@ impl WithSimd for OnePlan<'_> {
 }
 
 impl PlanReader<'_> {
-    /// The plan of the vehicle at a position of a group, by slot.
+    /// Writes the plan of the vehicle at `position` of `group` into `taken`: slots and µWh.
     pub(crate) fn plan(
         &self,
         group: usize,
@@ -187,8 +210,8 @@ impl PlanReader<'_> {
         taken: &mut EnergyBySlot,
     ) {
         taken.clear();
-        if let Some(anew) = self.assignment.overrides.get(&(position as u32)) {
-            taken.extend_from_slice(anew);
+        if let Some(new) = self.assignment.overrides.get(&(position as u32)) {
+            taken.extend_from_slice(new);
             return;
         }
         let session = &self.context.sessions.each[position];
@@ -204,6 +227,7 @@ impl PlanReader<'_> {
         self.solve_pricing(session, round, buffers, taken);
     }
 
+    /// Solves the pricing problem of a vehicle at the duals of a round.
     fn solve_pricing(
         &self,
         session: &Session,
@@ -215,9 +239,10 @@ impl PlanReader<'_> {
         merge_slots(taken);
     }
 
-    /// The mean of what several answers store. Levels keep between limits, and
-    /// no slot draws more than the mean of the answers does: what one charges
-    /// and another discharges is not lost on the way.
+    /// Writes the convex combination of the columns of a vehicle with a battery.
+    ///
+    /// The mean is that of stored energy, so that levels stay between their limits. A slot in
+    /// which one column charges and another discharges draws no more than their mean at the plug.
     fn convex_combination_of_battery(
         &self,
         group: usize,
@@ -239,7 +264,8 @@ impl PlanReader<'_> {
         taken.extend(plug.filter(|(energy, _)| *energy != 0).map(|(energy, slot)| (slot, energy)));
     }
 
-    /// The mean of several answers, in whole grains that add up.
+    /// Writes the convex combination of the columns of a vehicle that only charges, in whole µWh
+    /// that add up to the mean energy, at most the need.
     fn convex_combination(
         &self,
         group: usize,
@@ -261,6 +287,7 @@ impl PlanReader<'_> {
                 wanted += weight * energy as f64;
             }
         }
+        // Round down, then hand out the rest by 1 µWh where a column has more in the slot.
         let mut energies: Vec<i64> = mean.iter().map(|&energy| energy.floor() as i64).collect();
         let mut left = (wanted.round() as i64).min(session.need) - energies.iter().sum::<i64>();
         while left > 0 {

@@ -1,9 +1,20 @@
-//! Brings plans within hard limits, and uses the room that is left.
+//! Repair of plans that exceed hard limits, and use of the capacity that is left over.
 //!
-//! Vehicles are taken one after the other, evenly spread over the area. Each
-//! gives back what it uses and is planned anew within the room that all others
-//! leave, at the shadow prices of the mix. That never makes a limit worse, so
-//! in the end no limit is exceeded.
+//! Vehicles are taken one after the other, evenly spread over the area. Each one's plan is
+//! removed, and its pricing problem is solved again within the residual capacity of the limits
+//! above it, at the given duals. With `b` the bound of a limit, `L` the load of its node, `x_v`
+//! the old plan of a vehicle that only charges and `x_v'` its new one, slot by slot:
+//!
+//! ```text
+//! 0 <= x_v' <= max(0, min over limits on the path to the root (b - L) + x_v)
+//! ```
+//!
+//! so that no new plan exceeds an import limit further.
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `b - L` | [`ResidualCapacity`], `PathCapacity::import` and `export` |
+//! | `b - L + x_v` | `PathCapacity::free_import` and `free_export` |
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
@@ -21,71 +32,73 @@ use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::residual::{Contributors, ResidualCapacity};
 use crate::area::recovery::totals::AreaLoad;
 
-/// Vehicles looked at when room is to be used, at most.
+/// Upper bound on the vehicles visited by [`RepairPass::improve`].
 const VISITS_MAX: usize = 200_000;
 
-/// Passes in which batteries only charge, at most.
+/// Upper bound on the passes with [`Reason::ExcessChargingOnly`].
 const CHARGING_PASSES: usize = 6;
 
-/// Short vehicles for which others are moved, at most.
+/// Upper bound on the vehicles with a shortfall for which others are moved.
 const SHORT_MAX: usize = 512;
 
-/// Vehicles that may be moved for one of them, at most.
+/// Upper bound on the vehicles visited to make room for one of them.
 const MOVED_MAX: usize = 20_000;
 
-/// Energy beyond limits that is rounding, in grains: less than what counts as missing.
+/// Energy above limits that is rounding, in µWh: half of `SHORTFALL_TOLERANCE`.
 const FEASIBILITY_TOLERANCE: i64 = 500;
 
-/// Vehicles looked at in all to make room, where somebody waits.
+/// Upper bound on all vehicles visited to make room once the caller asked to stop.
 const HURRIED_MAX: usize = 50_000;
 
-/// Visits between two looks at whether somebody waits.
+/// Visits between two checks of whether the caller asked to stop.
 const VISITS_AT_ONCE: usize = 8 * AHEAD;
 
-/// Vehicles whose plans are made side by side before they come in turn, and the
-/// fewest that a core takes of them.
+/// Vehicles whose old plans are read in parallel before their turn.
 const AHEAD: usize = 1_024;
 
+/// Fewest of them in one parallel task.
 const AHEAD_MIN: usize = 32;
 
-/// What a vehicle is planned anew for.
+/// Reason to plan a vehicle again, which decides which new plans are accepted.
 #[derive(Clone, Copy, PartialEq)]
 enum Reason {
-    /// It uses a slot beyond a limit.
+    /// It uses a slot above a limit. A new plan of a battery must not exceed any limit further.
     Excess,
-    /// The same, and batteries let go of what others live on.
+    /// It uses a slot above a limit. A plan that exceeds others is accepted, also of a battery
+    /// whose discharge covers the load of other vehicles.
     ExcessAtAnyPrice,
-    /// The same, and they only charge: then nobody lives on them.
+    /// As `ExcessAtAnyPrice`, without discharging, so that no other vehicle depends on the plan.
     ExcessChargingOnly,
-    /// It uses a slot beyond a limit, but only if it does not go short itself.
+    /// It uses a slot above a limit, and moves only if its own shortfall does not rise.
     MakeRoom,
-    /// There may be something better in the room that is left.
+    /// The residual capacity may allow a cheaper plan.
     Better,
 }
 
-/// The plan that a vehicle has, and its group.
+/// Current plan of a vehicle, and its group.
 struct OldPlan {
     group: usize,
     taken: EnergyBySlot,
 }
 
-/// A walk over vehicles that are planned anew, one after the other.
+/// Repair pass: vehicles are planned again one after the other in residual capacity.
 pub(crate) struct RepairPass<'a> {
     context: &'a PricingContext<'a>,
     constraints: &'a LinkingConstraints,
     prices: &'a PricesByClass,
     assignment: &'a mut Assignment,
     capacity: ResidualCapacity,
-    /// What limits add to the prices, by node.
+    /// Duals that limits add to the prices, per kWh by node and slot.
     dual_prices: Vec<Vec<f64>>,
-    /// Vehicles whose need is not met.
+    /// Positions of vehicles with a shortfall.
     short: BTreeSet<usize>,
-    /// Changes that may have to be undone: old plans and new. `None` where all
-    /// changes are for good.
+    /// Log of changes that may be undone: position, old plan, new plan. `None` while changes are
+    /// final.
     undo: Option<Vec<(usize, EnergyBySlot, EnergyBySlot)>>,
 }
 
-/// Every position once, neighbours far apart.
+/// Permutation of `0..count` with neighbours far apart: multiples of a step near `0.618·count`
+/// that is coprime to `count`.
 fn spread(count: usize) -> impl Iterator<Item = usize> {
     let near = (count as f64 * 0.618) as usize;
     let step = (near..=count).find(|&step| gcd(step, count) == 1).unwrap_or(1).max(1);
@@ -97,7 +110,8 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 impl<'a> RepairPass<'a> {
-    /// A walk from plans that add up to a total, at prices without limits.
+    /// Repair pass that starts from plans with the load `total`. Duals are set by
+    /// [`at`](Self::at) or [`bring_within`](Self::bring_within).
     pub(crate) fn new(
         context: &'a PricingContext<'a>,
         constraints: &'a LinkingConstraints,
@@ -118,20 +132,21 @@ impl<'a> RepairPass<'a> {
         }
     }
 
-    /// The same where limits have their prices.
+    /// Sets the duals, one per limit and slot.
     pub(crate) fn at(mut self, duals: &[f64]) -> Self {
         self.dual_prices = dual_price_by_node(self.context, self.constraints, duals);
         self
     }
 
-    /// Plans anew until no hard limit is exceeded, and finds room for vehicles
-    /// that are short, by moving others if it must; not where the mix itself
-    /// `is_forced` to leave need unmet.
+    /// Repairs plans until no hard limit is exceeded, then serves vehicles with a shortfall.
+    ///
+    /// These first use residual capacity. Then others are moved for them, unless the master
+    /// solution itself `is_forced` to have a shortfall.
     pub(crate) fn repair(mut self, is_forced: bool, executor: &mut Executor<'_>) {
         let count = self.context.sessions.each.len();
         self.visit_contributors(|| spread(count));
         let short: Vec<usize> = self.short.iter().copied().collect();
-        self.walk(short.into_iter(), Reason::Better);
+        self.run_pass(short.into_iter(), Reason::Better);
         let mut looked_at = 0;
         let short: Vec<usize> = self.short.iter().copied().take(SHORT_MAX).collect();
         for position in short.into_iter().filter(|_| !is_forced) {
@@ -142,8 +157,8 @@ impl<'a> RepairPass<'a> {
         }
     }
 
-    /// Lets vehicles use room that is left where it is cheaper, at the prices of
-    /// soft limits; hard ones count by their room.
+    /// Replaces plans by cheaper ones within the residual capacity, at the duals set by
+    /// [`at`](Self::at), until all are visited or the caller asks to stop.
     pub(crate) fn improve(mut self, executor: &mut Executor<'_>) {
         let mut order = spread(self.context.sessions.each.len()).take(VISITS_MAX);
         while !executor.is_hurried() {
@@ -151,19 +166,19 @@ impl<'a> RepairPass<'a> {
             if next.is_empty() {
                 break;
             }
-            self.walk(next.into_iter(), Reason::Better);
+            self.run_pass(next.into_iter(), Reason::Better);
         }
     }
 
-    /// Plans vehicles anew in an order until no hard limit is exceeded; tells
-    /// whether that worked. `added` is what limits add to the prices, by node.
+    /// Repairs vehicles in the given order until no hard limit is exceeded. Returns whether none
+    /// is. `dual_price` are the duals that limits add to the prices, per kWh by node and slot.
     pub(crate) fn bring_within(&mut self, order: &[usize], dual_price: &[Vec<f64>]) -> bool {
         self.dual_prices = dual_price.to_vec();
         self.visit_contributors(|| order.iter().copied());
         !self.capacity.is_exceeded()
     }
 
-    /// Gives a vehicle another plan, if no limit is exceeded more by it.
+    /// Replaces the plan of a vehicle if that exceeds no limit further. Returns whether it did.
     pub(crate) fn try_replace(&mut self, position: usize, new: EnergyBySlot) -> bool {
         let (mut buffers, mut old) = (PricingBuffers::default(), EnergyBySlot::new());
         self.plan(position, &mut buffers, &mut old);
@@ -177,100 +192,109 @@ impl<'a> RepairPass<'a> {
         fits
     }
 
-    /// Plans vehicles anew until no limit is exceeded. Batteries that some live on
-    /// may stand in the way of that; then they stop, the first time only
-    /// those that must, and others are moved again.
+    /// Runs passes over `order` until no limit is exceeded.
+    ///
+    /// Batteries whose discharge covers the load of others may prevent that. So passes may give
+    /// that discharge up, the first of them only where a limit is exceeded, and others are moved
+    /// again.
     fn visit_contributors<O: Iterator<Item = usize>>(&mut self, order: impl Fn() -> O) {
         let ways = [Reason::Excess, Reason::ExcessAtAnyPrice, Reason::Excess];
         let last = [Reason::ExcessChargingOnly; CHARGING_PASSES];
         let has_stores = !self.context.sessions.batteries.is_empty();
-        for why in ways.into_iter().chain(last).take(if has_stores { usize::MAX } else { 1 }) {
+        for reason in ways.into_iter().chain(last).take(if has_stores { usize::MAX } else { 1 }) {
             if !self.capacity.is_exceeded() {
                 return;
             }
-            self.walk(order(), why);
+            self.run_pass(order(), reason);
         }
     }
 
-    /// Plans vehicles anew in an order that has each once. The plans that they
-    /// have are made side by side, ahead of their turn. Returns how many plans
-    /// were made so.
-    fn walk(&mut self, mut order: impl Iterator<Item = usize>, why: Reason) -> usize {
+    /// Runs one pass over `order`, which names each vehicle once. Old plans are read in parallel
+    /// ahead of their turn. Returns the number of vehicles read.
+    fn run_pass(&mut self, mut order: impl Iterator<Item = usize>, reason: Reason) -> usize {
         let mut buffers = PricingBuffers::default();
         let mut looked_at = 0;
         loop {
             let next: Vec<usize> = order.by_ref().take(AHEAD).collect();
-            if next.is_empty() || self.is_done(why) {
+            if next.is_empty() || self.is_done(reason) {
                 return looked_at;
             }
             looked_at += next.len();
-            for (position, old) in self.plan_ahead(&next, why) {
-                if self.is_done(why) {
+            for (position, old) in self.plan_ahead(&next, reason) {
+                if self.is_done(reason) {
                     break;
                 }
-                self.visit(position, why, &mut buffers, &old);
+                self.visit(position, reason, &mut buffers, &old);
             }
         }
     }
 
-    fn is_done(&self, why: Reason) -> bool {
-        why != Reason::Better && !self.capacity.is_exceeded()
+    /// Returns true if the pass has nothing left to repair.
+    fn is_done(&self, reason: Reason) -> bool {
+        reason != Reason::Better && !self.capacity.is_exceeded()
     }
 
-    /// The plans of vehicles that may be planned anew. Where only what is better
-    /// counts, those stay out for whom there is nothing better before they begin.
-    fn plan_ahead(&self, positions: &[usize], why: Reason) -> Vec<(usize, OldPlan)> {
+    /// Current plans of the vehicles that may be planned again. With [`Reason::Better`] only
+    /// vehicles that have a better plan in the residual capacity of this moment are returned.
+    fn plan_ahead(&self, positions: &[usize], reason: Reason) -> Vec<(usize, OldPlan)> {
         let plan = |buffers: &mut PricingBuffers, &position: &usize| {
-            if !self.may_move(position, why) {
+            if !self.may_move(position, reason) {
                 return None;
             }
             let mut taken = EnergyBySlot::new();
             let group = self.plan(position, buffers, &mut taken);
             let old = OldPlan { group, taken };
-            let is_of_use = why != Reason::Better
-                || self.replan_vehicle(position, why, buffers, &old).is_some();
+            let is_of_use = reason != Reason::Better
+                || self.replan_vehicle(position, reason, buffers, &old).is_some();
             is_of_use.then_some((position, old))
         };
         let plans = positions.par_iter().with_min_len(AHEAD_MIN);
         plans.map_init(PricingBuffers::default, plan).flatten_iter().collect()
     }
 
-    /// Whether a vehicle may have to move: where a limit is exceeded, who is under it.
-    fn may_move(&self, position: usize, why: Reason) -> bool {
+    /// Returns true if a limit above the vehicle is exceeded, or the reason is [`Reason::Better`].
+    fn may_move(&self, position: usize, reason: Reason) -> bool {
         let node = self.context.sessions.each[position].node;
-        why == Reason::Better || self.capacity.is_exceeded_on_path(self.constraints, node)
+        reason == Reason::Better || self.capacity.is_exceeded_on_path(self.constraints, node)
     }
 
-    /// Plans one vehicle within the room that all others leave.
-    fn visit(&mut self, position: usize, why: Reason, buffers: &mut PricingBuffers, old: &OldPlan) {
-        if let Some(anew) = self.replan_vehicle(position, why, buffers, old) {
-            self.replace(position, old.taken.clone(), anew);
+    /// Replaces the plan of one vehicle if [`replan_vehicle`](Self::replan_vehicle) accepts one.
+    fn visit(
+        &mut self,
+        position: usize,
+        reason: Reason,
+        buffers: &mut PricingBuffers,
+        old: &OldPlan,
+    ) {
+        if let Some(new) = self.replan_vehicle(position, reason, buffers, old) {
+            self.replace(position, old.taken.clone(), new);
         }
     }
 
-    /// What a vehicle would have instead, if it is to have something else.
+    /// New plan of a vehicle in the residual capacity; `None` if the old plan is kept.
     fn replan_vehicle(
         &self,
         position: usize,
-        why: Reason,
+        reason: Reason,
         buffers: &mut PricingBuffers,
         old: &OldPlan,
     ) -> Option<EnergyBySlot> {
         let session = &self.context.sessions.each[position];
-        if why != Reason::Better && self.capacity.holds(self.constraints, session, &old.taken) {
+        if reason != Reason::Better && self.capacity.holds(self.constraints, session, &old.taken) {
             return None;
         }
         let mut sides = std::mem::take(&mut buffers.capacity);
         self.capacity.on_path(self.constraints, session, (&mut sides.import, &mut sides.export));
-        let anew = self.replan_in(&mut sides, (position, why), buffers, old);
+        let new = self.replan_in(&mut sides, (position, reason), buffers, old);
         buffers.capacity = sides;
-        anew
+        new
     }
 
+    /// New plan of a vehicle in the capacity `sides` of its path, or `None` if it is refused.
     fn replan_in(
         &self,
         sides: &mut PathCapacity,
-        (position, why): (usize, Reason),
+        (position, reason): (usize, Reason),
         buffers: &mut PricingBuffers,
         old: &OldPlan,
     ) -> Option<EnergyBySlot> {
@@ -284,40 +308,41 @@ impl<'a> RepairPass<'a> {
             free_import: up,
             free_export: down,
         } = sides;
-        if why == Reason::ExcessChargingOnly {
+        if reason == Reason::ExcessChargingOnly {
             down.fill(0);
         }
         let dual_price = &self.dual_prices[session.node as usize];
-        let mut anew = EnergyBySlot::new();
-        // A group of its own has what the master programme found best, and a mix
-        // cannot be planned anew: only what is beyond moves elsewhere.
+        let mut new = EnergyBySlot::new();
+        // If every vehicle is a group of its own, its plan is the master's optimum. A convex
+        // combination is no column of one round. In both cases only the excess is moved.
         let is_alone = context.sessions.groups == context.sessions.each.len();
-        let is_kept =
-            why != Reason::Better && (is_alone || self.assignment.is_convex_combination[old.group]);
+        let is_kept = reason != Reason::Better
+            && (is_alone || self.assignment.is_convex_combination[old.group]);
         let is_plain = session.deadlines == NO_DEADLINES
             && session.battery == NO_BATTERY
             && !session.is_indivisible;
         let mut rest = *session;
-        if why != Reason::Better
+        if reason != Reason::Better
             && !is_plain
             && !session.is_indivisible
             && excess(taken, (up, down)) <= FEASIBILITY_TOLERANCE
         {
-            // A hair less is no reason to plan anew, at prices at which going
-            // without costs as much as buying.
+            // The excess is rounding: clip it. A new plan could shed, because at these duals
+            // shortfall costs the same as buying.
             if session.battery != NO_BATTERY {
                 let clamped = |energy: i64, slot: usize| energy.clamp(-down[slot], up[slot]);
-                anew.extend(taken.iter().map(|&(slot, e)| (slot, clamped(e, slot as usize))));
-                anew.retain(|(_, energy)| *energy != 0);
-                return Some(anew);
+                new.extend(taken.iter().map(|&(slot, e)| (slot, clamped(e, slot as usize))));
+                new.retain(|(_, energy)| *energy != 0);
+                return Some(new);
             }
-            trim(context, session, taken, up, &mut anew);
-            // What it goes without, it goes without: that may be due to a deadline.
+            trim(context, session, taken, up, &mut new);
+            // Buy back only what was clipped: the old shortfall may be due to a deadline.
             (rest.deadlines, rest.need) = (NO_DEADLINES, energy_of(taken));
         } else if is_kept && is_plain {
-            trim(context, session, taken, up, &mut anew);
+            trim(context, session, taken, up, &mut new);
         }
-        rest.need -= energy_of(&anew);
+        // Energy that `new` does not hold yet is bought in the free capacity, at the duals.
+        rest.need -= energy_of(&new);
         solve_within_capacity(
             context,
             &rest,
@@ -325,18 +350,18 @@ impl<'a> RepairPass<'a> {
             FreeCapacity { import: up, export: down },
             buffers,
             |slot, energy| {
-                anew.push((slot as u32, energy));
+                new.push((slot as u32, energy));
             },
         );
-        merge_slots(&mut anew);
-        let is_accepted = self.accepts((session, why), (others_up, others_down), taken, &anew);
-        is_accepted.then_some(anew)
+        merge_slots(&mut new);
+        let is_accepted = self.accepts((session, reason), (others_up, others_down), taken, &new);
+        is_accepted.then_some(new)
     }
 
     /// Acceptance of a new plan of one session in place of its old one.
     fn accepts(
         &self,
-        (session, why): (&Session, Reason),
+        (session, reason): (&Session, Reason),
         capacity: (&[i64], &[i64]),
         old: &EnergyBySlot,
         new: &EnergyBySlot,
@@ -346,14 +371,15 @@ impl<'a> RepairPass<'a> {
         let is_shorter = || {
             context.shortfall_of(session, new).missing > context.shortfall_of(session, old).missing
         };
-        let is_refused = match why {
+        let is_refused = match reason {
             Reason::Excess | Reason::ExcessAtAnyPrice | Reason::ExcessChargingOnly => false,
             Reason::MakeRoom => is_shorter(),
-            // Room that a limit puts a price on is worth nothing where nobody takes it.
+            // `is_better` counts duals; capacity that no other vehicle uses is worth nothing, so
+            // a lower dual cost must not be paid for with a shortfall.
             Reason::Better => !is_better(context, session, dual_price, old, new) || is_shorter(),
         };
-        // Hard limits on import come first for those that only charge.
-        let may_be_worse = match why {
+        // A vehicle that only charges may exceed an export limit further to keep import limits.
+        let may_be_worse = match reason {
             Reason::Excess => session.battery == NO_BATTERY,
             Reason::ExcessAtAnyPrice | Reason::ExcessChargingOnly => true,
             Reason::MakeRoom | Reason::Better => false,
@@ -361,7 +387,7 @@ impl<'a> RepairPass<'a> {
         !is_refused && (may_be_worse || !is_worse(capacity, old, new))
     }
 
-    /// The plan that a vehicle has, and its group.
+    /// Writes the current plan of a vehicle into `taken`. Returns its group.
     pub(crate) fn plan(
         &self,
         position: usize,
@@ -375,6 +401,7 @@ impl<'a> RepairPass<'a> {
         group
     }
 
+    /// Replaces a plan, and updates residual capacity, shortfalls and the log of changes.
     fn replace(&mut self, position: usize, old: EnergyBySlot, new: EnergyBySlot) {
         let session = &self.context.sessions.each[position];
         self.capacity.take(self.constraints, session, &old, -1);
@@ -390,9 +417,10 @@ impl<'a> RepairPass<'a> {
         self.assignment.overrides.insert(position as u32, new);
     }
 
-    /// Gives a vehicle its need whether there is room or not, and moves others
-    /// that can be moved; if they cannot, all is left as it was. Returns how many
-    /// were looked at.
+    /// Serves the need of a vehicle without regard to limits, then moves others to restore them.
+    ///
+    /// If a limit stays exceeded, all changes are undone. Returns the number of vehicles visited.
+    /// Vehicles with deadlines or batteries and indivisible ones are left as they are.
     fn make_room(&mut self, position: usize) -> usize {
         let session = self.context.sessions.each[position];
         if session.deadlines != NO_DEADLINES
@@ -404,10 +432,10 @@ impl<'a> RepairPass<'a> {
         let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
         self.plan(position, &mut buffers, &mut taken);
         let mut free = vec![i64::MAX; self.constraints.slots()];
-        let mut anew = EnergyBySlot::new();
-        trim(self.context, &session, &taken, &mut free, &mut anew);
+        let mut new = EnergyBySlot::new();
+        trim(self.context, &session, &taken, &mut free, &mut new);
         let dual_price = &self.dual_prices[session.node as usize];
-        let rest = Session { need: session.need - energy_of(&anew), ..session };
+        let rest = Session { need: session.need - energy_of(&new), ..session };
         let free = FreeCapacity { import: &free, export: &free };
         solve_within_capacity(
             self.context,
@@ -416,15 +444,18 @@ impl<'a> RepairPass<'a> {
             free,
             &mut buffers,
             |slot, energy| {
-                anew.push((slot as u32, energy));
+                new.push((slot as u32, energy));
             },
         );
-        merge_slots(&mut anew);
+        merge_slots(&mut new);
+        // From here on changes are logged, so that they can be undone.
         self.undo = Some(Vec::new());
-        self.replace(position, taken, anew);
-        let crowd = self.contributors();
-        let others = spread(crowd.len()).map(|at| crowd.at(at)).filter(|&other| other != position);
-        let looked_at = self.walk(others.take(MOVED_MAX), Reason::MakeRoom);
+        self.replace(position, taken, new);
+        let contributors = self.contributors();
+        let others = spread(contributors.len())
+            .map(|at| contributors.at(at))
+            .filter(|&other| other != position);
+        let looked_at = self.run_pass(others.take(MOVED_MAX), Reason::MakeRoom);
         let changes = self.undo.take().unwrap_or_default();
         if self.capacity.is_exceeded() {
             for (position, old, new) in changes.into_iter().rev() {
@@ -434,19 +465,19 @@ impl<'a> RepairPass<'a> {
         looked_at
     }
 
-    /// Those who may use what is beyond a limit.
+    /// Vehicles below a node whose limit is exceeded.
     fn contributors(&self) -> Contributors {
-        let mut crowd = Contributors::default();
+        let mut contributors = Contributors::default();
         for block in &self.context.sessions.blocks {
             if self.capacity.is_exceeded_on_path(self.constraints, block.node) {
-                crowd.add(block.sessions.clone());
+                contributors.add(block.sessions.clone());
             }
         }
-        crowd
+        contributors
     }
 }
 
-/// Energy of a plan for which there is no room.
+/// Energy of a plan above its capacity `(up, down)`, import and export, in µWh.
 fn excess(taken: &EnergyBySlot, (up, down): (&[i64], &[i64])) -> i64 {
     let of_slot = |&(slot, energy): &(u32, i64)| {
         let slot = slot as usize;
@@ -455,12 +486,13 @@ fn excess(taken: &EnergyBySlot, (up, down): (&[i64], &[i64])) -> i64 {
     taken.iter().map(of_slot).sum()
 }
 
+/// Net energy of a plan, in µWh.
 fn energy_of(taken: &EnergyBySlot) -> i64 {
     taken.iter().map(|(_, energy)| energy).sum()
 }
 
-/// Keeps of a plan what there is room for, and leaves in `free` what is left
-/// of the room that the vehicle can use.
+/// Copies the part of a plan that fits `free` into `kept`, and reduces `free` to the capacity
+/// that the vehicle can still use.
 fn trim(
     context: &PricingContext<'_>,
     session: &Session,
@@ -478,7 +510,7 @@ fn trim(
     }
 }
 
-/// Whether a new plan is worth more than the old one, limits included.
+/// Returns true if the new plan costs less: energy, duals and shortfall penalty.
 fn is_better(
     context: &PricingContext<'_>,
     session: &Session,
@@ -496,8 +528,9 @@ fn is_better(
     value(new) < value(old) - 1e-9
 }
 
-/// Whether a new plan exceeds a limit by more than the old one: others may
-/// live on what a vehicle discharges, or on what it takes in.
+/// Returns true if the new plan exceeds a limit further than the old one. `(up, down)` is the
+/// residual capacity for import and export; the load of others may depend on what a battery
+/// discharges or takes in.
 fn is_worse((up, down): (&[i64], &[i64]), old: &EnergyBySlot, new: &EnergyBySlot) -> bool {
     let mut change: BTreeMap<u32, i64> = BTreeMap::new();
     let gone = old.iter().map(|&(slot, energy)| (slot, -energy));

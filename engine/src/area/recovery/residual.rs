@@ -1,4 +1,7 @@
-//! The room that plans leave under hard limits, and who is where it is exceeded.
+//! Residual capacity of hard limits, and the vehicles that contribute to an excess.
+//!
+//! For the bound `b` of a limit and the load `L` of its node the residual capacity is `b - L` for
+//! import and `b + L` for export, per slot in µWh. It is negative where the limit is exceeded.
 use std::ops::Range;
 
 use crate::area::model::energy_by_slot::EnergyBySlot;
@@ -7,18 +10,20 @@ use crate::area::model::session::Session;
 use crate::area::problem::micro_wh::MICRO_WH_PER_KWH;
 use crate::area::recovery::totals::AreaLoad;
 
-/// Room under hard limits, slot by slot: for energy that is bought, and for
-/// energy that is sold. For each node the least of its limits; empty without one.
+/// Residual capacity of every node, in µWh by slot, for energy that is bought (`import`) and sold
+/// (`export`). For each node it is the least over its limits; empty without one.
 pub(crate) struct ResidualCapacity {
     slots: usize,
     import: Vec<Vec<i64>>,
     export: Vec<Vec<i64>>,
-    /// Slots in which a limit is exceeded, by node, and of all nodes together.
+    /// Number of exceeded slots by node, import and export counted apart.
     exceeded: Vec<usize>,
+    /// Sum of `exceeded`.
     exceeded_in_all: usize,
 }
 
 impl ResidualCapacity {
+    /// Residual capacity that plans with the load `total` leave.
     pub(super) fn new(constraints: &LinkingConstraints, total: &AreaLoad) -> Self {
         let slots = constraints.slots();
         let empty = vec![Vec::new(); constraints.by_node.len()];
@@ -47,17 +52,18 @@ impl ResidualCapacity {
         capacity
     }
 
+    /// Returns true if any hard limit is exceeded.
     pub(super) fn is_exceeded(&self) -> bool {
         self.exceeded_in_all > 0
     }
 
-    /// Whether a limit of a node, or of one above it, is exceeded.
+    /// Returns true if a limit of `node`, or of one above it, is exceeded.
     pub(super) fn is_exceeded_on_path(&self, constraints: &LinkingConstraints, node: u32) -> bool {
         constraints.paths[node as usize].iter().any(|&node| self.exceeded[node as usize] > 0)
     }
 
-    /// The least room on the way to the top, for each slot: up and down. Only
-    /// that in the slots of the stay means something.
+    /// Writes the least residual capacity on the path to the root into `(up, down)`, for import
+    /// and export. Only the slots of the session are written.
     pub(super) fn on_path(
         &self,
         constraints: &LinkingConstraints,
@@ -79,7 +85,7 @@ impl ResidualCapacity {
         }
     }
 
-    /// Whether a plan that counts already uses no slot beyond a limit.
+    /// Returns true if a plan that is part of the load uses no slot in which a limit is exceeded.
     pub(super) fn holds(
         &self,
         constraints: &LinkingConstraints,
@@ -96,6 +102,7 @@ impl ResidualCapacity {
         })
     }
 
+    /// Adds a plan to the load (`sign` 1) or removes it (`sign` -1).
     pub(super) fn take(
         &mut self,
         constraints: &LinkingConstraints,
@@ -122,24 +129,26 @@ impl ResidualCapacity {
     }
 }
 
-/// Vehicles of some blocks, by their number among them.
+/// Vehicles of the blocks below exceeded limits, numbered in the order of the blocks.
 #[derive(Default)]
 pub(crate) struct Contributors {
-    /// The positions of each block, and how many vehicles there are up to its end.
+    /// Positions of each block, and the number of vehicles up to its end.
     blocks: Vec<(Range<usize>, usize)>,
 }
 
 impl Contributors {
+    /// Adds the vehicles of a block.
     pub(super) fn add(&mut self, block: Range<usize>) {
         let count = self.len() + block.len();
         self.blocks.push((block, count));
     }
 
+    /// Number of vehicles.
     pub(super) fn len(&self) -> usize {
         self.blocks.last().map_or(0, |&(_, count)| count)
     }
 
-    /// The position of the vehicle of a number.
+    /// Position of the vehicle with the given number.
     pub(super) fn at(&self, number: usize) -> usize {
         let (block, count) = &self.blocks[self.blocks.partition_point(|(_, end)| *end <= number)];
         block.end - (count - number)

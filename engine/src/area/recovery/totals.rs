@@ -1,8 +1,8 @@
-//! What vehicles come to, block by block, and how blocks add up.
+//! Load, cost and shortfall of plans, block by block and for the whole area.
 //!
-//! Energy is whole grains: its sums are exact in any order. Money is not, so
-//! that the amounts of blocks are kept apart until all are there, and are added
-//! up in the order of the blocks, wherever they were computed.
+//! Energies are whole numbers of 1 µWh, so their sums are exact in any order. Sums of money are
+//! not. So the amounts of blocks are kept apart until all blocks are computed, here or on
+//! workers, and then added in the order of the blocks.
 use rayon::prelude::*;
 
 use crate::area::distributed::executor::Executor;
@@ -16,11 +16,12 @@ use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::area::recovery::plans::PlanReader;
 
-/// All plans, block by block.
+/// Load, cost and shortfall of every block of plans, computed in parallel.
 pub(crate) fn block_loads(plans: &PlanReader<'_>) -> Vec<BlockLoad> {
     plans.context.sessions.blocks.par_iter().map(|block| block_load(plans, block)).collect()
 }
 
+/// Load, cost and shortfall of the plans of one block.
 fn block_load(plans: &PlanReader<'_>, block: &Block) -> BlockLoad {
     let context = plans.context;
     let mut sum = BlockLoad::of_block(block, vec![0i64; context.horizon().len()], 0.0);
@@ -43,6 +44,7 @@ fn block_load(plans: &PlanReader<'_>, block: &Block) -> BlockLoad {
             sum.with_shortfall.push(position as u32);
         }
     }
+    // With one price curve the cost follows from the load of the block.
     if let Some(curve) = block.curve {
         let used = sum.load.iter().enumerate().filter(|(_, energy)| **energy != 0);
         cost = used.map(|(slot, &e)| context.own_price(curve, slot) * as_kwh(e)).sum();
@@ -51,10 +53,10 @@ fn block_load(plans: &PlanReader<'_>, block: &Block) -> BlockLoad {
     sum
 }
 
-/// Energy of every node in each slot.
+/// Load of every node, in µWh by slot.
 ///
-/// The rounds add up what limits are about. The nodes without one are added up
-/// here, once: from the plans of who hangs from them, and from what is below.
+/// `total` holds the loads of limited nodes only. Loads of the other nodes are added up here from
+/// the plans of their own vehicles and from the nodes below.
 pub(crate) fn node_loads(
     plans: &PlanReader<'_>,
     problem: &AreaProblem<'_>,
@@ -78,7 +80,7 @@ pub(crate) fn node_loads(
     let own = own.iter().map(|sum| (Some(sum.node as usize), &sum.load));
     let limited = total.loads.iter().zip(nodes).filter(|(load, _)| !load.is_empty());
     for (from, load) in own.chain(limited.map(|(load, node)| (node.parent, load))) {
-        // A limited node has its sum, and hands it on itself.
+        // A limited node already has its sum, and adds it to the nodes above itself.
         let up = std::iter::successors(from, |&at| nodes[at].parent);
         for at in up.take_while(|&at| is_open[at]) {
             loads[at].iter_mut().zip(load).for_each(|(all, load)| *all += load);
@@ -87,7 +89,7 @@ pub(crate) fn node_loads(
     loads
 }
 
-/// What all blocks add up to.
+/// Sum of all blocks, with the loads of the limited nodes.
 pub(crate) fn area_load(sums: &[BlockLoad], constraints: &LinkingConstraints) -> AreaLoad {
     let slots = constraints.slots();
     let limited =
@@ -114,7 +116,8 @@ pub(crate) fn area_load(sums: &[BlockLoad], constraints: &LinkingConstraints) ->
     total
 }
 
-/// Total of all plans, and its value: cost, limits and the worth of unmet need.
+/// Load of an assignment, computed here or on workers, and its objective value. `prices` holds
+/// the duals of each round.
 pub(crate) fn load_of_assignment(
     constraints: &LinkingConstraints,
     plans: &PlanReader<'_>,
@@ -128,12 +131,12 @@ pub(crate) fn load_of_assignment(
     (total, value)
 }
 
-/// Cost of energy and limits, and the worth of unmet need.
+/// Objective value: cost of energy, cost of soft limits, and shortfall penalty.
 pub(crate) fn objective_of(constraints: &LinkingConstraints, total: &AreaLoad) -> f64 {
     total.cost + cost_of_limits(constraints, total) + total.shortfall_penalty
 }
 
-/// What soft limits cost at a total.
+/// Cost of all soft limits at a load.
 pub(crate) fn cost_of_limits(constraints: &LinkingConstraints, total: &AreaLoad) -> f64 {
     let soft = constraints.each.iter().filter(|constraint| constraint.penalty != Penalty::Hard);
     soft.map(|constraint| {
@@ -144,26 +147,26 @@ pub(crate) fn cost_of_limits(constraints: &LinkingConstraints, total: &AreaLoad)
     .sum()
 }
 
-/// What all plans add up to.
+/// Load, cost and shortfall of all plans of an area.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct AreaLoad {
-    /// Load of each limited node by slot, in grains; empty for other nodes.
+    /// Load of each limited node, in µWh by slot; empty for other nodes.
     pub(crate) loads: Vec<Vec<i64>>,
-    /// Load of all vehicles.
+    /// Load of all vehicles, in µWh by slot.
     pub(crate) load: Vec<i64>,
-    /// Energy that they discharge.
+    /// Energy that they discharge, in µWh.
     pub(crate) discharged: i64,
     /// Cost of the energy at the vehicles' own prices.
     pub(crate) cost: f64,
-    /// Need that is not met.
+    /// Need that is not met, in µWh.
     pub(crate) shortfall: i64,
-    /// What that need is worth.
+    /// Shortfall penalty.
     pub(crate) shortfall_penalty: f64,
-    /// Vehicles whose need is not met.
+    /// Positions of vehicles with a shortfall.
     pub(crate) with_shortfall: Vec<u32>,
 }
 
-/// Adds up all plans.
+/// Load of all plans, computed in this process.
 pub(crate) fn load_of_plans(plans: &PlanReader<'_>, constraints: &LinkingConstraints) -> AreaLoad {
     area_load(&self::block_loads(plans), constraints)
 }
