@@ -1,10 +1,25 @@
-//! Sharing a shortage: first as little of it as possible, then equal shares.
+//! Fair sharing of a shortage: the least total shortfall first, then equal shares.
 //!
-//! Energy is free here, and each tenth of a need is worth more the more of the
-//! need has been shed already. The least worth is shed when as little as
-//! possible goes unmet and no vehicle bears much more than another that could
-//! take its place. Vehicles of one node that miss one deadline then share what
-//! they bear. What is missed at a deadline before departure may come later.
+//! The first search has free energy and hard limits only. The need of vehicle `v` is cut into
+//! `T` equal tiers, and the penalty rises from each tier to the next:
+//!
+//! ```text
+//! minimise  Σ_v Σ_t (b + s·q_v·t)·u_vt ,    0 <= u_vt <= need_v / T ,   t = 0 .. T-1
+//! ```
+//!
+//! | Symbol | Meaning | Code |
+//! |---|---|---|
+//! | `u_vt` | shortfall of `v` in tier `t` | |
+//! | `b` | penalty per kWh of the first tier, 1 | `ShortfallPenalty::base` |
+//! | `s` | step from tier to tier | `ShortfallPenalty::step`, 1 or [`STEP`] |
+//! | `T` | number of tiers | `ShortfallPenalty::tiers`, [`TIERS`] |
+//! | `q_v` | priority, at most 1 | `Session::priority` |
+//!
+//! The optimum sheds as little as possible, and no vehicle much more than another that could
+//! take its place.
+//! Then vehicles of one node that miss one deadline share their shortfall in proportion to need
+//! over priority ([`proportional_shares`]), needs are reduced, and the rest is planned at least
+//! cost. Energy missed at a deadline before departure may be delivered later.
 use crate::area::column_generation::incumbent::{StoppingCriteria, Termination, relative_gap};
 use crate::area::distributed::executor::Executor;
 use crate::area::model::deadlines::Deadlines;
@@ -22,29 +37,30 @@ use crate::area::shortage::mixed_integer::{self, MixedIntegerPlan};
 use crate::area::solve::solve_subproblem::solve_subproblem;
 use crate::area::solve::subproblem::{Solution, Subproblem};
 
-/// Parts of a need, each worth more than the one before.
+/// Tiers of a need; the shortfall penalty rises from each to the next.
 const TIERS: u32 = 10;
 
-/// By how much, where one vehicle's energy is not another's: batteries lose some of
-/// what they give, and what is in time for one deadline is late for another. An
-/// equal share must not cost others more than it gives.
+/// Step of the penalty from tier to tier where there are deadlines or batteries.
+///
+/// There one vehicle's kWh is not another's: batteries lose energy, and energy in time for one
+/// deadline is late for another. Steps of 1 had batteries give 2 kWh for 1 (DESIGN.md).
 const STEP: f64 = 0.002;
 
-/// Part of a need that one may go without beyond its share.
+/// Shortfall beyond its share, as a part of the need, that a vehicle may be left with.
 const UNEVEN: f64 = 0.01;
 
-/// Part of the least shortage by which another one is not worse.
+/// Part of the least shortage by which a shortfall may exceed another and still counts as equal.
 const ALIKE: f64 = 1e-3;
 
-/// Vehicles with needs that limits can meet, and their plans.
+/// Sessions with needs reduced to what limits allow, and their plans.
 pub(crate) struct FairPlan {
     pub(crate) sessions: Sessions,
     pub(crate) solution: Solution,
-    /// What going without was worth.
+    /// Shortfall penalty that the plans were made with.
     pub(crate) penalty: ShortfallPenalty,
 }
 
-/// Finds who goes without what, and plans the rest.
+/// Shares the shortage, and plans what can be delivered. `first` is the solution before that.
 pub(crate) fn share_fairly(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
@@ -54,6 +70,7 @@ pub(crate) fn share_fairly(
     let hard = subproblem.constraints.hard();
     let stopping =
         StoppingCriteria { gap: 1e-4, scale: as_kwh(first.load.shortfall), ..subproblem.stopping };
+    // Least shortfall: free energy, hard limits only, tiered penalty.
     let is_even = sessions.deadlines.is_empty() && sessions.batteries.is_empty();
     let step = if is_even { 1.0 } else { STEP };
     let free = Subproblem {
@@ -69,14 +86,15 @@ pub(crate) fn share_fairly(
     if least.termination == Termination::Caller {
         return FairPlan::stopped(subproblem, sessions, first);
     }
-    // Energy that is free leaves much open, and rounding may then cost more.
-    let found = if is_more(least.load.shortfall, first.load.shortfall, first.load.shortfall) {
+    // With free energy many plans are optimal, and rounding may then shed more than `first` did.
+    let shortfalls = if is_more(least.load.shortfall, first.load.shortfall, first.load.shortfall) {
         measure(subproblem, (sessions, sessions), &first)
     } else {
         measure(&free, (sessions, sessions), &least)
     };
+    // Shares, and plans for the reduced needs at least cost.
     let start = WarmStart { rounds_per_kwh: Vec::new(), ..first.state.clone() };
-    let Some(best) = best_reduction(subproblem, (sessions, &found), &start, executor) else {
+    let Some(best) = best_reduction(subproblem, (sessions, &shortfalls), &start, executor) else {
         return FairPlan::stopped(subproblem, sessions, first);
     };
     let is_stopped = executor.is_stopped();
@@ -98,8 +116,11 @@ pub(crate) fn share_fairly(
     }
 }
 
-/// Plans of an area where vehicles are on or off, and the energy in kWh that limits
-/// withhold in any plan: exact where the area is small.
+/// Plans an area with indivisible vehicles, and returns the energy in kWh that limits withhold in
+/// any plan, a lower bound.
+///
+/// A small area is solved as a mixed-integer programme. `(first, is_short)` is the solution before,
+/// and true if it has a shortfall that is to be shared.
 pub(crate) fn share_indivisible(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
@@ -119,7 +140,10 @@ pub(crate) fn share_indivisible(
     }
     if let Some(exact) = mixed_integer::solve_mixed_integer(subproblem, sessions, executor) {
         let least_kwh = exact.least_kwh;
-        return (follow(subproblem, sessions, (first, exact), executor), Some(least_kwh));
+        return (
+            adopt_exact_plans(subproblem, sessions, (first, exact), executor),
+            Some(least_kwh),
+        );
     }
     if !is_short {
         return (
@@ -127,18 +151,20 @@ pub(crate) fn share_indivisible(
             Some(0.0),
         );
     }
-    let least_kwh = least_in_parts(subproblem, sessions, executor);
+    let least_kwh = relaxed_least_kwh(subproblem, sessions, executor);
     (share_fairly(subproblem, sessions, first, executor), Some(least_kwh))
 }
 
-/// The plans of an exact search, with prices of limits, or better ones found on the way.
-fn follow(
+/// Adopts the plans of a mixed-integer search, with the duals of a column generation for the same
+/// needs, whose own plans are kept if they are better.
+fn adopt_exact_plans(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
     (first, exact): (Solution, MixedIntegerPlan),
     executor: &mut Executor<'_>,
 ) -> FairPlan {
     let start = WarmStart { rounds_per_kwh: Vec::new(), ..first.state.clone() };
+    // A shortfall reduces the needs: duals and bound are found for the reduced ones.
     let is_cut = exact.shortfalls.iter().any(|shortfall| shortfall.missing > SHORTFALL_TOLERANCE);
     let (now, mut solution, penalty) = if is_cut {
         match replan(subproblem, (sessions, 1), &exact.shortfalls, &start, executor) {
@@ -156,11 +182,12 @@ fn follow(
     let plans = PlanReader { context: &context, assignment: &assignment, prices: &by_class };
     let (total, value) =
         totals::load_of_assignment(subproblem.constraints, &plans, &solution.prices, executor);
-    let (shed, found) = (
+    let (shed, objective) = (
         solution.load.shortfall / SHORTFALL_TOLERANCE,
         objective_of(subproblem.constraints, &solution.load),
     );
-    if (total.shortfall / SHORTFALL_TOLERANCE, value) <= (shed, found) {
+    // The lower shortfall wins, then the lower objective value.
+    if (total.shortfall / SHORTFALL_TOLERANCE, value) <= (shed, objective) {
         (solution.assignment, solution.load) = (assignment, total);
     }
     if executor.is_stopped() {
@@ -169,14 +196,15 @@ fn follow(
     FairPlan { sessions: now, solution, penalty }
 }
 
-/// Energy in kWh that limits would withhold if vehicles could take parts of slots.
-fn least_in_parts(
+/// Lower bound on the energy that limits withhold, in kWh: the least shortfall if vehicles could
+/// charge at any power. 0 with batteries.
+fn relaxed_least_kwh(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
     executor: &mut Executor<'_>,
 ) -> f64 {
     if !sessions.batteries.is_empty() {
-        // Their levels are rounded, and their reserves may come later: nothing is proved.
+        // Battery levels are rounded and reserves may be late, so nothing is proved.
         return 0.0;
     }
     let mut sessions = Sessions { state: sessions.state + 4, ..sessions.clone() };
@@ -197,32 +225,37 @@ fn least_in_parts(
     (least - 1e-6 * sessions.need_kwh()).max(0.0)
 }
 
-/// Whether more goes unmet than somewhere else, where `least` is what must.
+/// Returns true if `unmet` exceeds `than` by more than [`ALIKE`] times `least`, all in µWh.
 fn is_more(unmet: i64, than: i64, least: i64) -> bool {
     as_kwh(unmet - than) > ALIKE * as_kwh(least)
 }
 
 impl FairPlan {
-    /// The plans that there were before anything was shared.
+    /// The plans before sharing, marked as stopped by the caller.
     fn stopped(subproblem: &Subproblem<'_>, sessions: &Sessions, first: Solution) -> Self {
         let solution = Solution { termination: Termination::Caller, ..first };
         Self { sessions: sessions.clone(), solution, penalty: subproblem.penalty }
     }
 }
 
-/// Equal shares, if they cost nobody more than they give, and what was found
-/// otherwise; `None` if the work was stopped before there were plans.
+/// Best of up to three reductions of needs: equal shares, equal shares of what these left unmet,
+/// and `shortfalls` as they are if equal shares shed more. `None` if stopped before any plans.
 fn best_reduction(
     subproblem: &Subproblem<'_>,
-    (sessions, found): (&Sessions, &[VehicleShortfall]),
+    (sessions, shortfalls): (&Sessions, &[VehicleShortfall]),
     start: &WarmStart,
     executor: &mut Executor<'_>,
 ) -> Option<Reduction> {
-    let least: i64 = found.iter().map(|shortfall| shortfall.missing).sum();
-    let mut best =
-        replan(subproblem, (sessions, 1), &proportional_shares(sessions, found), start, executor)?;
+    let least: i64 = shortfalls.iter().map(|shortfall| shortfall.missing).sum();
+    let mut best = replan(
+        subproblem,
+        (sessions, 1),
+        &proportional_shares(sessions, shortfalls),
+        start,
+        executor,
+    )?;
     if !executor.is_stopped() && best.worst > UNEVEN {
-        // What rounding left to a few is shared as well.
+        // Rounding left more to a few vehicles: share that as well.
         let all = proportional_shares(sessions, &best.shortfalls);
         let again = replan(subproblem, (sessions, 2), &all, start, executor);
         let is_better =
@@ -232,7 +265,7 @@ fn best_reduction(
         }
     }
     if !executor.is_stopped() && is_more(best.unmet, least, least) {
-        let as_found = replan(subproblem, (sessions, 3), found, start, executor);
+        let as_found = replan(subproblem, (sessions, 3), shortfalls, start, executor);
         if let Some(as_found) = as_found.filter(|cut| cut.unmet < best.unmet) {
             best = as_found;
         }
@@ -240,19 +273,21 @@ fn best_reduction(
     Some(best)
 }
 
-/// Needs that were cut, and plans for them.
+/// Sessions with reduced needs, and plans for them.
 struct Reduction {
     sessions: Sessions,
     solution: Solution,
     penalty: ShortfallPenalty,
-    /// What each vehicle goes without of what it asked for, and all together.
+    /// Shortfall of each vehicle against its original need.
     shortfalls: Vec<VehicleShortfall>,
+    /// Sum of them, in µWh.
     unmet: i64,
-    /// Most that any goes without beyond its share, in proportion to its need.
+    /// Largest shortfall beyond the share, as a part of the vehicle's need.
     worst: f64,
 }
 
-/// Plans for vehicles that go without something; none if the work was stopped.
+/// Plans the area with needs reduced by `shares`; `None` if stopped before there were plans.
+/// `state` tells the sessions apart from those of other reductions.
 fn replan(
     subproblem: &Subproblem<'_>,
     (sessions, state): (&Sessions, u32),
@@ -270,11 +305,11 @@ fn replan(
         return None;
     }
     let shortfalls = measure(&subproblem, (sessions, &cut), &solution);
-    let besides =
+    let excess =
         shortfalls.iter().zip(shares).zip(&sessions.each).map(|((shortfall, share), session)| {
             (shortfall.missing - share.missing).max(0) as f64 / (session.need as f64).max(1.0)
         });
-    let worst = besides.fold(0.0, f64::max);
+    let worst = excess.fold(0.0, f64::max);
     let unmet = shortfalls.iter().map(|shortfall| shortfall.missing).sum();
     Some(Reduction { sessions: cut, solution, penalty, shortfalls, unmet, worst })
 }

@@ -1,9 +1,8 @@
-//! Least shortage and least cost of small areas with vehicles that are on or off.
+//! Mixed-integer programme of a small area with indivisible vehicles (on or off).
 //!
-//! Column generation proves what vehicles can do in parts, and rounding its mix may
-//! withhold energy for which there is room. A small area is therefore one
-//! mixed-integer programme. With `x` the energy of a vehicle in a slot, `c` its
-//! energy at full power, and `s` its shortfall:
+//! The bound of column generation is that of vehicles with any power, and rounding its solution
+//! to whole columns may withhold energy for which there is capacity. A small area is therefore one
+//! mixed-integer programme:
 //!
 //! ```text
 //! on or off:   c·y <= x <= c·(y + z),   Σ z <= number of deadlines,   y, z in {0, 1}
@@ -11,9 +10,16 @@
 //! limit:       Σ x over the vehicles below a node <= bound
 //! ```
 //!
-//! So a vehicle is on for whole slots, but for one in which a need ends. First the sum of
-//! `s` is minimised, then what that leaves open is shared evenly, as in `fair_shares`, and
-//! then the cost of serving each vehicle so.
+//! | Symbol | Meaning | Code |
+//! |---|---|---|
+//! | `x` | energy of a vehicle in a slot | `SlotVariables::energy` |
+//! | `c` | energy of the slot at full power | `SlotVariables::cap` |
+//! | `y`, `z` | on for the whole slot, on for a part of it | `SlotVariables::on` |
+//! | `s` | shortfall of a vehicle at its worst deadline | `VehicleVariables::short` |
+//!
+//! So a vehicle is on for whole slots, except for one slot per deadline, in which a need ends.
+//! Three searches follow each other: the least sum of `s`, even shares of it by tiers as in
+//! `fair_shares`, and the least cost of serving each vehicle so.
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::linking::Penalty;
@@ -24,72 +30,79 @@ use crate::area::shortage::measure::{VehicleShortfall, shortfall_of_vehicle};
 use crate::area::solve::subproblem::Subproblem;
 use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
 
-/// Decisions of a programme that one search still solves in about three seconds.
+/// Upper bound on the binary variables: one search then takes up to about three seconds.
 const BINARIES_MAX: usize = 400;
 
-/// Energies of a programme, at most.
+/// Upper bound on the energy variables, one per vehicle and slot.
 const CELLS_MAX: usize = 4_000;
 
-/// Nodes of the search for the least unmet energy, for even shares and for the least
-/// cost: limits that are the same on every machine. A proof of the first needs most,
-/// and more nodes for the others took four times as long and changed few plans.
+/// Branch-and-bound nodes of the search for the least shortfall.
+///
+/// Nodes are a limit that is the same on every machine. The proof of this search needs most; more
+/// nodes for the other two took four times as long and changed few plans.
 const NODES_UNMET: u32 = 1_000;
 
+/// Branch-and-bound nodes of the search for even shares.
 const NODES_SHARE: u32 = 30;
 
+/// Branch-and-bound nodes of the search for the least cost.
 const NODES_COST: u32 = 100;
 
-/// Tenths of a need, each worth more than the one before.
+/// Tiers of a need; the penalty rises from each to the next.
 const TIERS: usize = 10;
 
-/// Worth of energy that comes after a missed deadline, beside that of a need.
+/// Penalty on energy missing at departure, where there are deadlines before; the first tier of a
+/// shortfall costs 1.
 const LATE: f64 = 0.25;
 
-/// Part of the unit of energy that is rounding of the solver: three times its least
-/// tolerance for whole numbers.
+/// Rounding of the solver, as a part of the unit of energy: three times its least integrality
+/// tolerance.
 const UNIT_TOLERANCE: f64 = 3e-8;
 
-/// Plans of all vehicles, and what they prove.
+/// Plans of all vehicles, and the bound that is proved on their shortfall.
 pub(crate) struct MixedIntegerPlan {
-    /// Energy of each vehicle by slot, in the order of the stays.
+    /// Plan of each vehicle, in the order of the sessions.
     pub(crate) plans: Vec<EnergyBySlot>,
-    /// Need that each vehicle goes without.
+    /// Shortfall of each vehicle.
     pub(crate) shortfalls: Vec<VehicleShortfall>,
-    /// Need that goes unmet in any plan, in kWh.
+    /// Shortfall of any plan, a lower bound in kWh.
     pub(crate) least_kwh: f64,
 }
 
-/// Energy of a vehicle in a slot.
+/// Variables of one vehicle in one slot.
 struct SlotVariables {
     slot: usize,
+    /// Energy of the slot at full power, in µWh.
     cap: i64,
+    /// Column of the energy.
     energy: usize,
-    /// Whether the vehicle is on for all of the slot, and for a part of it.
+    /// Binary columns of an indivisible vehicle: on for the whole slot, on for a part of it.
     on: Option<(usize, usize)>,
 }
 
-/// Columns of one vehicle.
+/// Variables of one vehicle, as columns of the programme.
 struct VehicleVariables {
     cells: Vec<SlotVariables>,
-    /// Need that is missed at the worst deadline, and in the end.
+    /// Column of the shortfall at the worst deadline.
     short: usize,
+    /// Column of the shortfall at departure.
     late: usize,
 }
 
-/// The programme of an area.
+/// Mixed-integer programme of an area, with the values of its best solution so far.
 struct MixedIntegerModel<'a> {
     subproblem: &'a Subproblem<'a>,
     sessions: &'a Sessions,
     programme: MixedProgram,
     vehicles: Vec<VehicleVariables>,
-    /// Energy that counts as 1, in kWh.
+    /// Energy that is 1 in the programme, in kWh.
     unit: f64,
-    /// Values that keep all rows.
+    /// Values of all columns that satisfy all rows.
     values: Vec<f64>,
 }
 
-/// Searches a small area; `None` where it is too large, where vehicles have what the
-/// programme does not know (batteries, reserves, squares), or where nothing was found.
+/// Solves a small area. `None` if it is too large, if it has parts that the programme does not
+/// model (batteries, reserves, quadratic limits), or if no solution was found.
 pub(crate) fn solve_mixed_integer(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
@@ -99,15 +112,15 @@ pub(crate) fn solve_mixed_integer(
         return None;
     }
     let mut model = MixedIntegerModel::new(subproblem, sessions);
-    let found = model.minimise_unmet();
-    let least = executor.note_error(found)?;
-    // Should a later step fail, the plan of the one before leaves no more unmet.
+    let solved = model.minimise_unmet();
+    let least = executor.note_error(solved)?;
+    // If a later search fails, the solution of the one before has the same shortfall.
     let refined = model.refine(least.cost);
     executor.note_error(refined);
     model.finish(least.bound)
 }
 
-/// Whether an area is one for the programme.
+/// Returns true if the programme can model the area and is small enough.
 pub(crate) fn is_small(subproblem: &Subproblem<'_>, sessions: &Sessions) -> bool {
     let slots = |session: &Session| (session.last - session.first) as usize;
     let cells: usize = sessions.each.iter().map(slots).sum();
@@ -117,7 +130,8 @@ pub(crate) fn is_small(subproblem: &Subproblem<'_>, sessions: &Sessions) -> bool
         .filter(|session| session.is_indivisible)
         .map(|session| 2 * slots(session))
         .sum();
-    // A feeder that must be kept from exporting is nothing that a bound can say.
+    // An export bound below zero demands a least load, which no row states. Vehicles that only
+    // charge keep every other export limit.
     let is_plain =
         |constraint: &crate::area::model::linking::LinkingConstraint| match constraint.penalty {
             Penalty::Square(_) => false,
@@ -136,11 +150,13 @@ pub(crate) fn is_small(subproblem: &Subproblem<'_>, sessions: &Sessions) -> bool
         && subproblem.constraints.each.iter().all(is_plain)
 }
 
+/// Row `terms <= upper`.
 fn at_most(terms: Vec<(usize, f64)>, upper: f64) -> Row {
     Row { lower: f64::NEG_INFINITY, upper, terms }
 }
 
 impl<'a> MixedIntegerModel<'a> {
+    /// Programme with all vehicles and hard limits, and values in which no vehicle charges.
     fn new(subproblem: &'a Subproblem<'a>, sessions: &'a Sessions) -> Self {
         let largest = sessions.each.iter().map(|session| session.need).max().unwrap_or(0);
         let unit = as_kwh(largest).max(1e-6);
@@ -154,16 +170,18 @@ impl<'a> MixedIntegerModel<'a> {
         model
     }
 
-    /// Adds a column from 0 to `upper`, with its value in the plan of nobody charging.
+    /// Adds a column from 0 to `upper` with a start value. Returns its position.
     fn column(&mut self, upper: f64, value: f64) -> usize {
         self.values.push(value);
         self.programme.linear.add_column(Column { cost: 0.0, lower: 0.0, upper })
     }
 
+    /// Energy in units of the programme.
     fn in_units(&self, energy: i64) -> f64 {
         as_kwh(energy) / self.unit
     }
 
+    /// Adds the variables and rows of a vehicle.
     fn add_vehicle(&mut self, session: &Session) {
         let curves = self.subproblem.problem.curves;
         let (horizon, prices) = (curves.horizon(), curves.prices(session.curve as usize));
@@ -175,6 +193,7 @@ impl<'a> MixedIntegerModel<'a> {
             let cap = session.cap(horizon, slot);
             let energy = self.column(self.in_units(cap), 0.0);
             let on = session.is_indivisible.then(|| (self.column(1.0, 0.0), self.column(1.0, 0.0)));
+            // c·y <= x <= c·(y + z)
             if let Some((full, part)) = on {
                 self.programme.integers.extend([full, part]);
                 let cap = self.in_units(cap);
@@ -189,6 +208,7 @@ impl<'a> MixedIntegerModel<'a> {
         self.vehicles.push(vehicle);
     }
 
+    /// Adds the rows of the need and of each deadline before the last.
     fn add_needs(&mut self, session: &Session, vehicle: &VehicleVariables) {
         let VehicleVariables { cells, short, late } = vehicle;
         let need = self.in_units(session.need);
@@ -211,7 +231,7 @@ impl<'a> MixedIntegerModel<'a> {
                 if cap >= cell.cap {
                     terms.push((cell.energy, 1.0));
                 } else if cap > 0 {
-                    // Energy comes first in its slot: as much is in time as fits before.
+                    // The deadline is inside the slot: energy up to `cap` is in time.
                     let in_time = self.column(self.in_units(cap), 0.0);
                     let rows = &mut self.programme.linear.rows;
                     rows.push(at_most(vec![(in_time, 1.0), (cell.energy, -1.0)], 0.0));
@@ -223,7 +243,7 @@ impl<'a> MixedIntegerModel<'a> {
         }
     }
 
-    /// Energies of all vehicles below a node in a slot.
+    /// Terms of the load of a node in a slot: the energies of all vehicles below it.
     fn load(&self, node: usize, slot: usize) -> Vec<(usize, f64)> {
         let paths = &self.subproblem.constraints.paths;
         let pairs = self.sessions.each.iter().zip(&self.vehicles);
@@ -233,6 +253,7 @@ impl<'a> MixedIntegerModel<'a> {
         cells.filter(|cell| cell.slot == slot).map(|cell| (cell.energy, 1.0)).collect()
     }
 
+    /// Adds a row for each hard import limit and slot.
     fn add_limits(&mut self) {
         let terms = self.subproblem.constraints;
         for constraint in terms.each.iter().filter(|constraint| constraint.penalty == Penalty::Hard)
@@ -247,7 +268,7 @@ impl<'a> MixedIntegerModel<'a> {
         }
     }
 
-    /// Minimises what the columns cost now, from the values so far.
+    /// Minimises the present objective, starting from the values so far.
     fn minimise(&mut self, nodes: u32) -> Result<MipSolution, LpError> {
         self.programme.start = Some(self.values.clone());
         let limits = Limits { nodes, ..Limits::default() };
@@ -256,7 +277,7 @@ impl<'a> MixedIntegerModel<'a> {
         Ok(solved)
     }
 
-    /// Minimises the energy that goes unmet.
+    /// Minimises the sum of shortfalls.
     fn minimise_unmet(&mut self) -> Result<MipSolution, LpError> {
         for vehicle in &self.vehicles {
             self.programme.linear.columns[vehicle.short].cost = 1.0;
@@ -264,7 +285,7 @@ impl<'a> MixedIntegerModel<'a> {
         self.minimise(NODES_UNMET)
     }
 
-    /// Shares the least unmet energy, and minimises what that costs.
+    /// Shares the least sum of shortfalls evenly, then minimises the cost.
     fn refine(&mut self, least: f64) -> Result<(), LpError> {
         if least > self.rounding() {
             self.share_shortfall(least)?;
@@ -272,12 +293,12 @@ impl<'a> MixedIntegerModel<'a> {
         self.minimise_cost()
     }
 
-    /// Energy of all vehicles that is rounding of the solver.
+    /// Rounding of the solver in the sum of all vehicles, in units of the programme.
     fn rounding(&self) -> f64 {
         UNIT_TOLERANCE * self.vehicles.len() as f64
     }
 
-    /// Plans of the values; `bound` is what must go unmet.
+    /// Result from the values; `bound` is the lower bound on the sum of shortfalls, in units.
     fn finish(&self, bound: f64) -> Option<MixedIntegerPlan> {
         let least_kwh = ((bound - self.rounding()) * self.unit).max(0.0);
         let plans = self.plans()?;
@@ -289,7 +310,8 @@ impl<'a> MixedIntegerModel<'a> {
         Some(MixedIntegerPlan { plans, shortfalls, least_kwh })
     }
 
-    /// Shares the least shortage evenly, by tenths that are worth more one by one.
+    /// Shares the least shortfall evenly: it becomes a row, and tiers with a rising penalty become
+    /// the objective.
     fn share_shortfall(&mut self, least: f64) -> Result<(), LpError> {
         let short = self.vehicles.iter().map(|vehicle| (vehicle.short, 1.0)).collect();
         self.programme
@@ -310,6 +332,7 @@ impl<'a> MixedIntegerModel<'a> {
                 terms.push((column, 1.0));
             }
             let columns = &mut self.programme.linear.columns;
+            // Energy that is still delivered by departure lowers the penalty by `LATE`.
             columns[short].cost = 0.0;
             columns[late].cost = if has_deadlines { LATE } else { 0.0 };
             self.programme.linear.rows.push(Row { lower: 0.0, upper: 0.0, terms });
@@ -317,7 +340,7 @@ impl<'a> MixedIntegerModel<'a> {
         self.minimise(NODES_SHARE).map(drop)
     }
 
-    /// Minimises the cost of serving each vehicle as the values do.
+    /// Minimises the cost, with the shortfall of each vehicle fixed at its value.
     fn minimise_cost(&mut self) -> Result<(), LpError> {
         self.programme.linear.columns.iter_mut().for_each(|column| column.cost = 0.0);
         let curves = self.subproblem.problem.curves;
@@ -328,7 +351,7 @@ impl<'a> MixedIntegerModel<'a> {
             for cell in &vehicle.cells {
                 columns[cell.energy].cost = prices[cell.slot] * self.unit / money;
             }
-            // Values may be below their bounds, by rounding.
+            // By rounding of the solver, values may be below their bounds.
             let [short, late] = [vehicle.short, vehicle.late].map(|at| self.values[at].max(0.0));
             columns[vehicle.short].upper = short + UNIT_TOLERANCE;
             columns[vehicle.late].lower = (late - UNIT_TOLERANCE).max(0.0);
@@ -340,7 +363,7 @@ impl<'a> MixedIntegerModel<'a> {
         self.minimise(NODES_COST).map(drop)
     }
 
-    /// Adds what a soft limit costs.
+    /// Adds the cost of a soft limit: one column for the excess of each slot, or one for the peak.
     fn add_soft(&mut self, at: usize, money: f64) {
         let terms_of = self.subproblem.constraints;
         let constraint = &terms_of.each[at];
@@ -367,8 +390,7 @@ impl<'a> MixedIntegerModel<'a> {
         }
     }
 
-    /// Plans of the values, in whole grains that keep every limit; `None` where
-    /// rounding is in the way.
+    /// Plans from the values, in whole µWh within every hard limit; `None` if rounding exceeds one.
     fn plans(&self) -> Option<Vec<EnergyBySlot>> {
         let mut capacity = self.capacity();
         let mut energies: Vec<Vec<i64>> = Vec::new();
@@ -384,6 +406,7 @@ impl<'a> MixedIntegerModel<'a> {
             }
             energies.push(of_vehicle);
         }
+        // Repair rounding, vehicle by vehicle, in the residual capacity.
         for ((vehicle, session), energies) in
             self.vehicles.iter().zip(&self.sessions.each).zip(&mut energies)
         {
@@ -397,11 +420,12 @@ impl<'a> MixedIntegerModel<'a> {
         is_kept.then(|| self.vehicles.iter().zip(energies).map(plan).collect())
     }
 
+    /// Energy in whole µWh from units of the programme.
     fn micro_wh(&self, units: f64) -> i64 {
         crate::area::problem::micro_wh::to_micro_wh(units * self.unit)
     }
 
-    /// Room of each hard limit on import; none of others.
+    /// Capacity of each hard import limit, in µWh by slot; empty for other limits.
     fn capacity(&self) -> Vec<Vec<i64>> {
         let limit = |constraint: &crate::area::model::linking::LinkingConstraint| {
             let is_hard = constraint.penalty == Penalty::Hard && constraint.sign > 0.0;
@@ -411,7 +435,7 @@ impl<'a> MixedIntegerModel<'a> {
         self.subproblem.constraints.each.iter().map(limit).collect()
     }
 
-    /// Takes energy from the room of the limits above a vehicle.
+    /// Subtracts energy from the capacity of the limits above a vehicle.
     fn take(&self, capacity: &mut [Vec<i64>], (session, slot): (&Session, usize), energy: i64) {
         for &node in &self.subproblem.constraints.paths[session.node as usize] {
             for &constraint in &self.subproblem.constraints.by_node[node as usize] {
@@ -422,7 +446,8 @@ impl<'a> MixedIntegerModel<'a> {
         }
     }
 
-    /// Takes back what rounding put beyond limits and the need, and gives what it lost.
+    /// Repairs rounding in the plan of a vehicle: removes energy above limits and the need, and
+    /// adds energy up to the need. `at` holds its energies in µWh, cell by cell.
     fn fit(
         &self,
         capacity: &mut [Vec<i64>],
@@ -434,6 +459,7 @@ impl<'a> MixedIntegerModel<'a> {
         let mut wanted = (session.need - late).max(0) - at.iter().sum::<i64>();
         let terms = self.subproblem.constraints;
         for (cell, energy) in vehicle.cells.iter().zip(at) {
+            // Slots that are fully on or off stay as they are.
             let is_part = |(_, part): (usize, usize)| self.values[part] > 0.5;
             if cell.on.is_some_and(|on| self.values[on.0] > 0.5 || !is_part(on)) {
                 continue;

@@ -1,4 +1,4 @@
-//! Who bears what of the energy that cannot be delivered.
+//! Shortage: the least energy that limits withhold, and each vehicle's share of it.
 pub(crate) mod fair_shares;
 pub(crate) mod measure;
 pub(crate) mod mixed_integer;

@@ -1,11 +1,10 @@
-//! What vehicles that only charge want before they leave: levels by deadlines,
-//! and a reserve at once.
+//! Relaxation of reserves that limits leave no capacity for in time.
 //!
-//! A reserve for which limits leave no room in time comes later, as it does for a
-//! vehicle that is planned alone. That is shared first like any shortage, and
-//! then left to whom it befalls. What is missing at a deadline is need that goes
-//! unmet; but it, too, comes later where there is room before departure.
-
+//! A reserve is energy wanted at once. If limits leave no capacity for it, it is delivered later,
+//! as for a vehicle that is planned alone, and does not count as a shortfall. The energy that is
+//! late is first shared like a shortage ([`split_proportionally`]). What is still late after the
+//! next search stays with the vehicles it was found for. Reserves of batteries are delayed slot
+//! by slot.
 use crate::area::model::battery::highest_levels;
 use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::sessions::Sessions;
@@ -14,21 +13,23 @@ use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::shortage::measure::split_proportionally;
 use crate::area::solve::subproblem::{Solution, Subproblem};
 
-/// Vehicles whose reserves could take each other's place: node, and the slot
-/// before which it is wanted.
+/// Class of reserves that share what is late: node, and the slot before which they are wanted.
 type Class = (u32, u32);
 
-/// A reserve: whose, when it is wanted, and what is missing by then.
+/// Shortfall of the reserve of one vehicle.
 struct ReserveShortfall {
     class: Class,
+    /// Position of the vehicle.
     position: usize,
+    /// Deadline by which the reserve is wanted, a position in `Deadlines::needs`.
     stage: usize,
+    /// Energy missing by then, in µWh.
     missing: i64,
 }
 
-/// Lets reserves come later for which limits left no room at once; tells whether
-/// there were some. `is_shared` says whether those who could take each other's
-/// place bear that in equal shares of what they want, or as it was found.
+/// Lowers the reserves of `sessions` by what `solution` misses of them. Returns whether any was
+/// lowered. With `is_shared` the vehicles of a class share it in proportion to want over priority;
+/// otherwise each keeps its own.
 pub(crate) fn relax_reserves(
     subproblem: &Subproblem<'_>,
     sessions: &mut Sessions,
@@ -55,7 +56,8 @@ pub(crate) fn relax_reserves(
     is_new
 }
 
-/// What is missing of reserves, with those that miss nothing.
+/// Shortfall of every reserve, also those that miss nothing; empty if no vehicle with a reserve
+/// has a shortfall.
 fn measure_reserves(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
@@ -94,7 +96,7 @@ fn measure_reserves(
     shortfalls
 }
 
-/// The same sums by class, in equal shares of what is wanted.
+/// Redistributes the shortfall of each class in proportion to want over priority.
 fn spread_over_class(sessions: &Sessions, shortfalls: &mut [ReserveShortfall]) {
     shortfalls.sort_by_key(|shortfall| (shortfall.class, shortfall.position, shortfall.stage));
     for members in shortfalls.chunk_by_mut(|a, b| a.class == b.class) {
@@ -110,13 +112,12 @@ fn spread_over_class(sessions: &Sessions, shortfalls: &mut [ReserveShortfall]) {
         let shares = split_proportionally(missing, &wants);
         members.iter_mut().zip(shares).for_each(|(shortfall, share)| shortfall.missing = share);
     }
-    // Each vehicle's deadlines in their order, as lowering one bounds the next.
+    // Deadlines of a vehicle in their order, since lowering one bounds the next.
     shortfalls.sort_by_key(|shortfall| (shortfall.position, shortfall.stage));
 }
 
-/// Lets reserves of batteries come later where limits left no room for them
-/// at once; tells whether there was one. Each comes later at most once a slot,
-/// so that this ends.
+/// Delays the reserves of batteries to the slot from which `solution` keeps them. Returns whether
+/// any was delayed. Delays only grow, at most to departure, so that repeating this ends.
 pub(crate) fn delay_battery_reserves(
     subproblem: &Subproblem<'_>,
     sessions: &mut Sessions,
