@@ -1,9 +1,21 @@
-//! A new plan of an area that stays near the one before.
+//! Area plan of bounded extra cost that stays close to the previous plans.
 //!
-//! The plan found first is the cheapest. Then vehicles go back to what they
-//! were told before, those first that save most change for the money: as many
-//! at once as a budget pays for after others made room for them, and after
-//! that one by one as far as limits and the rest of the budget allow.
+//! With `C*` the cost of the cheapest plan `x*`, `B` the budget and `p_v` the previous plan of `v`:
+//!
+//! ```text
+//! minimise  Σ_v Σ_slots |x_v - p_v|    with  cost(x) <= C* + B,  all limits, shortfalls of x*
+//! ```
+//!
+//! This is a heuristic. Vehicles that can return to `p_v` are sorted by extra cost per energy
+//! saved. A bisection finds how many can return at once, with the others repaired around them.
+//! After that vehicles return one by one, as far as limits and the rest of the budget allow.
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `p_v` | [`PreviousPlans`], `CloseReplan::previous_plan` |
+//! | `Σ abs(x* - p)` | [`PlanChange::cheapest_kwh`] |
+//! | `Σ abs(x - p)` | [`PlanChange::moved_kwh`] |
+//! | `cost(x) - C*` | [`PlanChange::spent`] |
 use crate::area::model::battery::FreeCapacity;
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot, Shortfall, merge_slots};
 use crate::area::model::linking::{LinkingConstraints, Penalty};
@@ -19,14 +31,14 @@ use crate::area::recovery::totals::{AreaLoad, cost_of_limits, load_of_plans};
 use crate::area::report::outcome::AreaPlan;
 use crate::units::MICROS_PER_HOUR;
 
-/// Walks over all vehicles: one may free the room that another one wants.
+/// Passes over all vehicles. One that returns may free capacity for another.
 const PASSES: usize = 2;
 
-/// Trials of how many vehicles can go back at once.
+/// Steps of the bisection for the number of vehicles that return at once.
 const TRIALS: usize = 8;
 
-/// What vehicles were told before: row i has the intervals at
-/// `offsets[i]..offsets[i + 1]`, none where it is new.
+/// Previous plans of the vehicles. Row `i` has the intervals at `offsets[i]..offsets[i + 1]`; a row
+/// without intervals is a vehicle without a previous plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PreviousPlans<'a> {
     /// One more than there are rows.
@@ -35,49 +47,50 @@ pub struct PreviousPlans<'a> {
     pub start: &'a [i64],
     /// Ends, in microseconds since 1970.
     pub end: &'a [i64],
-    /// Power, in kW; negative discharges.
+    /// Power in kW; negative is discharging.
     pub power_kw: &'a [f64],
 }
 
-/// How far a plan is from the one before.
+/// Distance of a plan from the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PlanChange {
-    /// Energy that the cheapest plan moves: the sum over vehicles and slots of
-    /// what is more or less than before, in kWh.
+    /// Energy that the cheapest plan moves, in kWh: the sum over vehicles and slots of the absolute
+    /// difference from the previous plan.
     pub cheapest_kwh: f64,
     /// Energy that the plan moves, counted in the same way.
     pub moved_kwh: f64,
-    /// What it costs more than the cheapest one.
+    /// Cost of the plan minus that of the cheapest one.
     pub spent: f64,
-    /// Vehicles that had a plan before.
+    /// Number of vehicles with a previous plan.
     pub vehicles: usize,
-    /// Those of them whose plan is the same.
+    /// Number of these whose plan is unchanged, up to rounding.
     pub unchanged: usize,
 }
 
-/// A plan to go back to.
+/// Return of one vehicle to its previous plan, as far as that is possible.
 struct Candidate {
     position: usize,
     taken: EnergyBySlot,
-    /// Energy that is moved less then, in grains.
+    /// Moved energy that this saves, in µWh.
     saved: i64,
-    /// What that costs at the prices of soft limits.
+    /// Extra cost at the duals of soft limits.
     extra: f64,
 }
 
+/// Search for a plan close to the previous one.
 struct CloseReplan<'a> {
     problem: &'a AreaProblem<'a>,
     context: PricingContext<'a>,
     constraints: &'a LinkingConstraints,
     prices: &'a PricesByClass,
-    /// What soft limits add to the prices, by node.
+    /// Duals of soft limits, per kWh by node and slot.
     dual_prices: Vec<Vec<f64>>,
-    /// What all limits add.
+    /// Duals of all limits, per kWh by node and slot.
     dual_prices_of_all: Vec<Vec<f64>>,
     previous: &'a PreviousPlans<'a>,
 }
 
-/// A plan on trial.
+/// Candidate plan of the area, with its load and cost.
 struct Trial {
     assignment: Assignment,
     load: AreaLoad,
@@ -85,11 +98,11 @@ struct Trial {
 }
 
 impl AreaPlan {
-    /// The plan nearer to what vehicles were told before, at a cost of at most
-    /// `budget` more; `problem` is the one that was planned.
+    /// Moves the plan towards the previous plans, at an extra cost of at most `budget`; `problem`
+    /// is the one that was planned.
     ///
-    /// Limits and needs are kept as they are. The change is the least that
-    /// taking vehicles one by one finds; a budget of 0 still keeps what costs nothing.
+    /// Limits hold and shortfalls stay as they are. The change is small but not proved minimal. A
+    /// budget of 0 still restores what costs nothing.
     #[must_use]
     pub fn replan_close_to(
         mut self,
@@ -107,6 +120,7 @@ impl AreaPlan {
             penalty,
             is_free: false,
         };
+        // Duals of soft limits alone: capacity under hard ones is checked, not priced.
         let mut soft = self.duals.clone();
         for (constraint, duals) in
             constraints.each.iter().zip(soft.chunks_mut(constraints.slots().max(1)))
@@ -127,20 +141,23 @@ impl AreaPlan {
         let cheapest = keeping.trial(std::mem::take(&mut self.assignment));
         let (cheapest_kwh, _) = keeping.moved(&cheapest.assignment);
         let most = cheapest.cost + budget.max(0.0);
-        let found = keeping.nearest(&cheapest, most);
-        let (moved_kwh, counted) = keeping.moved(&found.assignment);
-        let spent = found.cost - cheapest.cost;
+        let nearest = keeping.nearest(&cheapest, most);
+        let (moved_kwh, counted) = keeping.moved(&nearest.assignment);
+        let spent = nearest.cost - cheapest.cost;
         let change = PlanChange { cheapest_kwh, moved_kwh, spent, ..counted };
-        let plans =
-            PlanReader { context: &context, assignment: &found.assignment, prices: keeping.prices };
-        self.refresh(problem, &plans, &constraints, (&found.load, found.cost));
-        self.assignment = found.assignment;
+        let plans = PlanReader {
+            context: &context,
+            assignment: &nearest.assignment,
+            prices: keeping.prices,
+        };
+        self.refresh(problem, &plans, &constraints, (&nearest.load, nearest.cost));
+        self.assignment = nearest.assignment;
         (self, change)
     }
 }
 
 impl CloseReplan<'_> {
-    /// Energy moved by a plan, and how many vehicles it leaves alone.
+    /// Energy that a plan moves, in kWh, and the counts of vehicles in a [`PlanChange`].
     fn moved(&self, assignment: &Assignment) -> (f64, PlanChange) {
         let plans = PlanReader { context: &self.context, assignment, prices: self.prices };
         let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
@@ -152,7 +169,7 @@ impl CloseReplan<'_> {
                     plans.plan(block.group, position, &mut buffers, &mut taken);
                     let of_this = distance(&before, &taken);
                     change.vehicles += 1;
-                    // A grain in each slot is rounding.
+                    // 1 µWh in each slot is rounding.
                     change.unchanged += usize::from(of_this <= before.len() as i64);
                     moved += of_this;
                 }
@@ -161,7 +178,7 @@ impl CloseReplan<'_> {
         (as_kwh(moved), change)
     }
 
-    /// What a vehicle was told, in the slots of its stay; `None` if it is new.
+    /// Previous plan of a vehicle in the slots of its session; `None` without one.
     fn previous_plan(&self, session: &Session) -> Option<EnergyBySlot> {
         let previous = self.previous;
         let row = session.row as usize;
@@ -183,7 +200,7 @@ impl CloseReplan<'_> {
         (last > first).then_some(taken)
     }
 
-    /// What a plan comes to.
+    /// Load and cost of an assignment.
     fn trial(&self, assignment: Assignment) -> Trial {
         let plans =
             PlanReader { context: &self.context, assignment: &assignment, prices: self.prices };
@@ -192,7 +209,7 @@ impl CloseReplan<'_> {
         Trial { assignment, load: total, cost }
     }
 
-    /// The least change found at a cost of at most `most`.
+    /// Plan with the least change found at a cost of at most `most`.
     fn nearest(&self, cheapest: &Trial, most: f64) -> Trial {
         let candidates = self.candidates(cheapest);
         let mut best = self.one_by_one(cheapest, most);
@@ -218,24 +235,25 @@ impl CloseReplan<'_> {
         best
     }
 
-    /// Vehicles that could go back, the least costly for the change first.
+    /// Vehicles that could return to their previous plans, least extra cost per energy saved first.
     fn candidates(&self, now: &Trial) -> Vec<Candidate> {
         let plans =
             PlanReader { context: &self.context, assignment: &now.assignment, prices: self.prices };
         let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
-        let mut found = Vec::new();
+        let mut candidates = Vec::new();
         for block in &self.context.sessions.blocks {
             for position in block.sessions.clone() {
                 plans.plan(block.group, position, &mut buffers, &mut taken);
-                found.extend(self.candidate(position, &taken));
+                candidates.extend(self.candidate(position, &taken));
             }
         }
         let rate = |candidate: &Candidate| candidate.extra / candidate.saved as f64;
-        found.sort_by(|a, b| rate(a).total_cmp(&rate(b)).then(a.position.cmp(&b.position)));
-        found
+        candidates.sort_by(|a, b| rate(a).total_cmp(&rate(b)).then(a.position.cmp(&b.position)));
+        candidates
     }
 
-    /// The first `count` candidates go back, and the others make room.
+    /// Plan in which the first `count` candidates return and the others are repaired around them;
+    /// `None` if a limit is exceeded, a shortfall changes or the cost exceeds `most`.
     fn at_once(
         &self,
         cheapest: &Trial,
@@ -250,21 +268,22 @@ impl CloseReplan<'_> {
             assignment.overrides.insert(candidate.position as u32, candidate.taken.clone());
         }
         let mut trial = self.trial(assignment);
+        // Repair the other vehicles first, then the dearest of those that returned.
         let all = 0..is_back.len();
         let others = all.filter(|&position| !is_back[position]);
         let dearest_first = candidates[..count].iter().rev().map(|candidate| candidate.position);
         let order: Vec<usize> = others.chain(dearest_first).collect();
         let is_within = {
             let drawn = (&mut trial.assignment, self.prices);
-            let mut walk = RepairPass::new(&self.context, self.constraints, drawn, &trial.load);
-            walk.bring_within(&order, &self.dual_prices_of_all)
+            let mut repair = RepairPass::new(&self.context, self.constraints, drawn, &trial.load);
+            repair.bring_within(&order, &self.dual_prices_of_all)
         };
         let trial = self.trial(trial.assignment);
         let is_served = self.short(&trial) == self.short(cheapest);
         (is_within && is_served && trial.cost <= most).then_some(trial)
     }
 
-    /// Who goes without what.
+    /// Shortfall of each vehicle that has one, by position.
     fn short(&self, trial: &Trial) -> Vec<(u32, Shortfall)> {
         let plans = PlanReader {
             context: &self.context,
@@ -280,13 +299,13 @@ impl CloseReplan<'_> {
         trial.load.with_shortfall.iter().map(missing).collect()
     }
 
-    /// Vehicles go back one after the other while limits and money allow it.
+    /// Plan in which vehicles return one by one, as far as limits and the cost `most` allow.
     fn one_by_one(&self, from: &Trial, most: f64) -> Trial {
         let mut left = most - from.cost;
         let mut assignment = from.assignment.clone();
         for _ in 0..PASSES {
             let before = self.trial(assignment.clone());
-            let mut walk = RepairPass::new(
+            let mut repair = RepairPass::new(
                 &self.context,
                 self.constraints,
                 (&mut assignment, self.prices),
@@ -294,7 +313,8 @@ impl CloseReplan<'_> {
             );
             let mut is_done = true;
             for candidate in self.candidates(&before) {
-                if candidate.extra <= left && walk.try_replace(candidate.position, candidate.taken)
+                if candidate.extra <= left
+                    && repair.try_replace(candidate.position, candidate.taken)
                 {
                     left -= candidate.extra;
                     is_done = false;
@@ -305,7 +325,7 @@ impl CloseReplan<'_> {
             }
         }
         let trial = self.trial(assignment);
-        // Soft limits may cost more than their prices say.
+        // Soft limits may cost more than their duals say.
         if trial.cost <= most + 1e-9 * most.abs() {
             trial
         } else {
@@ -313,19 +333,21 @@ impl CloseReplan<'_> {
         }
     }
 
-    /// What going back would mean for a vehicle, if it is possible and of use.
+    /// Return of a vehicle to its previous plan; `None` if it changes the shortfall or saves no
+    /// moved energy. `now` is its present plan.
     fn candidate(&self, position: usize, now: &EnergyBySlot) -> Option<Candidate> {
         let session = &self.context.sessions.each[position];
-        let told = self.previous_plan(session)?;
-        let taken = self.fitted(session, &told)?;
+        let previous = self.previous_plan(session)?;
+        let taken = self.fitted(session, &previous)?;
         if self.context.shortfall_of(session, &taken) != self.context.shortfall_of(session, now) {
             return None;
         }
-        let saved = distance(&told, now) - distance(&told, &taken);
+        let saved = distance(&previous, now) - distance(&previous, &taken);
         let extra = self.value(session, &taken) - self.value(session, now);
         (saved > 0).then_some(Candidate { position, taken, saved, extra })
     }
 
+    /// Cost of a plan at the prices of energy and the duals of soft limits.
     fn value(&self, session: &Session, taken: &EnergyBySlot) -> f64 {
         let dual_price = &self.dual_prices[session.node as usize];
         let cost = taken.iter().map(|&(slot, energy)| {
@@ -335,18 +357,19 @@ impl CloseReplan<'_> {
         cost.sum()
     }
 
-    /// What a vehicle was told, as far as it still fits its stay; what is
-    /// missing is bought where it is cheapest, what is too much left out at the end.
-    fn fitted(&self, session: &Session, told: &EnergyBySlot) -> Option<EnergyBySlot> {
+    /// Previous plan fitted to the session: energy above the need is cut from the end, missing
+    /// energy is bought where it is cheapest. `None` if it cannot be fitted; the plan of a battery
+    /// is used as it is or not at all.
+    fn fitted(&self, session: &Session, previous: &EnergyBySlot) -> Option<EnergyBySlot> {
         if let Some(battery) = self.context.sessions.batteries.get(session.battery as usize) {
-            return battery.is_feasible(&self.context, session, told).then(|| told.clone());
+            return battery.is_feasible(&self.context, session, previous).then(|| previous.clone());
         }
         let horizon = self.context.horizon();
         let prices = self.context.curves.prices(session.curve as usize);
         let mut taken = EnergyBySlot::new();
         let mut left = session.need;
         let mut up: Vec<i64> = vec![i64::MAX; horizon.len()];
-        for &(slot, energy) in told {
+        for &(slot, energy) in previous {
             let most = session.cap(horizon, slot as usize);
             let is_priced = !prices[slot as usize].is_nan();
             let part = if is_priced { energy.clamp(0, most).min(left) } else { 0 };
@@ -356,8 +379,8 @@ impl CloseReplan<'_> {
                 taken.push((slot, part));
             }
         }
-        // A hair of rounding is no reason to use another slot.
-        if left > told.len() as i64 && !session.is_indivisible {
+        // 1 µWh per slot is rounding, and no reason to use another slot.
+        if left > previous.len() as i64 && !session.is_indivisible {
             let rest = Session {
                 need: left,
                 deadlines: crate::area::model::session::NO_DEADLINES,
@@ -377,8 +400,9 @@ impl CloseReplan<'_> {
             );
             merge_slots(&mut taken);
         }
+        // Rounding is made up for in a slot that is used already.
         let top_up = session.need - taken.iter().map(|(_, energy)| energy).sum::<i64>();
-        if top_up > 0 && top_up <= told.len() as i64 {
+        if top_up > 0 && top_up <= previous.len() as i64 {
             let fits = |(slot, energy): &&mut (u32, i64)| {
                 *energy + top_up <= session.cap(horizon, *slot as usize)
             };
@@ -388,7 +412,7 @@ impl CloseReplan<'_> {
     }
 }
 
-/// Energy by which two plans differ.
+/// Sum over slots of the absolute difference of two plans, in µWh.
 fn distance(a: &EnergyBySlot, b: &EnergyBySlot) -> i64 {
     let mut all = a.clone();
     all.extend(b.iter().map(|&(slot, energy)| (slot, -energy)));

@@ -1,4 +1,4 @@
-//! What is reported about an area: plans, prices of limits, unmet need, changes.
+//! Report of an area: plans, shadow prices, unmet need, and the change from previous plans.
 pub(crate) mod close_to;
 pub(crate) mod outcome;
 pub(crate) mod table;

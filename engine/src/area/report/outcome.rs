@@ -1,5 +1,12 @@
-//! What an area plan is: what it costs, what it proves, what it leaves unmet,
-//! and the plan of each vehicle.
+//! Area plan: cost, bound, unmet need, shadow prices, and the plan of each vehicle.
+//!
+//! The search minimises energy, soft limits and shortfall penalty together. All plans with the
+//! same shortfalls pay the same penalty `w`. So with `D` the Lagrangian bound of the search, `C`
+//! the cost of energy and soft limits, and `U` that of unmanaged charging:
+//!
+//! ```text
+//! bound = min(D - w, C)          gap = (C - bound) / max(|bound|, U)
+//! ```
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -29,26 +36,27 @@ use crate::area::solve::subproblem::{Solution, Subproblem};
 use crate::columns::row_error::RowError;
 use crate::units::MICROS_PER_HOUR;
 
-/// Part of a limit from which on a slot counts as full.
+/// Part of a limit from which a slot counts as full.
 const FULL: f64 = 0.999;
 
-/// Why the rounds ended.
+/// Reason that the column generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
-    /// The gap asked for is proved.
+    /// The requested gap is proved.
     #[serde(rename = "gap")]
     Gap,
-    /// There were as many rounds as allowed.
+    /// The maximum number of rounds was reached.
     #[serde(rename = "rounds")]
     Rounds,
-    /// The caller said so. Another run may end elsewhere.
+    /// The caller stopped the search. Another run may stop at another plan.
     #[serde(rename = "stopped")]
     Stopped,
-    /// No prices improve the mix: what gap is left comes from whole answers.
+    /// No column improves the master solution. The gap that is left comes from assigning whole
+    /// columns to vehicles.
     #[serde(rename = "stalled")]
     Stalled,
-    /// The solver failed in one of the searches. Limits hold and the bound is
-    /// proved, but a better plan may have been within reach.
+    /// The solver failed in one of the searches. Limits hold and the bound is proved, but a better
+    /// plan may exist.
     #[serde(rename = "failed")]
     Failed,
 }
@@ -65,7 +73,7 @@ impl From<Termination> for Status {
     }
 }
 
-/// A load and what it costs.
+/// Load of all vehicles and its cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoadAndCost {
     /// Mean power of all vehicles in each slot, in kW.
@@ -74,42 +82,42 @@ pub struct LoadAndCost {
     pub cost: f64,
 }
 
-/// What becomes of one node.
+/// Load and prices of one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeOutcome {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
     /// Mean power in each slot in kW, base load included; positive is import.
     pub load_kw: Vec<f64>,
     /// Base load in each slot in kW, that of the nodes below included.
     pub base_kw: Vec<f64>,
-    /// Most by which the load is beyond a hard limit in any slot, in kW. Only
-    /// base load and limits on export can lead there.
+    /// Largest excess of the load over a hard limit in any slot, in kW. Only base load and limits
+    /// on export can cause one.
     pub breach_kw: f64,
-    /// What the limits of the node and of those above it add to the price of a
-    /// kWh in each slot.
+    /// Sum of the shadow prices of the limits of the node and of those above it, which they add to
+    /// the price of a kWh, by slot.
     pub added_per_kwh: Vec<f64>,
 }
 
-/// The price of one limit.
+/// Shadow price of one limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShadowPrice {
     /// Position of its node.
     pub node: usize,
-    /// What cost would fall by if one more kWh were allowed, slot by slot.
+    /// Fall of the cost if one more kWh were allowed, by slot.
     pub per_kwh: Vec<f64>,
 }
 
-/// Need that a vehicle goes without.
+/// Unmet need of one vehicle.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unmet {
     /// Row of the vehicle.
     pub row: usize,
-    /// Energy missing, in kWh at the plug; stored energy if it discharges. Of
-    /// several deadlines that by which most is missing.
+    /// Energy missing, in kWh at the plug; stored energy if the vehicle discharges. With several
+    /// deadlines, that at the deadline with the most missing.
     pub energy_kwh: f64,
-    /// The node whose limit is in the way; `None` where the stay itself is too
-    /// short, the charger too weak, or the charge limit below what is wanted.
+    /// Node whose limit causes it; `None` if the stay is too short, the power too low, or the
+    /// charge limit below the wanted level.
     pub node: Option<usize>,
 }
 
@@ -118,57 +126,60 @@ pub struct Unmet {
 pub struct AreaPlan {
     /// Cost of the energy and of soft limits.
     pub cost: f64,
-    /// No plan that serves the same needs costs less.
+    /// Lower bound on the cost of every plan with the same shortfalls.
     pub bound: f64,
-    /// Cost minus bound, divided by the larger of bound and unmanaged cost; where
-    /// vehicles are on or off, at least the part of the needs that is unmet and was not
-    /// proved to be.
+    /// Cost minus bound, divided by the larger of bound and unmanaged cost. With indivisible
+    /// vehicles at least the part of the needs that is unmet and not proved to be.
     pub gap: f64,
-    /// How often all vehicles were asked in the last search. There may be others
-    /// before it: on samples, or for what limits then were found to withhold.
+    /// Pricing rounds over all vehicles in the last search. Searches before it, on samples or for
+    /// a shortage, are not counted.
     pub rounds: usize,
-    /// Why the rounds ended.
+    /// Reason that the column generation ended.
     pub status: Status,
-    /// Whether another run gives the same bytes.
+    /// True if another run gives the same bytes.
     pub reproducible: bool,
-    /// Energy that vehicles took in, in kWh.
+    /// Energy charged, in kWh at the plug.
     pub energy_kwh: f64,
-    /// Energy that they gave back, in kWh.
+    /// Energy discharged, in kWh at the plug.
     pub discharged_kwh: f64,
     /// Need that is not met, in kWh.
     pub unmet_kwh: f64,
-    /// Part of it that goes unmet in any plan, where vehicles are on or off: the bound of
-    /// the search with whole numbers for a small area, which is exact where it ends, and
-    /// what must go unmet if they could take parts for a large one. `None`
-    /// where nobody is on or off, or the work was stopped: nothing is proved there.
+    /// Lower bound on the unmet need of any plan, with indivisible vehicles. In a small area it is
+    /// the bound of the mixed-integer search, exact if that ended; in a large one the least unmet
+    /// need if vehicles could charge at any power. `None` without indivisible vehicles, or if the
+    /// search was stopped: nothing is proved there.
     pub unmet_bound_kwh: Option<f64>,
-    /// The vehicles it belongs to, by row.
+    /// Unmet need by vehicle, in the order of the rows.
     pub unmet: Vec<Unmet>,
-    /// Rows whose reserve limits let come later than full power from arrival would.
+    /// Rows whose reserve is complete later than full power from arrival allows.
     pub late_reserves: Vec<usize>,
     /// Load and prices of each node.
     pub nodes: Vec<NodeOutcome>,
-    /// Price of each limit, in the order of nodes and limits.
+    /// Shadow price of each limit, in the order of nodes and limits.
     pub shadow_prices: Vec<ShadowPrice>,
-    /// All vehicles together.
+    /// Mean power of all vehicles in each slot, in kW.
     pub load_kw: Vec<f64>,
-    /// Full power from arrival, limits or not.
+    /// Load and cost of full power from arrival, without regard to limits.
     pub unmanaged: LoadAndCost,
-    /// Each vehicle at its own cheapest, limits or not.
+    /// Load and cost of the cheapest plan of each vehicle, without regard to limits.
     pub price_only: LoadAndCost,
-    /// Rows that make no sense.
+    /// Rows that cannot be planned, and their errors.
     pub errors: Vec<(usize, RowError)>,
-    /// Where to begin when the area is planned again.
+    /// Warm start for the next plan of the area.
     pub state: WarmStart,
+    /// Sessions that were planned, with needs reduced by a shortage.
     pub(crate) sessions: Sessions,
     pub(crate) assignment: Assignment,
+    /// Duals of each pricing round, by limit and slot.
     pub(crate) prices: Vec<Vec<f64>>,
+    /// Duals that proved the bound, by limit and slot.
     pub(crate) duals: Vec<f64>,
     pub(crate) penalty: ShortfallPenalty,
+    /// Part of the needs that is unmet and not proved to be.
     pub(crate) unmet_gap: f64,
 }
 
-/// The area without any management.
+/// Load and cost of unmanaged charging: full power from arrival.
 pub(crate) fn unmanaged(
     problem: &AreaProblem<'_>,
     (sessions, penalty): (&Sessions, ShortfallPenalty),
@@ -182,7 +193,7 @@ pub(crate) fn unmanaged(
     load_and_cost(constraints, &sums.unwrap_or_else(|| block_loads::unmanaged_loads(&context)))
 }
 
-/// Each vehicle at its own cheapest, as if there were no limits.
+/// Load and cost of the cheapest plan of each vehicle, without limits.
 fn price_only(
     context: &PricingContext<'_>,
     constraints: &LinkingConstraints,
@@ -196,18 +207,20 @@ fn price_only(
     )
 }
 
+/// Power and cost of the sum of all blocks, soft limits included.
 fn load_and_cost(constraints: &LinkingConstraints, sums: &[BlockLoad]) -> LoadAndCost {
     let total = totals::area_load(sums, constraints);
     let cost = total.cost + cost_of_limits(constraints, &total);
     LoadAndCost { load_kw: powers(constraints, &total.load), cost }
 }
 
+/// Mean power in each slot, in kW, from energies in µWh.
 fn powers(constraints: &LinkingConstraints, load: &[i64]) -> Vec<f64> {
     load.iter().zip(&constraints.hours).map(|(&energy, hours)| as_kwh(energy) / hours).collect()
 }
 
-/// Puts the result together. `asked_for` are the stays before a shortage was
-/// shared, `least_kwh` is what limits withhold in any plan.
+/// Builds the area plan from a solution. `asked_for` are the sessions before a shortage was shared,
+/// `least_kwh` is a lower bound on the energy that limits withhold.
 pub(crate) fn finish(
     subproblem: &Subproblem<'_>,
     (sessions, asked_for, least_kwh): (Sessions, Option<&Sessions>, Option<f64>),
@@ -225,8 +238,8 @@ pub(crate) fn finish(
     let unmet = unmet(subproblem, &plans, asked_for.unwrap_or(&sessions), total);
     let late_reserves = late_reserves(&plans, total);
     let cost = total.cost + cost_of_limits(constraints, total);
-    // The bound is on cost and worth of what is shed; plans that serve the same
-    // shed the same, so that the rest is a bound on their cost.
+    // The bound includes the shortfall penalty. Plans with the same shortfalls pay the same
+    // penalty, so the rest is a bound on their cost.
     let bound = solution.bound - total.shortfall_penalty;
     let nodes = nodes(
         subproblem.problem,
@@ -279,7 +292,7 @@ pub(crate) fn finish(
     }
 }
 
-/// Status of the finished plans: a gap that the rounds reached counts only if the plans keep it.
+/// Status of the finished plans: a gap that the master reached counts only if the plans reach it, too.
 fn status_of_plans(
     termination: Termination,
     gap: f64,
@@ -294,13 +307,13 @@ fn status_of_plans(
     }
 }
 
-/// Part of the needs that is unmet and was not proved to be, apart from rounding.
+/// Part of the needs that is unmet and not proved to be; 0 up to rounding.
 fn unmet_gap(open_kwh: f64, need_kwh: f64) -> f64 {
     let part = open_kwh / need_kwh.max(1e-9);
     if part <= 1e-6 { 0.0 } else { part }
 }
 
-/// Vehicles whose reserve comes later than at once, by row.
+/// Rows whose reserve is late, in order.
 fn late_reserves(plans: &PlanReader<'_>, total: &AreaLoad) -> Vec<usize> {
     let sessions = plans.context.sessions;
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
@@ -321,6 +334,7 @@ fn late_reserves(plans: &PlanReader<'_>, total: &AreaLoad) -> Vec<usize> {
     rows
 }
 
+/// Outcome of every node; `loads` are in µWh by slot, base load excluded.
 fn nodes(
     problem: &AreaProblem<'_>,
     constraints: &LinkingConstraints,
@@ -352,7 +366,7 @@ fn nodes(
     problem.nodes.iter().zip(bases).enumerate().map(outcome).collect()
 }
 
-/// What is not met of what was asked for, by row, and the limit in the way.
+/// Unmet need by row, with the node whose limit causes it.
 fn unmet(
     subproblem: &Subproblem<'_>,
     plans: &PlanReader<'_>,
@@ -363,7 +377,7 @@ fn unmet(
     let before = subproblem.context(asked_for);
     let of_row =
         |&(row, energy_kwh): &(u32, f64)| Unmet { row: row as usize, energy_kwh, node: None };
-    let mut found: Vec<Unmet> = sessions.above_charge_limit_kwh.iter().map(of_row).collect();
+    let mut unmet: Vec<Unmet> = sessions.above_charge_limit_kwh.iter().map(of_row).collect();
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     for (position, (session, now)) in asked_for.each.iter().zip(&sessions.each).enumerate() {
         let deadlines = sessions.deadlines.get(session.deadlines as usize);
@@ -379,23 +393,26 @@ fn unmet(
         if missing > 0 {
             let stopping = Session { last: end.unwrap_or(session.last), ..*session };
             let node = binding_node(subproblem.constraints, total, &stopping);
-            found.push(Unmet { row: session.row as usize, energy_kwh: as_kwh(missing), node });
+            unmet.push(Unmet { row: session.row as usize, energy_kwh: as_kwh(missing), node });
         }
     }
-    found.sort_by_key(|unmet| (unmet.row, unmet.node));
-    found.dedup_by(|next, kept| {
+    // Entries of one row and node are added up.
+    unmet.sort_by_key(|unmet| (unmet.row, unmet.node));
+    unmet.dedup_by(|next, kept| {
         let is_same = next.row == kept.row && next.node == kept.node;
         if is_same {
             kept.energy_kwh += next.energy_kwh;
         }
         is_same
     });
-    found
+    unmet
 }
 
-/// The node with the most slots of a stay that are too full for the vehicle,
-/// the nearest of equals: one that is on or off needs room for all its power.
-/// Where none is, the nearest with a hard limit: whole answers left gaps.
+/// Node with the most slots of the session that are too full for the vehicle, the nearest of
+/// equals.
+///
+/// An indivisible vehicle needs capacity for its full power. If no slot is full, this is the
+/// nearest node with a hard limit, whose capacity whole columns did not use. `None` without one.
 fn binding_node(
     constraints: &LinkingConstraints,
     total: &AreaLoad,
@@ -423,13 +440,12 @@ fn binding_node(
 }
 
 impl AreaPlan {
-    /// Hands the plan of every vehicle to `sink`, in runs of at most `run` rows
-    /// in the order of the fleet. `problem` is the one that was planned.
+    /// Passes the plan of every vehicle to `sink`, in runs of at most `run` rows in the order of
+    /// the fleet. `problem` is the one that was planned.
     ///
-    /// A vehicle charges at constant power in each slot, so that what holds for
-    /// the mean of a slot holds at every instant, but for slots in which it
-    /// comes or leaves. One with a least power runs at full power for part of
-    /// the slot instead.
+    /// A vehicle charges at constant power in each slot, so a limit on the mean of a slot holds at
+    /// every instant, except in slots in which a vehicle arrives or departs. A vehicle with a least
+    /// power runs at full power for a part of the slot instead.
     pub fn rows(&self, problem: &AreaProblem<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
         let mut unmet_kwh = vec![0.0; problem.vehicles.fleet.len()];
         for unmet in &self.unmet {
@@ -445,7 +461,7 @@ impl AreaPlan {
         write_rows(&RowWriter { problem, plans: &plans, unmet_kwh: &unmet_kwh }, run, sink);
     }
 
-    /// Need that is not met by position of the vehicle, in that order.
+    /// Unmet need in kWh by position of the vehicle, in that order.
     pub(crate) fn unmet_by_position(&self) -> Vec<(usize, f64)> {
         let mut by_row: BTreeMap<usize, f64> = BTreeMap::new();
         for unmet in &self.unmet {
@@ -455,7 +471,7 @@ impl AreaPlan {
         each.filter_map(|(at, session)| Some((at, *by_row.get(&(session.row as usize))?))).collect()
     }
 
-    /// Puts other plans of the same vehicles in the place of those found.
+    /// Updates cost, gap, energies and loads for other plans of the same vehicles.
     pub(crate) fn refresh(
         &mut self,
         problem: &AreaProblem<'_>,
@@ -474,13 +490,13 @@ impl AreaPlan {
         self.load_kw = powers(constraints, &total.load);
     }
 
-    /// The prices that proved the bound, limit by limit and slot by slot.
+    /// Duals that proved the bound, per kWh by limit and slot.
     #[must_use]
     pub fn duals_per_kwh(&self) -> &[f64] {
         &self.duals
     }
 
-    /// Number of vehicles planned, rows in error apart.
+    /// Number of vehicles planned, without rows in error.
     #[must_use]
     pub fn vehicles(&self) -> usize {
         self.sessions.each.len()
@@ -488,8 +504,8 @@ impl AreaPlan {
 }
 
 impl AreaPlan {
-    /// What parts have to be told so that they write the plans of their rows:
-    /// a question for all, and for each part what is for it alone.
+    /// Request by which workers write the plans of their rows, with the overrides and session
+    /// updates of each partition.
     #[must_use]
     pub fn instructions(
         &self,

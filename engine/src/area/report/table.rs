@@ -1,4 +1,4 @@
-//! Plans of the vehicles of an area as columns.
+//! Table of area plans: columns of numbers by vehicle, and columns of intervals.
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -16,11 +16,11 @@ use crate::units::MICROS_PER_HOUR;
 /// Plans of a run of vehicles as columns, in the order of the rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AreaRows {
-    /// Cost of the energy; NaN for a row that makes no sense.
+    /// Cost of the energy; NaN for a row in error.
     pub cost: Vec<f64>,
-    /// Energy taken in, in kWh at the plug.
+    /// Energy charged, in kWh at the plug.
     pub energy_kwh: Vec<f64>,
-    /// Energy given back, in kWh at the plug.
+    /// Energy discharged, in kWh at the plug.
     pub discharged_kwh: Vec<f64>,
     /// Need that is not met, in kWh.
     pub unmet_kwh: Vec<f64>,
@@ -35,19 +35,19 @@ pub struct AreaRows {
     pub interval_start: Vec<i64>,
     /// Ends, in microseconds since 1970.
     pub interval_end: Vec<i64>,
-    /// Power, in kW; negative discharges.
+    /// Power in kW; negative is discharging.
     pub interval_power_kw: Vec<f64>,
 }
 
-/// What rows are written from.
+/// Input of the rows.
 pub(crate) struct RowWriter<'a> {
     pub(crate) problem: &'a AreaProblem<'a>,
     pub(crate) plans: &'a PlanReader<'a>,
-    /// Need that is not met, by row.
+    /// Need that is not met, in kWh by row.
     pub(crate) unmet_kwh: &'a [f64],
 }
 
-/// Hands all rows to `sink`, in runs of at most `run`.
+/// Passes all rows to `sink` in their order, in runs of at most `run`.
 pub(crate) fn write_rows(writing: &RowWriter<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
     let count = writing.problem.vehicles.fleet.len();
     let mut position = vec![u32::MAX; count];
@@ -57,6 +57,7 @@ pub(crate) fn write_rows(writing: &RowWriter<'_>, run: usize, sink: &mut dyn FnM
     let starts = (0..count).step_by(run.max(1));
     let runs: Vec<Range<usize>> =
         starts.map(|start| start..(start + run.max(1)).min(count)).collect();
+    // Only as many runs as threads are in memory at a time.
     for runs in runs.chunks(rayon::current_num_threads().max(1)) {
         let made: Vec<AreaRows> =
             runs.par_iter().map(|rows| write_run(writing, &position, rows.clone())).collect();
@@ -64,7 +65,8 @@ pub(crate) fn write_rows(writing: &RowWriter<'_>, run: usize, sink: &mut dyn FnM
     }
 }
 
-/// The rows of a run.
+/// Plans of the rows of one run. `position` is that of each row among the sessions, `u32::MAX` for
+/// a row in error.
 fn write_run(writing: &RowWriter<'_>, position: &[u32], rows: Range<usize>) -> AreaRows {
     let RowWriter { problem, plans, unmet_kwh } = *writing;
     let mut made = AreaRows { offsets: vec![0], ..AreaRows::default() };
@@ -84,6 +86,7 @@ fn write_run(writing: &RowWriter<'_>, position: &[u32], rows: Range<usize>) -> A
             sold -= energy.min(0);
             cost += plans.context.cost_of(session, slot as usize, energy);
         }
+        // Baseline: the same energy, or what the battery gains, at full power from arrival.
         let battery = sessions.batteries.get(session.battery as usize);
         let gained = |battery: &Battery| battery.at_plug(battery.gained_kwh(&taken).max(0.0));
         let most = battery.map_or(bought, gained);
@@ -104,12 +107,13 @@ impl AreaRows {
         self.cost.len()
     }
 
-    /// Whether there is no row.
+    /// Returns true if there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cost.is_empty()
     }
 
+    /// Adds the numbers of a row and ends its intervals. `(bought, sold)` are in kWh at the plug.
     fn push(&mut self, cost: f64, (bought, sold): (f64, f64), unmet_kwh: f64, baseline_cost: f64) {
         self.cost.push(cost);
         self.energy_kwh.push(bought);
@@ -120,6 +124,7 @@ impl AreaRows {
         self.offsets.push(self.interval_start.len() as i32);
     }
 
+    /// Adds the intervals of a plan; neighbours of equal power are joined.
     fn add_intervals(
         &mut self,
         problem: &AreaProblem<'_>,
@@ -133,7 +138,7 @@ impl AreaRows {
         let (arrival, departure) = (fleet.arrival[row], fleet.departure[row]);
         let discharge_max = problem.vehicles.storage.map_or(0.0, |c| c.discharge_max_kw[row]);
         let first = self.interval_start.len();
-        // What is wanted by a deadline inside a slot comes first in it.
+        // In a slot with a deadline inside, energy comes first and at full power.
         let deadlines = plans.context.sessions.deadlines.get(session.deadlines as usize);
         let is_cut = |slot: u32| deadlines.is_some_and(|deadlines| deadlines.is_cut(slot));
         for &(slot, energy) in taken {
@@ -147,6 +152,7 @@ impl AreaRows {
                 let hours = (full_end - start) as f64 / MICROS_PER_HOUR;
                 to_micro_wh(discharge_max * hours)
             };
+            // Full slots keep their full power free of rounding.
             let is_full = energy.abs() >= most;
             let micros = as_kwh(energy) / power_max * MICROS_PER_HOUR;
             let (end, power) = if is_full {
