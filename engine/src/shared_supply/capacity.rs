@@ -1,4 +1,28 @@
-//! Plans of many requests within a power that they share.
+//! Joint plan of many on-off requests within a shared power limit.
+//!
+//! The requests become the vehicles of an area with one node and one hard import limit:
+//!
+//! 1. [`plan_area`] finds the plans of least total cost under a limit on the mean power of each
+//!    slot ([`SharedPower`]).
+//! 2. [`sequence`] arranges the vehicles within each slot, so that the limit holds at every
+//!    instant.
+//! 3. [`fill_gaps`] serves remaining shortfalls in the residual capacity and closes short pauses.
+//!
+//! Where a limit binds and vehicles are alike, many plans cost the same, and each new search would
+//! choose other vehicles. So those that are on now see prices with a switching bonus that falls to
+//! zero within [`SWITCHING_BONUS_SPAN`]:
+//!
+//! ```text
+//! p'(t) = p(t) - β·(p_max - p_min)·max(0, 1 - (t - t_0)/H)
+//! ```
+//!
+//! | Symbol | Meaning | Code |
+//! |---|---|---|
+//! | `p`, `t_0` | price curve, start of its first slot | [`favour_running`] |
+//! | `β` | 0.01 | [`SWITCHING_BONUS_SHARE`] |
+//! | `H` | 1 h | [`SWITCHING_BONUS_SPAN`] |
+//!
+//! Reported costs are those of `p`.
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::area::distributed::observer::Progress;
@@ -23,16 +47,18 @@ use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Power};
 
-/// Rows that are handed over at a time.
+/// Rows of the area plan that are read at a time.
 const RUN: usize = 8_192;
 
-/// For so long those who are on go on more easily.
+/// Time from now within which running vehicles have a bonus.
 const SWITCHING_BONUS_SPAN: TimeDelta = TimeDelta::hours(1);
 
-/// By how much, as part of the span of prices.
+/// Bonus on the price of the first slot, as a part of the span of prices.
 const SWITCHING_BONUS_SHARE: f64 = 0.01;
 
-/// Requests as columns of a fleet, in the power that they really take.
+/// Requests as columns of a fleet, with energies scaled to the power they take.
+///
+/// A request in hours states 1 kW and its energy in kWh at 1 kW; here it has its true power.
 #[derive(Debug, Default)]
 struct Rows {
     arrival: Vec<i64>,
@@ -41,14 +67,17 @@ struct Rows {
     power_kw: Vec<f64>,
     reserve_kwh: Vec<f64>,
     curve: Vec<u32>,
+    /// Row `i` has the targets before departure at `offsets[i]..offsets[i + 1]` of `by`, `by_kwh`.
     offsets: Vec<i32>,
     by: Vec<i64>,
     by_kwh: Vec<f64>,
-    /// Real power per power of the request.
+    /// Power taken per power of the request.
     scale: Vec<f64>,
 }
 
 impl Rows {
+    /// Adds a request. `curve` is its price curve, `end` the end of the prices, which stands for a
+    /// missing deadline.
     fn push(&mut self, wish: &SharedWish<'_>, curve: usize, end: i64) {
         let request = wish.problem.request();
         let own = request.power_max.as_kw();
@@ -60,12 +89,13 @@ impl Rows {
         let (mut reserve, mut departure, mut last) = (kwh(request.reserve), now, 0.0_f64);
         for target in &request.targets {
             if by(target.by) <= now {
-                // What is late is wanted at once.
+                // A target whose deadline has passed is wanted at once.
                 reserve = reserve.max(kwh(request.within_limit(target)));
             } else {
                 departure = departure.max(by(target.by));
             }
         }
+        // The last deadline is the departure; targets before it are listed.
         for target in request.targets.iter().filter(|target| by(target.by) > now) {
             if by(target.by) == departure {
                 last = last.max(kwh(request.within_limit(target)));
@@ -85,6 +115,7 @@ impl Rows {
         self.scale.push(scale);
     }
 
+    /// View of the columns as a fleet.
     fn fleet(&self) -> Fleet<'_> {
         let targets =
             TargetLists { offsets: &self.offsets, by: &self.by, energy_kwh: &self.by_kwh };
@@ -100,21 +131,19 @@ impl Rows {
     }
 }
 
-/// The plans that cost least together and take at most `power_max` at any time.
+/// Plans of least total cost that take at most `power.power_max` together.
 ///
-/// Each is on or off, at its own power; those who are on go on where it costs
-/// nearly the same. Where the power does not suffice for all needs, the shortage
-/// is shared. The bound of each plan is what it would cost alone; `None` stands for
-/// a request that makes no sense in an area.
+/// Each request is on or off, at its own power. Those that are on now stay on if that costs nearly
+/// the same. If the power does not suffice for all needs, the shortage is shared. The `bound` of
+/// each plan is the cost that it would have alone. `None` is a request that an area cannot plan.
 ///
-/// A limit of an area is one of the mean of each slot. Within a slot those who
-/// need a part of it come one after the other, and the slot under way counts from
-/// now on. What is wanted at once, or due within a slot, is not moved for that,
-/// and may come on top. Nothing is kept back where anybody would be short for it,
-/// and who is short all the same takes what the others leave free.
+/// Vehicles that use a part of a slot are arranged one after the other within it; the current slot
+/// counts from now on. Energy that is wanted at once or due within a slot is not moved, and may
+/// exceed the limit. Headroom is given up if it causes a shortfall. Shortfalls that remain are
+/// served in the power that the others leave free.
 ///
 /// # Errors
-/// All needs together are beyond what an area holds.
+/// The needs together exceed the energy that an area can represent.
 pub fn plan_within_capacity(
     curves: &[PriceCurve],
     wishes: &[SharedWish<'_>],
@@ -122,11 +151,11 @@ pub fn plan_within_capacity(
     options: &AreaOptions,
     stop: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Vec<Option<PlanSummary>>, AreaError> {
-    // What is over of a slot leaves no room in the rest of it.
+    // Cut each curve at `now`: the elapsed part of the current slot is no capacity.
     let curves: Vec<PriceCurve> = curves.iter().map(|curve| ahead(curve, wishes)).collect();
-    let going_on = curves.iter().map(favour_running);
+    let favoured = curves.iter().map(favour_running);
     let table =
-        PriceTable::from_curves(&curves.iter().cloned().chain(going_on).collect::<Vec<_>>());
+        PriceTable::from_curves(&curves.iter().cloned().chain(favoured).collect::<Vec<_>>());
     let end = table.horizon().end().map_or(0, micros_of);
     let mut rows = Rows { offsets: vec![0], ..Rows::default() };
     for wish in wishes {
@@ -134,6 +163,7 @@ pub fn plan_within_capacity(
         rows.push(wish, curve, end);
     }
     let alone = each_alone(&curves, wishes);
+    // Shortfall that each would have alone, except for energy above its charge limit.
     let missed = alone.iter().zip(wishes).zip(&rows.scale).map(|((plan, wish), scale)| {
         (plan.shortfall - wish.problem.request().above_limit()).as_kwh() * scale
     });
@@ -153,7 +183,7 @@ pub fn plan_within_capacity(
     Ok(briefs)
 }
 
-/// The plan that each would have with nobody beside it.
+/// Plan of each request without the others, planned in groups of one price curve.
 fn each_alone(curves: &[PriceCurve], wishes: &[SharedWish<'_>]) -> Vec<PlanSummary> {
     let mut order: Vec<usize> = (0..wishes.len()).collect();
     order.sort_by_key(|&position| wishes[position].curve);
@@ -168,8 +198,8 @@ fn each_alone(curves: &[PriceCurve], wishes: &[SharedWish<'_>]) -> Vec<PlanSumma
     alone.into_iter().map(|(_, plan)| plan).collect()
 }
 
-/// A plan that keeps something back, if nobody is short for it: those together
-/// miss no more than each would `alone`. Else one that does not.
+/// Plans the area with headroom, or without if that leaves more unmet than `alone_kwh`, the sum of
+/// the shortfalls of each request alone.
 fn least_short<'a>(
     (rows, table): (&'a Rows, &'a PriceTable),
     power: SharedPower,
@@ -181,7 +211,7 @@ fn least_short<'a>(
         fleet: rows.fleet(),
         node: None,
         priority: None,
-        // On or off and nothing between: whole answers only.
+        // The least power is the highest: vehicles are indivisible.
         power_min_kw: Some(&rows.power_kw),
         storage: None,
     };
@@ -201,9 +231,7 @@ fn least_short<'a>(
     Ok((area, plan))
 }
 
-/// A price curve for those who are on: a hundredth of the span of its prices
-/// cheaper now, and as before in an hour. Of plans that cost nearly the same it is
-/// the one in which who is on goes on.
+/// Prices with the switching bonus `p'` of vehicles that are on now (formula in the module docs).
 fn favour_running(curve: &PriceCurve) -> PriceCurve {
     let prices = curve.prices().iter().copied();
     let span =
@@ -218,7 +246,7 @@ fn favour_running(curve: &PriceCurve) -> PriceCurve {
     cheaper.unwrap_or_else(|_| curve.clone())
 }
 
-/// A price curve from the first instant at which something is asked for.
+/// Price curve cut at the earliest `now` of the requests.
 fn ahead(curve: &PriceCurve, wishes: &[SharedWish<'_>]) -> PriceCurve {
     let now = wishes.iter().map(|wish| wish.problem.request().now).min();
     match (now, curve.horizon().end()) {
@@ -227,7 +255,7 @@ fn ahead(curve: &PriceCurve, wishes: &[SharedWish<'_>]) -> PriceCurve {
     }
 }
 
-/// Lets those who need a part of a slot have it one after the other.
+/// Applies the wrap-around rule ([`sequence`]) to the plans, slot by slot.
 fn sequence_within_slots(
     briefs: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
@@ -247,7 +275,7 @@ fn sequence_within_slots(
     }
 }
 
-/// A plan as what is on and off.
+/// On-off schedule of a plan. `from` excludes energy that is wanted at once.
 fn switched(brief: Option<&PlanSummary>, wish: &SharedWish<'_>) -> OnOffSchedule {
     let request = wish.problem.request();
     let intervals = brief.map_or(&[][..], |brief| &brief.intervals);
@@ -266,7 +294,7 @@ fn switched(brief: Option<&PlanSummary>, wish: &SharedWish<'_>) -> OnOffSchedule
     }
 }
 
-/// A plan that also misses what its targets want above the charge limit.
+/// Adds the energy that targets want above the charge limit to the shortfall of a plan.
 fn with_limit(brief: PlanSummary, wish: &SharedWish<'_>) -> PlanSummary {
     let request = wish.problem.request();
     let above = request.targets.iter().filter(|t| t.energy > request.within_limit(t));
@@ -278,8 +306,8 @@ fn with_limit(brief: PlanSummary, wish: &SharedWish<'_>) -> PlanSummary {
     PlanSummary { shortfall, ..brief }
 }
 
-/// A row in the power that its request speaks of, beside the plan that it would
-/// have alone. It costs what its prices say.
+/// Plan of a row in the units of its request, divided by `scale`, at the cost of its price curve.
+/// `alone` is the plan without the others, and gives bound and baseline.
 fn brief(
     made: &AreaRows,
     row: usize,
@@ -322,14 +350,14 @@ mod tests {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hour)
     }
 
-    /// Cars of 10 kW that want 10 kWh each by the last hour, on one cheap hour.
+    /// Requests of 10 kW for 10 kWh each within four hours.
     fn cars(count: usize) -> Vec<ChargeProblem> {
         let wish =
             ChargeRequest::new(at(0), kw(10.0), Target { by: Some(at(4)), energy: kwh(10.0) });
         vec![ChargeProblem::new(wish).unwrap(); count]
     }
 
-    /// Each at 10 kW, and off.
+    /// Wishes at 10 kW that are off now.
     fn wishes(problems: &[ChargeProblem]) -> Vec<SharedWish<'_>> {
         let wish = |problem| SharedWish { problem, curve: 0, power: kw(10.0), is_on: false };
         problems.iter().map(wish).collect()
@@ -386,7 +414,7 @@ mod tests {
 
     #[test]
     fn the_limit_holds_at_any_time() {
-        // Forty minutes each, asked for in the middle of the only cheap hour.
+        // Forty minutes each, requested in the middle of the only cheap hour.
         let curves = [curve_of(60, &[10, 20])];
         let now = at(0) + TimeDelta::minutes(30);
         let need = Target { by: Some(at(2)), energy: kwh(20.0 / 3.0) };
@@ -416,7 +444,7 @@ mod tests {
         let curves = [curve_of(60, &[40, 10, 30, 20])];
         let options = AreaOptions::default();
         let power = SharedPower::with_headroom(kw(120.0));
-        // One that needs an hour and has half of it is short whatever the others do.
+        // It needs an hour and has half an hour, so it has a shortfall in any plan.
         let need = Target { by: Some(at(0) + TimeDelta::minutes(30)), energy: kwh(10.0) };
         let hopeless = ChargeProblem::new(ChargeRequest::new(at(0), kw(10.0), need)).unwrap();
         let minutes_of_the_cheapest = |count: usize| {
@@ -447,12 +475,12 @@ mod tests {
                 plan_within_capacity(&curves, &wishes, power, &options, &mut |_| false).unwrap();
             let brief = plan[on].as_ref().unwrap();
             assert_eq!((brief.intervals[0].start, brief.intervals.len()), (at(0), 1));
-            // It costs what the prices say.
+            // The cost is that of the prices without the bonus.
             assert!((brief.cost.as_amount() - 1.0).abs() < 1e-9);
             let all: f64 = plan.iter().flatten().map(|brief| brief.cost.as_amount()).sum();
             assert!((all - 5.0).abs() < 1e-6, "{all}");
         }
-        // A price that differs counts.
+        // A larger price difference outweighs the bonus.
         let curves = [curve_of(60, &[20, 10, 30, 10])];
         let mut wishes = wishes(&cars[..1]);
         wishes[0].is_on = true;

@@ -1,4 +1,7 @@
-//! Corners of an area that are left free, for those who are short.
+//! Use of power that a joint plan leaves free: service of shortfalls, and closing of short pauses.
+//!
+//! An area is planned in means of slots and with whole columns, so that a few vehicles may lack up
+//! to a slot each while power stays free between the others.
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::plan::charge::plan::Interval;
@@ -9,28 +12,28 @@ use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
 use crate::shared_supply::wish::SharedWish;
 use crate::units::Power;
 
-/// Who lacks less than this of charging is not short.
+/// Charging time below which a shortfall is rounding.
 const GRAIN: TimeDelta = TimeDelta::seconds(1);
 
-/// A vehicle takes half a minute to stop, and as long to begin again.
+/// Pauses shorter than this are closed: a vehicle takes half a minute to stop, and as long to
+/// start again.
 const PAUSE_MIN: TimeDelta = TimeDelta::minutes(2);
 
-/// More who are short than this are short for want of power, and not because
-/// whole answers left a corner free.
+/// Upper bound on the requests with a shortfall that are served. With more of them power is scarce
+/// in general, and the shortfalls do not come from gaps between whole columns.
 const SHORT_MAX: usize = 256;
 
-/// So often those who are still short look for room that others have left since.
+/// Passes over the requests that still have a shortfall; others may have freed power meanwhile.
 const PASSES: usize = 3;
 
-/// From an instant up to another.
+/// Pause from its start to its end.
 type Pause = (DateTime<Utc>, DateTime<Utc>);
 
-/// Uses what is free between the plans of an area.
+/// Serves requests with a shortfall in the power that is free, then closes pauses shorter than
+/// [`PAUSE_MIN`].
 ///
-/// An area is planned in means of slots and in whole answers, so that the last
-/// few who do not fit lack up to a slot each, while corners between the others
-/// stay free. They are for those who are short, and then for those who would
-/// pause for less time than it takes to begin again.
+/// `alone` are the plans of each request without the others: a shortfall that it has there as well
+/// is not served.
 pub(crate) fn fill_gaps(
     briefs: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
@@ -56,13 +59,13 @@ pub(crate) fn fill_gaps(
             }
             occupied.add(&brief.intervals, wish.power);
         }
-        // Who has moved leaves room where it was.
+        // A request that moved has freed power.
         short = if is_any { positions_with_shortfall(briefs, wishes, alone) } else { Vec::new() };
     }
     close_short_pauses(briefs, wishes, curves, (&occupied, power_max));
 }
 
-/// A plan in the room that is left, if it is less short.
+/// New plan of a request in the free power, if its shortfall is smaller.
 fn serve_shortfall(
     brief: &PlanSummary,
     wish: &SharedWish<'_>,
@@ -75,7 +78,8 @@ fn serve_shortfall(
     is_better.then_some(PlanSummary { marginal_price: None, ..fitted.brief })
 }
 
-/// Who is short by more than each is alone, those first who lack most.
+/// Positions of requests whose shortfall exceeds that of their plan alone, by falling hours of
+/// charging missed; at most [`SHORT_MAX`].
 fn positions_with_shortfall(
     briefs: &[Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
@@ -95,9 +99,10 @@ fn positions_with_shortfall(
     short.into_iter().take(SHORT_MAX).map(|(position, _)| position).collect()
 }
 
-/// Pauses too short to be of use, by who makes them.
+/// Pauses shorter than [`PAUSE_MIN`], with the position of their request. Those of requests with
+/// power limits of their own are left out.
 fn pauses(briefs: &[Option<PlanSummary>], wishes: &[SharedWish<'_>]) -> Vec<(usize, Pause)> {
-    let mut found = Vec::new();
+    let mut short_pauses = Vec::new();
     for (position, (brief, wish)) in briefs.iter().zip(wishes).enumerate() {
         let intervals = brief.as_ref().map_or(&[][..], |brief| &brief.intervals);
         let now = wish.problem.request().now;
@@ -106,13 +111,13 @@ fn pauses(briefs: &[Option<PlanSummary>], wishes: &[SharedWish<'_>]) -> Vec<(usi
         let may_go_on = wish.problem.request().power_limits.is_empty();
         let pauses = begins.into_iter().chain(between).filter(|_| may_go_on);
         let is_short = |pause: &Pause| pause.0 < pause.1 && pause.1 - pause.0 < PAUSE_MIN;
-        found.extend(pauses.filter(is_short).map(|pause| (position, pause)));
+        short_pauses.extend(pauses.filter(is_short).map(|pause| (position, pause)));
     }
-    found
+    short_pauses
 }
 
-/// Lets those go on who would pause for a moment, where there is room and a price,
-/// and end so much sooner.
+/// Closes short pauses where power and a price exist, and shortens the end of the plan by the same
+/// time.
 fn close_short_pauses(
     briefs: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
@@ -122,6 +127,7 @@ fn close_short_pauses(
     let (at, mut taken_kw) = occupied.steps();
     for (position, (start, end)) in pauses(briefs, wishes) {
         let (wish, Some(brief)) = (&wishes[position], &mut briefs[position]) else { continue };
+        // Steps of the load profile that the pause overlaps.
         let first = at.partition_point(|at| *at <= start).saturating_sub(1);
         let within = first..at.partition_point(|at| *at < end);
         let kw = wish.power.as_kw();
@@ -141,8 +147,8 @@ fn close_short_pauses(
     }
 }
 
-/// Intervals without a pause, of the same length together. `None` if it is none
-/// any more: nothing comes after it.
+/// Intervals with a pause closed and the same total length. `None` if no interval follows the
+/// pause any more.
 fn close_pause(intervals: &[Interval], (start, end): Pause) -> Option<Vec<Interval>> {
     if !intervals.iter().any(|interval| interval.start == end) {
         return None;
@@ -237,20 +243,20 @@ mod tests {
         };
         let paused: [&[(i64, i64)]; 2] = [&[(60, 80), (81, 120), (180, 181)], &[(120, 180)]];
         assert_eq!(filled(paused, false, 10.0), [vec![(60, 120)], vec![(120, 180)]]);
-        // The first pause takes what comes after the second.
+        // Closing the first pause uses up the interval after the second.
         let twice: [&[(i64, i64)]; 2] = [&[(60, 80), (81, 120), (121, 122)], &[]];
         assert_eq!(filled(twice, false, 10.0), [vec![(60, 120)], vec![]]);
-        // The other takes what there is, or the pause is of use.
+        // No power is free, or the pause is long enough to stay.
         let beside = [paused[0], &[(60, 120)]];
         assert_eq!(filled(beside, false, 10.0), beside.map(<[_]>::to_vec));
         assert_eq!(filled(beside, false, 20.0), [vec![(60, 120)], vec![(60, 120)]]);
         let long: [&[(i64, i64)]; 2] = [&[(60, 80), (82, 122)], &[]];
         assert_eq!(filled(long, false, 10.0), long.map(<[_]>::to_vec));
-        // Who is on does not stop for a moment; who is off begins when it is time.
+        // A vehicle that is on does not stop briefly; one that is off starts as planned.
         let late: [&[(i64, i64)]; 2] = [&[(1, 61)], &[]];
         assert_eq!(filled(late, true, 10.0), [vec![(0, 60)], vec![]]);
         assert_eq!(filled(late, false, 10.0), late.map(<[_]>::to_vec));
-        // Two pauses at one time, and room for one of them.
+        // Two pauses at one time: power for both, then for one.
         let both: [&[(i64, i64)]; 2] = [&[(60, 80), (81, 121)], &[(70, 80), (81, 131)]];
         let made = filled(both, false, 29.0);
         assert_eq!(made, [vec![(60, 120)], vec![(70, 130)]]);
@@ -284,7 +290,7 @@ mod tests {
         let needs = [need(10.0, 20.0, 120), need(10.0, 10.0, 240), need(10.0, 50.0, 240)];
         let alone: Vec<PlanSummary> =
             needs.iter().map(|need| PlanSummary::from(&plan_charge(&curve, need))).collect();
-        // The first is an hour short, the second half an hour, the third as it is alone.
+        // The first lacks an hour, the second half an hour, the third as much as alone.
         let short = |brief: &PlanSummary, intervals: Vec<Interval>, energy| PlanSummary {
             intervals,
             shortfall: kwh(energy),
@@ -309,7 +315,7 @@ mod tests {
         fill_gaps(&mut briefs, &wishes(&needs), room, kw(20.0));
         assert_eq!(drawn(&briefs), ["####....", "......##", "########"]);
         assert_eq!(briefs[0].as_ref().unwrap().shortfall, kwh(0.0));
-        // Without room it stays as it was.
+        // Without free power the plans stay.
         let mut crowded = briefs.clone();
         crowded[1] = Some(short(&alone[1], vec![interval(120, 150)], 5.0));
         let before = crowded.clone();
@@ -319,8 +325,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
-        /// Nobody is short beside the others who would find room among them, but for
-        /// what those leave who go on and end sooner. Plans hold what they say.
+        /// No request has a shortfall that the power left by the others could serve, up to the
+        /// time that closed pauses free. Plans hold the energy they state.
         #[test]
         fn nobody_is_short_where_there_is_room(
             cents in prop::collection::vec(-5..60_i32, 4),

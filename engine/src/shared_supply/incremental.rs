@@ -1,9 +1,9 @@
-//! One plan beside those of others, within a power that they share.
+//! Incremental plan of one request within a shared power limit, with the other plans fixed.
 //!
-//! To plan a whole area anew whenever one of its vehicles was looked at would
-//! move the others without need, and start and stop those that charge. A plan
-//! that still does what is asked goes on, and one that does not is made in the
-//! room that the others leave. The whole is planned anew where that is not enough.
+//! Planning the whole area for each request would move the other vehicles without need, and start
+//! and stop those that charge. A plan that still serves its request is kept ([`hold_current`]). Any
+//! other is planned in the residual capacity ([`plan_in_residual_capacity`]). The whole area is
+//! planned again only for a [`ReplanReason`].
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::plan::charge::greedy::plan_charge;
@@ -14,54 +14,54 @@ use crate::prices::curve::PriceCurve;
 use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
 use crate::units::{Energy, Money, Power};
 
-/// What of a need may be missing while there is charging ahead: a vehicle takes
-/// half a minute to begin, each time.
+/// Charging time that may be missing while there is charging ahead: a vehicle takes half a minute
+/// to start, each time.
 const SLACK: TimeDelta = TimeDelta::minutes(2);
 
-/// What may be missing where there is none ahead.
+/// Charging time that may be missing with none ahead.
 const REST: TimeDelta = TimeDelta::minutes(1);
 
-/// A plan this much dearer than alone, in proportion, is worth planning the area anew.
+/// Extra cost over the plan alone, as a part of it, that justifies planning the area again.
 const DEARER: f64 = 0.05;
 
-/// Somebody else, and when it charges.
+/// Load of another request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherLoad {
     /// Its charging periods, in time order.
     pub intervals: Vec<Interval>,
-    /// The power that it takes in them.
+    /// Power taken in them.
     pub power: Power,
 }
 
-/// A plan beside those of others.
+/// Plan of one request in residual capacity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncrementalPlan {
     /// The plan.
     pub brief: PlanSummary,
-    /// What of its shortfall is for want of room: it would not be short of that alone.
+    /// Part of its shortfall that the other loads cause: the plan alone would not have it.
     pub crowded_out: Energy,
 }
 
 impl IncrementalPlan {
-    /// A plan that lacks nothing for want of room.
+    /// Plan whose shortfall is not caused by other loads.
     #[must_use]
     pub const fn with_room(brief: PlanSummary) -> Self {
         Self { brief, crowded_out: Energy::ZERO }
     }
 }
 
-/// The cheapest plan for one that takes `power` while it is on, where the others
-/// leave so much of `power_max`.
+/// Cheapest plan of a request that takes `power` while it is on, in periods in which `others` leave
+/// that much of `power_max`.
 ///
-/// What does not fit before a deadline is a shortfall. The bound is what it would
-/// cost alone.
+/// Energy that does not fit before a deadline is a shortfall. The `bound` is the cost of the plan
+/// alone.
 ///
 /// # Errors
 /// The request has power limits of its own in crowded periods.
 ///
 /// # Example
 ///
-/// Two hours, of which another one has the cheaper.
+/// Two hours, of which another load takes the cheaper one.
 ///
 /// ```
 /// use slackwater_engine::shared_supply::{OtherLoad, plan_in_residual_capacity};
@@ -98,7 +98,7 @@ pub fn plan_in_residual_capacity<'a>(
     plan_in(curve, problem, power, (&occupied, power_max))
 }
 
-/// The same beside what is taken by all the others.
+/// Cheapest plan in the power that the load profile `occupied` leaves of `power_max`.
 pub(crate) fn plan_in(
     curve: &PriceCurve,
     problem: &ChargeProblem,
@@ -108,7 +108,7 @@ pub(crate) fn plan_in(
     let mut request = problem.request().clone();
     let room = power_max - power;
     if room < Power::ZERO {
-        // It does not fit, even where nobody else is.
+        // Its power exceeds the limit, also without other loads.
         request.power_max = Power::ZERO;
     }
     request.power_limits.extend(occupied.crowded(room, request.now));
@@ -120,11 +120,11 @@ pub(crate) fn plan_in(
     Ok(IncrementalPlan { brief, crowded_out })
 }
 
-/// A plan made before as it goes on from now, if it still does what is asked.
+/// Rest of a previous plan from now on, if it still serves the request; `None` if not.
 ///
-/// Each deadline must be met but for two minutes of charging, nothing much may be
-/// bought beyond the need, and what is wanted at once must be on its way. The
-/// bound is the least cost of the energy that is still ahead.
+/// Each deadline must be met up to two minutes of charging (one if none is ahead), the plan may
+/// exceed the need by no more than that, and energy wanted at once must be charging without a
+/// pause. The `bound` is the least cost of the energy that is still ahead.
 #[must_use]
 pub fn hold_current(
     curve: &PriceCurve,
@@ -145,6 +145,7 @@ pub fn hold_current(
     if before.shortfall > above_limit || !ahead.iter().all(is_alike) {
         return None;
     }
+    // Each target must be met. For the bound it is set to what the plan delivers.
     let slack = request.power_max.over(if ahead.is_empty() { REST } else { SLACK });
     let at_once = energy_at_once(&ahead, now);
     let mut kept = request.clone();
@@ -177,7 +178,7 @@ pub fn hold_current(
     })
 }
 
-/// Energy that intervals bring by an instant.
+/// Energy of intervals up to an instant; all of it for `None`.
 pub(crate) fn energy_by(intervals: &[Interval], by: Option<DateTime<Utc>>) -> Energy {
     let energy = |interval: &Interval| {
         let end = by.map_or(interval.end, |by| by.min(interval.end));
@@ -186,7 +187,7 @@ pub(crate) fn energy_by(intervals: &[Interval], by: Option<DateTime<Utc>>) -> En
     intervals.iter().map(energy).fold(Energy::ZERO, |sum, energy| sum + energy)
 }
 
-/// Energy that intervals bring without a pause from now on.
+/// Energy of the intervals that follow each other from now on without a pause.
 fn energy_at_once(intervals: &[Interval], now: DateTime<Utc>) -> Energy {
     let mut reached = now;
     let run = intervals.iter().take_while(|interval| {
@@ -197,13 +198,13 @@ fn energy_at_once(intervals: &[Interval], now: DateTime<Utc>) -> Energy {
     run.fold(Energy::ZERO, |sum, i| sum + i.power.over(i.end - i.start))
 }
 
-/// What intervals cost; `None` if a price is missing.
+/// Cost of intervals; `None` if a price is missing.
 fn cost_of(curve: &PriceCurve, intervals: &[Interval]) -> Option<Money> {
     let (cost, unpriced) = paid(curve, intervals);
     unpriced.is_zero().then_some(cost)
 }
 
-/// What intervals cost where there is a price, and how long there is none.
+/// Cost of intervals where there is a price, and their time without one.
 pub(crate) fn paid(curve: &PriceCurve, intervals: &[Interval]) -> (Money, TimeDelta) {
     let (mut cost, mut unpriced) = (Money::ZERO, TimeDelta::zero());
     for interval in intervals {
@@ -216,20 +217,19 @@ pub(crate) fn paid(curve: &PriceCurve, intervals: &[Interval]) -> (Money, TimeDe
     (cost, unpriced)
 }
 
-/// What a plan made beside others leaves to be wished for, so that the whole area
-/// is worth planning anew.
+/// Reason that an incremental plan justifies planning the whole area again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReplanReason {
-    /// It is the first that is much dearer than alone.
+    /// It is much dearer than alone, and the plan before was not.
     Cheaper,
-    /// It is short by more than the one before it.
+    /// Its shortfall exceeds that of the plan before, and other loads cause it.
     Energy,
 }
 
 impl ReplanReason {
-    /// How long after it was asked for last an area is planned anew for that. In a
-    /// crowded evening every newcomer would pay less elsewhere: planning the area
-    /// for each of them would move the others all the time.
+    /// Least time between two plans of an area for this reason. In a crowded evening every
+    /// newcomer would pay less in another slot, and planning the area for each of them would move
+    /// the others all the time.
     #[must_use]
     pub const fn min_interval(self) -> TimeDelta {
         match self {
@@ -239,8 +239,9 @@ impl ReplanReason {
     }
 }
 
-/// Whether a plan made beside others leaves something to be wished for that they
-/// could give. Who would be as short alone is not helped by moving the others.
+/// Returns why an incremental plan justifies planning the whole area, if it does.
+///
+/// A shortfall that the plan would have alone is no reason, since moving others does not reduce it.
 #[must_use]
 pub fn reason_to_replan(
     fitted: &IncrementalPlan,
@@ -309,12 +310,12 @@ mod tests {
         assert_eq!(hours(&plan(&[], 20.0)), [60, 180]);
         assert_eq!(hours(&plan(&[taker(60, 120)], 20.0)), [60, 180]);
         let beside = plan(&[taker(60, 120), taker(90, 120), taker(-60, 0)], 20.0);
-        // Half of the second hour, the fourth, and half of the third.
+        // Half of the second hour, the fourth hour, and half of the third.
         assert_eq!(hours(&beside), [60, 120, 180]);
         assert_eq!((beside.brief.bound.as_amount(), beside.brief.cost.as_amount()), (3.0, 4.0));
         assert_eq!(reason_to_replan(&beside, None), Some(ReplanReason::Cheaper));
         assert_eq!(reason_to_replan(&beside, Some(&beside.brief)), None);
-        // Where there is no room at all the need is short, and said to be.
+        // Without capacity all of the need is a shortfall.
         for others in [vec![taker(0, 240), taker(0, 240)], vec![]] {
             let none = plan(&others, if others.is_empty() { 9.0 } else { 20.0 });
             assert_eq!((none.brief.intervals.len(), none.brief.shortfall), (0, kwh(20.0)));
@@ -351,7 +352,7 @@ mod tests {
         assert!((later.cost.as_amount() - 2.5).abs() < 1e-9 && later.bound <= later.cost);
         assert_eq!(on(90, 15.4), None, "it lost more than two minutes");
         assert_eq!(on(90, 14.6), None, "somebody else charged it");
-        // What is left when all is over is made up for.
+        // After the last interval a rest of up to a minute may be missing.
         assert_eq!(on(240, 0.1).map(|brief| brief.intervals), Some(vec![]));
         assert_eq!(on(240, 0.2), None);
         let short = PlanSummary { shortfall: kwh(1.0), ..before.clone() };
@@ -374,7 +375,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever is planned beside others never brings them above the limit.
+        /// An incremental plan never exceeds the limit together with the other loads.
         #[test]
         fn the_limit_holds(
             cents in prop::collection::vec(-5..60_i32, 8),

@@ -1,4 +1,4 @@
-//! What vehicles take together over time, and when they leave no room.
+//! Load profile of several plans, and the periods in which it leaves too little power.
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
@@ -7,27 +7,29 @@ use crate::plan::charge::plan::Interval;
 use crate::plan::charge::request::PowerLimit;
 use crate::units::Power;
 
-/// Powers this near are one.
+/// Difference up to which two powers are equal, in kW.
 pub(crate) const POWER_TOLERANCE_KW: f64 = 1e-6;
 
-/// What vehicles take together, from change to change.
+/// Step function of the power that plans take together.
 #[derive(Debug, Default)]
 pub(crate) struct LoadProfile {
+    /// Change of the power at each instant, in kW.
     changes_kw: BTreeMap<DateTime<Utc>, f64>,
 }
 
 impl LoadProfile {
-    /// One more who takes `power` in its charging periods.
+    /// Adds a plan that takes `power` in its intervals.
     pub(crate) fn add(&mut self, intervals: &[Interval], power: Power) {
         self.change(intervals, power.as_kw());
     }
 
-    /// One of them no longer.
+    /// Removes a plan that was added.
     #[cfg(feature = "lp")]
     pub(crate) fn remove(&mut self, intervals: &[Interval], power: Power) {
         self.change(intervals, -power.as_kw());
     }
 
+    /// Adds `kw` from the start to the end of each interval.
     fn change(&mut self, intervals: &[Interval], kw: f64) {
         for interval in intervals {
             *self.changes_kw.entry(interval.start).or_default() += kw;
@@ -35,7 +37,7 @@ impl LoadProfile {
         }
     }
 
-    /// What is taken from each instant on until the next.
+    /// Instants of change, and the power in kW from each to the next.
     #[cfg(feature = "lp")]
     pub(crate) fn steps(&self) -> (Vec<DateTime<Utc>>, Vec<f64>) {
         let mut taken_kw = 0.0;
@@ -46,9 +48,9 @@ impl LoadProfile {
         self.changes_kw.iter().map(step).unzip()
     }
 
-    /// Periods from `from` on in which more than `room` is taken.
+    /// Periods after `from` in which the load exceeds `room`, as power limits of zero.
     pub(crate) fn crowded(&self, room: Power, from: DateTime<Utc>) -> Vec<PowerLimit> {
-        let mut found: Vec<PowerLimit> = Vec::new();
+        let mut periods: Vec<PowerLimit> = Vec::new();
         let mut taken = 0.0;
         let ends = self.changes_kw.keys().skip(1);
         for ((&start, change), &end) in self.changes_kw.iter().zip(ends) {
@@ -57,11 +59,11 @@ impl LoadProfile {
             if end <= start || taken <= room.as_kw() + POWER_TOLERANCE_KW {
                 continue;
             }
-            match found.last_mut().filter(|last| last.end == start) {
+            match periods.last_mut().filter(|last| last.end == start) {
                 Some(last) => last.end = end,
-                None => found.push(PowerLimit { start, end, power_max: Power::ZERO }),
+                None => periods.push(PowerLimit { start, end, power_max: Power::ZERO }),
             }
         }
-        found
+        periods
     }
 }

@@ -1,4 +1,7 @@
-//! Plans of several requests within a power that they share.
+//! Plans of several requests within a shared power limit.
+//!
+//! [`plan_in_residual_capacity`] plans one request in the power that the others leave, without
+//! changing their plans. `plan_within_capacity` plans all requests together.
 #[cfg(feature = "lp")]
 pub(crate) mod capacity;
 #[cfg(feature = "lp")]

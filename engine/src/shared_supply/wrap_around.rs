@@ -1,51 +1,78 @@
-//! Who charges when within a slot, so that a shared power holds at any time.
+//! Wrap-around rule: on-off schedules within a slot that keep a power limit at every instant.
 //!
-//! The limit of an area holds for the mean of each slot, and a slot used in part
-//! is used from its start: vehicles that fit in the mean would all begin at once.
-//! Here their parts of a slot are laid one behind the other, in lanes with one
-//! taker at a time. What does not fit at the end of a lane goes on at the start
-//! of the next: the wrap-around rule for jobs that may be interrupted on parallel
-//! machines (R. McNaughton, Scheduling with deadlines and loss functions, Management
-//! Science 6, 1959). Nobody is then in two lanes at once, because nobody takes more
-//! than the slot.
+//! The limit of an area holds for the mean of each slot, and a plan uses a slot from its start, so
+//! that vehicles that fit in the mean would all be on at once. McNaughton's wrap-around rule \[1\]
+//! for preemptive jobs on parallel machines arranges them in lanes with one vehicle at a time. Jobs
+//! `i = 1, 2, ..` are laid one behind the other, and the part of a job that passes the end of a
+//! lane continues at the start of the next one:
+//!
+//! ```text
+//! s_1 = 0 ,   s_{i+1} = (s_i + t_i) mod T
+//! i is on in  [s_i, s_i + t_i)                           if s_i + t_i <= T
+//!             [s_i, T)  and  [0, s_i + t_i - T)          otherwise
+//! lanes = ceil( Σ t_i / T )
+//! ```
+//!
+//! The two parts of a job do not overlap, because `t_i <= T`. The number of lanes is the least
+//! possible.
+//!
+//! Powers differ, so jobs are laid by falling power, and a lane takes the power of its largest job.
+//! Every job of a lane has at most the least power of the lane before, which is full. The lanes
+//! together therefore take at most `M + w_max`, with `M = Σ t_i·w_i / T`. If `M` is at most that of
+//! `n = floor(P / w_max)` lanes of the least power, there are at most `n` lanes. So the limit `P`
+//! holds at every instant if
+//!
+//! ```text
+//! M <= m = max( P - w_max ,  floor(P / w_max)·w_min )
+//! m_h = m - round( h·m / w_max )·w_max                   with headroom h
+//! ```
+//!
+//! | Symbol | Meaning | Code |
+//! |---|---|---|
+//! | `T` | length of the slot | `slot` of [`wrap_around`] |
+//! | `t_i` | time that vehicle `i` is on in the slot | `Part::micros` |
+//! | `w_i` | its power | `Part::power_kw` |
+//! | `w_min`, `w_max` | least and highest power up to `P` | `least`, `most` in [`mean_kw`] |
+//! | `s_i` | start of vehicle `i` in its lane | `at` in [`wrap_around`] |
+//! | `P` | shared power limit | `power_max` |
+//! | `h` | headroom | `headroom` |
+//! | `m_h` | limit on the mean power of a slot | result of [`mean_kw`] |
+//!
+//! \[1\] R. McNaughton, Scheduling with deadlines and loss functions, Management Science 6 (1959).
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// From an instant up to another, in microseconds.
+/// Time span from its start up to its end, in microseconds since 1970.
 pub(crate) type Span = (i64, i64);
 
-/// A vehicle that takes its power or none.
+/// On-off schedule of one vehicle.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OnOffSchedule {
-    /// When it is on, in time order.
+    /// Spans in which it is on, in time order.
     pub(crate) on: Vec<Span>,
     pub(crate) power_kw: f64,
-    /// Slots that begin before are left as they are: what is wanted at once is.
+    /// Slots that start before this are not rearranged: they hold energy that is wanted at once.
     pub(crate) from: i64,
-    /// When something is due: within a slot it is not put off to after that.
+    /// Deadlines. A slot with a deadline inside is not rearranged.
     pub(crate) due: Vec<i64>,
-    /// Whether it is on when the first slot begins.
+    /// True if it is on when the first slot starts.
     pub(crate) is_on: bool,
 }
 
-/// What a vehicle takes of a slot, whenever that is.
+/// Job of the wrap-around rule: the time of one vehicle in one slot.
 struct Part {
     row: usize,
     micros: i64,
     power_kw: f64,
-    /// Whether it is on when the slot begins.
+    /// True if it is on when the slot starts.
     goes_on: bool,
 }
 
-/// The mean that lanes within `power_max` can hold, whoever fits into it: a lane
-/// takes the whole of its greatest power while it is in use.
+/// Limit `m_h` on the mean power of a slot, in kW, that the wrap-around rule can arrange within
+/// `power_max` (formula in the module docs).
 ///
-/// In lanes by falling power each takes at most the least power of the one before,
-/// so that all together take at most the greatest power above their mean. And where
-/// the mean is that of so many lanes of the least power, there are no more lanes.
-///
-/// A `headroom` of it is kept back, in whole numbers of the greatest power: less
-/// would be room that nobody fits into.
+/// Vehicles above `power_max` do not count; without any other the limit is `power_max`. The
+/// headroom is a whole number of the highest power, since no vehicle fits into less.
 pub(crate) fn mean_kw(powers_kw: impl Iterator<Item = f64>, power_max: f64, headroom: f64) -> f64 {
     let fitting = powers_kw.filter(|&power| 0.0 < power && power <= power_max);
     let (least, most) = fitting
@@ -58,7 +85,8 @@ pub(crate) fn mean_kw(powers_kw: impl Iterator<Item = f64>, power_max: f64, head
     mean - (mean / most * headroom).round() * most
 }
 
-/// Lays what vehicles take in each slot into lanes, where it does not fit as it is.
+/// Rearranges vehicles by the wrap-around rule in each slot in which those that are on take more
+/// than `power_max_kw` together.
 pub(crate) fn sequence(
     vehicles: &mut [OnOffSchedule],
     slots: impl Iterator<Item = Range<i64>>,
@@ -67,6 +95,7 @@ pub(crate) fn sequence(
     let mut made: Vec<Vec<Span>> = vec![Vec::new(); vehicles.len()];
     let mut next = vec![0; vehicles.len()];
     for (number, slot) in slots.enumerate() {
+        // Jobs that may be rearranged, and the power of all vehicles in the slot.
         let (mut parts, mut all_kw) = (Vec::new(), 0.0);
         for (row, vehicle) in vehicles.iter().enumerate() {
             let here = within(&vehicle.on, &mut next[row], &slot);
@@ -87,6 +116,7 @@ pub(crate) fn sequence(
             made[row].extend(on);
         }
     }
+    // Spans that touch are joined.
     for (vehicle, mut on) in vehicles.iter_mut().zip(made) {
         on.sort_unstable();
         on.dedup_by(|next, kept| {
@@ -100,23 +130,24 @@ pub(crate) fn sequence(
     }
 }
 
-/// What of `on` lies within a slot; `next` is the first that has not ended before.
+/// Parts of `on` within a slot. `next` is the position of the first span that has not ended before.
 fn within(on: &[Span], next: &mut usize, slot: &Range<i64>) -> Vec<Span> {
     *next += on[*next..].iter().take_while(|on| on.1 <= slot.start).count();
     let here = on[*next..].iter().take_while(|on| on.0 < slot.end);
     here.map(|on| (on.0.max(slot.start), on.1.min(slot.end))).collect()
 }
 
-/// Whether it does not matter when in the slot a vehicle takes what it takes.
+/// Returns true if the time of a vehicle in a slot may be moved: it is on for a part of the slot,
+/// which has no deadline inside and no energy wanted at once.
 fn is_free(vehicle: &OnOffSchedule, here: &[Span], slot: &Range<i64>) -> bool {
     let micros: i64 = here.iter().map(|on| on.1 - on.0).sum();
     let is_due = vehicle.due.iter().any(|&at| slot.start < at && at < slot.end);
     0 < micros && micros < slot.end - slot.start && !is_due && vehicle.from <= slot.start
 }
 
-/// Parts of a slot in lanes, by row. The greatest powers come first: a lane takes
-/// what the greatest in it takes. Of one power, those that are on already begin a
-/// lane, so that few stop and start again.
+/// Spans of each row from the wrap-around rule, by falling power.
+///
+/// Of equal powers, vehicles that are on already start a lane, so that few stop and start again.
 fn wrap_around(mut parts: Vec<Part>, slot: &Range<i64>) -> Vec<(usize, Vec<Span>)> {
     parts.sort_by(|a, b| b.power_kw.total_cmp(&a.power_kw));
     let mut at = slot.start;
@@ -125,7 +156,8 @@ fn wrap_around(mut parts: Vec<Part>, slot: &Range<i64>) -> Vec<(usize, Vec<Span>
         let (mut on, mut off): (VecDeque<&Part>, VecDeque<&Part>) =
             same.iter().partition(|part| part.goes_on);
         loop {
-            // Who does not fit before the end goes on at the start of the next lane.
+            // A job that starts a lane or wraps into the next is on at the start of the slot:
+            // prefer one that is on already.
             let begins =
                 at == slot.start || off.front().is_none_or(|part| at + part.micros > slot.end);
             let (first, second) = if begins { (&mut on, &mut off) } else { (&mut off, &mut on) };
@@ -172,7 +204,7 @@ mod tests {
 
     #[test]
     fn parts_of_an_hour_come_one_after_the_other() {
-        // Forty minutes of three vehicles in two lanes; the fourth has the hour.
+        // Forty minutes of three vehicles in two lanes; the fourth is on for the hour.
         let mut vehicles = vec![switched(vec![(0, 40)], 10.0); 3];
         vehicles.push(switched(vec![(0, 60)], 10.0));
         sequence(&mut vehicles, hours(1), 30.0);
@@ -184,7 +216,7 @@ mod tests {
 
     #[test]
     fn who_is_on_goes_on() {
-        // The third is on already; in the second hour those who were on last.
+        // The third starts, since it is on already; in the second hour those that were on last.
         let mut vehicles = vec![switched(vec![(0, 40), (60, 100)], 10.0); 3];
         vehicles[2].is_on = true;
         sequence(&mut vehicles, hours(2), 20.0);
@@ -218,7 +250,7 @@ mod tests {
         is(&[11.0; 3], 40.0, 33.0);
         is(&[11.0, 3.7], 40.0, 29.0);
         is(&[11.0, 10.0], 12.0, 10.0);
-        // Who never fits does not count, and may be all there is.
+        // Vehicles above the limit do not count, and may be the only ones.
         is(&[22.0, 5.0], 10.0, 10.0);
         is(&[22.0], 10.0, 10.0);
     }
@@ -232,8 +264,8 @@ mod tests {
     }
 
     proptest! {
-        /// Where each slot holds in the mean, lanes hold at any time, and everybody
-        /// has what it had of each slot.
+        /// If the mean of each slot keeps its limit, the lanes keep the power limit at any time,
+        /// and each vehicle keeps its time in each slot.
         #[test]
         fn lanes_hold_at_any_time(
             seed in prop::collection::vec((1..4_u8, 0..=60_i64, 0..=60_i64, any::<bool>()), 1..12),
