@@ -1,9 +1,9 @@
-//! Plans of independent vehicles, as many as there are.
+//! Batch of charging plans of independent vehicles.
 //!
-//! Vehicles do not see each other here: each gets the plan that it would get
-//! alone, bit for bit, on any number of threads. Rows are planned in runs of
-//! [`RUN`], each run into columns of its own, so that nothing is copied
-//! together afterwards.
+//! Each vehicle gets the plan that it would get alone, bit for bit, on any number of threads. Rows
+//! are planned in runs of [`RUN`]. Each run has columns of its own, so that nothing is copied
+//! afterwards. Most rows have one need in one window and are planned as a [`SlotSelection`]; the
+//! others are planned as a whole by [`plan_charge`].
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
@@ -23,17 +23,17 @@ use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::MICROS_PER_HOUR;
 
-/// Vehicles planned in one piece of work.
+/// Vehicles of one parallel task and of one [`Answers`].
 pub const RUN: usize = 8_192;
 
 /// Plans every vehicle of a fleet, on all threads of the current rayon pool.
 ///
-/// Answers come in runs of at most [`RUN`] rows, in row order. A vehicle that
-/// makes no sense is an error in its row; a need that cannot be met is a
-/// shortfall. Nothing is charged after the departure.
+/// Plans are returned in runs of at most [`RUN`] rows, in row order. A vehicle with invalid values
+/// is an error in its row; a need that cannot be met is a shortfall. Nothing is charged after the
+/// departure.
 ///
-/// Linear in rows and slots: a few hundred nanoseconds per vehicle, target
-/// lists and reserves apart, which take some microseconds.
+/// Linear in rows and slots: a few hundred nanoseconds per vehicle, and some microseconds for one
+/// with a target list or a reserve.
 #[must_use]
 pub fn plan_batch(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<Answers> {
     prepare(curves);
@@ -41,14 +41,14 @@ pub fn plan_batch(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<Answers> {
     runs(fleet.len()).into_par_iter().map(answer).collect()
 }
 
-/// The compact answer for every vehicle, written row after row; `None` where
-/// there is none. The caller keeps the memory, to plan a fleet many times.
+/// Writes the slot selection of every vehicle into `choices`, row by row; `None` if it has none.
+/// The caller keeps the memory, to plan a fleet many times.
 ///
-/// Rows without a compact answer are those in error, those with a reserve or
-/// a target before departure, and stays of more than [`SLOTS_MAX`] slots.
+/// Rows without a slot selection are those in error, those with a reserve or a target before
+/// departure, and stays of more than [`SLOTS_MAX`] slots.
 ///
 /// # Panics
-/// There are not as many places as vehicles.
+/// `choices` has another length than the fleet.
 pub fn plan_compact(fleet: &Fleet<'_>, curves: Curves<'_>, choices: &mut [Option<SlotSelection>]) {
     assert_eq!(choices.len(), fleet.len(), "one place per vehicle");
     prepare(curves);
@@ -57,7 +57,7 @@ pub fn plan_compact(fleet: &Fleet<'_>, curves: Curves<'_>, choices: &mut [Option
     });
 }
 
-/// Mean power in every slot for every vehicle, in kW, written row after row.
+/// Writes the mean power of every vehicle in every slot, in kW, row by row.
 ///
 /// `power_kw` has one number per vehicle and slot of the horizon; a vehicle
 /// in error gets zeros. Errors and costs come from [`plan_batch`].
@@ -76,19 +76,20 @@ pub fn plan_dense(fleet: &Fleet<'_>, curves: Curves<'_>, power_kw: &mut [f32]) {
     });
 }
 
-/// Sorts a shared curve before the threads need its order.
+/// Ranks the slots of a shared curve once, before threads use the order.
 fn prepare(curves: Curves<'_>) {
     if let Curves::Shared(curve) = curves {
         curve.ranked();
     }
 }
 
+/// Ranges of at most [`RUN`] rows.
 fn runs(rows: usize) -> Vec<Range<usize>> {
     (0..rows).step_by(RUN).map(|start| start..(start + RUN).min(rows)).collect()
 }
 
-/// A run of rows to be answered in columns. The work of a run is compiled
-/// for the vectors of the machine, hence a type that pulp can dispatch.
+/// Run of rows that is planned into [`Answers`]. It is a type that pulp can dispatch, so that the
+/// work is compiled for the vector instructions of the machine.
 struct AnswerRows<'a> {
     fleet: &'a Fleet<'a>,
     curves: Curves<'a>,
@@ -131,7 +132,7 @@ impl WithSimd for AnswerRows<'_> {
     }
 }
 
-/// A run of rows to be answered by slots alone.
+/// Run of rows that is planned into slot selections.
 struct CompactRows<'a> {
     fleet: &'a Fleet<'a>,
     curves: Curves<'a>,
@@ -157,7 +158,7 @@ impl WithSimd for CompactRows<'_> {
     }
 }
 
-/// A run of rows to be answered by the mean power of every slot.
+/// Run of rows that is planned into mean powers by slot.
 struct DenseRows<'a> {
     fleet: &'a Fleet<'a>,
     curves: Curves<'a>,
@@ -179,7 +180,7 @@ impl WithSimd for DenseRows<'_> {
     }
 }
 
-/// The compact answer of one row, if it has one.
+/// Slot selection of one row and its window; `None` if the row needs a whole plan.
 #[inline(always)]
 fn compact<S: Simd>(
     simd: S,
@@ -193,6 +194,7 @@ fn compact<S: Simd>(
         return None;
     }
     let need = Need { energy_kwh: vehicle.energy.as_kwh(), power_kw: vehicle.power_max.as_kw() };
+    // A shared curve has its slots ranked for all rows; other rows search for a price threshold.
     if let Curves::Shared(curve) = curves
         && need.power_kw > 0.0
         && let Some(ranked) = curve.ranked()
@@ -209,7 +211,7 @@ fn compact<S: Simd>(
     fits.then(|| (window, threshold::choose(simd, scratch, horizon, prices, window, need)))
 }
 
-/// Hours of a window that no slot with a price covers.
+/// Hours of a window without a price: gaps in the slots, and time outside the horizon.
 #[inline(always)]
 fn unpriced_hours(horizon: &Horizon, prices: &[f64], window: Window) -> f64 {
     let gaps = (window.first..window.last).filter(|&slot| prices[slot].is_nan());
@@ -218,7 +220,7 @@ fn unpriced_hours(horizon: &Horizon, prices: &[f64], window: Window) -> f64 {
     (uncovered + unpriced) as f64 / MICROS_PER_HOUR
 }
 
-/// The prices that a row pays, if its curve exists.
+/// Prices of a row; `None` if its curve does not exist.
 #[inline(always)]
 fn prices_of<'a>(fleet: &Fleet<'_>, curves: Curves<'a>, row: usize) -> Option<&'a [f64]> {
     match curves {
@@ -230,7 +232,7 @@ fn prices_of<'a>(fleet: &Fleet<'_>, curves: Curves<'a>, row: usize) -> Option<&'
     }
 }
 
-/// The plan of a row that has no compact answer.
+/// Plan of a row without a slot selection.
 #[inline(never)]
 fn plan_row(
     fleet: &Fleet<'_>,
@@ -257,7 +259,7 @@ fn plan_row(
     })
 }
 
-/// A row of a price table as a curve of its own; NaN is a gap.
+/// Price curve of a row of a price table, without its gaps (NaN).
 fn curve_of_row(horizon: &Horizon, prices: &[f64]) -> PriceCurve {
     let used = || (0..prices.len()).filter(|&slot| !prices[slot].is_nan());
     let periods = used().map(|slot| (horizon.starts()[slot], horizon.ends()[slot]));
@@ -266,6 +268,7 @@ fn curve_of_row(horizon: &Horizon, prices: &[f64]) -> PriceCurve {
     PriceCurve::from_parts(horizon, prices).expect("prices of a table are prices")
 }
 
+/// Writes the mean powers of one row, in kW by slot; zeros for a row in error.
 #[inline(always)]
 fn dense_row<S: Simd>(
     simd: S,
@@ -346,7 +349,7 @@ mod tests {
             self.curve.push(0);
         }
 
-        /// The plan that a row would get alone.
+        /// Plan of a row alone.
         fn alone(&self, curve: &PriceCurve, row: usize) -> Plan {
             let departure = instant_at(self.departure[row]);
             let target = Target { by: Some(departure), energy: kwh(self.energy[row]) };
@@ -360,7 +363,7 @@ mod tests {
 
     type Row = (Vec<u64>, Vec<(i64, i64)>);
 
-    /// Every number of an answer as bits, every interval as microseconds.
+    /// Numbers of each row as bits, intervals as microseconds.
     fn bits(answers: &[Answers]) -> Vec<Row> {
         let mut rows = Vec::new();
         for run in answers {
@@ -384,8 +387,7 @@ mod tests {
     }
 
     proptest! {
-        /// A batch of N plans is N single plans, bit for bit, on any number
-        /// of threads; and so it is with a table of curves.
+        /// A batch equals single plans, bit for bit, with a shared curve and with a table.
         #[test]
         fn a_batch_is_as_many_single_plans(
             cents in prop::collection::vec(-20..60i32, 1..120), step in prop::sample::select(vec![15, 60]),

@@ -1,4 +1,4 @@
-//! Plans of many independent vehicles and batteries.
+//! Batches: plans of many independent vehicles, batteries and requests, in parallel.
 pub(crate) mod charge;
 pub(crate) mod requests;
 pub(crate) mod storage;

@@ -1,4 +1,7 @@
-//! Plans of many requests on one price curve.
+//! Batch of charging requests on one price curve.
+//!
+//! A request in which one target decides is a row of [`plan_batch`]. Every other request is planned
+//! by [`plan_charge`].
 use std::borrow::Borrow;
 
 use rayon::prelude::*;
@@ -19,7 +22,7 @@ use crate::prices::curve::PriceCurve;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Power, Price};
 
-/// Requests as columns, and the row of each.
+/// Columns of the requests that a batch can plan, with their positions among all.
 #[derive(Debug, Default)]
 pub(crate) struct Columns {
     pub(crate) positions: Vec<usize>,
@@ -30,7 +33,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// The requests in which one target decides; `end` is that of the prices.
+    /// Columns of the requests in which one target decides. `end` is the end of the prices, in
+    /// microseconds since 1970.
     pub(crate) fn of(problems: &[impl Borrow<ChargeProblem>], end: i64) -> Self {
         let mut columns = Self::default();
         for (position, problem) in problems.iter().enumerate() {
@@ -39,7 +43,7 @@ impl Columns {
             let target = &request.targets[target];
             let energy = request.within_limit(target);
             let from = micros_of(request.now);
-            // Hours without prices count up to a deadline after the last price, too.
+            // A deadline after the last price stays: hours without prices count up to it.
             let by = target.by.map_or(end, micros_of);
             let by = request.until.map_or(by, |until| by.min(micros_of(until)));
             let is_plain = request.power_max > Power::ZERO
@@ -58,6 +62,7 @@ impl Columns {
         columns
     }
 
+    /// View of the columns as a fleet.
     pub(crate) fn fleet(&self) -> Fleet<'_> {
         Fleet {
             arrival: &self.arrival,
@@ -71,10 +76,10 @@ impl Columns {
     }
 }
 
-/// The plan that each request would get alone, in short and bit for bit.
+/// Plan summary of each request, bit for bit that of the request alone.
 ///
-/// Requests in which one target decides are planned as columns; the others, with a
-/// reserve or a later target that wants more, one by one on all threads.
+/// Requests in which one target decides are planned as columns. Others, such as those with a
+/// reserve or a later target that wants more, are planned one by one on all threads.
 ///
 /// # Example
 ///
@@ -108,21 +113,22 @@ where
         let problem = problems[position].borrow();
         briefs[position] = brief.and_then(|brief| whole(curve, problem, brief));
     }
+    // Requests without a row, or with more to charge after the deciding target.
     let alone = |(brief, problem): (Option<PlanSummary>, &P)| {
         brief.unwrap_or_else(|| PlanSummary::from(&plan_charge(curve, problem.borrow())))
     };
     briefs.into_par_iter().zip(problems).map(alone).collect()
 }
 
-/// The plan for the target that decides as that of its whole request; `None` if
-/// more is charged after it.
+/// Completes the plan for the deciding target to that of its request; `None` if more is charged
+/// after that target.
 fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: PlanSummary) -> Option<PlanSummary> {
     let request = problem.request();
     let by = request.targets[request.deciding()?].by_micros();
     if !is_all(problem, by, brief.shortfall.as_kwh()) {
         return None;
     }
-    // Columns end with the last price; a request without a deadline may end with the departure.
+    // Rows end with the last price, but a request without a deadline may end with the departure.
     let brief = PlanSummary {
         shortfall: brief.shortfall + request.above_limit(),
         unpriced_hours: unpriced_hours(curve, problem),
@@ -136,16 +142,17 @@ fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: PlanSummary) -> Opt
     Some(PlanSummary { marginal_price, ..brief })
 }
 
-/// The plan of each wish, kept close to the plan before where there is one and a
-/// budget for that.
+/// Plan of each request: close to its previous plan if there is one and a budget, otherwise the
+/// cheapest.
 ///
-/// A wish that makes no sense is an error in its place and stops nobody else.
+/// An invalid request is an error in its place and does not affect the others.
 #[must_use]
 pub fn plan_wishes(
     curve: &PriceCurve,
     wishes: Vec<(PlanRequest, Option<PreviousPlan<'_>>)>,
     budget: Option<Money>,
 ) -> Vec<Result<PlanRecord, RefusedRequest>> {
+    // Requests for a cheapest plan are planned as a batch, the others one by one.
     let (mut problems, mut positions) = (Vec::new(), Vec::new());
     for (position, (wish, before)) in wishes.iter().enumerate() {
         let is_near = before.is_some() && budget.is_some();
@@ -169,7 +176,7 @@ pub fn plan_wishes(
     wishes.into_par_iter().zip(placed).map(plan).collect()
 }
 
-/// A row of a batch; `None` for one that makes no sense.
+/// Plan summary of a row of a batch; `None` for a row in error.
 fn brief(run: &Answers, row: usize) -> Option<PlanSummary> {
     let energy = Energy::from_kwh(run.energy_kwh[row]).ok()?;
     let money = |amount: f64| Money::from_amount(amount).ok();
@@ -190,7 +197,7 @@ fn brief(run: &Answers, row: usize) -> Option<PlanSummary> {
     })
 }
 
-/// The intervals of a row of columns.
+/// Intervals of a row; the columns are start and end in microseconds since 1970 and power in kW.
 pub(crate) fn intervals(
     offsets: &[i32],
     row: usize,
@@ -279,7 +286,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked, the plan in short is that of the plan alone.
+        /// The plan summaries of a batch equal those of single plans.
         #[test]
         fn plans_of_many_are_plans_of_one_each(
             cents in prop::collection::vec(-20..60i32, 0..60), step in prop::sample::select(vec![15, 60]),
@@ -298,7 +305,7 @@ mod tests {
                 ].map(f64::to_bits);
                 prop_assert_eq!(numbers(brief), numbers(&alone));
                 prop_assert_eq!(brief.marginal_price, alone.marginal_price);
-                // Two sums of the same bound.
+                // The bound is summed in two ways.
                 let off = (brief.bound - alone.bound).as_amount().abs();
                 prop_assert!(off <= 1e-9 * alone.cost.as_amount().abs().max(1.0));
             }

@@ -1,8 +1,7 @@
-//! Storage plans of independent batteries, as many as there are.
+//! Batch of storage plans of independent batteries.
 //!
-//! Each row gets the plan that it would get alone, the same bits on any number
-//! of threads. The rows share their prices, which are cut
-//! once; a row cuts the two slots in which it arrives and leaves.
+//! Each battery gets the plan that it would get alone, with the same bits on any number of threads.
+//! Rows share their [`PriceSlots`]; each cuts only the two slots in which it arrives and departs.
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -21,8 +20,8 @@ use crate::units::Power;
 
 /// Plans every battery, on all threads of the current rayon pool.
 ///
-/// Answers come in runs of at most [`RUN`] rows, in row order. A row that makes
-/// no sense is an error in its row; a target that cannot be met is a shortfall.
+/// Plans are returned in runs of at most [`RUN`] rows, in row order. A battery with invalid values
+/// is an error in its row; a target that cannot be met is a shortfall.
 #[must_use]
 pub fn plan_storage_batch(batteries: &Batteries<'_>, grids: &[PriceSlots]) -> Vec<StorageAnswers> {
     let rows = batteries.arrival.len();
@@ -35,6 +34,7 @@ pub fn plan_storage_batch(batteries: &Batteries<'_>, grids: &[PriceSlots]) -> Ve
     answers
 }
 
+/// Plans one run of rows. After a panic the buffers are replaced, since they may be half written.
 fn plan_run(batteries: &Batteries<'_>, grids: &[PriceSlots], rows: Range<usize>) -> StorageAnswers {
     let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
     let mut desk = BatteryPlanner::default();
@@ -51,6 +51,7 @@ fn plan_run(batteries: &Batteries<'_>, grids: &[PriceSlots], rows: Range<usize>)
 }
 
 impl BatteryPlanner {
+    /// Plans one row and adds it to `answers`.
     fn plan(
         &mut self,
         batteries: &Batteries<'_>,
@@ -67,7 +68,8 @@ impl BatteryPlanner {
         Ok(())
     }
 
-    /// Fills the slots of the kernel; tells the highest level that can be had.
+    /// Fills prices and slots of the kernel for the stay of a battery. Returns the highest level
+    /// that can be reached by departure, in kWh.
     fn lay_out(&mut self, grid: &PriceSlots, battery: &BatteryRow) -> f64 {
         let first = grid.ends.partition_point(|&end| end <= battery.from);
         let last = grid.starts.partition_point(|&start| start < battery.to).max(first);
@@ -95,6 +97,7 @@ impl BatteryPlanner {
             reach = reached(reach, &slot);
             most = battery.limit_kwh.max(reach);
             slot.most_kwh = most;
+            // Reserve and target are capped at the level within reach, so that a plan exists.
             slot.least_kwh = battery.reserve_kwh.min(reach);
             kernel.slots.push(slot);
             self.periods.push((start, end));
@@ -105,6 +108,7 @@ impl BatteryPlanner {
         reach
     }
 
+    /// Adds a solved row to `answers`. `reach` is the highest level that can be reached, in kWh.
     fn write(
         &self,
         battery: &BatteryRow,
@@ -161,8 +165,8 @@ mod tests {
 
     const HOUR: i64 = 3_600_000_000;
 
-    /// A row as the tests draw it: arrival and stay in minutes, capacity,
-    /// states of charge (now, wanted, reserve, limit), power, efficiency.
+    /// Random row: arrival and stay in minutes, capacity in kWh, states of charge in percent (now,
+    /// wanted, reserve, limit), power in kW, efficiency.
     type Row = (i64, i64, f64, (f64, f64, f64, f64), f64, f64);
 
     fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -205,7 +209,7 @@ mod tests {
         pool.install(|| plan_storage_batch(&batteries, std::slice::from_ref(grid)))
     }
 
-    /// A row that panics half-way leaves an error and no numbers, and its neighbours alone.
+    /// A row that panics half-way has an error and no numbers; its neighbours are unchanged.
     #[test]
     fn a_row_that_panics_is_an_error_of_that_row() {
         let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
@@ -231,7 +235,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Each row gets the plan it would get alone, on any number of threads.
+        /// Each row equals the plan of its battery alone, on any number of threads.
         #[test]
         fn a_row_gets_its_own_plan(
             rows in rows(), cents in prop::collection::vec(-30..60_i32, 1..12),
