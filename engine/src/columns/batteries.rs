@@ -1,4 +1,4 @@
-//! Batteries as columns, one row a battery.
+//! Columns of batteries, one row per battery, and the check of a row.
 
 use crate::columns::fleet::NO_TIME;
 use crate::columns::row_error::RowError;
@@ -43,17 +43,20 @@ pub struct Batteries<'a> {
     pub grid: Option<&'a [u32]>,
 }
 
-/// Memory that is used for row after row.
+/// Kernel and buffers that are reused for every row of a run.
 #[derive(Debug, Default)]
 pub(crate) struct BatteryPlanner {
     pub(crate) kernel: DynamicProgramme,
+    /// Start and end of each slot of the stay, in microseconds since 1970.
     pub(crate) periods: Vec<(i64, i64)>,
+    /// Price of energy bought in each of them, per kWh.
     pub(crate) import: Vec<f64>,
+    /// Price of energy sold in each of them, per kWh; NaN where none is sold.
     pub(crate) export: Vec<f64>,
     pub(crate) buffers: StorageBuffers,
 }
 
-/// One battery whose numbers have been checked.
+/// Checked values of one battery; times in microseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatteryRow {
     pub(crate) from: i64,
@@ -66,7 +69,7 @@ pub(crate) struct BatteryRow {
 }
 
 impl BatteryPlanner {
-    /// Checks the numbers of a row, and puts into the kernel what is not of a slot.
+    /// Checks the values of a row, and sets those of the kernel that do not depend on a slot.
     pub(crate) fn read(
         &mut self,
         batteries: &Batteries<'_>,
@@ -126,7 +129,7 @@ impl BatteryPlanner {
     }
 }
 
-/// A quantity, or an error that names its column.
+/// Quantity from a value, or an error that names its column.
 fn quantity<T>(
     column: &'static str,
     value: f64,
@@ -138,6 +141,7 @@ fn quantity<T>(
     make(value).map_err(|source| RowError::NotAQuantity { column, source })
 }
 
+/// Power of at least zero from a value in kW, or an error that names its column.
 pub(crate) fn power(column: &'static str, value: f64) -> Result<Power, RowError> {
     let power = quantity(column, value, Power::from_kw)?;
     check_power(column, power)?;

@@ -1,4 +1,4 @@
-//! A fleet as columns, one row a vehicle.
+//! Columns of a fleet, one row per vehicle, and the check of a row.
 use crate::columns::row_error::RowError;
 use crate::plan::charge::request::Target;
 use crate::plan::charge::vehicle::energy_at_plug;
@@ -8,10 +8,10 @@ use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Percent, Power, UnitError};
 
-/// Stands for a time that is not given.
+/// Value of a missing time.
 pub const NO_TIME: i64 = i64::MIN;
 
-/// How the energy that each vehicle needs is given. NaN is a missing value.
+/// Energy need of each vehicle, as energy or as states of charge. NaN is a missing value.
 #[derive(Debug, Clone, Copy)]
 pub enum Needs<'a> {
     /// Energy at the plug.
@@ -34,8 +34,7 @@ pub enum Needs<'a> {
     },
 }
 
-/// Further targets of each vehicle before its departure: row i has those at
-/// positions `offsets[i]..offsets[i + 1]`.
+/// Targets of each vehicle before its departure. Row `i` has those at `offsets[i]..offsets[i + 1]`.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetLists<'a> {
     /// One more than there are rows.
@@ -50,32 +49,33 @@ pub struct TargetLists<'a> {
 /// [`NO_TIME`] if missing; NaN is a missing number.
 #[derive(Debug, Clone, Copy)]
 pub struct Fleet<'a> {
-    /// When each vehicle is plugged in.
+    /// Time at which each vehicle is plugged in.
     pub arrival: &'a [i64],
-    /// When it leaves; its need is to be met by then.
+    /// Time of departure, the deadline of its need.
     pub departure: &'a [i64],
-    /// What it needs.
+    /// Energy need.
     pub needs: Needs<'a>,
     /// Highest power, in kW.
     pub power_max_kw: &'a [f64],
-    /// Energy bought at once at any price, in kWh; none where missing.
+    /// Energy bought at once at any price, in kWh; 0 where missing.
     pub reserve_kwh: Option<&'a [f64]>,
     /// Targets before departure.
     pub targets: Option<TargetLists<'a>>,
-    /// Row of the price table; not used with a shared curve.
+    /// Row of the price table; not used with a shared curve. Without it, row `i` has curve `i`.
     pub curve: Option<&'a [u32]>,
 }
 
 /// The prices that a fleet pays.
 #[derive(Debug, Clone, Copy)]
 pub enum Curves<'a> {
-    /// All vehicles pay the same.
+    /// One curve for all vehicles.
     Shared(&'a PriceCurve),
-    /// Each vehicle names its row of a table.
+    /// One row of a price table for each vehicle, by `Fleet::curve`.
     PerVehicle(&'a PriceTable),
 }
 
 impl Curves<'_> {
+    /// Horizon of the prices.
     pub(crate) fn horizon(&self) -> &Horizon {
         match self {
             Self::Shared(curve) => curve.horizon(),
@@ -83,7 +83,7 @@ impl Curves<'_> {
         }
     }
 
-    /// Lowest and highest price, and whether all pay the same.
+    /// Lowest and highest price per kWh, and true if all vehicles share one curve.
     #[cfg(feature = "lp")]
     pub(crate) fn spread(&self) -> (f64, f64, bool) {
         let (prices, is_shared) = match self {
@@ -115,7 +115,7 @@ impl Curves<'_> {
     }
 }
 
-/// One vehicle whose numbers have been checked.
+/// Checked values of one vehicle; times in microseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vehicle {
     pub(crate) arrival: i64,
@@ -132,13 +132,13 @@ impl Fleet<'_> {
         self.arrival.len()
     }
 
-    /// Whether there is no vehicle.
+    /// Returns true if there is no vehicle.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.arrival.is_empty()
     }
 
-    /// Checks one row.
+    /// Checks one row and returns its values.
     #[inline(always)]
     pub(crate) fn vehicle(&self, row: usize) -> Result<Vehicle, RowError> {
         let arrival = time(self.arrival[row], "arrival")?;
@@ -163,7 +163,7 @@ impl Fleet<'_> {
         Ok(Vehicle { arrival, departure, energy, reserve, power_max })
     }
 
-    /// Need and reserve of a row that is given in percent.
+    /// Need and reserve at the plug of a row in states of charge.
     #[inline(never)]
     fn energy_from_soc(&self, row: usize) -> Result<(Energy, Energy), RowError> {
         let Needs::Soc { target_percent, reserve_percent, .. } = self.needs else {
@@ -177,12 +177,13 @@ impl Fleet<'_> {
         Ok((self.at_plug(row, target)?, self.at_plug(row, reserve)?))
     }
 
-    /// Energy at the plug that brings a row that is given in percent to its charge limit.
+    /// Energy at the plug up to the charge limit, for a row in states of charge.
     #[cfg(feature = "lp")]
     pub(crate) fn energy_up_to(&self, row: usize, limit_percent: f64) -> Result<Energy, RowError> {
         self.at_plug(row, percent(limit_percent, "charge_limit_percent")?)
     }
 
+    /// Energy at the plug from the present to the `wanted` state of charge.
     fn at_plug(&self, row: usize, wanted: Percent) -> Result<Energy, RowError> {
         let Needs::Soc { soc_percent, capacity_kwh, efficiency, .. } = self.needs else {
             return Err(RowError::Missing { column: "capacity_kwh" });
@@ -194,13 +195,13 @@ impl Fleet<'_> {
         Ok(energy_at_plug(capacity, efficiency, soc, wanted)?)
     }
 
-    /// Power of all vehicles together, in kW.
+    /// Sum of the highest powers of all vehicles, in kW.
     #[cfg(feature = "lp")]
     pub(crate) fn power_most_kw(&self) -> f64 {
         self.power_max_kw.iter().filter(|power| power.is_finite()).map(|power| power.max(0.0)).sum()
     }
 
-    /// No less than what all vehicles can charge on a horizon, in kWh.
+    /// Upper bound on the energy that all vehicles can charge on a horizon, in kWh.
     #[cfg(feature = "lp")]
     pub(crate) fn energy_most_kwh(&self, horizon: &Horizon) -> f64 {
         let hours: f64 = horizon.lengths().iter().sum::<f64>() / crate::units::MICROS_PER_HOUR;
@@ -212,7 +213,7 @@ impl Fleet<'_> {
         (0..self.len()).filter_map(most).sum()
     }
 
-    /// Targets of a row, departure included.
+    /// Targets of a row; the first is that at departure.
     pub(crate) fn targets(&self, row: usize, vehicle: &Vehicle) -> Result<Vec<Target>, RowError> {
         let departure = Target { by: Some(instant_at(vehicle.departure)), energy: vehicle.energy };
         let mut targets = vec![departure];
@@ -226,18 +227,19 @@ impl Fleet<'_> {
         Ok(targets)
     }
 
-    /// Whether a row has targets before its departure.
+    /// Returns true if a row has targets before its departure.
     pub(crate) fn has_targets(&self, row: usize) -> bool {
         self.targets.is_some_and(|lists| lists.offsets[row] < lists.offsets[row + 1])
     }
 }
 
-/// Times beyond the years 1 to 9999 count as missing.
+/// Time of a column, or an error that names it. Times beyond the years 1 to 9999 are missing.
 #[inline(always)]
 fn time(micros: i64, column: &'static str) -> Result<i64, RowError> {
     if Horizon::holds(micros) { Ok(micros) } else { Err(RowError::Missing { column }) }
 }
 
+/// Energy of at least zero from a value in kWh, or an error that names its column.
 #[inline(always)]
 fn kwh(value: f64, column: &'static str) -> Result<Energy, RowError> {
     let energy = Energy::from_kwh(value).map_err(|source| refused(column, source))?;
@@ -247,6 +249,7 @@ fn kwh(value: f64, column: &'static str) -> Result<Energy, RowError> {
     Ok(energy)
 }
 
+/// Power of at least zero from a value in kW, or an error that names its column.
 #[inline(always)]
 fn kw(value: f64, column: &'static str) -> Result<Power, RowError> {
     let power = Power::from_kw(value).map_err(|source| refused(column, source))?;
@@ -256,10 +259,12 @@ fn kw(value: f64, column: &'static str) -> Result<Power, RowError> {
     Ok(power)
 }
 
+/// Percentage from a value, or an error that names its column.
 fn percent(value: f64, column: &'static str) -> Result<Percent, RowError> {
     Percent::from_percent(value).map_err(|source| refused(column, source))
 }
 
+/// Error of a value that is no quantity: missing if it is NaN.
 #[cold]
 fn refused(column: &'static str, source: UnitError) -> RowError {
     match source {

@@ -1,4 +1,4 @@
-//! Fleets, batteries and their plans as columns, one row a vehicle.
+//! Columnar input and output: fleets, batteries and their plans, one row per vehicle.
 pub(crate) mod batteries;
 pub(crate) mod fleet;
 pub(crate) mod plan_table;

@@ -1,4 +1,4 @@
-//! Plans of many vehicles as columns.
+//! Columns of plans: one row of numbers per vehicle, and columns of intervals.
 
 use crate::columns::row_error::RowError;
 use crate::plan::charge::plan::{Interval, Plan};
@@ -6,41 +6,42 @@ use crate::plan::charge::selection::slot_selection::{SlotSelection, Window};
 use crate::time::horizon::Horizon;
 use crate::units::{Power, Price};
 
-/// Plans of a run of vehicles as columns, in the order of the rows.
+/// Charging plans of a run of vehicles as columns, in the order of the rows.
 ///
-/// A vehicle that could not be planned has NaN in every column, no interval,
-/// and its reason in `errors`.
+/// A vehicle that could not be planned has NaN in every column, no interval, and its error in
+/// `errors`.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
     /// Cost, in units of the currency.
     pub cost: Vec<f64>,
     /// Energy bought, in kWh.
     pub energy_kwh: Vec<f64>,
-    /// Most energy missing at a deadline, in kWh.
+    /// Largest shortfall at any deadline, in kWh.
     pub shortfall_kwh: Vec<f64>,
-    /// Price of the next kWh before the last deadline; NaN without room.
+    /// Price of the next kWh before the last deadline; NaN if no more can be charged.
     pub marginal_price: Vec<f64>,
     /// Cost of the same energy at full power from arrival.
     pub baseline_cost: Vec<f64>,
     /// Baseline cost minus cost.
     pub savings: Vec<f64>,
-    /// Cost minus the bound that no plan can undercut.
+    /// Cost minus the lower bound on the cost of any plan.
     pub gap: Vec<f64>,
     /// Hours of the stay without a price, which no plan uses.
     pub unpriced_hours: Vec<f64>,
     /// Row i has the intervals at `offsets[i]..offsets[i + 1]`.
     pub offsets: Vec<i32>,
-    /// Starts of charging, in microseconds since 1970.
+    /// Starts of the intervals, in microseconds since 1970.
     pub interval_start: Vec<i64>,
-    /// Ends of charging, in microseconds since 1970.
+    /// Ends of the intervals, in microseconds since 1970.
     pub interval_end: Vec<i64>,
-    /// Power of charging, in kW.
+    /// Charging power in the intervals, in kW.
     pub interval_power_kw: Vec<f64>,
     /// Vehicles that could not be planned, by their position in this run.
     pub errors: Vec<(usize, RowError)>,
 }
 
 impl Answers {
+    /// Empty columns with memory for `rows` rows.
     pub(crate) fn with_capacity(rows: usize) -> Self {
         let column = || Vec::with_capacity(rows);
         let mut offsets = Vec::with_capacity(rows + 1);
@@ -68,12 +69,14 @@ impl Answers {
         self.cost.len()
     }
 
-    /// Whether there is no vehicle.
+    /// Returns true if there is no vehicle.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cost.is_empty()
     }
 
+    /// Adds the numbers of a row: cost, energy, shortfall, marginal price, baseline cost, gap and
+    /// unpriced hours.
     #[inline(always)]
     fn push_numbers(&mut self, numbers: [f64; 7]) {
         let [cost, energy_kwh, shortfall_kwh, marginal_price, baseline_cost, gap, unpriced] =
@@ -88,6 +91,7 @@ impl Answers {
         self.unpriced_hours.push(unpriced);
     }
 
+    /// Adds an interval to the row under way.
     #[inline(always)]
     fn push_interval(&mut self, start: i64, end: i64, power_kw: f64) {
         self.interval_start.push(start);
@@ -95,12 +99,13 @@ impl Answers {
         self.interval_power_kw.push(power_kw);
     }
 
+    /// Ends the row under way.
     #[inline(always)]
     fn end_row(&mut self) {
         self.offsets.push(self.interval_start.len() as i32);
     }
 
-    /// Adds a compact answer.
+    /// Adds the row of a slot selection, which charges at `power_max` in every slot it uses.
     #[inline(always)]
     pub(crate) fn push_choice(
         &mut self,
@@ -119,6 +124,7 @@ impl Answers {
             gap,
             unpriced_hours,
         ]);
+        // Slots that touch become one interval; `open` is the one not yet written.
         let mut open: Option<(i64, i64)> = None;
         choice.for_each_used(|slot, is_partial| {
             let start = horizon.starts()[slot].max(window.from);
@@ -144,7 +150,7 @@ impl Answers {
         self.end_row();
     }
 
-    /// Adds a plan.
+    /// Adds the row of a plan.
     pub(crate) fn push_plan(&mut self, plan: &Plan) {
         self.push_numbers([
             plan.cost.as_amount(),
@@ -161,7 +167,7 @@ impl Answers {
         self.end_row();
     }
 
-    /// Adds a vehicle that cannot be planned.
+    /// Adds the row of a vehicle that cannot be planned.
     pub(crate) fn push_error(&mut self, error: RowError) {
         self.errors.push((self.len(), error));
         self.push_numbers([f64::NAN; 7]);
@@ -171,8 +177,7 @@ impl Answers {
 
 /// Storage plans of a run of rows as columns, in the order of the rows.
 ///
-/// A row that could not be planned has NaN in every column, no interval, and
-/// its reason in `errors`.
+/// A row that could not be planned has NaN in every column, no interval, and its error in `errors`.
 #[derive(Debug, Clone, Default)]
 pub struct StorageAnswers {
     /// Cost, in units of the currency.
@@ -181,16 +186,16 @@ pub struct StorageAnswers {
     pub charged_kwh: Vec<f64>,
     /// Energy sold, in kWh at the plug.
     pub discharged_kwh: Vec<f64>,
-    /// Stored energy missing at departure, in kWh; what the target wants above
-    /// the charge limit is missing, too.
+    /// Stored energy missing at departure, in kWh, with what the target wants above the charge
+    /// limit.
     pub shortfall_kwh: Vec<f64>,
     /// State of charge at departure, in percent.
     pub soc_percent: Vec<f64>,
-    /// Cost of the baseline.
+    /// Cost of the baseline: charging at once, without discharging.
     pub baseline_cost: Vec<f64>,
     /// Baseline cost minus cost.
     pub savings: Vec<f64>,
-    /// Cost minus the bound that no plan can undercut.
+    /// Cost minus the lower bound on the cost of any plan.
     pub gap: Vec<f64>,
     /// Row i has the intervals at `offsets[i]..offsets[i + 1]`.
     pub offsets: Vec<i32>,
@@ -198,7 +203,7 @@ pub struct StorageAnswers {
     pub interval_start: Vec<i64>,
     /// Ends, in microseconds since 1970.
     pub interval_end: Vec<i64>,
-    /// Power, in kW; negative discharges.
+    /// Power in kW; negative is discharging.
     pub interval_power_kw: Vec<f64>,
     /// Rows that could not be planned, by their position in this run.
     pub errors: Vec<(usize, RowError)>,
@@ -211,13 +216,13 @@ impl StorageAnswers {
         self.cost.len()
     }
 
-    /// Whether there is no row.
+    /// Returns true if there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cost.is_empty()
     }
 
-    /// Makes an error of a row, in place of what was written of it.
+    /// Adds a row in error at `position`, and removes what was written of it.
     pub(crate) fn push_error(&mut self, position: usize, error: RowError) {
         let first = self.offsets[position] as usize;
         self.interval_start.truncate(first);
@@ -241,8 +246,8 @@ impl StorageAnswers {
         self.errors.push((position, error));
     }
 
-    /// Adds what a slot does at full power from its start; a neighbour of the
-    /// same power goes on.
+    /// Adds an interval at full power from the start of a slot, as long as `net_kwh` at the plug
+    /// takes. It continues the interval before if that touches and has the same power.
     pub(crate) fn push_interval(
         &mut self,
         (start, slot_end): (i64, i64),

@@ -1,4 +1,4 @@
-//! Why one row of a table cannot be planned.
+//! Errors of single rows, and the boundary that turns a panic into one.
 use chrono::{DateTime, Utc};
 
 use crate::plan::charge::request::ChargeRequestError;
@@ -6,7 +6,7 @@ use crate::plan::charge::vehicle::VehicleError;
 use crate::plan::storage::request::StorageError;
 use crate::units::UnitError;
 
-/// Why one vehicle cannot be planned. The others are planned all the same.
+/// Error of one row, which cannot be planned. The other rows are planned.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum RowError {
     /// A column has no value in this row.
@@ -15,15 +15,15 @@ pub enum RowError {
         /// Name of the column.
         column: &'static str,
     },
-    /// A value is not a quantity.
+    /// A value cannot be converted to its quantity.
     #[error("{column}: {source}")]
     NotAQuantity {
         /// Name of the column.
         column: &'static str,
-        /// What is wrong with the value.
+        /// Error of the conversion.
         source: UnitError,
     },
-    /// A value below zero.
+    /// A value is below zero.
     #[error("{column} is {value} {unit}; it is 0 {unit} or more")]
     Negative {
         /// Name of the column.
@@ -33,13 +33,13 @@ pub enum RowError {
         /// Its unit.
         unit: &'static str,
     },
-    /// A weight that a share of a shortage cannot be divided by.
+    /// The priority is out of range, so that a share of a shortage cannot be divided by it.
     #[error("priority is {value}; it is a number from 1e-12 to 1e12")]
     Priority {
         /// The value as given.
         value: f64,
     },
-    /// A least power that the vehicle never has.
+    /// The least power is above the highest power.
     #[error("power_min_kw is {power_min_kw} kW, above power_max_kw, which is {power_max_kw} kW")]
     PowerMin {
         /// The least power as given.
@@ -47,34 +47,35 @@ pub enum RowError {
         /// The highest power as given.
         power_max_kw: f64,
     },
-    /// The vehicle leaves before it comes.
+    /// The departure is before the arrival.
     #[error("departure at {departure} is before arrival at {arrival}")]
     DepartureBeforeArrival {
-        /// When the vehicle comes.
+        /// Time of arrival.
         arrival: DateTime<Utc>,
-        /// When it leaves.
+        /// Time of departure.
         departure: DateTime<Utc>,
     },
-    /// There is no such price curve.
+    /// The price curve of the row does not exist.
     #[error("price_id names no price curve")]
     UnknownPrice,
-    /// The battery makes no sense.
+    /// The battery is invalid.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
-    /// The wishes make no sense.
+    /// The charge request is invalid.
     #[error(transparent)]
     Request(#[from] ChargeRequestError),
-    /// A battery that discharges makes no sense.
+    /// The battery that discharges is invalid.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The planner panicked on the row.
+    /// The planner panicked on this row.
     #[error("planning this row failed by a fault of slackwater; please report it with the row")]
     Defect,
 }
 
-/// Plans one row; a panic is an error of that row, so that it stops no other.
+/// Runs the plan of one row, and returns a panic as [`RowError::Defect`], so that it affects no
+/// other row.
 pub(crate) fn catch_defect<T>(plan: impl FnOnce() -> Result<T, RowError>) -> Result<T, RowError> {
-    // The caller throws away what the row has touched.
+    // `AssertUnwindSafe`: the caller discards everything that the row has written.
     let planned = std::panic::catch_unwind(std::panic::AssertUnwindSafe(plan));
     planned.unwrap_or(Err(RowError::Defect))
 }
