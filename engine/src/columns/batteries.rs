@@ -85,6 +85,7 @@ impl BatteryPlanner {
             let (arrival, departure) = (instant_at(from), instant_at(to));
             return Err(RowError::DepartureBeforeArrival { arrival, departure });
         }
+        // Missing optional values have a default; everything else is an error.
         let or = |values: Option<&[f64]>, absent: f64| match values.map(|values| values[row]) {
             Some(value) if !value.is_nan() => value,
             _ => absent,
@@ -110,6 +111,7 @@ impl BatteryPlanner {
             charge_max: power("charge_max_kw", batteries.charge_max_kw[row])?,
             discharge_max: power("discharge_max_kw", batteries.discharge_max_kw[row])?,
         };
+        // Values of the kernel that hold for every slot.
         let kernel = &mut self.kernel;
         kernel.capacity_kwh = capacity.as_kwh();
         kernel.stored_kwh = share("soc_percent", batteries.soc_percent[row])?;

@@ -135,6 +135,7 @@ pub fn hold_current(
     let now = request.now;
     let is_alike =
         |i: &Interval| (i.power.as_kw() - request.power_max.as_kw()).abs() < POWER_TOLERANCE_KW;
+    // The intervals from now on, at the present power of the request.
     let ahead: Vec<Interval> = before
         .intervals
         .iter()
@@ -159,6 +160,7 @@ pub fn hold_current(
         }
         target.energy = if is_late { there.min(wanted) } else { there };
     }
+    // It must not exceed the need, and the reserve must be charging at once.
     let is_much = energy_by(&ahead, None) > problem.wanted() + slack;
     if is_much || at_once + slack < request.reserve {
         return None;

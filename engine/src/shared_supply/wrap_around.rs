@@ -111,6 +111,7 @@ pub(crate) fn sequence(
         if all_kw <= power_max_kw {
             continue;
         }
+        // Replace the spans of this slot by those of the lanes.
         for (row, on) in wrap_around(parts, &slot) {
             made[row].retain(|on| on.1 <= slot.start);
             made[row].extend(on);

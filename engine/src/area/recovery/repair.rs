@@ -105,6 +105,7 @@ fn spread(count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |at| (at as u128 * step as u128 % count.max(1) as u128) as usize)
 }
 
+/// Greatest common divisor.
 fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
@@ -311,6 +312,7 @@ impl<'a> RepairPass<'a> {
         if reason == Reason::ExcessChargingOnly {
             down.fill(0);
         }
+        // Pick what is kept of the old plan; `rest` is the session with the need that remains.
         let dual_price = &self.dual_prices[session.node as usize];
         let mut new = EnergyBySlot::new();
         // If every vehicle is a group of its own, its plan is the master's optimum. A convex
@@ -431,6 +433,7 @@ impl<'a> RepairPass<'a> {
         }
         let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
         self.plan(position, &mut buffers, &mut taken);
+        // Keep the plan, and buy the shortfall at the duals with no limit but the vehicle's power.
         let mut free = vec![i64::MAX; self.constraints.slots()];
         let mut new = EnergyBySlot::new();
         trim(self.context, &session, &taken, &mut free, &mut new);
@@ -451,6 +454,7 @@ impl<'a> RepairPass<'a> {
         // From here on changes are logged, so that they can be undone.
         self.undo = Some(Vec::new());
         self.replace(position, taken, new);
+        // Move vehicles below the limits that this exceeds.
         let contributors = self.contributors();
         let others = spread(contributors.len())
             .map(|at| contributors.at(at))

@@ -138,6 +138,7 @@ impl AreaPlan {
             dual_prices_of_all: dual_price_by_node(&context, &constraints, &self.duals),
             previous,
         };
+        // The present plan is the cheapest; search within the budget from there.
         let cheapest = keeping.trial(std::mem::take(&mut self.assignment));
         let (cheapest_kwh, _) = keeping.moved(&cheapest.assignment);
         let most = cheapest.cost + budget.max(0.0);
@@ -364,6 +365,7 @@ impl CloseReplan<'_> {
         if let Some(battery) = self.context.sessions.batteries.get(session.battery as usize) {
             return battery.is_feasible(&self.context, session, previous).then(|| previous.clone());
         }
+        // Keep the previous energy slot by slot, within power, need and known prices.
         let horizon = self.context.horizon();
         let prices = self.context.curves.prices(session.curve as usize);
         let mut taken = EnergyBySlot::new();

@@ -97,6 +97,7 @@ pub(crate) fn share_fairly(
     let Some(best) = best_reduction(subproblem, (sessions, &shortfalls), &start, executor) else {
         return FairPlan::stopped(subproblem, sessions, first);
     };
+    // Shares that leave more unmet than `first` are dropped.
     let is_stopped = executor.is_stopped();
     if is_stopped && best.unmet > first.load.shortfall {
         return FairPlan::stopped(subproblem, sessions, first);

@@ -144,6 +144,7 @@ fn pool_equal_deadlines(
             };
             split_proportionally(missing, &members.iter().map(want).collect::<Vec<_>>())
         };
+        // Split the pool's shortfall at that deadline, then at the others, where none exceeds it.
         for (&at, missing) in members.iter().zip(shares(all, by)) {
             pooled[at] =
                 VehicleShortfall { missing, by_deadline: vec![missing; ends.len()], by: Some(by) };
@@ -167,6 +168,7 @@ pub(crate) fn proportional_shares(
     let deadlines_of = |at: usize| sessions.deadlines.get(sessions.each[at].deadlines as usize);
     let ends = |at: usize, stage: usize| deadlines_of(at).map(|deadlines| deadlines.end_of(stage));
     let early = |at: usize, by: Option<usize>| Some((sessions.each[at].node, ends(at, by?)?));
+    // Deadlines before departure that are some vehicle's worst, by node.
     let missed: BTreeSet<(u32, u32)> = shortfalls
         .iter()
         .enumerate()
@@ -191,6 +193,7 @@ pub(crate) fn proportional_shares(
             deadlines_of(at).map_or(0, |deadlines| deadlines.needs[by])
         })
     };
+    // Split the shortfall of each class.
     let mut order: Vec<usize> = (0..shortfalls.len()).collect();
     order.sort_by_key(|&at| (class(at), at));
     let mut shares = vec![VehicleShortfall::default(); shortfalls.len()];
