@@ -9,13 +9,13 @@ use crate::plan::storage::request::{check_efficiency, check_power};
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Percent, Power, Price, UnitError};
 
-/// Batteries as columns of equal length. Times are microseconds since 1970,
+/// Columns of batteries, all of equal length. Times are microseconds since 1970,
 /// [`NO_TIME`] if missing; NaN is a missing number.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Batteries<'a> {
-    /// When each battery is plugged in.
+    /// Time at which each battery is plugged in.
     pub arrival: &'a [i64],
-    /// When it leaves; its target is to be met by then.
+    /// Time of departure, the deadline of its target.
     pub departure: &'a [i64],
     /// Usable capacity, in kWh.
     pub capacity_kwh: &'a [f64],
@@ -25,7 +25,7 @@ pub struct Batteries<'a> {
     pub target_percent: Option<&'a [f64]>,
     /// State of charge reached at once and kept, in percent.
     pub reserve_percent: Option<&'a [f64]>,
-    /// Where charging ends, in percent; 100 where missing.
+    /// State of charge at which charging ends, in percent; 100 where missing.
     pub charge_limit_percent: Option<&'a [f64]>,
     /// Highest charging power, in kW.
     pub charge_max_kw: &'a [f64],
@@ -35,11 +35,11 @@ pub struct Batteries<'a> {
     pub efficiency: Option<&'a [f64]>,
     /// Energy at the plug per stored energy; 1 where missing.
     pub efficiency_discharge: Option<&'a [f64]>,
-    /// Value of a kWh stored at departure; 0 where missing.
+    /// Value per kWh stored at departure; 0 where missing.
     pub end_value_per_kwh: Option<&'a [f64]>,
-    /// Wear per stored kWh that is discharged; 0 where missing.
+    /// Cost of wear per stored kWh that is discharged; 0 where missing.
     pub wear_price_per_kwh: Option<&'a [f64]>,
-    /// Position of the prices that a battery pays; the first where not given.
+    /// Position of the prices that each battery pays; without this column the first.
     pub grid: Option<&'a [u32]>,
 }
 

@@ -19,7 +19,7 @@ pub enum Needs<'a> {
         /// In kWh.
         energy_kwh: &'a [f64],
     },
-    /// State of charge now and at departure.
+    /// State of charge on arrival and at departure.
     Soc {
         /// State of charge on arrival, in percent.
         soc_percent: &'a [f64],
@@ -37,7 +37,7 @@ pub enum Needs<'a> {
 /// Targets of each vehicle before its departure. Row `i` has those at `offsets[i]..offsets[i + 1]`.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetLists<'a> {
-    /// One more than there are rows.
+    /// Start of each row's targets, and the end of the last: one more than rows.
     pub offsets: &'a [i32],
     /// Deadlines in microseconds since 1970.
     pub by: &'a [i64],
@@ -45,7 +45,7 @@ pub struct TargetLists<'a> {
     pub energy_kwh: &'a [f64],
 }
 
-/// A fleet as columns of equal length. Times are microseconds since 1970,
+/// Columns of a fleet, all of equal length. Times are microseconds since 1970,
 /// [`NO_TIME`] if missing; NaN is a missing number.
 #[derive(Debug, Clone, Copy)]
 pub struct Fleet<'a> {
@@ -65,7 +65,7 @@ pub struct Fleet<'a> {
     pub curve: Option<&'a [u32]>,
 }
 
-/// The prices that a fleet pays.
+/// Prices that a fleet pays.
 #[derive(Debug, Clone, Copy)]
 pub enum Curves<'a> {
     /// One curve for all vehicles.

@@ -27,7 +27,7 @@ const DEARER: f64 = 0.05;
 /// Load of another request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherLoad {
-    /// Its charging periods, in time order.
+    /// Charging periods, in time order.
     pub intervals: Vec<Interval>,
     /// Power taken in them.
     pub power: Power,
@@ -36,7 +36,7 @@ pub struct OtherLoad {
 /// Plan of one request in residual capacity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncrementalPlan {
-    /// The plan.
+    /// Summary of the plan.
     pub brief: PlanSummary,
     /// Part of its shortfall that the other loads cause: the plan alone would not have it.
     pub crowded_out: Energy,
@@ -289,7 +289,7 @@ mod tests {
         OtherLoad { intervals: vec![interval(from, to)], power: kw(10.0) }
     }
 
-    /// 10 kW, by the end of the fourth hour.
+    /// Request of 10 kW with its deadline at the end of the fourth hour.
     fn need(from: i64, energy: f64) -> ChargeProblem {
         let target = Target { by: Some(at(240)), energy: kwh(energy) };
         ChargeProblem::new(ChargeRequest::new(at(from), kw(10.0), target)).unwrap()

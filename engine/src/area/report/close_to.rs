@@ -41,7 +41,7 @@ const TRIALS: usize = 8;
 /// without intervals is a vehicle without a previous plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PreviousPlans<'a> {
-    /// One more than there are rows.
+    /// Start of each row's intervals, and the end of the last: one more than rows.
     pub offsets: &'a [i32],
     /// Starts, in microseconds since 1970.
     pub start: &'a [i64],
@@ -57,7 +57,7 @@ pub struct PlanChange {
     /// Energy that the cheapest plan moves, in kWh: the sum over vehicles and slots of the absolute
     /// difference from the previous plan.
     pub cheapest_kwh: f64,
-    /// Energy that the plan moves, counted in the same way.
+    /// Energy that the plan moves, in kWh, counted like `cheapest_kwh`.
     pub moved_kwh: f64,
     /// Cost of the plan minus that of the cheapest one.
     pub spent: f64,
@@ -214,7 +214,7 @@ impl CloseReplan<'_> {
     fn nearest(&self, cheapest: &Trial, most: f64) -> Trial {
         let candidates = self.candidates(cheapest);
         let mut best = self.one_by_one(cheapest, most);
-        // Bisection: `low` vehicles can go back at once, `high` cannot.
+        // Bisection: `low` vehicles can return at once, `high` cannot. The first step tries all.
         let (mut low, mut high) = (0, candidates.len() + 1);
         for _ in 0..TRIALS {
             let count =

@@ -121,7 +121,7 @@ pub struct Unmet {
     pub node: Option<usize>,
 }
 
-/// Plans for the vehicles of an area.
+/// Plan of an area: outcome, proof and the plans of its vehicles.
 #[derive(Debug, Clone)]
 pub struct AreaPlan {
     /// Cost of the energy and of soft limits.

@@ -24,8 +24,8 @@ pub struct AreaRows {
     pub discharged_kwh: Vec<f64>,
     /// Need that is not met, in kWh.
     pub unmet_kwh: Vec<f64>,
-    /// Cost of the same energy at full power from arrival; of what is stored
-    /// at departure, if the vehicle discharges.
+    /// Cost of the same energy at full power from arrival; of the energy gained by departure if the
+    /// vehicle discharges.
     pub baseline_cost: Vec<f64>,
     /// Baseline cost minus cost.
     pub savings: Vec<f64>,

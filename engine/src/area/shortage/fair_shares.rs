@@ -43,7 +43,8 @@ const TIERS: u32 = 10;
 /// Step of the penalty from tier to tier where there are deadlines or batteries.
 ///
 /// There one vehicle's kWh is not another's: batteries lose energy, and energy in time for one
-/// deadline is late for another. Steps of 1 had batteries give 2 kWh for 1 (DESIGN.md).
+/// deadline is late for another. Tiers worth twice as much as the ones before had batteries give
+/// 2 kWh for 1 (DESIGN.md).
 const STEP: f64 = 0.002;
 
 /// Shortfall beyond its share, as a part of the need, that a vehicle may be left with.
