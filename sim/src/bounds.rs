@@ -1,23 +1,23 @@
-//! Of which numbers a car can be made.
+//! Limits of the numbers in a car's specification.
 use crate::car::CarSpec;
 use slackwater_engine::units::{Energy, Percent, Power};
 
 /// Largest battery: ten times that of the largest mine truck.
 const CAPACITY_MAX_KWH: f64 = 10_000.0;
 
-/// Longest way that a car was ever driven, and some more.
+/// Longest distance on an odometer: above that of any known car.
 const ODOMETER_MAX_KM: f64 = 1e7;
 
-/// A number of which no car is made.
+/// Number that is outside its limits in a car's specification.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum OddCar {
-    /// A battery without room, or with too much.
+    /// Battery capacity that is not positive or too large.
     #[error("a capacity is above 0 and at most {CAPACITY_MAX_KWH} kWh")]
     Capacity {
         /// The capacity as given.
         capacity: Energy,
     },
-    /// A battery that stores nothing of what it takes.
+    /// Battery efficiency of zero.
     #[error("some of what is taken is stored")]
     Efficiency {
         /// The efficiency as given.
@@ -29,19 +29,19 @@ pub enum OddCar {
         /// The power as given.
         power: Power,
     },
-    /// A battery that takes nothing at last.
+    /// Battery that takes no power when full.
     #[error("a vehicle that takes nothing at last is never full")]
     TaperEnd {
-        /// What it takes when full, as given.
+        /// The share of power at full charge as given.
         end: Percent,
     },
-    /// Driving that charges.
+    /// Driving with negative consumption.
     #[error("driving takes energy")]
     Driving {
         /// The energy as given.
         per_100_km: Energy,
     },
-    /// A way that nobody drives.
+    /// Distance outside the limits.
     #[error("a distance is between 0 and {ODOMETER_MAX_KM} km")]
     Odometer {
         /// The distance as given.
@@ -65,7 +65,7 @@ impl OddCar {
 }
 
 impl CarSpec {
-    /// The specification, if a car can be made of its numbers.
+    /// Returns the specification if all its numbers are within their limits.
     ///
     /// # Errors
     /// All numbers of which none can, in the order of the fields.

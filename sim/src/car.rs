@@ -1,4 +1,4 @@
-//! A car: battery, plug, trips.
+//! Car with battery, plug and trips, stepped from event to event.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -11,68 +11,68 @@ use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::time::instant::{instant_at, micros_of};
 use slackwater_engine::units::{Current, Energy, Percent, Power, kwh};
 
-/// What a car does not use for driving, of its capacity. Further on it charges
-/// on the way, which no meter of ours sees.
+/// Share of the capacity that driving leaves in the battery. Longer trips charge on the way,
+/// outside the meters of the home.
 const LEFT_AFTER_DRIVING: f64 = 0.05;
 
-/// What a car is, and how it is used.
+/// Specification and use of a car.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CarSpec {
     /// Its battery.
     pub battery: Taper,
-    /// How full it is at first.
+    /// State of charge at the start.
     pub soc: Percent,
-    /// Where it stops by itself.
+    /// State of charge at which the car stops charging.
     pub charge_limit: Percent,
-    /// Stored energy that a hundred kilometres take.
+    /// Stored energy used per 100 km.
     pub driving_per_100_km: Energy,
-    /// Driven at first.
+    /// Odometer reading at the start.
     pub odometer_km: f64,
     /// Its trips.
     pub habits: Habits,
-    /// How often it is plugged in when it comes home.
+    /// Probability of being plugged in after coming home.
     pub plugs_in: Percent,
-    /// Minutes from coming home to the plug.
+    /// Minutes from coming home to plug-in.
     pub plug_in_after_minutes: u16,
-    /// Whether it is plugged in at first, if it is at home then.
+    /// True if the car is plugged in at the start, provided that it is at home then.
     pub is_plugged_in: bool,
-    /// Whether it charges without being told once it is plugged in.
+    /// True if the car starts to charge at plug-in without a command.
     pub charges_on_plug_in: bool,
-    /// Seconds from the plug, or a start, to the first power.
+    /// Seconds from plug-in, or from a start command, to the first power.
     pub initializing_seconds: u16,
-    /// Minutes without power and wheels until it sleeps; `None` is never.
+    /// Minutes without charging or driving until the car sleeps; `None` is never.
     pub sleeps_after_minutes: Option<u32>,
 }
 
-/// What is at the other end of the cable.
+/// Outlet at the other end of the cable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlet {
-    /// What it gives, its own limit included.
+    /// Supply of the outlet, its own limit included.
     pub supply: Supply,
-    /// Whether it gives anything at all.
+    /// True if the outlet delivers power.
     pub is_live: bool,
-    /// Whether nothing else is plugged in there.
+    /// True if nothing else is plugged in there.
     pub is_free: bool,
 }
 
-/// What a car shows.
+/// Observable state of a car.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CarView {
-    /// Where the delivery of power stands.
+    /// State of power delivery.
     pub power_state: PowerState,
     /// Power at the plug.
     pub power: Power,
-    /// How full it is.
+    /// State of charge.
     pub soc: Percent,
-    /// Where it stops by itself.
+    /// State of charge at which the car stops charging.
     pub charge_limit: Percent,
-    /// Minutes until then, while it charges.
+    /// Minutes until the car stops charging; `None` while it does not charge.
     pub minutes_left: Option<f64>,
-    /// Its own limit of the current.
+    /// Current limit of the car.
     pub limit: Option<Current>,
-    /// How far it has been driven.
+    /// Odometer reading.
     pub odometer_km: f64,
-    /// How far from home it is; 0 is at home.
+    /// Distance from home; 0 is at home.
     pub away_km: f64,
     /// Whether it drives.
     pub is_driving: bool,
@@ -85,30 +85,30 @@ pub struct CarView {
 pub struct Car {
     spec: CarSpec,
     chance: Chance,
-    /// The last event, and what held then.
+    /// Time of the last event, in microseconds; the state below is as of then.
     since: i64,
     stored: f64,
     odometer_km: f64,
-    /// Stored energy that driving takes per hour, from then on.
+    /// Stored energy that driving uses per hour, from `since` on.
     drain_kw: f64,
     flow: Flow,
     course: Course,
     outing: Option<Outing>,
-    /// When somebody plugs it in.
+    /// Time of the next plug-in.
     plug_at: Option<i64>,
     is_plugged_in: bool,
     may_charge: bool,
     ready_at: i64,
     limit: Option<Current>,
     forced: Option<PowerState>,
-    /// Last power, wheels or command.
+    /// Time of the last charging, driving or command.
     active_at: i64,
     outlet: Outlet,
     next: i64,
 }
 
 impl Car {
-    /// A car as it is at `at`, which has not yet looked at its outlet: settle it.
+    /// Creates a car at `at` that is not yet settled with its outlet; call `settle` next.
     #[must_use]
     pub fn new(spec: CarSpec, chance: Chance, at: DateTime<Utc>, outlet: Outlet) -> Self {
         let outing = spec.habits.outing(chance, at);
@@ -138,13 +138,13 @@ impl Car {
         car
     }
 
-    /// What it is.
+    /// Returns the specification.
     #[must_use]
     pub const fn spec(&self) -> &CarSpec {
         &self.spec
     }
 
-    /// Its plug: what flowed, and flows.
+    /// Course of power and energy at the plug.
     #[must_use]
     pub const fn course(&self) -> &Course {
         &self.course
@@ -156,17 +156,17 @@ impl Car {
         self.is_plugged_in
     }
 
-    /// What flows from the last event on.
+    /// Flow at the plug since the last event.
     pub(crate) const fn flow(&self) -> Flow {
         self.flow
     }
 
-    /// When that event was, in microseconds.
+    /// Time of the last event, in microseconds.
     pub(crate) const fn since(&self) -> i64 {
         self.since
     }
 
-    /// When something happens by itself next, in microseconds.
+    /// Time of the car's next event, in microseconds.
     pub(crate) const fn next(&self) -> i64 {
         self.next
     }
@@ -186,7 +186,7 @@ impl Car {
         self.spec.charge_limit.of(self.spec.battery.capacity).as_kwh()
     }
 
-    /// Whatever is due at `at` happens, and what flows from there on is found.
+    /// Executes the events due at `at` and computes the flow from then on.
     pub(crate) fn settle(&mut self, at: i64, outlet: Outlet) {
         self.stored = self.stored_after(hours_between(self.since, at)).max(0.0);
         if self.flow != Flow::NONE || self.drain_kw > 0.0 {
@@ -204,7 +204,7 @@ impl Car {
         self.flow_on(at);
     }
 
-    /// Leaves, arrives and comes home when it is time to.
+    /// Departs, arrives and comes home at the instants of the outing.
     fn travel(&mut self, at: i64) {
         let now = instant_at(at);
         while let Some(outing) = self.outing.filter(|outing| outing.back <= now) {
@@ -226,7 +226,7 @@ impl Car {
         self.drain_kw = driving.map_or(0.0, |outing| self.drain_of(&outing, at));
     }
 
-    /// What driving takes from the battery per hour until the next stop.
+    /// Stored energy that driving uses per hour until the next stop.
     fn drain_of(&self, outing: &Outing, at: i64) -> f64 {
         let now = instant_at(at);
         let Some(stop) = outing.next(now) else { return 0.0 };
@@ -268,13 +268,13 @@ impl Car {
         self.next = due.into_iter().flatten().min().unwrap_or(i64::MAX);
     }
 
-    /// Whether it would charge from a live outlet.
+    /// Returns true if the car would charge from a live outlet.
     fn wants(&self) -> bool {
         let is_below = self.limit_kwh() - self.stored > LEVEL_TOLERANCE_KWH;
         self.is_plugged_in && self.may_charge && self.forced.is_none() && is_below
     }
 
-    /// Starts or stops charging. Without a plug nothing happens.
+    /// Starts or stops charging. Without a plug it changes nothing.
     pub(crate) fn switch(&mut self, at: i64, may_charge: bool) {
         self.active_at = at;
         if !self.is_plugged_in {
@@ -286,13 +286,13 @@ impl Car {
         self.may_charge = may_charge;
     }
 
-    /// Sets its own limit of the current.
+    /// Sets the current limit of the car.
     pub(crate) fn limit_current(&mut self, at: i64, limit: Current) {
         self.active_at = at;
         self.limit = Some(limit);
     }
 
-    /// Somebody plugs it in, unplugs it, or pulls a lever that no command reaches.
+    /// Executes an action of a person on site, such as plugging in.
     pub(crate) fn handle(&mut self, at: i64, hand: Hand, outlet: Outlet) {
         self.active_at = at;
         match hand {
@@ -314,7 +314,7 @@ impl Car {
         }
     }
 
-    /// What it shows at an instant that is not before the last event.
+    /// Observable state at an instant not before the last event.
     #[must_use]
     pub fn view(&self, at: DateTime<Utc>) -> CarView {
         let micros = micros_of(at);
@@ -368,28 +368,28 @@ impl Car {
     }
 }
 
-/// What a person on site does to a device.
+/// Action of a person on site at a device.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Hand {
-    /// Puts the plug in; nothing if the car is away or the outlet taken.
+    /// Plugs in; no effect if the car is away or the outlet is taken.
     #[serde(rename = "plug_in")]
     PlugIn,
-    /// Pulls the plug.
+    /// Unplugs.
     #[serde(rename = "unplug")]
     Unplug,
-    /// Something goes wrong that only a person can mend.
+    /// Causes a fault that only a person on site can clear.
     #[serde(rename = "break")]
     Break(PowerState),
-    /// Mends it.
+    /// Clears the fault.
     #[serde(rename = "repair")]
     Repair,
-    /// Puts energy into the battery, or takes it out, past every meter.
+    /// Sets the energy in the battery, past every meter.
     #[serde(rename = "soc_percent")]
     Fill(Percent),
-    /// Sets where the car stops by itself.
+    /// Sets the state of charge at which the car stops charging.
     #[serde(rename = "charge_limit_percent")]
     ChargeLimit(Percent),
-    /// What it is about to do, it does now.
+    /// Executes the pending next step at once.
     #[serde(rename = "ready")]
     Ready,
 }

@@ -1,14 +1,14 @@
-//! What looks random, and is a function of a seed and of what is asked.
+//! Pseudo-random draws: each is a function of a seed and the subject of the draw.
 //!
-//! A draw does not depend on which draws were made before it: asking in any
-//! order, or twice, gives the same answers.
+//! A draw does not depend on the draws before it. Any order of draws, and any repetition, gives
+//! the same values.
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use slackwater_engine::units::Percent;
 
-/// A source of draws. Narrow it down to what a draw is about ([`Chance::of`],
-/// [`Chance::at`]) and draw.
+/// Source of draws. Narrow it down to the subject of a draw ([`Chance::of`], [`Chance::at`]),
+/// then draw.
 ///
 /// # Example
 ///
@@ -68,7 +68,7 @@ impl Chance {
         TimeDelta::microseconds(self.between(micros(low), micros(high)) as i64)
     }
 
-    /// Whether something happens that does so `percent` of the time.
+    /// Returns true with a probability of `percent`.
     #[must_use]
     pub fn happens(self, percent: Percent) -> bool {
         self.share() * 100.0 < percent.as_percent()

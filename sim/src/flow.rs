@@ -16,7 +16,7 @@ pub struct Flow {
     /// Power at the start; positive is taken.
     #[serde(rename = "power_kw")]
     pub power: Power,
-    /// How fast it falls: per hour to 1/e at 1. Zero is constant.
+    /// Rate of decay `k` in `exp(-k·t)`, per hour. Zero is constant.
     pub decay_per_hour: f64,
 }
 
@@ -24,7 +24,7 @@ impl Flow {
     /// No power.
     pub const NONE: Self = Self::constant(Power::ZERO);
 
-    /// A power that stays as it is.
+    /// Constant power.
     #[must_use]
     pub const fn constant(power: Power) -> Self {
         Self { power, decay_per_hour: 0.0 }
@@ -59,7 +59,7 @@ impl Flow {
     }
 }
 
-/// What two counters show: energy taken, and energy given. Neither falls.
+/// Two cumulative counters: energy taken and energy given. Neither falls.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
@@ -78,7 +78,7 @@ impl Counted {
         self.imported - self.exported
     }
 
-    /// What was counted since an earlier look.
+    /// Difference to an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl Counted {
     }
 }
 
-/// A piece of a course: what flows from an instant on.
+/// Piece of a course: the flow from `start` on, and the counters at `start`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Piece {
     start: i64,
@@ -109,25 +109,25 @@ impl Piece {
     }
 }
 
-/// What has flowed through a device, and flows now, with a meter beside it.
+/// Course of power through a device over time, with its energy counters.
 ///
-/// Six weeks of quarter-hour pieces are kept; what is asked about longer ago is
-/// answered as of the first piece that is left.
+/// Six weeks of quarter-hour pieces are kept. For an earlier instant the counters at the start of
+/// the oldest kept piece are returned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
     pieces: Vec<Piece>,
 }
 
 impl Course {
-    /// Nothing flows, counters at zero.
+    /// Course without power, counters at zero.
     #[must_use]
     pub fn starting(at: DateTime<Utc>) -> Self {
         let piece = Piece { start: micros_of(at), before: Counted::default(), flow: Flow::NONE };
         Self { pieces: vec![piece] }
     }
 
-    /// From `at` on something else flows. Going back is not possible: an
-    /// instant before the last change is the last change.
+    /// Changes the flow from `at` on. An instant before the last change counts as the last
+    /// change.
     pub fn change(&mut self, at: DateTime<Utc>, flow: Flow) {
         self.change_at(micros_of(at), flow);
     }
@@ -136,13 +136,13 @@ impl Course {
         let last = *self.last();
         let start = micros.max(last.start);
         if start > last.start && flow == last.flow && flow.decay_per_hour <= 0.0 {
-            // The same constant power goes on: one piece says it exactly.
+            // An unchanged constant power needs no new piece.
             return;
         }
         self.push(Piece { start, before: last.counted_at(start), flow });
     }
 
-    /// Adds energy at an instant: what a register is moved by once a quarter.
+    /// Adds energy at one instant, such as the quarter-hourly step of a meter register.
     pub(crate) fn add_at(&mut self, micros: i64, energy: Energy) {
         let last = *self.last();
         let start = micros.max(last.start);
@@ -150,7 +150,7 @@ impl Course {
         self.push(Piece { start, before, flow: last.flow });
     }
 
-    /// Adds a piece; one that starts with the last replaces it.
+    /// Appends a piece; a piece that starts with the last one replaces it.
     fn push(&mut self, piece: Piece) {
         if self.last().start == piece.start {
             self.pieces.pop();
@@ -161,7 +161,7 @@ impl Course {
         }
     }
 
-    /// What the counters show at an instant, in the past too.
+    /// Counters at an instant, which may lie in the past.
     #[must_use]
     pub fn counters_at(&self, at: DateTime<Utc>) -> Counted {
         self.counted_at(micros_of(at))

@@ -1,13 +1,12 @@
-//! Everything behind one meter, stepped from event to event.
+//! Devices of a home behind one meter, stepped from event to event.
 //!
-//! A home is advanced to an instant when somebody looks at it or tells it
-//! something. What happens until then happens at its own instants, whatever
-//! the steps: advancing at once and in pieces gives the same bits.
+//! `Home::advance` executes every event at its own instant. One call and several calls to the
+//! same instant therefore give the same bits.
 //!
-//! | What | Sees | Does not see |
+//! | Part | Counts | Does not count |
 //! |---|---|---|
-//! | a battery | the roof and the household, mean of each quarter of an hour | cars, heat |
-//! | the meter | everything; its registers move at the end of a quarter by what the quarter's ins and outs leave | - |
+//! | battery | surplus of roofs over household, constant over each quarter of an hour | cars, heating |
+//! | meter | all parts; its registers step at the end of a quarter by the quarter's net energy | - |
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
@@ -29,25 +28,25 @@ use slackwater_engine::units::{Energy, Power};
 /// Microseconds in a quarter of an hour.
 const QUARTER: i64 = 900_000_000;
 
-/// Where a home is, and what lives in it beside its parts.
+/// Location and household of a home.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HomeSpec {
-    /// Where its weather and its people's habits come from.
+    /// Source of the draws for the weather and the residents' habits.
     pub chance: Chance,
     /// Degrees north.
     pub latitude: f64,
     /// Degrees east.
     pub longitude: f64,
-    /// What nobody simulates by name; `None` takes nothing.
+    /// Household load apart from the simulated parts; `None` takes no power.
     pub household: Option<HouseholdSpec>,
 }
 
-/// A command that a part of this kind does not know.
+/// Command that a part of this kind does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the device does not know this command")]
 pub struct Misdirected;
 
-/// Something that was told, and will be done.
+/// Command that takes effect at a later instant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Pending {
     at: i64,
@@ -55,7 +54,7 @@ struct Pending {
     command: Command,
 }
 
-/// A home. Parts are known by their number, in the order in which they came.
+/// Home with its parts. A part is identified by its index, in order of addition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Home {
     spec: HomeSpec,
@@ -63,13 +62,13 @@ pub struct Home {
     at: i64,
     parts: Vec<Part>,
     household: Course,
-    /// In the order in which they will be done.
+    /// Commands ordered by the instant at which they take effect.
     pending: Vec<Pending>,
     is_quarterly: bool,
 }
 
 impl Home {
-    /// An empty home.
+    /// Creates an empty home.
     #[must_use]
     pub fn new(spec: HomeSpec, at: DateTime<Utc>) -> Self {
         Self {
@@ -83,8 +82,8 @@ impl Home {
         }
     }
 
-    /// Adds a part as it is now, and gives its number. A charger comes before
-    /// the cars that it charges.
+    /// Adds a part at the current instant and returns its index. A charger comes before the cars
+    /// that it charges.
     pub fn add(&mut self, name: &str, spec: PartSpec) -> usize {
         let part = self.built(name, spec);
         self.parts.push(part);
@@ -93,7 +92,7 @@ impl Home {
         index
     }
 
-    /// Puts another in the place of a part. It begins anew, its counters too.
+    /// Replaces a part by a new one, whose counters start at zero.
     pub fn replace(&mut self, index: usize, name: &str, spec: PartSpec) {
         self.pending.retain(|pending| pending.part != index);
         self.parts[index] = self.built(name, spec);
@@ -126,13 +125,13 @@ impl Home {
         }
     }
 
-    /// How far it has been advanced.
+    /// Instant to which the home was advanced.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         instant_at(self.at)
     }
 
-    /// Goes on until `to`. An instant in the past changes nothing.
+    /// Advances to the instant `to`, event by event. An instant in the past changes nothing.
     pub fn advance(&mut self, to: DateTime<Utc>) {
         let to = micros_of(to);
         loop {
@@ -159,8 +158,8 @@ impl Home {
         quarter.min(pending).min(parts)
     }
 
-    /// Tells a part something that it does `takes` later, if ever a command of
-    /// its kind reaches it. Telling it again does no harm.
+    /// Schedules a command for a part, which takes effect at `done_at`. A repeated command does
+    /// no harm.
     ///
     /// # Errors
     /// A part of this kind does not know the command.
@@ -187,13 +186,13 @@ impl Home {
         Ok(())
     }
 
-    /// Whether a part was told something that it has not done.
+    /// Returns true if a command of the part has not yet taken effect.
     #[must_use]
     pub fn is_pending(&self, part: usize) -> bool {
         self.pending.iter().any(|pending| pending.part == part)
     }
 
-    /// Whatever a part was told, it does now; a car charges without a pause.
+    /// Executes all pending commands of a part at once; a car starts to charge without its delay.
     pub fn hasten(&mut self, part: usize) {
         let mut touched = BTreeSet::from([part]);
         let (now, later): (Vec<_>, Vec<_>) =
@@ -218,8 +217,8 @@ impl Home {
         }
     }
 
-    /// A person does something to a part, now. What makes no sense there is
-    /// not done: nobody unplugs a battery.
+    /// Executes an action of a person on site at a part. An action that does not apply to the
+    /// part has no effect.
     pub fn handle(&mut self, part: usize, hand: Hand) {
         let (at, mut touched) = (self.at, BTreeSet::from([part]));
         let car = self.car_at(part);
@@ -228,7 +227,7 @@ impl Home {
             (Part::Charger(charger), Hand::Break(state)) => charger.forced = Some(state),
             (Part::Charger(charger), Hand::Repair) => charger.forced = None,
             (Part::Charger(_), hand) => {
-                // Of the cars that use it, the one that is there or else the first.
+                // The car that is plugged in, or else the first car that uses the charger.
                 let user = car.or_else(|| self.users(part).next());
                 if let Some(user) = user {
                     self.hand_to_car(user, hand);
@@ -274,7 +273,7 @@ impl Home {
         }
     }
 
-    /// Settles what was touched or is due at an instant.
+    /// Settles the parts that were touched or have an event due at an instant.
     fn happen(&mut self, at: i64, mut touched: BTreeSet<usize>, is_quarter: bool) {
         if is_quarter {
             self.turn_quarter(at);
@@ -311,7 +310,7 @@ impl Home {
         }
     }
 
-    /// The household and the roof take and give something else from here on.
+    /// Sets the power of the household and of the roofs for the quarter that begins.
     fn turn_quarter(&mut self, at: i64) {
         let start = instant_at(at - at.rem_euclid(QUARTER));
         let middle = instant_at(at - at.rem_euclid(QUARTER) + QUARTER / 2);
@@ -326,7 +325,7 @@ impl Home {
         }
     }
 
-    /// Chargers count what flows into the car that is plugged in.
+    /// Copies the flow of each plugged-in car to the counters of its charger.
     fn chargers_follow(&mut self, at: i64) {
         for index in 0..self.parts.len() {
             let flow = self.car_at(index).map_or(Flow::NONE, |car| match &self.parts[car] {
@@ -350,14 +349,14 @@ impl Home {
         }
     }
 
-    /// What the home has taken less what it has given.
+    /// Net energy of the home: taken minus given.
     fn net(&self, at: i64) -> Energy {
         let counted = |course: &Course| course.counted_at(at).net();
         let parts = self.parts.iter().filter_map(Part::behind_meter).map(counted);
         parts.fold(counted(&self.household), |sum, net| sum + net)
     }
 
-    /// What the roof gives above what the household takes.
+    /// Surplus: power of the roofs minus power of the household.
     fn surplus(&self) -> Power {
         let now = instant_at(self.at);
         let given = self.parts.iter().filter_map(|part| match part {
@@ -371,7 +370,7 @@ impl Home {
         matches!(self.parts[part], Part::Charger(_))
     }
 
-    /// Cars that are plugged in at a charger when they are at home.
+    /// Indices of the cars that use a charger when they are at home.
     fn users(&self, charger: usize) -> impl Iterator<Item = usize> + '_ {
         let numbered = self.parts.iter().enumerate();
         let uses =
@@ -379,7 +378,7 @@ impl Home {
         numbered.filter(move |(_, part)| uses(part)).map(|(index, _)| index)
     }
 
-    /// The car itself, or the one that is plugged in at a charger.
+    /// Index of the car itself, or of the car that is plugged in at a charger.
     fn car_at(&self, part: usize) -> Option<usize> {
         let is_plugged_in =
             |&index: &usize| matches!(&self.parts[index], Part::Car(car, _) if car.is_plugged_in());
@@ -432,7 +431,7 @@ impl Home {
         }
     }
 
-    /// What a part shows at the instant to which the home was advanced.
+    /// Observable state of a part at the instant to which the home was advanced.
     #[must_use]
     pub fn view(&self, part: usize) -> PartView {
         let now = instant_at(self.at);
@@ -462,13 +461,13 @@ impl Home {
         powers.fold(self.household.power_at(now), |sum, power| sum + power)
     }
 
-    /// What the counters of a part show at an instant, in the past too.
+    /// Counters of a part at an instant, which may lie in the past.
     #[must_use]
     pub fn counters(&self, part: usize, at: DateTime<Utc>) -> Counted {
         self.parts[part].course().counters_at(at.min(instant_at(self.at)))
     }
 
-    /// The outlet of a car: what its limits are converted with.
+    /// Supply of a car's outlet, which converts power limits to currents.
     #[must_use]
     pub fn outlet_of(&self, car: usize) -> Option<Supply> {
         self.supply_of(car)

@@ -1,4 +1,4 @@
-//! What a household takes, apart from what is simulated by name.
+//! Household load, apart from the devices that are simulated as parts.
 use chrono::{DateTime, Timelike, Utc};
 use chrono_tz::Tz;
 
@@ -14,12 +14,12 @@ const HOURS: [f64; 24] = [
 
 const HOURS_PER_YEAR: f64 = 8766.0;
 
-/// A household by what it takes in a year.
+/// Household, described by its yearly consumption.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HouseholdSpec {
     /// Energy of a year.
     pub yearly: Energy,
-    /// Where clocks are read.
+    /// Time zone of the household.
     pub time_zone: Tz,
 }
 

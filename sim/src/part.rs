@@ -1,4 +1,4 @@
-//! The parts of a home.
+//! Parts of a home: their specification, state and observable values.
 use chrono::{DateTime, Utc};
 
 use crate::car::{Car, CarSpec, CarView};
@@ -10,19 +10,19 @@ use crate::supply::Supply;
 use slackwater_engine::device::power_state::PowerState;
 use slackwater_engine::units::{Current, Energy, Power};
 
-/// Where a car is plugged in at home.
+/// Plug of a car at home.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plug {
     /// Number of the charger; `None` is a socket.
     pub charger: Option<usize>,
-    /// What the socket gives.
+    /// Supply of the socket.
     pub socket: Supply,
 }
 
-/// What a part is.
+/// Specification of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartSpec {
-    /// A car, and where it is plugged in.
+    /// A car and its plug.
     Car(CarSpec, Plug),
     /// A charger.
     Charger(Supply),
@@ -36,7 +36,7 @@ pub enum PartSpec {
     Meter,
 }
 
-/// What a part shows.
+/// Observable state of a part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PartView {
     /// A car.
@@ -45,37 +45,37 @@ pub enum PartView {
     Charger(ChargerView),
     /// A heated or cooled room.
     Room(RoomView),
-    /// What a solar roof gives, as a positive number.
+    /// Power of a solar roof, as a positive number.
     Solar(Power),
     /// A home battery.
     Storage(StorageView),
-    /// What the home takes now.
+    /// Present net power of the home; positive is taken.
     Meter(Power),
 }
 
-/// What a charger shows.
+/// Observable state of a charger.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChargerView {
-    /// Where the delivery of power stands.
+    /// State of power delivery.
     pub power_state: PowerState,
     /// Power now.
     pub power: Power,
     /// Minutes until the car stops by itself, while it charges.
     pub minutes_left: Option<f64>,
-    /// Its limit of the current.
+    /// Current limit of the charger.
     pub limit: Current,
-    /// What it gives.
+    /// Supply of the charger.
     pub supply: Supply,
 }
 
-/// A charger.
+/// State of a charger.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Charger {
     pub(crate) supply: Supply,
     pub(crate) limit: Option<Current>,
     pub(crate) forced: Option<PowerState>,
     course: Course,
-    /// When the flow that it follows began.
+    /// Time at which the copied flow began.
     followed: Option<i64>,
 }
 
@@ -84,14 +84,14 @@ impl Charger {
         Self { supply, limit: None, forced: None, course: Course::starting(at), followed: None }
     }
 
-    /// What it gives under its own limit.
+    /// Supply under the charger's own limit.
     pub(crate) fn limited(&self) -> Supply {
         let limit =
             self.limit.map_or(self.supply.current_max, |limit| limit.min(self.supply.current_max));
         Supply { current_max: limit, ..self.supply }
     }
 
-    /// Counts what flows into its car. A flow that was followed before goes on.
+    /// Counts the flow into its car. A flow that is already followed continues.
     pub(crate) fn follow(&mut self, at: i64, since: Option<i64>, flow: Flow) {
         if self.followed != since || since.is_none() {
             self.course.change_at(at, flow);
@@ -100,7 +100,7 @@ impl Charger {
     }
 }
 
-/// A part as it runs.
+/// State of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Part {
     Car(Box<Car>, Plug),
@@ -110,13 +110,13 @@ pub(crate) enum Part {
     Storage(Box<Storage>),
     Meter {
         course: Course,
-        /// What the home had taken less given when the registers last moved.
+        /// Net energy of the home (taken minus given) at the last step of the registers.
         net: Energy,
     },
 }
 
 impl Part {
-    /// When something happens by itself next.
+    /// Time of the part's next event, in microseconds; `i64::MAX` if there is none.
     pub(crate) fn next(&self) -> i64 {
         match self {
             Self::Car(car, _) => car.next(),
@@ -126,7 +126,7 @@ impl Part {
         }
     }
 
-    /// Whether it changes with each quarter of an hour.
+    /// Returns true if the part changes with each quarter of an hour.
     pub(crate) const fn is_quarterly(&self) -> bool {
         !matches!(self, Self::Car(..) | Self::Charger(_))
     }
@@ -141,8 +141,8 @@ impl Part {
         }
     }
 
-    /// What the meter of the home counts of it: a charger's energy is its
-    /// car's, and the meter does not count itself.
+    /// Course that the home's meter counts for this part. `None` for a charger, whose energy is
+    /// its car's, and for the meter itself.
     pub(crate) fn behind_meter(&self) -> Option<&Course> {
         match self {
             Self::Charger(_) | Self::Meter { .. } => None,
@@ -150,7 +150,7 @@ impl Part {
         }
     }
 
-    /// When what flows last changed, of a car.
+    /// Time of the last change of flow of a car; `None` for other parts.
     pub(crate) fn changed_at(&self) -> Option<i64> {
         match self {
             Self::Car(car, _) => Some(car.since()),

@@ -1,4 +1,4 @@
-//! A heated or cooled room with its thermostat.
+//! Heated or cooled room with its thermostat, stepped from event to event.
 use chrono::{DateTime, Timelike, Utc};
 use chrono_tz::Tz;
 
@@ -9,52 +9,52 @@ use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::time::instant::{instant_at, micros_of};
 use slackwater_engine::units::{Power, Temperature, celsius};
 
-/// How far a room may stray from its setpoint, in degrees to either side.
+/// Half width of the band around a setpoint, in degrees.
 const STRAY: f64 = 0.4;
 
-/// A room, what heats or cools it, and the schedule on its thermostat.
+/// Room, its heating or cooling unit and the schedule on its thermostat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoomSpec {
-    /// Hours in which a room left alone comes 63 % closer to the outside.
+    /// Time constant in hours: without heating the difference to the outside falls by 63 % in it.
     pub time_constant_hours: f64,
-    /// Degrees by which a kilowatt of warmth keeps it above the outside.
+    /// Degrees above the outside per kilowatt of heat in the steady state.
     pub celsius_per_kw: f64,
-    /// What the unit takes while it is on.
+    /// Power of the unit while it is on.
     pub power: Power,
-    /// Warmth, or cold, per energy taken.
+    /// Heat moved per energy taken (coefficient of performance).
     pub gain: f64,
-    /// What it is like at first.
+    /// Temperature at the start.
     pub temperature: Temperature,
-    /// What the schedule on the device does by day.
+    /// Setting of the device's schedule by day.
     pub by_day: Hold,
-    /// What it does by night.
+    /// Setting of the device's schedule by night.
     pub by_night: Hold,
-    /// When its day begins.
+    /// Start of the day on the local clock.
     pub day_starts: HourMinute,
-    /// When its night begins.
+    /// Start of the night on the local clock.
     pub night_starts: HourMinute,
-    /// Where its clock is.
+    /// Time zone of the thermostat's clock.
     pub time_zone: Tz,
-    /// A hold at first; `None` follows the schedule.
+    /// Hold at the start; `None` follows the schedule.
     pub held: Option<Hold>,
 }
 
-/// What a room shows.
+/// Observable state of a room.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RoomView {
-    /// What it is like.
+    /// Temperature of the room.
     pub temperature: Temperature,
     /// Whether the unit is on.
     pub is_active: bool,
-    /// What the unit takes.
+    /// Power of the unit.
     pub power: Power,
-    /// What the thermostat is set to now.
+    /// Present setting of the thermostat.
     pub setting: Hold,
-    /// Whether the schedule on the device decides that.
+    /// True if the schedule on the device determines the setting.
     pub follows_schedule: bool,
 }
 
-/// What a unit does to its room.
+/// Effect of a unit on its room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Drive {
     Off,
@@ -95,7 +95,7 @@ impl Room {
         room
     }
 
-    /// What flowed, and flows.
+    /// Course of power and energy of the unit.
     #[must_use]
     pub const fn course(&self) -> &Course {
         &self.course
@@ -107,7 +107,7 @@ impl Room {
 
     /// Follows the schedule on the device (`None`), or holds a setting.
     pub(crate) fn hold(&mut self, hold: Option<Hold>) {
-        // A setpoint that a hold leaves open stays what it is.
+        // A setpoint that the hold does not name keeps its value.
         self.held = hold.map(|hold| Hold {
             heat_setpoint: hold.heat_setpoint.or(self.setting.heat_setpoint),
             cool_setpoint: hold.cool_setpoint.or(self.setting.cool_setpoint),
@@ -115,7 +115,7 @@ impl Room {
         });
     }
 
-    /// Where the temperature would end up.
+    /// Temperature towards which the room tends.
     fn goal(&self) -> f64 {
         let warmth = self.spec.power.as_kw() * self.spec.gain * self.spec.celsius_per_kw;
         match self.drive {
@@ -130,8 +130,8 @@ impl Room {
         goal + (self.temperature - goal) * (-hours / self.spec.time_constant_hours).exp()
     }
 
-    /// Whatever is due at `at` happens. Call it each quarter with the
-    /// temperature outside, at its own next event, and after a hold.
+    /// Executes the events due at `at`. Call it each quarter with the temperature outside, at its
+    /// own next event, and after a hold.
     pub(crate) fn settle(&mut self, at: i64, outside: Temperature) {
         self.temperature = self.temperature_after(hours_between(self.since, at));
         self.since = at;
@@ -156,7 +156,7 @@ impl Room {
         if is_day { self.spec.by_day } else { self.spec.by_night }
     }
 
-    /// Setpoints that count in the mode that is set.
+    /// Setpoints that apply in the present mode.
     fn setpoints(&self) -> (Option<f64>, Option<f64>) {
         let heat = self.setting.heat_setpoint.map(Temperature::as_celsius);
         let cool = self.setting.cool_setpoint.map(Temperature::as_celsius);
@@ -189,7 +189,7 @@ impl Room {
         }
     }
 
-    /// The temperature at which the unit switches next.
+    /// Temperature at which the unit switches next.
     fn threshold(&self) -> Option<f64> {
         let (heat, cool) = self.setpoints();
         match self.drive {
@@ -207,7 +207,7 @@ impl Room {
         (hours.is_finite() && hours >= 0.0).then_some(hours)
     }
 
-    /// What it shows at an instant that is not before the last event.
+    /// Observable state at an instant not before the last event.
     #[must_use]
     pub fn view(&self, at: DateTime<Utc>) -> RoomView {
         let hours = hours_between(self.since, micros_of(at));
@@ -251,7 +251,7 @@ mod tests {
         "2026-01-05T11:00:00Z".parse().unwrap()
     }
 
-    /// Goes on event by event and quarter by quarter, checking each event.
+    /// Advances event by event and quarter by quarter, and checks each event.
     fn run(room: &mut Room, minutes: i64, outside: f64, check: impl Fn(&RoomView)) {
         let mut at = room.since;
         let end = at + minutes * 60_000_000;

@@ -1,4 +1,4 @@
-//! A home battery in its modes.
+//! Home battery with operation modes, stepped from event to event.
 use chrono::{DateTime, Timelike, Utc};
 use chrono_tz::Tz;
 
@@ -9,38 +9,38 @@ use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::time::instant::{instant_at, micros_of};
 use slackwater_engine::units::{Energy, Percent, Power, kw, kwh};
 
-/// Below this a battery is empty or full, in kWh.
+/// Tolerance in kWh within which a battery counts as empty or full.
 const LEVEL_TOLERANCE_KWH: f64 = 1e-9;
 
-/// A home battery.
+/// Specification of a home battery.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StorageSpec {
     /// Usable capacity.
     pub capacity: Energy,
-    /// Most that it takes or gives.
+    /// Highest power of charging and of discharging.
     pub power_max: Power,
-    /// What is left of energy that was put in and taken out again.
+    /// Round-trip efficiency: energy given per energy taken.
     pub round_trip: Percent,
-    /// How full it is at first.
+    /// State of charge at the start.
     pub soc: Percent,
-    /// What it aims at, at first.
+    /// Operation mode at the start.
     pub mode: OperationMode,
-    /// When the cheap hours of its rate schedule begin.
+    /// Start of the cheap hours of its rate schedule.
     pub cheap_from: HourMinute,
-    /// When they end.
+    /// End of the cheap hours.
     pub cheap_to: HourMinute,
-    /// Where its clock is.
+    /// Time zone of the battery's clock.
     pub time_zone: Tz,
 }
 
-/// What a battery shows.
+/// Observable state of a battery.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StorageView {
-    /// How full it is.
+    /// State of charge.
     pub soc: Percent,
     /// Power; positive charges.
     pub power: Power,
-    /// What it aims at.
+    /// Operation mode.
     pub mode: OperationMode,
 }
 
@@ -71,7 +71,7 @@ impl Storage {
         }
     }
 
-    /// What flowed, and flows.
+    /// Course of power and energy.
     #[must_use]
     pub const fn course(&self) -> &Course {
         &self.course
@@ -89,7 +89,7 @@ impl Storage {
         self.stored = soc.of(self.spec.capacity).as_kwh();
     }
 
-    /// Energy in it at an instant that is not before the last event.
+    /// Stored energy at an instant not before the last event.
     #[must_use]
     pub fn stored_at(&self, at: DateTime<Utc>) -> Energy {
         kwh(self.stored_after(hours_between(self.since, micros_of(at))))
@@ -106,9 +106,8 @@ impl Storage {
         (self.stored + gained).clamp(0.0, self.spec.capacity.as_kwh())
     }
 
-    /// Whatever is due at `at` happens. `surplus` is what the roof gives above
-    /// what the household takes. Call it each quarter, at its own next event
-    /// and after a change of mode.
+    /// Executes the events due at `at`. `surplus` is the power of the roofs minus the power of
+    /// the household. Call it each quarter, at its own next event and after a change of mode.
     pub(crate) fn settle(&mut self, at: i64, surplus: Power) {
         self.stored = self.stored_after(hours_between(self.since, at));
         self.since = at;
@@ -149,7 +148,7 @@ impl Storage {
         if from <= to { (from..to).contains(&minute) } else { !(to..from).contains(&minute) }
     }
 
-    /// What it shows at an instant that is not before the last event.
+    /// Observable state at an instant not before the last event.
     #[must_use]
     pub fn view(&self, at: DateTime<Utc>) -> StorageView {
         StorageView {
@@ -185,7 +184,7 @@ mod tests {
         "2026-01-05T12:00:00Z".parse().unwrap()
     }
 
-    /// Goes on for so many quarters with one surplus each.
+    /// Advances by one quarter per surplus.
     fn run(storage: &mut Storage, surpluses: &[f64]) -> DateTime<Utc> {
         let mut at = storage.since;
         for &surplus in surpluses {

@@ -1,4 +1,4 @@
-//! What a solar roof gives.
+//! Power of a solar roof.
 use chrono::{DateTime, Datelike, Utc};
 
 use crate::weather::Weather;
@@ -10,10 +10,10 @@ const LIGHT_ABOVE: f64 = 1.353;
 const AIR_PASSES: f64 = 0.7;
 const AIR_EXPONENT: f64 = 0.678;
 
-/// Light from the whole sky, of that from the sun.
+/// Diffuse light of the whole sky, as a share of the direct light.
 const SKY_SHARE: f64 = 0.1;
 
-/// What cables, dirt and warmth leave of a panel's rating.
+/// Share of a panel's rating that remains after losses in cables, dirt and heat.
 const SYSTEM_SHARE: f64 = 0.86;
 
 /// Tilt of the earth.
@@ -22,22 +22,22 @@ const TILT_DEGREES: f64 = 23.44;
 /// A solar roof with its inverter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SolarSpec {
-    /// Rating of the panels.
+    /// Rated power of the panels.
     pub peak: Power,
-    /// Most that the inverter gives.
+    /// Highest power of the inverter.
     pub inverter_max: Power,
     /// Angle of the panels above flat ground.
     pub tilt_degrees: f64,
-    /// Where they face: 90 is east, 180 south, 270 west.
+    /// Azimuth of the panels: 90 is east, 180 south, 270 west.
     pub azimuth_degrees: f64,
 }
 
-/// Where the sun stands, in radians.
+/// Position of the sun, in radians.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Sun {
-    /// Above the horizon.
+    /// Elevation above the horizon.
     height: f64,
-    /// From north over east.
+    /// Azimuth from north over east.
     azimuth: f64,
 }
 
@@ -62,7 +62,7 @@ fn sun(at: DateTime<Utc>, latitude: f64, longitude: f64) -> Sun {
 }
 
 impl SolarSpec {
-    /// Power at an instant under a weather. Nothing at night.
+    /// Power at an instant under a weather; zero at night.
     ///
     /// # Example: noon and midnight in midsummer
     ///
@@ -113,7 +113,7 @@ mod tests {
         SolarSpec { peak: kw(10.0), inverter_max: kw(8.0), tilt_degrees: 35.0, azimuth_degrees }
     }
 
-    /// Kilowatt-hours of a year under a clear sky at a place.
+    /// Energy of a year under a clear sky at a place, in kWh.
     fn clear_year(roof: &SolarSpec, place: (f64, f64)) -> f64 {
         let start = utc("2026-01-01T00:00:00Z");
         (0..365 * 24).map(|hour| roof.clear_kw(start + TimeDelta::hours(hour), place)).sum()

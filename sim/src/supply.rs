@@ -1,11 +1,11 @@
-//! Phases, volts and amperes of an outlet.
+//! Electrical supply of an outlet: phases, volts and amperes.
 
 use slackwater_engine::units::{Current, Power, amps, kw};
 
 /// The least current that a charger offers a car, in amperes (IEC 61851).
 pub const CURRENT_MIN_A: f64 = 6.0;
 
-/// What an outlet or a charger gives.
+/// Supply of an outlet or a charger.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Supply {
     /// Phases, one to three.

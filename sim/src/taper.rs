@@ -1,50 +1,50 @@
-//! How fast a battery takes energy: slower towards its end.
+//! Charging curve of a battery: constant power up to a knee, then a taper.
 
 use crate::flow::Flow;
 use slackwater_engine::units::{Energy, Percent, Power, kw, kwh};
 
-/// Below this a battery counts as having reached a level, in kWh: what a
-/// charger moves in a thousandth of a second.
+/// Tolerance in kWh within which a battery has reached a level: about the energy that a charger
+/// moves in a thousandth of a second.
 pub(crate) const LEVEL_TOLERANCE_KWH: f64 = 1e-9;
 
-/// A battery as charging sees it.
+/// Charging parameters of a battery.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Taper {
     /// Usable capacity.
     pub capacity: Energy,
-    /// Most that it takes at the plug while it is not nearly full.
+    /// Highest power at the plug below the knee.
     pub power_max: Power,
-    /// Stored of what is taken, above 0 and up to 100.
+    /// Efficiency: energy stored per energy taken, above 0 and up to 100.
     pub efficiency: Percent,
-    /// State of charge from which it takes less.
+    /// Knee: state of charge from which the power falls.
     pub from: Percent,
-    /// What it still takes when full, of the most. With zero it is never full.
+    /// Power at full charge, as a share of the highest power. With zero the battery is never
+    /// full.
     pub end: Percent,
 }
 
-/// What flows next, and for how long.
+/// Next flow and its duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
     /// Power at the plug.
     pub flow: Flow,
-    /// Hours until something else flows; `None` if nothing changes by itself.
+    /// Hours until the flow changes; `None` if it does not change by itself.
     pub hours: Option<f64>,
-    /// Stored energy at its end.
+    /// Stored energy at the end of the stage.
     pub ends_at: Energy,
 }
 
 impl Taper {
-    /// Stored share of what is taken.
+    /// Efficiency as a fraction.
     pub(crate) fn share_stored(&self) -> f64 {
         self.efficiency.as_percent() / 100.0
     }
 
-    /// What a battery that stores `stored` takes of `offered` until it stores
-    /// `until`.
+    /// Returns the next stage of a battery that holds `stored`, may take up to `offered` and
+    /// charges until it holds `until`.
     ///
-    /// First a constant power, from the knee on one that falls along a line
-    /// over the state of charge, hence exponentially in time. A level that is
-    /// reached takes nothing.
+    /// The power is constant at first. From the knee on it falls linearly with the state of
+    /// charge, hence exponentially in time. At or above `until` the battery takes nothing.
     #[must_use]
     pub fn stage(&self, stored: Energy, until: Energy, offered: Power) -> Stage {
         let power = offered.min(self.power_max);
@@ -63,7 +63,7 @@ impl Taper {
         Stage { flow, hours: flow.hours_for(at_plug), ends_at }
     }
 
-    /// The stored energy from which the battery takes less than `power`.
+    /// Stored energy from which the battery takes less than `power`.
     fn knee(&self, power: Power) -> Energy {
         let (from, end) = (self.from.as_percent() / 100.0, self.end.as_percent() / 100.0);
         let fall = (1.0 - power.as_kw() / self.power_max.as_kw()) / (1.0 - end).max(f64::EPSILON);
@@ -84,8 +84,7 @@ impl Taper {
         Flow { power: kw(now), decay_per_hour: slope * self.share_stored() }
     }
 
-    /// Hours until the battery stores `until`, whatever it does on the way;
-    /// `None` if it never will.
+    /// Hours until the battery holds `until`, over all stages; `None` if it never does.
     #[must_use]
     pub fn hours_until(&self, stored: Energy, until: Energy, offered: Power) -> Option<f64> {
         let (mut stored, mut hours) = (stored, 0.0);

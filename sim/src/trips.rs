@@ -1,4 +1,4 @@
-//! When a car is away, and how far it goes.
+//! Absences of a car and their distances.
 use chrono::{DateTime, Datelike, Days, NaiveDate, TimeDelta, Utc};
 use chrono_tz::Tz;
 
@@ -6,55 +6,55 @@ use crate::chance::Chance;
 use slackwater_engine::time::civil::{instant_of, local_of};
 use slackwater_engine::time::hour_minute::HourMinute;
 
-/// How fast a car gets anywhere, in km/h.
+/// Speed of driving, in km/h.
 const SPEED_KM_H: f64 = 50.0;
 
-/// Days that are searched for the next trip: two weeks, so that a trip of one
-/// weekday is found whatever today is.
+/// Number of days searched for the next trip: two weeks and a day, so that a trip on one weekday
+/// is found on any day.
 const DAYS_AHEAD: u64 = 15;
 
-/// A trip that is made every week.
+/// Weekly trip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trip {
     /// Weekdays from 0 (Monday) to 6 (Sunday); `None` is every day.
     pub weekdays: Option<Vec<u8>>,
-    /// When it leaves, on the clocks at home.
+    /// Time of departure, on the clocks at home.
     pub leave: HourMinute,
-    /// When it is back; not after `leave` it is back the next day.
+    /// Time of return; if not after `leave`, it is on the next day.
     pub back: HourMinute,
-    /// There and back.
+    /// Distance of the round trip.
     pub distance_km: f64,
 }
 
 /// All trips of a car.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Habits {
-    /// The trips; of two at once the earlier in the list is made.
+    /// The trips; of two at the same time the earlier in the list is made.
     pub trips: Vec<Trip>,
-    /// Minutes by which people are early or late.
+    /// Random deviation of departure and return, in minutes.
     pub jitter_minutes: u16,
-    /// Where clocks are read.
+    /// Time zone of the trips.
     pub time_zone: Tz,
 }
 
-/// A trip on a day.
+/// Trip on a certain day.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outing {
-    /// Leaves home.
+    /// Departure from home.
     pub leave: DateTime<Utc>,
-    /// Gets there.
+    /// Arrival at the destination.
     pub arrive: DateTime<Utc>,
-    /// Starts back.
+    /// Departure from the destination.
     pub depart: DateTime<Utc>,
-    /// Is home.
+    /// Arrival at home.
     pub back: DateTime<Utc>,
-    /// There and back.
+    /// Distance of the round trip.
     pub distance_km: f64,
 }
 
 impl Habits {
-    /// The first outing that ends after `after`; it may have begun. None if
-    /// there is no trip at all.
+    /// First outing that ends after `after`; it may have begun. `None` if there is no trip at
+    /// all.
     #[must_use]
     pub fn outing(&self, chance: Chance, after: DateTime<Utc>) -> Option<Outing> {
         let today = local_of(after, self.time_zone).date();
@@ -113,19 +113,19 @@ impl Outing {
         if at <= self.depart { self.away_km(at) } else { self.distance_km - self.away_km(at) }
     }
 
-    /// The next of its four instants after `at`.
+    /// Next of the outing's four instants after `at`.
     #[must_use]
     pub fn next(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
         [self.leave, self.arrive, self.depart, self.back].into_iter().find(|&instant| instant > at)
     }
 
-    /// Whether it is under way on wheels.
+    /// Returns true if the car is driving.
     #[must_use]
     pub fn is_driving(&self, at: DateTime<Utc>) -> bool {
         (self.leave <= at && at < self.arrive) || (self.depart <= at && at < self.back)
     }
 
-    /// Whether it has left and is not back.
+    /// Returns true if the car has left and has not returned.
     #[must_use]
     pub fn is_away(&self, at: DateTime<Utc>) -> bool {
         self.leave <= at && at < self.back

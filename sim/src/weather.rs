@@ -13,10 +13,10 @@ const SEASON_PER_DEGREE: f64 = 0.18;
 const WARMEST_HOUR: f64 = 15.0;
 const DAY_SWING: f64 = 3.5;
 
-/// How far one day lies from another, in degrees.
+/// Amplitude of the difference between days, in degrees.
 const DAY_NOISE: f64 = 4.0;
 
-/// Weather at a place, the same for the same seed.
+/// Weather at a place, determined by a seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weather {
     chance: Chance,
@@ -72,8 +72,7 @@ impl Weather {
         (self.latitude, self.longitude)
     }
 
-    /// Of a household's usual load, what it takes in the quarter that begins at
-    /// `at`. One on average.
+    /// Factor of the household's usual load in the quarter that begins at `at`; one on average.
     pub(crate) fn restlessness(&self, at: DateTime<Utc>) -> f64 {
         let quarter = at.timestamp() / 900;
         let burst = self.chance.of("load").at(quarter).share();

@@ -11,8 +11,7 @@ use crate::statistics::tally::Tally;
 use crate::statistics::totals::Totals;
 use crate::time::instant::{instant_at, micros_of};
 
-/// What smart charging saved in all of some buckets; `None` where it had no
-/// part in any.
+/// Total savings of some buckets; `None` if smart charging had no part in any of them.
 #[must_use]
 pub fn savings_of(items: &[Item]) -> Option<Amount> {
     let saved = items.iter().filter_map(|item| item.totals.non_smart);
@@ -24,7 +23,7 @@ pub fn savings_of(items: &[Item]) -> Option<Amount> {
 pub struct Item {
     /// Local start of the bucket, written as UTC.
     pub label: DateTime<Utc>,
-    /// What it sums up to.
+    /// Sums of the bucket.
     pub totals: Totals,
 }
 
@@ -79,7 +78,7 @@ pub fn series(
     Ok(tallies.items())
 }
 
-/// Sums up all samples inside a range, whatever their bucket.
+/// Sums up all samples inside a range, regardless of their bucket.
 ///
 /// # Errors
 /// A sample has no length.
@@ -179,7 +178,7 @@ impl Tallies {
     }
 
     fn search(&mut self, at: i64) -> usize {
-        // Most often the next bucket in time: there is nothing to look for.
+        // The next bucket in time is the most frequent case and needs no search.
         if self.is_after_all(at) {
             self.last = self.open_bucket(at);
             return self.last;
@@ -243,12 +242,12 @@ impl Tallies {
         }
     }
 
-    /// How many buckets there are, those without a sample included.
+    /// Number of buckets, those without a sample included.
     pub(crate) fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// What a bucket sums up to; `None` if it has no sample.
+    /// Sums of one bucket; `None` if it has no sample.
     pub(crate) fn item(&self, index: usize) -> Option<Item> {
         let open = &self.open[index];
         let label = instant_at(self.buckets.label_of(open.start));

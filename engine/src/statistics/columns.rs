@@ -50,7 +50,7 @@ pub enum ColumnError {
         /// Its length in whole days.
         days: i64,
     },
-    /// A time beyond the years that can be told.
+    /// Time outside the range of years that can be represented.
     #[error("row {row} lies outside the years 1 to 9999")]
     OutOfRange {
         /// Position among all rows so far.
@@ -63,13 +63,13 @@ pub enum ColumnError {
         row: usize,
         /// Name of the column.
         column: &'static str,
-        /// What is wrong with the number.
+        /// Reason why the number was refused.
         source: UnitError,
     },
 }
 
 impl ColumnError {
-    /// The same of a row so many rows later.
+    /// Returns this error for a row `rows` further on.
     fn later(self, rows: usize) -> Self {
         match self {
             Self::NoLength { row, start, end } => Self::NoLength { row: row + rows, start, end },
@@ -95,7 +95,7 @@ pub struct Aggregator {
 }
 
 impl Aggregator {
-    /// Nothing summed up yet.
+    /// Empty sums.
     #[must_use]
     pub fn new(buckets: Buckets, range: Range) -> Self {
         Self { buckets, range, groups: Vec::new(), rows: 0 }
@@ -127,7 +127,7 @@ impl Aggregator {
         };
         let sums: Vec<Result<Vec<(u32, Tallies)>, ColumnError>> =
             (0..runs).into_par_iter().map(run).collect();
-        // In order, so that the row named is the first bad one on any day.
+        // Errors are collected in order, so that the first bad row is named in every run.
         let sums = sums.into_iter().collect::<Result<Vec<_>, _>>()?;
         if self.groups.len() < groups {
             self.groups.resize_with(groups, || None);
@@ -157,12 +157,10 @@ impl Aggregator {
             .collect()
     }
 
-    /// The same for an answer of another form: what `make` makes of the items,
-    /// some at a time, with the group of each.
+    /// Finishes into another form: `make` converts some items at a time, with the group of each.
     ///
-    /// Items are let go of as soon as they are used, and the sums that they
-    /// come from soon after, so an answer of millions of buckets is in memory
-    /// about once and not three times.
+    /// Items are dropped as soon as they are used, and the sums that they come from soon after. A
+    /// result of millions of buckets is in memory about once, not three times.
     pub fn finish_with<T: Send>(self, make: impl Fn(&[(u32, Item)]) -> T + Sync) -> Vec<T> {
         let groups = (0_u32..).zip(self.groups);
         let mut left = groups.filter_map(|(group, tallies)| Some((group, tallies?)));

@@ -1,20 +1,20 @@
-//! Money that adds up: whole multiples of a millionth of a millionth.
+//! Fixed-point money: whole multiples of 1e-12 units of the currency.
 //!
-//! Numbers with a binary fraction add up to different last digits in different
-//! orders, so a month would differ from its days. An [`Amount`] is an integer:
-//! any grouping of the same amounts has the same sum. What is rounded is the
-//! cost of one sample, once; a part of a sample is the difference of two
-//! rounded cumulative amounts, so that the parts add up to the sample again.
+//! Sums of binary fractions differ in their last digits with the order of addition, so a month
+//! would differ from its days. An [`Amount`] is an integer: any grouping of the same amounts has
+//! the same sum. The cost of one sample is rounded once. The cost of a part of a sample is the
+//! difference of two cumulative amounts, each rounded down, so that the parts add up to the
+//! sample.
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub};
 
 use crate::units::Money;
 
-/// Decimals of an amount.
+/// Number of decimals of an [`Amount`].
 pub const DECIMALS: u32 = 12;
 
-/// Parts of a unit of currency.
+/// Number of parts in one unit of the currency.
 pub(crate) const UNIT: f64 = 1e12;
 const UNIT_WHOLE: u128 = 1_000_000_000_000;
 
@@ -23,49 +23,49 @@ const UNIT_WHOLE: u128 = 1_000_000_000_000;
 pub struct Amount(i128);
 
 impl Amount {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// The amount nearest to a number of units of currency.
+    /// Amount nearest to a number of units of the currency; half-way cases round to even.
     ///
-    /// What is no number is nothing; what no bank could hold is the largest
-    /// amount there is. Prices and energies of this crate cannot get there.
+    /// NaN gives zero. Values beyond the range of `i128` give its largest or smallest amount;
+    /// prices and energies of this crate do not reach it.
     #[inline]
     #[must_use]
     pub fn from_units(units: f64) -> Self {
         let parts = (units * UNIT).round_ties_even();
-        // Most amounts fit into 64 bits, and that conversion is one instruction.
+        // Most amounts fit into 64 bits, where the conversion is one instruction.
         Self(if parts.abs() < 9e18 { i128::from(parts as i64) } else { parts as i128 })
     }
 
-    /// The amount as a count of its smallest part.
+    /// Returns the number of 1e-12 parts.
     #[must_use]
     pub fn as_parts(self) -> i128 {
         self.0
     }
 
-    /// An amount from a count of its smallest part.
+    /// Amount of a number of 1e-12 parts.
     #[must_use]
     pub fn from_parts(parts: i128) -> Self {
         Self(parts)
     }
 
-    /// The nearest number of units of currency.
+    /// Nearest number of units of the currency.
     #[must_use]
     pub fn as_units(self) -> f64 {
         self.0 as f64 / UNIT
     }
 
-    /// The nearest quantity of money.
+    /// Nearest quantity of money.
     #[must_use]
     pub fn as_money(self) -> Money {
         Money::from_amount(self.as_units()).unwrap_or(Money::ZERO)
     }
 
-    /// The part of an even flow of money that falls between two points of its
-    /// length; all of it between 0 and `length`.
+    /// Share of an evenly flowing amount that falls in `[from, to)` of its length; the whole
+    /// amount if that covers `[0, length)`.
     ///
-    /// Neighbouring parts add up exactly, however the length is cut.
+    /// Shares of adjoining intervals add up exactly, for any cuts.
     #[inline]
     #[must_use]
     pub(crate) fn between(self, from: i64, to: i64, length: i64) -> Self {
@@ -75,12 +75,12 @@ impl Amount {
         self.until(to, length) - self.until(from, length)
     }
 
-    /// Money that has flowed when `elapsed` of `length` has gone by.
+    /// Cumulative amount after `elapsed` of `length`, rounded down to a whole part.
     fn until(self, elapsed: i64, length: i64) -> Self {
         let elapsed = i128::from(elapsed.clamp(0, length));
         let length = i128::from(length);
-        // In two steps, so that no product leaves the range: a whole number
-        // per unit of length, and a rest smaller than the length.
+        // Division with remainder keeps the products in range: a whole number of parts per unit
+        // of length, and a remainder smaller than the length.
         let (whole, rest) = (self.0.div_euclid(length), self.0.rem_euclid(length));
         Self(whole * elapsed + rest * elapsed / length)
     }
@@ -119,7 +119,7 @@ impl Sum for Amount {
     }
 }
 
-/// As a decimal with all its digits.
+/// Writes a decimal number with all 12 decimals.
 impl fmt::Display for Amount {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };

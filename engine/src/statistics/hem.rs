@@ -9,13 +9,13 @@ use crate::time::civil::instant_of;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Percent, Power};
 
-/// From this length on a bucket reports energy, below it power.
+/// Bucket length from which a bucket reports energy; shorter buckets report power.
 const ENERGY_FROM: TimeDelta = TimeDelta::hours(1);
 
 /// The stretch of local time that a series covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Period {
-    /// One local day, in the buckets that the system itself has.
+    /// One local day, in buckets of the system's own length.
     Day(NaiveDate),
     /// The month that starts on this day, in days.
     Month(NaiveDate),
@@ -39,7 +39,7 @@ pub enum PeriodError {
         value: String,
         /// Kind of period.
         period: &'static str,
-        /// How it is written.
+        /// Expected notation.
         form: &'static str,
     },
     /// The system's buckets are too short, too long, or do not divide an hour.
@@ -106,7 +106,7 @@ impl Period {
     }
 }
 
-/// What the numbers of a series are.
+/// Unit of the numbers of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Mean power.
@@ -134,7 +134,7 @@ impl Unit {
 pub struct Point {
     /// Start of the bucket, with the offset of the place.
     pub at: DateTime<FixedOffset>,
-    /// The number; `None` where nothing was measured.
+    /// The number; `None` if nothing was measured.
     pub value: Option<f64>,
 }
 
@@ -147,7 +147,7 @@ pub enum Unavailable {
     /// A state of charge does not add up over days.
     #[error("the state of charge is available for single days only")]
     DaysOnly,
-    /// Nothing was measured in the whole period.
+    /// No measurement in the whole period.
     #[error("nothing was measured in this period")]
     NotMeasured,
 }
@@ -155,9 +155,9 @@ pub enum Unavailable {
 /// A series over one period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// What the numbers are.
+    /// Unit of the numbers.
     pub unit: Unit,
-    /// One number a bucket, in time order.
+    /// One number per bucket, in time order.
     pub data: Vec<Point>,
 }
 
@@ -241,7 +241,7 @@ impl System {
 
     /// State of charge at the start of each bucket of a day, as last read.
     ///
-    /// Readings may be in any order; one from before the day still holds.
+    /// Readings may be in any order. A reading from before the day holds until the next one.
     ///
     /// # Errors
     /// There is no battery, the period is no day, or nothing was read by then.
@@ -271,7 +271,7 @@ impl System {
     }
 }
 
-/// One tally between each two edges.
+/// Returns one tally for each pair of neighbouring edges.
 fn tallies(edges: &[i64], samples: &[Sample]) -> Vec<Tally> {
     let mut tallies = vec![Tally::EMPTY; edges.len().saturating_sub(1)];
     for row in samples.iter().map(Row::from).filter(|row| row.start < row.end) {

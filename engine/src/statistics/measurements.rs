@@ -1,5 +1,4 @@
-//! From what devices report to samples, by stated rules, with nothing lost
-//! in silence.
+//! Conversion of device reports to samples by stated rules; each irregularity is counted.
 //!
 //! | Report | Rule |
 //! |---|---|
@@ -28,7 +27,7 @@ use crate::units::{Energy, MICROS_PER_HOUR, Power, UnitError};
 
 const MICROS_PER_MINUTE: f64 = MICROS_PER_HOUR / 60.0;
 
-/// What a counter of energy shows at an instant: energy since it began.
+/// Reading of an energy counter: cumulative energy since the counter began.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeterReading {
     at: DateTime<Utc>,
@@ -38,7 +37,7 @@ pub struct MeterReading {
 /// Power at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PowerReading {
-    /// When it was read.
+    /// Time of the reading.
     pub at: DateTime<Utc>,
     /// Power then.
     #[serde(rename = "power_kw")]
@@ -57,18 +56,18 @@ pub struct SessionEnergy {
     pub energy: Energy,
 }
 
-/// What was odd about measurements, and what was done about it.
+/// Irregularities in measurements, counted by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Findings {
     /// Rows that came in.
     pub rows: usize,
     /// Rows that came before an earlier one and were sorted in.
     pub out_of_order: usize,
-    /// Rows that said the same again and were dropped.
+    /// Rows that repeated another row and were dropped.
     pub repeated: usize,
     /// Rows that another of the same instant replaced.
     pub replaced: usize,
-    /// Times at which a counter began anew.
+    /// Times at which a counter restarted.
     pub resets: usize,
     /// Pauses longer than allowed.
     pub gaps: usize,
@@ -81,12 +80,12 @@ pub struct Findings {
     pub implausible: usize,
 }
 
-/// Samples with what was found on the way.
+/// Samples, with the irregularities found in their source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// In time order.
     pub samples: Vec<Sample>,
-    /// What was odd.
+    /// Irregularities of the measurements.
     pub findings: Findings,
 }
 
@@ -110,7 +109,7 @@ pub enum MeasurementError {
         /// The total as given.
         total: Energy,
     },
-    /// A device that can do nothing.
+    /// Device whose highest power is not positive.
     #[error("power_max_kw is {} kW; it is more than 0 kW", power.as_kw())]
     NoPower {
         /// The power as given.
@@ -118,7 +117,7 @@ pub enum MeasurementError {
     },
 }
 
-/// What is taken for true, and what for a fault.
+/// Plausibility limits of measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// Longest pause between two readings that is no gap.
@@ -157,7 +156,7 @@ impl Rules {
 }
 
 impl MeterReading {
-    /// What a counter shows at an instant.
+    /// Reading of a counter at an instant.
     ///
     /// # Errors
     /// The total is negative.
@@ -169,9 +168,9 @@ impl MeterReading {
     }
 }
 
-/// Samples from readings of a counter of energy.
+/// Converts readings of an energy counter to samples.
 ///
-/// Pauses longer than the rules allow are counted; their energy stays.
+/// Pauses longer than the rules allow are counted; their energy is kept.
 ///
 /// # Example: a counter that begins anew
 ///
@@ -212,11 +211,11 @@ pub fn from_meter(readings: &[MeterReading], rules: Rules) -> Measured {
     Measured { samples, findings }
 }
 
-/// Samples from readings of power.
+/// Converts power readings to samples.
 ///
-/// Each holds until the next, but no longer than the rules allow. The last one
-/// holds for nothing: nobody saw what came after it. A reading beyond the
-/// rules is dropped; the one before it holds on.
+/// Each reading holds until the next, but no longer than the rules allow. The last reading gives
+/// no sample, because its end is unknown. A reading beyond the rules is dropped, and the one
+/// before it continues to hold.
 #[must_use]
 pub fn from_power(readings: &[PowerReading], rules: Rules) -> Measured {
     let mut findings = Findings::default();
@@ -234,10 +233,10 @@ pub fn from_power(readings: &[PowerReading], rules: Rules) -> Measured {
     Measured { samples, findings }
 }
 
-/// Samples from the energy of whole sessions.
+/// Converts the energy of whole sessions to samples.
 ///
-/// Sessions may overlap: two vehicles charge at once. One that says the same
-/// as another is that one again. One without a length has no power.
+/// Sessions may overlap, because two vehicles may charge at once. A session equal to another is a
+/// repetition and is dropped. A session without a length has no power.
 #[must_use]
 pub fn from_sessions(sessions: &[SessionEnergy], rules: Rules) -> Measured {
     let mut findings = Findings { rows: sessions.len(), ..Findings::default() };
@@ -282,7 +281,7 @@ pub fn of_each<T: Copy + Send + Sync>(
 }
 
 impl Findings {
-    /// The same over several devices.
+    /// Adds the findings of another device.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The time that a statistics request may ask about.
+//! Time range of a statistics request.
 use chrono::{DateTime, Utc};
 
 use crate::statistics::resolution::years_before;
@@ -19,7 +19,7 @@ pub enum RangeError {
     },
 }
 
-/// A half-open range `[start, end)`, with what is too old cut off.
+/// Half-open range `[start, end)`, cut at the oldest available instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     /// First instant.
@@ -29,11 +29,11 @@ pub struct Range {
 }
 
 impl Range {
-    /// The part of `[start, end)` that is available at `now`.
+    /// Part of `[start, end)` that is available at `now`.
     ///
-    /// Without a start it is all that is available, without an end it ends
-    /// now. An empty range is allowed. What is older than four years of the
-    /// calendar is left out; a range that is older altogether is empty.
+    /// Without a start the range begins at the oldest available instant, without an end it ends
+    /// at `now`. An empty range is allowed. Times older than four calendar years are cut off; a
+    /// range that is older as a whole is empty.
     ///
     /// # Errors
     /// `start` is after `end`.

@@ -1,8 +1,8 @@
-//! From what is read of devices again and again to samples and stays.
+//! Conversion of repeated device readings to samples and stays.
 //!
-//! A device's own meter counts quarters of an hour. Whoever polls it asks for
-//! those that have ended since, and says to which stay at the plug each
-//! belongs. A stay is settled, and can be frozen, once all of its energy is known.
+//! A device's own meter counts quarters of an hour. The poller requests the quarters that ended
+//! since the last poll and assigns each to a stay at the plug. A stay is settled, and can be
+//! frozen, once all of its energy is known.
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::prices::curve::PriceCurve;
@@ -11,15 +11,15 @@ use crate::statistics::sample::Sample;
 use crate::statistics::savings::priced;
 use crate::units::{Energy, Power};
 
-/// The length of what meters count.
+/// Length of one meter period.
 const QUARTER: TimeDelta = TimeDelta::minutes(15);
 
 /// Which way the energy that counts for a device flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
-    /// What it takes, less what it gives back: vehicles, chargers, heating.
+    /// Energy taken minus energy given back: vehicles, chargers, heating.
     Taken,
-    /// What it gives, less what it takes: inverters.
+    /// Energy given minus energy taken: inverters.
     Given,
 }
 
@@ -39,9 +39,9 @@ pub struct MeteredPeriod {
 /// A stay of a vehicle at a plug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stay {
-    /// When it was plugged in.
+    /// Time of plug-in.
     pub plugged_in: DateTime<Utc>,
-    /// When it was unplugged; `None` while it is there.
+    /// Time of unplugging; `None` while the vehicle is plugged in.
     pub unplugged: Option<DateTime<Utc>>,
 }
 
@@ -55,7 +55,7 @@ impl Counts {
         }
     }
 
-    /// The counter that never falls of the two: of what flows the way that counts.
+    /// Returns the monotone counter of the two: the one of the direction that counts.
     #[must_use]
     pub const fn total(self, imported: Energy, exported: Energy) -> Energy {
         match self {
@@ -65,8 +65,8 @@ impl Counts {
     }
 }
 
-/// The time for which a meter can be asked at `now`, if it is recorded until
-/// `until`: up to the last full quarter of an hour. `None` if none has ended since.
+/// Time range to request from a meter at `now`, if it is recorded until `until`: it ends with the
+/// last full quarter of an hour. `None` if no quarter has ended since.
 ///
 /// # Example
 ///
@@ -84,8 +84,8 @@ pub fn to_ask(until: DateTime<Utc>, now: DateTime<Utc>) -> Option<(DateTime<Utc>
     has_ended.then_some((until, to))
 }
 
-/// Samples of what a meter counted, by the rules of [`from_sessions`]: what
-/// is implausible is dropped, what says the same again counts once.
+/// Converts metered periods to samples by the rules of [`from_sessions`]: implausible periods are
+/// dropped, and repeated ones count once.
 #[must_use]
 pub fn from_periods(periods: &[MeteredPeriod], counts: Counts, rules: Rules) -> Measured {
     let energies: Vec<SessionEnergy> = periods
@@ -99,9 +99,8 @@ pub fn from_periods(periods: &[MeteredPeriod], counts: Counts, rules: Rules) -> 
     from_sessions(&energies, rules)
 }
 
-/// The stays after a look at the plug: one begins if there is a plug in and no
-/// stay is open, and the open one ends if there is none. A device that does
-/// not say leaves all as it was.
+/// Updates the stays after an observation of the plug. A stay begins if the plug is in and none
+/// is open; the open stay ends if the plug is out. `None` changes nothing.
 #[must_use]
 pub fn seen(stays: &[Stay], is_plugged_in: Option<bool>, at: DateTime<Utc>) -> Vec<Stay> {
     let mut stays = stays.to_vec();
@@ -114,9 +113,9 @@ pub fn seen(stays: &[Stay], is_plugged_in: Option<bool>, at: DateTime<Utc>) -> V
     stays
 }
 
-/// The stay that a sample belongs to: the first that shares time with it.
-/// A vehicle that is put in and pulled within one quarter has its share of
-/// that quarter's energy, which nobody can tell from the next one's.
+/// Position of the stay that a sample belongs to: the first that overlaps it. A vehicle plugged
+/// in and out within one quarter shares that quarter's energy with the next stay, because the
+/// meter does not separate the two.
 #[must_use]
 pub fn stay_of(stays: &[Stay], sample: &Sample) -> Option<usize> {
     stays.iter().position(|stay| {

@@ -76,7 +76,7 @@ impl Resolution {
     }
 }
 
-/// Why samples cannot be put into buckets as asked.
+/// Reason why samples cannot be put into the requested buckets.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BucketError {
     /// There is no such resolution.
@@ -101,8 +101,8 @@ pub enum BucketError {
     },
 }
 
-/// A fixed distance from UTC, in whole minutes. No time zone: it knows no
-/// daylight saving.
+/// Fixed offset from UTC, in whole minutes. It is not a time zone and has no daylight saving
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
 pub struct UtcOffset {
     minutes: i64,
@@ -259,7 +259,7 @@ fn by_date(
     (midnight(start), midnight(end))
 }
 
-/// The same date `years` years before; 28 February for a 29th that is not there.
+/// Date `years` years earlier; 28 February in place of a 29th that does not exist.
 #[must_use]
 pub(crate) fn years_before(at: DateTime<Utc>, years: u32) -> DateTime<Utc> {
     at.checked_sub_months(Months::new(12 * years)).unwrap_or(DateTime::<Utc>::MIN_UTC)

@@ -1,4 +1,4 @@
-//! What was measured, and what it would have been.
+//! Measured power and baseline power over a time interval.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Sample {
     pub start: DateTime<Utc>,
     /// First instant after it.
     pub end: DateTime<Utc>,
-    /// Power that flowed; `None` where nothing was measured.
+    /// Measured power; `None` if nothing was measured.
     #[serde(rename = "power_kw")]
     pub power: Option<Power>,
     /// Price of a kWh; `None` where none was known. Unknown is never free.
@@ -28,11 +28,11 @@ pub struct Sample {
     pub non_smart: Option<Power>,
 }
 
-/// Longest sample, in days: nobody measures a constant power for ten years,
-/// and cut into quarters of an hour a longer one fills the memory.
+/// Longest sample, in days. A constant power over ten years is implausible, and a longer sample
+/// cut into quarters of an hour would fill the memory.
 pub(crate) const DAYS_MAX: i64 = 3660;
 
-/// The same in microseconds.
+/// Longest sample, in microseconds.
 pub(crate) const LENGTH_MAX: i64 = DAYS_MAX * 24 * 3_600_000_000;
 
 /// Why a sample makes no sense.

@@ -9,7 +9,7 @@ pub enum Lengths<'a> {
     Ends(&'a [i64]),
 }
 
-/// What flowed in each sample; NaN where nothing was measured.
+/// Measured flow of each sample; NaN if nothing was measured.
 #[derive(Debug, Clone, Copy)]
 pub enum Flows<'a> {
     /// Mean power, in kW.
@@ -26,14 +26,13 @@ pub struct Samples<'a> {
     pub group: Option<&'a [u32]>,
     /// First microsecond of each.
     pub start: &'a [i64],
-    /// How long each lasts.
+    /// Length of each sample.
     pub lengths: Lengths<'a>,
-    /// What flowed.
+    /// Measured flow of each sample.
     pub flows: Flows<'a>,
     /// Price of a kWh; NaN where none is known.
     pub price_per_kwh: Option<&'a [f64]>,
-    /// What would have flowed without smart charging, in the same unit; NaN
-    /// where smart charging had no part in it.
+    /// Flow without smart charging, in the unit of `flows`; NaN where smart charging had no part.
     pub non_smart: Option<Flows<'a>>,
 }
 

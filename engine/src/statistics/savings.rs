@@ -1,11 +1,11 @@
-//! The ledger: what smart charging saved, fixed when a session ends.
+//! Ledger of savings: the cost of each session with and without smart charging, fixed when the
+//! session ends.
 //!
-//! Comparing last month's energy with today's price makes a total that moves
-//! while nothing happens. Here a session is frozen once: its samples get the
-//! prices that held, and beside them stands what would have happened without
-//! smart charging, at the prices that held then. Whatever is summed up later
-//! is summed up from these rows, in whole parts ([`crate::statistics::fixed`]),
-//! so slots, sessions, days and months agree to the last digit.
+//! A comparison of past energy with present prices would change without a new measurement. A
+//! session is therefore frozen once: its samples carry the prices that held, and baseline rows
+//! beside them carry the energy without smart charging at the prices that held then. All later
+//! sums are sums of these rows in whole parts ([`crate::statistics::fixed`]), so slots, sessions,
+//! days and months agree to the last digit.
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -20,24 +20,24 @@ use crate::units::{Energy, MICROS_PER_HOUR, Power};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
-    /// When the vehicle was plugged in; charging unmanaged starts then.
+    /// Time of plug-in; the baseline starts then.
     pub plugged_in: DateTime<Utc>,
-    /// Power at which it would have charged unmanaged.
+    /// Power of the baseline, which charges without control.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
-    /// Whether smart charging controlled it.
+    /// True if smart charging controlled the session.
     pub is_smart: bool,
-    /// What was measured. A sample that brings its price keeps it.
+    /// Measured samples. A sample with a price keeps it.
     pub samples: Vec<Sample>,
 }
 
-/// Why a session cannot be frozen.
+/// Reason why a session cannot be frozen.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SessionError {
-    /// A sample has no length.
+    /// Sample without a length.
     #[error(transparent)]
     Sample(#[from] SampleError),
-    /// Energy flowed, but none could have flowed unmanaged.
+    /// Positive energy in a session whose `power_max` is not positive.
     #[error("power_max_kw is {} kW; a session with energy needs more than 0 kW", power.as_kw())]
     NoPower {
         /// The power as given.
@@ -45,31 +45,30 @@ pub enum SessionError {
     },
 }
 
-/// A session as it is kept: nothing in it depends on later prices.
+/// Frozen session: no value in it depends on later prices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrozenSession {
-    /// Measured rows and, beside them, those of the course without smart
-    /// charging; to be summed up by [`crate::statistics::charging::series`].
+    /// Measured rows, followed by the baseline rows; input of
+    /// [`crate::statistics::charging::series`].
     pub samples: Vec<Sample>,
-    /// What the session saved, in parts of 1e-12 units of the currency; `None`
-    /// if smart charging had no part in it, or a price is not known.
+    /// Savings, in parts of 1e-12 units of the currency; `None` if smart charging had no part in
+    /// the session or a price is unknown.
     pub savings_parts: Option<i128>,
 }
 
 impl FrozenSession {
-    /// What the session saved; negative where smart charging cost more.
+    /// Returns the savings; negative if smart charging cost more.
     #[must_use]
     pub fn savings(&self) -> Option<Amount> {
         self.savings_parts.map(Amount::from_parts)
     }
 }
 
-/// Freezes prices and baseline of a session.
+/// Freezes the prices and the baseline of a session.
 ///
-/// The baseline is the same energy at `power_max` from plug-in on, so the
-/// battery ends in the same state. Energy that flowed back is counted with its
-/// sign. Where a price of either course is not known there are no savings:
-/// the difference of a known and an unknown cost is unknown, not zero.
+/// The baseline is the same energy at `power_max` from plug-in on, so that the battery ends in
+/// the same state. Energy that flowed back counts with its sign. If a price of either course is
+/// unknown, the savings are `None`, not zero.
 ///
 /// # Errors
 /// A sample has no length; energy flowed and `power_max` is not positive.
@@ -133,7 +132,7 @@ pub fn freeze(session: &Session, prices: &PriceCurve) -> Result<FrozenSession, S
 
 /// Freezes many sessions on all cores, in their order.
 ///
-/// `prices_of` tells the prices that held for a session.
+/// `prices_of` returns the prices that held for a session, by its position.
 ///
 /// # Errors
 /// The first session that cannot be frozen, by its position. None is frozen
@@ -151,7 +150,7 @@ pub fn freeze_each<'a>(
     frozen.into_iter().enumerate().map(named).collect()
 }
 
-/// Cost of a row, rounded once, as the series rounds it.
+/// Cost of a row, rounded once, exactly as the series rounds it.
 fn cost_of(row: &Sample, power: Option<Power>) -> Amount {
     let hours = (micros_of(row.end) - micros_of(row.start)) as f64 / MICROS_PER_HOUR;
     power.zip(row.price).map_or(Amount::ZERO, |(power, price)| {
@@ -159,7 +158,7 @@ fn cost_of(row: &Sample, power: Option<Power>) -> Amount {
     })
 }
 
-/// A sample cut where prices change; one that brings its price stays whole.
+/// Cuts a sample where prices change; a sample with its own price is returned whole.
 pub(crate) fn priced(sample: &Sample, prices: &PriceCurve) -> Vec<Sample> {
     if sample.price.is_some() {
         return vec![*sample];
@@ -180,7 +179,7 @@ pub(crate) fn priced(sample: &Sample, prices: &PriceCurve) -> Vec<Sample> {
     pieces
 }
 
-/// The session's energy at full power from plug-in on.
+/// Baseline rows of a session: its energy at full power from plug-in on.
 fn baseline(session: &Session, prices: &PriceCurve) -> Result<Vec<Sample>, SessionError> {
     let energy = session.samples.iter().fold(Energy::ZERO, |sum, sample| {
         sum + sample.power.unwrap_or(Power::ZERO).over(sample.end - sample.start)
@@ -191,7 +190,7 @@ fn baseline(session: &Session, prices: &PriceCurve) -> Result<Vec<Sample>, Sessi
     if session.power_max <= Power::ZERO {
         return Err(SessionError::NoPower { power: session.power_max });
     }
-    // Rounded up to a whole microsecond, at the power that gives the energy.
+    // The duration is rounded up to a whole microsecond, and the power adjusted to the energy.
     let micros = session.power_max.micros_for(energy).ceil().max(1.0);
     let power = Power::from_kw(energy.as_kwh() * MICROS_PER_HOUR / micros);
     let start = micros_of(session.plugged_in);

@@ -1,4 +1,4 @@
-//! What a charging session adds up to.
+//! Totals of one charging session.
 use chrono::{DateTime, Utc};
 
 use crate::statistics::charging::total;
@@ -13,14 +13,14 @@ pub struct SessionItem {
     pub from: DateTime<Utc>,
     /// First instant after the last of them.
     pub to: DateTime<Utc>,
-    /// What they sum up to.
+    /// Sums of the samples.
     pub totals: Totals,
 }
 
 /// Sums up the samples of one session; `None` if nothing was measured.
 ///
-/// Pauses inside a session count for nothing: means are over the time with a
-/// measurement. Samples may be in any order.
+/// Pauses inside a session are not counted: means are over the measured time. Samples may be in
+/// any order.
 ///
 /// # Errors
 /// A sample has no length.

@@ -37,11 +37,11 @@ const PARTS_MAX: f64 = 2_251_799_813_685_248.0;
 /// Prices where there is no such column.
 const NO_PRICES: [f64; SPAN_MAX] = [f64::NAN; SPAN_MAX];
 
-/// What is known of the rows at the start of some rows.
+/// Result of the search for a span at the start of some rows.
 pub(crate) struct Lead {
-    /// How many rows it is about, one or more.
+    /// Number of rows covered, at least one.
     pub(crate) rows: usize,
-    /// What they sum up to; `None` if they have to be taken one by one.
+    /// Sums of these rows; `None` if they have to be added one by one.
     pub(crate) sums: Option<Tally>,
 }
 
@@ -49,13 +49,12 @@ impl Lead {
     const ONE_ROW: Self = Self { rows: 1, sums: None };
 }
 
-/// Looks for a span at the start of some rows.
+/// Finds a span at the start of some rows.
 ///
-/// `edges` are those of the bucket that the first row starts in, cut at the
-/// range that is asked for.
+/// `edges` are those of the bucket that the first row starts in, cut at the requested range.
 #[inline(always)]
 pub(crate) fn leading(samples: &Samples<'_>, rows: Rows<usize>, edges: Rows<i64>) -> Lead {
-    // In one look: a span that is too short is not worth a longer one.
+    // One probe at the shortest length rejects spans that are too short.
     let (first, probe) = (rows.start, rows.start + SPAN_MIN - 1);
     let is_smart = samples.non_smart.is_some_and(|flows| !flows.numbers()[first].is_nan());
     if probe >= rows.end || is_smart || samples.start[probe] >= edges.end {
@@ -98,7 +97,7 @@ impl WithSimd for Leading<'_> {
 }
 
 impl Leading<'_> {
-    /// How many rows belong to the span.
+    /// Returns the number of rows in the span.
     #[inline(always)]
     fn count(&self) -> usize {
         let mut row = self.rows.start;
@@ -235,8 +234,8 @@ impl Sums {
         self.parts[lane] = self.parts[lane].wrapping_add(rounded as i64);
     }
 
-    /// The sums of all lanes; `None` if a number is no quantity, which has to
-    /// be said of its row, or an amount is too large for the short way.
+    /// Sums of all lanes; `None` if a number is invalid, so that the slow path can name its row,
+    /// or if an amount is too large for the fast path.
     #[inline(always)]
     fn tally(&self, length: i64) -> Option<Tally> {
         let most = |lanes: &[f64; LANES]| lanes.iter().copied().fold(0.0, larger);

@@ -4,7 +4,7 @@ use crate::statistics::sample::Row;
 use crate::statistics::totals::{NonSmart, Spread, Totals};
 use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
-/// Least, largest, and what the mean is made of.
+/// Minimum, maximum, sum and count of some values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Values {
     pub(crate) min: f64,
@@ -31,8 +31,8 @@ impl Values {
         self.count += other.count;
     }
 
-    /// With a mean weighted by `total` over `weight`, or by nothing where the
-    /// weight is zero; the mean of equal values is that value.
+    /// Returns `(min, max, mean)`; `None` without a value. The mean is `total / weight`, or the
+    /// unweighted mean if the weight is zero. The mean of equal values is that value.
     fn spread(&self, total: f64, weight: f64) -> Option<(f64, f64, f64)> {
         if self.count == 0 {
             return None;
@@ -40,21 +40,21 @@ impl Values {
         let even = self.sum / self.count as f64;
         let weighted = total / weight;
         let mean = if weight != 0.0 && weighted.is_finite() { weighted } else { even };
-        // A flow in both directions can weigh a mean out of its range; with one
-        // direction only rounding does.
+        // Flows in both directions can move a weighted mean out of the range of its values. With
+        // one direction only rounding can, and the mean is clamped.
         let slack = 1e-12 * self.min.abs().max(self.max.abs());
         let is_rounding = mean > self.min - slack && mean < self.max + slack;
         Some((self.min, self.max, if is_rounding { mean.clamp(self.min, self.max) } else { mean }))
     }
 }
 
-/// Energy and money of one course of events.
+/// Energy (kWh), cost and price of one course, measured or baseline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Flow {
     energy: f64,
     priced_energy: f64,
     cost: Amount,
-    /// The cost once more, not rounded to whole parts: what the mean is made of.
+    /// Unrounded cost, the numerator of the mean price.
     priced: f64,
     price: Values,
 }
@@ -101,21 +101,21 @@ pub(crate) struct Tally {
     micros: i64,
     power: Values,
     actual: Flow,
-    /// Apart, because most buckets of a large table have none.
+    /// Kept apart, because most buckets of a large table have no baseline.
     instead: Option<Box<Instead>>,
 }
 
-/// What would have been without smart charging.
+/// Baseline of one bucket: the course without smart charging.
 #[derive(Debug, Clone, PartialEq)]
 struct Instead {
     flow: Flow,
     savings: Amount,
-    /// What flowed that smart charging did not control: it would have been the same.
+    /// Measured flow that smart charging did not control; it is the same in both courses.
     rest: Flow,
 }
 
 impl Instead {
-    /// Beside samples that smart charging did not control.
+    /// Baseline of a bucket whose samples so far were not controlled by smart charging.
     const fn beside(rest: Flow) -> Self {
         Self { flow: Flow::EMPTY, savings: Amount::ZERO, rest }
     }

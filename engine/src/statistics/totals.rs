@@ -13,7 +13,7 @@ pub struct Spread<T> {
     pub mean: T,
 }
 
-/// What would have been without smart charging.
+/// Totals of the course without smart charging.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NonSmart {
     /// Energy that would have flowed.
@@ -22,11 +22,11 @@ pub struct NonSmart {
     pub price: Option<Spread<Price>>,
     /// Its cost.
     pub cost: Amount,
-    /// That cost minus the actual cost of what smart charging controlled.
-    /// Negative where smart charging cost more; never clipped.
+    /// Baseline cost minus actual cost of the samples that smart charging controlled. Negative if
+    /// smart charging cost more; never clipped.
     pub savings: Amount,
-    /// Price of all energy of the bucket: what would have flowed, and what smart
-    /// charging did not control. `None` if none is priced.
+    /// Price of all energy of the bucket: the baseline energy and the energy that smart charging
+    /// did not control. `None` if none of it has a price.
     pub whole_price: Option<Spread<Price>>,
 }
 
@@ -35,7 +35,7 @@ pub struct NonSmart {
 /// `power.mean · hours = energy` and `price.mean · priced_energy = cost`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Totals {
-    /// Power, its mean weighted by time; zero where nothing was measured.
+    /// Power, its mean weighted by time; zero if nothing was measured.
     pub power: Spread<Power>,
     /// Time with a measurement, in hours, summed over devices.
     pub hours: f64,
@@ -43,19 +43,19 @@ pub struct Totals {
     pub energy: Energy,
     /// Energy with a known price: the energy that `price` and `cost` are about.
     pub priced_energy: Energy,
-    /// Price, its mean weighted by energy (by nothing where no energy flowed);
-    /// `None` if no price is known.
+    /// Price, its mean weighted by energy (unweighted if no energy flowed); `None` if no price is
+    /// known.
     pub price: Option<Spread<Price>>,
     /// Cost of the priced energy.
     pub cost: Amount,
-    /// What would have been; `None` where smart charging had no part in it.
+    /// Totals without smart charging; `None` if smart charging had no part in the bucket.
     pub non_smart: Option<NonSmart>,
 }
 
 impl Totals {
-    /// What all of the energy would have cost without smart charging: what
-    /// smart charging controlled at what it would have cost, and the rest at
-    /// what it did. `None` where smart charging had no part in it.
+    /// Returns the cost of all energy of the bucket without smart charging: the baseline cost of
+    /// the controlled samples plus the actual cost of the others. `None` if smart charging had no
+    /// part in the bucket.
     #[must_use]
     pub fn baseline_cost(&self) -> Option<Amount> {
         self.non_smart.map(|instead| self.cost + instead.savings)
