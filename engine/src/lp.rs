@@ -12,7 +12,7 @@ pub mod warm;
 /// Options of the solver that [`Limits::tolerance`] is set for.
 const TOLERANCES: [&str; 2] = ["primal_feasibility_tolerance", "dual_feasibility_tolerance"];
 
-/// One of several searches of the same programme with whole numbers.
+/// Search parameters of one solution of a mixed-integer programme.
 #[derive(Debug, Clone, Copy)]
 struct Search {
     /// Distance by which whole numbers may be missed on the way.
@@ -81,8 +81,8 @@ pub struct Solution {
     /// Change of the cost per unit of each row's bound, positive where a
     /// higher bound costs more.
     pub duals: Vec<f64>,
-    /// Change of the cost per unit of each variable, beyond what the rows
-    /// explain; zero for a variable between its bounds.
+    /// Reduced costs: change of the cost per unit of each variable net of the row duals; zero for
+    /// a variable between its bounds.
     pub reduced_costs: Vec<f64>,
 }
 
@@ -99,7 +99,7 @@ pub struct MixedProgram {
     pub start: Option<Vec<f64>>,
 }
 
-/// When a search ends before its proof is complete.
+/// Limits that end a search before its proof is complete.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// Most nodes of the search tree.
@@ -119,8 +119,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 10,000 nodes, 1,000,000 iterations, no clock, a tolerance three orders
-    /// below what callers take for nothing, and no presolve.
+    /// Defaults: 10,000 nodes, 1,000,000 iterations, no time limit, a tolerance three orders
+    /// below the callers' smallest relevant value, and no presolve.
     fn default() -> Self {
         Self {
             nodes: 10_000,
@@ -132,10 +132,10 @@ impl Default for Limits {
     }
 }
 
-/// How a search ended.
+/// Termination of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MipStatus {
-    /// Nothing is cheaper, to the tolerances of the solver.
+    /// Optimal, within the tolerances of the solver.
     Optimal,
     /// The limit on nodes was reached.
     NodeLimit,
@@ -156,7 +156,7 @@ pub struct MipSolution {
     pub bound: f64,
     /// Value of each variable. Whole numbers are whole, or to 1e-6 where a limit struck.
     pub values: Vec<f64>,
-    /// How the search ended.
+    /// Termination of the search.
     pub status: MipStatus,
 }
 
@@ -179,7 +179,7 @@ impl MipSolution {
         self.cost - self.bound
     }
 
-    /// Whether every run gives this answer: no clock ended the search.
+    /// Returns true if every run gives this result: no time limit ended the search.
     #[must_use]
     pub fn is_reproducible(&self) -> bool {
         self.status != MipStatus::TimeLimit
@@ -226,7 +226,7 @@ pub enum LpError {
 }
 
 impl LinearProgram {
-    /// Adds a variable and tells its position.
+    /// Adds a variable and returns its position.
     pub fn add_column(&mut self, column: Column) -> usize {
         self.columns.push(column);
         self.columns.len() - 1
@@ -259,11 +259,11 @@ impl LinearProgram {
         self.minimise_within(&Limits::default())
     }
 
-    /// Solves the programme within limits of iterations and, where asked for,
-    /// seconds. There are no nodes.
+    /// Minimises the programme within limits on iterations and, if given, seconds. The limit on
+    /// nodes does not apply.
     ///
-    /// The simplex method keeps prices, not values, within their bounds on its
-    /// way: what a limit interrupts is no answer, and none is given.
+    /// The simplex method may keep dual feasibility rather than primal feasibility on its way. An
+    /// interrupted solution may therefore be infeasible, and none is returned.
     ///
     /// # Errors
     /// As [`LinearProgram::minimise`]; a limit was reached.
@@ -309,7 +309,7 @@ impl LinearProgram {
     }
 
     /// Copy in which the variables at `integers` are fixed at the whole numbers nearest to
-    /// `values`. Its solution owes nothing to the tolerance of the search that found them.
+    /// `values`. Its solution does not depend on the integrality tolerance of the search.
     pub(crate) fn with_whole(&self, integers: &[usize], values: &[f64]) -> Self {
         let mut rest = self.clone();
         for &column in integers {
@@ -338,7 +338,7 @@ impl LinearProgram {
         problem.try_optimise(Sense::Minimise).map_err(|_| LpError::Stopped)
     }
 
-    /// What a status without a solution means.
+    /// Error for a status without a solution.
     fn without_answer(&self, status: HighsModelStatus) -> LpError {
         match status {
             HighsModelStatus::Infeasible => LpError::Infeasible,
@@ -349,7 +349,7 @@ impl LinearProgram {
         }
     }
 
-    /// Without costs nothing is unbounded: what is left is infeasible or not.
+    /// Distinguishes infeasible from unbounded: without costs no programme is unbounded.
     fn tell_apart(&self) -> LpError {
         let mut free = self.clone();
         for column in &mut free.columns {
@@ -381,15 +381,14 @@ impl LinearProgram {
 }
 
 impl MixedProgram {
-    /// Looks for the least cost, within limits.
+    /// Minimises the cost within limits.
     ///
-    /// Several searches look for it until two of them agree: what a search with whole
-    /// numbers rules out, nobody can check afterwards. Values and cost are those of the
-    /// linear programme with the whole numbers found, which owes nothing to the tolerance
-    /// for these.
+    /// Searches are repeated until two of them agree, because the pruning of a branch-and-bound
+    /// search cannot be checked afterwards. Values and cost are those of the linear programme
+    /// with the integers fixed, which does not depend on the integrality tolerance.
     ///
-    /// A limit that strikes is no error where values were found by then: they
-    /// come back with the bound and the status that says so.
+    /// A limit is no error if a feasible solution was found by then: it is returned with the
+    /// bound and the status.
     ///
     /// # Errors
     /// The programme makes no sense or has no solution, or a limit struck
@@ -438,7 +437,7 @@ impl MixedProgram {
         for search in &SEARCHES {
             let found = match self.search(limits, search).and_then(|f| self.exact(f, limits)) {
                 Ok(found) => found,
-                // Values that were found are values, whatever another search says.
+                // A feasible solution outweighs the result `Infeasible` of another search.
                 Err(LpError::Infeasible) if is_infeasible && best.is_none() => {
                     return Err(LpError::Infeasible);
                 }
@@ -497,7 +496,7 @@ impl MixedProgram {
         }
     }
 
-    /// One search.
+    /// Runs one search.
     fn search(&self, limits: &Limits, search: &Search) -> Result<MipSolution, LpError> {
         let count = self.linear.columns.len();
         let mut model = self.linear.model(&self.integers)?;

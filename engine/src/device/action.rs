@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::device::command::Command;
 use crate::device::scope::DeviceKind;
 
-/// Where an action stands (ACT-02).
+/// State of an action (ACT-02).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ActionState {
     /// The command is sent until something happens.
     #[serde(rename = "pending")]
     Pending,
-    /// The device does what it was told.
+    /// The device was observed in the desired state.
     #[serde(rename = "confirmed")]
     Confirmed,
     /// The device did not react in time.
@@ -53,7 +53,7 @@ pub enum FailureKind {
     /// A newer action for the same device.
     #[serde(rename = "conflict")]
     Conflict,
-    /// Whoever asked for it called it off.
+    /// The requester cancelled the action.
     #[serde(rename = "requested_cancellation")]
     RequestedCancellation,
     /// The device was deleted.
@@ -85,7 +85,7 @@ impl FailureKind {
         }
     }
 
-    /// What it means, for people (ACT-23).
+    /// Explanation for users (ACT-23).
     #[must_use]
     pub const fn detail(self) -> &'static str {
         match self {
@@ -122,10 +122,10 @@ pub struct Failure {
 /// Something that happens to a pending action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ActionEvent {
-    /// The device is seen in the desired state, after it was told.
+    /// The device is observed in the desired state after the command was sent.
     #[serde(rename = "reached")]
     Reached,
-    /// It is seen there although nothing was sent (AMB-04).
+    /// The device is observed in the desired state, and no command was sent (AMB-04).
     #[serde(rename = "unnecessary")]
     Unnecessary,
     /// The window is over.
@@ -137,10 +137,10 @@ pub enum ActionEvent {
     /// A newer action for the same device.
     #[serde(rename = "superseded")]
     Superseded,
-    /// Somebody calls it off by hand.
+    /// A user cancels the action by hand.
     #[serde(rename = "cancel_requested")]
     CancelRequested,
-    /// The schedule or smart override that asked for it calls it off.
+    /// The schedule or smart override that created the action cancels it.
     #[serde(rename = "owner_cancelled")]
     OwnerCancelled,
     /// The device is deleted.
@@ -149,7 +149,7 @@ pub enum ActionEvent {
 }
 
 impl ActionEvent {
-    /// How it ends a pending action; `None` is confirmed.
+    /// Reason for which the event ends a pending action; `None` is confirmed.
     #[must_use]
     pub const fn failure(&self) -> Option<FailureKind> {
         match self {
@@ -166,17 +166,17 @@ impl ActionEvent {
     }
 }
 
-/// How far an action has come.
+/// Progress of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
-    /// Where it stands.
+    /// State of the action.
     pub state: ActionState,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: DateTime<Utc>,
-    /// When its state last changed (ACT-20).
+    /// Time of the last change of state (ACT-20).
     pub updated_at: DateTime<Utc>,
-    /// When it ended, however it did; `None` while pending (ACT-19).
+    /// Time of the end, for any outcome; `None` while pending (ACT-19).
     pub completed_at: Option<DateTime<Utc>>,
     /// Why it did not end as wished; `None` while pending and if confirmed.
     pub failure: Option<Failure>,
@@ -195,8 +195,8 @@ impl Progress {
         }
     }
 
-    /// What an event makes of it; `None` if it has ended before, because
-    /// nothing changes an ended action (ACT-18, ACT-21).
+    /// Returns the progress after an event; `None` if the action has ended before, because an
+    /// ended action does not change (ACT-18, ACT-21).
     ///
     /// # Example
     ///
@@ -239,9 +239,9 @@ pub struct Action {
     pub target_id: String,
     /// Its kind (ACT-04, AMB-08).
     pub target_type: DeviceKind,
-    /// What it is told.
+    /// Command to the device.
     pub command: Command,
-    /// How far it has come.
+    /// Progress of the action.
     pub progress: Progress,
 }
 

@@ -1,4 +1,4 @@
-//! What a log of events makes of many actions.
+//! Replay of an event log into the states of many actions.
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
@@ -33,18 +33,18 @@ pub enum LogEvent {
     Happened {
         /// Which action.
         to: Address,
-        /// What happened.
+        /// The event.
         event: ActionEvent,
     },
 }
 
-/// The answer to somebody who calls an action off by hand.
+/// Response to a cancellation by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CancelAnswer {
-    /// It is cancelled (ACT-16).
+    /// The action is cancelled (ACT-16).
     #[serde(rename = "cancelled")]
     Cancelled,
-    /// It had ended before and stays as it is (ACT-18).
+    /// The action had ended before and is unchanged (ACT-18).
     #[serde(rename = "already_resolved")]
     AlreadyResolved,
     /// There is no such action.
@@ -72,9 +72,9 @@ pub enum LogError {
     OutOfOrder {
         /// Position in the log.
         event: usize,
-        /// When it happened.
+        /// Time of the event.
         at: DateTime<Utc>,
-        /// When the event ahead of it happened.
+        /// Time of the event before it.
         previous: DateTime<Utc>,
     },
     /// Two actions with one identifier.
@@ -101,11 +101,11 @@ pub enum LogError {
 pub struct Entry {
     /// The device.
     pub target_id: String,
-    /// How far the action has come.
+    /// Progress of the action.
     pub progress: Progress,
 }
 
-/// All actions, who was told, and what callers were answered.
+/// All actions, the commands sent, and the responses to callers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionLog {
@@ -114,19 +114,18 @@ pub struct ActionLog {
     /// Each state that an action entered, in order (ACT-22). Its creation is
     /// among them (AMB-06).
     pub notifications: Vec<(String, ActionState)>,
-    /// Answers to those who called actions off by hand, in order.
+    /// Responses to cancellations by hand, in order.
     pub cancel_answers: Vec<CancelAnswer>,
     /// The one pending action of each device that has one (ACT-14).
     pending: BTreeMap<String, String>,
 }
 
 impl ActionLog {
-    /// Plays a log from its first event.
+    /// Replays a log from its first event.
     ///
-    /// One device has at most one pending action: a new one ends the old one
-    /// first (ACT-13, ACT-14). Devices do not affect each other (ACT-15).
-    /// What happens to a device without a pending action, or to an ended
-    /// action, changes nothing.
+    /// A device has at most one pending action: a new one ends the old one first (ACT-13,
+    /// ACT-14). Devices do not affect each other (ACT-15). An event for a device without a
+    /// pending action, or for an ended action, changes nothing.
     ///
     /// # Errors
     /// Events out of order, an identifier used twice, or an event about an

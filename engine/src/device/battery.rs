@@ -1,13 +1,13 @@
-//! What a home battery aims at.
+//! Operation modes of a home battery.
 use serde::{Deserialize, Serialize};
 
-/// What a battery is asked to aim at. How it gets there is its own affair.
+/// Operation mode of a battery. The battery itself decides on its power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum OperationMode {
-    /// As little from the grid as possible.
+    /// Minimises energy from the grid.
     #[serde(rename = "self_reliance")]
     SelfReliance,
-    /// As cheap as possible under a rate schedule.
+    /// Minimises cost under a rate schedule.
     #[serde(rename = "time_of_use")]
     TimeOfUse,
     /// Charging first.

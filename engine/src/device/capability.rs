@@ -1,4 +1,4 @@
-//! What a device can do, and what a person should do about it.
+//! Capabilities of a device, and advice on how to obtain missing ones.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::scope::{Granted, Permission};
 use crate::units::Power;
 
-/// A thing that a device can do, or be asked.
+/// Ability of a device: a command or a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Ability {
     /// Describe itself.
@@ -72,11 +72,11 @@ impl Ability {
         Self::SetPermanentHold,
     ];
 
-    /// Those of a vehicle (VEH-36).
+    /// Abilities of vehicles (VEH-36).
     pub const OF_VEHICLES: &'static [Self] =
         Self::ALL.first_chunk::<10>().expect("twelve").as_slice();
 
-    /// Those of a charger (CHG-07).
+    /// Abilities of chargers (CHG-07).
     pub const OF_CHARGERS: &'static [Self] = &[
         Self::Information,
         Self::ChargeState,
@@ -114,7 +114,7 @@ impl Ability {
         found.ok_or_else(|| AbilityError { given: word.to_string() })
     }
 
-    /// What its owner has to grant for it (SCOPE-10 to SCOPE-12).
+    /// Permission that the owner has to grant for it (SCOPE-10 to SCOPE-12).
     #[must_use]
     pub const fn permission(self) -> Permission {
         match self {
@@ -144,24 +144,24 @@ pub struct PowerRange {
     pub max: Option<Power>,
 }
 
-/// Whether a device can do something, and what a person could do about it.
+/// Capability of a device for one ability, with advice for its owner.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capability {
-    /// Whether it can in full (CAP-02).
+    /// True if the device has the ability in full (CAP-02).
     pub is_capable: bool,
     /// Steps that a person could take; also where it can, as advice (CAP-03).
     pub intervention_ids: Vec<String>,
-    /// For a limit of the charge rate only (CAP-05).
+    /// Range of the charge rate; only for the limit of the charge rate (CAP-05).
     #[serde(default)]
     pub allowed_range: Option<PowerRange>,
 }
 
-/// What one device can do.
+/// Capabilities of one device.
 pub type Capabilities = BTreeMap<Ability, Capability>;
 
-/// What is left of capabilities under the permissions that were granted: an
-/// ability whose permission is missing is none, without advice (SCOPE-12).
+/// Restricts capabilities to the granted permissions: an ability without its permission is not
+/// available and has no advice (SCOPE-12).
 #[must_use]
 pub fn within_scopes(capabilities: &Capabilities, granted: &Granted) -> Capabilities {
     let mut left = capabilities.clone();
@@ -174,12 +174,11 @@ pub fn within_scopes(capabilities: &Capabilities, granted: &Granted) -> Capabili
     left
 }
 
-/// The capabilities of a vehicle that stands at a charger (CAP-06 to CAP-08, AMB-48).
+/// Capabilities of a vehicle at a charger (CAP-06 to CAP-08, AMB-48).
 ///
-/// Advice of both is listed under abilities that both have, the vehicle's
-/// first, each once. Everything else is the vehicle's own: whether it can, its
-/// range, and abilities that the charger has not. Take away what is not
-/// granted afterwards ([`within_scopes`]), so that a missing scope wins.
+/// For an ability of both, the advice of both is listed, the vehicle's first, each once.
+/// Everything else is the vehicle's own: the capability, its range, and abilities that the
+/// charger lacks. Apply [`within_scopes`] afterwards, so that a missing permission prevails.
 ///
 /// # Example
 ///

@@ -1,18 +1,18 @@
-//! From what a vendor reports to what a device shows.
+//! Charge state of a device, from a vendor's report to the values shown.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::device::power_state::PowerState;
 use crate::units::Power;
 
-/// A reading older than this says nothing about the delivery of power.
+/// Age above which a reading gives no information on power delivery.
 pub const STALE_AFTER: TimeDelta = TimeDelta::days(7);
 
 /// The part of a charge state that is not passed on as it came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChargeState {
-    /// Where the delivery of power stands.
+    /// State of power delivery.
     pub power_state: PowerState,
     /// Whether a plug is in.
     pub is_plugged_in: Option<bool>,
@@ -28,7 +28,7 @@ pub struct ChargeState {
     /// Highest power allowed.
     #[serde(rename = "charge_rate_limit_kw")]
     pub charge_rate_limit: Option<Power>,
-    /// When the vendor last read all of this.
+    /// Time of the vendor's last reading.
     pub last_updated: Option<DateTime<Utc>>,
 }
 
@@ -44,19 +44,21 @@ pub enum Reporter {
 }
 
 impl ChargeState {
-    /// Whether it charges. A vendor that does not say so is taken at its state.
+    /// Returns true if the device charges. If the vendor does not report it, the power state
+    /// decides.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.is_charging.unwrap_or(self.power_state == PowerState::Charging)
     }
 
-    /// Whether a plug is in, as said or as the state tells; `None` if neither does.
+    /// Returns true if a plug is in, as reported or as the power state implies; `None` if
+    /// unknown.
     #[must_use]
     pub fn is_plugged(&self) -> Option<bool> {
         self.is_plugged_in.or(self.power_state.is_plugged_in())
     }
 
-    /// What is shown at `now` of what was reported.
+    /// Values shown at `now` for a report.
     ///
     /// * The state is unknown once the reading is over seven days old; at
     ///   seven days to the microsecond it still counts, and a reading without

@@ -1,4 +1,4 @@
-//! What a device can be told, when that is refused, and when it is done.
+//! Commands to a device: preconditions, refusals and completion.
 use serde::{Deserialize, Serialize};
 
 use crate::device::battery::OperationMode;
@@ -13,10 +13,10 @@ use crate::units::{Current, Power, Temperature};
 /// many round to a tenth.
 const CURRENT_TOLERANCE_A: f64 = 0.05;
 
-/// The same for powers.
+/// Tolerance of powers, in kW.
 const POWER_TOLERANCE_KW: f64 = 0.05;
 
-/// The same for setpoints: many round to a tenth of a degree.
+/// Tolerance of setpoints, in degrees: many devices round to a tenth of a degree.
 const TEMPERATURE_TOLERANCE_C: f64 = 0.05;
 
 /// Charging, on or off.
@@ -41,7 +41,7 @@ impl Switch {
     }
 }
 
-/// What a device is told (ACT-05, ACT-06).
+/// Command to a device (ACT-05, ACT-06).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Start or stop charging.
@@ -59,19 +59,19 @@ pub enum Command {
     /// Drop a hold and follow the schedule on the device.
     #[serde(rename = "follow_schedule")]
     FollowSchedule,
-    /// Hold a unit at a setting until told otherwise. Check it against what the
-    /// unit takes first ([`Hold::check`]).
+    /// Hold a unit at a setting until the next command. Check it against the unit's limits first
+    /// ([`Hold::check`]).
     #[serde(rename = "hold")]
     Hold(Hold),
 }
 
-/// What was last read from the device that a command is for.
+/// Last reading of the device that a command is for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceReading {
-    /// Where the delivery of power stands.
+    /// State of power delivery.
     pub power_state: PowerState,
-    /// Whether the vehicle says that it is full.
+    /// True if the vehicle reports that it is full.
     pub is_fully_charged: Option<bool>,
     /// Its limit of the current.
     #[serde(rename = "max_current_amps")]
@@ -79,17 +79,17 @@ pub struct DeviceReading {
     /// Its limit of the charge rate.
     #[serde(rename = "charge_rate_limit_kw")]
     pub charge_rate_limit: Option<Power>,
-    /// What a battery aims at.
+    /// Operation mode of a battery.
     pub operation_mode: Option<OperationMode>,
-    /// Whether a heating unit follows its own schedule.
+    /// True if a heating unit follows its own schedule.
     pub follows_schedule: Option<bool>,
-    /// What a heating unit is set to.
+    /// Setting of a heating unit.
     #[serde(default)]
     pub hold: Option<Hold>,
 }
 
 impl DeviceReading {
-    /// A reading of the delivery of power and nothing else.
+    /// Reading of the power state alone.
     #[must_use]
     pub const fn of(power_state: PowerState) -> Self {
         Self {
@@ -107,10 +107,10 @@ impl DeviceReading {
 /// Answer of a manufacturer to calls for an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum AccountAccess {
-    /// It accepts them.
+    /// The manufacturer accepts calls.
     #[default]
     Granted,
-    /// It refuses them: the owner has to link the account again.
+    /// The manufacturer refuses calls: the owner has to link the account again.
     Refused,
 }
 
@@ -118,22 +118,21 @@ pub enum AccountAccess {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandFacts {
-    /// Whether the owner granted what the command needs.
+    /// True if the owner granted the permission that the command needs.
     pub is_permitted: bool,
-    /// Who controls the device.
+    /// Controller of the device.
     pub controller: Controller,
-    /// Whether the device can do it.
+    /// True if the device is capable of the command.
     pub is_capable: bool,
     /// Limits of the charge rate that it takes.
     pub allowed_range: Option<PowerRange>,
-    /// What was last read from it.
+    /// Last reading of the device.
     pub reading: DeviceReading,
-    /// What the manufacturer says to calls for the account that the device is on.
+    /// Manufacturer's response to calls for the device's account.
     #[serde(default)]
     pub account: AccountAccess,
-    /// Whether another command may still change it: one is pending, or one was
-    /// sent that is not seen to be done. The reading then says nothing about
-    /// the state that the device ends up in.
+    /// True if another command may still change the device: one is pending, or one was sent and
+    /// its effect was not observed. The reading then does not determine the final state.
     #[serde(default)]
     pub is_unsettled: bool,
 }
@@ -144,7 +143,7 @@ pub enum Refusal {
     /// Its owner has not granted it.
     #[error("the owner has not granted {}", permission.as_str())]
     NotPermitted {
-        /// What is missing.
+        /// Missing permission.
         permission: Permission,
     },
     /// A feature is in charge; disable it or create a smart override.
@@ -156,7 +155,7 @@ pub enum Refusal {
     /// The device cannot do it at all.
     #[error("the device cannot {}", what.map_or("do this", Ability::as_str))]
     Incapable {
-        /// What it cannot do, where that has a name.
+        /// Missing ability, if it has a name.
         what: Option<Ability>,
     },
     /// The limit is outside those that the device takes.
@@ -164,7 +163,7 @@ pub enum Refusal {
     OutsideRange {
         /// The limit as given.
         limit: Power,
-        /// What it takes.
+        /// Range that the device accepts.
         range: PowerRange,
     },
     /// The limit is negative.
@@ -175,19 +174,19 @@ pub enum Refusal {
         /// The number as given.
         given: f64,
     },
-    /// Nobody can call its manufacturer for it.
+    /// The manufacturer refuses calls for the device.
     #[error("the manufacturer does not accept the account; it must be linked again")]
     Unauthorised,
-    /// It cannot charge as it is.
+    /// The device cannot charge in its present state.
     #[error("the device cannot charge: its state is {}", state.as_str())]
     CannotAct {
         /// The state that forbids it.
         state: PowerState,
     },
-    /// There is nothing to charge.
+    /// The vehicle is full.
     #[error("the vehicle is fully charged")]
     FullyCharged,
-    /// It is so already.
+    /// The device is in the desired state already.
     #[error("the device is in the desired state already")]
     AlreadyThere,
 }
@@ -202,7 +201,7 @@ fn controlled_by(controller: &Controller) -> String {
 }
 
 impl Command {
-    /// What its owner has to grant (SCOPE-10, SCOPE-11).
+    /// Permission that the owner has to grant (SCOPE-10, SCOPE-11).
     #[must_use]
     pub const fn permission(&self) -> Permission {
         match self {
@@ -228,12 +227,11 @@ impl Command {
         }
     }
 
-    /// Whether a device that reads so does what it was told.
+    /// Returns true if a reading shows that the command was executed.
     ///
-    /// A start is done when it charges, a stop when no power flows in or out;
-    /// a state that nobody knows is neither. Limits are compared to a
-    /// twentieth of an ampere, kilowatt or degree. A hold leaves open the
-    /// setpoints that it does not name.
+    /// A start is done when the device charges, a stop when no power flows in or out; an unknown
+    /// state is neither. Limits are compared to a twentieth of an ampere, kilowatt or degree.
+    /// Setpoints that a hold does not name are not compared.
     #[must_use]
     pub fn is_reached(&self, reading: &DeviceReading) -> bool {
         match self {
@@ -254,9 +252,8 @@ impl Command {
         }
     }
 
-    /// Why a device in this state cannot start or stop charging, whatever is
-    /// sent to it. A limit is not obeyed by a device with a fault. Other commands
-    /// have no such state.
+    /// Reason why a device in this state cannot start or stop charging. A device with a fault
+    /// does not accept a limit either. Other commands have no such precondition.
     #[must_use]
     pub fn unmet_precondition(&self, reading: &DeviceReading) -> Option<Refusal> {
         let state = reading.power_state;
@@ -276,13 +273,11 @@ impl Command {
         }
     }
 
-    /// Whether the command is accepted (CHG-29 to CHG-33, SCOPE-14, AMB-05).
+    /// Checks whether the command is accepted (CHG-29 to CHG-33, SCOPE-14, AMB-05).
     ///
-    /// A negative limit is none for anybody. Permission comes next, then
-    /// whether a feature is in charge (for starting and stopping only), then
-    /// what the device is able to do, then what is hopeless by what is known
-    /// of it. A device is in the desired state already
-    /// only if no other command may change it.
+    /// A negative limit is refused first. The order is then: permission, a controlling feature
+    /// (for starting and stopping only), capability, and the last reading. A device counts as
+    /// being in the desired state only if no other command may change it.
     ///
     /// # Errors
     /// The first reason against it.
@@ -315,13 +310,13 @@ impl Command {
         Ok(())
     }
 
-    /// Whether it is a limit of the charge rate outside a range that is known.
+    /// Returns true for a limit of the charge rate outside a known range.
     #[must_use]
     pub fn is_outside(&self, range: Option<PowerRange>) -> bool {
         self.outside_range(range).is_some()
     }
 
-    /// Refusal of a negative limit, whatever the device.
+    /// Refusal of a negative limit, for any device.
     #[must_use]
     pub fn below_zero(&self) -> Option<Refusal> {
         let (limit, given) = match self {
@@ -342,7 +337,7 @@ impl Command {
     }
 }
 
-/// Whether a unit is set as wanted.
+/// Returns true if a unit shows the wanted setting.
 fn is_held(wanted: &Hold, shown: &Hold) -> bool {
     let is_close = |wanted: Option<Temperature>, shown: Option<Temperature>| {
         wanted.is_none_or(|wanted| {
@@ -356,7 +351,7 @@ fn is_held(wanted: &Hold, shown: &Hold) -> bool {
         && is_close(wanted.cool_setpoint, shown.cool_setpoint)
 }
 
-/// Whether it is known that no power flows.
+/// Returns true if it is known that no power flows.
 const fn is_still(state: PowerState) -> bool {
     matches!(
         state,

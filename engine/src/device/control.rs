@@ -1,7 +1,7 @@
 //! The one in charge of a device, and whether it leaves room for commands by hand.
 use serde::{Deserialize, Serialize};
 
-/// Who decides whether a target charges.
+/// Controller of a target's charging.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Controller {
     /// A smart override forces charging (OVR-05).
@@ -13,14 +13,14 @@ pub enum Controller {
     /// Smart charging follows its plan.
     #[serde(rename = "smart_charging")]
     SmartCharging,
-    /// Nobody: commands are welcome.
+    /// No controller: commands are accepted.
     #[serde(rename = "nobody")]
     Nobody,
 }
 
 impl Controller {
-    /// Whether a start or stop by hand is refused: a feature is in charge
-    /// (CHG-29, CHG-30, AMB-79). Not under an override.
+    /// Returns true if a start or stop by hand is refused because a feature controls the target
+    /// (CHG-29, CHG-30, AMB-79). An override does not refuse.
     #[must_use]
     pub const fn refuses_commands(&self) -> bool {
         matches!(self, Self::Schedule(_) | Self::SmartCharging)

@@ -1,12 +1,12 @@
-//! What a heating or cooling unit may be set to.
+//! Settings of a heating or cooling unit, and their limits.
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Power, Temperature};
 
-/// What a thermostat does.
+/// Mode of a thermostat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Mode {
-    /// Nothing.
+    /// Neither heats nor cools.
     #[serde(rename = "off")]
     Off,
     /// Heats and cools.
@@ -71,7 +71,7 @@ impl TemperatureRange {
     }
 }
 
-/// What a unit takes; `None` is not known, and does not restrict.
+/// Limits of a unit's settings; `None` is unknown and does not restrict.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HvacLimits {
@@ -81,15 +81,15 @@ pub struct HvacLimits {
     pub heat_setpoints: Option<TemperatureRange>,
     /// Setpoints of cooling.
     pub cool_setpoints: Option<TemperatureRange>,
-    /// How far the setpoint of cooling is above that of heating, in `auto`.
+    /// Difference of the cooling setpoint above the heating setpoint, in `auto`.
     pub setpoint_differences: Option<TemperatureRange>,
 }
 
-/// What a unit is to be held at.
+/// Setting at which a unit is held.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// What it does.
+    /// Mode of the unit.
     pub mode: Mode,
     /// Heats below this.
     #[serde(rename = "heat_setpoint_celsius")]
@@ -102,26 +102,26 @@ pub struct Hold {
 /// Why a unit is not held so.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum HoldError {
-    /// It does not have the mode.
+    /// Mode that the unit lacks.
     #[error("mode is {}, which the unit does not have", mode.as_str())]
     Mode {
         /// The mode as given.
         mode: Mode,
     },
-    /// It does not heat to this.
+    /// Heating setpoint outside its range.
     #[error("heat_setpoint_celsius is {}, outside {} to {} °C", given.as_celsius(), range.min.as_celsius(), range.max.as_celsius())]
     HeatSetpoint {
         /// The setpoint as given.
         given: Temperature,
-        /// What it takes.
+        /// Range that the unit accepts.
         range: TemperatureRange,
     },
-    /// It does not cool to this.
+    /// Cooling setpoint outside its range.
     #[error("cool_setpoint_celsius is {}, outside {} to {} °C", given.as_celsius(), range.min.as_celsius(), range.max.as_celsius())]
     CoolSetpoint {
         /// The setpoint as given.
         given: Temperature,
-        /// What it takes.
+        /// Range that the unit accepts.
         range: TemperatureRange,
     },
     /// The setpoints are too close together or too far apart.
@@ -132,13 +132,13 @@ pub enum HoldError {
     Difference {
         /// Cooling minus heating.
         difference: Temperature,
-        /// What it takes.
+        /// Range that the unit accepts.
         range: TemperatureRange,
     },
 }
 
 impl Hold {
-    /// Whether a unit takes this hold. A setpoint that is not given is not checked.
+    /// Checks a hold against the limits of a unit. A setpoint that is not given is not checked.
     ///
     /// # Errors
     /// The unit lacks the mode, or a setpoint lies outside its inclusive range
@@ -165,8 +165,8 @@ impl Hold {
     }
 }
 
-/// The consumption that a unit shows: nothing while it is inactive, and not
-/// known where the device does not tell (HVAC-03).
+/// Consumption shown for a unit: zero while it is inactive, `None` if the device does not report
+/// it (HVAC-03).
 #[must_use]
 pub fn shown_consumption(reported: Option<Power>, is_active: bool) -> Option<Power> {
     reported.map(|power| if is_active { power } else { Power::ZERO })

@@ -1,4 +1,4 @@
-//! What a device shows, what it may be told, and what becomes of a command.
+//! Devices: readings, capabilities, commands, and the actions that track commands.
 //!
 //! Requirements are named by their identifiers (`ACT-13`), open points by the
 //! reading that settles them (`AMB-04`).

@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Override {
-    /// When it began.
+    /// Time of creation.
     pub created_at: DateTime<Utc>,
-    /// When it ended; `None` while active (OVR-02).
+    /// Time of the end; `None` while active (OVR-02).
     pub ended_at: Option<DateTime<Utc>>,
-    /// Whether a start action was needed; without one nothing has to be sent (OVR-04, AMB-22).
+    /// True if a start action was needed; otherwise no command is sent (OVR-04, AMB-22).
     pub has_start_action: bool,
-    /// Whether charging has been observed since it began, or when it did.
+    /// True if charging has been observed at or after the creation.
     pub has_charged: bool,
-    /// Until when a target that does not charge is started: a stop had been
-    /// sent before the override began, and may be obeyed only now.
+    /// End of the time in which a target that does not charge is started: a stop was sent before
+    /// the override began and may be executed late.
     #[serde(default)]
     pub restart_until: Option<DateTime<Utc>>,
 }
 
 impl Override {
-    /// Whether it is in force.
+    /// Returns true if the override is active.
     #[must_use]
     pub const fn is_active(&self) -> bool {
         self.ended_at.is_none()
@@ -40,15 +40,15 @@ impl Override {
 /// Something that happens to a target that may have an override.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OverrideEvent {
-    /// Somebody asks for one; with whether the target charges, if that is known.
+    /// A caller requests an override; `Some(true)` if the target charges, `None` if unknown.
     #[serde(rename = "requested")]
     Requested(Option<bool>),
-    /// The same while a stop is under way that has been sent: with when the time
-    /// ends in which the target may obey it. Until then it still charges, and
-    /// its reading says no more than that it has not obeyed yet.
+    /// A caller requests an override while a sent stop is pending. The instant is the end of the
+    /// time in which the target may execute the stop. Until then a target that charges has only
+    /// not yet executed it.
     #[serde(rename = "requested_after_stop")]
     RequestedAfterStop(Option<bool>, DateTime<Utc>),
-    /// Somebody ends it.
+    /// A caller ends the override.
     #[serde(rename = "end_requested")]
     EndRequested,
     /// The target was read: whether it charges, if that is known.
@@ -57,12 +57,12 @@ pub enum OverrideEvent {
     /// The action that was to start charging failed or was cancelled.
     #[serde(rename = "start_failed")]
     StartFailed,
-    /// That action was not needed: the target charged before it was told.
+    /// The start action was not needed: the target charged before the command.
     #[serde(rename = "start_unnecessary")]
     StartUnnecessary,
 }
 
-/// What a caller is answered.
+/// Response to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum OverrideAnswer {
     /// A new override (OVR-01).
@@ -92,14 +92,14 @@ impl OverrideAnswer {
     }
 }
 
-/// What has to be done about it.
+/// Effect of an event on the actions of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum OverrideEffect {
     /// Schedules and smart charging leave the target alone (OVR-05).
     #[serde(rename = "suspend_control")]
     SuspendControl,
-    /// Call off the pending action of the schedule or plan (OVR-10), and a
-    /// pending stop, whoever asked for it.
+    /// Cancel the pending action of the schedule or plan (OVR-10), and a pending stop of any
+    /// requester.
     #[serde(rename = "cancel_controllers_action")]
     CancelControllersAction,
     /// Create an action that starts charging.
@@ -113,26 +113,24 @@ pub enum OverrideEffect {
     ReturnControl,
 }
 
-/// What an event makes of a target's latest override.
+/// Outcome of an event for a target's latest override.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The override afterwards: new, changed or as it was.
     pub latest: Option<Override>,
-    /// The answer, if somebody asked.
+    /// Response, if a caller made a request.
     pub answer: Option<OverrideAnswer>,
-    /// What to do, in this order.
+    /// Effects, in the order of execution.
     pub effects: Vec<OverrideEffect>,
 }
 
-/// Decides what an event makes of a target's latest override.
+/// Computes the outcome of an event for a target's latest override.
 ///
-/// Ended overrides are history: they count as none. An active one ends when
-/// somebody ends it, when the target stops charging after it has charged
-/// (OVR-09), or when the action that was to start it comes to nothing. A
-/// target that never charged has not stopped (AMB-22), and one that charged
-/// before it was told has charged. One that obeys a stop from before the
-/// override has not stopped of itself: it is started. An unknown reading
-/// changes nothing.
+/// Ended overrides are ignored. An active override ends when a caller ends it, when the target
+/// stops charging after it has charged (OVR-09), or when its start action fails. A target that
+/// never charged has not stopped (AMB-22); a target that charged before the command has charged.
+/// A target that executes a stop from before the override has not stopped by itself, and is
+/// started. An unknown reading changes nothing.
 ///
 /// # Example
 ///

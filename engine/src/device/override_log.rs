@@ -1,16 +1,16 @@
-//! What a log of events makes of a target's overrides.
+//! Replay of an event log into a target's overrides.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::device::override_::{Override, OverrideAnswer, OverrideEvent, after};
 
-/// All overrides of one target, oldest first, and what callers were answered.
+/// All overrides of one target, oldest first, and the responses to callers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OverrideLog {
-    /// At most the last one is active.
+    /// Overrides; at most the last one is active.
     pub overrides: Vec<Override>,
-    /// Answers in order.
+    /// Responses, in order.
     pub answers: Vec<OverrideAnswer>,
 }
 
@@ -20,9 +20,9 @@ pub struct OverrideLog {
 pub struct OverrideLogError {
     /// Position in the log.
     pub event: usize,
-    /// When it happened.
+    /// Time of the event.
     pub at: DateTime<Utc>,
-    /// When the event ahead of it happened.
+    /// Time of the event before it.
     pub previous: DateTime<Utc>,
 }
 

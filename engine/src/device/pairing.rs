@@ -1,7 +1,7 @@
 //! Which vehicle stands at which charger.
 use serde::{Deserialize, Serialize};
 
-/// A device and whose it is.
+/// Device and its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Owned {
@@ -11,8 +11,8 @@ pub struct Owned {
     pub user_id: String,
 }
 
-/// Whether a vehicle and a charger may name each other: one user's, and
-/// detected as plugged into each other (VEH-21, CHG-06).
+/// Returns true if a vehicle and a charger may refer to each other: they belong to one user and
+/// are detected as plugged into each other (VEH-21, CHG-06). The relation is symmetric.
 ///
 /// Both sides see the pair or neither does.
 #[must_use]

@@ -1,4 +1,4 @@
-//! At which of its user's locations a device is.
+//! Location of a device among its user's locations.
 use serde::{Deserialize, Serialize};
 
 use crate::device::scope::{Granted, Permission};
@@ -64,8 +64,8 @@ pub fn nearest<T>(point: &Point, locations: impl IntoIterator<Item = (T, Point)>
     near.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(name, _)| name)
 }
 
-/// The same of a vehicle, as far as its owner lets that be known: without the
-/// scope for it a vehicle is nowhere, whatever it says of itself.
+/// Location of a vehicle within the granted permissions: without the scope for it the result is
+/// empty, whatever the vehicle reports.
 pub fn whereabouts<T>(
     point: Option<&Point>,
     granted: &Granted,

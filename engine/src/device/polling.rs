@@ -1,44 +1,44 @@
-//! How long a device is left alone between two polls.
+//! Intervals between polls of a device.
 use chrono::TimeDelta;
 
 use crate::device::power_state::PowerState;
 
-/// What the last poll of a device found.
+/// Result of the last poll of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// It answered; of devices that charge, how the delivery of power stands.
+    /// The device responded; the power state is given for devices that charge.
     Live(Option<PowerState>),
-    /// Its manufacturer answered, it did not: it sleeps or has no network.
+    /// The manufacturer responded and the device did not: it sleeps or has no network.
     Silent,
     /// Its manufacturer did not answer, so many times on end, counting from one.
     Failed(u32),
 }
 
-/// Data of a device that answers are never older than this (LIM-04).
+/// Maximum age of the data of a device that responds (LIM-04).
 pub const AGE_MAX: TimeDelta = TimeDelta::minutes(10);
 
 /// Between polls of a device that charges, or is about to.
 const CHARGING: TimeDelta = TimeDelta::minutes(2);
 
-/// Between polls of a device of which nothing is expected.
+/// Interval for an idle device.
 const RESTING: TimeDelta = TimeDelta::minutes(7);
 
 /// Between polls of a device that does not answer. It may wake at any time, and
 /// is then read within [`AGE_MAX`].
 const SILENT: TimeDelta = TimeDelta::minutes(9);
 
-/// A command that was sent may be obeyed after its action came to nothing. Within
-/// this time that shows.
+/// Time in which a command that was sent may still be executed, and observed, after its action
+/// failed.
 pub const OBEYED_WITHIN: TimeDelta = TimeDelta::minutes(1);
 
 /// After a first failure; each further one doubles it, up to [`SILENT`].
 const FAILED: TimeDelta = TimeDelta::seconds(30);
 
-/// How long to wait until the next poll (EVT-10).
+/// Time until the next poll (EVT-10).
 ///
-/// Devices that charge are read most often, those that sleep least. After a
-/// manufacturer failed the wait grows, so that one that is down is not flooded,
-/// but it never exceeds the age that data may reach once it is up again.
+/// Devices that charge are polled most often, devices that sleep least. After a failure of the
+/// manufacturer the interval grows to limit the load on a service that is down. It never exceeds
+/// the age that data may reach once the service is up again.
 #[must_use]
 pub fn wait(found: Found) -> TimeDelta {
     match found {

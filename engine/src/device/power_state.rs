@@ -1,10 +1,10 @@
-//! Whether power flows between a vehicle and its charger, in nine words.
+//! State of power delivery between a vehicle and its charger, in nine values.
 use serde::{Deserialize, Serialize};
 
-/// Where the delivery of power stands (VEH-20).
+/// State of power delivery (VEH-20).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PowerState {
-    /// Nobody knows, or what is known is too old.
+    /// Unknown, or the last reading is too old.
     #[serde(rename = "unknown")]
     Unknown,
     /// No plug is in.
@@ -84,7 +84,7 @@ impl PowerState {
         Self::ALL.map(Self::as_str).join(", ")
     }
 
-    /// Whether a plug is in; `None` if nobody knows.
+    /// Returns true if a plug is in; `None` if unknown.
     #[must_use]
     pub const fn is_plugged_in(self) -> Option<bool> {
         match self {
@@ -94,14 +94,14 @@ impl PowerState {
         }
     }
 
-    /// Whether only a person on site can change it (VEH-26).
+    /// Returns true if only a person on site can change the state (VEH-26).
     #[must_use]
     pub const fn needs_a_person(self) -> bool {
         matches!(self, Self::NoPower | Self::Fault)
     }
 
-    /// What a charger may show: it cannot know that a vehicle is full, so a
-    /// complete session is a stopped one (VEH-27).
+    /// State shown at a charger: it cannot know that a vehicle is full, so a complete session is
+    /// shown as stopped (VEH-27).
     #[must_use]
     pub const fn at_charger(self) -> Self {
         if matches!(self, Self::Complete) { Self::Stopped } else { self }

@@ -1,11 +1,11 @@
-//! What to do next about a pending action.
+//! Next step of a pending action: send, wait or end.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::device::action::{ActionEvent, ActionState, Progress};
 use crate::device::command::{Command, DeviceReading};
 
-/// How long, and how often, a command is sent.
+/// Limits on how long and how often a command is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Persistence {
@@ -22,16 +22,16 @@ impl Default for Persistence {
     }
 }
 
-/// What has been sent so far.
+/// Attempts to send a command so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attempts {
-    /// How often.
+    /// Number of attempts.
     pub count: u32,
-    /// When last.
+    /// Time of the last attempt.
     pub last_at: Option<DateTime<Utc>>,
-    /// Creation of an earlier action of the device whose command was sent, and
-    /// not seen to be done. The device may still obey that command.
+    /// Creation of an earlier action of the device whose command was sent without an observed
+    /// effect. The device may still execute that command.
     #[serde(default)]
     pub rival_created_at: Option<DateTime<Utc>>,
 }
@@ -39,7 +39,7 @@ pub struct Attempts {
 /// The next thing to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
-    /// Nothing: the action has ended.
+    /// No step: the action has ended.
     #[serde(rename = "done")]
     Done,
     /// Let this happen to the action.
@@ -53,12 +53,11 @@ pub enum Step {
     WaitUntil(DateTime<Utc>),
 }
 
-/// Decides what to do about an action at `now` (ACT-09 to ACT-12, CHG-28).
+/// Decides on the next step of an action at `now` (ACT-09 to ACT-12, CHG-28).
 ///
-/// A device that does what it was told ends the action, whatever else is true:
-/// confirmed if anything was sent, unnecessary if not (AMB-04). Else a state
-/// in which it cannot obey ends it, then the end of the window. Else the
-/// command is sent at once, and again after each pause.
+/// A device in the desired state ends the action in any case: confirmed if a command was sent,
+/// unnecessary if not (AMB-04). Otherwise a state that prevents execution ends it, then the end
+/// of the window. Otherwise the command is sent at once, and again after each pause.
 ///
 /// While the command of an earlier action may still take effect, a reading does
 /// not show the state in which the device stays. Then the command is sent at
@@ -112,7 +111,7 @@ pub fn next_step(
     }
 }
 
-/// When the time ends in which a device may do what an action wants (ACT-11).
+/// End of the time in which a device may execute an action (ACT-11).
 #[must_use]
 pub fn window_end(progress: &Progress, persistence: Persistence) -> DateTime<Utc> {
     later(progress.created_at, persistence.timeout_seconds)

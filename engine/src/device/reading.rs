@@ -1,11 +1,11 @@
-//! What is shown where a vendor says nothing.
+//! Values shown for a device when its vendor does not report them.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::device::scope::{Granted, Permission};
 
-/// When a device was last seen: its last live data, or when it was linked
-/// (VEH-07, CHG-03).
+/// Time at which a device was last seen: its last live data, or the time of linking (VEH-07,
+/// CHG-03).
 #[must_use]
 pub fn last_seen(last_data: Option<DateTime<Utc>>, linked_at: DateTime<Utc>) -> DateTime<Utc> {
     last_data.unwrap_or(linked_at)
@@ -18,13 +18,13 @@ pub fn serial_number<'a>(reported: Option<&'a str>, vendor_id: &'a str) -> &'a s
     reported.filter(|serial| !serial.is_empty()).unwrap_or(vendor_id)
 }
 
-/// Whether a charger is reachable; not known is no (CHG-35, AMB-77).
+/// Returns true if a charger is reachable; unknown counts as unreachable (CHG-35, AMB-77).
 #[must_use]
 pub fn charger_is_reachable(reported: Option<bool>) -> bool {
     reported.unwrap_or(false)
 }
 
-/// Where a device is.
+/// Position of a device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Whereabouts {
@@ -32,15 +32,15 @@ pub struct Whereabouts {
     pub longitude: Option<f64>,
     /// Degrees north.
     pub latitude: Option<f64>,
-    /// When that was read.
+    /// Time of the reading.
     pub last_updated: Option<DateTime<Utc>>,
     /// The location of its user that it is at.
     pub location_id: Option<String>,
 }
 
 impl Whereabouts {
-    /// What is shown under the permissions that were granted: without the one
-    /// for locations, nothing, the name of the place included (SCOPE-13, AMB-67).
+    /// Values shown under the granted permissions: without the permission for locations none, the
+    /// name of the place included (SCOPE-13, AMB-67).
     #[must_use]
     pub fn shown(&self, granted: &Granted) -> Self {
         if granted.contains(&Permission::ReadLocation) { self.clone() } else { Self::default() }

@@ -1,4 +1,4 @@
-//! What a user allowed a client to do with a device.
+//! Permissions that a user granted to a client for a device.
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a vehicle or charger reads like to those who switch it.
+//! Reading of a vehicle or charger as schedules and commands use it.
 use serde::{Deserialize, Serialize};
 
 use crate::device::capability::{Ability, Capabilities};
@@ -7,22 +7,22 @@ use crate::device::command::DeviceReading;
 use crate::device::power_state::PowerState;
 use crate::units::{Current, Percent};
 
-/// How full a vehicle is, as far as it says so.
+/// State of charge and related values of a vehicle, as far as it reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fullness {
     /// State of charge.
     #[serde(rename = "soc_percent")]
     pub soc: Option<Percent>,
-    /// Where it stops by itself.
+    /// State of charge at which the vehicle stops charging.
     #[serde(rename = "charge_limit_percent")]
     pub charge_limit: Option<Percent>,
-    /// Whether it says that it is full.
+    /// True if the vehicle reports that it is full.
     pub is_fully_charged: Option<bool>,
 }
 
 impl Fullness {
-    /// That of a vehicle which shows this. One that is complete is full.
+    /// Values of a vehicle with a given charge state. A complete one is full.
     #[must_use]
     pub fn of(shown: &ChargeState, soc: Option<Percent>, charge_limit: Option<Percent>) -> Self {
         let is_complete = (shown.power_state == PowerState::Complete).then_some(true);
@@ -30,7 +30,7 @@ impl Fullness {
     }
 }
 
-/// What was last read from the target. `None` is what nobody knows.
+/// Last reading of the target; `None` is unknown.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetReading {
@@ -41,23 +41,23 @@ pub struct TargetReading {
     /// State of charge; a charger's is that of the vehicle paired with it.
     #[serde(rename = "soc_percent")]
     pub soc: Option<Percent>,
-    /// Where the vehicle stops charging by itself; `None` is 100 %.
+    /// State of charge at which the vehicle stops charging; `None` is 100 %.
     #[serde(rename = "charge_limit_percent")]
     pub charge_limit: Option<Percent>,
-    /// Whether the vehicle says that it is full.
+    /// True if the vehicle reports that it is full.
     pub is_fully_charged: Option<bool>,
     /// The location it is at.
     pub location_id: Option<String>,
-    /// Whether it can be both started and stopped (SCH-44, AMB-19).
+    /// True if the target can be both started and stopped (SCH-44, AMB-19).
     pub is_capable: bool,
 }
 
 impl TargetReading {
-    /// Whether there is something to charge (AMB-18).
+    /// Returns true if the vehicle can take energy (AMB-18).
     ///
-    /// Not if the vehicle says it is full; else if it is below its charge
-    /// limit. Where the state of charge is unknown the answer is yes: a
-    /// schedule does not stop because nobody knows.
+    /// A vehicle that reports to be full needs none; otherwise the state of charge is compared
+    /// with the charge limit. If the state of charge is unknown the result is true, so that a
+    /// schedule does not stop for lack of data.
     #[must_use]
     pub fn needs_charge(&self) -> bool {
         let limit = self.charge_limit.unwrap_or(Percent::FULL);
@@ -65,7 +65,7 @@ impl TargetReading {
     }
 }
 
-/// Whether something charges, from what it shows; `None` if nobody knows.
+/// Returns true if the shown state is charging; `None` if unknown.
 #[must_use]
 pub fn is_charging(shown: &ChargeState) -> Option<bool> {
     let by_state = match shown.power_state {
@@ -75,10 +75,10 @@ pub fn is_charging(shown: &ChargeState) -> Option<bool> {
     shown.is_charging.or(by_state)
 }
 
-/// What a command to a vehicle or charger is judged by (CHG-28, CHG-32).
+/// Reading on which a command to a vehicle or charger is judged (CHG-28, CHG-32).
 ///
-/// A charger is as full as the vehicle at the other end of its cable; where
-/// none is known, nobody knows.
+/// A charger takes the state of charge of the vehicle on its cable; without a known vehicle it is
+/// unknown.
 #[must_use]
 pub fn command_reading(
     shown: &ChargeState,
@@ -93,9 +93,9 @@ pub fn command_reading(
     }
 }
 
-/// What a schedule of a vehicle or charger is judged by (AMB-18, AMB-19).
+/// Reading on which a schedule of a vehicle or charger is judged (AMB-18, AMB-19).
 ///
-/// The capabilities are those within the permissions that were granted.
+/// The capabilities are those within the granted permissions.
 #[must_use]
 pub fn target_reading(
     shown: &ChargeState,

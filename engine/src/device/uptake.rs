@@ -1,8 +1,7 @@
-//! How much power a device takes while it charges, as far as that was seen.
+//! Estimate of the power that a device takes while it charges, from observations.
 //!
-//! A limit says what a device may take. A vehicle whose own charger is small takes
-//! less all the time, and a plan made with the limit would leave it a fraction of
-//! the hours that it needs.
+//! A limit is an upper bound. A vehicle with a small on-board charger always takes less, and a
+//! plan made with the limit would schedule only a fraction of the hours that it needs.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -10,21 +9,21 @@ use crate::device::charge_state::ChargeState;
 use crate::device::place::{NEAR_KM, Point};
 use crate::units::{Percent, Power, percent};
 
-/// Power rises while charging begins: nothing is learnt from it sooner.
+/// Time after the start of charging before readings count, because power still rises.
 const SETTLED: TimeDelta = TimeDelta::minutes(1);
 
 /// Above this state of charge a battery may take less than its charger could.
 const MAY_TAPER: Percent = percent(80.0);
 
-/// Less is a pause of somebody else's making: no charging standard of vehicles
-/// goes below 6 A on one phase.
+/// Lowest power that counts as charging: the standards for vehicle charging go no lower than 6 A
+/// on one phase, so lower power is a pause imposed by another controller.
 const LEAST_KW: f64 = 1.0;
 
-/// Who takes this much of what is allowed would take more if it might.
+/// Share of the allowed power from which a device counts as limited by it.
 const ALL_ALLOWED: f64 = 0.9;
 
-/// Powers closer than this, in proportion, are one: a plan is not made anew for
-/// the last digit of a reading.
+/// Relative difference below which two powers are equal, so that rounding of a reading does not
+/// cause a new plan.
 const ALIKE: f64 = 0.05;
 
 /// A look at a device.
@@ -34,25 +33,25 @@ pub struct Look<'a> {
     pub charging: &'a ChargeState,
     /// State of charge.
     pub soc: Option<Percent>,
-    /// Where it is.
+    /// Position of the device.
     pub position: Option<Point>,
-    /// When the manufacturer heard from it.
+    /// Time at which the manufacturer received data from the device.
     pub at: DateTime<Utc>,
 }
 
-/// What looks at a device have shown of the power that it takes.
+/// Observed power of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uptake {
     /// The first look at charging that has gone on since.
     charging_since: Option<DateTime<Utc>>,
-    /// Whether the plug was in at the last look.
+    /// True if the plug was in at the last observation.
     #[serde(default)]
     is_plugged: bool,
     /// The most that it took while it charged steadily.
     most: Option<Most>,
-    /// What it took when it was last seen to charge steadily in this stay, if it
-    /// might have taken clearly more.
+    /// Power at the last observation of steady charging in this stay, if it was clearly less than
+    /// allowed.
     #[serde(default, rename = "last_kw")]
     last: Option<Power>,
 }
@@ -63,22 +62,22 @@ pub struct Uptake {
 struct Most {
     #[serde(rename = "power_kw")]
     power: Power,
-    /// Whether that was all that it was allowed.
+    /// True if that was all the allowed power.
     is_all_allowed: bool,
-    /// Whether the plug has stayed in since.
+    /// True if the plug has stayed in since.
     is_of_stay: bool,
     position: Option<Point>,
 }
 
 impl Uptake {
-    /// What is known after one more look; `None` if that is nothing.
+    /// Estimate after one more observation; `None` if nothing is known.
     ///
-    /// Looks count from a minute after charging began, up to 80 % state of charge.
-    /// Who charges at the first look of a stay began on its own some time before:
-    /// that counts, for it may be the only look before a plan puts charging off.
-    /// The most of a stay stands: who takes less at times shares with others. It
-    /// is remembered for the next stay at the same place; where nobody says where
-    /// a device is, it is forgotten with the plug.
+    /// Observations count from a minute after the start of charging, up to 80 % state of charge.
+    /// A device that charges at the first observation of a stay started earlier by itself; that
+    /// observation counts, because it may be the only one before a plan delays charging. The
+    /// highest power of a stay is kept, because lower power may be due to sharing with other
+    /// devices. It is kept for the next stay at the same place; if the place is unknown, it is
+    /// dropped at unplugging.
     ///
     /// # Example
     ///
@@ -124,15 +123,15 @@ impl Uptake {
         is_any.then_some(Self { charging_since, is_plugged, most, last })
     }
 
-    /// What it took when it was last seen to charge in this stay, whatever the state
-    /// of charge; `None` if nobody saw it, or if that was all that it was allowed.
+    /// Power at the last observation of charging in this stay, at any state of charge; `None` if
+    /// there was none, or if it was all the allowed power.
     #[must_use]
     pub fn power_last(uptake: Option<Self>) -> Option<Power> {
         uptake.and_then(|uptake| uptake.last)
     }
 
-    /// The highest power to plan with: the limit, or what was seen if the device
-    /// took clearly less than it might. `None` if nobody knows either.
+    /// Highest power to plan with: the limit, or the observed power if it was clearly less than
+    /// allowed. `None` if both are unknown.
     #[must_use]
     pub fn power_max(uptake: Option<Self>, limit: Option<Power>) -> Option<Power> {
         let most = uptake.and_then(|uptake| uptake.most);
@@ -145,7 +144,7 @@ impl Uptake {
 }
 
 impl Look<'_> {
-    /// Power that says how much the device can take.
+    /// Observed power that shows how much the device can take.
     fn power(&self) -> Option<Power> {
         let may_taper = self.soc.is_some_and(|soc| soc > MAY_TAPER);
         self.taken().filter(|_| !may_taper && self.charging.is_fully_charged != Some(true))
@@ -156,7 +155,7 @@ impl Look<'_> {
         self.charging.charge_rate.filter(|power| power.as_kw() >= LEAST_KW)
     }
 
-    /// Whether power is about all that the limit allows.
+    /// Returns true if a power is about all that the limit allows.
     fn is_all_allowed(&self, power: Power) -> bool {
         let limit = self.charging.charge_rate_limit;
         limit.is_some_and(|limit| power.as_kw() >= ALL_ALLOWED * limit.as_kw())
@@ -169,7 +168,7 @@ impl Look<'_> {
 }
 
 impl Most {
-    /// What is left of it at a look: nothing elsewhere.
+    /// Part of the estimate that still holds at an observation: none at another place.
     fn remembered(self, look: Look<'_>) -> Option<Self> {
         match look.charging.is_plugged() {
             Some(false) => {
@@ -180,13 +179,13 @@ impl Most {
         }
     }
 
-    /// The same with power that was seen.
+    /// Estimate updated with an observed power.
     fn seen(before: Option<Self>, power: Power, look: Look<'_>) -> Self {
         let is_all_allowed = look.is_all_allowed(power);
         let now = Self { power, is_all_allowed, is_of_stay: true, position: look.position };
         let Some(before) = before else { return now };
         let is_better = if before.is_like(power) {
-            // It might take more, and does not.
+            // The device was allowed more and did not take it.
             before.is_all_allowed && !is_all_allowed
         } else {
             power > before.power || !before.is_of_stay

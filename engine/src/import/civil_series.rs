@@ -1,8 +1,8 @@
-//! Price lists whose times are a wall clock without an offset.
+//! Import of price lists whose times are a wall clock without an offset.
 //!
-//! Clocks show some times twice and skip others, and such a list does not
-//! say which showing a row means, unless it marks those rows as `CEST` and
-//! `CET`. Its order does: within a list, time moves on.
+//! Clocks show some times twice and skip others. Unless such a list marks those rows as `CEST`
+//! and `CET`, only the order of its rows tells the two showings apart: within a list, time
+//! increases.
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 
@@ -10,16 +10,16 @@ use crate::import::finding::{ImportedPrices, PriceFinding};
 use crate::import::series::{InstantRow, SeriesError, SeriesOptions, assemble, most_frequent};
 use crate::time::civil::{Showing, local_of, showing};
 
-/// One row of a price list with local times.
+/// Row of a price list with local times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CivilRow {
     /// Number of the row as its reader counts.
     pub row: usize,
-    /// What a clock shows when the slot starts.
+    /// Wall clock time at the start of the slot.
     pub start: NaiveDateTime,
-    /// What the row calls the time at its start, such as `CEST`, if it does.
+    /// Abbreviation of the zone's time at the start, such as `CEST`, if the row has it.
     pub mark: Option<String>,
-    /// What a clock shows when the slot ends, if the row names it.
+    /// Wall clock time at the end of the slot, if the row has it.
     pub end: Option<NaiveDateTime>,
     /// The number in the price column; `None` where it is empty.
     pub price: Option<f64>,
@@ -37,19 +37,19 @@ pub enum CivilSeriesError {
         price: f64,
         /// Its local time.
         local: NaiveDateTime,
-        /// Where clocks skip it.
+        /// Time zone in which clocks skip it.
         time_zone: Tz,
     },
-    /// A time that is never called what the row calls it.
+    /// Time that never has the mark of its row.
     #[error("row {row} calls {local} {mark}, which clocks in {time_zone} do not")]
     WrongMark {
         /// The row.
         row: usize,
         /// Its local time.
         local: NaiveDateTime,
-        /// What the row calls it.
+        /// Mark of the row.
         mark: String,
-        /// Whose clocks are meant.
+        /// Time zone of the list.
         time_zone: Tz,
     },
     /// An end that no clock shows or runs up to.
@@ -59,7 +59,7 @@ pub enum CivilSeriesError {
         row: usize,
         /// Its local end.
         local: NaiveDateTime,
-        /// Where clocks skip it.
+        /// Time zone in which clocks skip it.
         time_zone: Tz,
     },
     /// A row does not come after the one ahead of it, in any showing.
@@ -76,7 +76,7 @@ pub enum CivilSeriesError {
         previous_row: usize,
         /// Local time of the row ahead of it.
         previous_local: NaiveDateTime,
-        /// Whose clocks are meant.
+        /// Time zone of the list.
         time_zone: Tz,
     },
     /// A time outside the years 1 to 9999.
@@ -87,7 +87,7 @@ pub enum CivilSeriesError {
         /// The local time.
         local: NaiveDateTime,
     },
-    /// The rows are no price list for a reason that has nothing to do with clocks.
+    /// Error of the price list that does not concern clocks.
     #[error(transparent)]
     Series(#[from] SeriesError),
 }
@@ -215,7 +215,7 @@ fn place(
 struct Start {
     at: DateTime<Utc>,
     first_of_two: bool,
-    /// The order of the rows, and nothing else, says that it is a second showing.
+    /// True if only the order of the rows shows that it is a second showing.
     second_by_order: bool,
 }
 
@@ -262,13 +262,13 @@ fn start_instant(
     })
 }
 
-/// What clocks in a zone call their time at an instant, such as `CEST`.
+/// Abbreviation of a zone's time at an instant, such as `CEST`.
 fn name_of_offset(at: DateTime<Utc>, time_zone: Tz) -> String {
     at.with_timezone(&time_zone).format("%Z").to_string()
 }
 
-/// Whether a time that clocks show twice is the second showing, given the
-/// instant of the row ahead and the list's usual step.
+/// Returns true if a time that clocks show twice is the second showing, given the instant of the
+/// row before and the list's usual step.
 fn is_second(
     first: DateTime<Utc>,
     second: DateTime<Utc>,
@@ -346,7 +346,7 @@ fn end_instant(
     }
 }
 
-/// Whether clocks, just before `at`, are about to show `local`.
+/// Returns true if clocks, just before `at`, are about to show `local`.
 fn clock_runs_up_to(local: NaiveDateTime, at: DateTime<Utc>, time_zone: Tz) -> bool {
     let moment = TimeDelta::microseconds(1);
     local_of(at - moment, time_zone) == local - moment

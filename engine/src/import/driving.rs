@@ -1,4 +1,4 @@
-//! From a log of driving and parking to what each stay at a charger needs.
+//! Import of driving logs: energy needs of each stay at a charger.
 //!
 //! The form is that of `SimBEV`: one row an event, in the order of time, driving
 //! and parking in turn, times as counts of equal steps, states of charge as
@@ -14,18 +14,18 @@ use crate::units::{Energy, Percent, Power};
 /// The location that a log gives to an event of driving.
 const DRIVING: &str = "driving";
 
-/// One event of a log, its numbers as they stand there.
+/// Event of a log, with its numbers as given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrivingEvent {
     /// Number of the row as its reader counts.
     pub row: usize,
-    /// What a clock shows at the start, if the log says so.
+    /// Wall clock time at the start, if the log has it.
     pub timestamp: Option<NaiveDateTime>,
     /// Steps from the origin of the log to the start.
     pub start_steps: i64,
     /// Length in steps.
     pub length_steps: i64,
-    /// Where the vehicle stands, or `driving`.
+    /// Location of the vehicle, or `driving`.
     pub location: String,
     /// State of charge at the start, from 0 to 1.
     pub soc_start_fraction: f64,
@@ -37,10 +37,10 @@ pub struct DrivingEvent {
     pub station_power_max_kw: f64,
 }
 
-/// How to read a log.
+/// Options for reading a log.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogOptions {
-    /// Whose clocks the timestamps mean.
+    /// Time zone of the timestamps.
     pub time_zone: Tz,
     /// Length of a step.
     pub step: TimeDelta,
@@ -59,16 +59,16 @@ impl LogOptions {
     }
 }
 
-/// A stay at a charger, and what it has to put into the battery.
+/// Stay at a charger, with the energy to charge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VehicleStay {
     /// Row of the event.
     pub row: usize,
     /// Plug-in time.
     pub arrival: DateTime<Utc>,
-    /// When the vehicle leaves.
+    /// Time of departure.
     pub departure: DateTime<Utc>,
-    /// Where the charger is.
+    /// Location of the charger.
     pub location: String,
     /// Energy at the plug that the stay needs.
     pub required: Energy,
@@ -80,16 +80,16 @@ pub struct VehicleStay {
     pub power_max: Power,
 }
 
-/// The stays of one vehicle, and what became of the rest of its log.
+/// Stays of one vehicle, with counts and findings of its log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrivingLog {
     /// Stays at a charger, oldest first.
     pub stays: Vec<VehicleStay>,
     /// Capacity of the battery, given or worked out; `None` if the log does not tell.
     pub capacity: Option<Energy>,
-    /// What the log holds.
+    /// Counts of the log's events.
     pub counts: DrivingCounts,
-    /// What was resolved, or does not fit together.
+    /// Ambiguities that were resolved, and inconsistencies.
     pub findings: Vec<DrivingFinding>,
 }
 
@@ -185,7 +185,7 @@ pub fn stays_from_log(
     Ok(DrivingLog { stays, capacity, counts, findings })
 }
 
-/// An event whose numbers make sense.
+/// Event with valid numbers.
 struct CheckedEvent<'a> {
     event: &'a DrivingEvent,
     kind: EventKind,
@@ -248,14 +248,14 @@ fn soc(row: usize, column: &'static str, fraction: f64) -> Result<Percent, Drivi
     })
 }
 
-/// Where the steps of a log lie in time.
+/// Conversion of a log's steps to instants.
 struct Timeline {
     time_zone: Tz,
     /// Step and instant of the first event.
     first_step: i64,
     first: DateTime<Utc>,
     step: TimeDelta,
-    /// The log stays on the days that its timestamps name.
+    /// True if the log keeps the dates of its timestamps.
     in_place: bool,
 }
 
@@ -337,7 +337,7 @@ impl Timeline {
                 let expected = carried_on;
                 findings.push(DrivingFinding::TimestampOff { row, timestamp, expected });
             }
-            // How far clocks have been moved since the start of the log.
+            // Shift of the clocks since the start of the log.
             let moved = (changed - local_of(self.first, self.time_zone)) - (at - self.first);
             if moved != noted && !follows_clocks {
                 findings.push(DrivingFinding::ClocksMoved {
@@ -390,7 +390,7 @@ fn check_order(
     Ok(())
 }
 
-/// The capacity that driving tells of: energy used per state of charge used.
+/// Capacity estimated from driving: energy used per state of charge used.
 fn capacity_of(events: &[CheckedEvent<'_>]) -> Option<Energy> {
     let driving = events.iter().filter(|event| event.kind == EventKind::Driving);
     let (energy_kwh, percent) = driving.fold((0.0, 0.0), |(energy, percent), event| {
@@ -424,7 +424,7 @@ fn note_contradictions(
     }
 }
 
-/// From here on, timestamp and steps tell of different logs, or of a wrong step.
+/// Difference from which timestamp and steps belong to different logs, or the step is wrong.
 const TIMESTAMP_OFF_MIN: TimeDelta = TimeDelta::hours(1);
 
 /// States of charge are written with four digits of a fraction, twice an event.

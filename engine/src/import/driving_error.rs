@@ -16,7 +16,7 @@ pub enum DrivingError {
         /// The length as given.
         step: TimeDelta,
     },
-    /// A battery that holds nothing.
+    /// Battery without capacity.
     #[error("the capacity is {} kWh; a battery holds more than 0 kWh", capacity.as_kwh())]
     NoCapacity {
         /// The capacity as given.
@@ -27,7 +27,7 @@ pub enum DrivingError {
     NotFinite {
         /// The row.
         row: usize,
-        /// What the number is.
+        /// Name of the number's column.
         column: &'static str,
         /// The number as given.
         value: f64,
@@ -37,7 +37,7 @@ pub enum DrivingError {
     NotAFraction {
         /// The row.
         row: usize,
-        /// What the number is.
+        /// Name of the number's column.
         column: &'static str,
         /// The number as given.
         value: f64,
@@ -109,7 +109,7 @@ pub enum DrivingError {
         row: usize,
         /// Its timestamp.
         local: NaiveDateTime,
-        /// Where clocks skip it.
+        /// Time zone in which clocks skip it.
         time_zone: Tz,
     },
     /// Timestamp and step count name different times.

@@ -1,11 +1,11 @@
-//! What a driving log holds besides stays, as facts and as sentences.
+//! Counts and findings of a driving log, as facts and as sentences.
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 
 use crate::import::finding::{Clock, Length};
 use crate::units::{Energy, Percent};
 
-/// What happens in an event.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
     Driving,
@@ -13,14 +13,14 @@ pub(super) enum EventKind {
     Stay,
 }
 
-/// How many events of each kind a log holds, and their energy.
+/// Counts of the events of a log by kind, and their energy.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DrivingCounts {
     /// All events.
     pub events: usize,
     /// Parking events with a charger.
     pub stays: usize,
-    /// Those of them at which the log charged nothing.
+    /// Number of stays without charged energy.
     pub stays_without_need: usize,
     /// Parking events without a charger.
     pub parked_without_charger: usize,
@@ -90,7 +90,7 @@ pub enum DrivingFinding {
         row: usize,
         /// Its timestamp.
         local: NaiveDateTime,
-        /// Where clocks show it twice.
+        /// Time zone in which clocks show it twice.
         time_zone: Tz,
     },
     /// Clocks have been moved since the start of the log, but its timestamps
@@ -98,9 +98,9 @@ pub enum DrivingFinding {
     ClocksMoved {
         /// First row from which on this holds.
         row: usize,
-        /// How far clocks are ahead of the timestamps; negative is behind.
+        /// Shift of the clocks ahead of the timestamps; negative is behind.
         moved: TimeDelta,
-        /// Whose clocks are meant.
+        /// Time zone of the timestamps.
         time_zone: Tz,
     },
     /// A timestamp that is not where its steps lead. The steps are used.
@@ -127,9 +127,9 @@ pub enum DrivingFinding {
     SocJump {
         /// The row.
         row: usize,
-        /// At the end of the event ahead.
+        /// State of charge at the end of the previous event.
         before: Percent,
-        /// At the start of the row.
+        /// State of charge at the start of the row.
         after: Percent,
     },
     /// Energy and state of charge tell of different amounts. The energy is used.

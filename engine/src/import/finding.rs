@@ -1,4 +1,4 @@
-//! What an importer dropped, resolved or found missing, as facts and as sentences.
+//! Findings of an importer: rows dropped, resolved or missing, as facts and as sentences.
 use std::fmt;
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
@@ -52,7 +52,7 @@ pub enum PriceFinding {
         /// Instant of the first of these rows.
         at: DateTime<Utc>,
     },
-    /// From a row on, slots have another length.
+    /// Change of the slot length from a row on.
     StepChange {
         /// First row with the new length.
         row: usize,
@@ -63,7 +63,7 @@ pub enum PriceFinding {
         /// Length of the slots from here on.
         after: TimeDelta,
     },
-    /// Periods without a row repeat the price ahead of them, as the list says they do.
+    /// Periods without a row that repeat the previous price, as the list specifies.
     RepeatedPrices {
         /// Number of periods filled this way.
         count: usize,
@@ -74,7 +74,7 @@ pub enum PriceFinding {
     InclusiveEnds {
         /// Start of the first slot.
         at: DateTime<Utc>,
-        /// How much later the slots end than their rows say.
+        /// Amount by which the slots end later than their rows state.
         by: TimeDelta,
     },
     /// A row names no end where others do.
@@ -172,12 +172,12 @@ impl PriceFinding {
     }
 }
 
-/// Prices from a list, and what became of the rest of the list.
+/// Prices of a list, and the findings of its import.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedPrices {
     /// The prices per kWh.
     pub curve: PriceCurve,
-    /// What was dropped, resolved or found missing, in the order of time.
+    /// Findings in the order of time: rows dropped, resolved or missing.
     pub findings: Vec<PriceFinding>,
 }
 

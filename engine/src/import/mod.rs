@@ -1,10 +1,9 @@
-//! What foreign price lists and driving logs mean.
+//! Import of price lists and driving logs.
 //!
-//! An importer reads columns out of a file and hands them over as they are.
-//! What a wall clock, a position or a step count means as an instant, what a
-//! unit means as a price per kWh, and what a missing value means, is decided
-//! here. Nothing is made up: what a list leaves out is a gap, and what was
-//! dropped or resolved is named in a report.
+//! An importer receives columns as they are in a file. This module converts wall clock times,
+//! positions and step counts to instants, units to a price per kWh, and missing values to gaps.
+//! It invents no value: missing rows are gaps, and rows that were dropped or resolved are named
+//! in a report.
 pub mod civil_series;
 pub mod driving;
 pub mod driving_error;

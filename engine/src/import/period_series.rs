@@ -194,7 +194,7 @@ fn add_period(
     Ok(())
 }
 
-/// How many positions a period has.
+/// Number of positions in a period.
 fn positions_in(period: &PointPeriod) -> Result<u32, PeriodSeriesError> {
     let PointPeriod { row, start, end, resolution, .. } = *period;
     let length = (end - start).num_microseconds().filter(|&length| length > 0);

@@ -1,7 +1,7 @@
-//! From the units of price lists to a price per kWh.
+//! Units of price lists, and their conversion to a price per kWh.
 use crate::units::{Price, UnitError};
 
-/// Whether a number counts whole units of the currency or hundredths of them.
+/// Scale of a number: whole units of the currency or hundredths of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoneyScale {
     /// Euro, krona, pound.
@@ -13,13 +13,13 @@ pub enum MoneyScale {
 /// The energy that a number is the price of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnergyScale {
-    /// One kWh.
+    /// Price per kWh.
     KilowattHour,
-    /// One `MWh`, a thousand kWh.
+    /// Price per `MWh`, a thousand kWh.
     MegawattHour,
 }
 
-/// What a number in a price list counts.
+/// Unit of the numbers in a price list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceUnit {
     /// Units of the currency, or hundredths.
@@ -31,13 +31,13 @@ pub struct PriceUnit {
 /// Why a text names no unit of a price.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PriceUnitError {
-    /// Not three capital letters.
+    /// Text that is not three capital letters.
     #[error("\"{currency}\" is no currency code such as EUR")]
     NotACurrency {
         /// The text as given.
         currency: String,
     },
-    /// Not of the form money per energy.
+    /// Text that is not of the form money per energy.
     #[error("\"{unit}\" is no unit of price such as {currency}/kWh or {currency}/MWh")]
     NotAUnit {
         /// The text as given.

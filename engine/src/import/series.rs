@@ -1,4 +1,4 @@
-//! From rows at known instants to a price curve.
+//! Import of price lists whose rows are at known instants.
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use chrono_tz::Tz;
 
@@ -9,7 +9,7 @@ use crate::time::civil::{Showing, local_of, showing};
 use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
 
-/// One row of a price list.
+/// Row of a price list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InstantRow {
     /// Number of the row as its reader counts.
@@ -30,13 +30,12 @@ impl InstantRow {
     }
 }
 
-/// How to read a price list.
+/// Options for reading a price list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeriesOptions {
-    /// What the numbers count.
+    /// Unit of the numbers.
     pub unit: PriceUnit,
-    /// Length of a slot whose row names no end. `None` takes the usual
-    /// distance between rows.
+    /// Length of a slot whose row has no end. `None` takes the usual distance between rows.
     pub step: Option<TimeDelta>,
     /// A price holds until the next row, however far that is. Otherwise a
     /// slot ends after its step, and the time to the next row is a gap.
@@ -259,8 +258,8 @@ fn check_order(rows: &[InstantRow], time_zone: Tz) -> Result<(), SeriesError> {
     Ok(())
 }
 
-/// How far the ends of all rows fall short of being the start of the next
-/// row, if that is a second or a minute: such a list names last moments.
+/// Distance from the ends of all rows to the start of the next row, if that is a second or a
+/// minute throughout: such a list gives inclusive ends.
 fn inclusive_by(rows: &[InstantRow]) -> Option<i64> {
     let short =
         rows.windows(2).filter_map(|pair| Some(micros_of(pair[1].start) - micros_of(pair[0].end?)));
@@ -269,8 +268,8 @@ fn inclusive_by(rows: &[InstantRow]) -> Option<i64> {
     (usual == least && LAST_MOMENTS.contains(&usual)).then_some(usual)
 }
 
-/// Where a row's slot ends, in microseconds. `Err` is an end outside the
-/// range, not after the start, or beyond the next row.
+/// End of a row's slot, in microseconds. `Err` is an end outside the range, not after the start,
+/// or beyond the next row.
 fn end_of(
     row: &InstantRow,
     next: Option<&InstantRow>,
@@ -287,7 +286,7 @@ fn end_of(
     if RANGE.contains(&end) && end > start && end <= next_start { Ok(end) } else { Err(end) }
 }
 
-/// What is wrong with the end of a row.
+/// Error for the end of a row.
 fn end_error(row: &InstantRow, next: Option<&InstantRow>, end: i64, time_zone: Tz) -> SeriesError {
     if !RANGE.contains(&end) {
         return SeriesError::OutOfRange { row: row.row };
@@ -439,7 +438,7 @@ impl Slots {
     }
 }
 
-/// One finding for all repeated prices of a list: a list may have thousands.
+/// Merges all repeated prices of a list into one finding: a list may have thousands.
 fn merge_repeats(findings: &mut Vec<PriceFinding>) {
     let (mut total, mut first) = (0, None);
     findings.retain(|finding| {
@@ -455,7 +454,7 @@ fn merge_repeats(findings: &mut Vec<PriceFinding>) {
     }
 }
 
-/// Whether clocks show at `at` a time that they have shown before.
+/// Returns true if clocks show at `at` a time that they have shown before.
 fn is_second_showing(at: DateTime<Utc>, time_zone: Tz) -> bool {
     matches!(showing(local_of(at, time_zone), time_zone), Showing::Twice { second, .. } if second == at)
 }

@@ -1,4 +1,4 @@
-//! A linear programme that grows while it is solved again and again.
+//! Warm-started linear programme that grows between solutions.
 //!
 //! Column generation solves a programme, adds variables and constraints to
 //! it, and solves it once more, many times over. Here the solver is kept
@@ -22,7 +22,7 @@ pub struct WarmProgram {
     model: Option<Model>,
     columns: Vec<Col>,
     rows: Vec<highs::Row>,
-    /// Whether there are constraints that no solution knows.
+    /// True if constraints were added since the last solution.
     has_new_rows: bool,
 }
 
@@ -52,7 +52,7 @@ impl WarmProgram {
         Ok(Self { model: Some(model), columns: Vec::new(), rows: Vec::new(), has_new_rows: false })
     }
 
-    /// Adds a constraint over the variables that are there, and tells its position.
+    /// Adds a constraint over the existing variables and returns its position.
     ///
     /// # Errors
     /// The solver refuses a number.

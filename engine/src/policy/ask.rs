@@ -1,5 +1,5 @@
-//! From a policy and what is known of its device to a wish for a plan, and
-//! when to ask again.
+//! Plan requests: conversion of a policy and a device's state into a request for a plan, and the
+//! time of the next review.
 use chrono::{DateTime, TimeDelta, Timelike, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,7 @@ use crate::policy::vehicle::VehiclePolicy;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Percent, Power};
 
-/// Less than this of a charger's hours is not asked for while it is off:
-/// switching takes time, and nobody starts a charger for a rest of it.
+/// Shortest remaining time for which a charger that is off is started: switching takes time.
 const REST_IGNORED: TimeDelta = TimeDelta::minutes(2);
 
 /// A plan is not looked at again sooner.
@@ -30,10 +29,10 @@ const PAUSE: TimeDelta = TimeDelta::minutes(1);
 /// A state of charge that fell by more than so many points was driven down.
 const DRIVEN_POINTS: f64 = 2.0;
 
-/// How far ahead plans look: the week of a weekly schedule.
+/// Horizon of plans: the week of a weekly schedule.
 const AHEAD: TimeDelta = TimeDelta::days(7);
 
-/// Standing wishes for a device.
+/// Policy of a device, of any kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DevicePolicy {
     /// Smart charging of a charger.
@@ -42,38 +41,38 @@ pub enum DevicePolicy {
     Vehicle(VehiclePolicy),
     /// A flex policy of a vehicle.
     Flex {
-        /// What it wants.
+        /// The policy.
         policy: FlexPolicy,
-        /// Where it holds.
+        /// Location at which it applies.
         location: String,
     },
 }
 
-/// What is known of a device. `None` is not known.
+/// Known facts of a device; `None` is unknown.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeviceFacts {
-    /// Whether it answers.
+    /// True if the device responds.
     pub is_reachable: Option<bool>,
     /// Whether a plug is in.
     pub is_plugged_in: Option<bool>,
     /// Whether it charges.
     pub is_charging: Option<bool>,
-    /// Whether its vehicle says that it is full.
+    /// True if the vehicle reports that it is full.
     pub is_fully_charged: Option<bool>,
     /// State of charge.
     pub soc: Option<Percent>,
-    /// Where the vehicle stops by itself; not known counts as full.
+    /// State of charge at which the vehicle stops charging; unknown counts as full.
     pub charge_limit: Option<Percent>,
     /// Usable capacity.
     pub capacity: Option<Energy>,
     /// Highest power.
     pub power_max: Option<Power>,
-    /// What it took when it was last seen to charge at this plug, where that was
-    /// clearly less than it might. No plan is made anew for it alone.
+    /// Power when the device was last seen to charge at this plug, if it was clearly less than
+    /// allowed. A change of it alone causes no new plan.
     pub power_last: Option<Power>,
     /// The location that it is at.
     pub location: Option<String>,
-    /// Whether anybody may wake it when it sleeps.
+    /// True if the device may be woken when it sleeps.
     pub may_be_woken: Option<bool>,
 }
 
@@ -89,23 +88,23 @@ pub enum NoRequest {
     /// No plug is known to be in.
     #[serde(rename = "not_plugged_in")]
     NotPluggedIn,
-    /// It is not where its policy holds.
+    /// The device is not at the location of its policy.
     #[serde(rename = "away")]
     Away,
-    /// The policy says nothing of how much.
+    /// The policy states no energy or duration.
     #[serde(rename = "nothing_asked")]
     NothingAsked,
-    /// Nobody knows how full it is.
+    /// The state of charge is unknown.
     #[serde(rename = "soc_unknown")]
     SocUnknown,
-    /// Nobody knows how much fits in.
+    /// The capacity of the battery is unknown.
     #[serde(rename = "capacity_unknown")]
     CapacityUnknown,
     /// Prices are not known, or not far enough.
     #[serde(rename = "awaiting_prices")]
     AwaitingPrices,
-    /// The same, and it is charged all the same: it is below what is to be
-    /// reached at any price.
+    /// No prices are known, and the vehicle is charged because it is below the state of charge to
+    /// be reached at any price.
     #[serde(rename = "reserve_at_any_price")]
     ReserveAtAnyPrice,
 }
@@ -127,10 +126,10 @@ impl NoRequest {
         }
     }
 
-    /// What a device without a plan is told; `None` is nothing.
+    /// Returns the order for a device without a plan; `None` is no order.
     ///
-    /// One that waits for the prices of its next deadline, after the one before was
-    /// kept in the same stay, does not charge on at prices that nobody knows.
+    /// A device that waits for the prices of its next deadline, after the previous one was met in
+    /// the same stay, does not continue to charge at unknown prices.
     #[must_use]
     pub fn switch(self, cycle: Option<&Cycle>) -> Option<Switch> {
         match self {
@@ -143,7 +142,7 @@ impl NoRequest {
     }
 }
 
-/// What made a plan necessary.
+/// Cause of a new plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
     /// The policy is new or changed.
@@ -155,21 +154,19 @@ pub enum Cause {
     /// A plug was pulled.
     #[serde(rename = "unplugged")]
     Unplugged,
-    /// Something else that plans rest on was read anew.
+    /// Another input of plans was read with a new value.
     #[serde(rename = "reading")]
     Reading,
     /// Prices changed.
     #[serde(rename = "prices")]
     Prices,
-    /// A deadline passed, or a period of charging ended: what came of it is
-    /// looked at.
+    /// A deadline passed, or a period of charging ended, and its result is reviewed.
     #[serde(rename = "review")]
     Review,
 }
 
 impl Cause {
-    /// Whether only the device was looked at: nobody wants anything else of it,
-    /// and prices are as they were.
+    /// Returns true if only the device was observed: policies and prices are unchanged.
     #[must_use]
     pub const fn is_look(self) -> bool {
         match self {
@@ -179,8 +176,8 @@ impl Cause {
     }
 }
 
-/// The time in which prices count for a plan made `now`: from the hour that
-/// holds it, whose slots stay whole, to a week ahead.
+/// Window of prices for a plan made `now`: from the start of the present hour, whose slots stay
+/// whole, to a week ahead.
 #[must_use]
 pub fn price_window(now: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
     let hour = now.with_minute(0).and_then(|at| at.with_second(0));
@@ -212,8 +209,8 @@ pub fn managing_policy(before: &DeviceFacts, after: &DeviceFacts) -> Option<Caus
     }
 }
 
-/// Of several policies of one device the one that counts: the first in force,
-/// else the first. Give flex policies before smart charging.
+/// Returns the policy that counts among several of one device: the first in force, else the
+/// first. Pass flex policies before smart charging.
 pub fn first_in_force<'a>(
     policies: impl IntoIterator<Item = &'a DevicePolicy>,
     known: &DeviceFacts,
@@ -229,7 +226,7 @@ pub fn first_in_force<'a>(
 }
 
 impl DeviceFacts {
-    /// State of charge; that of the charge limit if the vehicle says it is full.
+    /// State of charge; the charge limit if the vehicle reports that it is full.
     fn soc(&self) -> Option<Percent> {
         if self.is_fully_charged == Some(true) { Some(self.limit()) } else { self.soc }
     }
@@ -248,22 +245,22 @@ impl DeviceFacts {
         VehicleRequest { reserve: wanted.fold(request.reserve, Percent::max), ..request }
     }
 
-    /// Whether it charges, or was told to by the plan before: who was told a moment
-    /// ago does not show it yet.
+    /// Returns true if the device charges, or the previous plan ordered it to: a recent order
+    /// does not show in readings yet.
     #[must_use]
     pub fn is_on(&self, before: Option<&PlanSummary>, now: DateTime<Utc>) -> bool {
         let told = before.and_then(|before| on_since(&before.intervals, now));
         self.is_charging == Some(true) || told.is_some()
     }
 
-    /// As a cycle sees it, under the plan before.
+    /// Observation for a cycle, under the previous plan.
     fn sight(&self, told: &[Interval], now: DateTime<Utc>) -> Observation {
         let is_charging = self.is_charging.unwrap_or(false);
         let told_since = on_since(told, now).filter(|_| self.is_reachable == Some(true));
         Observation { is_plugged_in: self.is_plugged_in, is_charging, told_since }
     }
 
-    /// The same as a flex policy at a location takes it.
+    /// Facts for a flex policy at a location.
     #[must_use]
     pub fn flex_facts(&self, location: &str) -> FlexFacts {
         FlexFacts {
@@ -290,7 +287,7 @@ impl DeviceFacts {
 }
 
 impl DevicePolicy {
-    /// Whether it is switched on. A flex policy always is.
+    /// Returns true if the policy is switched on. A flex policy always is.
     #[must_use]
     pub const fn is_enabled(&self) -> bool {
         match self {
@@ -300,7 +297,8 @@ impl DevicePolicy {
         }
     }
 
-    /// Whether it would control the device: it is on, and the device is where it holds.
+    /// Returns true if the policy controls the device: it is on, and the device is at its
+    /// location.
     #[must_use]
     pub fn is_in_force(&self, known: &DeviceFacts) -> bool {
         match self {
@@ -309,7 +307,7 @@ impl DevicePolicy {
         }
     }
 
-    /// What is to hold by its next deadline after an instant.
+    /// Commitment of the policy for its next deadline after an instant.
     #[must_use]
     pub fn promise(&self, zone: Tz, at: DateTime<Utc>, known: &DeviceFacts) -> Option<Commitment> {
         let at_limit = |by| Commitment { by, target: None };
@@ -344,9 +342,9 @@ impl DevicePolicy {
         Some(if is_new { cycle.promising(next(now)) } else { cycle })
     }
 
-    /// When a plan is looked at again, if nothing else happens: at its deadline,
-    /// and whenever it stops charging. Whether a charger's vehicle wants to charge
-    /// shows soon after it is told to, and if it would not, it is asked once more.
+    /// Time of the next review of a plan without other events: its deadline, and each end of
+    /// charging. A charger's plan is also reviewed soon after a start, to see whether the vehicle
+    /// charges; if it did not, it is started once more.
     #[must_use]
     pub fn review_at(
         &self,
@@ -366,8 +364,8 @@ impl DevicePolicy {
         Some(first.max(now.checked_add_signed(PAUSE).unwrap_or(now)))
     }
 
-    /// Whether a promise that fell due was kept. A charger's always counts as
-    /// kept: its cycle ends with the deadline. What nobody knows counts, too.
+    /// Returns true if a due commitment was met. A charger's always counts as met, because its
+    /// cycle ends with the deadline; unknown counts as met.
     fn is_kept(&self, promise: Commitment, known: &DeviceFacts) -> bool {
         let reached =
             |target: Percent| known.soc().is_none_or(|soc| soc >= target.min(known.limit()));
@@ -379,7 +377,7 @@ impl DevicePolicy {
         }
     }
 
-    /// What the policy asks of a plan made `now`, or why it asks for nothing.
+    /// Request of the policy for a plan made `now`, or the reason why there is none.
     ///
     /// # Errors
     /// There is nothing to plan.
@@ -420,7 +418,7 @@ impl DevicePolicy {
                 let until = curve.horizon().end().unwrap_or(now);
                 let intent = policy.intent(&facts, zone, now, until);
                 let mut wish = intent.request(now, power_max, battery, assumed.fill_when_negative);
-                // Charging goes on for a deadline that was missed.
+                // Charging continues for a deadline that was missed.
                 let late = promise.filter(|promise| promise.by <= now);
                 wish.targets
                     .extend(late.map(|late| SocTarget { by: Some(late.by), soc: late.target }));
@@ -434,7 +432,7 @@ fn plugged_in(known: &DeviceFacts) -> Result<(), NoRequest> {
     if known.is_plugged_in == Some(true) { Ok(()) } else { Err(NoRequest::NotPluggedIn) }
 }
 
-/// Whether there is any price to plan with.
+/// Checks that at least one price is available for the plan.
 fn priced(
     curve: &PriceCurve,
     now: DateTime<Utc>,

@@ -1,13 +1,13 @@
-//! What counts where nobody says how a vehicle charges.
+//! Default assumptions for vehicles whose charging parameters are unknown.
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Energy, Percent, Power};
 
-/// What an operator has assumed where nobody says.
+/// Assumptions of an operator for unknown parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Assumptions {
-    /// Power of a vehicle whose limit is not known.
+    /// Power of a vehicle whose limit is unknown.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
     /// Capacity of a vehicle that does not tell its own; without it such a
@@ -20,8 +20,7 @@ pub struct Assumptions {
     /// planned for.
     #[serde(rename = "soc_percent")]
     pub soc: Option<Percent>,
-    /// Whether negative prices may fill vehicles under a flex policy beyond
-    /// their targets.
+    /// True if negative prices may charge vehicles under a flex policy beyond their targets.
     pub fill_when_negative: bool,
 }
 

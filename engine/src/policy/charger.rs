@@ -11,15 +11,14 @@ use crate::time::hour_minute::HourMinute;
 use crate::time::instant::micros_of;
 use crate::units::{Energy, Power, kw};
 
-/// A smart charging policy of a charger. Before anybody sets one it is off,
-/// without deadline and duration.
+/// Smart charging policy of a charger. The default is off, without deadline and duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChargerPolicy {
     /// Whether smart charging controls the charger.
     pub is_enabled: bool,
-    /// When charging must be done; `None` is no time, so that a plan may use
-    /// all known prices.
+    /// Time at which charging must be done; `None` is no deadline, so that a plan may use all
+    /// known prices.
     pub deadline: Option<HourMinute>,
     /// Time to be switched on in each cycle, which lasts from plug-in to the
     /// deadline; `None` plans nothing.
@@ -29,11 +28,11 @@ pub struct ChargerPolicy {
 /// A new value for a member, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Change<T> {
-    /// What was there stays.
+    /// Keeps the present value.
     #[default]
     #[serde(rename = "keep")]
     Keep,
-    /// This is there from now on.
+    /// Replaces the value.
     #[serde(rename = "set")]
     Set(T),
 }
@@ -66,7 +65,7 @@ pub struct ChargerPatch {
 const UNIT_POWER: Power = kw(1.0);
 
 impl ChargerPolicy {
-    /// The policy after a partial update; what it does not name stays.
+    /// Returns the policy after a partial update; members that are not named are kept.
     #[must_use]
     pub fn patched(self, patch: ChargerPatch) -> Self {
         Self {
@@ -76,19 +75,18 @@ impl ChargerPolicy {
         }
     }
 
-    /// The next deadline, if there is one. Ask once a cycle, at plug-in.
+    /// The next deadline, if there is one. Compute it once per cycle, at plug-in.
     #[must_use]
     pub fn next_deadline(&self, time_zone: Tz, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.deadline.map(|deadline| next_deadline(deadline.time(), time_zone, now))
     }
 
-    /// The wishes as a request for a plan at 1 kW, so that its energy reads as
-    /// hours and its cost as price times hours.
+    /// Converts the policy into a request for a plan at 1 kW, so that its energy reads as hours
+    /// and its cost as price times hours.
     ///
-    /// What the charger was on for in this cycle already, `charged`, is not
-    /// asked for again. A duration that does not fit is a shortfall, and the
-    /// cycle ends at the deadline all the same. A policy that is off asks for
-    /// nothing.
+    /// The time `charged` for which the charger was on in this cycle is subtracted. A duration
+    /// that does not fit is a shortfall, and the cycle ends at the deadline all the same. A
+    /// policy that is off requests no energy.
     #[must_use]
     pub fn request(
         &self,
@@ -105,7 +103,7 @@ impl ChargerPolicy {
     }
 }
 
-/// What smart charging of a charger is doing. Exactly one holds at any time.
+/// State of smart charging of a charger. Exactly one applies at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChargerState {
     /// The policy is off.
@@ -128,26 +126,25 @@ pub enum ChargerState {
     ChargingPaused,
 }
 
-/// What is known of a charger. `None` is not known.
+/// Known facts of a charger; `None` is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChargerFacts {
     /// Whether its policy is on.
     pub is_enabled: bool,
-    /// Whether it answers.
+    /// True if the charger responds.
     pub is_reachable: Option<bool>,
     /// Whether a vehicle is plugged in.
     pub is_plugged_in: Option<bool>,
     /// Whether it is charging.
     pub is_charging: Option<bool>,
-    /// Whether prices cover the time until the deadline: [`prices_cover`].
+    /// True if prices cover the time until the deadline: [`prices_cover`].
     pub are_prices_known: bool,
 }
 
-/// The state of a charger. A total function of the facts.
+/// Returns the state of a charger. A total function of the facts.
 ///
-/// Off comes first, then reachability, the plug and the prices; what is left
-/// is whether it charges. What is not known counts as no.
+/// The order is: off, reachability, plug, prices, charging. Unknown counts as false.
 ///
 /// # Example
 ///
@@ -180,10 +177,10 @@ pub fn charger_state(facts: ChargerFacts) -> ChargerState {
     }
 }
 
-/// Whether every instant from `now` to the deadline has a price.
+/// Returns true if every instant from `now` to the deadline has a price.
 ///
-/// Without a deadline, or with one that has passed, any price from now on is
-/// enough: the plan uses what is known.
+/// Without a deadline, or with one that has passed, any price from now on is enough: the plan
+/// uses the known prices.
 #[must_use]
 pub fn prices_cover(curve: &PriceCurve, now: DateTime<Utc>, by: Option<DateTime<Utc>>) -> bool {
     let from = micros_of(now);
@@ -193,12 +190,12 @@ pub fn prices_cover(curve: &PriceCurve, now: DateTime<Utc>, by: Option<DateTime<
     }
 }
 
-/// How an interval of a plan stands to the present.
+/// Position of a plan's interval relative to the present.
 ///
 /// The specification names this one word; intervals ahead have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IntervalStatus {
-    /// It holds the present.
+    /// The interval contains the present.
     #[serde(rename = "in_progress")]
     InProgress,
 }
@@ -228,7 +225,7 @@ pub fn charging_intervals(
     intervals_shown(&plan.intervals, state, now)
 }
 
-/// The same from the intervals of a plan alone.
+/// Intervals with their status, from the intervals of a plan alone.
 #[must_use]
 pub fn intervals_shown(
     intervals: &[Interval],

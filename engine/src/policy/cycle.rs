@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::duration::micros;
 use crate::units::Percent;
 
-/// What is to hold by an instant.
+/// Commitment that must hold by an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commitment {
@@ -17,57 +17,56 @@ pub struct Commitment {
     pub target: Option<Percent>,
 }
 
-/// What was seen of a device that plans are made for.
+/// Observation of a device that plans are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
-    /// Whether a plug is in; `None` if nobody knows.
+    /// True if a plug is in; `None` if unknown.
     pub is_plugged_in: Option<bool>,
     /// Whether it charges.
     pub is_charging: bool,
-    /// Since when it has been told to charge without a pause, as far as the last
-    /// plan goes back; `None` if it is not told to, or does not hear.
+    /// Start of the present uninterrupted order to charge, as far as the last plan goes back;
+    /// `None` if there is no such order, or the device does not receive it.
     pub told_since: Option<DateTime<Utc>>,
 }
 
-/// A stay at the plug until a deadline, and what came of it until it was last
-/// looked at.
+/// Cycle: a stay at the plug until a deadline, with its progress at the last observation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cycle {
-    /// When it began.
+    /// Start of the cycle.
     pub since: DateTime<Utc>,
-    /// What it ends with; `None` if nothing has to be ready at any time.
+    /// Commitment at its end; `None` if there is no deadline.
     pub promise: Option<Commitment>,
     /// Time that the device was seen charging.
     #[serde(rename = "charged_microseconds", with = "micros")]
     pub charged: TimeDelta,
-    /// When it was last looked at.
+    /// Time of the last observation.
     pub seen_at: DateTime<Utc>,
-    /// Whether it charged then.
+    /// True if the device charged then.
     pub was_charging: bool,
-    /// Since when it has been told to charge without a pause, and was not seen to.
+    /// Start of the present uninterrupted order to charge, while charging was not observed.
     pub told_since: Option<DateTime<Utc>>,
-    /// When it was last seen not to charge although it was told to.
+    /// Time of the last observation at which the device did not charge despite an order.
     pub declined_at: Option<DateTime<Utc>>,
-    /// Whether another one in the same stay came before it.
+    /// True if an earlier cycle belongs to the same stay.
     #[serde(default)]
     pub is_further: bool,
 }
 
-/// Who is told to charge has begun after this time, or does not want to: half a
-/// minute of getting ready, and the time until somebody looks.
+/// Time after an order to charge within which a device starts, unless it declines: half a minute
+/// of preparation, and the time until the next observation.
 pub const START_TIMEOUT: TimeDelta = TimeDelta::minutes(5);
 
-/// Who did not want to charge is not asked again sooner.
+/// Shortest time before a device that declined is ordered to charge again.
 pub const REFUSAL_BACKOFF: TimeDelta = TimeDelta::hours(1);
 
 impl Cycle {
-    /// The cycle at a look at a device: `None` while no plug is in.
+    /// Returns the cycle after an observation; `None` while no plug is in.
     ///
-    /// A plug that goes in begins a cycle, and so does a deadline that passes
-    /// with its promise kept while the plug stays in; `next` gives its promise.
-    /// A promise that was missed stays, so that charging goes on for it.
-    /// A plug that nobody can see any more leaves all as it was.
+    /// A cycle begins at plug-in, and when a deadline passes with its commitment met while the
+    /// plug stays in; `next` returns the commitment of the new cycle. A missed commitment is
+    /// kept, so that charging continues for it. An unknown state of the plug leaves the cycle
+    /// unchanged.
     ///
     /// # Example
     ///
@@ -121,28 +120,28 @@ impl Cycle {
         }
     }
 
-    /// The same cycle with another promise, for wishes that changed.
+    /// Returns the cycle with another commitment, after a change of policy.
     #[must_use]
     pub fn promising(self, promise: Option<Commitment>) -> Self {
         Self { promise, ..self }
     }
 
-    /// Whether its deadline has passed, and it goes on all the same.
+    /// Returns true if the deadline has passed and the cycle continues.
     #[must_use]
     pub fn is_late(&self, now: DateTime<Utc>) -> bool {
         self.promise.is_some_and(|promise| promise.by <= now)
     }
 
-    /// Whether it would not charge when it was told to, and that not long ago.
+    /// Returns true if the device declined an order to charge, and that not long ago.
     ///
-    /// A vehicle that is full does not, and one with a clock of its own. A charger
-    /// cannot tell the two from each other.
+    /// A full vehicle declines, and so does one with a timer of its own. A charger cannot
+    /// distinguish the two.
     #[must_use]
     pub fn has_declined(&self, now: DateTime<Utc>) -> bool {
         self.asked_again_at().is_some_and(|again| now < again)
     }
 
-    /// When it may be told to charge again, if it would not.
+    /// Earliest time of the next order to charge after a refusal.
     #[must_use]
     pub fn asked_again_at(&self) -> Option<DateTime<Utc>> {
         self.declined_at?.checked_add_signed(REFUSAL_BACKOFF)
@@ -154,7 +153,7 @@ impl Cycle {
         let more = if self.was_charging { seen_at - self.seen_at } else { TimeDelta::zero() };
         // A plan reaches back to the look that it was made at.
         let told_since = sight.told_since.map(|since| match self.told_since {
-            // It did charge: somebody may have stopped it, and not it itself.
+            // It did charge and may have been stopped by a person, so this is no refusal.
             _ if self.was_charging => seen_at,
             Some(before) if since <= self.seen_at => before,
             _ => since,
@@ -173,7 +172,7 @@ impl Cycle {
         }
     }
 
-    /// What of the charging up to now came after a deadline.
+    /// Part of the charging up to now that came after a deadline.
     fn charged_after(self, by: DateTime<Utc>, now: DateTime<Utc>) -> TimeDelta {
         if self.was_charging { now - by.max(self.seen_at) } else { TimeDelta::zero() }
     }

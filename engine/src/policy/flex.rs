@@ -11,7 +11,7 @@ use crate::units::Percent;
 /// Highest reserve, in percent, of a manufacturer without a rule of its own.
 const RESERVE_MAX: f64 = 20.0;
 
-/// The wish for a day as somebody states it. Both members are needed.
+/// Request for one day. Both members are needed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DayRequest {
@@ -23,20 +23,20 @@ pub struct DayRequest {
     pub target_percent: Option<f64>,
 }
 
-/// A flex vehicle policy as somebody states it.
+/// Request for a flex vehicle policy, not yet checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlexRequest {
     /// State of charge reached at once on arrival.
     pub reserve_percent: f64,
-    /// Wishes by the name of the day; days may be missing.
+    /// Requests by name of the day; days may be missing.
     pub schedule: BTreeMap<String, DayRequest>,
     /// Charge limit of the vehicle when it was last seen at the location.
     pub observed_limit_percent: f64,
 }
 
-/// A change of a policy. What is `None` stays; a named day is replaced as a
-/// whole, other days stay.
+/// Change of a policy. A member that is `None` is kept; a named day is replaced as a whole, and
+/// other days are kept.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlexPatch {
@@ -48,7 +48,7 @@ pub struct FlexPatch {
     pub schedule: BTreeMap<String, DayRequest>,
 }
 
-/// What a manufacturer allows as reserve.
+/// Rule of a manufacturer for the reserve.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub enum ReserveRule {
     /// Anything from 0 to 20 %.
@@ -60,10 +60,10 @@ pub enum ReserveRule {
     Fixed(Percent),
 }
 
-/// The wish for a day.
+/// Target of one day.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlexDay {
-    /// When the target must be reached, on the clocks of the location.
+    /// Time at which the target must be reached, on the clocks of the location.
     pub deadline: HourMinute,
     /// Least state of charge by then; more is fine.
     pub target: Percent,
@@ -94,11 +94,11 @@ impl FlexPolicy {
         Self::checked(request, Some(rule), |_| true)
     }
 
-    /// A policy that was accepted before, for planning: the bounds of
-    /// [`FlexPolicy::new`] are not held against it.
+    /// Restores a policy that was accepted before, for planning: the bounds of
+    /// [`FlexPolicy::new`] are not applied.
     ///
-    /// The charge limit may have fallen below a target since. Then the target
-    /// stays as it is, and plans clamp it.
+    /// The charge limit may have fallen below a target since. The target is then kept, and plans
+    /// clamp it.
     ///
     /// # Errors
     /// A number is no percentage, a name no day, a deadline no time of day, or
@@ -154,7 +154,7 @@ impl FlexPolicy {
         self.reserve
     }
 
-    /// The wishes, Monday first.
+    /// Targets of the days, Monday first.
     #[must_use]
     pub fn days(&self) -> &[Option<FlexDay>; 7] {
         &self.days
@@ -193,13 +193,11 @@ impl FlexPolicy {
 }
 
 impl FlexRequest {
-    /// The policy after a change, checked as a whole: it is changed in full or
-    /// not at all.
+    /// Returns the policy after a change, which applies as a whole or not at all.
     ///
-    /// A change that leaves an older day in conflict is refused, too: a higher
-    /// reserve may be above a target that stays. The charge limit last seen is
-    /// held against the days that the change names only: it may have fallen
-    /// since the others were accepted, and plans clamp those.
+    /// A change that conflicts with a day that it does not name is refused, too: a higher reserve
+    /// may be above a kept target. The charge limit last seen bounds only the days that the
+    /// change names: it may have fallen since the others were accepted, and plans clamp those.
     ///
     /// # Errors
     /// As [`FlexPolicy::new`] for the policy that would result, but for the

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::vehicle::Battery;
 use crate::units::{Energy, Percent};
 
-/// What is known of the vehicle.
+/// Known facts of a vehicle under a flex policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlexFacts {
@@ -12,7 +12,7 @@ pub struct FlexFacts {
     pub policy_location: String,
     /// Location the vehicle is at; `None` is none that is known.
     pub vehicle_location: Option<String>,
-    /// Whether it is plugged in; `None` if that is not known.
+    /// True if the vehicle is plugged in; `None` if unknown.
     pub is_plugged_in: Option<bool>,
     /// State of charge; `None` if that is not known.
     #[serde(rename = "soc_percent")]

@@ -1,4 +1,4 @@
-//! What can be wrong with a flex vehicle policy.
+//! Defects of a flex vehicle policy.
 use std::fmt;
 
 use crate::time::hour_minute::HourMinuteError;
@@ -34,10 +34,10 @@ impl fmt::Display for FlexField {
     }
 }
 
-/// What is wrong with a member.
+/// Kind of defect of a member.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FlexFault {
-    /// A number that is no percentage, or outside of what is allowed.
+    /// Number that is no percentage or outside its allowed range.
     #[error("is {percent} %, outside {least} to {most} %")]
     Outside {
         /// The number as given.
@@ -82,12 +82,12 @@ pub enum FlexFault {
     NotATime(HourMinuteError),
 }
 
-/// One thing that is wrong with a policy, and where.
+/// Defect of a policy and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlexIssue {
     /// The member.
     pub field: FlexField,
-    /// What is wrong with it.
+    /// Kind of defect.
     pub fault: FlexFault,
 }
 

@@ -1,4 +1,4 @@
-//! What a flex vehicle policy means now: state, deadlines, and wishes for a plan.
+//! State of a flex vehicle policy at an instant: state, deadlines and requests for a plan.
 use chrono::{DateTime, Datelike, Days, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,16 @@ use crate::policy::flex_facts::FlexFacts;
 use crate::time::civil::{instant_of, local_of};
 use crate::units::{Percent, Power};
 
-/// What a policy is doing.
+/// State of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FlexState {
-    /// The vehicle is not at the location of the policy, or nobody knows where it is.
+    /// The vehicle is not at the location of the policy, or its location is unknown.
     #[serde(rename = "unavailable")]
     Unavailable,
-    /// At the location, but not known to be plugged in.
+    /// The vehicle is at the location, and not known to be plugged in.
     #[serde(rename = "not_plugged_in")]
     NotPluggedIn,
-    /// Plugged in, and nobody knows how full it is.
+    /// The vehicle is plugged in, and its state of charge is unknown.
     #[serde(rename = "soc_unknown")]
     SocUnknown,
     /// Charging at once to the reserve.
@@ -43,18 +43,19 @@ impl FlexState {
         }
     }
 
-    /// Whether the policy controls charging: the vehicle is there and plugged in.
+    /// Returns true if the policy controls charging: the vehicle is at the location and plugged
+    /// in.
     #[must_use]
     pub const fn is_in_control(self) -> bool {
         matches!(self, Self::SocUnknown | Self::BatteryReserve | Self::Schedule)
     }
 }
 
-/// What a policy with `reserve` is doing. A total function of the facts.
+/// Returns the state of a policy with `reserve`. A total function of the facts.
 ///
-/// Away comes first, then the plug, then the state of charge. The reserve is
-/// reached at the charge limit if that is lower: the vehicle takes no more.
-/// An unknown state of charge is never read as empty.
+/// The order is: location, plug, state of charge. The reserve counts as reached at the charge
+/// limit if that is lower, because the vehicle takes no more. An unknown state of charge is never
+/// read as empty.
 #[must_use]
 pub fn flex_state(reserve: Percent, facts: &FlexFacts) -> FlexState {
     if facts.vehicle_location.as_ref() != Some(&facts.policy_location) {
@@ -85,21 +86,21 @@ pub struct FlexDeadline {
     /// The target as the policy has it.
     #[serde(rename = "wanted_percent")]
     pub wanted: Percent,
-    /// The target that can be asked of the vehicle: at most its charge limit.
+    /// Target clamped to the vehicle's charge limit.
     #[serde(rename = "target_percent")]
     pub target: Percent,
 }
 
-/// What a policy asks of a plan.
+/// State and deadlines of a policy, as input of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlexIntent {
-    /// What the policy is doing.
+    /// State of the policy.
     pub state: FlexState,
     /// The next deadline, also when the vehicle is away or full enough.
     pub next: Option<FlexDeadline>,
-    /// Whether the vehicle has the next target already; `None` without a next
-    /// deadline or a known state of charge.
+    /// True if the vehicle has reached the next target; `None` without a next deadline or a known
+    /// state of charge.
     pub is_next_met: Option<bool>,
     /// State of charge to reach at once; 0 where the policy is not in control.
     #[serde(rename = "reserve_percent")]
@@ -164,7 +165,7 @@ impl FlexPolicy {
         };
         let mut deadlines: Vec<FlexDeadline> = dates.filter_map(deadline).collect();
         deadlines.retain(|deadline| now < deadline.at && deadline.at <= until);
-        // The greatest target comes first of those at one instant, and stays.
+        // Of several targets at one instant the greatest is sorted first and kept.
         deadlines.sort_by(|a, b| {
             a.at.cmp(&b.at).then(b.wanted.as_percent().total_cmp(&a.wanted.as_percent()))
         });
@@ -185,10 +186,10 @@ impl FlexPolicy {
         self.deadlines(time_zone, now, until, charge_limit).first().copied()
     }
 
-    /// What the policy asks of a plan made `now` with prices until `until`.
+    /// State and deadlines of the policy for a plan made `now` with prices until `until`.
     ///
-    /// All deadlines in that time are asked for, and the next one even if it
-    /// lies beyond. A deadline that is met already stays: it is a constraint.
+    /// All deadlines in that time are included, and the next one even if it lies beyond. A
+    /// deadline that is already met remains as a constraint.
     #[must_use]
     pub fn intent(
         &self,
@@ -214,11 +215,11 @@ impl FlexPolicy {
 }
 
 impl FlexIntent {
-    /// The wishes as a request for a plan.
+    /// Converts the policy into a request for a plan.
     ///
-    /// The request buys what the targets want. With `fill_when_negative`
-    /// negative prices fill the battery up to its charge limit, which a policy
-    /// allows. While the policy is not in control, nothing is bought at all.
+    /// The request covers the targets. With `fill_when_negative`, negative prices charge the
+    /// battery up to its charge limit, which a policy allows. While the policy is not in control,
+    /// the request has no energy.
     #[must_use]
     pub fn request(
         &self,

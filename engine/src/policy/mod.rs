@@ -1,4 +1,4 @@
-//! Standing wishes of users, and what they mean for a plan now.
+//! Charging policies of users, and their conversion into requests for plans.
 pub mod ask;
 pub mod assumptions;
 pub mod charger;

@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 use crate::device::command::Switch;
 use crate::plan::charge::plan::Interval;
 
-/// Position of the switch that a plan asks for at an instant, and when that
-/// changes next; `None` if it never does.
+/// Position of the switch that a plan orders at an instant, and the time of its next change;
+/// `None` if there is none.
 ///
-/// An interval holds its first instant and not its last.
+/// Intervals are half-open: an interval contains its start and not its end.
 ///
 /// # Example
 ///

@@ -9,14 +9,14 @@ use crate::time::deadline::next_deadline;
 use crate::time::hour_minute::HourMinute;
 use crate::units::{Percent, Power, UnitError};
 
-/// A smart charging policy of a vehicle as somebody states it.
+/// Request for a smart charging policy of a vehicle, not yet checked.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VehiclePolicyRequest {
     /// Whether smart charging controls the vehicle.
     pub is_enabled: bool,
-    /// When the vehicle must be ready; `None` is no time, so that a plan may
-    /// use all known prices.
+    /// Time at which the vehicle must be ready; `None` is no deadline, so that a plan may use all
+    /// known prices.
     pub deadline: Option<HourMinute>,
     /// State of charge reached at once, at any price.
     pub minimum_charge_limit_percent: f64,
@@ -93,17 +93,17 @@ impl VehiclePolicy {
         self.minimum
     }
 
-    /// The next time at which the vehicle must be ready, if there is one.
+    /// Next time at which the vehicle must be ready, if there is one.
     ///
-    /// Ask once, when the vehicle is plugged in: after a missed deadline the
-    /// answer is tomorrow, and the plan would start to wait again.
+    /// Compute it once, at plug-in. After a missed deadline the result is the next day, and a
+    /// plan would wait again.
     #[must_use]
     pub fn next_deadline(&self, time_zone: Tz, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.deadline.map(|deadline| next_deadline(deadline.time(), time_zone, now))
     }
 
-    /// The wishes as a request for a plan: the floor at once, the charge limit
-    /// by `by`. A policy that is off asks for nothing.
+    /// Converts the policy into a request for a plan: the floor at once, the charge limit by
+    /// `by`. A policy that is off requests no energy.
     #[must_use]
     pub fn request(
         &self,

@@ -33,16 +33,15 @@ pub enum CurveError {
     NotAPrice {
         /// Position in the input.
         index: usize,
-        /// What is wrong with the number.
+        /// Reason why the number was refused.
         source: UnitError,
     },
 }
 
-/// The price of a kWh as a step function over half-open slots.
+/// Price of a kWh as a step function over half-open slots.
 ///
-/// Slots may differ in length. Where there is no slot there is no price: a
-/// gap is never read as zero, never filled from its neighbours, and no plan
-/// uses it. Prices may be negative.
+/// Slots may differ in length. Time without a slot has no price: a gap is never read as zero nor
+/// filled from its neighbours, and no plan uses it. Prices may be negative.
 ///
 /// # Example: a gap stays a gap
 ///
@@ -129,7 +128,7 @@ impl PriceCurve {
         self.prices.len()
     }
 
-    /// Whether there is no slot.
+    /// Returns true if the curve has no slot.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.prices.is_empty()

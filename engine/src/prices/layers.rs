@@ -1,8 +1,7 @@
-//! Prices of several sources, each in its place.
+//! Layers of prices from several sources, in order of precedence.
 //!
-//! What is known comes first, in the order given: a tariff before a price
-//! signal, that before the market. Estimates fill what is still empty. Where
-//! no layer has a price there is none: it is never made up.
+//! Known prices come first, in the order given: a tariff before a price signal, that before the
+//! market. Estimates fill the remaining time. Time without a price in any layer is a gap.
 use serde::{Deserialize, Serialize};
 
 use crate::prices::curve::{CurveError, PriceCurve};
@@ -11,10 +10,10 @@ use crate::time::horizon::Horizon;
 use crate::units::Price;
 use chrono::{DateTime, Utc};
 
-/// How far prices can be relied on.
+/// Reliability of prices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Standing {
-    /// What will be paid.
+    /// Prices that will be paid.
     #[serde(rename = "known")]
     Known,
     /// A guess, to be replaced when the price is known.
@@ -28,10 +27,10 @@ pub enum Standing {
 pub struct Layer {
     /// Name of the source, such as `tariff` or `market`.
     pub source: String,
-    /// Whether they are known.
+    /// Reliability of the layer's prices.
     pub standing: Standing,
-    /// Most that a kWh can cost where the layer has an estimate; `None` if
-    /// nobody says so. What is known has none.
+    /// Upper bound of the price per kWh of an estimate; `None` if there is none. Known prices
+    /// have none.
     #[serde(rename = "ceiling_per_kwh")]
     pub ceiling: Option<Price>,
     /// The prices.
@@ -78,11 +77,11 @@ pub struct SourcedSlot<'a> {
     pub end: DateTime<Utc>,
     /// Price per kWh.
     pub price: Price,
-    /// Where the price comes from.
+    /// Layer of the price.
     pub layer: &'a Layer,
 }
 
-/// One price curve out of layers, that knows where each price comes from.
+/// Price curve made of layers, with the layer of each price.
 ///
 /// # Example: an estimate gives way
 ///
@@ -130,7 +129,7 @@ impl LayeredPrices {
             check(index, layer)?;
         }
         let mut order: Vec<usize> = (0..layers.len()).collect();
-        // Stable: of one standing the first layer stays first.
+        // The sort is stable: layers of equal standing keep their order.
         order.sort_by_key(|&index| layers[index].standing == Standing::Estimate);
         let curves: Vec<&PriceCurve> = order.iter().map(|&index| &layers[index].curve).collect();
         let seen = seen(&curves, i64::MIN, i64::MAX);
@@ -141,7 +140,7 @@ impl LayeredPrices {
         Ok(Self { curve: PriceCurve::from_parts(horizon, prices)?, layers, sources })
     }
 
-    /// The prices, whatever their source.
+    /// Combined price curve of all layers.
     #[must_use]
     pub fn curve(&self) -> &PriceCurve {
         &self.curve

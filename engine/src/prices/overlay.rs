@@ -15,8 +15,8 @@ pub(crate) struct Shown {
     slot: usize,
 }
 
-/// What is seen of `layers` from above in `[from, to)`, in time order. The
-/// first layer is the topmost. Where no layer has a price there is nothing.
+/// Visible slots of `layers` in `[from, to)`, in time order. The first layer is the topmost. Time
+/// without a price in any layer is a gap.
 pub(crate) fn seen(layers: &[&PriceCurve], from: i64, to: i64) -> Vec<Shown> {
     let mut cuts: Vec<i64> = Vec::new();
     for curve in layers {
@@ -35,7 +35,7 @@ pub(crate) fn seen(layers: &[&PriceCurve], from: i64, to: i64) -> Vec<Shown> {
         });
         let Some((layer, slot, price)) = found else { continue };
         match shown.last_mut() {
-            // A cut of a layer below splits nothing above it.
+            // A slot of the upper layer is not split at the edges of slots below it.
             Some(last) if (last.layer, last.slot, last.end) == (layer, slot, start) => {
                 last.end = end;
             }
@@ -45,11 +45,10 @@ pub(crate) fn seen(layers: &[&PriceCurve], from: i64, to: i64) -> Vec<Shown> {
     shown
 }
 
-/// `top` where it has a price, `base` elsewhere; neighbours of one price are
+/// Curve of `top` where it has a price, and of `base` elsewhere. Neighbours of one price are
 /// merged, so that equal step functions are equal curves.
 ///
-/// Laws: laying a curve over itself changes nothing, and of several layers
-/// any two neighbours may be laid over each other first.
+/// The operation is idempotent and associative.
 #[must_use]
 pub fn overlaid(base: &PriceCurve, top: &PriceCurve) -> PriceCurve {
     let mut periods: Vec<(i64, i64)> = Vec::new();

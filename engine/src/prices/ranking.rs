@@ -26,7 +26,7 @@ pub(crate) struct RankedSlots {
     pub(crate) sets: Sets,
 }
 
-/// For each rank the slots below it, in as few words as the curve needs.
+/// Set of the slots below each rank, in as few words as the curve needs.
 ///
 /// Words of 128 bits keep the population count on the integer units: of
 /// shorter words the compiler makes vectors, which count bits more slowly.
@@ -65,8 +65,8 @@ impl RankedSlots {
     }
 }
 
-/// The slots below each rank, from none to all; the last set is repeated until
-/// their number is a power of two, so that a binary search stays inside.
+/// Sets of the slots below each rank, from none to all. The last set is repeated until their
+/// number is a power of two, so that a binary search stays in bounds.
 fn below<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
     let mut set = [0; W];
     let mut sets = vec![set];

@@ -8,7 +8,7 @@ use crate::prices::overlay::seen;
 use crate::time::instant::micros_of;
 use crate::units::Price;
 
-/// Where a price came from.
+/// Source of a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// The price signal of the area; counts for Flex only.
@@ -40,7 +40,7 @@ impl Source {
 /// counts before the market. For Flex the signal counts before both.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sources<'a> {
-    /// What was pushed for the area.
+    /// Price signal of the area.
     pub price_signal: Option<&'a PriceCurve>,
     /// The tariff of the location, written out.
     pub tariff: Option<&'a PriceCurve>,
@@ -66,7 +66,7 @@ pub struct ResolvedSlot {
     /// Period and price.
     #[serde(flatten)]
     pub slot: Slot,
-    /// Where the price came from.
+    /// Source of the price.
     pub source: Source,
 }
 
@@ -129,7 +129,7 @@ impl ResolvedPrices {
         &self.curve
     }
 
-    /// The same prices as layers, one for each source, for plans that are saved.
+    /// Resolved prices as layers, one per source, for plans that are saved.
     ///
     /// # Example
     ///

@@ -1,4 +1,4 @@
-//! Price signals: what a retailer pushes for an area, and what it replaces.
+//! Price signals: prices that a retailer sets for an area, and their replacement of earlier ones.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::time::horizon::{Horizon, HorizonError};
 use crate::time::instant::micros_of;
 use crate::units::Price;
 
-/// One value of a step function: it holds from `at` until the next value.
+/// Value of a step function: it holds from `at` until the next value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignalValue {
@@ -20,7 +20,7 @@ pub struct SignalValue {
     pub price: Price,
 }
 
-/// A price signal as somebody states it.
+/// Request for a price signal, not yet checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignalRequest {
@@ -78,7 +78,7 @@ pub enum SignalError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
-    /// Whether price signals are taken for it.
+    /// True if the zone accepts price signals.
     pub is_activated: bool,
     /// Currency of its prices.
     pub currency: Currency,
@@ -90,7 +90,7 @@ pub enum ZoneError {
     /// The zone is not activated.
     #[error("the zone is not activated")]
     NotActivated,
-    /// The signal speaks of other money.
+    /// Signal in another currency than the zone's.
     #[error("currency is {given}; the prices of the zone are in {expected}")]
     WrongCurrency {
         /// Currency of the zone.
@@ -150,7 +150,7 @@ impl PriceSignal {
         &self.curve
     }
 
-    /// Whether a zone takes the signal.
+    /// Checks that a zone accepts the signal.
     ///
     /// # Errors
     /// The zone is not activated, or its prices are in another currency.
@@ -165,12 +165,12 @@ impl PriceSignal {
         Ok(())
     }
 
-    /// The prices of an area after this signal: in its window they are the
-    /// signal's, outside they are what they were.
+    /// Prices of an area after this signal: the signal's inside its window, and `before` outside
+    /// it.
     ///
-    /// At the end of the window the step function of before resumes, also in
-    /// the middle of a step. Where neither has a price there is none. The same
-    /// signal twice is the same as once; neighbours of one price are merged.
+    /// After the window the earlier step function resumes, also in the middle of a step. Time
+    /// without a price in both is a gap. The operation is idempotent; neighbours of one price are
+    /// merged.
     ///
     /// # Example
     ///

@@ -14,8 +14,7 @@ pub struct PriceTable {
 }
 
 impl PriceTable {
-    /// A table from a horizon and rows of prices; what is no price (NaN,
-    /// infinity) is a gap of its row.
+    /// Table from a horizon and rows of prices; a NaN or infinite price is a gap of its row.
     ///
     /// # Panics
     /// The number of prices is no multiple of the number of slots.
@@ -55,7 +54,7 @@ impl PriceTable {
         self.prices.len().checked_div(self.horizon.len()).unwrap_or(0)
     }
 
-    /// Whether there is no curve.
+    /// Returns true if the table has no curve.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -18,10 +18,10 @@ use crate::units::Price;
 /// Longest time for which a tariff is written out as slots, in days.
 const DAYS_MAX: i64 = 36_525;
 
-/// The same as a length: a hundred years.
+/// Longest span as a duration: a hundred years.
 pub const SPAN_MAX: TimeDelta = TimeDelta::days(DAYS_MAX);
 
-/// A named price as somebody states it.
+/// Request for a named price, not yet checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateRequest {
@@ -31,7 +31,7 @@ pub struct RateRequest {
     pub cost: String,
 }
 
-/// A weekly interval as somebody states it.
+/// Request for a weekly interval, not yet checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntervalRequest {
@@ -59,7 +59,7 @@ pub enum TariffError {
     Cost {
         /// Position of the rate.
         index: usize,
-        /// What is wrong with the text.
+        /// Reason why the text was refused.
         source: CostError,
     },
     /// Two rates of one name.
@@ -170,11 +170,11 @@ struct Part {
     interval: usize,
 }
 
-/// Weekly intervals without overlap; what none of them covers is left open.
+/// Weekly intervals without overlap; time outside all of them has no rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WeeklyIntervals {
     requests: Vec<IntervalRequest>,
-    /// In the order of the week.
+    /// Parts in the order of the week.
     parts: Vec<Part>,
     /// Minutes of the day at which some part starts or ends, ascending.
     cuts: Vec<u16>,
@@ -221,11 +221,11 @@ fn parts_of(index: usize, request: &IntervalRequest) -> Result<Vec<Part>, Tariff
         *day.ok_or(TariffError::NoWeekday { index, position, weekday })? = true;
     }
     let from = request.start.unwrap_or(HourMinute::MIDNIGHT).minutes();
-    // Until midnight is until the end of the day.
+    // An end at midnight is the end of the day.
     let to = request.end.map(HourMinute::minutes).filter(|&to| to != 0).unwrap_or(MINUTES_PER_DAY);
     let spans = match from.cmp(&to) {
         Ordering::Less => vec![(from, to)],
-        // From 08:00 to 08:00 is the whole day in one part.
+        // Equal times, such as 08:00 to 08:00, are the whole day in one part.
         Ordering::Equal => vec![(0, MINUTES_PER_DAY)],
         Ordering::Greater => vec![(0, to), (from, MINUTES_PER_DAY)],
     };
@@ -235,7 +235,7 @@ fn parts_of(index: usize, request: &IntervalRequest) -> Result<Vec<Part>, Tariff
     Ok(parts.collect())
 }
 
-/// Whether a part overlaps the one that follows it in the order of the week.
+/// Returns true if a part overlaps the next one in the order of the week.
 fn is_overlap(earlier: Part, later: Part) -> bool {
     earlier.weekday == later.weekday && later.from < earlier.to
 }
@@ -251,7 +251,7 @@ fn overlap(earlier: Part, later: Part) -> TariffError {
     TariffError::Overlap { index, first, weekday: earlier.weekday, from, to }
 }
 
-/// What a tariff asks at an instant.
+/// Price of a tariff at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TariffPrice<'a> {
     /// The rate.
@@ -306,8 +306,8 @@ impl Tariff {
         Ok(Self { rates, intervals, rate_of })
     }
 
-    /// Joins rates and those intervals whose rate is there. An interval whose
-    /// rate was taken away has no price, as if it were a gap (TAR-05, TAR-12).
+    /// Joins rates with the intervals whose rate exists. An interval whose rate was removed has
+    /// no price, like a gap (TAR-05, TAR-12).
     #[must_use]
     pub fn of_known(rates: Rates, intervals: &WeeklyIntervals) -> Self {
         let place = |name: &String| rates.0.iter().position(|rate| rate.name == *name);
@@ -315,7 +315,7 @@ impl Tariff {
             intervals.requests.iter().map(|request| place(&request.name)).collect();
         let kept = |part: &&Part| known[part.interval].is_some();
         let parts = intervals.parts.iter().filter(kept).copied().collect();
-        // No part is left that could ask for the rate of an unknown one.
+        // No remaining part refers to an unknown rate, so its placeholder is never read.
         let rate_of = known.iter().map(|place| place.unwrap_or_default()).collect();
         Self { intervals: WeeklyIntervals { parts, ..intervals.clone() }, rates, rate_of }
     }

@@ -1,4 +1,4 @@
-//! Who controls a target, when several want to.
+//! Choice of the controller of a target among several candidates.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -11,20 +11,20 @@ use crate::schedule::place::{TargetType, is_away};
 pub struct Candidate {
     /// The schedule.
     pub id: String,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: DateTime<Utc>,
     /// Whether it is switched on.
     pub is_enabled: bool,
-    /// Where it applies.
+    /// Location at which it applies.
     pub location_id: Option<String>,
 }
 
 impl Controller {
-    /// The one who controls a target (AMB-20, AMB-79).
+    /// Returns the controller of a target (AMB-20, AMB-79).
     ///
-    /// An override before everything; then, of the schedules that are enabled
-    /// and apply where the target is, the one created last (of two created
-    /// together, the one whose identifier sorts last); then smart charging.
+    /// An override comes first. Next is the schedule created last among those that are enabled
+    /// and apply at the target's location; of two created together, the one with the later
+    /// identifier. Smart charging comes last.
     #[must_use]
     pub fn of(
         target_type: TargetType,

@@ -2,17 +2,17 @@
 use crate::schedule::rule::Rule;
 use crate::schedule::week::{Layer, Week};
 
-/// So many neighbours are painted anew together when one of them comes or goes.
+/// Number of neighbouring rules that are recomputed together when one of them comes or goes.
+/// Fewer would make more layers, and each takes 2.5 kB.
 ///
 /// Fewer would make more layers, and each takes 2.5 kB.
 const RUN: usize = 16;
 
-/// What a list of rules says in a week, kept while rules come and go.
+/// Weekly verdicts of a list of rules, updated as rules come into force and expire.
 ///
-/// A tree over the order of the rules: at the bottom runs of neighbours, above
-/// them what two parts say together. When a rule comes or goes, its run is
-/// painted again and the parts above it are put together again, up to the first
-/// that is the same as before.
+/// A tree over the order of the rules: the leaves are runs of neighbours, and an inner node
+/// combines two parts. When a rule comes or goes, its run is recomputed, then the nodes above it,
+/// up to the first that is unchanged.
 #[derive(Debug, Clone)]
 pub(crate) struct Layers<'a> {
     rules: &'a [Rule],
@@ -53,7 +53,7 @@ impl<'a> Layers<'a> {
         false
     }
 
-    /// What all of them say, with what holds where none does.
+    /// Combined week of all rules, with the default in open minutes.
     pub(crate) fn week(&self, default_should_charge: bool) -> Week {
         self.parts[1].over(default_should_charge)
     }

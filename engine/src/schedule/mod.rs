@@ -1,4 +1,4 @@
-//! A user's rules for charging: when, where, and what becomes of them.
+//! Charging schedules: a user's rules, their transitions and their execution.
 //!
 //! Requirements are named by their identifiers (`SCH-19`), open points by the
 //! reading that settles them (`AMB-10`).

@@ -1,8 +1,8 @@
-//! Where a schedule applies, and whose wall clock it reads.
+//! Location of a schedule, and the time zone of its wall clock.
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-/// What a schedule switches.
+/// Kind of target that a schedule switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TargetType {
     /// A vehicle.
@@ -13,7 +13,7 @@ pub enum TargetType {
     Charger,
 }
 
-/// Whether a schedule leaves its target alone because of where it is.
+/// Returns true if a schedule does not apply to its target because of the target's location.
 ///
 /// A schedule of a location applies there only (SCH-24). Without a location
 /// it applies to a charger anywhere (SCH-22), and to a vehicle at any location
@@ -31,7 +31,7 @@ pub fn is_away(
     }
 }
 
-/// What is known of a location's clocks.
+/// Time zone of a location, as far as known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Its time zone, if one is set.

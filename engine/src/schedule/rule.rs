@@ -1,4 +1,4 @@
-//! What a schedule's rules say at an instant.
+//! Rules of a schedule and their verdict at an instant.
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ const FIRST_WEEKDAY: i64 = 3;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What the rule says while it holds.
+    /// Verdict of the rule while it holds.
     pub should_charge: bool,
     /// Holds in this part of each local day.
     #[serde(default)]
@@ -44,7 +44,7 @@ pub struct Rule {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DraftRule {
-    /// What the rule says while it holds.
+    /// Verdict of the rule while it holds.
     pub should_charge: bool,
     /// `HH:MM` and `HH:MM`.
     pub hour_minute: Option<(String, String)>,
@@ -56,7 +56,7 @@ pub struct DraftRule {
     pub weekdays: Option<Vec<i64>>,
 }
 
-/// What is wrong with a rule, and where.
+/// Defect of a rule and its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleIssue {
     /// The window's start is no time of day.
@@ -64,7 +64,7 @@ pub enum RuleIssue {
     From {
         /// Position of the rule.
         rule: usize,
-        /// What is wrong.
+        /// The error.
         error: HourMinuteError,
     },
     /// The window's end is no time of day.
@@ -72,7 +72,7 @@ pub enum RuleIssue {
     To {
         /// Position of the rule.
         rule: usize,
-        /// What is wrong.
+        /// The error.
         error: HourMinuteError,
     },
     /// A number is no weekday.
@@ -80,7 +80,7 @@ pub enum RuleIssue {
     Weekday {
         /// Position of the rule.
         rule: usize,
-        /// What is wrong, with the position in the list.
+        /// The error, with the position in the list.
         error: WeekdayError,
     },
 }
@@ -89,14 +89,14 @@ pub enum RuleIssue {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct RulesError {
-    /// In the order of the rules.
+    /// Defects, in the order of the rules.
     pub issues: Vec<RuleIssue>,
 }
 
-/// Rules in order of precedence, and what holds where none applies.
+/// Rules in order of precedence, and a default.
 ///
-/// The first rule that holds decides (SCH-19, AMB-10); where none does it is
-/// `default_should_charge` (SCH-18).
+/// The first rule that holds decides (SCH-19, AMB-10); if none does, `default_should_charge`
+/// applies (SCH-18).
 ///
 /// # Example
 ///
@@ -120,13 +120,13 @@ pub struct RulesError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// What holds where no rule does.
+    /// Verdict if no rule holds.
     pub default_should_charge: bool,
     /// Earlier rules win.
     pub rules: Vec<Rule>,
 }
 
-/// What the wall shows at an instant.
+/// Weekday and minute of the wall clock at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Wall {
     weekday: u8,
@@ -149,7 +149,7 @@ impl Rules {
         }
     }
 
-    /// Whether the rules want charging at an instant.
+    /// Returns true if the rules want charging at an instant.
     ///
     /// Wall clocks are those of `time_zone` at that very instant: a window
     /// inside a skipped hour does not occur, and one inside a repeated hour
@@ -168,7 +168,7 @@ impl Rules {
 }
 
 impl Rule {
-    /// Whether the absolute filters hold.
+    /// Returns true if the absolute filters hold.
     pub(crate) fn in_force(&self, at: i64) -> bool {
         self.from_timestamp.is_none_or(|from| micros_of(from) <= at)
             && self.to_timestamp.is_none_or(|to| at < micros_of(to))
@@ -181,7 +181,7 @@ impl Rule {
 }
 
 impl DraftRule {
-    /// The rule as far as it makes sense; what does not is added to `issues`.
+    /// Converts the valid parts of a rule; defects are added to `issues`.
     fn check(&self, rule: usize, issues: &mut Vec<RuleIssue>) -> Rule {
         let hour_minute = self.hour_minute.as_ref().and_then(|(from, to)| {
             let from = HourMinute::parse(from)

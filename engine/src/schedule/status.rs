@@ -1,4 +1,4 @@
-//! What becomes of a schedule at its target.
+//! Status of a schedule at its target.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,16 @@ use crate::device::target::TargetReading;
 use crate::schedule::place::{TargetType, is_away};
 use crate::schedule::transitions::Transition;
 
-/// How a schedule stands.
+/// State of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ScheduleState {
-    /// The target does what is expected.
+    /// The target behaves as expected.
     #[serde(rename = "aligned")]
     Aligned,
-    /// It does not, and nothing is being done about it.
+    /// The target does not behave as expected, and no action is pending.
     #[serde(rename = "misaligned")]
     Misaligned,
-    /// It does not, and the schedule's action is on its way.
+    /// The target does not behave as expected, and the schedule's action is pending.
     #[serde(rename = "pending")]
     Pending,
     /// A smart override suspends the schedule.
@@ -73,13 +73,13 @@ impl ScheduleState {
 pub struct StatusFacts {
     /// Whether the schedule is switched on.
     pub is_enabled: bool,
-    /// What it switches.
+    /// Kind of target that the schedule switches.
     pub target_type: TargetType,
-    /// Where it applies.
+    /// Location at which the schedule applies.
     pub location_id: Option<String>,
-    /// What was read from the target.
+    /// Last reading of the target.
     pub target: TargetReading,
-    /// What the rules say now.
+    /// Present verdict of the rules.
     pub should_charge: bool,
     /// Whether a smart override is active at the target.
     pub is_overridden: bool,
@@ -87,7 +87,7 @@ pub struct StatusFacts {
     pub is_action_pending: bool,
 }
 
-/// What has to hold together so that charging is expected (SCH-33).
+/// Conditions that must all hold for charging to be expected (SCH-33).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedParts {
@@ -107,26 +107,25 @@ impl ExpectedParts {
     }
 }
 
-/// How a schedule stands, and why.
+/// Status of a schedule with its reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
     /// Exactly one at a time (SCH-45).
     pub state: ScheduleState,
-    /// What the target does (SCH-34); not known counts as no.
+    /// True if the target charges (SCH-34); unknown counts as false.
     pub is_charging: bool,
-    /// What it is expected to do, whether or not the schedule is active.
+    /// True if charging is expected, even while the schedule is inactive.
     pub is_charging_expected: bool,
     /// Why.
     pub parts: ExpectedParts,
 }
 
 impl Status {
-    /// The status that follows from the facts (SCH-38 to SCH-45, AMB-17).
+    /// Derives the status from the facts (SCH-38 to SCH-45, AMB-17).
     ///
-    /// Disabled before overridden before away before incapable; then aligned,
-    /// pending, misaligned. A pure function of the present: nothing is held
-    /// back so that a state may settle.
+    /// The order is: disabled, overridden, away, incapable; then aligned, pending, misaligned. It
+    /// is a function of the present facts alone: no state is delayed until it settles.
     ///
     /// # Example
     ///
@@ -185,11 +184,10 @@ impl Status {
         Self { state, is_charging, is_charging_expected: parts.all(), parts }
     }
 
-    /// What the schedule wants its target to do, whether or not it does; `None`
-    /// while it is inactive, and where it leaves the target to itself.
+    /// Switch position that the schedule wants, whether or not the target has it; `None` while
+    /// the schedule is inactive or leaves the target as it is.
     ///
-    /// A start where charging is expected; a stop only where the rules do not
-    /// want charging.
+    /// A start if charging is expected; a stop only if the rules do not want charging.
     #[must_use]
     pub fn desired(&self) -> Option<Switch> {
         match (self.state.is_active(), self.is_charging_expected, self.parts.should_charge) {
@@ -218,17 +216,18 @@ impl Status {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// How the schedule stands.
+    /// Status of the schedule.
     pub status: Status,
-    /// What will change.
+    /// Next transitions.
     pub upcoming: Vec<Transition>,
-    /// When the active override was created, if there is one.
+    /// Creation of the active override, if there is one.
     pub override_created_at: Option<DateTime<Utc>>,
 }
 
 impl Snapshot {
-    /// When any value last changed (SCH-31): `before.1` if nothing did since,
-    /// else `now`. The first snapshot ever changed now.
+    /// Time of the last change of any value (SCH-31): `before.1`, the time of the previous
+    /// change, if the snapshot equals `before.0`, else `now`. The first snapshot changes at
+    /// `now`.
     #[must_use]
     pub fn changed_at(
         &self,

@@ -1,18 +1,18 @@
-//! What to tell a target so that it does what the one in charge wants, and
-//! when to leave it alone.
+//! Next order to a target so that it reaches the desired switch position, and pauses between
+//! orders.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::device::command::{Command, DeviceReading, Switch};
 use crate::device::power_state::PowerState;
 
-/// How long the one in charge waits before it tells a target the same again.
+/// Pauses before the same order is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patience {
     /// Seconds after the first time; each further time doubles them.
     pub pause_seconds: u32,
-    /// Longest pause. After it the target is told as if for the first time.
+    /// Longest pause. After it the count of repetitions starts from zero.
     pub pause_seconds_max: u32,
 }
 
@@ -23,19 +23,19 @@ impl Default for Patience {
     }
 }
 
-/// What a target was told on end.
+/// Consecutive orders of one switch position to a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tries {
-    /// What.
+    /// Switch position ordered.
     pub switch: Switch,
-    /// How often.
+    /// Number of orders.
     pub count: u32,
-    /// When the last action ended; `None` while it is pending.
+    /// Time at which the last action ended; `None` while it is pending.
     pub ended_at: Option<DateTime<Utc>>,
 }
 
-/// Who asked for a pending action.
+/// Requester of a pending action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Asker {
     /// The one in charge now.
@@ -53,9 +53,9 @@ pub enum Asker {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InFlight {
-    /// Who asked for it.
+    /// Requester of the action.
     pub asker: Asker,
-    /// What the target is being told.
+    /// Command of the action.
     pub command: Command,
 }
 
@@ -63,28 +63,28 @@ pub struct InFlight {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SteerFacts {
-    /// What the one in charge wants; `None` leaves the target as it is.
+    /// Switch position that the controller wants; `None` leaves the target as it is.
     pub desired: Option<Switch>,
     /// Whether a plug is in.
     pub is_plugged_in: Option<bool>,
-    /// What was last read from the target.
+    /// Last reading of the target.
     pub reading: DeviceReading,
     /// Its pending action.
     pub in_flight: Option<InFlight>,
-    /// What it was told before.
+    /// Earlier orders to the target.
     pub tries: Option<Tries>,
 }
 
 /// The next thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Move {
-    /// Nothing, until something changes.
+    /// No order until the facts change.
     #[serde(rename = "rest")]
     Rest,
-    /// Nothing before this instant.
+    /// No order before this instant.
     #[serde(rename = "wait_until")]
     WaitUntil(DateTime<Utc>),
-    /// Tell the target this; it ends what is pending.
+    /// Order this switch position; it ends a pending action.
     #[serde(rename = "order")]
     Order(Switch),
     /// Call the pending action off.
@@ -93,23 +93,22 @@ pub enum Move {
 }
 
 impl SteerFacts {
-    /// Decides what to do about a target at `now`, and what to remember of it.
+    /// Decides on the next move for a target at `now`, and on the orders to remember.
     ///
-    /// * What is so already is never ordered, nor what the target cannot do as it
-    ///   stands: without a plug, with a fault, or full. Only what charges is stopped.
-    /// * What is under way is not ordered a second time. A limit that a client is
-    ///   setting comes to its end first: a target has one pending action, and the
-    ///   wish of a person is not dropped for a rule. A start or stop of a client
-    ///   from before somebody took charge gives way.
-    /// * An action of a schedule or plan that nobody wants any more is called off.
-    /// * The same order is given again only after a pause that doubles, counted
-    ///   from the end of the one before, however that ended: a target that does not
-    ///   obey, or undoes what it was told, is not told so in a tight loop. The
-    ///   opposite order, or an unplugged cable, starts anew.
+    /// * A position that the target already has is not ordered, nor one that it cannot reach in
+    ///   its state: without a plug, with a fault, or full. Only a target that charges is stopped.
+    /// * An order that is pending is not repeated. A limit that a client sets is completed first:
+    ///   a target has one pending action, and a person's request is not dropped for a rule. A
+    ///   client's start or stop from before the controller took over is replaced.
+    /// * An action of a schedule or plan that is no longer wanted is cancelled.
+    /// * The same order is repeated only after a pause that doubles, counted from the end of the
+    ///   previous action, for any outcome. A target that does not execute an order, or reverts
+    ///   it, is thus not ordered in a tight loop. The opposite order, or an unplugged cable,
+    ///   resets the count.
     ///
     /// # Example
     ///
-    /// A car was told to start and did not. It is told again after five minutes.
+    /// A car was ordered to start and did not. The order is repeated after five minutes.
     ///
     /// ```
     /// use slackwater_engine::device::command::{DeviceReading, Switch};
@@ -149,7 +148,7 @@ impl SteerFacts {
         }
     }
 
-    /// Whether an order is needed to bring the target to what is desired, and could.
+    /// Returns true if an order is needed to reach the desired switch position and could succeed.
     fn is_needed(&self, switch: Switch) -> bool {
         let command = Command::Charge(switch);
         let can_obey = command.unmet_precondition(&self.reading).is_none();
@@ -160,7 +159,7 @@ impl SteerFacts {
             }
     }
 
-    /// What to do while an action is pending.
+    /// Move while an action is pending.
     fn beside(&self, flight: InFlight, needed: Option<Switch>) -> Move {
         let told = match flight.command {
             Command::Charge(switch) => Some(switch),
@@ -174,7 +173,7 @@ impl SteerFacts {
         }
     }
 
-    /// What is still worth remembering of earlier orders.
+    /// Earlier orders that still affect the pauses.
     fn remembered(&self, patience: Patience, now: DateTime<Utc>) -> Option<Tries> {
         let tries = self.tries.filter(|_| self.is_plugged_in != Some(false))?;
         let is_opposite = self.desired.is_some_and(|desired| desired != tries.switch);
@@ -188,7 +187,7 @@ impl SteerFacts {
     }
 }
 
-/// When the same may be ordered again.
+/// Earliest time at which the same switch position may be ordered again.
 fn not_before(tries: Option<Tries>, switch: Switch, patience: Patience) -> Option<DateTime<Utc>> {
     let tries = tries.filter(|tries| tries.switch == switch)?;
     let doublings = tries.count.saturating_sub(1).min(31);

@@ -1,4 +1,4 @@
-//! When what a schedule says will change.
+//! Transitions of a schedule: the instants at which its verdict changes.
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -18,13 +18,13 @@ use crate::time::instant::{instant_at, micros_of};
 /// Most transitions that a status lists (SCH-35).
 pub const UPCOMING_MAX: usize = 2;
 
-/// An instant from which on a schedule says something else than before.
+/// Instant from which a schedule's verdict differs from before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transition {
     /// The instant.
     pub at: DateTime<Utc>,
-    /// What the schedule says from then on.
+    /// Verdict of the schedule from then on.
     pub should_charge: bool,
 }
 
@@ -61,16 +61,14 @@ impl Rules {
         Walk::from(self, micros_of(now), time_zone).take(UPCOMING_MAX).collect()
     }
 
-    /// The next transition strictly after an instant; `None` if what holds
-    /// then holds for ever.
+    /// The next transition strictly after an instant; `None` if the verdict never changes again.
     #[must_use]
     pub fn next_transition(&self, after: DateTime<Utc>, time_zone: Tz) -> Option<Transition> {
         Walk::from(self, micros_of(after), time_zone).next()
     }
 
-    /// When rules will come into force or expire after an instant, the
-    /// earliest on top. A heap is made in one pass, and only as much of it is
-    /// put in order as is taken out.
+    /// Instants after `after` at which rules come into force or expire, earliest on top. The heap
+    /// is built in one pass and sorted only as far as it is consumed.
     fn turns(&self, after: i64) -> BinaryHeap<Reverse<(i64, usize)>> {
         let of_rule = |(index, rule): (usize, &Rule)| {
             let both = [rule.from_timestamp, rule.to_timestamp].into_iter().flatten();
@@ -80,23 +78,22 @@ impl Rules {
     }
 }
 
-/// A walk from transition to transition, over stretches in which neither a rule
-/// comes into force or expires nor clocks change.
+/// Walk from transition to transition, over stretches in which no rule comes into force or
+/// expires and clocks do not change.
 ///
-/// Inside a stretch the rules are a pattern of one week, and the next change is
-/// looked up in it. A stretch whose pattern is constant is skipped as a whole,
-/// whatever clocks do in it. From stretch to stretch only those rules are looked
-/// at that come or go, so that a walk takes little more than in proportion to
-/// their number.
+/// Inside a stretch the rules are a weekly pattern, and the next change is looked up in it. A
+/// stretch with a constant pattern is skipped as a whole, regardless of clock changes. Between
+/// stretches only the rules that come or go are processed, so that the time of a walk is nearly
+/// proportional to their number.
 struct Walk<'a> {
     rules: &'a Rules,
     time_zone: Tz,
     turns: BinaryHeap<Reverse<(i64, usize)>>,
     layers: Layers<'a>,
     week: Week,
-    /// How far the walk has come.
+    /// Instant that the walk has reached.
     from: i64,
-    /// What the rules say there.
+    /// Verdict of the rules at `from`.
     value: bool,
 }
 

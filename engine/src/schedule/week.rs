@@ -5,14 +5,14 @@ use crate::time::hour_minute::MINUTES_PER_DAY;
 
 const WORDS: usize = (MINUTES_PER_WEEK as usize).div_ceil(64);
 
-/// What rules say in each minute of a week on the wall, from Monday 00:00 on.
+/// Verdict of rules in each minute of a week on the wall clock, from Monday 00:00 on.
 ///
-/// The next change is a count of zeros, however many rules there are.
+/// The next change is found by counting zero bits, independent of the number of rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Week([u64; WORDS]);
 
-/// The same of rules that leave minutes open: those in which they want
-/// charging, and those in which they want none. No minute is both.
+/// Verdicts of rules that leave minutes open: minutes with charging and minutes without. No
+/// minute is in both.
 ///
 /// Rules are painted over each other from the last to the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +22,11 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// Of no rules.
+    /// Layer of no rules.
     pub(crate) const EMPTY: Self = Self { yes: [0; WORDS], no: [0; WORDS] };
 
-    /// What these rules say, the first of them winning. What is below one that
-    /// leaves no minute open is not looked at.
+    /// Layer of these rules, where the first that applies decides. Rules after one that leaves no
+    /// minute open are skipped.
     pub(crate) fn of(rules: &[Rule], at: i64) -> Self {
         let mut layer = Self::EMPTY;
         let in_force = |rule: &&Rule| rule.in_force(at);
@@ -38,7 +38,7 @@ impl Layer {
         layer
     }
 
-    /// This one, and where it leaves minutes open the one below.
+    /// This layer, with open minutes filled from `below`.
     pub(crate) fn on(&self, below: &Self) -> Self {
         let mut both = self.clone();
         for word in 0..WORDS {
@@ -48,7 +48,7 @@ impl Layer {
         both
     }
 
-    /// The week, where what is open is `default_should_charge`.
+    /// Week in which open minutes are `default_should_charge`.
     pub(crate) fn over(&self, default_should_charge: bool) -> Week {
         Week(if default_should_charge { self.no.map(|no| !no) } else { self.yes })
     }
@@ -90,14 +90,14 @@ impl Layer {
     }
 }
 
-/// Whether a rule says something in every minute in which it is in force.
+/// Returns true if a rule has a verdict in every minute in which it is in force.
 fn is_whole_week(rule: &Rule) -> bool {
     rule.hour_minute.is_none_or(|window| window.from == window.to)
         && rule.weekdays.is_none_or(|days| days == Weekdays::ALL)
 }
 
 impl Week {
-    /// Whether a minute is one in which charging is wanted.
+    /// Returns true if charging is wanted in a minute.
     pub(crate) const fn says(&self, minute: i64) -> bool {
         self.0[minute as usize / 64] >> (minute % 64) & 1 == 1
     }

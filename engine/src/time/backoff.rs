@@ -1,4 +1,4 @@
-//! How long to wait before trying again.
+//! Exponential backoff with jitter.
 use chrono::TimeDelta;
 
 /// After a first failure; each further one doubles it, up to [`LONGEST`].
@@ -7,11 +7,11 @@ pub const FIRST: TimeDelta = TimeDelta::seconds(5);
 /// The longest wait.
 pub const LONGEST: TimeDelta = TimeDelta::hours(1);
 
-/// How long to wait after the `failures`-th failure on end, counted from one.
+/// Wait after the `failures`-th consecutive failure, counted from one.
 ///
-/// The wait doubles with each failure. Half of it is certain, and `dice`, drawn
-/// anew each time from all of its range, decides on the other half: those who
-/// failed together do not come again together. Without a failure there is no wait.
+/// The wait doubles with each failure. Half of it is fixed, and `dice`, drawn each time from its
+/// full range, determines the other half, so that callers that failed together do not retry
+/// together. Zero failures give no wait.
 ///
 /// # Example: the third failure
 ///

@@ -1,23 +1,23 @@
-//! From a wall clock to an instant. Gaps and folds are decided here only.
+//! Conversion of wall clock times to instants. It is the only place that resolves gaps and folds.
 use chrono::{DateTime, Days, MappedLocalTime, NaiveDateTime, NaiveTime, Offset, TimeZone, Utc};
 use chrono_tz::{GapInfo, Tz};
 
 use crate::time::instant::instant_at;
 
-/// The edition of the IANA tables that clocks are read from, such as `2025b`.
+/// Edition of the IANA tables of time zones, such as `2025b`.
 ///
-/// They are compiled in: what a plan or a schedule says about a wall clock
-/// changes with this, never with the machine.
+/// The tables are compiled in. The meaning of a wall clock time changes with this edition, never
+/// with the machine.
 pub const ZONES_VERSION: &str = chrono_tz::IANA_TZDB_VERSION;
 
 /// Microseconds in a second.
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// How far apart offsets are looked at. No two changes of any zone in the
-/// IANA tables lie closer together than 167 hours.
+/// Distance between probes of a zone's offset. No two changes of any zone in the IANA tables lie
+/// closer together than 167 hours.
 const OFFSET_PROBE_MICROS: i64 = 48 * 3600 * MICROS_PER_SECOND;
 
-/// What the clocks of a zone make of a local time.
+/// Occurrences of a local time on the clocks of a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Showing {
     /// Clocks show it once.
@@ -36,7 +36,7 @@ pub enum Showing {
     },
 }
 
-/// How often, and when, clocks in `time_zone` show `local`.
+/// Returns the occurrences of `local` on the clocks of `time_zone`.
 #[must_use]
 pub fn showing(local: NaiveDateTime, time_zone: Tz) -> Showing {
     match time_zone.from_local_datetime(&local) {
@@ -83,16 +83,17 @@ pub fn local_of(at: DateTime<Utc>, time_zone: Tz) -> NaiveDateTime {
     at.with_timezone(&time_zone).naive_local()
 }
 
-/// How far clocks in `time_zone` are ahead of UTC at an instant, in microseconds.
+/// Offset of clocks in `time_zone` ahead of UTC at an instant, in microseconds.
 pub(crate) fn offset_micros(at: i64, time_zone: Tz) -> i64 {
     let utc = instant_at(at).naive_utc();
     i64::from(time_zone.offset_from_utc_datetime(&utc).fix().local_minus_utc()) * MICROS_PER_SECOND
 }
 
-/// The first instant in `(after, until]` from which on clocks in `time_zone`
-/// are at another offset from UTC, in microseconds.
+/// First instant in `(after, until]` from which clocks in `time_zone` have another offset from
+/// UTC, in microseconds.
 ///
-/// Looks every other day and halves the stretch at whose ends offsets differ.
+/// The offset is probed every other day, and the stretch with different offsets at its ends is
+/// bisected.
 pub(crate) fn next_offset_change(after: i64, until: i64, time_zone: Tz) -> Option<i64> {
     let before = offset_micros(after, time_zone);
     let mut low = after;
@@ -127,8 +128,8 @@ pub(crate) fn occurrences(
     now: DateTime<Utc>,
 ) -> impl Iterator<Item = DateTime<Utc>> {
     let today = local_of(now, time_zone).date();
-    // A zone can jump over a whole day, and a skipped time may fall on the
-    // next one: starting a day early misses nothing.
+    // A zone can skip a whole day, and a skipped time may fall on the next one. The search starts
+    // a day early to cover this.
     let first = today.checked_sub_days(Days::new(1)).unwrap_or(today);
     first
         .iter_days()

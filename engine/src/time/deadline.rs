@@ -1,15 +1,14 @@
-//! From a time of day to the next instant it names.
+//! Deadlines: conversion of a time of day to the next instant that it denotes.
 use chrono::{DateTime, NaiveTime, Utc};
 use chrono_tz::Tz;
 
 use crate::time::civil::occurrences;
 
-/// The next instant, strictly after `now`, at which clocks in `time_zone`
-/// show `time`.
+/// Next instant, strictly after `now`, at which clocks in `time_zone` show `time`.
 ///
-/// A time of day that equals the wall clock at `now` means tomorrow. A time
-/// that clocks skip takes the offset before the jump, one that they show
-/// twice is its first showing. Where no zone is known, ask with `Tz::UTC`.
+/// A time of day equal to the wall clock at `now` means the next day. A time that clocks skip
+/// takes the offset before the jump; a time that they show twice is its first showing. For an
+/// unknown zone pass `Tz::UTC`.
 ///
 /// # Example
 ///

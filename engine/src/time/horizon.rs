@@ -40,8 +40,8 @@ const RANGE: (i64, i64) = (-62_135_596_800_000_000, 253_402_300_800_000_000);
 
 /// Half-open periods `[start, end)` in time order, without overlap.
 ///
-/// Periods may differ in length and may leave gaps between them. A gap is
-/// time that no plan may use; nothing fills it.
+/// Periods may differ in length and may leave gaps between them. A gap is time that no plan may
+/// use; it is never filled.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Horizon {
     starts: Vec<i64>,
@@ -83,7 +83,7 @@ impl Horizon {
         Self::from_micros((0..count).map(|index| (boundary(index), boundary(index + 1))))
     }
 
-    /// The same from microseconds since 1970.
+    /// Horizon from microseconds since 1970.
     ///
     /// # Errors
     /// As [`Horizon::new`].
@@ -121,7 +121,7 @@ impl Horizon {
         self.starts.len()
     }
 
-    /// Whether there is no period.
+    /// Returns true if the horizon has no period.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Why a text or a time is not an hour and a minute.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HourMinuteError {
-    /// Not two digits, a colon and two digits, or beyond 23:59.
+    /// Text that is not two digits, a colon and two digits, or is beyond 23:59.
     #[error("{text:?} is not HH:MM from 00:00 to 23:59")]
     NotHourMinute {
         /// The text as given.
@@ -52,7 +52,7 @@ impl HourMinute {
     /// The start of a day.
     pub const MIDNIGHT: Self = Self(0);
 
-    /// Reads `HH:MM`: two digits, a colon, two digits, and nothing else.
+    /// Parses `HH:MM`: exactly two digits, a colon and two digits.
     ///
     /// # Errors
     /// The text has another form, an hour above 23 or a minute above 59.
@@ -74,13 +74,13 @@ impl HourMinute {
         self.0
     }
 
-    /// The same as a time of day.
+    /// Time of day.
     #[must_use]
     pub fn time(self) -> NaiveTime {
         NaiveTime::MIN + self.length()
     }
 
-    /// The same as a length of time: `02:30` is two and a half hours.
+    /// Length of time: `02:30` is two and a half hours.
     #[must_use]
     pub fn length(self) -> TimeDelta {
         TimeDelta::minutes(i64::from(self.0))

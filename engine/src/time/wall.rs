@@ -15,15 +15,15 @@ pub(crate) struct Stretch {
     pub(crate) start: i64,
     /// First microsecond after it.
     pub(crate) end: i64,
-    /// What clocks show at the start.
+    /// Wall clock time at the start.
     pub(crate) local: NaiveDateTime,
 }
 
-/// Cuts `[from, to)` at each local midnight, wherever clocks pass one of
-/// `minutes` of the day (ascending), and wherever they jump.
+/// Cuts `[from, to)` at each local midnight, at each of `minutes` of the day on the wall clock
+/// (ascending), and at each jump of the clocks.
 ///
-/// Whatever depends on date, weekday and those times of day alone is constant
-/// in each piece. A skipped time cuts nothing; a doubled one cuts twice.
+/// Any function of date, weekday and those times of day is constant in each piece. A skipped time
+/// gives no cut; a doubled one gives two.
 pub(crate) fn stretches(
     time_zone: Tz,
     from: i64,
