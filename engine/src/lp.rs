@@ -1,10 +1,9 @@
-//! Linear and mixed-integer programmes on HiGHS, solved the same way every time.
+//! Linear and mixed-integer programmes on HiGHS, with reproducible results.
 //!
-//! What has no closed form (limits that several devices share) is a linear
-//! programme, and what is either on or off besides is a [`MixedProgram`]. This
-//! module is the one door to the solver: silent, on one thread, limited in
-//! nodes, and in seconds only where a caller asks for it, so that the same
-//! programme gives the same bytes on every run.
+//! Limits that several devices share give a linear programme; devices that are on or off give a
+//! [`MixedProgram`]. Only this module calls the solver: silent, on one thread, limited in nodes,
+//! and in seconds only if the caller sets a limit. The same programme therefore gives the same
+//! bytes on every run.
 use highs::{HighsModelStatus, HighsSolutionStatus, Model, RowProblem, Sense, SolvedModel};
 
 pub mod warm;

@@ -74,9 +74,9 @@ pub struct CarView {
     pub odometer_km: f64,
     /// Distance from home; 0 is at home.
     pub away_km: f64,
-    /// Whether it drives.
+    /// True if it drives.
     pub is_driving: bool,
-    /// Whether it sleeps.
+    /// True if it sleeps.
     pub is_asleep: bool,
 }
 
@@ -150,7 +150,7 @@ impl Car {
         &self.course
     }
 
-    /// Whether a plug is in.
+    /// Returns true if a plug is in.
     #[must_use]
     pub const fn is_plugged_in(&self) -> bool {
         self.is_plugged_in

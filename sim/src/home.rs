@@ -278,6 +278,7 @@ impl Home {
         if is_quarter {
             self.turn_quarter(at);
         }
+        // A change at a charger concerns all cars that use it.
         let chargers: Vec<usize> =
             touched.iter().copied().filter(|&part| self.is_charger(part)).collect();
         for charger in chargers {
@@ -304,6 +305,7 @@ impl Home {
                 _ => (),
             }
         }
+        // Chargers copy the flow of their cars, so they follow once the cars are settled.
         self.chargers_follow(at);
         if is_quarter {
             self.read_meters(at);
@@ -398,7 +400,7 @@ impl Home {
         }
     }
 
-    /// Whether a car sleeps at the instant to which the home was advanced.
+    /// Returns true if a car sleeps at the instant to which the home was advanced.
     #[must_use]
     pub fn is_asleep(&self, car: usize) -> bool {
         matches!(&self.parts[car], Part::Car(car, _) if car.is_asleep(self.at))

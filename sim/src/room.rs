@@ -44,7 +44,7 @@ pub struct RoomSpec {
 pub struct RoomView {
     /// Temperature of the room.
     pub temperature: Temperature,
-    /// Whether the unit is on.
+    /// True if the unit is on.
     pub is_active: bool,
     /// Power of the unit.
     pub power: Power,

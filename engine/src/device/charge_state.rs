@@ -14,11 +14,11 @@ pub const STALE_AFTER: TimeDelta = TimeDelta::days(7);
 pub struct ChargeState {
     /// State of power delivery.
     pub power_state: PowerState,
-    /// Whether a plug is in.
+    /// True if a plug is in.
     pub is_plugged_in: Option<bool>,
-    /// Whether it charges.
+    /// True if it charges.
     pub is_charging: Option<bool>,
-    /// Whether the vehicle is full.
+    /// True if the vehicle is full.
     pub is_fully_charged: Option<bool>,
     /// Power now.
     #[serde(rename = "charge_rate_kw")]

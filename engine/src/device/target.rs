@@ -34,9 +34,9 @@ impl Fullness {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetReading {
-    /// Whether a plug is in.
+    /// True if a plug is in.
     pub is_plugged_in: Option<bool>,
-    /// Whether it charges.
+    /// True if it charges.
     pub is_charging: Option<bool>,
     /// State of charge; a charger's is that of the vehicle paired with it.
     #[serde(rename = "soc_percent")]

@@ -1,10 +1,9 @@
 //! Warm-started linear programme that grows between solutions.
 //!
-//! Column generation solves a programme, adds variables and constraints to
-//! it, and solves it once more, many times over. Here the solver is kept
-//! between solutions, and each starts from the basis of the one before. New
-//! variables leave that basis feasible, so the primal simplex method goes on
-//! from it; new constraints leave its prices valid, which suits the dual one.
+//! Column generation repeatedly solves a programme and adds variables and constraints to it. The
+//! solver is kept between solutions, and each solution starts from the last basis. New variables
+//! keep that basis primal feasible, so the primal simplex method continues from it. New
+//! constraints keep it dual feasible, so the dual simplex method does.
 use std::ops::RangeInclusive;
 
 use highs::{Col, HighsModelStatus, Model, RowProblem, Sense};
@@ -31,8 +30,8 @@ pub struct WarmProgram {
     reason = "the solver's handle is a bare pointer, which is not Send by itself"
 )]
 // SAFETY: the handle is owned, is used through `&mut self` only, and the solver keeps
-// nothing of it by thread: what it holds for a thread (its executor) is made anew
-// wherever it is first called, and with `threads = 1` nothing is handed to others.
+// no state per thread: its executor is created on the thread that first calls it, and
+// with `threads = 1` no work is handed to other threads.
 unsafe impl Send for WarmProgram {}
 
 impl WarmProgram {

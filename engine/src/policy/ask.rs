@@ -53,9 +53,9 @@ pub enum DevicePolicy {
 pub struct DeviceFacts {
     /// True if the device responds.
     pub is_reachable: Option<bool>,
-    /// Whether a plug is in.
+    /// True if a plug is in.
     pub is_plugged_in: Option<bool>,
-    /// Whether it charges.
+    /// True if it charges.
     pub is_charging: Option<bool>,
     /// True if the vehicle reports that it is full.
     pub is_fully_charged: Option<bool>,
@@ -103,8 +103,8 @@ pub enum NoRequest {
     /// Prices are not known, or not far enough.
     #[serde(rename = "awaiting_prices")]
     AwaitingPrices,
-    /// No prices are known, and the vehicle is charged because it is below the state of charge to
-    /// be reached at any price.
+    /// The present price is unknown, and the vehicle is charged because it is below the state of
+    /// charge to be reached at any price.
     #[serde(rename = "reserve_at_any_price")]
     ReserveAtAnyPrice,
 }
@@ -185,7 +185,7 @@ pub fn price_window(now: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
     (hour, hour.checked_add_signed(AHEAD).unwrap_or(hour))
 }
 
-/// Whether something that plans rest on is no longer as it was.
+/// Cause of a new plan after a change of the facts; `None` if no input of plans changed.
 #[must_use]
 pub fn managing_policy(before: &DeviceFacts, after: &DeviceFacts) -> Option<Cause> {
     let plug = (before.is_plugged_in == Some(true), after.is_plugged_in == Some(true));
@@ -209,8 +209,8 @@ pub fn managing_policy(before: &DeviceFacts, after: &DeviceFacts) -> Option<Caus
     }
 }
 
-/// Returns the policy that counts among several of one device: the first in force, else the
-/// first. Pass flex policies before smart charging.
+/// Position of the policy that counts among several of one device: the first in force, else the
+/// first; `None` without a policy. Pass flex policies before smart charging.
 pub fn first_in_force<'a>(
     policies: impl IntoIterator<Item = &'a DevicePolicy>,
     known: &DeviceFacts,
@@ -432,7 +432,8 @@ fn plugged_in(known: &DeviceFacts) -> Result<(), NoRequest> {
     if known.is_plugged_in == Some(true) { Ok(()) } else { Err(NoRequest::NotPluggedIn) }
 }
 
-/// Checks that at least one price is available for the plan.
+/// Checks the prices for a plan. A vehicle below `at_once` needs the present price, others any
+/// price from now on.
 fn priced(
     curve: &PriceCurve,
     now: DateTime<Utc>,

@@ -15,7 +15,7 @@ use crate::units::{Energy, Power, kw};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChargerPolicy {
-    /// Whether smart charging controls the charger.
+    /// True if smart charging controls the charger.
     pub is_enabled: bool,
     /// Time at which charging must be done; `None` is no deadline, so that a plan may use all
     /// known prices.
@@ -130,13 +130,13 @@ pub enum ChargerState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChargerFacts {
-    /// Whether its policy is on.
+    /// True if its policy is on.
     pub is_enabled: bool,
     /// True if the charger responds.
     pub is_reachable: Option<bool>,
-    /// Whether a vehicle is plugged in.
+    /// True if a vehicle is plugged in.
     pub is_plugged_in: Option<bool>,
-    /// Whether it is charging.
+    /// True if it is charging.
     pub is_charging: Option<bool>,
     /// True if prices cover the time until the deadline: [`prices_cover`].
     pub are_prices_known: bool,

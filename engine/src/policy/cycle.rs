@@ -22,7 +22,7 @@ pub struct Commitment {
 pub struct Observation {
     /// True if a plug is in; `None` if unknown.
     pub is_plugged_in: Option<bool>,
-    /// Whether it charges.
+    /// True if it charges.
     pub is_charging: bool,
     /// Start of the present uninterrupted order to charge, as far as the last plan goes back;
     /// `None` if there is no such order, or the device does not receive it.

@@ -13,7 +13,7 @@ use crate::units::{Percent, Power, UnitError};
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VehiclePolicyRequest {
-    /// Whether smart charging controls the vehicle.
+    /// True if smart charging controls the vehicle.
     pub is_enabled: bool,
     /// Time at which the vehicle must be ready; `None` is no deadline, so that a plan may use all
     /// known prices.
@@ -81,7 +81,7 @@ impl VehiclePolicy {
         Ok(Self { is_enabled, deadline, minimum })
     }
 
-    /// Whether smart charging controls the vehicle.
+    /// Returns true if smart charging controls the vehicle.
     #[must_use]
     pub const fn is_enabled(&self) -> bool {
         self.is_enabled

@@ -38,7 +38,7 @@ pub struct CurrencyError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Currency(
-    /// Where its code starts in the list.
+    /// Position of its code in the list.
     u16,
 );
 

@@ -609,7 +609,7 @@ mod tests {
         })
     }
 
-    /// Whether an interval holds, straight from its definition.
+    /// Returns true if an interval holds, straight from its definition.
     fn holds(request: &IntervalRequest, local: NaiveDateTime) -> bool {
         let weekday = i64::from(local.weekday().num_days_from_monday());
         let from = request.start.unwrap_or_default().time();

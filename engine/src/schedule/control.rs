@@ -13,7 +13,7 @@ pub struct Candidate {
     pub id: String,
     /// Time of creation.
     pub created_at: DateTime<Utc>,
-    /// Whether it is switched on.
+    /// True if it is switched on.
     pub is_enabled: bool,
     /// Location at which it applies.
     pub location_id: Option<String>,

@@ -17,7 +17,7 @@ pub struct HourMinuteWindow {
 }
 
 impl HourMinuteWindow {
-    /// Whether a minute of the day lies in the window.
+    /// Returns true if a minute of the day lies in the window.
     #[must_use]
     pub(crate) fn contains(self, minute: u16) -> bool {
         let (from, to) = (self.from.minutes(), self.to.minutes());
@@ -66,7 +66,7 @@ impl Weekdays {
         Ok(Self(set))
     }
 
-    /// Whether a day is in the set.
+    /// Returns true if a day is in the set.
     #[must_use]
     pub const fn contains(self, weekday: u8) -> bool {
         weekday < 7 && self.0 >> weekday & 1 == 1

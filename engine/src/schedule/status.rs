@@ -59,7 +59,7 @@ impl ScheduleState {
         }
     }
 
-    /// Whether the schedule's rules are applied to the target.
+    /// Returns true if the schedule's rules are applied to the target.
     #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Aligned | Self::Misaligned | Self::Pending)
@@ -71,7 +71,7 @@ impl ScheduleState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatusFacts {
-    /// Whether the schedule is switched on.
+    /// True if the schedule is switched on.
     pub is_enabled: bool,
     /// Kind of target that the schedule switches.
     pub target_type: TargetType,
@@ -81,9 +81,9 @@ pub struct StatusFacts {
     pub target: TargetReading,
     /// Present verdict of the rules.
     pub should_charge: bool,
-    /// Whether a smart override is active at the target.
+    /// True if a smart override is active at the target.
     pub is_overridden: bool,
-    /// Whether an action that the schedule sent is pending.
+    /// True if an action that the schedule sent is pending.
     pub is_action_pending: bool,
 }
 
@@ -100,7 +100,7 @@ pub struct ExpectedParts {
 }
 
 impl ExpectedParts {
-    /// Whether all parts hold.
+    /// Returns true if all parts hold.
     #[must_use]
     pub const fn all(self) -> bool {
         self.needs_charge && self.is_plugged_in && self.should_charge

@@ -65,7 +65,7 @@ pub struct InFlight {
 pub struct SteerFacts {
     /// Switch position that the controller wants; `None` leaves the target as it is.
     pub desired: Option<Switch>,
-    /// Whether a plug is in.
+    /// True if a plug is in.
     pub is_plugged_in: Option<bool>,
     /// Last reading of the target.
     pub reading: DeviceReading,

@@ -205,7 +205,7 @@ impl Tallies {
         self.open.len() - 1
     }
 
-    /// Whether an instant is later than all buckets, and they are in order.
+    /// Returns true if an instant is later than all buckets, and they are in order.
     fn is_after_all(&self, at: i64) -> bool {
         self.sorted == self.open.len() && self.open.last().is_none_or(|last| last.end <= at)
     }

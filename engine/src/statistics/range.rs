@@ -63,7 +63,7 @@ impl Range {
         }
     }
 
-    /// Whether an instant lies in it.
+    /// Returns true if an instant lies in it.
     #[must_use]
     pub fn holds(&self, at: DateTime<Utc>) -> bool {
         self.start <= at && at < self.end

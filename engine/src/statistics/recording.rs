@@ -123,7 +123,7 @@ pub fn stay_of(stays: &[Stay], sample: &Sample) -> Option<usize> {
     })
 }
 
-/// Whether all energy of a stay is known, if the device is recorded until `until`.
+/// Returns true if all energy of a stay is known, if the device is recorded until `until`.
 #[must_use]
 pub fn is_settled(stay: Stay, until: DateTime<Utc>) -> bool {
     stay.unplugged.is_some_and(|at| at <= until)
@@ -144,7 +144,7 @@ pub fn unmanaged_power(limit: Option<Power>, samples: &[Sample]) -> Power {
     measured.fold(limit.unwrap_or(Power::ZERO), Power::max)
 }
 
-/// Whether any energy flowed, in either direction.
+/// Returns true if any energy flowed, in either direction.
 #[must_use]
 pub fn has_energy(samples: &[Sample]) -> bool {
     samples.iter().any(|sample| sample.power.is_some_and(|power| power != Power::ZERO))

@@ -112,6 +112,7 @@ pub fn freeze(session: &Session, prices: &PriceCurve) -> Result<FrozenSession, S
         let power = sample.power.or(sample.non_smart);
         sample.price.is_some() || power.is_none_or(|power| power == Power::ZERO)
     };
+    // Savings need a price for every row with power, measured and baseline.
     let is_known = samples.iter().chain(&instead).all(is_priced);
     if !session.is_smart || !is_known {
         for sample in &mut samples {
@@ -119,6 +120,7 @@ pub fn freeze(session: &Session, prices: &PriceCurve) -> Result<FrozenSession, S
         }
         return Ok(FrozenSession { samples, savings_parts: None });
     }
+    // Measured rows carry a baseline of zero, because the baseline is in rows of its own.
     for sample in &mut samples {
         sample.non_smart = Some(Power::ZERO);
     }

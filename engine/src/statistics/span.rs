@@ -110,7 +110,7 @@ impl Leading<'_> {
         row - self.rows.start
     }
 
-    /// Whether rows all belong to the span.
+    /// Returns true if rows all belong to the span.
     #[expect(clippy::needless_bitwise_bool, reason = "a branch would take rows one by one")]
     #[inline(always)]
     fn holds(&self, rows: Rows<usize>) -> bool {

@@ -174,7 +174,7 @@ impl Horizon {
         self.lengths[index] / MICROS_PER_HOUR
     }
 
-    /// Whether an instant lies in the years that a horizon may hold.
+    /// Returns true if an instant lies in the years that a horizon may hold.
     pub(crate) fn holds(micros: i64) -> bool {
         (RANGE.0..=RANGE.1).contains(&micros)
     }
