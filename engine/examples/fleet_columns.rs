@@ -8,7 +8,7 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::time::horizon::Horizon;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let start: DateTime<Utc> = "2026-01-05T00:00:00Z".parse()?;
+    let start: DateTime<Utc> = "2026-01-05T00:00:00Z".parse().map_err(|error| error.to_string())?;
     let slots = Horizon::steps(start, TimeDelta::minutes(15), 96)?;
     let prices = (0..96).map(|slot| 0.2 + 0.1 * (f64::from(slot) / 15.0).sin()).collect();
     let curve = PriceCurve::from_parts(slots, prices)?;

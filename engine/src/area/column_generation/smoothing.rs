@@ -43,3 +43,33 @@ impl DualSmoothing {
         is_done
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_separation_point_lies_between_the_two_duals() {
+        let point = DualSmoothing(0.25).separation_point(&[4.0, 0.0], &[0.0, 8.0]);
+        assert_eq!(point, [1.0, 6.0]);
+        assert_eq!(DualSmoothing(0.0).separation_point(&[4.0], &[9.0]), [9.0]);
+    }
+
+    #[test]
+    fn better_bounds_lengthen_the_step_and_columns_alone_shorten_it() {
+        let mut smoothing = DualSmoothing::default();
+        assert!(!smoothing.update(true, true));
+        assert!((smoothing.0 - 0.56).abs() < 1e-12);
+        assert!(!smoothing.update(true, false));
+        assert!(smoothing.0 > 0.56 && smoothing.0 < ALPHA_START);
+    }
+
+    #[test]
+    fn a_misprice_ends_the_smoothing_and_two_more_end_the_search() {
+        let mut smoothing = DualSmoothing::default();
+        assert!(!smoothing.update(false, false), "no column at smoothed duals proves nothing");
+        assert!(!smoothing.update(false, true));
+        assert_eq!(smoothing.0.to_bits(), 0.0_f64.to_bits());
+        assert!(smoothing.update(false, false), "no column at the duals of the master");
+    }
+}

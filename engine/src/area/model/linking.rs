@@ -330,3 +330,85 @@ fn add_limit(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One constraint of one node in two slots, of an hour and of half an hour.
+    fn constraints(sign: f64, penalty: Penalty) -> LinkingConstraints {
+        let bounds = vec![3.0, 2.0];
+        LinkingConstraints {
+            each: vec![LinkingConstraint { node: 0, sign, penalty, bounds }],
+            hours: vec![1.0, 0.5],
+            paths: vec![vec![0]],
+            by_node: vec![vec![0]],
+            shortfall_penalty: 100.0,
+        }
+    }
+
+    /// The highest `Σ dual·y - f(y)` on a grid of loads `y` in the direction of the constraint.
+    fn highest_on_a_grid(all: &LinkingConstraints, duals: &[f64]) -> f64 {
+        let constraint = &all.each[0];
+        let grid = || (-80..=160).map(|step| f64::from(step) * 0.05);
+        let mut highest = f64::NEG_INFINITY;
+        for first in grid() {
+            for second in grid() {
+                let load = [constraint.sign * first, constraint.sign * second];
+                let cost = all.cost_of_limits(&[load.to_vec()], 1e-9);
+                highest = highest.max(duals[0] * first + duals[1] * second - cost);
+            }
+        }
+        highest
+    }
+
+    #[test]
+    fn conjugates_are_the_highest_values_on_a_grid() {
+        let penalties = [
+            (Penalty::Hard, 1e-9),
+            (Penalty::Priced(0.3), 1e-9),
+            (Penalty::Peak(0.4), 1e-9),
+            // Half a step of the grid from the best load, at the weight over half an hour.
+            (Penalty::Square(0.2), 0.4 * 0.025 * 0.025),
+        ];
+        for (penalty, tolerance) in penalties {
+            for sign in [1.0, -1.0] {
+                for duals in [[0.0, 0.0], [0.1, 0.25], [0.3, 0.0], [0.27, 0.11]] {
+                    let all = constraints(sign, penalty);
+                    let conjugate = all.conjugate(&all.each[0], &duals);
+                    let highest = highest_on_a_grid(&all, &duals);
+                    let case = format!("{penalty:?}, sign {sign}, duals {duals:?}");
+                    assert!(conjugate >= highest - 1e-9, "{case}: {conjugate} below {highest}");
+                    assert!(conjugate <= highest + tolerance + 1e-9, "{case}: {conjugate}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn clamped_duals_have_a_finite_conjugate() {
+        let clamped = |penalty| {
+            let mut duals = vec![-1.0, 5.0];
+            constraints(1.0, penalty).clamp(&mut duals);
+            duals
+        };
+        assert_eq!(clamped(Penalty::Hard), [0.0, 5.0]);
+        assert_eq!(clamped(Penalty::Priced(0.3)), [0.0, 0.3]);
+        // Over half an hour, 0.8 per kWh is the price of 0.4 on the power.
+        assert_eq!(clamped(Penalty::Peak(0.4)), [0.0, 0.8]);
+        assert_eq!(clamped(Penalty::Square(0.2)), [-1.0, 5.0]);
+    }
+
+    #[test]
+    fn weak_duality_holds_for_any_duals_and_loads() {
+        for penalty in [Penalty::Hard, Penalty::Priced(0.3), Penalty::Peak(0.4)] {
+            let all = constraints(1.0, penalty);
+            let mut duals = vec![0.2, 0.35];
+            all.clamp(&mut duals);
+            for load in [[0.0, 0.0], [3.0, 2.0], [1.0, 1.9]] {
+                let loads = [load.to_vec()];
+                assert!(all.dual_value(&duals, &loads) <= all.cost_of_limits(&loads, 1e-9) + 1e-12);
+            }
+        }
+    }
+}
