@@ -1,4 +1,6 @@
 //! Three vehicles on one feeder: shadow prices, the bound, and the plans within the limit.
+#![expect(clippy::disallowed_macros, reason = "an example prints its results")]
+
 use std::error::Error;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -9,7 +11,8 @@ use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::kw;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let start: DateTime<Utc> = "2026-01-05T20:00:00Z".parse().map_err(|error| error.to_string())?;
+    let start =
+        "2026-01-05T20:00:00Z".parse::<DateTime<Utc>>().map_err(|error| error.to_string())?;
     let hours = Horizon::steps(start, TimeDelta::hours(1), 8)?;
     let prices = vec![0.30, 0.26, 0.20, 0.12, 0.10, 0.11, 0.16, 0.25];
     let curve = PriceCurve::from_parts(hours, prices)?;

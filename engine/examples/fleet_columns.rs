@@ -1,4 +1,6 @@
 //! A fleet as columns: one independent plan a row, on all cores.
+#![expect(clippy::disallowed_macros, reason = "an example prints its results")]
+
 use std::error::Error;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -8,7 +10,8 @@ use slackwater_engine::prices::curve::PriceCurve;
 use slackwater_engine::time::horizon::Horizon;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let start: DateTime<Utc> = "2026-01-05T00:00:00Z".parse().map_err(|error| error.to_string())?;
+    let start =
+        "2026-01-05T00:00:00Z".parse::<DateTime<Utc>>().map_err(|error| error.to_string())?;
     let slots = Horizon::steps(start, TimeDelta::minutes(15), 96)?;
     let prices = (0..96).map(|slot| 0.2 + 0.1 * (f64::from(slot) / 15.0).sin()).collect();
     let curve = PriceCurve::from_parts(slots, prices)?;

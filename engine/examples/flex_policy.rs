@@ -1,4 +1,6 @@
 //! A standing wish of a user, "60 % by seven on weekdays", becomes a plan for tonight.
+#![expect(clippy::disallowed_macros, reason = "an example prints its results")]
+
 use std::collections::BTreeMap;
 use std::error::Error;
 
@@ -39,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         location: Some("home".into()),
         ..DeviceFacts::default()
     };
-    let (now, zone): (DateTime<Utc>, Tz) = ("2026-01-05T18:00:00Z".parse()?, Tz::Europe__Oslo);
+    let now = "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().map_err(|error| error.to_string())?;
+    let zone = Tz::Europe__Oslo;
     let slots = Horizon::steps(now, TimeDelta::hours(1), 24)?;
     let prices = (0..24).map(|hour| if (5..11).contains(&hour) { 0.12 } else { 0.30 }).collect();
     let curve = PriceCurve::from_parts(slots, prices)?;

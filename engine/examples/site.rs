@@ -1,4 +1,6 @@
 //! A home behind one meter: sunshine, a load, a vehicle and a limit on the import.
+#![expect(clippy::disallowed_macros, reason = "an example prints its results")]
+
 use std::error::Error;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -15,7 +17,8 @@ fn per_hour(powers_kw: [f64; 6]) -> Series {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let noon: DateTime<Utc> = "2026-06-01T10:00:00Z".parse().map_err(|error| error.to_string())?;
+    let noon =
+        "2026-06-01T10:00:00Z".parse::<DateTime<Utc>>().map_err(|error| error.to_string())?;
     let hours = Horizon::steps(noon, TimeDelta::hours(1), 6)?;
     let import = PriceCurve::from_parts(hours.clone(), vec![0.20, 0.18, 0.15, 0.17, 0.24, 0.30])?;
     let export = PriceCurve::from_parts(hours, vec![0.05; 6])?;
