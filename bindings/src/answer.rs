@@ -9,6 +9,8 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
 
+use slackwater_engine::columns::IntervalColumns;
+
 use crate::arrow::{timestamp, utc};
 
 /// Words of the `status` column.
@@ -24,7 +26,7 @@ pub(crate) fn fields() -> [Field; 3] {
     ]
 }
 
-fn item() -> Field {
+pub(crate) fn item() -> Field {
     Field::new("item", DataType::Struct(interval_fields()), false)
 }
 
@@ -36,16 +38,12 @@ pub(crate) fn interval_fields() -> Fields {
     ])
 }
 
-/// One list of periods per row: row i has those at `offsets[i]..offsets[i + 1]`.
-pub(crate) fn intervals(
-    offsets: Vec<i32>,
-    starts: Vec<i64>,
-    ends: Vec<i64>,
-    power_kw: Vec<f64>,
-) -> ArrayRef {
+/// One list of intervals per row.
+pub(crate) fn intervals(columns: IntervalColumns) -> ArrayRef {
+    let IntervalColumns { offsets, start, end, power_kw } = columns;
     let times =
         |micros: Vec<i64>| Arc::new(utc(TimestampMicrosecondArray::from(micros))) as ArrayRef;
-    let columns = vec![times(starts), times(ends), Arc::new(Float64Array::from(power_kw))];
+    let columns = vec![times(start), times(end), Arc::new(Float64Array::from(power_kw))];
     let periods = StructArray::new(interval_fields(), columns, None);
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
     Arc::new(ListArray::new(item().into(), offsets, Arc::new(periods), None))

@@ -10,7 +10,7 @@ use slackwater_engine::area::{
 
 use crate::area_crew::{Crew, text};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
-use crate::area_table::{self, Told};
+use crate::area_table;
 use crate::area_watch::Watched;
 use crate::arrow::Table;
 use crate::error::Refused;
@@ -264,7 +264,10 @@ pub(crate) fn plan_area(
     let batch = one_batch(vehicles)?;
     let columns = AreaColumns::new(&batch, &paid, &nodes)?;
     let problem = columns.problem(&paid)?;
-    let told = before.plans.map(|plans| Told::new(plans, columns.id())).transpose()?;
+    let previous = before
+        .plans
+        .map(|plans| area_table::previous_intervals(plans, columns.id()))
+        .transpose()?;
     let state = |(duals_per_kwh, rounds_per_kwh)| WarmStart { duals_per_kwh, rounds_per_kwh };
     let start = before.start.map(state);
     let options = AreaOptions { gap, max_rounds, start };
@@ -272,12 +275,11 @@ pub(crate) fn plan_area(
     let slots = problem.horizon().len();
     let crew = crew.map(|crew| Crew::new(py, crew, batch, slots)).transpose()?;
     let mut watch = Watched { progress, recall, keep, crew, failed: None, is_interrupted: false };
-    let told = told.as_ref().map(|told| (told.previous(), before.budget));
     let (mut plan, change) = crate::work::in_parallel(py, || {
         let plan = plan_area_observed(&problem, &options, &mut watch);
-        match told {
-            Some((previous, budget)) => {
-                let (plan, change) = plan.replan_close_to(&problem, &previous, budget);
+        match &previous {
+            Some(previous) => {
+                let (plan, change) = plan.replan_close_to(&problem, previous, before.budget);
                 (plan, Some(change))
             }
             None => (plan, None),

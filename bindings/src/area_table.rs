@@ -5,22 +5,18 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMicrosecondType;
-use arrow_array::{
-    Array, ArrayRef, Float64Array, GenericStringArray, ListArray, RecordBatch, StructArray,
-    TimestampMicrosecondArray,
-};
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_array::{Array, ArrayRef, GenericStringArray, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area as engine;
+use slackwater_engine::area::AreaNumbers;
 use slackwater_engine::area::AreaProblem;
-use slackwater_engine::area::AreaRows;
-use slackwater_engine::area::PreviousPlans;
+use slackwater_engine::columns::{IntervalColumns, PlanTable};
 
-use crate::answer::{interval_fields, numbers};
+use crate::answer::{intervals, item, numbers};
 use crate::area_input::one_batch;
-use crate::arrow::{Columns, Table, cast_times, refused, schema, to_numbers, utc};
+use crate::arrow::{Columns, Table, cast_times, refused, schema, to_numbers};
 use crate::error::Refused;
 
 /// Rows of a record batch.
@@ -29,7 +25,6 @@ pub(crate) const RUN: usize = 65_536;
 /// The columns of a plan.
 pub(crate) fn plan_schema(id: &DataType, currency: &str) -> SchemaRef {
     let number = |name: &str| Field::new(name, DataType::Float64, true);
-    let item = Field::new("item", DataType::Struct(interval_fields()), false);
     let fields = vec![
         Field::new("id", id.clone(), true),
         number("cost"),
@@ -38,7 +33,7 @@ pub(crate) fn plan_schema(id: &DataType, currency: &str) -> SchemaRef {
         number("shortfall_kwh"),
         number("baseline_cost"),
         number("savings"),
-        Field::new("intervals", DataType::List(item.into()), false),
+        Field::new("intervals", DataType::List(item().into()), false),
         Field::new("error", DataType::Utf8, true),
     ];
     schema(fields, currency)
@@ -47,31 +42,18 @@ pub(crate) fn plan_schema(id: &DataType, currency: &str) -> SchemaRef {
 pub(crate) fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
-    rows: AreaRows,
+    rows: PlanTable<AreaNumbers>,
     error: ArrayRef,
 ) -> Result<RecordBatch, Refused> {
-    let times =
-        |micros: Vec<i64>| Arc::new(utc(TimestampMicrosecondArray::from(micros))) as ArrayRef;
-    let intervals = StructArray::new(
-        interval_fields(),
-        vec![
-            times(rows.interval_start),
-            times(rows.interval_end),
-            Arc::new(Float64Array::from(rows.interval_power_kw)),
-        ],
-        None,
-    );
-    let item = Field::new("item", DataType::Struct(interval_fields()), false);
-    let offsets = OffsetBuffer::new(ScalarBuffer::from(rows.offsets));
     let columns = vec![
         id,
-        numbers(rows.cost),
-        numbers(rows.energy_kwh),
-        numbers(rows.discharged_kwh),
-        numbers(rows.unmet_kwh),
-        numbers(rows.baseline_cost),
-        numbers(rows.savings),
-        Arc::new(ListArray::new(item.into(), offsets, Arc::new(intervals), None)),
+        numbers(rows.numbers.cost),
+        numbers(rows.numbers.energy_kwh),
+        numbers(rows.numbers.discharged_kwh),
+        numbers(rows.numbers.unmet_kwh),
+        numbers(rows.numbers.baseline_cost),
+        numbers(rows.numbers.savings),
+        intervals(rows.intervals),
         error,
     ];
     RecordBatch::try_new(schema.clone(), columns).map_err(refused)
@@ -143,54 +125,40 @@ fn places<'a>(
     Ok(places)
 }
 
-/// What vehicles were told before, by row.
-pub(crate) struct Told {
-    offsets: Vec<i32>,
-    start: Vec<i64>,
-    end: Vec<i64>,
-    power_kw: Vec<f64>,
-}
-
-impl Told {
-    /// Finds the vehicles again by their `id`; one that was not there has no intervals.
-    ///
-    /// # Errors
-    /// The plans are none, or an `id` stands for two vehicles of one table.
-    pub(crate) fn new(plans: AnyRecordBatch, id: &ArrayRef) -> Result<Self, Refused> {
-        let plans = one_batch(plans)?;
-        let columns = Columns::new(&plans);
-        let names = |column: &ArrayRef| cast(column, &DataType::Utf8).map_err(refused);
-        let (before, now) = (names(columns.column("id")?)?, names(id)?);
-        let places = self::places("previous plans", before.as_string())?;
-        self::places("vehicles", now.as_string())?;
-        let wrong = || Refused::Input("\"intervals\" of previous plans are none".to_owned());
-        let lists = columns.column("intervals")?;
-        let lists = lists.as_list_opt::<i32>().ok_or_else(wrong)?;
-        let fields = lists.values().as_struct_opt().ok_or_else(wrong)?;
-        let field = |name: &str| fields.column_by_name(name).ok_or_else(wrong);
-        let start = cast_times("intervals.start", field("start")?)?;
-        let end = cast_times("intervals.end", field("end")?)?;
-        let power = to_numbers("intervals.power_kw", field("power_kw")?)?;
-        let micros = |column: &ArrayRef| column.as_primitive::<TimestampMicrosecondType>().clone();
-        let (start, end) = (micros(&start), micros(&end));
-        let mut told = Self { offsets: vec![0], start: vec![], end: vec![], power_kw: vec![] };
-        for id in now.as_string::<i32>() {
-            if let Some(&place) = id.and_then(|id| places.get(id)) {
-                let (first, last) =
-                    (lists.value_offsets()[place], lists.value_offsets()[place + 1]);
-                for at in first as usize..last as usize {
-                    told.start.push(start.value(at));
-                    told.end.push(end.value(at));
-                    told.power_kw.push(power.value(at));
-                }
+/// Intervals of the previous plans by row, matched by `id`; a vehicle without a previous plan has
+/// no intervals.
+///
+/// # Errors
+/// The plans are none, or an `id` stands for two vehicles of one table.
+pub(crate) fn previous_intervals(
+    plans: AnyRecordBatch,
+    id: &ArrayRef,
+) -> Result<IntervalColumns, Refused> {
+    let plans = one_batch(plans)?;
+    let columns = Columns::new(&plans);
+    let names = |column: &ArrayRef| cast(column, &DataType::Utf8).map_err(refused);
+    let (before, now) = (names(columns.column("id")?)?, names(id)?);
+    let rows = places("previous plans", before.as_string())?;
+    places("vehicles", now.as_string())?;
+    let wrong = || Refused::Input("\"intervals\" of previous plans are none".to_owned());
+    let lists = columns.column("intervals")?;
+    let lists = lists.as_list_opt::<i32>().ok_or_else(wrong)?;
+    let fields = lists.values().as_struct_opt().ok_or_else(wrong)?;
+    let field = |name: &str| fields.column_by_name(name).ok_or_else(wrong);
+    let start = cast_times("intervals.start", field("start")?)?;
+    let end = cast_times("intervals.end", field("end")?)?;
+    let power = to_numbers("intervals.power_kw", field("power_kw")?)?;
+    let micros = |column: &ArrayRef| column.as_primitive::<TimestampMicrosecondType>().clone();
+    let (start, end) = (micros(&start), micros(&end));
+    let mut previous = IntervalColumns::default();
+    for id in now.as_string::<i32>() {
+        if let Some(&place) = id.and_then(|id| rows.get(id)) {
+            let (first, last) = (lists.value_offsets()[place], lists.value_offsets()[place + 1]);
+            for at in first as usize..last as usize {
+                previous.push(start.value(at), end.value(at), power.value(at));
             }
-            told.offsets.push(told.start.len() as i32);
         }
-        Ok(told)
+        previous.end_row();
     }
-
-    pub(crate) fn previous(&self) -> PreviousPlans<'_> {
-        let Self { offsets, start, end, power_kw } = self;
-        PreviousPlans { offsets, start, end, power_kw }
-    }
+    Ok(previous)
 }

@@ -8,8 +8,9 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
-use slackwater_engine::columns::Answers;
-use slackwater_engine::columns::{Curves, Fleet, NO_TIME, Needs, TargetLists};
+use slackwater_engine::columns::{
+    ChargeNumbers, Curves, Fleet, NO_TIME, Needs, PlanTable, TargetLists,
+};
 
 use crate::answer::{self, numbers};
 use crate::arrow::{Columns, Table, cast_times, or_nan, refused, schema, to_numbers};
@@ -247,26 +248,21 @@ fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
 fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
-    answers: Answers,
+    plans: PlanTable<ChargeNumbers>,
 ) -> Result<RecordBatch, Refused> {
-    let status = answer::status(&answers.shortfall_kwh);
-    let errors = answer::errors(answers.cost.len(), &answers.errors);
-    let intervals = answer::intervals(
-        answers.offsets,
-        answers.interval_start,
-        answers.interval_end,
-        answers.interval_power_kw,
-    );
+    let status = answer::status(&plans.numbers.shortfall_kwh);
+    let errors = answer::errors(plans.len(), &plans.errors);
+    let intervals = answer::intervals(plans.intervals);
     let columns = vec![
         id,
-        numbers(answers.cost),
-        numbers(answers.energy_kwh),
-        numbers(answers.shortfall_kwh),
-        numbers(answers.marginal_price),
-        numbers(answers.baseline_cost),
-        numbers(answers.savings),
-        numbers(answers.gap),
-        numbers(answers.unpriced_hours),
+        numbers(plans.numbers.cost),
+        numbers(plans.numbers.energy_kwh),
+        numbers(plans.numbers.shortfall_kwh),
+        numbers(plans.numbers.marginal_price),
+        numbers(plans.numbers.baseline_cost),
+        numbers(plans.numbers.savings),
+        numbers(plans.numbers.gap),
+        numbers(plans.numbers.unpriced_hours),
         intervals,
         status,
         errors,
@@ -288,10 +284,10 @@ fn plan_all(
         drop(batch);
         schema = answer_schema(columns.id.data_type(), currency);
         let mut first = 0;
-        for answers in engine::plan_batch(&columns.fleet(), curves) {
-            let id = columns.id.slice(first, answers.len());
-            first += answers.len();
-            answered.push(record_batch(&schema, id, answers)?);
+        for plans in engine::plan_batch(&columns.fleet(), curves) {
+            let id = columns.id.slice(first, plans.len());
+            first += plans.len();
+            answered.push(record_batch(&schema, id, plans)?);
         }
     }
     Ok(Table::new(schema, answered))

@@ -37,8 +37,8 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    pub(crate) fn new(interval: &engine::Interval) -> Self {
-        let engine::Interval { start, end, power } = *interval;
+    pub(crate) fn new(interval: &slackwater_engine::plan::Interval) -> Self {
+        let slackwater_engine::plan::Interval { start, end, power } = *interval;
         Self { start, end, power_kw: power.as_kw() }
     }
 }

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::batch as engine;
-use slackwater_engine::columns::{Batteries, StorageAnswers};
+use slackwater_engine::columns::{Batteries, PlanTable, StorageNumbers};
 use slackwater_engine::plan::storage::PriceSlots;
 
 use crate::answer::{self, numbers};
@@ -152,26 +152,21 @@ fn answer_schema(id: &DataType, currency: &str) -> SchemaRef {
 fn record_batch(
     schema: &SchemaRef,
     id: ArrayRef,
-    answers: StorageAnswers,
+    plans: PlanTable<StorageNumbers>,
 ) -> Result<RecordBatch, Refused> {
-    let status = answer::status(&answers.shortfall_kwh);
-    let errors = answer::errors(answers.cost.len(), &answers.errors);
-    let intervals = answer::intervals(
-        answers.offsets,
-        answers.interval_start,
-        answers.interval_end,
-        answers.interval_power_kw,
-    );
+    let status = answer::status(&plans.numbers.shortfall_kwh);
+    let errors = answer::errors(plans.len(), &plans.errors);
+    let intervals = answer::intervals(plans.intervals);
     let columns = vec![
         id,
-        numbers(answers.cost),
-        numbers(answers.charged_kwh),
-        numbers(answers.discharged_kwh),
-        numbers(answers.shortfall_kwh),
-        numbers(answers.soc_percent),
-        numbers(answers.baseline_cost),
-        numbers(answers.savings),
-        numbers(answers.gap),
+        numbers(plans.numbers.cost),
+        numbers(plans.numbers.charged_kwh),
+        numbers(plans.numbers.discharged_kwh),
+        numbers(plans.numbers.shortfall_kwh),
+        numbers(plans.numbers.soc_percent),
+        numbers(plans.numbers.baseline_cost),
+        numbers(plans.numbers.savings),
+        numbers(plans.numbers.gap),
         intervals,
         status,
         errors,
@@ -209,10 +204,10 @@ pub(crate) fn plan_storage_batch(
             let rows = Rows::new(&batch, names.as_deref())?;
             schema = answer_schema(rows.id.data_type(), &currency);
             let mut first = 0;
-            for answers in engine::plan_storage_batch(&rows.batteries(), &grids) {
-                let id = rows.id.slice(first, answers.len());
-                first += answers.len();
-                answered.push(record_batch(&schema, id, answers)?);
+            for plans in engine::plan_storage_batch(&rows.batteries(), &grids) {
+                let id = rows.id.slice(first, plans.len());
+                first += plans.len();
+                answered.push(record_batch(&schema, id, plans)?);
             }
         }
         Ok(Table::new(schema, answered))

@@ -38,6 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cost {:.3}, bound {:.3}, unmet {:.1} kWh", plan.cost, plan.bound, plan.unmet_kwh);
     println!("load in kW: {:.1?}", plan.load_kw);
     println!("price added by the limit: {:.3?}", plan.nodes[0].added_per_kwh);
-    plan.rows(&problem, usize::MAX, &mut |rows| println!("cost by vehicle: {:.3?}", rows.cost));
+    plan.rows(&problem, usize::MAX, &mut |rows| {
+        println!("cost by vehicle: {:.3?}", rows.numbers.cost);
+    });
     Ok(())
 }

@@ -29,12 +29,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
 
     for run in plan_batch(&fleet, Curves::Shared(&curve)) {
-        for (row, cost) in run.cost.iter().enumerate() {
+        for (row, cost) in run.numbers.cost.iter().enumerate() {
             match run.errors.iter().find(|(position, _)| *position == row) {
                 Some((_, error)) => println!("row {row}: {error}"),
                 None => println!(
                     "row {row}: cost {cost:.2}, short of {:.1} kWh",
-                    run.shortfall_kwh[row]
+                    run.numbers.shortfall_kwh[row]
                 ),
             }
         }

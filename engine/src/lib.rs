@@ -102,9 +102,10 @@ pub use batch::storage::plan_storage_batch;
 pub use columns::batteries::Batteries;
 pub use columns::fleet::{Curves, Fleet, Needs};
 pub use plan::charge::greedy::plan_charge;
-pub use plan::charge::plan::{Interval, Plan};
+pub use plan::charge::plan::Plan;
 pub use plan::charge::request::{ChargeProblem, ChargeRequest, PowerLimit, Target};
 pub use plan::charge::vehicle::{Battery, SocTarget, VehicleRequest};
+pub use plan::interval::Interval;
 #[cfg(feature = "lp")]
 pub use plan::site::plan::SitePlan;
 #[cfg(feature = "lp")]

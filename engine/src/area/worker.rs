@@ -16,8 +16,9 @@ use crate::area::pricing::context::PricingContext;
 use crate::area::problem::area_problem::AreaProblem;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::totals;
-use crate::area::report::table::{AreaRows, RowWriter, write_rows};
+use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
 use crate::columns::fleet::Curves;
+use crate::columns::plan_table::PlanTable;
 
 /// Vehicles of a part, ready to be asked.
 #[derive(Debug, Clone)]
@@ -126,7 +127,7 @@ impl Worker {
         problem: &AreaProblem<'_>,
         (question, own): (&PricingRequest, &Overrides),
         run: usize,
-        sink: &mut dyn FnMut(AreaRows),
+        sink: &mut dyn FnMut(PlanTable<AreaNumbers>),
     ) -> Result<(), WorkerError> {
         let (context, constraints) = self.context((problem.curves, problem.export()), question);
         let RequestKind::Plans(mixed) = &question.kind else { return Err(WorkerError::OtherArea) };

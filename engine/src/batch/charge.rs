@@ -10,7 +10,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::columns::fleet::{Curves, Fleet, Vehicle};
-use crate::columns::plan_table::Answers;
+use crate::columns::plan_table::{ChargeNumbers, PlanTable};
 use crate::columns::row_error::{RowError, catch_defect};
 use crate::plan::charge::certificate::bound_of_one;
 use crate::plan::charge::greedy::plan_charge;
@@ -23,7 +23,7 @@ use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::MICROS_PER_HOUR;
 
-/// Vehicles of one parallel task and of one [`Answers`].
+/// Vehicles of one parallel task and of one [`PlanTable`].
 pub const RUN: usize = 8_192;
 
 /// Plans every vehicle of a fleet, on all threads of the current rayon pool.
@@ -35,10 +35,10 @@ pub const RUN: usize = 8_192;
 /// Linear in rows and slots: a few hundred nanoseconds per vehicle, and some microseconds for one
 /// with a target list or a reserve.
 #[must_use]
-pub fn plan_batch(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<Answers> {
+pub fn plan_batch(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<PlanTable<ChargeNumbers>> {
     prepare(curves);
-    let answer = |rows| Arch::new().dispatch(AnswerRows { fleet, curves, rows });
-    runs(fleet.len()).into_par_iter().map(answer).collect()
+    let plan = |rows| Arch::new().dispatch(PlanRows { fleet, curves, rows });
+    runs(fleet.len()).into_par_iter().map(plan).collect()
 }
 
 /// Writes the slot selection of every vehicle into `choices`, row by row; `None` if it has none.
@@ -88,28 +88,28 @@ fn runs(rows: usize) -> Vec<Range<usize>> {
     (0..rows).step_by(RUN).map(|start| start..(start + RUN).min(rows)).collect()
 }
 
-/// Run of rows that is planned into [`Answers`]. It is a type that pulp can dispatch, so that the
+/// Run of rows that is planned into a [`PlanTable`]. It is a type that pulp can dispatch, so that the
 /// work is compiled for the vector instructions of the machine.
-struct AnswerRows<'a> {
+struct PlanRows<'a> {
     fleet: &'a Fleet<'a>,
     curves: Curves<'a>,
     rows: Range<usize>,
 }
 
-impl WithSimd for AnswerRows<'_> {
-    type Output = Answers;
+impl WithSimd for PlanRows<'_> {
+    type Output = PlanTable<ChargeNumbers>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Answers {
+    fn with_simd<S: Simd>(self, simd: S) -> PlanTable<ChargeNumbers> {
         let Self { fleet, curves, rows } = self;
-        let mut answers = Answers::with_capacity(rows.len());
+        let mut plans = PlanTable::with_capacity(rows.len());
         let mut scratch = ThresholdBuffers::new();
         let horizon = curves.horizon();
         for row in rows {
             let vehicle = match fleet.vehicle(row) {
                 Ok(vehicle) => vehicle,
                 Err(error) => {
-                    answers.push_error(error);
+                    plans.push_error(error);
                     continue;
                 }
             };
@@ -120,15 +120,15 @@ impl WithSimd for AnswerRows<'_> {
                 let power_max = vehicle.power_max;
                 let gap = choice.cost - bound_of_one(horizon, prices, window, &choice, power_max);
                 let unpriced = unpriced_hours(horizon, prices, window);
-                answers.push_choice(&choice, (gap, unpriced), horizon, window, power_max);
+                plans.push_choice(&choice, (gap, unpriced), horizon, window, power_max);
                 continue;
             }
             match catch_defect(|| plan_row(fleet, curves, row, &vehicle)) {
-                Ok(plan) => answers.push_plan(&plan),
-                Err(error) => answers.push_error(error),
+                Ok(plan) => plans.push_plan(&plan),
+                Err(error) => plans.push_error(error),
             }
         }
-        answers
+        plans
     }
 }
 
@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
     use crate::columns::fleet::{Curves, Fleet, NO_TIME, Needs, TargetLists};
-    use crate::columns::plan_table::Answers;
+    use crate::columns::plan_table::{ChargeNumbers, PlanTable};
     use crate::columns::row_error::RowError;
     use crate::plan::charge::greedy::plan_charge;
     use crate::plan::charge::plan::Plan;
@@ -364,22 +364,22 @@ mod tests {
     type Row = (Vec<u64>, Vec<(i64, i64)>);
 
     /// Numbers of each row as bits, intervals as microseconds.
-    fn bits(answers: &[Answers]) -> Vec<Row> {
+    fn bits(plans: &[PlanTable<ChargeNumbers>]) -> Vec<Row> {
         let mut rows = Vec::new();
-        for run in answers {
+        for run in plans {
             for row in 0..run.len() {
                 let columns = [
-                    &run.cost,
-                    &run.energy_kwh,
-                    &run.shortfall_kwh,
-                    &run.baseline_cost,
-                    &run.savings,
-                    &run.unpriced_hours,
+                    &run.numbers.cost,
+                    &run.numbers.energy_kwh,
+                    &run.numbers.shortfall_kwh,
+                    &run.numbers.baseline_cost,
+                    &run.numbers.savings,
+                    &run.numbers.unpriced_hours,
                 ];
-                let intervals = run.offsets[row] as usize..run.offsets[row + 1] as usize;
+                let (start, end) = (&run.intervals.start, &run.intervals.end);
                 rows.push((
                     columns.iter().map(|column| column[row].to_bits()).collect(),
-                    intervals.map(|i| (run.interval_start[i], run.interval_end[i])).collect(),
+                    run.intervals.range(row).map(|i| (start[i], end[i])).collect(),
                 ));
             }
         }
@@ -460,8 +460,8 @@ mod tests {
         let columns = many();
         let mut powers = vec![f32::NAN; columns.arrival.len() * 96];
         plan_dense(&columns.fleet(), Curves::Shared(&curve), &mut powers);
-        let answers = plan_batch(&columns.fleet(), Curves::Shared(&curve));
-        let energies = answers.iter().flat_map(|run| &run.energy_kwh);
+        let plans = plan_batch(&columns.fleet(), Curves::Shared(&curve));
+        let energies = plans.iter().flat_map(|run| &run.numbers.energy_kwh);
         for (powers, energy) in powers.chunks_exact(96).zip(energies) {
             let dense: f64 = powers.iter().map(|&power| f64::from(power) * 0.25).sum();
             assert!((dense - energy).abs() < 1e-4, "{dense} kWh and {energy} kWh");
@@ -478,9 +478,9 @@ mod tests {
         columns.push(0, 600, f64::INFINITY, 11.0, 0.0);
         columns.push(0, 600, 10.0, 11.0, 0.0);
         columns.arrival[5] = NO_TIME;
-        let answers = plan_batch(&columns.fleet(), Curves::Shared(&curve_of(60, &[9; 12])));
+        let plans = plan_batch(&columns.fleet(), Curves::Shared(&curve_of(60, &[9; 12])));
         let texts: Vec<String> =
-            answers[0].errors.iter().map(|(row, error)| format!("{row}: {error}")).collect();
+            plans[0].errors.iter().map(|(row, error)| format!("{row}: {error}")).collect();
         assert_eq!(
             texts,
             [
@@ -491,7 +491,7 @@ mod tests {
                 "5: arrival is missing",
             ]
         );
-        assert!(answers[0].cost[0].is_finite() && answers[0].cost[1].is_nan());
+        assert!(plans[0].numbers.cost[0].is_finite() && plans[0].numbers.cost[1].is_nan());
     }
 
     #[test]
@@ -500,8 +500,8 @@ mod tests {
         columns.push(0, 600, 10.0, 11.0, 0.0);
         columns.curve[0] = 7;
         let table = PriceTable::from_curves(&[curve_of(60, &[9; 12])]);
-        let answers = plan_batch(&columns.fleet(), Curves::PerVehicle(&table));
-        assert_eq!(answers[0].errors, [(0, RowError::UnknownPrice)]);
+        let plans = plan_batch(&columns.fleet(), Curves::PerVehicle(&table));
+        assert_eq!(plans[0].errors, [(0, RowError::UnknownPrice)]);
     }
 
     #[test]
@@ -520,10 +520,10 @@ mod tests {
             targets: Some(TargetLists { offsets: &[0, 1], by: &by, energy_kwh: &[4.0] }),
             ..columns.fleet()
         };
-        let answers = plan_batch(&fleet, Curves::Shared(&curve_of(60, &[50, 10, 20, 30, 40])));
+        let plans = plan_batch(&fleet, Curves::Shared(&curve_of(60, &[50, 10, 20, 30, 40])));
         // 4 kWh at 0.50 before seven, then 10 kWh at 0.10, 10 at 0.20 and 6 at 0.30.
-        assert!((answers[0].cost[0] - (2.0 + 1.0 + 2.0 + 1.8)).abs() < 1e-9);
-        assert!((answers[0].energy_kwh[0] - 30.0).abs() < 1e-9);
-        assert!(answers[0].gap[0].abs() < 1e-9);
+        assert!((plans[0].numbers.cost[0] - (2.0 + 1.0 + 2.0 + 1.8)).abs() < 1e-9);
+        assert!((plans[0].numbers.energy_kwh[0] - 30.0).abs() < 1e-9);
+        assert!(plans[0].numbers.gap[0].abs() < 1e-9);
     }
 }

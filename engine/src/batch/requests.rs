@@ -8,9 +8,8 @@ use rayon::prelude::*;
 
 use crate::batch::charge::plan_batch;
 use crate::columns::fleet::{Curves, Fleet, Needs};
-use crate::columns::plan_table::Answers;
+use crate::columns::plan_table::{ChargeNumbers, PlanTable};
 use crate::plan::charge::greedy::plan_charge;
-use crate::plan::charge::plan::Interval;
 use crate::plan::charge::request::ChargeProblem;
 use crate::plan::charge::single_target::{cheaper, is_all, price_after};
 use crate::plan::charge::sub_slots::unpriced_hours;
@@ -19,7 +18,7 @@ use crate::plan::record::refused_request::RefusedRequest;
 use crate::plan::record::steady_request::PlanRequest;
 use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
-use crate::time::instant::{instant_at, micros_of};
+use crate::time::instant::micros_of;
 use crate::units::{Energy, Money, Power, Price};
 
 /// Columns of the requests that a batch can plan, with their positions among all.
@@ -107,8 +106,8 @@ where
     let end = curve.horizon().end().map_or(0, micros_of);
     let columns = Columns::of(problems, end);
     let mut briefs: Vec<Option<PlanSummary>> = vec![None; problems.len()];
-    let answers = plan_batch(&columns.fleet(), Curves::Shared(curve));
-    let rows = answers.iter().flat_map(|run| (0..run.len()).map(move |row| brief(run, row)));
+    let runs = plan_batch(&columns.fleet(), Curves::Shared(curve));
+    let rows = runs.iter().flat_map(|run| (0..run.len()).map(move |row| brief(run, row)));
     for (&position, brief) in columns.positions.iter().zip(rows) {
         let problem = problems[position].borrow();
         briefs[position] = brief.and_then(|brief| whole(curve, problem, brief));
@@ -177,37 +176,21 @@ pub fn plan_wishes(
 }
 
 /// Plan summary of a row of a batch; `None` for a row in error.
-fn brief(run: &Answers, row: usize) -> Option<PlanSummary> {
-    let energy = Energy::from_kwh(run.energy_kwh[row]).ok()?;
+fn brief(run: &PlanTable<ChargeNumbers>, row: usize) -> Option<PlanSummary> {
+    let numbers = &run.numbers;
+    let energy = Energy::from_kwh(numbers.energy_kwh[row]).ok()?;
     let money = |amount: f64| Money::from_amount(amount).ok();
-    let cost = money(run.cost[row])?;
+    let cost = money(numbers.cost[row])?;
     Some(PlanSummary {
-        intervals: intervals(
-            &run.offsets,
-            row,
-            (&run.interval_start, &run.interval_end, &run.interval_power_kw),
-        ),
+        intervals: run.intervals.of_row(row),
         energy,
         cost,
-        bound: cost - money(run.gap[row])?,
-        baseline_cost: money(run.baseline_cost[row])?,
-        shortfall: Energy::from_kwh(run.shortfall_kwh[row]).ok()?,
-        marginal_price: Price::from_per_kwh(run.marginal_price[row]).ok(),
-        unpriced_hours: run.unpriced_hours[row],
+        bound: cost - money(numbers.gap[row])?,
+        baseline_cost: money(numbers.baseline_cost[row])?,
+        shortfall: Energy::from_kwh(numbers.shortfall_kwh[row]).ok()?,
+        marginal_price: Price::from_per_kwh(numbers.marginal_price[row]).ok(),
+        unpriced_hours: numbers.unpriced_hours[row],
     })
-}
-
-/// Intervals of a row; the columns are start and end in microseconds since 1970 and power in kW.
-pub(crate) fn intervals(
-    offsets: &[i32],
-    row: usize,
-    (start, end, power_kw): (&[i64], &[i64], &[f64]),
-) -> Vec<Interval> {
-    let interval = |at: usize| {
-        let power = Power::from_kw(power_kw[at]).unwrap_or(Power::ZERO);
-        Interval { start: instant_at(start[at]), end: instant_at(end[at]), power }
-    };
-    (offsets[row] as usize..offsets[row + 1] as usize).map(interval).collect()
 }
 
 #[cfg(test)]

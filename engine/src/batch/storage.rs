@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use crate::batch::charge::RUN;
 use crate::columns::batteries::{Batteries, BatteryPlanner, BatteryRow};
-use crate::columns::plan_table::StorageAnswers;
+use crate::columns::intervals::IntervalColumns;
+use crate::columns::plan_table::{PlanTable, StorageNumbers};
 use crate::columns::row_error::{RowError, catch_defect};
 use crate::plan::storage::baseline::baseline_of;
 use crate::plan::storage::branch_and_bound::reached;
@@ -23,48 +24,53 @@ use crate::units::Power;
 /// Plans are returned in runs of at most [`RUN`] rows, in row order. A battery with invalid values
 /// is an error in its row; a target that cannot be met is a shortfall.
 #[must_use]
-pub fn plan_storage_batch(batteries: &Batteries<'_>, grids: &[PriceSlots]) -> Vec<StorageAnswers> {
+pub fn plan_storage_batch(
+    batteries: &Batteries<'_>,
+    grids: &[PriceSlots],
+) -> Vec<PlanTable<StorageNumbers>> {
     let rows = batteries.arrival.len();
     let runs: Vec<Range<usize>> =
         (0..rows).step_by(RUN).map(|start| start..(start + RUN).min(rows)).collect();
-    let mut answers: Vec<StorageAnswers> = Vec::new();
-    runs.into_par_iter()
-        .map(|rows| plan_run(batteries, grids, rows))
-        .collect_into_vec(&mut answers);
-    answers
+    let mut plans = Vec::new();
+    runs.into_par_iter().map(|rows| plan_run(batteries, grids, rows)).collect_into_vec(&mut plans);
+    plans
 }
 
 /// Plans one run of rows. After a panic the buffers are replaced, since they may be half written.
-fn plan_run(batteries: &Batteries<'_>, grids: &[PriceSlots], rows: Range<usize>) -> StorageAnswers {
-    let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
+fn plan_run(
+    batteries: &Batteries<'_>,
+    grids: &[PriceSlots],
+    rows: Range<usize>,
+) -> PlanTable<StorageNumbers> {
+    let mut plans = PlanTable::<StorageNumbers>::default();
     let mut desk = BatteryPlanner::default();
-    for (position, row) in rows.enumerate() {
-        let planned = catch_defect(|| desk.plan(batteries, grids, row, &mut answers));
+    for row in rows {
+        let planned = catch_defect(|| desk.plan(batteries, grids, row, &mut plans));
         if let Err(error) = planned {
             if matches!(error, RowError::Defect) {
                 desk = BatteryPlanner::default();
             }
-            answers.push_error(position, error);
+            plans.push_error(error);
         }
     }
-    answers
+    plans
 }
 
 impl BatteryPlanner {
-    /// Plans one row and adds it to `answers`.
+    /// Plans one row and adds it to `plans`.
     fn plan(
         &mut self,
         batteries: &Batteries<'_>,
         grids: &[PriceSlots],
         row: usize,
-        answers: &mut StorageAnswers,
+        plans: &mut PlanTable<StorageNumbers>,
     ) -> Result<(), RowError> {
         let position = batteries.grid.map_or(0, |grid| grid[row] as usize);
         let grid = grids.get(position).ok_or(RowError::UnknownPrice)?;
         let battery = self.read(batteries, row)?;
         let reach = self.lay_out(grid, &battery);
         let answer = solve(&self.kernel, &self.import, &self.export, &mut self.buffers);
-        self.write(&battery, reach, answer, answers);
+        self.write(&battery, reach, answer, plans);
         Ok(())
     }
 
@@ -108,13 +114,13 @@ impl BatteryPlanner {
         reach
     }
 
-    /// Adds a solved row to `answers`. `reach` is the highest level that can be reached, in kWh.
+    /// Adds a solved row to `plans`. `reach` is the highest level that can be reached, in kWh.
     fn write(
         &self,
         battery: &BatteryRow,
         reach: f64,
         answer: crate::plan::storage::dynamic_programme::CostAndBound,
-        answers: &mut StorageAnswers,
+        plans: &mut PlanTable<StorageNumbers>,
     ) {
         let kernel = &self.kernel;
         let mut level = kernel.stored_kwh;
@@ -125,24 +131,47 @@ impl BatteryPlanner {
             charged += net.max(0.0);
             discharged -= net.min(0.0);
             if net > 0.0 {
-                answers.push_interval(self.periods[slot], battery.charge_max, net);
+                push_interval(&mut plans.intervals, self.periods[slot], battery.charge_max, net);
             } else if net < 0.0 {
-                answers.push_interval(self.periods[slot], -battery.discharge_max, net);
+                push_interval(
+                    &mut plans.intervals,
+                    self.periods[slot],
+                    -battery.discharge_max,
+                    net,
+                );
             }
         }
         let missing = battery.target_kwh - reach;
         let is_missed = missing > 1e-9 * kernel.capacity_kwh;
         let baseline = baseline_of(kernel, &self.import, level);
-        answers.cost.push(answer.cost);
-        answers.charged_kwh.push(charged);
-        answers.discharged_kwh.push(discharged);
-        answers.shortfall_kwh.push(if is_missed { missing } else { 0.0 });
-        answers.soc_percent.push((level / kernel.capacity_kwh * 100.0).clamp(0.0, 100.0));
-        answers.baseline_cost.push(baseline);
-        answers.savings.push(baseline - answer.cost);
-        answers.gap.push(answer.cost - answer.bound);
-        answers.offsets.push(answers.interval_start.len() as i32);
+        let numbers = &mut plans.numbers;
+        numbers.cost.push(answer.cost);
+        numbers.charged_kwh.push(charged);
+        numbers.discharged_kwh.push(discharged);
+        numbers.shortfall_kwh.push(if is_missed { missing } else { 0.0 });
+        numbers.soc_percent.push((level / kernel.capacity_kwh * 100.0).clamp(0.0, 100.0));
+        numbers.baseline_cost.push(baseline);
+        numbers.savings.push(baseline - answer.cost);
+        numbers.gap.push(answer.cost - answer.bound);
+        plans.intervals.end_row();
     }
+}
+
+/// Adds an interval at full power from the start of a slot, as long as `net_kwh` at the plug takes.
+fn push_interval(
+    intervals: &mut IntervalColumns,
+    (start, slot_end): (i64, i64),
+    power: Power,
+    net_kwh: f64,
+) {
+    let full = power.over_micros(slot_end - start).as_kwh();
+    let end = if net_kwh.abs() >= full.abs() {
+        slot_end
+    } else {
+        let micros = (net_kwh / full * (slot_end - start) as f64).round() as i64;
+        (start + micros).min(slot_end)
+    };
+    intervals.join(start, end, power.as_kw());
 }
 
 #[cfg(test)]
@@ -152,7 +181,7 @@ mod tests {
 
     use super::*;
     use crate::columns::batteries::{Batteries, power};
-    use crate::columns::plan_table::StorageAnswers;
+    use crate::columns::plan_table::{PlanTable, StorageNumbers};
     use crate::columns::row_error::{RowError, catch_defect};
     use crate::plan::charge::vehicle::{Battery, SocTarget};
     use crate::plan::storage::branch_and_bound::StorageBuffers;
@@ -182,7 +211,7 @@ mod tests {
         prop::collection::vec(row, 1..12)
     }
 
-    fn plan(rows: &[Row], grid: &PriceSlots, threads: usize) -> Vec<StorageAnswers> {
+    fn plan(rows: &[Row], grid: &PriceSlots, threads: usize) -> Vec<PlanTable<StorageNumbers>> {
         let origin = curve_of(60, &[0]).horizon().starts()[0];
         let minute = |minutes: i64| origin + minutes * HOUR / 60;
         let column = |of: fn(&Row) -> f64| -> Vec<f64> { rows.iter().map(of).collect() };
@@ -212,24 +241,25 @@ mod tests {
     /// A row that panics half-way has an error and no numbers; its neighbours are unchanged.
     #[test]
     fn a_row_that_panics_is_an_error_of_that_row() {
-        let mut answers = StorageAnswers { offsets: vec![0], ..StorageAnswers::default() };
+        let mut plans = PlanTable::<StorageNumbers>::default();
         for row in 0..3 {
             let planned = catch_defect(|| {
-                answers.push_interval((row * HOUR, row * HOUR + HOUR), power("", 2.0)?, 2.0);
-                answers.cost.push(0.5);
+                let slot = (row * HOUR, row * HOUR + HOUR);
+                push_interval(&mut plans.intervals, slot, power("", 2.0)?, 2.0);
+                plans.numbers.cost.push(0.5);
                 assert_ne!(row, 1, "the second row fails");
-                answers.offsets.push(answers.interval_start.len() as i32);
+                plans.intervals.end_row();
                 Ok(())
             });
             if let Err(error) = planned {
                 assert_eq!(error, RowError::Defect);
-                answers.push_error(row as usize, error);
+                plans.push_error(error);
             }
         }
-        assert_eq!(answers.offsets, [0, 1, 1, 2]);
-        assert_eq!(answers.interval_start, [0, 2 * HOUR]);
-        assert!(answers.cost[1].is_nan() && answers.cost.len() == 3);
-        assert_eq!(answers.errors, [(1, RowError::Defect)]);
+        assert_eq!(plans.intervals.offsets, [0, 1, 1, 2]);
+        assert_eq!(plans.intervals.start, [0, 2 * HOUR]);
+        assert!(plans.numbers.cost[1].is_nan() && plans.numbers.cost.len() == 3);
+        assert_eq!(plans.errors, [(1, RowError::Defect)]);
     }
 
     proptest! {
@@ -242,9 +272,9 @@ mod tests {
         ) {
             let curve = curve_of(60, &cents);
             let grid = PriceSlots::new(&curve, Some(&curve));
-            let answers = plan(&rows, &grid, 1);
-            prop_assert_eq!(format!("{:?}", &answers), format!("{:?}", plan(&rows, &grid, 8)));
-            let answers = &answers[0];
+            let plans = plan(&rows, &grid, 1);
+            prop_assert_eq!(format!("{:?}", &plans), format!("{:?}", plan(&rows, &grid, 8)));
+            let numbers = &plans[0].numbers;
             let origin = grid.starts[0];
             for (index, row) in rows.iter().enumerate() {
                 let percent = |value| Percent::from_percent(value).unwrap();
@@ -267,12 +297,11 @@ mod tests {
                 let alone = plan_on(&grid, &problem, &mut StorageBuffers::new());
                 let scale = alone.cost.as_amount().abs().max(1.0);
                 let off = |a: f64, b: f64| (a - b).abs() > 1e-9 * scale;
-                prop_assert!(!off(answers.cost[index], alone.cost.as_amount()), "{alone:?}");
-                prop_assert!(!off(answers.shortfall_kwh[index], alone.shortfall.as_kwh()));
-                prop_assert!(!off(answers.baseline_cost[index], alone.baseline_cost.as_amount()));
-                prop_assert!(answers.gap[index] <= 1e-9 * scale);
-                let (first, last) = (answers.offsets[index], answers.offsets[index + 1]);
-                prop_assert_eq!((last - first) as usize, alone.intervals.len());
+                prop_assert!(!off(numbers.cost[index], alone.cost.as_amount()), "{alone:?}");
+                prop_assert!(!off(numbers.shortfall_kwh[index], alone.shortfall.as_kwh()));
+                prop_assert!(!off(numbers.baseline_cost[index], alone.baseline_cost.as_amount()));
+                prop_assert!(numbers.gap[index] <= 1e-9 * scale);
+                prop_assert_eq!(plans[0].intervals.range(index).len(), alone.intervals.len());
             }
         }
     }

@@ -1,17 +1,74 @@
-//! Columns of plans: one row of numbers per vehicle, and columns of intervals.
+//! Tables of plans: numbers of each plan by row, and the intervals of all rows in columns.
 
+use crate::columns::intervals::IntervalColumns;
 use crate::columns::row_error::RowError;
-use crate::plan::charge::plan::{Interval, Plan};
+use crate::plan::charge::plan::Plan;
 use crate::plan::charge::selection::slot_selection::{SlotSelection, Window};
+use crate::plan::interval::Interval;
 use crate::time::horizon::Horizon;
 use crate::units::{Power, Price};
 
-/// Charging plans of a run of vehicles as columns, in the order of the rows.
+/// Plans of a run of rows, in the order of the rows.
 ///
-/// A vehicle that could not be planned has NaN in every column, no interval, and its error in
-/// `errors`.
-#[derive(Debug, Clone, Default)]
-pub struct Answers {
+/// A row that could not be planned has NaN in every column of numbers, no interval, and its error
+/// in `errors`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlanTable<N> {
+    /// Columns of numbers: [`ChargeNumbers`], [`StorageNumbers`] or those of an area.
+    pub numbers: N,
+    /// Intervals of constant power.
+    pub intervals: IntervalColumns,
+    /// Rows that could not be planned, by their position in this run. Errors of an area are in the
+    /// area's plan.
+    pub errors: Vec<(usize, RowError)>,
+}
+
+/// Struct of columns that grow together.
+pub(crate) trait NumberColumns {
+    /// All columns.
+    fn columns(&mut self) -> impl Iterator<Item = &mut Vec<f64>>;
+}
+
+impl<N> PlanTable<N> {
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.intervals.rows()
+    }
+
+    /// Returns true if there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a row of NaN, without intervals, in place of a row that is not complete.
+    pub(crate) fn push_blank(&mut self)
+    where
+        N: NumberColumns,
+    {
+        let row = self.len();
+        for column in self.numbers.columns() {
+            column.truncate(row);
+            column.push(f64::NAN);
+        }
+        self.intervals.drop_unfinished();
+        self.intervals.end_row();
+    }
+
+    /// Adds the row of a vehicle that cannot be planned, and removes what was written of it.
+    pub(crate) fn push_error(&mut self, error: RowError)
+    where
+        N: NumberColumns,
+    {
+        self.errors.push((self.len(), error));
+        self.push_blank();
+    }
+}
+
+/// Numbers of charging plans.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ChargeNumbers {
     /// Cost, in units of the currency.
     pub cost: Vec<f64>,
     /// Energy bought, in kWh.
@@ -28,51 +85,30 @@ pub struct Answers {
     pub gap: Vec<f64>,
     /// Hours of the stay without a price, which no plan uses.
     pub unpriced_hours: Vec<f64>,
-    /// Row i has the intervals at `offsets[i]..offsets[i + 1]`.
-    pub offsets: Vec<i32>,
-    /// Starts of the intervals, in microseconds since 1970.
-    pub interval_start: Vec<i64>,
-    /// Ends of the intervals, in microseconds since 1970.
-    pub interval_end: Vec<i64>,
-    /// Charging power in the intervals, in kW.
-    pub interval_power_kw: Vec<f64>,
-    /// Vehicles that could not be planned, by their position in this run.
-    pub errors: Vec<(usize, RowError)>,
 }
 
-impl Answers {
-    /// Empty columns with memory for `rows` rows.
+impl NumberColumns for ChargeNumbers {
+    fn columns(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        [
+            &mut self.cost,
+            &mut self.energy_kwh,
+            &mut self.shortfall_kwh,
+            &mut self.marginal_price,
+            &mut self.baseline_cost,
+            &mut self.savings,
+            &mut self.gap,
+            &mut self.unpriced_hours,
+        ]
+        .into_iter()
+    }
+}
+
+impl PlanTable<ChargeNumbers> {
+    /// Empty table with memory for `rows` rows.
     pub(crate) fn with_capacity(rows: usize) -> Self {
-        let column = || Vec::with_capacity(rows);
-        let mut offsets = Vec::with_capacity(rows + 1);
-        offsets.push(0);
-        Self {
-            cost: column(),
-            energy_kwh: column(),
-            shortfall_kwh: column(),
-            marginal_price: column(),
-            baseline_cost: column(),
-            savings: column(),
-            gap: column(),
-            unpriced_hours: column(),
-            offsets,
-            interval_start: Vec::with_capacity(rows * 4),
-            interval_end: Vec::with_capacity(rows * 4),
-            interval_power_kw: Vec::with_capacity(rows * 4),
-            errors: Vec::new(),
-        }
-    }
-
-    /// Number of vehicles.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.cost.len()
-    }
-
-    /// Returns true if there is no vehicle.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.cost.is_empty()
+        let mut numbers = ChargeNumbers::default();
+        numbers.columns().for_each(|column| column.reserve_exact(rows));
+        Self { numbers, intervals: IntervalColumns::with_capacity(rows), errors: Vec::new() }
     }
 
     /// Adds the numbers of a row: cost, energy, shortfall, marginal price, baseline cost, gap and
@@ -81,28 +117,15 @@ impl Answers {
     fn push_numbers(&mut self, numbers: [f64; 7]) {
         let [cost, energy_kwh, shortfall_kwh, marginal_price, baseline_cost, gap, unpriced] =
             numbers;
-        self.cost.push(cost);
-        self.energy_kwh.push(energy_kwh);
-        self.shortfall_kwh.push(shortfall_kwh);
-        self.marginal_price.push(marginal_price);
-        self.baseline_cost.push(baseline_cost);
-        self.savings.push(baseline_cost - cost);
-        self.gap.push(gap);
-        self.unpriced_hours.push(unpriced);
-    }
-
-    /// Adds an interval to the row under way.
-    #[inline(always)]
-    fn push_interval(&mut self, start: i64, end: i64, power_kw: f64) {
-        self.interval_start.push(start);
-        self.interval_end.push(end);
-        self.interval_power_kw.push(power_kw);
-    }
-
-    /// Ends the row under way.
-    #[inline(always)]
-    fn end_row(&mut self) {
-        self.offsets.push(self.interval_start.len() as i32);
+        let columns = &mut self.numbers;
+        columns.cost.push(cost);
+        columns.energy_kwh.push(energy_kwh);
+        columns.shortfall_kwh.push(shortfall_kwh);
+        columns.marginal_price.push(marginal_price);
+        columns.baseline_cost.push(baseline_cost);
+        columns.savings.push(baseline_cost - cost);
+        columns.gap.push(gap);
+        columns.unpriced_hours.push(unpriced);
     }
 
     /// Adds the row of a slot selection, which charges at `power_max` in every slot it uses.
@@ -124,8 +147,7 @@ impl Answers {
             gap,
             unpriced_hours,
         ]);
-        // Slots that touch become one interval; `open` is the one not yet written.
-        let mut open: Option<(i64, i64)> = None;
+        let intervals = &mut self.intervals;
         choice.for_each_used(|slot, is_partial| {
             let start = horizon.starts()[slot].max(window.from);
             let slot_end = horizon.ends()[slot].min(window.to);
@@ -134,20 +156,9 @@ impl Answers {
             } else {
                 slot_end
             };
-            let end = end.min(slot_end);
-            open = match open {
-                Some((first, last)) if last == start => Some((first, end)),
-                Some((first, last)) => {
-                    self.push_interval(first, last, power_max.as_kw());
-                    Some((start, end)).filter(|_| end > start)
-                }
-                None => Some((start, end)).filter(|_| end > start),
-            };
+            intervals.join(start, end.min(slot_end), power_max.as_kw());
         });
-        if let Some((first, last)) = open {
-            self.push_interval(first, last, power_max.as_kw());
-        }
-        self.end_row();
+        intervals.end_row();
     }
 
     /// Adds the row of a plan.
@@ -162,24 +173,16 @@ impl Answers {
             plan.unpriced_hours,
         ]);
         for Interval { start, end, power } in &plan.intervals {
-            self.push_interval(start.timestamp_micros(), end.timestamp_micros(), power.as_kw());
+            let (start, end) = (start.timestamp_micros(), end.timestamp_micros());
+            self.intervals.push(start, end, power.as_kw());
         }
-        self.end_row();
-    }
-
-    /// Adds the row of a vehicle that cannot be planned.
-    pub(crate) fn push_error(&mut self, error: RowError) {
-        self.errors.push((self.len(), error));
-        self.push_numbers([f64::NAN; 7]);
-        self.end_row();
+        self.intervals.end_row();
     }
 }
 
-/// Storage plans of a run of rows as columns, in the order of the rows.
-///
-/// A row that could not be planned has NaN in every column, no interval, and its error in `errors`.
-#[derive(Debug, Clone, Default)]
-pub struct StorageAnswers {
+/// Numbers of storage plans.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StorageNumbers {
     /// Cost, in units of the currency.
     pub cost: Vec<f64>,
     /// Energy bought, in kWh at the plug.
@@ -197,39 +200,11 @@ pub struct StorageAnswers {
     pub savings: Vec<f64>,
     /// Cost minus the lower bound on the cost of any plan.
     pub gap: Vec<f64>,
-    /// Row i has the intervals at `offsets[i]..offsets[i + 1]`.
-    pub offsets: Vec<i32>,
-    /// Starts, in microseconds since 1970.
-    pub interval_start: Vec<i64>,
-    /// Ends, in microseconds since 1970.
-    pub interval_end: Vec<i64>,
-    /// Power in kW; negative is discharging.
-    pub interval_power_kw: Vec<f64>,
-    /// Rows that could not be planned, by their position in this run.
-    pub errors: Vec<(usize, RowError)>,
 }
 
-impl StorageAnswers {
-    /// Number of rows.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.cost.len()
-    }
-
-    /// Returns true if there is no row.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.cost.is_empty()
-    }
-
-    /// Adds a row in error at `position`, and removes what was written of it.
-    pub(crate) fn push_error(&mut self, position: usize, error: RowError) {
-        let first = self.offsets[position] as usize;
-        self.interval_start.truncate(first);
-        self.interval_end.truncate(first);
-        self.interval_power_kw.truncate(first);
-        self.offsets.truncate(position + 1);
-        for column in [
+impl NumberColumns for StorageNumbers {
+    fn columns(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        [
             &mut self.cost,
             &mut self.charged_kwh,
             &mut self.discharged_kwh,
@@ -238,45 +213,7 @@ impl StorageAnswers {
             &mut self.baseline_cost,
             &mut self.savings,
             &mut self.gap,
-        ] {
-            column.truncate(position);
-            column.push(f64::NAN);
-        }
-        self.offsets.push(self.interval_start.len() as i32);
-        self.errors.push((position, error));
-    }
-
-    /// Adds an interval at full power from the start of a slot, as long as `net_kwh` at the plug
-    /// takes. It continues the interval before if that touches and has the same power.
-    pub(crate) fn push_interval(
-        &mut self,
-        (start, slot_end): (i64, i64),
-        power: Power,
-        net_kwh: f64,
-    ) {
-        let full = power.over_micros(slot_end - start).as_kwh();
-        let end = if net_kwh.abs() >= full.abs() {
-            slot_end
-        } else {
-            let micros = (net_kwh / full * (slot_end - start) as f64).round() as i64;
-            (start + micros).min(slot_end)
-        };
-        if end <= start {
-            return;
-        }
-        let first = self.offsets.last().map_or(0, |&offset| offset as usize);
-        let kw = power.as_kw();
-        if self.interval_start.len() > first
-            && self.interval_end.last() == Some(&start)
-            && self.interval_power_kw.last().is_some_and(|last| last.total_cmp(&kw).is_eq())
-        {
-            if let Some(last) = self.interval_end.last_mut() {
-                *last = end;
-            }
-            return;
-        }
-        self.interval_start.push(start);
-        self.interval_end.push(end);
-        self.interval_power_kw.push(kw);
+        ]
+        .into_iter()
     }
 }

@@ -14,9 +14,6 @@ pub enum Found {
     Failed(u32),
 }
 
-/// Maximum age of the data of a device that responds (LIM-04).
-pub const AGE_MAX: TimeDelta = TimeDelta::minutes(10);
-
 /// Between polls of a device that charges, or is about to.
 const CHARGING: TimeDelta = TimeDelta::minutes(2);
 
@@ -24,7 +21,7 @@ const CHARGING: TimeDelta = TimeDelta::minutes(2);
 const RESTING: TimeDelta = TimeDelta::minutes(7);
 
 /// Between polls of a device that does not answer. It may wake at any time, and
-/// is then read within [`AGE_MAX`].
+/// is then read before its data are ten minutes old, the maximum age of LIM-04.
 const SILENT: TimeDelta = TimeDelta::minutes(9);
 
 /// Time in which a command that was sent may still be executed, and observed, after its action
@@ -57,6 +54,9 @@ pub fn wait(found: Found) -> TimeDelta {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Maximum age of the data of a device that responds (LIM-04).
+    const AGE_MAX: TimeDelta = TimeDelta::minutes(10);
 
     #[test]
     fn evt_09_evt_10_tim_09_the_more_happens_the_sooner() {

@@ -5,8 +5,8 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 use crate::device::command::Switch;
-use crate::plan::charge::plan::Interval;
 use crate::plan::charge::vehicle::{Battery, SocTarget, VehicleRequest};
+use crate::plan::interval::Interval;
 use crate::plan::record::steady_request::PlanRequest;
 use crate::plan::record::summary::PlanSummary;
 use crate::policy::assumptions::Assumptions;

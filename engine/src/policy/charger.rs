@@ -3,8 +3,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::plan::{Interval, Plan};
+use crate::plan::charge::plan::Plan;
 use crate::plan::charge::request::{AfterDeadline, ChargeRequest, Target};
+use crate::plan::interval::Interval;
 use crate::prices::curve::PriceCurve;
 use crate::time::deadline::next_deadline;
 use crate::time::hour_minute::HourMinute;

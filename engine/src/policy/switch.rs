@@ -2,7 +2,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::device::command::Switch;
-use crate::plan::charge::plan::Interval;
+use crate::plan::interval::Interval;
 
 /// Position of the switch that a plan orders at an instant, and the time of its next change;
 /// `None` if there is none.

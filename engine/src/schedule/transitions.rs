@@ -62,8 +62,12 @@ impl Rules {
     }
 
     /// The next transition strictly after an instant; `None` if the verdict never changes again.
-    #[must_use]
-    pub fn next_transition(&self, after: DateTime<Utc>, time_zone: Tz) -> Option<Transition> {
+    #[cfg(test)]
+    pub(crate) fn next_transition(
+        &self,
+        after: DateTime<Utc>,
+        time_zone: Tz,
+    ) -> Option<Transition> {
         Walk::from(self, micros_of(after), time_zone).next()
     }
 

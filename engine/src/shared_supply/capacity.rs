@@ -31,11 +31,12 @@ use crate::area::problem::area_problem::{AreaError, AreaProblem, AreaVehicles};
 use crate::area::problem::limits::Node;
 use crate::area::problem::options::AreaOptions;
 use crate::area::report::outcome::AreaPlan;
-use crate::area::report::table::AreaRows;
-use crate::batch::requests::{intervals, plan_requests};
+use crate::area::report::table::AreaNumbers;
+use crate::batch::requests::plan_requests;
 use crate::columns::fleet::{Curves, Fleet, Needs, TargetLists};
-use crate::plan::charge::plan::Interval;
+use crate::columns::plan_table::PlanTable;
 use crate::plan::charge::request::ChargeProblem;
+use crate::plan::interval::Interval;
 use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
 use crate::prices::table::PriceTable;
@@ -309,24 +310,22 @@ fn with_limit(brief: PlanSummary, wish: &SharedWish<'_>) -> PlanSummary {
 /// Plan of a row in the units of its request, divided by `scale`, at the cost of its price curve.
 /// `alone` is the plan without the others, and gives bound and baseline.
 fn brief(
-    made: &AreaRows,
+    made: &PlanTable<AreaNumbers>,
     row: usize,
     (alone, curve): (&PlanSummary, &PriceCurve),
     scale: f64,
 ) -> Option<PlanSummary> {
     let energy = |kwh: f64| Energy::from_kwh(kwh / scale).ok();
-    let columns = (&*made.interval_start, &*made.interval_end, &*made.interval_power_kw);
     let power = |power: Power| Power::from_kw(power.as_kw() / scale).unwrap_or(Power::ZERO);
     let own = |interval: Interval| Interval { power: power(interval.power), ..interval };
-    let intervals: Vec<Interval> =
-        intervals(&made.offsets, row, columns).into_iter().map(own).collect();
+    let intervals: Vec<Interval> = made.intervals.of_row(row).into_iter().map(own).collect();
     let (cost, _) = paid(curve, &intervals);
     Some(PlanSummary {
-        energy: energy(made.energy_kwh[row])?,
+        energy: energy(made.numbers.energy_kwh[row])?,
         cost,
         bound: if alone.cost < cost { alone.cost } else { cost },
         baseline_cost: alone.baseline_cost,
-        shortfall: energy(made.unmet_kwh[row])?,
+        shortfall: energy(made.numbers.unmet_kwh[row])?,
         marginal_price: None,
         unpriced_hours: alone.unpriced_hours,
         intervals,
@@ -339,8 +338,8 @@ mod tests {
 
     use super::*;
     use crate::area::problem::options::AreaOptions;
-    use crate::plan::charge::plan::Interval;
     use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::interval::Interval;
     use crate::plan::record::summary::PlanSummary;
     use crate::prices::curve::tests::curve_of;
     use crate::shared_supply::wish::{SharedPower, SharedWish};

@@ -4,7 +4,7 @@
 //! to a slot each while power stays free between the others.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::plan::charge::plan::Interval;
+use crate::plan::interval::Interval;
 use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
 use crate::shared_supply::incremental::{paid, plan_in};
@@ -181,8 +181,8 @@ mod tests {
     use super::*;
     use crate::area::problem::options::AreaOptions;
     use crate::plan::charge::greedy::plan_charge;
-    use crate::plan::charge::plan::Interval;
     use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::interval::Interval;
     use crate::plan::record::summary::PlanSummary;
     use crate::prices::curve::tests::curve_of;
     use crate::prices::curve::{PriceCurve, Slot};

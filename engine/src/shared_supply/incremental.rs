@@ -7,8 +7,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::plan::charge::greedy::plan_charge;
-use crate::plan::charge::plan::Interval;
 use crate::plan::charge::request::{ChargeProblem, ChargeRequestError};
+use crate::plan::interval::Interval;
 use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
 use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
@@ -269,8 +269,8 @@ mod tests {
 
     use super::*;
     use crate::plan::charge::greedy::plan_charge;
-    use crate::plan::charge::plan::Interval;
     use crate::plan::charge::request::{ChargeProblem, ChargeRequest, Target};
+    use crate::plan::interval::Interval;
     use crate::plan::record::summary::PlanSummary;
     use crate::prices::curve::tests::curve_of;
     use crate::units::{Energy, kw, kwh};

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::plan::charge::plan::Interval;
 use crate::plan::charge::request::PowerLimit;
+use crate::plan::interval::Interval;
 use crate::units::Power;
 
 /// Difference up to which two powers are equal, in kW.

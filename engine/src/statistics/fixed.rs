@@ -9,8 +9,6 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub};
 
-use crate::units::Money;
-
 /// Number of decimals of an [`Amount`].
 pub const DECIMALS: u32 = 12;
 
@@ -54,12 +52,6 @@ impl Amount {
     #[must_use]
     pub fn as_units(self) -> f64 {
         self.0 as f64 / UNIT
-    }
-
-    /// Nearest quantity of money.
-    #[must_use]
-    pub fn as_money(self) -> Money {
-        Money::from_amount(self.as_units()).unwrap_or(Money::ZERO)
     }
 
     /// Share of an evenly flowing amount that falls in `[from, to)` of its length; the whole

@@ -1,8 +1,9 @@
 //! Random small areas in plain numbers, and their plans.
 use slackwater_engine::area::{
-    AreaOptions, AreaPlan, AreaProblem, AreaRows, AreaVehicles, Limit, Node, PriceBlock, Profile,
-    StorageColumns, plan_area,
+    AreaNumbers, AreaOptions, AreaPlan, AreaProblem, AreaVehicles, Limit, Node, PriceBlock,
+    Profile, StorageColumns, plan_area,
 };
+use slackwater_engine::columns::PlanTable;
 use slackwater_engine::columns::{Curves, Fleet, Needs, TargetLists};
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::time::horizon::Horizon;
@@ -93,38 +94,38 @@ pub(crate) struct Area {
 /// A plan and what each row of it takes.
 pub(crate) struct Planned {
     pub(crate) plan: AreaPlan,
-    pub(crate) rows: AreaRows,
+    pub(crate) rows: PlanTable<AreaNumbers>,
 }
 
 impl Planned {
     pub(crate) fn new(problem: &AreaProblem<'_>, plan: AreaPlan) -> Self {
-        let mut rows = AreaRows::default();
+        let mut rows = PlanTable::default();
         plan.rows(problem, usize::MAX, &mut |run| rows = run);
         Self { plan, rows }
     }
 
     pub(crate) fn row_energy(&self, row: usize) -> f64 {
-        self.rows.energy_kwh[row]
+        self.rows.numbers.energy_kwh[row]
     }
 
     /// Every number as bits.
     pub(crate) fn bytes(&self) -> Vec<u64> {
         let rows = &self.rows;
         let numbers = [
-            &rows.cost,
-            &rows.energy_kwh,
-            &rows.discharged_kwh,
-            &rows.unmet_kwh,
-            &rows.baseline_cost,
-            &rows.savings,
-            &rows.interval_power_kw,
+            &rows.numbers.cost,
+            &rows.numbers.energy_kwh,
+            &rows.numbers.discharged_kwh,
+            &rows.numbers.unmet_kwh,
+            &rows.numbers.baseline_cost,
+            &rows.numbers.savings,
+            &rows.intervals.power_kw,
             &self.plan.load_kw,
         ];
         let mut bits: Vec<u64> =
             numbers.into_iter().flatten().map(|number| number.to_bits()).collect();
-        let times = rows.interval_start.iter().chain(&rows.interval_end);
+        let times = rows.intervals.start.iter().chain(&rows.intervals.end);
         bits.extend(times.map(|&time| time as u64));
-        bits.extend(rows.offsets.iter().map(|&offset| offset as u64));
+        bits.extend(rows.intervals.offsets.iter().map(|&offset| offset as u64));
         bits.extend([self.plan.cost.to_bits(), self.plan.bound.to_bits()]);
         bits
     }

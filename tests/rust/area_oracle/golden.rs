@@ -5,7 +5,6 @@
 //! purpose, or with another version of the solver, is written anew with `UPDATE_EXPECT=1`.
 use expect_test::expect_file;
 use slackwater_engine::area::AreaPlan;
-use slackwater_engine::area::PreviousPlans;
 use slackwater_engine::area::{AreaOptions, plan_area};
 use slackwater_engine::area::{Node, Profile};
 use slackwater_engine::units::kw;
@@ -141,15 +140,9 @@ fn close_to(first: &Planned, seed: u64) -> Planned {
     dearer.change_prices(seed);
     let problem = dearer.problem();
     let cheapest: AreaPlan = plan_area(&problem, &AreaOptions::default(), &mut |_| false);
-    let rows = &first.rows;
-    let previous = PreviousPlans {
-        offsets: &rows.offsets,
-        start: &rows.interval_start,
-        end: &rows.interval_end,
-        power_kw: &rows.interval_power_kw,
-    };
+    let previous = &first.rows.intervals;
     let budget = 0.02 * cheapest.cost.abs().max(1.0);
-    let (near, _) = cheapest.replan_close_to(&problem, &previous, budget);
+    let (near, _) = cheapest.replan_close_to(&problem, previous, budget);
     Planned::new(&problem, near)
 }
 

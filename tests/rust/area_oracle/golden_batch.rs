@@ -9,7 +9,8 @@ use chrono_tz::Tz;
 use expect_test::expect_file;
 use slackwater_engine::batch::{plan_batch, plan_compact, plan_dense, plan_storage_batch};
 use slackwater_engine::columns::{
-    Answers, Batteries, Curves, Fleet, NO_TIME, Needs, RowError, StorageAnswers, TargetLists,
+    Batteries, ChargeNumbers, Curves, Fleet, IntervalColumns, NO_TIME, Needs, PlanTable, RowError,
+    StorageNumbers, TargetLists,
 };
 use slackwater_engine::plan::charge::SlotSelection;
 use slackwater_engine::plan::storage::PriceSlots;
@@ -201,14 +202,14 @@ impl Answered {
     fn add(
         &mut self,
         numbers: &[&[f64]],
-        (offsets, start, end): (&[i32], &[i64], &[i64]),
+        intervals: &IntervalColumns,
         refused: &[(usize, RowError)],
     ) {
         self.errors += &errors(self.clear[0].len(), refused);
         self.clear.iter_mut().zip(numbers).for_each(|(all, run)| all.extend_from_slice(run));
         self.bits.extend(numbers.iter().flat_map(|column| bits(column)));
-        self.bits.extend(offsets.iter().map(|&offset| offset as u64));
-        self.bits.extend(whole(start).chain(whole(end)));
+        self.bits.extend(intervals.offsets.iter().map(|&offset| offset as u64));
+        self.bits.extend(whole(&intervals.start).chain(whole(&intervals.end)));
     }
 
     fn text(self, name: &str) -> String {
@@ -217,40 +218,40 @@ impl Answered {
     }
 }
 
-fn answered(name: &str, runs: &[Answers]) -> String {
+fn answered(name: &str, runs: &[PlanTable<ChargeNumbers>]) -> String {
     let mut all = Answered::default();
     for run in runs {
         let numbers = [
-            &run.cost[..],
-            &run.energy_kwh,
-            &run.shortfall_kwh,
-            &run.marginal_price,
-            &run.baseline_cost,
-            &run.savings,
-            &run.gap,
-            &run.unpriced_hours,
-            &run.interval_power_kw,
+            &run.numbers.cost[..],
+            &run.numbers.energy_kwh,
+            &run.numbers.shortfall_kwh,
+            &run.numbers.marginal_price,
+            &run.numbers.baseline_cost,
+            &run.numbers.savings,
+            &run.numbers.gap,
+            &run.numbers.unpriced_hours,
+            &run.intervals.power_kw,
         ];
-        all.add(&numbers, (&run.offsets, &run.interval_start, &run.interval_end), &run.errors);
+        all.add(&numbers, &run.intervals, &run.errors);
     }
     all.text(name)
 }
 
-fn stored(name: &str, runs: &[StorageAnswers]) -> String {
+fn stored(name: &str, runs: &[PlanTable<StorageNumbers>]) -> String {
     let mut all = Answered::default();
     for run in runs {
         let numbers = [
-            &run.cost[..],
-            &run.charged_kwh,
-            &run.shortfall_kwh,
-            &run.discharged_kwh,
-            &run.soc_percent,
-            &run.baseline_cost,
-            &run.savings,
-            &run.gap,
-            &run.interval_power_kw,
+            &run.numbers.cost[..],
+            &run.numbers.charged_kwh,
+            &run.numbers.shortfall_kwh,
+            &run.numbers.discharged_kwh,
+            &run.numbers.soc_percent,
+            &run.numbers.baseline_cost,
+            &run.numbers.savings,
+            &run.numbers.gap,
+            &run.intervals.power_kw,
         ];
-        all.add(&numbers, (&run.offsets, &run.interval_start, &run.interval_end), &run.errors);
+        all.add(&numbers, &run.intervals, &run.errors);
     }
     all.text(name)
 }

@@ -75,8 +75,9 @@ fn by_workers(name: &str, area: &Area, wanted: usize) -> String {
     let planned = Planned::new(&problem, plan);
     let text = line(&format!("{name}, workers {wanted}"), &planned);
     let written = workers.rows(&planned.plan);
-    let energy = written.iter().flat_map(|rows| rows.energy_kwh.iter().map(|kwh| kwh.to_bits()));
-    let here = workers.order().map(|row| planned.rows.energy_kwh[row as usize].to_bits());
+    let energy =
+        written.iter().flat_map(|rows| rows.numbers.energy_kwh.iter().map(|kwh| kwh.to_bits()));
+    let here = workers.order().map(|row| planned.rows.numbers.energy_kwh[row as usize].to_bits());
     assert!(energy.eq(here), "{name}: workers write other rows");
     let said = fingerprint(workers.said.iter().flat_map(|text| text.bytes().map(u64::from)));
     text + &format!("    {messages} messages, with those of the rows {said:016x}\n")

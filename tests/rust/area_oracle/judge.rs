@@ -390,8 +390,8 @@ pub(crate) fn keeps_its_word(area: &Area, planned: &Planned, seed: u64) -> Vec<S
         let name = format!("area {seed}: row {row}");
         let bought: f64 = energies.iter().map(|energy| energy.max(0.0)).sum();
         let sold: f64 = energies.iter().map(|energy| (-energy).max(0.0)).sum();
-        assert!((bought - rows.energy_kwh[row]).abs() < 1e-6, "{name}");
-        assert!((sold - rows.discharged_kwh[row]).abs() < 1e-6, "{name}");
+        assert!((bought - rows.numbers.energy_kwh[row]).abs() < 1e-6, "{name}");
+        assert!((sold - rows.numbers.discharged_kwh[row]).abs() < 1e-6, "{name}");
         let had = |slot: usize| energies[..=slot].iter().sum::<f64>();
         let by = area.wishes(row, true).into_iter();
         let by = by.map(|(slot, wish)| (slot, had(slot).min(wish))).collect();
@@ -433,9 +433,9 @@ pub(crate) fn energies_of(area: &Area, planned: &Planned, row: usize, seed: u64)
     let is_whole = area.more.as_ref().is_some_and(|more| more.power_min[row] > 0.0);
     let down = area.more.as_ref().map_or(0.0, |more| more.discharge[row]);
     let mut energies = vec![0.0; area.slots()];
-    for at in rows.offsets[row] as usize..rows.offsets[row + 1] as usize {
-        let (start, end) = (rows.interval_start[at], rows.interval_end[at]);
-        let power = rows.interval_power_kw[at];
+    for at in rows.intervals.range(row) {
+        let (start, end) = (rows.intervals.start[at], rows.intervals.end[at]);
+        let power = rows.intervals.power_kw[at];
         assert!(start >= area.arrival[row] && end <= area.departure[row], "area {seed}");
         let most = if power > 0.0 { area.power[row] } else { down };
         assert!(power.abs() <= most * (1.0 + 1e-8) + 1e-8, "area {seed}: row {row} at {power} kW");

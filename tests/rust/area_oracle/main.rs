@@ -16,7 +16,6 @@ mod on_off;
 mod workers;
 
 use area::{Area, Planned};
-use slackwater_engine::area::PreviousPlans;
 use slackwater_engine::area::Status;
 use slackwater_engine::area::{AreaOptions, plan_area, plan_area_observed};
 use slackwater_engine::area::{Observer, Progress, SavedRound};
@@ -288,18 +287,12 @@ fn a_budget_keeps_vehicles_where_they_were() {
         let problem = dearer.problem();
         let options = AreaOptions::default();
         let cheapest = plan_area(&problem, &options, &mut |_| false);
-        let rows = &told.rows;
-        let previous = PreviousPlans {
-            offsets: &rows.offsets,
-            start: &rows.interval_start,
-            end: &rows.interval_end,
-            power_kw: &rows.interval_power_kw,
-        };
+        let previous = &told.rows.intervals;
         let before = cheapest.cost;
         let scale = before.abs().max(1.0);
         for part in [0.0, 0.02, 1e6] {
             let budget = part * scale;
-            let (near, change) = cheapest.clone().replan_close_to(&problem, &previous, budget);
+            let (near, change) = cheapest.clone().replan_close_to(&problem, previous, budget);
             assert!(near.cost <= before + budget + 1e-6 * scale, "area {seed}: {}", near.cost);
             assert!(change.moved_kwh <= change.cheapest_kwh + 1e-6, "area {seed}");
             assert!((near.unmet_kwh - cheapest.unmet_kwh).abs() < 1e-9, "area {seed}");

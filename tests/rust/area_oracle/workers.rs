@@ -5,7 +5,10 @@ use serde::de::DeserializeOwned;
 use slackwater_engine::area::distributed::{
     Assigned, Overrides, Partition, PricingRequest, SessionUpdate,
 };
-use slackwater_engine::area::{AreaPlan, AreaRows, BlockLoad, Observer, Progress, Worker, Workers};
+use slackwater_engine::area::{
+    AreaNumbers, AreaPlan, BlockLoad, Observer, Progress, Worker, Workers,
+};
+use slackwater_engine::columns::PlanTable;
 
 use crate::area::Area;
 
@@ -44,7 +47,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// The rows of a plan as the workers write them, part by part.
-    pub(crate) fn rows(&mut self, plan: &AreaPlan) -> Vec<AreaRows> {
+    pub(crate) fn rows(&mut self, plan: &AreaPlan) -> Vec<PlanTable<AreaNumbers>> {
         let (question, told) = plan.instructions(&self.places());
         let question = self.sent(&question);
         let told: Vec<(Overrides, SessionUpdate)> =

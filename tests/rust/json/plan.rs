@@ -3,9 +3,10 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use expect_test::expect_file;
+use slackwater_engine::plan::Interval;
 use slackwater_engine::plan::charge::{
-    AfterDeadline, Battery, ChargeRequest, DurationRequest, Interval, PowerLimit, SocTarget,
-    Target, VehicleRequest,
+    AfterDeadline, Battery, ChargeRequest, DurationRequest, PowerLimit, SocTarget, Target,
+    VehicleRequest,
 };
 use slackwater_engine::plan::record::{
     PlanRecord, PlanRequest, PlanSummary, PreviousPlan, SteadyRequest,

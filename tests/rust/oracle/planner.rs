@@ -128,7 +128,7 @@ fn request(case: &Case, origin: DateTime<Utc>) -> (PriceCurve, ChargeRequest) {
 
 fn answer(plan: Plan, origin: DateTime<Utc>) -> Answer {
     let minute = |at: DateTime<Utc>| (at - origin).as_seconds_f64() / 60.0;
-    let interval = |interval: &charge::Interval| Interval {
+    let interval = |interval: &slackwater_engine::plan::Interval| Interval {
         start: minute(interval.start),
         end: minute(interval.end),
         kw: interval.power.as_kw(),

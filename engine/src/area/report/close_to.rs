@@ -12,7 +12,7 @@
 //!
 //! | Symbol | Code |
 //! |---|---|
-//! | `p_v` | [`PreviousPlans`], `CloseReplan::previous_plan` |
+//! | `p_v` | `previous`, `CloseReplan::previous_plan` |
 //! | `Σ abs(x* - p)` | [`PlanChange::cheapest_kwh`] |
 //! | `Σ abs(x - p)` | [`PlanChange::moved_kwh`] |
 //! | `cost(x) - C*` | [`PlanChange::spent`] |
@@ -29,6 +29,7 @@ use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::repair::RepairPass;
 use crate::area::recovery::totals::{AreaLoad, cost_of_limits, load_of_plans};
 use crate::area::report::outcome::AreaPlan;
+use crate::columns::intervals::IntervalColumns;
 use crate::units::MICROS_PER_HOUR;
 
 /// Passes over all vehicles. One that returns may free capacity for another.
@@ -36,20 +37,6 @@ const PASSES: usize = 2;
 
 /// Steps of the bisection for the number of vehicles that return at once.
 const TRIALS: usize = 8;
-
-/// Previous plans of the vehicles. Row `i` has the intervals at `offsets[i]..offsets[i + 1]`; a row
-/// without intervals is a vehicle without a previous plan.
-#[derive(Debug, Clone, Copy)]
-pub struct PreviousPlans<'a> {
-    /// Start of each row's intervals, and the end of the last: one more than rows.
-    pub offsets: &'a [i32],
-    /// Starts, in microseconds since 1970.
-    pub start: &'a [i64],
-    /// Ends, in microseconds since 1970.
-    pub end: &'a [i64],
-    /// Power in kW; negative is discharging.
-    pub power_kw: &'a [f64],
-}
 
 /// Distance of a plan from the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -87,7 +74,7 @@ struct CloseReplan<'a> {
     dual_prices: Vec<Vec<f64>>,
     /// Duals of all limits, per kWh by node and slot.
     dual_prices_of_all: Vec<Vec<f64>>,
-    previous: &'a PreviousPlans<'a>,
+    previous: &'a IntervalColumns,
 }
 
 /// Candidate plan of the area, with its load and cost.
@@ -107,7 +94,7 @@ impl AreaPlan {
     pub fn replan_close_to(
         mut self,
         problem: &AreaProblem<'_>,
-        previous: &PreviousPlans<'_>,
+        previous: &IntervalColumns,
         budget: f64,
     ) -> (Self, PlanChange) {
         let constraints = LinkingConstraints::new(problem);
@@ -183,10 +170,10 @@ impl CloseReplan<'_> {
     fn previous_plan(&self, session: &Session) -> Option<EnergyBySlot> {
         let previous = self.previous;
         let row = session.row as usize;
-        let (first, last) = (previous.offsets[row] as usize, previous.offsets[row + 1] as usize);
+        let intervals = previous.range(row);
         let horizon = self.problem.curves.horizon();
         let mut taken = EnergyBySlot::new();
-        for at in first..last {
+        for at in intervals.clone() {
             let (from, to) = (previous.start[at], previous.end[at]);
             for slot in session.first..session.last {
                 let start = horizon.starts()[slot as usize].max(from);
@@ -198,7 +185,7 @@ impl CloseReplan<'_> {
             }
         }
         merge_slots(&mut taken);
-        (last > first).then_some(taken)
+        (!intervals.is_empty()).then_some(taken)
     }
 
     /// Load and cost of an assignment.

@@ -31,8 +31,9 @@ use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh};
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::totals::{self, AreaLoad, cost_of_limits};
-use crate::area::report::table::{AreaRows, RowWriter, write_rows};
+use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
 use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::columns::plan_table::PlanTable;
 use crate::columns::row_error::RowError;
 use crate::units::MICROS_PER_HOUR;
 
@@ -446,7 +447,12 @@ impl AreaPlan {
     /// A vehicle charges at constant power in each slot, so a limit on the mean of a slot holds at
     /// every instant, except in slots in which a vehicle arrives or departs. A vehicle with a least
     /// power runs at full power for a part of the slot instead.
-    pub fn rows(&self, problem: &AreaProblem<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
+    pub fn rows(
+        &self,
+        problem: &AreaProblem<'_>,
+        run: usize,
+        sink: &mut dyn FnMut(PlanTable<AreaNumbers>),
+    ) {
         let mut unmet_kwh = vec![0.0; problem.vehicles.fleet.len()];
         for unmet in &self.unmet {
             unmet_kwh[unmet.row] += unmet.energy_kwh;

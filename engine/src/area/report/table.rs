@@ -11,11 +11,13 @@ use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
 use crate::area::recovery::plans::PlanReader;
+use crate::columns::intervals::IntervalColumns;
+use crate::columns::plan_table::{NumberColumns, PlanTable};
 use crate::units::MICROS_PER_HOUR;
 
-/// Plans of a run of vehicles as columns, in the order of the rows.
+/// Numbers of area plans.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct AreaRows {
+pub struct AreaNumbers {
     /// Cost of the energy; NaN for a row in error.
     pub cost: Vec<f64>,
     /// Energy charged, in kWh at the plug.
@@ -29,14 +31,20 @@ pub struct AreaRows {
     pub baseline_cost: Vec<f64>,
     /// Baseline cost minus cost.
     pub savings: Vec<f64>,
-    /// Row i has the intervals at `offsets[i]..offsets[i + 1]`.
-    pub offsets: Vec<i32>,
-    /// Starts, in microseconds since 1970.
-    pub interval_start: Vec<i64>,
-    /// Ends, in microseconds since 1970.
-    pub interval_end: Vec<i64>,
-    /// Power in kW; negative is discharging.
-    pub interval_power_kw: Vec<f64>,
+}
+
+impl NumberColumns for AreaNumbers {
+    fn columns(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        [
+            &mut self.cost,
+            &mut self.energy_kwh,
+            &mut self.discharged_kwh,
+            &mut self.unmet_kwh,
+            &mut self.baseline_cost,
+            &mut self.savings,
+        ]
+        .into_iter()
+    }
 }
 
 /// Input of the rows.
@@ -48,7 +56,11 @@ pub(crate) struct RowWriter<'a> {
 }
 
 /// Passes all rows to `sink` in their order, in runs of at most `run`.
-pub(crate) fn write_rows(writing: &RowWriter<'_>, run: usize, sink: &mut dyn FnMut(AreaRows)) {
+pub(crate) fn write_rows(
+    writing: &RowWriter<'_>,
+    run: usize,
+    sink: &mut dyn FnMut(PlanTable<AreaNumbers>),
+) {
     let count = writing.problem.vehicles.fleet.len();
     let mut position = vec![u32::MAX; count];
     for (at, session) in writing.plans.context.sessions.each.iter().enumerate() {
@@ -59,7 +71,7 @@ pub(crate) fn write_rows(writing: &RowWriter<'_>, run: usize, sink: &mut dyn FnM
         starts.map(|start| start..(start + run.max(1)).min(count)).collect();
     // Only as many runs as threads are in memory at a time.
     for runs in runs.chunks(rayon::current_num_threads().max(1)) {
-        let made: Vec<AreaRows> =
+        let made: Vec<PlanTable<AreaNumbers>> =
             runs.par_iter().map(|rows| write_run(writing, &position, rows.clone())).collect();
         made.into_iter().for_each(&mut *sink);
     }
@@ -67,14 +79,18 @@ pub(crate) fn write_rows(writing: &RowWriter<'_>, run: usize, sink: &mut dyn FnM
 
 /// Plans of the rows of one run. `position` is that of each row among the sessions, `u32::MAX` for
 /// a row in error.
-fn write_run(writing: &RowWriter<'_>, position: &[u32], rows: Range<usize>) -> AreaRows {
+fn write_run(
+    writing: &RowWriter<'_>,
+    position: &[u32],
+    rows: Range<usize>,
+) -> PlanTable<AreaNumbers> {
     let RowWriter { problem, plans, unmet_kwh } = *writing;
-    let mut made = AreaRows { offsets: vec![0], ..AreaRows::default() };
+    let mut made = PlanTable::<AreaNumbers>::default();
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     let sessions = plans.context.sessions;
     for row in rows {
         if position[row] == u32::MAX {
-            made.push(f64::NAN, (f64::NAN, f64::NAN), f64::NAN, f64::NAN);
+            made.push_blank();
             continue;
         }
         let at = position[row] as usize;
@@ -94,88 +110,63 @@ fn write_run(writing: &RowWriter<'_>, position: &[u32], rows: Range<usize>) -> A
         charge_at_once(plans.context, session, most, |slot, energy| {
             baseline += plans.context.cost_of(session, slot, energy);
         });
-        made.add_intervals(problem, session, row, &taken, plans);
+        add_intervals(&mut made.intervals, problem, session, row, &taken, plans);
         made.push(cost, (as_kwh(bought), as_kwh(sold)), unmet_kwh[row], baseline);
     }
     made
 }
 
-impl AreaRows {
-    /// Number of rows.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.cost.len()
-    }
-
-    /// Returns true if there is no row.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.cost.is_empty()
-    }
-
+impl PlanTable<AreaNumbers> {
     /// Adds the numbers of a row and ends its intervals. `(bought, sold)` are in kWh at the plug.
     fn push(&mut self, cost: f64, (bought, sold): (f64, f64), unmet_kwh: f64, baseline_cost: f64) {
-        self.cost.push(cost);
-        self.energy_kwh.push(bought);
-        self.discharged_kwh.push(sold);
-        self.unmet_kwh.push(unmet_kwh);
-        self.baseline_cost.push(baseline_cost);
-        self.savings.push(baseline_cost - cost);
-        self.offsets.push(self.interval_start.len() as i32);
+        let numbers = &mut self.numbers;
+        numbers.cost.push(cost);
+        numbers.energy_kwh.push(bought);
+        numbers.discharged_kwh.push(sold);
+        numbers.unmet_kwh.push(unmet_kwh);
+        numbers.baseline_cost.push(baseline_cost);
+        numbers.savings.push(baseline_cost - cost);
+        self.intervals.end_row();
     }
+}
 
-    /// Adds the intervals of a plan; neighbours of equal power are joined.
-    fn add_intervals(
-        &mut self,
-        problem: &AreaProblem<'_>,
-        session: &Session,
-        row: usize,
-        taken: &EnergyBySlot,
-        plans: &PlanReader<'_>,
-    ) {
-        let horizon = plans.context.horizon();
-        let fleet = &problem.vehicles.fleet;
-        let (arrival, departure) = (fleet.arrival[row], fleet.departure[row]);
-        let discharge_max = problem.vehicles.storage.map_or(0.0, |c| c.discharge_max_kw[row]);
-        let first = self.interval_start.len();
-        // In a slot with a deadline inside, energy comes first and at full power.
-        let deadlines = plans.context.sessions.deadlines.get(session.deadlines as usize);
-        let is_cut = |slot: u32| deadlines.is_some_and(|deadlines| deadlines.is_cut(slot));
-        for &(slot, energy) in taken {
-            let slot = slot as usize;
-            let start = horizon.starts()[slot].max(arrival);
-            let full_end = horizon.ends()[slot].min(departure);
-            let power_max = if energy > 0 { fleet.power_max_kw[row] } else { -discharge_max };
-            let most = if energy > 0 {
-                session.cap(horizon, slot)
-            } else {
-                let hours = (full_end - start) as f64 / MICROS_PER_HOUR;
-                to_micro_wh(discharge_max * hours)
-            };
-            // Full slots keep their full power free of rounding.
-            let is_full = energy.abs() >= most;
-            let micros = as_kwh(energy) / power_max * MICROS_PER_HOUR;
-            let (end, power) = if is_full {
-                (full_end, power_max)
-            } else if session.is_indivisible || is_cut(slot as u32) {
-                ((start + micros.round() as i64).min(full_end), power_max)
-            } else {
-                (full_end, as_kwh(energy) * MICROS_PER_HOUR / (full_end - start) as f64)
-            };
-            if end <= start {
-                continue;
-            }
-            let last = self.interval_start.len();
-            let touches = last > first
-                && self.interval_end[last - 1] == start
-                && self.interval_power_kw[last - 1].total_cmp(&power).is_eq();
-            if touches {
-                self.interval_end[last - 1] = end;
-            } else {
-                self.interval_start.push(start);
-                self.interval_end.push(end);
-                self.interval_power_kw.push(power);
-            }
-        }
+/// Adds the intervals of a plan; neighbours of equal power are joined.
+fn add_intervals(
+    intervals: &mut IntervalColumns,
+    problem: &AreaProblem<'_>,
+    session: &Session,
+    row: usize,
+    taken: &EnergyBySlot,
+    plans: &PlanReader<'_>,
+) {
+    let horizon = plans.context.horizon();
+    let fleet = &problem.vehicles.fleet;
+    let (arrival, departure) = (fleet.arrival[row], fleet.departure[row]);
+    let discharge_max = problem.vehicles.storage.map_or(0.0, |c| c.discharge_max_kw[row]);
+    // In a slot with a deadline inside, energy comes first and at full power.
+    let deadlines = plans.context.sessions.deadlines.get(session.deadlines as usize);
+    let is_cut = |slot: u32| deadlines.is_some_and(|deadlines| deadlines.is_cut(slot));
+    for &(slot, energy) in taken {
+        let slot = slot as usize;
+        let start = horizon.starts()[slot].max(arrival);
+        let full_end = horizon.ends()[slot].min(departure);
+        let power_max = if energy > 0 { fleet.power_max_kw[row] } else { -discharge_max };
+        let most = if energy > 0 {
+            session.cap(horizon, slot)
+        } else {
+            let hours = (full_end - start) as f64 / MICROS_PER_HOUR;
+            to_micro_wh(discharge_max * hours)
+        };
+        // Full slots keep their full power free of rounding.
+        let is_full = energy.abs() >= most;
+        let micros = as_kwh(energy) / power_max * MICROS_PER_HOUR;
+        let (end, power) = if is_full {
+            (full_end, power_max)
+        } else if session.is_indivisible || is_cut(slot as u32) {
+            ((start + micros.round() as i64).min(full_end), power_max)
+        } else {
+            (full_end, as_kwh(energy) * MICROS_PER_HOUR / (full_end - start) as f64)
+        };
+        intervals.join(start, end, power);
     }
 }

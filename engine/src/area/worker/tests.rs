@@ -9,6 +9,7 @@ use crate::area::distributed::protocol::Assigned;
 use crate::area::{
     AreaOptions, AreaPlan, Observer, Progress, Workers, plan_area, plan_area_observed,
 };
+use crate::columns::plan_table::PlanTable;
 
 mod town;
 use town::{Car, Columns, SLOTS, Town, car};
@@ -95,19 +96,19 @@ fn options() -> AreaOptions {
 }
 
 /// Each row of a run, every number to its last bit.
-fn written(made: &AreaRows) -> Vec<String> {
+fn written(made: &PlanTable<AreaNumbers>) -> Vec<String> {
     let row = |row: usize| {
-        let at = made.offsets[row] as usize..made.offsets[row + 1] as usize;
+        let (at, intervals) = (made.intervals.range(row), &made.intervals);
         let numbers = [
-            &made.cost,
-            &made.energy_kwh,
-            &made.discharged_kwh,
-            &made.unmet_kwh,
-            &made.baseline_cost,
-            &made.savings,
+            &made.numbers.cost,
+            &made.numbers.energy_kwh,
+            &made.numbers.discharged_kwh,
+            &made.numbers.unmet_kwh,
+            &made.numbers.baseline_cost,
+            &made.numbers.savings,
         ];
-        let times = (&made.interval_start[at.clone()], &made.interval_end[at.clone()]);
-        format!("{:?} {times:?} {:?}", numbers.map(|of| of[row]), &made.interval_power_kw[at])
+        let times = (&intervals.start[at.clone()], &intervals.end[at.clone()]);
+        format!("{:?} {times:?} {:?}", numbers.map(|of| of[row]), &intervals.power_kw[at])
     };
     (0..made.len()).map(row).collect()
 }

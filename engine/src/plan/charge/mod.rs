@@ -20,7 +20,7 @@ pub use duration::{DurationError, DurationRequest};
 pub use explain::{ChargeReasonCode, Reason, RunnerUp, explain};
 pub use gaps::{Gap, MissedTarget, MissingPrice, gaps};
 pub use greedy::plan_charge;
-pub use plan::{Interval, Plan, PlannedSlot, Purchase, Purpose, TargetOutcome};
+pub use plan::{Plan, PlannedSlot, Purchase, Purpose, TargetOutcome};
 pub use request::{
     AfterDeadline, ChargeProblem, ChargeRequest, ChargeRequestError, PowerLimit, Target,
 };

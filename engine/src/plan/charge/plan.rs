@@ -3,6 +3,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::certificate::Certificate;
+use crate::plan::interval::Interval;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Money, Power, Price};
 
@@ -98,19 +99,6 @@ impl PlannedSlot {
     }
 }
 
-/// A period of charging at one power.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Interval {
-    /// First instant.
-    pub start: DateTime<Utc>,
-    /// First instant after it, to the microsecond.
-    pub end: DateTime<Utc>,
-    /// Power throughout.
-    #[serde(rename = "power_kw")]
-    pub power: Power,
-}
-
 /// What becomes of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -199,14 +187,10 @@ impl Plan {
 
 /// Charging periods of slots at full power, neighbours merged.
 pub(crate) fn intervals(slots: &[PlannedSlot]) -> Vec<Interval> {
-    let mut intervals: Vec<Interval> = Vec::new();
+    let mut intervals = Vec::new();
     for slot in slots.iter().filter(|slot| slot.energy > Energy::ZERO) {
         let (start, end) = (slot.start, slot.charged_until());
-        match intervals.last_mut() {
-            Some(last) if last.end == start && last.power == slot.power_max => last.end = end,
-            _ if end > start => intervals.push(Interval { start, end, power: slot.power_max }),
-            _ => {}
-        }
+        Interval { start, end, power: slot.power_max }.join(&mut intervals, |a, b| a == b);
     }
     intervals
 }

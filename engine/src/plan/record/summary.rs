@@ -4,7 +4,8 @@
 //! last bit, so whoever keeps these need not keep those.
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::plan::{Interval, Plan};
+use crate::plan::charge::plan::Plan;
+use crate::plan::interval::Interval;
 use crate::units::{Energy, Money, Price};
 
 /// The outcome of a plan.

@@ -2,7 +2,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::plan::Interval;
+use crate::plan::interval::Interval;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::certificate::SiteCertificate;
 use crate::plan::site::device::Phase;

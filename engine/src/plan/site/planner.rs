@@ -2,7 +2,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::lp::Limits;
-use crate::plan::charge::plan::Interval;
+use crate::plan::interval::Interval;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::accounting::{Account, Books, energy, money, name_of, power};
 use crate::plan::site::baseline;
@@ -295,13 +295,10 @@ fn levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
 }
 
 fn intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
-    let mut intervals: Vec<Interval> = Vec::new();
+    let mut intervals = Vec::new();
     for (slot, &power) in powers.iter().enumerate().filter(|(_, p)| **p != Power::ZERO) {
         let (start, end) = (instant_at(model.grid.starts[slot]), instant_at(model.grid.ends[slot]));
-        match intervals.last_mut() {
-            Some(last) if last.end == start && is_same(last.power, power) => last.end = end,
-            _ => intervals.push(Interval { start, end, power }),
-        }
+        Interval { start, end, power }.join(&mut intervals, is_same);
     }
     intervals
 }

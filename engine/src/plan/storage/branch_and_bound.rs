@@ -301,7 +301,6 @@ pub struct StorageBuffers {
     /// Change of the stored energy in each slot, driving apart.
     pub(crate) change: Vec<f64>,
     pub(crate) marginal: Vec<f64>,
-    pub(crate) net: Vec<f64>,
 }
 
 impl StorageBuffers {
@@ -310,45 +309,15 @@ impl StorageBuffers {
     pub fn new() -> Self {
         Self::default()
     }
-
-    /// Energy at the plug in each slot of the last answer; positive charges.
-    #[must_use]
-    pub fn net_kwh(&self) -> &[f64] {
-        &self.net
-    }
-
-    /// What one more stored kWh is worth in each slot of the last answer.
-    #[must_use]
-    pub fn marginal_per_kwh(&self) -> &[f64] {
-        &self.marginal
-    }
 }
 
 /// The cheapest plan of a battery for a price per slot to buy at and one to
 /// sell at.
 ///
 /// No slot both charges and discharges, whatever the prices are. Prices of
-/// slots that allow nothing are not looked at. The energies are in
-/// [`StorageBuffers::net_kwh`] until the next call. Nothing is allocated once the
-/// scratch has grown to the number of slots; ties go to the earlier slot.
-///
-/// # Panics
-/// There are not as many prices as slots.
-pub fn answer(
-    kernel: &DynamicProgramme,
-    import: &[f64],
-    export: &[f64],
-    scratch: &mut StorageBuffers,
-) -> CostAndBound {
-    assert_eq!(import.len(), kernel.len(), "one price to buy at per slot");
-    assert_eq!(export.len(), kernel.len(), "one price to sell at per slot");
-    let answer = solve(kernel, import, export, scratch);
-    scratch.net.clear();
-    scratch.net.extend(scratch.change.iter().map(|&change| kernel.at_plug(change)));
-    answer
-}
-
-/// The same, leaving the changes of the stored energy in the scratch.
+/// slots that allow nothing are not looked at. The changes of the stored energy are in
+/// `scratch.change` until the next call. Nothing is allocated once the buffers have grown to the
+/// number of slots; ties go to the earlier slot.
 pub(crate) fn solve(
     kernel: &DynamicProgramme,
     import: &[f64],
@@ -372,7 +341,6 @@ pub(crate) fn solve(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::storage::branch_and_bound::answer;
 
     /// Hours of a lossless battery that starts with `stored` kWh, moves 2 kWh
     /// an hour, and charges to `limit` kWh.
@@ -419,8 +387,8 @@ mod tests {
         let mut scratch = StorageBuffers::new();
         let mut kernel = kernel(5, 5.0, 4.0);
         kernel.slots[4].least_kwh = 3.0;
-        let found = answer(&kernel, &import, &export, &mut scratch);
-        assert!((found.cost + 0.09).abs() < 1e-9, "{found:?} {:?}", scratch.net_kwh());
+        let found = solve(&kernel, &import, &export, &mut scratch);
+        assert!((found.cost + 0.09).abs() < 1e-9, "{found:?} {:?}", scratch.change);
         assert!((found.bound - found.cost).abs() < 1e-9);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) mod segments;
 pub(crate) mod slots;
 
 pub use branch_and_bound::NODES_MAX;
-pub use branch_and_bound::{StorageBuffers, answer};
+pub use branch_and_bound::StorageBuffers;
 pub use certificate::{
     Searched, StorageCertificate, StorageCertificateError, StorageEvidence, certify,
 };

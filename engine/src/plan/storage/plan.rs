@@ -3,7 +3,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice};
-use crate::plan::charge::plan::Interval;
+use crate::plan::interval::Interval;
 use crate::plan::storage::certificate::StorageCertificate;
 use crate::plan::storage::request::StorageRequest;
 use crate::time::instant::{instant_at, micros_between};
@@ -268,15 +268,6 @@ impl StoragePlan {
     /// Stored energy at the start of a slot.
     pub(crate) fn stored_before(&self, index: usize) -> Energy {
         index.checked_sub(1).map_or(self.stored_start, |last| self.slots[last].stored)
-    }
-}
-
-/// Adds a period of constant power, or lets the one before it go on.
-pub(crate) fn join(intervals: &mut Vec<Interval>, next: Interval) {
-    match intervals.last_mut() {
-        Some(last) if last.end == next.start && last.power == next.power => last.end = next.end,
-        _ if next.end > next.start => intervals.push(next),
-        _ => {}
     }
 }
 

@@ -1,13 +1,13 @@
 //! From a problem to a plan with its proof.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::plan::charge::plan::Interval;
+use crate::plan::interval::Interval;
 use crate::plan::storage::baseline::baseline;
 use crate::plan::storage::branch_and_bound::{StorageBuffers, solve};
 use crate::plan::storage::certificate::{Searched, StorageCertificate, StorageEvidence, certify};
 use crate::plan::storage::dynamic_programme::CostAndBound;
 use crate::plan::storage::plan::{
-    StorageCosts, StorageOutcome, StoragePlan, StorageSlot, join, unpriced_hours,
+    StorageCosts, StorageOutcome, StoragePlan, StorageSlot, unpriced_hours,
 };
 use crate::plan::storage::price_slots::PriceSlots;
 use crate::plan::storage::request::StorageProblem;
@@ -167,14 +167,9 @@ fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<In
             let power = if is_charging { piece.charge_max } else { piece.discharge_max };
             let most = power.over_micros(piece.end - piece.start).as_kwh();
             let is_full = net.abs() >= most * FULL;
-            join(
-                &mut intervals,
-                Interval {
-                    start,
-                    end: if is_full { end } else { slots[index].busy_until() },
-                    power: if is_charging { power } else { -power },
-                },
-            );
+            let end = if is_full { end } else { slots[index].busy_until() };
+            let power = if is_charging { power } else { -power };
+            Interval { start, end, power }.join(&mut intervals, |a, b| a == b);
         }
     }
     (slots, intervals)
