@@ -182,8 +182,8 @@ impl LinkingConstraints {
         });
         let soft: f64 = soft.sum();
         // Spans of prices that a chain of exchanges can cost. On one curve the losses of a chain
-        // cancel but for two spans. With several curves a kWh may pass from vehicle to vehicle, each
-        // time at a loss; 16 spans are allowed for that.
+        // cancel but for two spans. With several curves a kWh may pass from vehicle to vehicle,
+        // each time at a loss; 16 spans are allowed for that.
         let chain = if is_shared { 2.0 } else { 16.0 };
         let penalty = chain * ((high - low) + soft) + high.abs().max(low.abs()) + 1e-6;
         penalty * storing.0 + storing.1
