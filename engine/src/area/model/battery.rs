@@ -80,7 +80,7 @@ impl Battery {
     }
 
     /// Lowers the target to the level `reach`, in kWh. Returns the stored energy to be gained by
-    /// departure, in µWh, and what the target asks for beyond it, in kWh (0 below 1 µWh).
+    /// departure, in µWh, and the part of the target beyond it, in kWh (0 up to 1 µWh).
     pub(crate) fn need(&mut self, reach: f64) -> (i64, f64) {
         let stored = self.stored_kwh();
         let wanted = (self.row.target_kwh - stored).max(0.0);

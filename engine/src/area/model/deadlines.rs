@@ -1,7 +1,7 @@
 //! Deadlines before departure, and reserves, of vehicles that only charge.
 //!
 //! A vehicle is to have `N_d` of energy since arrival by each deadline `d`. `N_d` is the running
-//! maximum of what targets and reserve ask for, as far as full power reaches it:
+//! maximum of what targets and reserve require, as far as full power reaches it:
 //!
 //! ```text
 //! N_d = max( N_{d-1}, min(W_d, capacity before d, need) )
@@ -48,7 +48,7 @@ pub(crate) struct Deadlines {
     pub(crate) later: i64,
     /// The `needs` as they were before limits lowered them.
     targets: Vec<i64>,
-    /// Energy that the user's target at each deadline asks for, before the running maximum over
+    /// Energy that the user's target at each deadline requires, before the running maximum over
     /// earlier ones; 0 for the reserve.
     wanted: Vec<i64>,
     /// Position of the reserve among the deadlines, if it is before departure.
@@ -80,6 +80,7 @@ impl Deadlines {
         }
         let horizon = problem.curves.horizon();
         let prices = problem.curves.prices(session.curve as usize);
+        // Targets, the one at departure included, capped so that they are within an `i64`.
         let mut wanted: Vec<DeadlineNeed> = Vec::new();
         for target in fleet.targets(row, vehicle)? {
             let by = target.by.map_or(vehicle.departure, |by| by.timestamp_micros());
@@ -100,6 +101,7 @@ impl Deadlines {
             wanted.push((vehicle.departure, session.need, false));
         }
         let made = split_slots(horizon, prices, session, window, &wanted);
+        // The stay is too short by the most that full power misses of any target.
         let targets = wanted.iter().zip(&made.needs).filter(|((.., is_reserve), _)| !is_reserve);
         let beyond = targets.map(|(&(_, energy, _), &need)| energy.min(session.need) - need).max();
         Ok(Some((made, as_kwh(beyond.unwrap_or(0)))))
@@ -144,7 +146,7 @@ impl Deadlines {
         before.map(|(need, had)| (need - had).max(0)).collect()
     }
 
-    /// Deadlines before the last at which the reserve asks for more than all targets, each with the
+    /// Deadlines before the last at which the reserve requires more than all targets, each with the
     /// energy in µWh that a plan misses of that excess; 0 for `None` or within the tolerance.
     pub(crate) fn of_reserve(&self, taken: Option<&EnergyBySlot>) -> Vec<(usize, i64)> {
         let Some(reserve) = self.reserve else { return Vec::new() };
@@ -243,8 +245,8 @@ impl Deadlines {
             wanted = self.wanted[stage].max(wanted);
             let is_of_reserve =
                 self.reserve.is_some_and(|reserve| reserve <= stage) && needs[stage] > wanted;
-            // What this deadline asks for of itself: the excess of an earlier target over it is
-            // not asked for again, but that of the reserve is.
+            // Need of this deadline by itself: the excess of an earlier target over it is not
+            // required again, but that of the reserve is.
             let own = if is_of_reserve { needs[stage] } else { self.wanted[stage] };
             needs[stage] = own.min(needs[stage] - missing).clamp(least, need.max(least));
             least = needs[stage];

@@ -79,6 +79,7 @@ impl LinkingConstraints {
                 add_limit(&mut constraints, (at, base_kw), limit, &hours);
             }
         }
+        // Limits by node first: paths list only nodes with a limit.
         let mut by_node = vec![Vec::new(); problem.nodes.len()];
         for (at, constraint) in constraints.iter().enumerate() {
             by_node[constraint.node].push(at);
@@ -240,7 +241,7 @@ impl LinkingConstraints {
     }
 
     /// Part of the Lagrangian bound that comes from limits: `Σ_l (sign·μ·load - f_l*(μ))`, at the
-    /// loads in kWh with which the pricing problems answered the duals.
+    /// loads in kWh that the pricing problems have at these duals.
     pub(crate) fn dual_value(&self, duals: &[f64], loads: &[Vec<f64>]) -> f64 {
         let constraints = self.each.iter().zip(duals.chunks(self.slots().max(1)));
         let of_terms = constraints.map(|(constraint, duals)| {

@@ -302,7 +302,7 @@ fn prepare_session(problem: &AreaProblem<'_>, row: usize) -> Prepared {
         Ok(most) => most.map_or(capacity, |most| capacity.min(to_micro_wh(most.as_kwh()))),
         Err(error) => return Prepared::Error(error),
     };
-    // The most that need, reserve and targets ask for; what exceeds the capacity is reported.
+    // The most that need, reserve and targets require; what exceeds the capacity is reported.
     let mut wanted = vehicle.energy.max(vehicle.reserve).as_kwh();
     if fleet.has_targets(row) {
         match fleet.targets(row, &vehicle) {

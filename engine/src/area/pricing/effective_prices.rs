@@ -84,7 +84,7 @@ impl ShortfallPenalty {
 pub(crate) struct EffectivePrices {
     /// Price of the curve plus what limits add, per kWh by slot; infinite in gaps.
     pub(crate) prices: Vec<f64>,
-    /// Order of the slots, if it was asked for and there are at most [`SLOTS_MAX`].
+    /// Order of the slots, if it was requested and there are at most [`SLOTS_MAX`].
     pub(crate) ranks: Option<PriceRanks>,
 }
 

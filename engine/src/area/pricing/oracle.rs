@@ -65,6 +65,7 @@ impl WithSimd for BlockPricing<'_> {
         let mut load = vec![0i64; horizon.len()];
         let mut buffers = PricingBuffers::default();
         let (mut cost, mut shortfall, mut shortfall_penalty, mut slack) = (0.0, 0, 0.0, 0.0);
+        // Effective prices, and ranks, once for a block that shares a curve.
         let shared = block.curve.map(|_| context.prices_of_block(block, dual_price));
         let mut fetched = FetchedPrices::default();
         for (at, session) in context.sessions.each[block.sessions.clone()].iter().enumerate() {
@@ -74,6 +75,7 @@ impl WithSimd for BlockPricing<'_> {
                     &context.sessions.each[block.sessions.start + at..block.sessions.end],
                 );
             }
+            // On a shared curve only the load is added up; on others the cost too, by vehicle.
             let mut own_cost = 0.0;
             let missing = if let Some(effective) = &shared {
                 solve_pricing(simd, context, session, effective, &mut buffers, |slot, energy| {
@@ -318,8 +320,9 @@ fn price_by_rank<const W: usize>(
     need - bought
 }
 
-/// Buys part of the next cheapest slot of the session, at rank `from` or above, up to the energy
-/// that is worth its price. Returns the energy bought; `bought` is what was bought before.
+/// Buys part of the next cheapest slot of the session, at rank `from` or above: the part of the
+/// need whose penalty exceeds its price. `bought` is the energy bought before, in µWh; returns the
+/// energy added.
 #[inline(always)]
 fn buy_last_part<const W: usize>(
     session: &Session,

@@ -192,6 +192,7 @@ impl<'a> AreaProblem<'a> {
         curves: Curves<'a>,
         nodes: Vec<Node>,
     ) -> Result<Self, AreaError> {
+        // Columns: one value per row of the fleet.
         let rows = vehicles.fleet.len();
         let columns = [
             ("node", vehicles.node.map(<[u32]>::len)),
@@ -206,6 +207,7 @@ impl<'a> AreaProblem<'a> {
                 return Err(AreaError::BadColumn { column, found, expected: rows });
             }
         }
+        // Nodes: a forest, with limits in range, that holds the node of each vehicle.
         if nodes.is_empty() {
             return Err(AreaError::NoNodes);
         }
@@ -218,6 +220,7 @@ impl<'a> AreaProblem<'a> {
         for node in &nodes {
             check_node(node, curves.horizon().len())?;
         }
+        // Prices to sell at: the slots and rows of the prices to buy at.
         let horizon = curves.horizon();
         if let Some(export) = vehicles.storage.and_then(|columns| columns.export)
             && (export.horizon() != horizon || export.rows() != curves.rows())
