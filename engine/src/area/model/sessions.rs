@@ -27,7 +27,7 @@ const NODES_MAX: usize = 1024;
 /// Least number of groups (if there are as many vehicles) where groups are cut regardless of nodes.
 const GROUPS_MANY: usize = 192;
 
-/// Number of nodes from which on a node has groups by its size, and not by its part of the vehicles.
+/// Number of nodes from which on the groups of a node follow from its size alone.
 pub(crate) const NODES_MANY: usize = 8;
 
 /// Vehicles per group of a node if there are [`NODES_MANY`] nodes or more.
