@@ -1,4 +1,18 @@
-//! Vehicles of an area that also discharge, made ready for pricing.
+//! Batteries of vehicles that also discharge, ready for pricing.
+//!
+//! For energy `x` at the plug the stored energy changes by `e`, and the plan costs in a slot:
+//!
+//! ```text
+//! e = η_c·x   for x > 0,      e = x / η_d   for x < 0
+//! cost = price to buy·x - v·e      for x > 0
+//! cost = price to sell·x - wear·e - v·e      for x < 0
+//! ```
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `e(x)`, `x(e)` | [`Battery::stored`], [`Battery::at_plug`] |
+//! | `η_c`, `η_d` | `efficiency_charge`, `efficiency_discharge` of [`DynamicProgramme`] |
+//! | `wear`, `v` | `wear_per_kwh`, `end_value_per_kwh` of [`DynamicProgramme`] |
 use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::session::Session;
 use crate::area::problem::area_problem::StorageColumns;
@@ -10,18 +24,19 @@ use crate::plan::storage::branch_and_bound::reached;
 use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};
 use crate::plan::storage::slots::stored_by;
 
-/// A battery that is asked many times.
+/// Battery of one session, with the values of its pricing problem that no price changes.
 #[derive(Debug, Clone)]
 pub(crate) struct Battery {
+    /// Checked values of the row.
     pub(crate) row: BatteryRow,
-    /// The kernel of the battery, but for its slots.
+    /// Data of the segment method, without slots.
     pub(crate) kernel: DynamicProgramme,
-    /// First slot after which the reserve holds.
+    /// First slot at whose end the reserve must be held.
     pub(crate) reserve_from: u32,
 }
 
 impl Battery {
-    /// The battery of a row, and the stored energy that its stay is too short for.
+    /// Reads and checks the battery of a row. The fleet must give its needs in percent.
     pub(crate) fn new(
         columns: &StorageColumns<'_>,
         fleet: &Fleet<'_>,
@@ -48,24 +63,24 @@ impl Battery {
             wear_price_per_kwh: columns.wear_price_per_kwh,
             grid: None,
         };
-        let mut desk = BatteryPlanner::default();
-        let battery = desk.read(&batteries, row).map_err(|error| match error {
-            // The fleet has one name for the power of both kinds of vehicles.
+        let mut planner = BatteryPlanner::default();
+        let battery = planner.read(&batteries, row).map_err(|error| match error {
+            // The column of the highest charging power has another name in a fleet.
             RowError::Missing { column: "charge_max_kw" } => {
                 RowError::Missing { column: "power_max_kw" }
             }
             error => error,
         })?;
-        Ok(Self { row: battery, kernel: desk.kernel, reserve_from: 0 })
+        Ok(Self { row: battery, kernel: planner.kernel, reserve_from: 0 })
     }
 
-    /// Stored energy on arrival.
+    /// Stored energy on arrival, in kWh.
     pub(crate) fn stored_kwh(&self) -> f64 {
         self.kernel.stored_kwh
     }
 
-    /// Stored energy of a row to be had by departure, within what `reach` allows,
-    /// and what is beyond that.
+    /// Lowers the target to the level `reach`, in kWh. Returns the stored energy to be gained by
+    /// departure, in µWh, and the part of the target beyond it, in kWh (0 up to 1 µWh).
     pub(crate) fn need(&mut self, reach: f64) -> (i64, f64) {
         let stored = self.stored_kwh();
         let wanted = (self.row.target_kwh - stored).max(0.0);
@@ -75,15 +90,14 @@ impl Battery {
         (need, if beyond * MICRO_WH_PER_KWH > 1.0 { beyond } else { 0.0 })
     }
 
-    /// Wishes for just so much stored energy; a target below the level on
-    /// arrival stays.
+    /// Sets the target to the level on arrival plus `need` µWh. A target below that level stays.
     pub(crate) fn set_need(&mut self, need: i64) {
         if self.row.target_kwh > self.stored_kwh() {
             self.row.target_kwh = self.stored_kwh() + as_kwh(need);
         }
     }
 
-    /// Stored energy for energy at the plug.
+    /// Change of the stored energy, in kWh, for energy at the plug; both positive if it charges.
     pub(crate) fn stored(&self, plug_kwh: f64) -> f64 {
         if plug_kwh > 0.0 {
             plug_kwh * self.kernel.efficiency_charge
@@ -92,32 +106,34 @@ impl Battery {
         }
     }
 
-    /// Energy at the plug for a change of what is stored.
+    /// Energy at the plug, in µWh, for a change of the stored energy.
     pub(crate) fn at_plug(&self, stored_kwh: f64) -> i64 {
         to_micro_wh(self.kernel.at_plug(stored_kwh))
     }
 
-    /// Stored energy at departure beyond that on arrival.
+    /// Stored energy at departure less that on arrival, in kWh.
     pub(crate) fn gained_kwh(&self, taken: &EnergyBySlot) -> f64 {
         taken.iter().map(|&(_, energy)| self.stored(as_kwh(energy))).sum()
     }
 
-    /// Stored energy that a plan leaves missing at departure.
+    /// Stored energy in µWh by which a plan misses the target at departure; 0 if it is at most
+    /// [`SHORTFALL_TOLERANCE`].
     pub(crate) fn shortfall(&self, taken: &EnergyBySlot) -> i64 {
         let level = self.stored_kwh() + self.gained_kwh(taken);
         let missing = to_micro_wh(self.row.target_kwh - level);
         if missing > SHORTFALL_TOLERANCE { missing } else { 0 }
     }
 
-    /// What energy of a slot costs, wear and the value of what is stored included.
+    /// Cost of the energy of a slot at the prices to buy and sell at, with wear, less the end value
+    /// of what is stored. `plug_kwh` is positive if the battery charges.
     #[inline(always)]
     pub(crate) fn cost(&self, plug_kwh: f64, import: f64, export: f64) -> f64 {
         let stored = self.stored(plug_kwh);
         self.kernel.cost_of(stored, import, export) - self.kernel.end_value_per_kwh * stored
     }
 
-    /// Levels at the end of each slot of the stay, and the first slot from
-    /// which on the reserve holds, if `wanted` levels are what it should reach.
+    /// First slot, not before `reserve_from`, from whose end on a plan keeps the levels `wanted`;
+    /// these are in kWh, one for the end of each slot of the session.
     pub(crate) fn reserve_kept_from(
         &self,
         session: &Session,
@@ -139,16 +155,17 @@ impl Battery {
     }
 }
 
-/// Room of a vehicle in each slot, in grains at the plug.
+/// Capacity that a vehicle can use in each slot of the horizon, in µWh at the plug.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FreeCapacity<'a> {
-    /// For energy that is bought.
+    /// Capacity for energy that is bought.
     pub(crate) import: &'a [i64],
-    /// For energy that is sold.
+    /// Capacity for energy that is sold, as positive numbers.
     pub(crate) export: &'a [i64],
 }
 
-/// Most stored energy at the end of each slot, and at departure.
+/// Highest stored energy that full power reaches by the end of each slot from `first` to before
+/// `last`, in kWh. `prices` gives the price to buy at of each slot, NaN in gaps.
 pub(crate) fn highest_levels(
     prices: impl Fn(usize) -> f64,
     horizon: &crate::time::horizon::Horizon,

@@ -1,24 +1,25 @@
-//! Energy of a vehicle by slot, and the columns that a vehicle follows.
+//! Plans as energy by slot, their shortfall, and the assignment of columns to vehicles.
 use std::collections::BTreeMap;
 
-/// Energy bought by slot, in time order; sold where it is negative.
+/// Plan of a vehicle: pairs of slot and energy at the plug in µWh, in time order. Energy is
+/// positive if it is bought and negative if it is sold.
 pub(crate) type EnergyBySlot = Vec<(u32, i64)>;
 
-/// Rounds that a group draws from, with weights that add up to 1.
+/// Weights `θ` on the columns of one group: pairs of round and weight. The weights add up to 1.
 pub(crate) type ColumnWeights = Vec<(usize, f64)>;
 
-/// Which plan each vehicle has.
+/// Assignment of a plan to each vehicle: a column of its group, or a plan of its own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Assignment {
-    /// Rounds and weights of each group.
+    /// Weights of the columns of each group.
     pub(crate) weights: Vec<ColumnWeights>,
-    /// Whether a group has the mix itself.
+    /// For each group, true if its vehicles follow the convex combination of its columns.
     pub(crate) is_convex_combination: Vec<bool>,
-    /// Vehicles planned anew, by their position in the order of the stays.
+    /// Plans of single vehicles in place of columns, by position in `Sessions::each`.
     pub(crate) overrides: BTreeMap<u32, EnergyBySlot>,
 }
 
-/// Puts energies in time order, one per slot.
+/// Sorts the energies by slot and adds up those of one slot.
 pub(crate) fn merge_slots(taken: &mut EnergyBySlot) {
     taken.sort_unstable();
     taken.dedup_by(|next, kept| {
@@ -30,17 +31,17 @@ pub(crate) fn merge_slots(taken: &mut EnergyBySlot) {
     });
 }
 
-/// Need that goes unmet.
+/// Shortfall of one plan, in µWh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Shortfall {
-    /// At the deadline by which most is missing.
+    /// Energy missing at the deadline that misses most.
     pub(crate) missing: i64,
-    /// What could have come after it, and does not either.
+    /// Late energy that is not delivered by departure either; see `Deadlines::later`.
     pub(crate) late: i64,
 }
 
 impl From<i64> for Shortfall {
-    fn from(need: i64) -> Self {
-        Self { missing: need, late: 0 }
+    fn from(missing: i64) -> Self {
+        Self { missing, late: 0 }
     }
 }

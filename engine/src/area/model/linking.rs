@@ -1,33 +1,54 @@
-//! Limits as functions of the load of the vehicles, each slot by itself.
+//! Linking constraints: limits as convex penalties `f_l` on the load of a node, with conjugates.
 //!
-//! A term costs nothing up to a bound, and above it what its kind says. For
-//! the proof each knows its conjugate, the most that `dual * load - cost` can
-//! be: with it any prices whatsoever give a bound on the cost of all plans.
+//! Let `L` be the load of the vehicles below the node, `b` the bound, `h` the length of a slot and
+//! `y = sign·L`. With `f*(μ) = max_y { Σ_t μ_t·y_t - f(y) }` any duals `μ` prove a lower bound on
+//! the cost of all plans:
+//!
+//! ```text
+//! Σ_v (pricing problem of v at λ) - Σ_l f_l*(μ_l),         λ = Σ_{l on the path} sign_l·μ_l
+//! ```
+//!
+//! | [`Penalty`] | `f(y)` | `f*(μ)` | finite for |
+//! |---|---|---|---|
+//! | `Hard` | 0 if all `y_t <= b_t`, else infinite | `Σ μ_t·b_t` | `μ_t >= 0` |
+//! | `Priced(p)` | `p·Σ max(y_t - b_t, 0)` | `Σ μ_t·b_t` | `0 <= μ_t <= p` |
+//! | `Peak(p)` | `p·max_t max((y_t - b_t)/h_t, 0)` | `Σ μ_t·b_t` | `μ_t >= 0, Σ μ_t·h_t <= p` |
+//! | `Square(w)` | `Σ w/h_t·(y_t - b_t)²` | `Σ μ_t·b_t + μ_t²·h_t/(4·w)` | all `μ` |
+//!
+//! | Symbol | Code | Unit |
+//! |---|---|---|
+//! | `b` | [`LinkingConstraint::bounds`] | kWh per slot |
+//! | `h` | [`LinkingConstraints::hours`] | h |
+//! | `μ` | `duals`, constraint by constraint and slot by slot | money per kWh |
+//! | `λ` | [`LinkingConstraints::dual_price`] | money per kWh |
+//! | `f*` | [`LinkingConstraints::conjugate`] | money |
 use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::limits::{Limit, Node, Profile, base_loads_kw};
 use crate::units::{MICROS_PER_HOUR, Power, Price};
 
-/// What a kWh beyond the bound costs.
+/// Penalty on the load beyond the bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Penalty {
-    /// It must not be.
+    /// The load never exceeds the bound.
     Hard,
-    /// Its price.
+    /// Price per kWh above the bound.
     Priced(f64),
-    /// A price on the highest power above the bound.
+    /// Price per kW on the highest power above the bound.
     Peak(f64),
-    /// A price on the square of the power beyond the bound, on both sides.
+    /// Price per kW² and hour on the square of the distance to the bound, on both sides.
     Square(f64),
 }
 
-/// One limit of one node in all slots: `sign * load <= bound` costs nothing.
+/// Limit of one node in all slots: a load with `sign * load <= bound` costs nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LinkingConstraint {
+    /// Position of the node.
     pub(crate) node: usize,
     /// 1 for import, -1 for export.
     pub(crate) sign: f64,
     pub(crate) penalty: Penalty,
-    /// In kWh of the vehicles; infinite where there is none.
+    /// Bound on the energy of the vehicles in each slot, in kWh, the base load subtracted;
+    /// infinite in slots without a limit.
     pub(crate) bounds: Vec<f64>,
 }
 
@@ -35,17 +56,18 @@ pub(crate) struct LinkingConstraint {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LinkingConstraints {
     pub(crate) each: Vec<LinkingConstraint>,
-    /// Length of each slot.
+    /// Length of each slot, in hours.
     pub(crate) hours: Vec<f64>,
-    /// For each node the limited nodes whose load it is part of, itself first.
+    /// For each node, the limited nodes on the path to the root, from the node itself on.
     pub(crate) paths: Vec<Vec<u32>>,
-    /// Terms of each node.
+    /// For each node, the positions of its limits in `each`.
     pub(crate) by_node: Vec<Vec<usize>>,
-    /// More than any kWh can cost where needs can be met.
+    /// Penalty per kWh of shortfall, more than any kWh can cost where needs can be met.
     pub(crate) shortfall_penalty: f64,
 }
 
 impl LinkingConstraints {
+    /// Builds the constraints of all nodes, their base loads subtracted.
     pub(crate) fn new(problem: &AreaProblem<'_>) -> Self {
         let horizon = problem.curves.horizon();
         let hours: Vec<f64> =
@@ -57,6 +79,7 @@ impl LinkingConstraints {
                 add_limit(&mut constraints, (at, base_kw), limit, &hours);
             }
         }
+        // Limits by node first: paths list only nodes with a limit.
         let mut by_node = vec![Vec::new(); problem.nodes.len()];
         for (at, constraint) in constraints.iter().enumerate() {
             by_node[constraint.node].push(at);
@@ -74,7 +97,8 @@ impl LinkingConstraints {
         self.hours.len()
     }
 
-    /// The same for a part of the vehicles.
+    /// Copy for a sample with the part `part` of the vehicles, from 0 to 1: a load of that part
+    /// costs that part of what the whole load costs.
     pub(crate) fn scaled(&self, part: f64) -> Self {
         let mut scaled = self.clone();
         for constraint in &mut scaled.each {
@@ -86,7 +110,7 @@ impl LinkingConstraints {
         scaled
     }
 
-    /// Prices of soft limits alone: those of hard ones are zero.
+    /// Copy of `duals` with those of hard limits set to zero.
     pub(crate) fn soft_duals(&self, duals: &[f64]) -> Vec<f64> {
         let mut soft = duals.to_vec();
         for (constraint, duals) in self.each.iter().zip(soft.chunks_mut(self.slots().max(1))) {
@@ -97,13 +121,14 @@ impl LinkingConstraints {
         soft
     }
 
-    /// The hard limits on import alone.
+    /// Copy with the hard limits on import alone.
     pub(crate) fn hard(&self) -> Self {
         let each = &self.each;
         self.restricted_to(|at| each[at].penalty == Penalty::Hard && each[at].sign > 0.0)
     }
 
-    /// Some of the limits, with the nodes that have one.
+    /// Copy with the limits for which `is_kept` is true, given their position. Paths are shortened
+    /// to the nodes that still have a limit.
     pub(crate) fn restricted_to(&self, is_kept: impl Fn(usize) -> bool) -> Self {
         let kept: Vec<usize> = (0..self.each.len()).filter(|&at| is_kept(at)).collect();
         let mut only = self.subset(&kept);
@@ -119,7 +144,7 @@ impl LinkingConstraints {
         only
     }
 
-    /// Some of the limits by themselves, without nodes and paths.
+    /// Copy with the limits at the positions `kept`, without `paths` and `by_node`.
     pub(crate) fn subset(&self, kept: &[usize]) -> Self {
         let each = kept.iter().map(|&at| self.each[at].clone()).collect();
         Self {
@@ -130,10 +155,11 @@ impl LinkingConstraints {
         }
     }
 
-    /// A price above which going without is cheaper than any detour.
+    /// Penalty per kWh of shortfall, meant to exceed what delivering one kWh more can cost by any
+    /// exchange of slots: `(chain·(p_max - p_min + soft limits) + max |p|)·loss + wear`.
     fn shortfall_penalty_of(&self, problem: &AreaProblem<'_>) -> f64 {
         let (mut low, mut high, is_shared) = problem.curves.spread();
-        // A stored kWh takes more than one at the plug, and wears.
+        // A stored kWh takes more than one at the plug, and adds wear: (loss, wear).
         let mut storing = (1.0, 0.0);
         if let Some(columns) = &problem.vehicles.storage {
             if let Some(export) = &columns.export {
@@ -144,6 +170,7 @@ impl LinkingConstraints {
         }
         let hours_min = self.hours.iter().copied().fold(f64::INFINITY, f64::min);
         let most_kw: f64 = problem.vehicles.fleet.power_most_kw();
+        // The most that one kWh more can cost at each limit that may be exceeded.
         let soft = self.each.iter().map(|constraint| match constraint.penalty {
             Penalty::Hard => 0.0,
             Penalty::Priced(price) => price,
@@ -155,15 +182,16 @@ impl LinkingConstraints {
             }
         });
         let soft: f64 = soft.sum();
-        // On curves of their own vehicles may pass a kWh on from one to the
-        // next, each at a loss; on one curve the losses cancel.
+        // Spans of prices that a chain of exchanges can cost. On one curve the losses of a chain
+        // cancel but for two spans. With several curves a kWh may pass from vehicle to vehicle,
+        // each time at a loss; 16 spans are allowed for that.
         let chain = if is_shared { 2.0 } else { 16.0 };
         let penalty = chain * ((high - low) + soft) + high.abs().max(low.abs()) + 1e-6;
         penalty * storing.0 + storing.1
     }
 
-    /// What the terms of a node add to the price of a kWh, for each vehicle
-    /// below `node`.
+    /// Part of the effective price that limits add for vehicles of `node`, per kWh and slot: the
+    /// sum of `sign * dual` over all limits on the path to the root.
     pub(crate) fn dual_price(&self, node: u32, duals: &[f64]) -> Vec<f64> {
         let mut dual_price = vec![0.0; self.slots()];
         for &node in &self.paths[node as usize] {
@@ -179,7 +207,7 @@ impl LinkingConstraints {
         dual_price
     }
 
-    /// The cost of a term at a load in kWh per slot.
+    /// Penalty of one limit at a load in kWh per slot; 0 for a hard limit, whether it holds or not.
     pub(crate) fn cost(&self, constraint: &LinkingConstraint, load: &[f64]) -> f64 {
         let beyond = |slot: usize| constraint.sign * load[slot] - constraint.bounds[slot];
         let finite = (0..load.len()).filter(|&slot| constraint.bounds[slot].is_finite());
@@ -196,7 +224,8 @@ impl LinkingConstraints {
         }
     }
 
-    /// What the limits cost at some loads; infinite beyond a hard one.
+    /// Penalty of all limits at the loads of their nodes in kWh; infinite if a hard limit is
+    /// exceeded by more than `tolerance * (1 + |bound|)`.
     pub(crate) fn cost_of_limits(&self, loads: &[Vec<f64>], tolerance: f64) -> f64 {
         let of_term = |constraint: &LinkingConstraint| {
             let load = &loads[constraint.node];
@@ -211,8 +240,8 @@ impl LinkingConstraints {
         self.each.iter().map(of_term).sum()
     }
 
-    /// What prices of limits prove at these loads: what is paid at them, less the
-    /// most that it could be worth to the limits.
+    /// Part of the Lagrangian bound that comes from limits: `Σ_l (sign·μ·load - f_l*(μ))`, at the
+    /// loads in kWh that the pricing problems have at these duals.
     pub(crate) fn dual_value(&self, duals: &[f64], loads: &[Vec<f64>]) -> f64 {
         let constraints = self.each.iter().zip(duals.chunks(self.slots().max(1)));
         let of_terms = constraints.map(|(constraint, duals)| {
@@ -223,7 +252,8 @@ impl LinkingConstraints {
         of_terms.sum()
     }
 
-    /// The most that `Σ dual * load - cost` can be, whatever the load.
+    /// Conjugate `f*` of one limit at its duals, which must be clamped: the most that
+    /// `Σ dual * sign * load - cost` can be at any load. Slots without a bound count as dual 0.
     pub(crate) fn conjugate(&self, constraint: &LinkingConstraint, duals: &[f64]) -> f64 {
         let finite = (0..duals.len()).filter(|&slot| constraint.bounds[slot].is_finite());
         match constraint.penalty {
@@ -239,8 +269,8 @@ impl LinkingConstraints {
         }
     }
 
-    /// Moves duals to where the conjugate is finite: what rounding of the
-    /// solver left beyond a price must not spoil the proof.
+    /// Moves duals into the domain of the conjugates, so that rounding of the solver does not make
+    /// a bound invalid. See the last column of the table above.
     pub(crate) fn clamp(&self, duals: &mut [f64]) {
         for (constraint, duals) in self.each.iter().zip(duals.chunks_mut(self.slots().max(1))) {
             let top = match constraint.penalty {
@@ -263,13 +293,14 @@ impl LinkingConstraints {
     }
 }
 
-/// The limited nodes from a node to the top.
+/// Limited nodes on the path from a node to the root, the node itself first.
 fn path_to_root(nodes: &[Node], node: usize, by_node: &[Vec<usize>]) -> Vec<u32> {
     let up = std::iter::successors(Some(node), |&at| nodes[at].parent);
     up.filter(|&at| !by_node[at].is_empty()).map(|at| at as u32).collect()
 }
 
-/// A profile less the load that is there anyway, in kWh.
+/// Bounds in kWh per slot: the power of a profile less `sign` times the base load; infinite in
+/// slots where the profile has no power.
 fn bounds_of(base_kw: &[f64], profile: Option<&Profile>, sign: f64, hours: &[f64]) -> Vec<f64> {
     let bound = |(slot, hours): (usize, &f64)| match profile
         .map_or(Some(0.0), |profile| profile.at(slot).map(Power::as_kw))
@@ -280,6 +311,8 @@ fn bounds_of(base_kw: &[f64], profile: Option<&Profile>, sign: f64, hours: &[f64
     hours.iter().enumerate().map(bound).collect()
 }
 
+/// Adds the constraints of one limit: one for each price block, two for a load to follow at a
+/// price per kWh, else one.
 fn add_limit(
     constraints: &mut Vec<LinkingConstraint>,
     (node, base_kw): (usize, &[f64]),
@@ -295,7 +328,7 @@ fn add_limit(
         Limit::Import { power_max, price } => {
             let mut bounds = bounds_of(base_kw, Some(power_max), 1.0, hours);
             if price.is_none() {
-                // Vehicles cannot make up for a base load above the limit.
+                // A base load above the limit leaves no capacity. Vehicles need not make up for it.
                 for bound in &mut bounds {
                     *bound = bound.max(0.0);
                 }
@@ -310,6 +343,7 @@ fn add_limit(
             add(1.0, Penalty::Peak(*price_per_kw), bounds_of(base_kw, Some(&incurred), 1.0, hours));
         }
         Limit::Blocks(blocks) => {
+            // Each block adds the difference of its price to that of the block below.
             let mut below = 0.0;
             for block in blocks {
                 let price = block.price.as_per_kwh();
@@ -320,6 +354,7 @@ fn add_limit(
             }
         }
         Limit::Follow { power, price } => {
+            // One constraint for the load above the profile, one for the load below it.
             let bounds = bounds_of(base_kw, Some(power), 1.0, hours);
             let below = bounds.iter().map(|b| if b.is_finite() { -b } else { *b }).collect();
             add(1.0, Penalty::Priced(price.as_per_kwh()), bounds);

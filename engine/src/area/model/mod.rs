@@ -1,4 +1,4 @@
-//! Vehicles and limits of an area, made ready for the solver.
+//! Model of an area: sessions ready for pricing, and limits as penalty functions.
 pub(crate) mod battery;
 pub(crate) mod deadlines;
 pub(crate) mod energy_by_slot;

@@ -1,43 +1,43 @@
-//! One vehicle of an area, made ready for pricing, and blocks of like vehicles.
+//! Session of one vehicle, ready for pricing, and blocks of like sessions.
 
 use crate::time::horizon::Horizon;
 
-/// One vehicle, ready to be asked.
+/// Session of a vehicle: its stay as a run of slots, its need and its power. Energy is in µWh.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
     /// First slot of the stay.
     pub(crate) first: u32,
-    /// First slot after it.
+    /// First slot after the stay.
     pub(crate) last: u32,
     /// Row of the fleet.
     pub(crate) row: u32,
-    /// Its node.
+    /// Position of the node.
     pub(crate) node: u32,
     /// Row of the price table.
     pub(crate) curve: u32,
-    /// Position among the wishes, or [`NO_DEADLINES`].
+    /// Position in `Sessions::deadlines`, or [`NO_DEADLINES`].
     pub(crate) deadlines: u32,
-    /// Position among the batteries, or [`NO_BATTERY`].
+    /// Position in `Sessions::batteries`, or [`NO_BATTERY`].
     pub(crate) battery: u32,
-    /// Energy that can be bought within the stay if no limit binds; of a
-    /// vehicle that discharges, stored energy to be gained.
+    /// Energy to be bought at the plug, at most what the stay allows if no limit binds. With a
+    /// battery, stored energy to be gained.
     pub(crate) need: i64,
     /// Energy of the first slot at full power.
     pub(crate) first_cap: i64,
     /// Energy of the last slot at full power.
     pub(crate) last_cap: i64,
-    /// Energy of a whole slot, where all slots have one length.
+    /// Energy of a whole slot at full power if all slots have one length, else 0.
     pub(crate) cap: i64,
-    /// Grains in a microsecond.
+    /// Highest charging power, in µWh per microsecond.
     pub(crate) rate: f64,
-    /// What its share of a shortage is weighed with; the largest is 1.
+    /// Weight of the vehicle in a shortage, as a part of the largest one.
     pub(crate) priority: f32,
-    /// Whether it only ever gets a whole answer.
+    /// True if the vehicle is on or off, and therefore follows whole columns only.
     pub(crate) is_indivisible: bool,
 }
 
 impl Session {
-    /// Energy that a slot of the stay holds at full power.
+    /// Energy of a slot of the session at full power, in µWh.
     #[inline(always)]
     pub(crate) fn cap(&self, horizon: &Horizon, slot: usize) -> i64 {
         if slot == self.first as usize {
@@ -51,7 +51,7 @@ impl Session {
         }
     }
 
-    /// The same for all slots of the stay.
+    /// Writes the energy of each slot of the session at full power into `caps`, in µWh.
     #[inline(always)]
     pub(crate) fn caps(&self, horizon: &Horizon, caps: &mut Vec<f64>) {
         let count = (self.last - self.first) as usize;
@@ -63,6 +63,7 @@ impl Session {
             return;
         }
         caps.resize(count, self.cap as f64);
+        // The first slot last: it is the one that counts if it is the only one.
         if let Some(last) = caps.last_mut() {
             *last = self.last_cap as f64;
         }
@@ -72,20 +73,21 @@ impl Session {
     }
 }
 
-/// A run of vehicles that share a node.
+/// Block of consecutive sessions of one node and group, priced as one piece of work.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
-    /// Positions in the order of the stays.
+    /// Positions in `Sessions::each`.
     pub(crate) sessions: std::ops::Range<usize>,
+    /// Position of the node.
     pub(crate) node: u32,
-    /// The price curve of all of them, if it is one.
+    /// Price curve that all of them share, or `None` if each is priced on its own.
     pub(crate) curve: Option<u32>,
-    /// The group that the block belongs to.
+    /// Position of the group.
     pub(crate) group: usize,
 }
 
-/// Stands for a vehicle that only charges.
+/// Value of `Session::battery` for a vehicle that only charges.
 pub(crate) const NO_BATTERY: u32 = u32::MAX;
 
-/// Stands for a vehicle without targets before its departure.
+/// Value of `Session::deadlines` for a vehicle without deadlines before its departure.
 pub(crate) const NO_DEADLINES: u32 = u32::MAX;

@@ -1,7 +1,11 @@
-//! The vehicles of an area, made ready to be asked many times.
+//! Sessions of all vehicles of an area, sorted into blocks and groups.
 //!
-//! Energy becomes whole grains, stays become runs of slots, and like vehicles come
-//! to stand side by side: by node, departure, arrival. The order depends on them alone.
+//! Energies are whole µWh and stays are runs of slots. Sessions are sorted by node, by curve if
+//! curves are shared, by battery and by indivisible power, then by last and first slot, power, need
+//! and row. Like vehicles therefore stand side by side, and the order does not depend on threads.
+//!
+//! A *group* has columns of its own in the restricted master; a *block* is a part of a group with
+//! one node, at most [`BLOCK_LEN`] vehicles, that is priced as one piece of work.
 use rayon::prelude::*;
 
 use crate::area::model::battery::{Battery, highest_levels};
@@ -14,58 +18,70 @@ use crate::columns::row_error::RowError;
 use crate::plan::charge::selection::slot_selection::Window;
 use crate::units::{Energy, MICROS_PER_HOUR};
 
-/// Vehicles answered in one piece of work.
+/// Most vehicles of a block.
 pub(crate) const BLOCK_LEN: usize = 4_096;
 
-/// Nodes that are groups of their own, at most; with more of them, groups as they come.
+/// Most nodes with vehicles for which each group has one node; with more, groups span nodes.
 const NODES_MAX: usize = 1024;
 
+/// Least number of groups (if there are as many vehicles) where groups are cut regardless of nodes.
 const GROUPS_MANY: usize = 192;
 
-/// Nodes that are many, so that each has groups of its own whatever its part of the vehicles.
+/// Number of nodes from which on the groups of a node follow from its size alone.
 pub(crate) const NODES_MANY: usize = 8;
 
-/// Vehicles that make another group worth while there, and groups at most.
+/// Vehicles per group of a node if there are [`NODES_MANY`] nodes or more.
 const PER_GROUP: usize = 64;
 
+/// Most groups of a node if there are [`NODES_MANY`] nodes or more.
 const GROUPS_PER_NODE: usize = 4;
 
-/// All vehicles of an area that can be planned.
+/// Sessions of all vehicles of an area, or of a sample or a partition of them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sessions {
+    /// Sessions in their order; positions of vehicles refer to it.
     pub(crate) each: Vec<Session>,
+    /// Deadlines of the sessions that have them, at `Session::deadlines`.
     pub(crate) deadlines: Vec<Deadlines>,
+    /// Batteries of the sessions that have one, at `Session::battery`.
     pub(crate) batteries: Vec<Battery>,
+    /// Blocks in the order of the sessions.
     pub(crate) blocks: Vec<Block>,
     /// Number of groups; a group is a run of blocks.
     pub(crate) groups: usize,
-    /// Rows that make no sense.
+    /// Rows of the fleet that are errors; they have no session.
     pub(crate) errors: Vec<(usize, RowError)>,
-    /// Energy that a stay is too short for, or a charge limit too low, by row, in kWh.
+    /// By row of the fleet, the energy in kWh that its stay is too short for, or its charge limit
+    /// too low. Only rows that have some.
     pub(crate) above_charge_limit_kwh: Vec<(u32, f64)>,
-    /// Position of the first one among all vehicles of the area.
+    /// Position of the first session among all vehicles of the area; 0 unless a partition.
     pub(crate) first: usize,
-    /// Whether these are only some of the vehicles, to try prices on.
+    /// True for a sample, on which starting duals are found.
     pub(crate) is_sample: bool,
-    /// Whether needs are less than what was asked for.
+    /// True if needs were reduced by a shortage.
     pub(crate) is_reduced: bool,
-    /// Differs wherever needs or reserves do.
+    /// Version of the needs and reserves; a change of it is sent to the workers.
     pub(crate) state: u32,
-    /// Whether vehicles of one curve stand side by side.
+    /// True if sessions are sorted by curve within a node.
     pub(crate) by_curve: bool,
-    /// The largest priority as given.
+    /// Largest priority as given; `Session::priority` is a part of it.
     pub(crate) priority_max: f32,
 }
 
-/// What becomes of one row.
+/// Result of preparing one row. The number is the energy in kWh for
+/// `Sessions::above_charge_limit_kwh`.
 enum Prepared {
+    /// Vehicle that only charges.
     Session(Session, Option<Deadlines>, f64),
+    /// Vehicle that also discharges.
     Battery(Session, Box<Battery>, f64),
+    /// Row that is an error.
     Error(RowError),
 }
 
 impl Sessions {
-    /// Prepares the vehicles of an area, split in at most `groups_max` groups.
+    /// Prepares the vehicles of an area, with about `groups_max` groups in all or, with many nodes,
+    /// up to [`GROUPS_PER_NODE`] for each node.
     pub(crate) fn new(problem: &AreaProblem<'_>, groups_max: usize) -> Self {
         let rows = problem.vehicles.fleet.len();
         let mut all = Self::prepare(problem);
@@ -90,13 +106,14 @@ impl Sessions {
         all
     }
 
-    /// Puts priorities in proportion to the largest one.
+    /// Divides all priorities by the largest one of the area.
     pub(crate) fn set_priority_max(&mut self, most: f32) {
         self.priority_max = most;
         self.each.iter_mut().for_each(|session| session.priority /= most);
     }
 
-    /// The rows that make sense, as they come.
+    /// Prepares the rows in parallel, and collects sessions and errors in the order of the rows,
+    /// without blocks.
     pub(crate) fn prepare(problem: &AreaProblem<'_>) -> Self {
         let rows = problem.vehicles.fleet.len();
         let made: Vec<Prepared> = (0..rows)
@@ -131,7 +148,8 @@ impl Sessions {
         all
     }
 
-    /// Cuts the order into groups, and these into blocks.
+    /// Cuts the groups, given by their `ends`, into blocks of one node and one kind of vehicle, of
+    /// one curve with `by_curve`, and of at most [`BLOCK_LEN`] vehicles.
     fn cut_into_blocks(&mut self, by_curve: bool, ends: Vec<usize>) {
         self.groups = ends.len();
         self.by_curve = by_curve;
@@ -154,15 +172,16 @@ impl Sessions {
         }
     }
 
-    /// Vehicles that are asked together.
+    /// Adds the block of the sessions at some positions.
     pub(crate) fn add_block(&mut self, sessions: std::ops::Range<usize>, group: usize) {
         let first = &self.each[sessions.start];
-        // Batteries are asked one by one, whatever they share.
+        // Batteries are priced one by one, also on a shared curve.
         let curve = (self.by_curve && first.battery == NO_BATTERY).then_some(first.curve);
         self.blocks.push(Block { node: first.node, sessions, curve, group });
     }
 
-    /// Where groups end: limits of a node are best met by a mix of its own.
+    /// Ends of the groups. A group has one node where possible, so that the master can combine
+    /// columns for each node.
     fn group_ends(&self, groups_max: usize) -> Vec<usize> {
         let count = self.each.len();
         if count == 0 {
@@ -170,9 +189,11 @@ impl Sessions {
         }
         let nodes: Vec<usize> =
             self.each.chunk_by(|a, b| a.node == b.node).map(<[Session]>::len).collect();
+        // Too many nodes for a group each, or few vehicles: equal parts regardless of nodes.
         if nodes.len() > NODES_MAX || count <= groups_max {
             return cut_evenly(0, count, groups_max.max(GROUPS_MANY).min(count)).collect();
         }
+        // With many nodes the size of a node counts, else its part of `groups_max`.
         let are_many = nodes.len() >= NODES_MANY;
         let parts = |length: usize| {
             if are_many {
@@ -188,7 +209,8 @@ impl Sessions {
         ends
     }
 
-    /// Some of the stays, spread evenly, in the same order.
+    /// Sample of `count` sessions, spread evenly and in the same order. With `is_by_node` groups
+    /// are cut as for all vehicles, else into `groups_max` equal parts.
     pub(crate) fn sample(
         &self,
         count: usize,
@@ -209,7 +231,7 @@ impl Sessions {
         sample
     }
 
-    /// The same vehicles with other needs, in the order of the stays.
+    /// Copy with the needs `needs`, in µWh and in the order of the sessions.
     pub(crate) fn with_needs(&self, needs: &[i64]) -> Self {
         let mut sessions = Self { is_reduced: true, ..self.clone() };
         for (session, &need) in sessions.each.iter_mut().zip(needs) {
@@ -224,28 +246,29 @@ impl Sessions {
         sessions
     }
 
-    /// The group of the vehicle at a position.
+    /// Group of the vehicle at a position.
     pub(crate) fn group_of(&self, position: usize) -> usize {
         self.blocks[self.blocks.partition_point(|block| block.sessions.end <= position)].group
     }
 
-    /// Whether some vehicle is on or off.
+    /// Returns true if some vehicle is on or off.
     pub(crate) fn has_indivisible(&self) -> bool {
         self.each.iter().any(|session| session.is_indivisible)
     }
 
-    /// Energy needed by all, in kWh.
+    /// Sum of all needs, in kWh.
     pub(crate) fn need_kwh(&self) -> f64 {
         as_kwh(self.each.iter().map(|session| session.need).sum())
     }
 }
 
-/// Ends of parts of like size.
+/// Ends of `parts` parts of `from..to` that differ in length by at most 1.
 fn cut_evenly(from: usize, to: usize, parts: usize) -> impl Iterator<Item = usize> {
     (1..=parts).map(move |part| from + part * (to - from) / parts)
 }
 
-/// Whether vehicles are many on each curve, so that its price order pays.
+/// Returns true if curves have 64 vehicles or more on average: sorting by curve then lets a block
+/// rank its prices once.
 pub(crate) fn shares_curves(problem: &AreaProblem<'_>, rows: usize) -> bool {
     match problem.curves {
         Curves::Shared(_) => true,
@@ -253,6 +276,7 @@ pub(crate) fn shares_curves(problem: &AreaProblem<'_>, rows: usize) -> bool {
     }
 }
 
+/// Prepares the session of a row, with its deadlines or its battery.
 fn prepare_session(problem: &AreaProblem<'_>, row: usize) -> Prepared {
     let fleet = &problem.vehicles.fleet;
     if let Err(error) = problem.vehicles.check(row) {
@@ -269,7 +293,8 @@ fn prepare_session(problem: &AreaProblem<'_>, row: usize) -> Prepared {
     let horizon = problem.curves.horizon();
     let window = Window::new(horizon, vehicle.arrival, vehicle.departure);
     let rate = vehicle.power_max.as_kw() * MICRO_WH_PER_KWH / MICROS_PER_HOUR;
-    let mut session = session_of(problem, row, (curve, window, rate));
+    let mut session = build_session(problem, row, (curve, window, rate));
+    // Capacity: what full power delivers in slots with a price, up to the charge limit.
     let prices = problem.curves.prices(curve);
     let caps = (window.first..window.last).filter(|&slot| !prices[slot].is_nan());
     let capacity: i64 = caps.map(|slot| session.cap(horizon, slot)).sum();
@@ -277,6 +302,7 @@ fn prepare_session(problem: &AreaProblem<'_>, row: usize) -> Prepared {
         Ok(most) => most.map_or(capacity, |most| capacity.min(to_micro_wh(most.as_kwh()))),
         Err(error) => return Prepared::Error(error),
     };
+    // The most that need, reserve and targets require; what exceeds the capacity is reported.
     let mut wanted = vehicle.energy.max(vehicle.reserve).as_kwh();
     if fleet.has_targets(row) {
         match fleet.targets(row, &vehicle) {
@@ -299,14 +325,14 @@ fn prepare_session(problem: &AreaProblem<'_>, row: usize) -> Prepared {
     }
 }
 
-/// Energy with which a vehicle that only charges is at its charge limit.
+/// Energy at the plug with which a vehicle that only charges reaches its charge limit.
 fn charge_limit(problem: &AreaProblem<'_>, row: usize) -> Result<Option<Energy>, RowError> {
     let limits = problem.vehicles.storage.and_then(|columns| columns.charge_limit_percent);
     let limit = limits.map(|limits| limits[row]).filter(|limit| !limit.is_nan());
     limit.map(|limit| problem.vehicles.fleet.energy_up_to(row, limit)).transpose()
 }
 
-/// The row of the price table that a vehicle pays.
+/// Row of the price table with the prices of a vehicle.
 fn curve_of(problem: &AreaProblem<'_>, row: usize) -> Result<usize, RowError> {
     match problem.curves {
         Curves::Shared(_) => Ok(0),
@@ -317,8 +343,8 @@ fn curve_of(problem: &AreaProblem<'_>, row: usize) -> Result<usize, RowError> {
     }
 }
 
-/// A stay that needs nothing yet, at so many grains in a microsecond.
-fn session_of(
+/// Session without a need, on a curve, a window, and at a power `rate` in µWh per microsecond.
+fn build_session(
     problem: &AreaProblem<'_>,
     row: usize,
     (curve, window, rate): (usize, Window, f64),
@@ -351,7 +377,8 @@ fn session_of(
     session
 }
 
-/// A row that also discharges.
+/// Prepares the session of a row that also discharges. Its need is stored energy, at most what full
+/// power reaches by departure.
 fn prepare_battery(
     problem: &AreaProblem<'_>,
     columns: &StorageColumns<'_>,
@@ -363,7 +390,7 @@ fn prepare_battery(
     let horizon = problem.curves.horizon();
     let window = Window::new(horizon, battery.row.from, battery.row.to);
     let rate = battery.row.charge_max.as_kw() * MICRO_WH_PER_KWH / MICROS_PER_HOUR;
-    let mut session = session_of(problem, row, (curve, window, rate));
+    let mut session = build_session(problem, row, (curve, window, rate));
     battery.reserve_from = session.first;
     let prices = problem.curves.prices(curve);
     let levels =

@@ -1,8 +1,8 @@
 //! Load, cost and shortfall of blocks of vehicles.
 //!
-//! Energy is whole numbers of 1 µWh: its sums are exact in any order. Money is not, so
-//! that the amounts of blocks are kept apart until all are there, and are added
-//! up in the order of the blocks, wherever they were computed.
+//! Energy is in whole µWh, so its sums are exact in any order. Money is `f64`: the amounts of
+//! blocks are kept apart and added in the order of the blocks, whatever thread or machine computed
+//! them.
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,8 @@ use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::session::{Block, Session};
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
 
-/// Energy of a stay at full power from its start, slot by slot.
+/// Charges at full power from arrival until `most` µWh are bought. `buy` is called with each slot
+/// and its energy in µWh.
 pub(crate) fn charge_at_once(
     context: &PricingContext<'_>,
     session: &Session,
@@ -30,36 +31,37 @@ pub(crate) fn charge_at_once(
     }
 }
 
-/// What a run of blocks comes to, all of one group and node.
+/// Aggregate response of consecutive blocks of one group and node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlockLoad {
-    /// The group.
+    /// Position of the group.
     pub group: usize,
     /// Position of the node.
     pub node: u32,
-    /// Cost of the energy at the vehicles' own prices, block by block.
+    /// Cost of the energy of each block at the prices of its vehicles, without duals.
     pub cost: Vec<f64>,
-    /// Worth of the need that is not met, block by block.
+    /// Penalty of the shortfall of each block.
     #[serde(rename = "shed_worth")]
     pub shortfall_penalty: Vec<f64>,
-    /// Most by which a block is dearer than the best at the prices it was asked at.
+    /// Upper bound on how much each block costs above the optimum of its pricing problems.
     #[serde(rename = "slack")]
     pub optimality_slack: Vec<f64>,
-    /// Energy in each slot, in billionths of a kWh.
+    /// Energy of each slot, in µWh (1e-9 kWh); negative if more is sold than bought.
     pub load: Vec<i64>,
-    /// Need that is not met, in billionths of a kWh.
+    /// Shortfall, in µWh.
     #[serde(rename = "shed")]
     pub shortfall: i64,
-    /// Energy that is discharged, in billionths of a kWh.
+    /// Energy that is discharged at the plug, in µWh, as a positive number; 0 in pricing rounds.
     #[serde(rename = "sold")]
     pub discharged: i64,
-    /// Positions of vehicles whose need is not met, where plans are added up.
+    /// Positions of vehicles with a shortfall; empty in pricing rounds.
     #[serde(rename = "short")]
     pub with_shortfall: Vec<u32>,
 }
 
 impl BlockLoad {
+    /// Response of one block without shortfall.
     pub(crate) fn of_block(block: &Block, load: Vec<i64>, cost: f64) -> Self {
         Self {
             group: block.group,
@@ -74,6 +76,7 @@ impl BlockLoad {
         }
     }
 
+    /// Adds the response of blocks that follow these; their money is kept apart.
     fn append(&mut self, other: &Self) {
         self.cost.extend_from_slice(&other.cost);
         self.shortfall_penalty.extend_from_slice(&other.shortfall_penalty);
@@ -85,7 +88,7 @@ impl BlockLoad {
     }
 }
 
-/// Neighbours of one group and node in one sum.
+/// Merges neighbouring responses of the same group and node.
 pub(crate) fn concatenate(sums: Vec<BlockLoad>) -> Vec<BlockLoad> {
     let mut merged: Vec<BlockLoad> = Vec::new();
     for sum in sums {
@@ -97,26 +100,26 @@ pub(crate) fn concatenate(sums: Vec<BlockLoad>) -> Vec<BlockLoad> {
     merged
 }
 
-/// Asks all vehicles what they buy when limits cost `duals`, block by block.
+/// Solves the pricing problems of all vehicles at `duals`, and returns the response of each block.
 pub(crate) fn loads_of_responses(
     context: &PricingContext<'_>,
     constraints: &LinkingConstraints,
     duals: &[f64],
 ) -> Vec<BlockLoad> {
     let dual_price = dual_price_by_node(context, constraints, duals);
-    let answer = |block: &Block| {
-        let answer = context.price_block(block, &dual_price[block.node as usize]);
+    let price = |block: &Block| {
+        let response = context.price_block(block, &dual_price[block.node as usize]);
         BlockLoad {
-            shortfall_penalty: vec![answer.shortfall_penalty],
-            optimality_slack: vec![answer.optimality_slack],
-            shortfall: answer.shortfall,
-            ..BlockLoad::of_block(block, answer.load, answer.cost)
+            shortfall_penalty: vec![response.shortfall_penalty],
+            optimality_slack: vec![response.optimality_slack],
+            shortfall: response.shortfall,
+            ..BlockLoad::of_block(block, response.load, response.cost)
         }
     };
-    context.sessions.blocks.par_iter().map(answer).collect()
+    context.sessions.blocks.par_iter().map(price).collect()
 }
 
-/// All vehicles at full power from arrival, block by block.
+/// Load and cost of each block if all vehicles charge at full power from arrival.
 pub(crate) fn unmanaged_loads(context: &PricingContext<'_>) -> Vec<BlockLoad> {
     let add = |block: &Block| {
         let mut load = vec![0i64; context.horizon().len()];

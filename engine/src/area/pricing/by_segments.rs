@@ -1,8 +1,27 @@
-//! Pricing problem of a vehicle that also discharges.
+//! Pricing problem of a vehicle that also discharges, in stored kWh.
 //!
-//! At given prices the segment method of [`crate::plan::storage`] is exact. Shortfall is a last slot
-//! in which stored energy can be had at its penalty; so a target for which limits
-//! leave no capacity is reduced like the need of any other vehicle.
+//! ```text
+//! minimise   Σ_t f_t(e_t) - v·Σ_t e_t + Σ_j w_j·y_j
+//!            f_t(e) = (c_t + λ_t)/η_c·e  for e > 0,   ((q_t + λ_t)·η_d - wear)·e  for e < 0
+//! over       -D_t <= e_t <= C_t,   least_t <= s_t <= most_t,   0 <= y_j <= Y_j
+//! subject to s_t = s_{t-1} + e_t,   s_last + Σ_j y_j >= target
+//! ```
+//!
+//! The segment method of [`crate::plan::storage`] solves it. Shortfall `y` is modelled as one more
+//! slot per penalty tier, in which stored energy can be bought at the penalty; so a target that
+//! limits leave no capacity for is reduced like the need of any other vehicle. The optimality slack
+//! is the cost found less the bound of the method, plus what rounding to whole µWh can cost.
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `c_t`, `q_t` | prices to buy and sell at, [`PricingContext::own_prices`] |
+//! | `λ_t` | `dual_price` |
+//! | `e_t` | `StorageBuffers::change`, positive if the vehicle charges |
+//! | `C_t`, `D_t` | `charge_kwh` and `discharge_kwh` of [`ProgrammeSlot`] |
+//! | `least_t`, `most_t` | `least_kwh` and `most_kwh` of [`ProgrammeSlot`] |
+//! | `η_c`, `η_d` | `efficiency_charge`, `efficiency_discharge` of [`DynamicProgramme`] |
+//! | `wear`, `v` | `wear_per_kwh`, `end_value_per_kwh` of [`DynamicProgramme`] |
+//! | `w_j`, `Y_j` | `ShortfallPenalty::of_tier`, `tier_energy` |
 use crate::area::model::battery::{Battery, FreeCapacity, highest_levels};
 use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::session::Session;
@@ -13,7 +32,8 @@ use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};
 use crate::plan::storage::slots::{stored_by, taken_by};
 
 impl Battery {
-    /// Whether a plan keeps powers and levels, and sells only at a price.
+    /// Returns true if a plan keeps within powers, levels and the reserve, and buys and sells only
+    /// where there is a price. The target is not checked; a plan may miss it.
     pub(crate) fn is_feasible(
         &self,
         context: &PricingContext<'_>,
@@ -22,14 +42,15 @@ impl Battery {
     ) -> bool {
         let (horizon, battery) = (context.horizon(), &self.row);
         let tolerance = as_kwh(SHORTFALL_TOLERANCE);
-        let wanted = {
+        // A reserve that cannot be reached yet is required as far as it can be.
+        let reachable = {
             let prices = |slot| context.own_prices(session, slot).0;
             highest_levels(prices, horizon, (session.first, session.last), self)
         };
         let mut level = self.stored_kwh();
         let most = battery.limit_kwh.max(level) + tolerance;
         let mut next = taken.iter().peekable();
-        for (slot, reach) in (session.first..session.last).zip(wanted) {
+        for (slot, reach) in (session.first..session.last).zip(reachable) {
             if let Some(&(at, energy)) = next.next_if(|&&(at, _)| at == slot) {
                 let slot = at as usize;
                 let start = horizon.starts()[slot].max(battery.from);
@@ -56,7 +77,7 @@ impl Battery {
     }
 }
 
-/// Room for the slots of one battery.
+/// Working memory for the slots and prices of one battery.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentBuffers {
     kernel: DynamicProgramme,
@@ -65,17 +86,17 @@ pub(crate) struct SegmentBuffers {
     memory: StorageBuffers,
 }
 
-/// What a battery does beyond its loads.
+/// Shortfall and optimality slack of one solution.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct SegmentAnswer {
-    /// Need that it goes without.
+    /// Stored energy missing at departure, in µWh.
     pub(crate) shortfall: i64,
-    /// Most by which its answer costs more than the best.
+    /// Upper bound on how much the solution costs above the optimum, in the currency of the prices.
     pub(crate) optimality_slack: f64,
 }
 
-/// What one battery does when limits add to its prices. `buy` is called with
-/// each slot and its energy, negative where it discharges.
+/// Solves the pricing problem of a battery, within the capacity `free` if it is limited. `buy` is
+/// called with each slot and its energy at the plug in µWh, negative if it discharges.
 pub(crate) fn price_by_segments(
     context: &PricingContext<'_>,
     session: &Session,
@@ -85,14 +106,15 @@ pub(crate) fn price_by_segments(
     mut buy: impl FnMut(usize, i64),
 ) -> SegmentAnswer {
     let battery = &context.sessions.batteries[session.battery as usize];
-    buffers.lay_out(context, session, battery, free);
-    buffers.put_prices(context, session, battery, dual_price);
+    buffers.set_slots(context, session, battery, free);
+    buffers.set_prices(context, session, battery, dual_price);
     let SegmentBuffers { kernel, import, export, memory } = buffers;
     let answer = solve(kernel, import, export, memory);
     let count = (session.last - session.first) as usize;
     let mut served =
         SegmentAnswer { shortfall: 0, optimality_slack: (answer.cost - answer.bound).max(0.0) };
     for (at, &change) in memory.change.iter().enumerate() {
+        // Behind the slots of the session are those of shortfall.
         if at >= count {
             served.shortfall += to_micro_wh(change);
             continue;
@@ -103,6 +125,7 @@ pub(crate) fn price_by_segments(
             energy = energy.clamp(-free.export[slot], free.import[slot]);
         }
         if energy != 0 {
+            // Rounding moves at most 1 µWh of each slot.
             let price = if energy > 0 { import[at] } else { export[at] };
             served.optimality_slack += price.abs() / MICRO_WH_PER_KWH;
             buy(slot, energy);
@@ -112,8 +135,8 @@ pub(crate) fn price_by_segments(
 }
 
 impl SegmentBuffers {
-    /// The slots of a battery, and behind them those of going without.
-    fn lay_out(
+    /// Sets the slots of a battery, and behind them one slot of shortfall for each penalty tier.
+    fn set_slots(
         &mut self,
         context: &PricingContext<'_>,
         session: &Session,
@@ -122,10 +145,12 @@ impl SegmentBuffers {
     ) {
         let (battery, horizon) = (&store.row, context.horizon());
         let kernel = &mut self.kernel;
+        // Copy the values of the battery, but keep the memory of the slots.
         let slots = std::mem::take(&mut kernel.slots);
         *kernel = store.kernel.clone();
         kernel.slots = slots;
         kernel.slots.clear();
+        // `reach` is the highest level after a slot, `most` the one allowed after the slot before.
         let mut reach = kernel.stored_kwh;
         let mut most = reach;
         for at in session.first..session.last {
@@ -136,12 +161,14 @@ impl SegmentBuffers {
             let (eta, eta_down) = (kernel.efficiency_charge, kernel.efficiency_discharge);
             let mut made =
                 ProgrammeSlot { limit_kwh: battery.limit_kwh, ..ProgrammeSlot::default() };
+            // Without a price to buy at a slot is a gap: no discharging either.
             if !import.is_nan() {
                 made.charge_kwh = stored_by(battery.charge_max, micros, eta);
                 if !export.is_nan() {
                     made.discharge_kwh = taken_by(battery.discharge_max, micros, eta_down);
                 }
             }
+            // Limited capacity cuts the energies; an indivisible vehicle has full power or none.
             if let Some(free) = free {
                 let fits = |most: f64, capacity: f64| {
                     if session.is_indivisible && capacity < most { 0.0 } else { most.min(capacity) }
@@ -150,6 +177,7 @@ impl SegmentBuffers {
                 made.discharge_kwh = fits(made.discharge_kwh, as_kwh(free.export[slot]) / eta_down);
             }
             made.drop_useless_power(reach, most);
+            // Levels are bounded by what can be reached, so that there is always a solution.
             reach = reached(reach, &made);
             most = battery.limit_kwh.max(reach);
             made.most_kwh = most;
@@ -158,13 +186,14 @@ impl SegmentBuffers {
             kernel.slots.push(made);
         }
         let target = battery.target_kwh;
-        // Whoever is never there while prices are known keeps the level of its arrival.
+        // A session without any slot keeps the level of its arrival.
         let nowhere = ProgrammeSlot {
             limit_kwh: battery.limit_kwh,
             most_kwh: battery.limit_kwh.max(reach),
             ..ProgrammeSlot::default()
         };
         let last = kernel.slots.last().copied().unwrap_or(nowhere);
+        // One slot per tier, in which stored energy up to the size of the tier can be bought.
         for tier in 0..context.penalty.tiers {
             let missing = as_kwh(context.penalty.tier_energy(session.need, tier));
             kernel.slots.push(ProgrammeSlot { charge_kwh: missing, discharge_kwh: 0.0, ..last });
@@ -175,8 +204,8 @@ impl SegmentBuffers {
         }
     }
 
-    /// The prices of those slots.
-    fn put_prices(
+    /// Sets the prices per kWh at the plug of those slots.
+    fn set_prices(
         &mut self,
         context: &PricingContext<'_>,
         session: &Session,
@@ -195,7 +224,8 @@ impl SegmentBuffers {
             (self.kernel.wear_per_kwh, self.kernel.end_value_per_kwh) = (0.0, 0.0);
         }
         for tier in 0..context.penalty.tiers {
-            // What is shed is not stored, so it has no value at the end.
+            // Shortfall is not stored: take back its value at the end. The kernel divides prices
+            // by the charging efficiency, hence the product.
             let penalty =
                 context.penalty.of_tier(tier, session.priority) + self.kernel.end_value_per_kwh;
             self.import.push(penalty * battery.kernel.efficiency_charge);

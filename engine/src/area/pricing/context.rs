@@ -1,4 +1,7 @@
-//! Who is asked, at what prices, and what comes back.
+//! Data of the pricing problems that do not change from round to round, and the cost of a plan.
+//!
+//! A plan `x` of a vehicle costs `c·x + w(shortfall)`: `cost_of` by slot, and `penalty_of`. Duals
+//! are no part of that cost; they only add to the prices at which the plan is made.
 use crate::area::model::energy_by_slot::{EnergyBySlot, Shortfall};
 use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::session::{Block, NO_BATTERY, Session};
@@ -8,42 +11,46 @@ use crate::area::problem::micro_wh::as_kwh;
 use crate::columns::fleet::Curves;
 use crate::time::horizon::Horizon;
 
-/// Vehicles from which on a block gets an order of its own.
+/// Least number of vehicles in a block whose prices are ranked: they share the sorting.
 const RANKED_MIN: usize = 24;
 
-/// What all vehicles of a block buy together.
+/// Aggregate response of one block of vehicles at one dual vector.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BlockResponse {
-    /// Energy bought in each slot, in grains.
+    /// Energy of each slot, in µWh; negative if more is sold than bought.
     pub(crate) load: Vec<i64>,
-    /// What it costs at the prices of the vehicles' own curves.
+    /// Cost of that energy at the prices of the vehicles, without duals.
     pub(crate) cost: f64,
-    /// Need that is not met.
+    /// Shortfall of all vehicles, in µWh.
     pub(crate) shortfall: i64,
-    /// What that need is worth.
+    /// Penalty of that shortfall.
     pub(crate) shortfall_penalty: f64,
-    /// Most by which all this is dearer than the best at these prices.
+    /// Upper bound on how much the response costs above the optimum at these duals.
     pub(crate) optimality_slack: f64,
 }
 
-/// What does not change from round to round.
+/// Prices, sessions and penalties of all pricing problems.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PricingContext<'a> {
+    /// Prices to buy at.
     pub(crate) curves: Curves<'a>,
-    /// Prices to sell at, in the rows of the prices to buy at.
+    /// Prices to sell at, in the same rows as the prices to buy at.
     pub(crate) export: Option<Curves<'a>>,
+    /// Vehicles, ready for pricing.
     pub(crate) sessions: &'a Sessions,
+    /// Penalty on shortfall.
     pub(crate) penalty: ShortfallPenalty,
-    /// Whether energy is free but for what limits add.
+    /// True if energy costs nothing but the duals: the search for the least shortfall.
     pub(crate) is_free: bool,
 }
 
 impl PricingContext<'_> {
+    /// Slots of the area.
     pub(crate) fn horizon(&self) -> &Horizon {
         self.curves.horizon()
     }
 
-    /// The signal of a vehicle, for those that are asked alone.
+    /// Effective prices of one vehicle, without ranks. `dual_price` is per kWh and slot.
     pub(crate) fn prices_of_session(
         &self,
         session: &Session,
@@ -52,32 +59,34 @@ impl PricingContext<'_> {
         self.prices_on_curve(session.curve, dual_price, false)
     }
 
+    /// Effective prices on one curve, with ranks if `has_ranks`.
     fn prices_on_curve(&self, curve: u32, dual_price: &[f64], has_ranks: bool) -> EffectivePrices {
         let prices = self.curves.prices(curve as usize);
         if !self.is_free {
             return EffectivePrices::new(prices, dual_price, has_ranks);
         }
-        // A gap stays one, also where energy is free.
+        // NaN times zero is NaN: a gap stays a gap if energy is free.
         let free: Vec<f64> = prices.iter().map(|price| price * 0.0).collect();
         EffectivePrices::new(&free, dual_price, has_ranks)
     }
 
-    /// The prices that a vehicle pays; zero where energy is free.
+    /// Price per kWh on a curve in a slot, without duals; 0 if energy is free.
     pub(crate) fn own_price(&self, curve: u32, slot: usize) -> f64 {
         if self.is_free { 0.0 } else { self.curves.prices(curve as usize)[slot] }
     }
 
-    /// The prices at which a vehicle buys and sells, NaN where it does not.
+    /// Prices per kWh to buy and to sell at in a slot, without duals; NaN where there is none.
     #[inline(always)]
     pub(crate) fn own_prices(&self, session: &Session, slot: usize) -> (f64, f64) {
         let import = self.curves.prices(session.curve as usize)[slot];
         let export =
             self.export.map_or(f64::NAN, |export| export.prices(session.curve as usize)[slot]);
-        // A gap stays one, also where energy is free.
+        // NaN times zero is NaN: a gap stays a gap if energy is free.
         if self.is_free { (import * 0.0, export * 0.0) } else { (import, export) }
     }
 
-    /// What a vehicle pays for its energy of a slot; less than nothing where it sells.
+    /// Cost of the energy of a vehicle in a slot, without duals; negative if it is paid. Energy is
+    /// in µWh, negative if it is sold. A battery's wear and end value are included.
     #[inline(always)]
     pub(crate) fn cost_of(&self, session: &Session, slot: usize, energy: i64) -> f64 {
         if session.battery == NO_BATTERY {
@@ -90,7 +99,7 @@ impl PricingContext<'_> {
         self.sessions.batteries[session.battery as usize].cost(as_kwh(energy), import, export)
     }
 
-    /// Need that a plan leaves unmet.
+    /// Shortfall of a plan, in µWh; of a battery in stored energy.
     pub(crate) fn shortfall_of(&self, session: &Session, taken: &EnergyBySlot) -> Shortfall {
         if let Some(battery) = self.sessions.batteries.get(session.battery as usize) {
             return battery.shortfall(taken).into();
@@ -103,7 +112,7 @@ impl PricingContext<'_> {
         }
     }
 
-    /// What it is worth.
+    /// Penalty of a shortfall: tiers of the need that is due in time, and late energy.
     pub(crate) fn penalty_of(&self, session: &Session, missing: Shortfall) -> f64 {
         let later = self
             .sessions
@@ -115,20 +124,21 @@ impl PricingContext<'_> {
         penalty + self.penalty.of_late() * as_kwh(missing.late)
     }
 
-    /// The need of a vehicle as energy at the plug.
+    /// Need of a vehicle as energy at the plug, in µWh.
     pub(crate) fn need_at_plug(&self, session: &Session) -> i64 {
         let battery = self.sessions.batteries.get(session.battery as usize);
         battery.map_or(session.need, |battery| battery.at_plug(as_kwh(session.need)))
     }
 
-    /// The signal of a whole block.
+    /// Effective prices of a block that shares a curve, with ranks if that pays.
     pub(crate) fn prices_of_block(&self, block: &Block, dual_price: &[f64]) -> EffectivePrices {
         let has_ranks = block.sessions.len() >= RANKED_MIN && self.horizon().step().is_some();
         self.prices_on_curve(block.curve.unwrap_or(0), dual_price, has_ranks)
     }
 }
 
-/// What limits add to the prices of each node that has vehicles.
+/// Part of the effective price that limits add, per kWh by node and slot; empty for nodes without
+/// vehicles.
 pub(crate) fn dual_price_by_node(
     context: &PricingContext<'_>,
     constraints: &LinkingConstraints,

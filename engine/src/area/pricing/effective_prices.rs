@@ -1,38 +1,55 @@
-//! The prices that vehicles are asked with, and the order of their slots.
+//! Effective prices, their order, and the penalty on shortfall.
+//!
+//! The effective price of slot `t` is `c_t + λ_t`: the price of the curve, and what the duals of
+//! limits add. The penalty on shortfall is convex and piecewise linear:
+//!
+//! ```text
+//! w(s) = Σ_j w_j·(part of s in tier j),      w_j = base + step·priority·j,      j = 0, 1, ...
+//! ```
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `c_t + λ_t` | `EffectivePrices::prices` |
+//! | `w_j` | `ShortfallPenalty::of_tier`, per kWh |
+//! | size of tier `j` | `ShortfallPenalty::tier_energy`, in µWh |
+//! | `w(s)` | `ShortfallPenalty::total_kwh` |
 use serde::{Deserialize, Serialize};
 
 use crate::prices::ranking::SLOTS_MAX;
 
-/// Worth of energy that may still come after a deadline that was missed, in
-/// proportion to that of energy in time.
+/// Penalty on late energy, as a part of `base`. Late energy is what a missed deadline leaves to be
+/// delivered by departure.
 const LATE_PENALTY_RATIO: f64 = 0.25;
 
-/// What a kWh is worth to a vehicle that would go without it.
+/// Penalty on the shortfall of a vehicle, per kWh.
 ///
-/// Need is cut in `tiers` equal parts. The part shed first is worth `base`, and
-/// each further part `step` times the priority more, so that sharing a
-/// shortage equally sheds what is worth least.
+/// The need is divided into `tiers` equal parts. Shortfall fills tier 0 first, at `base`; each
+/// further tier costs `step` times the priority more. With several tiers the least total penalty
+/// therefore spreads a shortage over the vehicles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShortfallPenalty {
+    /// Penalty on tier 0, per kWh.
     pub(crate) base: f64,
+    /// Rise from one tier to the next at priority 1, per kWh.
     pub(crate) step: f64,
+    /// Number of tiers, at least 1.
     pub(crate) tiers: u32,
 }
 
 impl ShortfallPenalty {
-    /// The worth of a part, the part shed first being 0.
+    /// Penalty per kWh on a tier; tier 0 is filled first.
     #[inline(always)]
     pub(crate) fn of_tier(&self, tier: u32, priority: f32) -> f64 {
         self.base + self.step * f64::from(priority) * f64::from(tier)
     }
 
-    /// The worth of all need that is shed.
-    pub(crate) fn total_kwh(&self, shed: i64, need: i64, priority: f32) -> f64 {
-        if shed <= 0 {
+    /// Penalty in money on a shortfall of a need, both in µWh.
+    pub(crate) fn total_kwh(&self, shortfall: i64, need: i64, priority: f32) -> f64 {
+        if shortfall <= 0 {
             return 0.0;
         }
-        let mut left = shed;
+        let mut left = shortfall;
         let mut total = 0.0;
         for tier in 0..self.tiers {
             let part = self.tier_energy(need, tier).min(left);
@@ -42,18 +59,19 @@ impl ShortfallPenalty {
         total
     }
 
-    /// The worth of energy that may still come after a missed deadline.
+    /// Penalty per kWh on late energy that is not delivered by departure either.
     #[inline(always)]
     pub(crate) fn of_late(&self) -> f64 {
         self.base * LATE_PENALTY_RATIO
     }
 
-    /// The same worth of what may still come, and so much more of all else.
+    /// Divides `base` by [`LATE_PENALTY_RATIO`]: late energy then costs what energy in time cost
+    /// before, and energy in time four times that. `step` is unchanged.
     pub(crate) fn with_late_at_full_penalty(self) -> Self {
         Self { base: self.base / LATE_PENALTY_RATIO, ..self }
     }
 
-    /// Energy of a part: parts add up to the need.
+    /// Size of a tier, in µWh. Tiers add up to the need exactly.
     pub(crate) fn tier_energy(&self, need: i64, tier: u32) -> i64 {
         let (tier, tiers) = (i128::from(tier), i128::from(self.tiers));
         let up_to = |parts: i128| (i128::from(need) * parts / tiers) as i64;
@@ -61,16 +79,17 @@ impl ShortfallPenalty {
     }
 }
 
-/// Prices of one class of vehicles in one round.
+/// Effective prices of the vehicles of one node and curve at one dual vector.
 #[derive(Debug, Clone)]
 pub(crate) struct EffectivePrices {
-    /// Price of the curve plus what limits add; infinite in gaps.
+    /// Price of the curve plus what limits add, per kWh by slot; infinite in gaps.
     pub(crate) prices: Vec<f64>,
-    /// The order of the slots, where it pays to have it.
+    /// Order of the slots, if it was requested and there are at most [`SLOTS_MAX`].
     pub(crate) ranks: Option<PriceRanks>,
 }
 
 impl EffectivePrices {
+    /// Effective prices from the prices of a curve (NaN in gaps) and what limits add.
     pub(crate) fn new(prices: &[f64], dual_price: &[f64], has_ranks: bool) -> Self {
         let sum = |(&price, &dual_price): (&f64, &f64)| {
             if price.is_nan() { f64::INFINITY } else { price + dual_price }
@@ -81,23 +100,29 @@ impl EffectivePrices {
     }
 }
 
-/// Slots from the cheapest to the dearest, and for each rank the set of the
-/// slots below it. Of equal prices the earlier slot comes first.
+/// Slots with a price, from the cheapest to the dearest. Of equal prices the earlier slot comes
+/// first.
 #[derive(Debug, Clone)]
 pub(crate) struct PriceRanks {
+    /// Slot of each rank.
     pub(crate) order: Vec<u16>,
+    /// Effective price of each rank.
     pub(crate) prices: Vec<f64>,
+    /// For each rank `k`, the set of the `k` cheapest slots.
     pub(crate) sets: PrefixSets,
 }
 
-/// Sets of slots in as few words as they need.
+/// Sets of slots as bits, one set per rank and one more for all slots.
 #[derive(Debug, Clone)]
 pub(crate) enum PrefixSets {
+    /// Up to 128 slots.
     One(Vec<[u128; 1]>),
+    /// Up to 256 slots.
     Two(Vec<[u128; 2]>),
 }
 
 impl PriceRanks {
+    /// Sorts the slots by price and builds their sets.
     fn new(prices: &[f64]) -> Self {
         let mut order: Vec<u16> = (0..prices.len() as u16).collect();
         order.retain(|&slot| prices[usize::from(slot)] < f64::INFINITY);
@@ -114,6 +139,7 @@ impl PriceRanks {
     }
 }
 
+/// Set of the first `k` slots of `order`, for each `k` from 0 to its length.
 fn prefix_sets<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
     let mut sets = Vec::with_capacity(order.len() + 1);
     let mut set = [0u128; W];

@@ -1,4 +1,4 @@
-//! Pricing problems: the best answer of vehicles to given prices.
+//! Pricing problems: the plan of each vehicle of least cost at given duals.
 pub(crate) mod block_loads;
 pub(crate) mod buffers;
 pub(crate) mod by_deadline;

@@ -1,12 +1,31 @@
-//! What vehicles buy at given prices: the part of the method that is done
-//! millions of times.
+//! Pricing problem of a vehicle that only charges, and of a block of vehicles.
 //!
-//! A vehicle buys the cheapest room of its stay until its need is met or a
-//! kWh costs more than it is worth. There are three ways to find that room, with
-//! one result: sets of ranks where a block shares its prices, a
-//! threshold where each vehicle has its own, and a sort where there are
-//! targets before departure. Vehicles that also discharge have a fourth, in
-//! `by_segments`.
+//! ```text
+//! minimise   Σ_t (c_t + λ_t)·x_t + w(n - Σ_t x_t)      over   0 <= x_t <= C_t,   Σ_t x_t <= n
+//! ```
+//!
+//! `w` is convex, so the optimum is greedy: buy slots from the cheapest on until the need is met
+//! or a kWh costs at least the penalty of its shortfall. Of equal prices the earlier slot comes
+//! first, and shortfall comes before buying. There are five searches; the first three give the
+//! same plan and differ in speed:
+//!
+//! | Search | Used for | Method |
+//! |---|---|---|
+//! | `price_by_rank` | blocks with [`PriceRanks`] | binary search on ranks, by counting bits |
+//! | `price_by_threshold` | one tier, no ranks | passes over unsorted prices |
+//! | `price_by_sort` | several tiers, limited capacity | slots sorted by price |
+//! | [`price_by_deadline`] | deadlines before departure | greedy by deadline, then by price |
+//! | [`price_by_segments`] | batteries that discharge | segment method |
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `c_t + λ_t` | `EffectivePrices::prices`; `λ` is `dual_price` |
+//! | `x_t` | the energy passed to `buy`, in µWh |
+//! | `C_t` | `Session::cap`, or the capacity in [`FreeCapacity`] if that is less |
+//! | `n` | `Session::need` |
+//! | `w` | [`ShortfallPenalty`] |
+//!
+//! The searches return the shortfall in µWh.
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::area::model::battery::FreeCapacity;
@@ -23,13 +42,13 @@ use crate::area::problem::micro_wh::as_kwh;
 use crate::plan::charge::selection::threshold::threshold;
 use crate::time::horizon::Horizon;
 
-/// Widest vector of numbers on any machine.
+/// Number of `f64` in the widest SIMD vector (512 bits); prices are padded to a multiple of it.
 const LANES: usize = 8;
 
-/// Vehicles whose prices are fetched together; they stay in the nearest cache.
+/// Vehicles whose prices are copied together; few enough that the copies stay in the L1 cache.
 const FETCHED: usize = 16;
 
-/// All vehicles of a block, to be asked.
+/// Pricing problems of the vehicles of one block, as a type that pulp can dispatch.
 pub(crate) struct BlockPricing<'a> {
     pub(crate) context: &'a PricingContext<'a>,
     pub(crate) block: &'a Block,
@@ -45,7 +64,8 @@ impl WithSimd for BlockPricing<'_> {
         let horizon = context.horizon();
         let mut load = vec![0i64; horizon.len()];
         let mut buffers = PricingBuffers::default();
-        let (mut cost, mut shed, mut shed_worth, mut slack) = (0.0, 0, 0.0, 0.0);
+        let (mut cost, mut shortfall, mut shortfall_penalty, mut slack) = (0.0, 0, 0.0, 0.0);
+        // Effective prices, and ranks, once for a block that shares a curve.
         let shared = block.curve.map(|_| context.prices_of_block(block, dual_price));
         let mut fetched = FetchedPrices::default();
         for (at, session) in context.sessions.each[block.sessions.clone()].iter().enumerate() {
@@ -55,9 +75,10 @@ impl WithSimd for BlockPricing<'_> {
                     &context.sessions.each[block.sessions.start + at..block.sessions.end],
                 );
             }
+            // On a shared curve only the load is added up; on others the cost too, by vehicle.
             let mut own_cost = 0.0;
-            let missing = if let Some(signal) = &shared {
-                solve_pricing(simd, context, session, signal, &mut buffers, |slot, energy| {
+            let missing = if let Some(effective) = &shared {
+                solve_pricing(simd, context, session, effective, &mut buffers, |slot, energy| {
                     load[slot] += energy;
                 })
             } else {
@@ -82,25 +103,20 @@ impl WithSimd for BlockPricing<'_> {
                 }
             };
             cost += own_cost;
-            shed += missing.missing;
-            shed_worth += context.penalty_of(session, missing);
+            shortfall += missing.missing;
+            shortfall_penalty += context.penalty_of(session, missing);
         }
+        // On one curve the cost follows from the load of the block.
         if let Some(curve) = block.curve {
             let bought = load.iter().enumerate().filter(|(_, energy)| **energy != 0);
             cost = bought.map(|(slot, &e)| context.own_price(curve, slot) * as_kwh(e)).sum();
         }
-        BlockResponse {
-            load,
-            cost,
-            shortfall: shed,
-            shortfall_penalty: shed_worth,
-            optimality_slack: slack,
-        }
+        BlockResponse { load, cost, shortfall, shortfall_penalty, optimality_slack: slack }
     }
 }
 
-/// Prices of the stays of a few vehicles with curves of their own. Each row comes
-/// from memory, and many of them on the way at once take hardly longer than one.
+/// Copies of the prices of up to [`FETCHED`] sessions with curves of their own. The rows come from
+/// main memory; copied together, their cache misses overlap.
 #[derive(Default)]
 struct FetchedPrices {
     prices: Vec<f64>,
@@ -108,6 +124,7 @@ struct FetchedPrices {
 }
 
 impl FetchedPrices {
+    /// Copies the prices of the first [`FETCHED`] of `sessions`.
     fn fetch(&mut self, context: &PricingContext<'_>, sessions: &[Session]) {
         self.prices.clear();
         self.ends.clear();
@@ -118,21 +135,21 @@ impl FetchedPrices {
         }
     }
 
-    /// Those of the vehicle at a position among them.
+    /// Prices of the session at position `at` among those that were copied.
     fn prices(&self, at: usize) -> &[f64] {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.prices[start..self.ends[at]]
     }
 }
 
-/// What one vehicle buys at prices it shares with others; returns the need
-/// that it goes without. `buy` is called with each slot and its energy.
+/// Solves the pricing problem of a vehicle without a battery, and returns its shortfall. `buy` is
+/// called with each slot and its energy in µWh.
 #[inline(always)]
 pub(crate) fn solve_pricing<S: Simd>(
     simd: S,
     context: &PricingContext<'_>,
     session: &Session,
-    signal: &EffectivePrices,
+    effective: &EffectivePrices,
     buffers: &mut PricingBuffers,
     buy: impl FnMut(usize, i64),
 ) -> Shortfall {
@@ -141,24 +158,25 @@ pub(crate) fn solve_pricing<S: Simd>(
         return price_by_deadline(
             session,
             deadlines,
-            &signal.prices,
+            &effective.prices,
             context.penalty,
             buffers,
             None,
             buy,
         );
     }
-    let missing = match &signal.ranks {
+    let missing = match &effective.ranks {
         Some(ranks) => match &ranks.sets {
             PrefixSets::One(sets) => price_by_rank(session, ranks, sets, context.penalty, buy),
             PrefixSets::Two(sets) => price_by_rank(session, ranks, sets, context.penalty, buy),
         },
-        None => solve_by_kind(simd, context, session, &signal.prices, buffers, buy),
+        None => solve_without_ranks(simd, context, session, &effective.prices, buffers, buy),
     };
     missing.into()
 }
 
-/// The same at prices of its own.
+/// Pricing problem of a vehicle on a curve that its block does not share. `own` holds the prices
+/// of the session, `dual_price` what limits add in all slots of the horizon, both per kWh.
 #[inline(always)]
 fn solve_on_own_curve<S: Simd>(
     simd: S,
@@ -168,6 +186,7 @@ fn solve_on_own_curve<S: Simd>(
     buffers: &mut PricingBuffers,
     buy: impl FnMut(usize, i64),
 ) -> Shortfall {
+    // The threshold takes one tier and no deadlines, and `own` is not zero where energy is free.
     if session.deadlines != NO_DEADLINES || context.penalty.tiers > 1 || context.is_free {
         let prices = context.prices_of_session(session, dual_price).prices;
         return match context.sessions.deadlines.get(session.deadlines as usize) {
@@ -195,9 +214,9 @@ fn solve_on_own_curve<S: Simd>(
     price_by_threshold(simd, context, session, buffers, buy).into()
 }
 
-/// A vehicle of a block without an order.
+/// Pricing problem of a vehicle without deadlines, at effective prices without ranks.
 #[inline(always)]
-fn solve_by_kind<S: Simd>(
+fn solve_without_ranks<S: Simd>(
     simd: S,
     context: &PricingContext<'_>,
     session: &Session,
@@ -221,7 +240,10 @@ fn solve_by_kind<S: Simd>(
     price_by_threshold(simd, context, session, buffers, buy)
 }
 
-/// Finds the last rank that fits by counting bits.
+/// Pricing by rank: binary search for the last rank of which all slots are bought whole.
+///
+/// The energy of the `k` cheapest slots is the number of bits in `sets[k] & window` times
+/// `Session::cap`, less what the first and last slot of the session lack of a whole one.
 #[inline(always)]
 fn price_by_rank<const W: usize>(
     session: &Session,
@@ -236,7 +258,7 @@ fn price_by_rank<const W: usize>(
     }
     let window = window_bits::<W>(session.first as usize, session.last as usize);
     let (first, last) = (session.first as usize, session.last as usize - 1);
-    // What the edges hold less than a whole slot.
+    // Energy that the first and the last slot hold less than a whole one.
     let first_less = session.cap - session.first_cap;
     let last_less = if last == first { 0 } else { session.cap - session.last_cap };
     let energy = |rank: usize| {
@@ -247,9 +269,11 @@ fn price_by_rank<const W: usize>(
         }
         bits * session.cap - bit(set, first) * first_less - bit(set, last) * last_less
     };
-    // The worth of the last kWh bought when so much is bought.
+    // Tier of the last energy bought. The shortfall fills tiers from 0 on, so it is the one after.
     let tier_at =
         |bought: i64| (i128::from(need - bought) * i128::from(penalty.tiers)) / i128::from(need);
+    // True if the cheapest `rank` slots do not exceed the need, and the dearest of them costs less
+    // than the shortfall that it avoids. Once false, it stays false for higher ranks.
     let fits = |rank: usize| {
         let bought = energy(rank);
         if bought > need {
@@ -270,6 +294,7 @@ fn price_by_rank<const W: usize>(
             high = middle - 1;
         }
     }
+    // Buy the slots of that rank in time order, one per bit.
     let set = &sets[low];
     let mut bought = 0;
     for word in 0..W {
@@ -288,13 +313,16 @@ fn price_by_rank<const W: usize>(
             bits &= bits - 1;
         }
     }
+    // The next slot is bought in part if the need, or a tier, ends inside it.
     if bought < need {
         bought += buy_last_part(session, ranks, low, bought, &window, penalty, buy);
     }
     need - bought
 }
 
-/// The part of a need that ends inside a slot.
+/// Buys part of the next cheapest slot of the session, at rank `from` or above: the part of the
+/// need whose penalty exceeds its price. `bought` is the energy bought before, in µWh; returns the
+/// energy added.
 #[inline(always)]
 fn buy_last_part<const W: usize>(
     session: &Session,
@@ -309,6 +337,7 @@ fn buy_last_part<const W: usize>(
         (from..ranks.order.len()).find(|&rank| bit(window, usize::from(ranks.order[rank])) == 1);
     let Some(rank) = next else { return 0 };
     let (slot, price) = (usize::from(ranks.order[rank]), ranks.prices[rank]);
+    // The need without the tiers whose penalty is at most the price.
     let mut wanted = session.need;
     for tier in 0..penalty.tiers {
         if price < penalty.of_tier(tier, session.priority) {
@@ -328,11 +357,13 @@ fn buy_last_part<const W: usize>(
     part
 }
 
+/// Bit `at` of a set of slots, 0 or 1.
 #[inline(always)]
 fn bit<const W: usize>(set: &[u128; W], at: usize) -> i64 {
     ((set[at / 128] >> (at % 128)) & 1) as i64
 }
 
+/// Set of the slots from `first` to before `last`.
 #[inline(always)]
 fn window_bits<const W: usize>(first: usize, last: usize) -> [u128; W] {
     let mut bits = [0u128; W];
@@ -345,7 +376,9 @@ fn window_bits<const W: usize>(first: usize, last: usize) -> [u128; W] {
     bits
 }
 
-/// Finds the price at which the need ends. `scratch.prices` holds the stay.
+/// Pricing by threshold: finds the price at which the need ends, and buys all that is cheaper.
+///
+/// `buffers.prices` holds the effective prices of the session. One penalty tier only.
 #[inline(always)]
 fn price_by_threshold<S: Simd>(
     simd: S,
@@ -363,10 +396,12 @@ fn price_by_threshold<S: Simd>(
     buffers.prices.resize(padded, f64::INFINITY);
     session.caps(context.horizon(), &mut buffers.caps);
     buffers.caps.resize(padded, 0.0);
+    // Slots that cost no less than the shortfall are not bought, as if they had no price.
     for price in &mut buffers.prices {
         *price = if *price < penalty { *price } else { f64::INFINITY };
     }
     let ends = threshold(simd, &buffers.prices, &buffers.caps, session.need as f64);
+    // Without a threshold all slots together do not exceed the need: each is bought whole.
     let price = ends.map_or(f64::INFINITY, |ends| ends.price);
     let mut left = session.need;
     let slots = || buffers.prices[..count].iter().zip(&buffers.caps).zip(first..);
@@ -379,8 +414,9 @@ fn price_by_threshold<S: Simd>(
     if left <= 0 || price >= f64::INFINITY {
         return left;
     }
+    // The rest of the need comes from slots at the threshold price, the earliest first.
     for ((&own, &cap), slot) in slots() {
-        // The threshold was copied from these prices: not below and not above is equal.
+        // The threshold is a copy of one of these prices, so the comparison is exact.
         if left > 0 && own <= price && price <= own {
             let part = (cap as i64).min(left);
             buy(slot, part);
@@ -390,7 +426,7 @@ fn price_by_threshold<S: Simd>(
     left
 }
 
-/// What one vehicle buys where each slot has only so much room left.
+/// Solves the pricing problem of any vehicle within the capacity `free`, in µWh per slot.
 pub(crate) fn solve_within_capacity(
     context: &PricingContext<'_>,
     session: &Session,
@@ -430,7 +466,9 @@ pub(crate) fn solve_within_capacity(
     }
 }
 
-/// The plain way: sort the stay and buy in that order.
+/// Pricing by sort: buys slots from the cheapest on, the tiers of need from the dearest on.
+///
+/// `limits` is the capacity of each slot of the horizon in µWh, if it is limited.
 fn price_by_sort(
     horizon: &Horizon,
     session: &Session,
@@ -445,12 +483,14 @@ fn price_by_sort(
     buffers.order.extend(slots.map(|slot| (prices[slot as usize], slot)));
     buffers.order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut left = session.need;
+    // `tier - 1` is the tier being bought, and `above` the energy bought of it.
     let mut tier = penalty.tiers;
     let mut above = 0;
     for &(price, slot) in &buffers.order {
         let mut capacity =
             capacity_for(session, session.cap(horizon, slot as usize), left, slot, limits);
         let mut taken = 0;
+        // A slot may serve several tiers, as long as their penalty exceeds its price.
         while capacity > 0 && tier > 0 && price < penalty.of_tier(tier - 1, session.priority) {
             let part = (penalty.tier_energy(session.need, tier - 1) - above).min(capacity);
             above += part;
@@ -469,8 +509,8 @@ fn price_by_sort(
     left
 }
 
-/// Energy that a slot has for a vehicle; all or nothing for those that only
-/// take whole answers.
+/// Energy in µWh that a vehicle can buy in a slot that holds `cap` at full power, with `left` of
+/// its need unmet. An indivisible vehicle gets nothing where capacity is less than it would buy.
 fn capacity_for(session: &Session, cap: i64, left: i64, slot: u32, limits: Option<&[i64]>) -> i64 {
     let Some(limits) = limits else { return cap };
     let capacity = limits[slot as usize];
@@ -478,7 +518,7 @@ fn capacity_for(session: &Session, cap: i64, left: i64, slot: u32, limits: Optio
 }
 
 impl PricingContext<'_> {
-    /// Asks all vehicles of a block.
+    /// Solves the pricing problems of all vehicles of a block.
     pub(crate) fn price_block(&self, block: &Block, dual_price: &[f64]) -> BlockResponse {
         Arch::new().dispatch(BlockPricing { context: self, block, dual_price })
     }
@@ -500,7 +540,7 @@ mod tests {
     use crate::prices::curve::PriceCurve;
     use crate::time::horizon::Horizon;
 
-    /// What a vehicle buys on each way there is, slot by slot.
+    /// Energy by slot, in µWh, that each of the three searches buys for one session.
     fn on_each_way(prices: &[f64], session: Session, penalty: ShortfallPenalty) -> Vec<Vec<i64>> {
         let step = 900_000_000;
         let slots = (0..prices.len() as i64).map(|slot| (slot * step, (slot + 1) * step));
@@ -534,6 +574,7 @@ mod tests {
         found
     }
 
+    /// Pricing problem of one session, as a type that pulp can dispatch.
     struct One<'a> {
         context: &'a PricingContext<'a>,
         session: &'a Session,
@@ -552,8 +593,7 @@ mod tests {
     }
 
     proptest! {
-        /// Ranks, threshold and sort find the same room, and buy nothing that
-        /// costs more than it is worth.
+        /// Rank, threshold and sort buy the same slots, none at or above the highest penalty.
         #[test]
         fn all_ways_buy_the_same(
             cents in prop::collection::vec(-9..10i32, 1..200),

@@ -1,4 +1,4 @@
-//! An area and its vehicles, checked.
+//! Problem of an area: its vehicles, prices and nodes, checked.
 use std::ops::RangeInclusive;
 
 use crate::area::problem::limits::{Limit, Node, Profile};
@@ -7,22 +7,22 @@ use crate::columns::row_error::RowError;
 use crate::time::horizon::Horizon;
 use crate::units::{MICROS_PER_HOUR, Power, Price};
 
-/// Weights whose quotients a number of half the usual length still holds.
+/// Priorities allowed. The quotient of any two, 1e-24 to 1e24, is within the range of an `f32`.
 const PRIORITIES: RangeInclusive<f64> = 1e-12..=1e12;
 
-/// Why an area makes no sense.
+/// Error in the nodes, limits or columns of an area.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AreaError {
-    /// There is no node at all.
+    /// No node is given.
     #[error("an area needs at least one node")]
     NoNodes,
-    /// A node hangs from one that is not there, or from itself in a circle.
+    /// The parent of a node does not exist, or is the node itself or one below it.
     #[error("node {node:?} hangs from no node, or from itself")]
     BadParent {
         /// Name of the node.
         node: String,
     },
-    /// A profile has another length than the horizon.
+    /// The length of a profile is not the number of slots of the prices.
     #[error("node {node:?} has a profile of {found} slots; the prices have {expected}")]
     BadProfile {
         /// Name of the node.
@@ -32,74 +32,75 @@ pub enum AreaError {
         /// Slots of the prices.
         expected: usize,
     },
-    /// A number that limits may not have.
+    /// A number of a limit is out of range.
     #[error("{field} of node {node:?} is {value}; it is {wanted}")]
     BadNumber {
         /// Name of the node.
         node: String,
-        /// What the number is.
+        /// Name of the number.
         field: &'static str,
-        /// The number.
+        /// The number as given.
         value: f64,
-        /// What it is to be.
+        /// Range that is allowed, in words.
         wanted: &'static str,
     },
-    /// A column has another length than the fleet.
+    /// The length of a column is not the number of rows of the fleet.
     #[error("column {column} has {found} rows; the fleet has {expected}")]
     BadColumn {
         /// Name of the column.
         column: &'static str,
-        /// Its rows.
+        /// Rows of the column.
         found: usize,
         /// Rows of the fleet.
         expected: usize,
     },
-    /// Prices to sell at that do not belong to those to buy at.
+    /// Prices to sell at have other slots or other rows than prices to buy at.
     #[error("export prices have other slots or other ids than the prices")]
     OtherSlots,
-    /// A vehicle names a node that is not there.
+    /// The node of a vehicle does not exist.
     #[error("node of row {row} names no node")]
     UnknownNode {
         /// Row of the vehicle.
         row: usize,
     },
-    /// More energy than whole numbers can hold.
+    /// The energy of all vehicles exceeds what sums in whole µWh can hold, 4e9 kWh.
     #[error("the vehicles need {energy_kwh:e} kWh together; an area holds 4e9 kWh")]
     TooMuchEnergy {
-        /// Their needs.
+        /// Upper bound on the energy of all vehicles, in kWh.
         energy_kwh: f64,
     },
 }
 
-/// What vehicles that discharge have besides the columns of a fleet, which
-/// then gives needs in percent. NaN is a missing number.
+/// Columns of vehicles that discharge, besides those of the fleet, which must give needs in
+/// percent. NaN is a missing value.
 #[derive(Debug, Clone, Copy)]
 pub struct StorageColumns<'a> {
-    /// Highest discharging power, in kW. A vehicle that has none, or 0, only charges.
+    /// Highest discharging power, in kW. A vehicle with 0 or NaN only charges.
     pub discharge_max_kw: &'a [f64],
     /// Energy at the plug per stored energy; 1 where missing.
     pub efficiency_discharge: Option<&'a [f64]>,
-    /// Where charging ends, in percent; 100 where missing.
+    /// State of charge at which charging ends, in percent; 100 where missing. It also holds for
+    /// vehicles that only charge.
     pub charge_limit_percent: Option<&'a [f64]>,
     /// Value of a kWh stored at departure; 0 where missing.
     pub end_value_per_kwh: Option<&'a [f64]>,
     /// Wear per stored kWh that is discharged; 0 where missing.
     pub wear_price_per_kwh: Option<&'a [f64]>,
-    /// Prices to sell at, in the same slots and, with curves of their own, in
-    /// the same rows as those to buy at. Without them nothing is sold.
+    /// Prices to sell at, with the slots and rows of the prices to buy at. Without them nothing is
+    /// sold.
     pub export: Option<Curves<'a>>,
 }
 
 impl StorageColumns<'_> {
-    /// Whether a row is a vehicle that discharges.
+    /// Returns true if the vehicle of a row discharges.
     pub(crate) fn has(&self, row: usize) -> bool {
-        // A number below zero is one as well: an error in its row.
+        // A negative power counts too, so that it is reported as an error of its row.
         let power = self.discharge_max_kw[row];
         !power.is_nan() && power != 0.0
     }
 
-    /// What a kWh at the plug is to be multiplied with at most to be a stored
-    /// one that was bought and sold, and the most that wear and the end value add.
+    /// Factors of the shortfall penalty: the most energy bought per kWh that is stored and sold
+    /// again, at least 1, and twice the most that wear and end value add per kWh.
     pub(crate) fn dearest(&self, fleet: &Fleet<'_>) -> (f64, f64) {
         let charged = match fleet.needs {
             Needs::Soc { efficiency, .. } => efficiency,
@@ -114,12 +115,12 @@ impl StorageColumns<'_> {
             known.fold(0.0, |most: f64, &value| most.max(value.abs()))
         };
         let lost = least(charged) * least(self.efficiency_discharge);
-        let dual_price = most(self.wear_price_per_kwh) + most(self.end_value_per_kwh);
-        // Efficiencies near zero are errors of their rows, or sell nothing.
-        (1.0 / lost.max(1e-2), 2.0 * dual_price)
+        let added = most(self.wear_price_per_kwh) + most(self.end_value_per_kwh);
+        // An efficiency below 0.01 is an error of its row; the product is cut off there as well.
+        (1.0 / lost.max(1e-2), 2.0 * added)
     }
 
-    /// Most energy that those vehicles move, both ways, in kWh.
+    /// Upper bound in kWh on the energy that those vehicles charge and discharge in `hours`.
     pub(crate) fn energy_most_kwh(&self, fleet: &Fleet<'_>, hours: f64) -> f64 {
         let power = |row: usize| fleet.power_max_kw[row].abs() + self.discharge_max_kw[row].abs();
         let powers = (0..fleet.len()).filter(|&row| self.has(row)).map(power);
@@ -127,25 +128,25 @@ impl StorageColumns<'_> {
     }
 }
 
-/// The vehicles of an area and what each has to do with the others.
+/// Vehicles of an area: a fleet, and for each vehicle its node, priority and least power.
 #[derive(Debug, Clone, Copy)]
 pub struct AreaVehicles<'a> {
     /// Stays, needs and powers.
     pub fleet: Fleet<'a>,
     /// Position of the node of each vehicle; the first node where absent.
     pub node: Option<&'a [u32]>,
-    /// Weight of each vehicle where energy is short, from 1e-12 to 1e12; 1 where
-    /// absent or NaN. A vehicle of twice the priority bears half the share.
+    /// Weight of each vehicle in a shortage, from 1e-12 to 1e12; 1 where absent or NaN. Of two
+    /// vehicles with the same need, the one of twice the priority bears half the shortfall.
     pub priority: Option<&'a [f64]>,
-    /// Least power of each vehicle while it charges, in kW, at most its highest;
-    /// none where absent or NaN. A vehicle with one only ever gets a whole answer.
+    /// Least power of each vehicle while it charges, in kW, at most its highest; 0 where absent or
+    /// NaN. A vehicle with a least power above 0 is on at its highest power, or off.
     pub power_min_kw: Option<&'a [f64]>,
-    /// Vehicles that also discharge.
+    /// Columns of vehicles that also discharge.
     pub storage: Option<StorageColumns<'a>>,
 }
 
 impl AreaVehicles<'_> {
-    /// Checks what a row has to do with the others.
+    /// Checks the priority and the least power of a row.
     pub(crate) fn check(&self, row: usize) -> Result<(), RowError> {
         let number =
             |column: Option<&[f64]>| column.map(|values| values[row]).filter(|at| !at.is_nan());
@@ -167,28 +168,31 @@ impl AreaVehicles<'_> {
     }
 }
 
-/// An area to plan. Planning it cannot fail.
+/// Checked problem of an area. Planning it returns no error.
 #[derive(Debug, Clone)]
 pub struct AreaProblem<'a> {
     pub(crate) vehicles: AreaVehicles<'a>,
+    /// Prices to buy at.
     pub(crate) curves: Curves<'a>,
     pub(crate) nodes: Vec<Node>,
 }
 
 impl<'a> AreaProblem<'a> {
-    /// Checks an area.
+    /// Checks the nodes, limits and columns of an area.
     ///
-    /// A row of the fleet that makes no sense is no error here; it is one in
-    /// the result, and stops nobody else.
+    /// A wrong value in a row of the fleet is no error here. It is reported for that row in the
+    /// result, and the other rows are planned.
     ///
     /// # Errors
-    /// Nodes or their limits make no sense, a column has a wrong length, or a
-    /// vehicle names a node that is not there.
+    /// No node, a node or limit out of range, a column or profile of the wrong length, a vehicle
+    /// at a node that does not exist, prices to sell at with other slots or rows, or too much
+    /// energy; see [`AreaError`].
     pub fn new(
         vehicles: AreaVehicles<'a>,
         curves: Curves<'a>,
         nodes: Vec<Node>,
     ) -> Result<Self, AreaError> {
+        // Columns: one value per row of the fleet.
         let rows = vehicles.fleet.len();
         let columns = [
             ("node", vehicles.node.map(<[u32]>::len)),
@@ -203,6 +207,7 @@ impl<'a> AreaProblem<'a> {
                 return Err(AreaError::BadColumn { column, found, expected: rows });
             }
         }
+        // Nodes: a forest, with limits in range, that holds the node of each vehicle.
         if nodes.is_empty() {
             return Err(AreaError::NoNodes);
         }
@@ -215,12 +220,14 @@ impl<'a> AreaProblem<'a> {
         for node in &nodes {
             check_node(node, curves.horizon().len())?;
         }
+        // Prices to sell at: the slots and rows of the prices to buy at.
         let horizon = curves.horizon();
         if let Some(export) = vehicles.storage.and_then(|columns| columns.export)
             && (export.horizon() != horizon || export.rows() != curves.rows())
         {
             return Err(AreaError::OtherSlots);
         }
+        // The energy of all vehicles, in whole µWh, must leave sums far from overflow.
         let hours = horizon.lengths().iter().sum::<f64>() / MICROS_PER_HOUR;
         let both_ways =
             vehicles.storage.map_or(0.0, |columns| columns.energy_most_kwh(&vehicles.fleet, hours));
@@ -233,29 +240,30 @@ impl<'a> AreaProblem<'a> {
         Ok(Self { vehicles, curves, nodes })
     }
 
-    /// The slots of its prices.
+    /// Horizon of the prices.
     #[must_use]
     pub fn horizon(&self) -> &Horizon {
         self.curves.horizon()
     }
 
-    /// Prices to sell at.
+    /// Prices to sell at, if there are any.
     pub(crate) fn export(&self) -> Option<Curves<'a>> {
         self.vehicles.storage.and_then(|columns| columns.export)
     }
 
-    /// The nodes of the area.
+    /// Nodes of the area, in the order given.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 }
 
-/// Every node leads to the top.
+/// Checks that the parents of every node lead to a root.
 fn check_tree(nodes: &[Node]) -> Result<(), AreaError> {
     for node in nodes {
         let mut steps = 0;
         let mut at = node.parent;
+        // A path of more steps than nodes is a cycle.
         while let Some(parent) = at {
             steps += 1;
             if parent >= nodes.len() || steps > nodes.len() {
@@ -267,6 +275,7 @@ fn check_tree(nodes: &[Node]) -> Result<(), AreaError> {
     Ok(())
 }
 
+/// Checks the lengths of the profiles of a node, and the numbers of its limits.
 fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
     let length = |profile: &Profile| match profile {
         Profile::PerSlot(powers) if powers.len() != slots => Err(AreaError::BadProfile {
@@ -280,7 +289,7 @@ fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
         let bad = AreaError::BadNumber { node: node.name.clone(), field, value, wanted };
         if is_good { Ok(()) } else { Err(bad) }
     };
-    let above_zero = |field, value: f64| {
+    let check_range = |field, value: f64| {
         number(field, value, "a number from 0 to 1e12", (0.0..=1e12).contains(&value))
     };
     node.base.as_ref().map_or(Ok(()), length)?;
@@ -288,14 +297,14 @@ fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
         match limit {
             Limit::Import { power_max, price } | Limit::Export { power_max, price } => {
                 length(power_max)?;
-                above_zero("price_per_kwh", price.map_or(0.0, Price::as_per_kwh))?;
+                check_range("price_per_kwh", price.map_or(0.0, Price::as_per_kwh))?;
                 for power in (0..slots).filter_map(|slot| power_max.at(slot)) {
-                    above_zero("power_max_kw", power.as_kw())?;
+                    check_range("power_max_kw", power.as_kw())?;
                 }
             }
             Limit::Peak { price_per_kw, incurred } => {
-                above_zero("price_per_kw", *price_per_kw)?;
-                above_zero("incurred_kw", incurred.as_kw())?;
+                check_range("price_per_kw", *price_per_kw)?;
+                check_range("incurred_kw", incurred.as_kw())?;
             }
             Limit::Blocks(blocks) => {
                 let mut last = (Power::ZERO, Price::ZERO);
@@ -308,7 +317,7 @@ fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
             }
             Limit::Follow { power, price } => {
                 length(power)?;
-                above_zero("price_per_kwh", price.as_per_kwh())?;
+                check_range("price_per_kwh", price.as_per_kwh())?;
             }
             Limit::FollowSquares { power, weight } => {
                 length(power)?;

@@ -1,22 +1,34 @@
-//! What vehicles of an area share: limits, peaks, blocks of price, wishes for
-//! the shape of the load.
+//! Nodes of an area and the limits on their load.
+//!
+//! With the load `L` of a node in kW (mean power of a slot, base loads included, import positive),
+//! the length `h` of a slot in hours, and sums and maximum over the slots in which a profile has a
+//! power, a limit costs:
+//!
+//! | [`Limit`] | Cost |
+//! |---|---|
+//! | `Import` | hard: `L <= power_max`; priced: `Σ price·h·max(L - power_max, 0)` |
+//! | `Export` | hard: `-L <= power_max`; priced: `Σ price·h·max(-L - power_max, 0)` |
+//! | `Peak` | `price_per_kw·max(max L - incurred, 0)` |
+//! | `Blocks` | `Σ h·(price of the block)·(part of L in the block)`, over all blocks |
+//! | `Follow` | `Σ price·h·\|L - power\|` |
+//! | `FollowSquares` | `Σ weight·h·(L - power)²` |
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Power, Price};
 
-/// A power for each slot.
+/// Power in each slot.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Profile {
-    /// The same in all slots.
+    /// One power in all slots.
     #[serde(rename = "constant")]
     Constant(Power),
-    /// One per slot of the horizon; `None` where there is none.
+    /// One power per slot of the horizon; `None` in slots without one.
     #[serde(rename = "per_slot")]
     PerSlot(Vec<Option<Power>>),
 }
 
 impl Profile {
-    /// The power in a slot.
+    /// Power in a slot, or `None` if it has none.
     #[must_use]
     pub fn at(&self, slot: usize) -> Option<Power> {
         match self {
@@ -26,26 +38,25 @@ impl Profile {
     }
 }
 
-/// A price on power above a level; see [`Limit::Blocks`].
+/// Price on power above a level, up to the next block; see [`Limit::Blocks`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceBlock {
-    /// The block begins here.
+    /// Power at which the block begins.
     #[serde(rename = "above_kw")]
     pub above: Power,
-    /// What a kWh in it costs on top of the prices of the vehicles.
+    /// Price of a kWh in the block, on top of the prices of the vehicles.
     #[serde(rename = "price_per_kwh")]
     pub price: Price,
 }
 
-/// One thing that the load of a node is held to. A load is the mean power of
-/// a slot, base loads of the node and of all below it included; positive is
-/// import.
+/// Limit on the load of a node, or a price on it. The load is the mean power of a slot, with the
+/// base loads of the node and of all nodes below it; positive is import.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Limit {
-    /// Import stays at or below a power. With a price it may go above, and
-    /// each kWh above costs that much; without one it never does.
+    /// Import stays at or below a power. With a price it may exceed the power, and each kWh above
+    /// costs the price; without one it never does.
     #[serde(rename = "import")]
     Import {
         /// Highest import.
@@ -55,7 +66,7 @@ pub enum Limit {
         #[serde(rename = "price_per_kwh")]
         price: Option<Price>,
     },
-    /// Export stays at or below a power, as for import.
+    /// Export stays at or below a power, with or without a price as for import.
     #[serde(rename = "export")]
     Export {
         /// Highest export, as a positive number.
@@ -69,31 +80,31 @@ pub enum Limit {
     /// a peak that has already been incurred.
     #[serde(rename = "peak")]
     Peak {
-        /// Price of a kW.
+        /// Price of each kW.
         price_per_kw: f64,
-        /// The peak until now.
+        /// Highest import that has already been incurred.
         #[serde(rename = "incurred_kw")]
         incurred: Power,
     },
-    /// Power in higher blocks costs more. Prices increase with the level.
+    /// Energy in a block of power costs the price of the block. Prices and levels never fall from
+    /// one block to the next.
     #[serde(rename = "blocks")]
     Blocks(Vec<PriceBlock>),
-    /// Each kWh by which the load misses a profile costs `price`.
+    /// Each kWh by which the load is above or below a profile costs `price`.
     #[serde(rename = "follow")]
     Follow {
-        /// The load wanted.
+        /// Load that is wanted.
         #[serde(rename = "power_kw")]
         power: Profile,
         /// Price of each kWh above or below.
         #[serde(rename = "price_per_kwh")]
         price: Price,
     },
-    /// The square of the distance to a profile costs `weight` per kW² and
-    /// hour. With a profile at zero or at minus the base load this fills
-    /// valleys: the sum of squares is least where the load is level.
+    /// The square of the distance to a profile costs `weight` per kW² and hour. With a profile of
+    /// zero this fills valleys: for a given energy the sum of squares is least at a level load.
     #[serde(rename = "follow_squares")]
     FollowSquares {
-        /// The load wanted.
+        /// Load that is wanted.
         #[serde(rename = "power_kw")]
         power: Profile,
         /// Price of a kW² for an hour.
@@ -101,25 +112,24 @@ pub enum Limit {
     },
 }
 
-/// A point of the grid whose load is limited: an area, a feeder, a site.
+/// Point of the grid whose load is limited: an area, a feeder, a site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// Its name, for messages and results.
+    /// Name, for messages and results.
     pub name: String,
-    /// Position of the node that it hangs from; `None` at the top.
+    /// Position of the node above; `None` for a root.
     pub parent: Option<usize>,
-    /// Load that is there anyway, negative where it feeds in. Like that of
-    /// vehicles it is part of the load of the nodes above; those below it have
-    /// their own.
+    /// Base load: power of everything but the vehicles, negative if it feeds in. It is part of the
+    /// load of all nodes above. It does not include the base loads of nodes below.
     #[serde(rename = "base_kw")]
     pub base: Option<Profile>,
-    /// What its load is held to.
+    /// Limits on the load of the node.
     pub limits: Vec<Limit>,
 }
 
 impl Node {
-    /// A node at the top with one hard limit on its import.
+    /// Creates a root with one hard limit on its import.
     #[must_use]
     pub fn limited(name: &str, power_max: Profile) -> Self {
         let limits = vec![Limit::Import { power_max, price: None }];
@@ -127,9 +137,9 @@ impl Node {
     }
 }
 
-/// Base load of each node in each slot in kW, its own and that of all below it.
+/// Base load of each node in each slot, in kW: its own and those of all nodes below it.
 ///
-/// A feeder with 15 kW of other load leaves a transformer of 20 kW with 5:
+/// A feeder with a base load of 15 kW leaves 5 kW of a transformer of 20 kW:
 ///
 /// ```
 /// # use slackwater_engine::area::{Node, Profile, base_loads_kw};
@@ -167,7 +177,7 @@ mod tests {
             limits: Vec::new(),
         };
         let of = |kws: [Option<f64>; 2]| Some(Profile::PerSlot(kws.map(|at| at.map(kw)).to_vec()));
-        // A child may stand before its parent, and what feeds in counts against what is drawn.
+        // A child may come before its parent. Power that feeds in is subtracted.
         let nodes = [
             node(Some(2), of([Some(5.0), None])),
             node(Some(0), Some(Profile::Constant(kw(-1.0)))),

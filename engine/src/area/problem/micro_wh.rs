@@ -1,26 +1,28 @@
-//! Energy as whole numbers, so that sums over vehicles are exact in any order.
+//! Energy in whole µWh (1e-9 kWh), so that sums over vehicles are exact in any order.
 
-/// One grain is a nanowatt hour times a thousand: 1e-9 kWh.
+/// µWh in a kWh.
 pub(crate) const MICRO_WH_PER_KWH: f64 = 1e9;
 
-/// Missing energy that is rounding: 1e-6 kWh.
+/// Tolerance on missing energy, in µWh (1e-6 kWh): less is rounding, and counts as 0.
 pub(crate) const SHORTFALL_TOLERANCE: i64 = 1_000;
 
-/// Most energy of a whole area, in grains: sums stay far from overflow.
+/// Most energy of all vehicles of an area, in µWh (4e9 kWh): less than half of what an `i64` holds,
+/// so that sums do not overflow.
 pub(crate) const MICRO_WH_MAX: f64 = 4e18;
 
-/// The nearest whole number of grains.
+/// Nearest whole number of µWh.
 #[inline(always)]
 pub(crate) fn to_micro_wh(energy_kwh: f64) -> i64 {
     (energy_kwh * MICRO_WH_PER_KWH).round() as i64
 }
 
-/// Grains in kWh.
+/// Energy in kWh, from µWh.
 #[inline(always)]
 pub(crate) fn as_kwh(energy: i64) -> f64 {
     energy as f64 / MICRO_WH_PER_KWH
 }
 
+/// Energy in µWh as a part of a need in kWh; the need counts as at least 1e-9 kWh.
 pub(crate) fn share_of_need(energy: i64, need_kwh: f64) -> f64 {
     crate::area::problem::micro_wh::as_kwh(energy) / need_kwh.max(1e-9)
 }

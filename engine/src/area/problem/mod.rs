@@ -1,4 +1,4 @@
-//! The problem of an area as its caller gives it: vehicles, nodes and limits, checked.
+//! Problem of an area as its caller gives it: vehicles, nodes and limits, checked.
 pub(crate) mod area_problem;
 pub(crate) mod limits;
 pub(crate) mod micro_wh;

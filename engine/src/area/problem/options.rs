@@ -1,15 +1,16 @@
-//! How hard to look for a plan of an area, and what to start from.
+//! Options of planning an area: when to stop, and the duals to start from.
 use serde::{Deserialize, Serialize};
 
-/// How hard to try.
+/// Options of planning an area.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AreaOptions {
-    /// Gap at which to end, in proportion to the cost; 1e-3 is 0.1 %.
+    /// Gap at which the search ends, relative to the larger of |bound| and |unmanaged cost|; 1e-3
+    /// is 0.1 %.
     pub gap: f64,
-    /// Rounds after which to end in any case.
+    /// Most rounds of pricing in one search.
     pub max_rounds: usize,
-    /// Prices to begin with, those of an earlier plan of the same area.
+    /// Duals of an earlier plan of the same area, to begin with.
     pub start: Option<WarmStart>,
 }
 
@@ -19,13 +20,13 @@ impl Default for AreaOptions {
     }
 }
 
-/// What one plan of an area hands on to the next: the price that each limit
-/// puts on each slot. It serialises, so that it can be kept.
+/// Duals of one plan of an area, with which planning it again starts: the price that each limit
+/// puts on each slot. They can be serialised and kept.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WarmStart {
-    /// Prices per kWh, limit by limit and slot by slot.
+    /// Duals per kWh, limit by limit and slot by slot.
     pub duals_per_kwh: Vec<f64>,
-    /// Further prices whose answers are worth asking for at once.
+    /// Further dual vectors, whose columns are priced at the start as well.
     pub rounds_per_kwh: Vec<Vec<f64>>,
 }
