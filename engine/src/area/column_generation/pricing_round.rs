@@ -54,8 +54,8 @@ impl<'a> PricingOracle<'a> {
         Self { context, constraints, nodes }
     }
 
-    /// Solves the pricing problems at `duals`, or takes the round that the observer recalls if it is
-    /// of this area and these duals. A new round is handed to the observer.
+    /// Solves the pricing problems at `duals`, unless the observer recalls a round of this area and
+    /// these duals. A new round is handed to the observer.
     pub(crate) fn solve(
         &self,
         round: usize,

@@ -115,8 +115,8 @@ impl<'a> RegionalMaster<'a> {
         column.cost + paid.map(|(&load, dual_price)| as_kwh(load) * dual_price).sum::<f64>()
     }
 
-    /// Moves to other upper duals, given as what they add to the price of a kWh by slot. All columns
-    /// get new costs.
+    /// Moves to other upper duals: `dual_price` is what they add to the price of a kWh, by slot.
+    /// All columns get new costs, and the bound starts again.
     pub(crate) fn move_to(&mut self, dual_price: Vec<f64>) {
         self.outer_dual_price = dual_price;
         let costs: Vec<f64> = self.master.columns.iter().map(|column| self.cost(column)).collect();
@@ -148,8 +148,8 @@ impl<'a> RegionalMaster<'a> {
         }
     }
 
-    /// Solves the master, adding rows for violated limits. The solver is not called if the cheapest
-    /// columns are within all limits.
+    /// Solves the master, adding rows for violated limits. If the cheapest columns are within all
+    /// limits, they are the solution, and the solver is not called.
     fn solve_once(&mut self) -> Result<(), LpError> {
         self.solution = self.cheapest();
         if self.is_within(&self.master.loads(&self.solution.weights)) {

@@ -10,8 +10,8 @@
 //!    a negative reduced cost ([`ColumnGeneration::iterate`]).
 //!
 //! It ends when the gap between the cost of the master solution and the best bound is small enough,
-//! or when no column has a negative reduced cost. Artificial variables keep the master feasible.
-//! Their penalty starts low, which keeps the duals small, and is raised while they are in use.
+//! or when no column has a negative reduced cost. Artificial variables keep the master feasible;
+//! their penalty starts below that of a shortfall and is raised while they are in use.
 //!
 //! G. B. Dantzig, P. Wolfe, Decomposition principle for linear programs, Operations Research 8
 //! (1960). M. E. Lübbecke, J. Desrosiers, Selected topics in column generation, Operations Research
@@ -114,7 +114,7 @@ impl<'a> ColumnGeneration<'a> {
         self.incumbent.prices.push(duals);
         let mut is_better = false;
         if round == 0 {
-            // Rows that the vehicles violate without duals will nearly all be needed.
+            // The first rows are those that the loads at zero duals violate.
             self.master.separate_rows(&priced.loads)?;
         }
         for column in priced.columns {

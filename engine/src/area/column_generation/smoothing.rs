@@ -37,8 +37,8 @@ impl DualSmoothing {
     /// Adapts `α` to a round. `is_new` says that it gave new columns, `is_better` a better bound.
     ///
     /// A better bound lowers `α`, new columns alone raise it towards 0.7. A round without new
-    /// columns (a misprice) lowers it to 0.4, or to 0. Returns true if there was no new column at
-    /// `α = 0`, at the duals of the master: then none has a negative reduced cost.
+    /// columns (a misprice) lowers it to 0.4, or to 0 if it was 0.5 or less. Returns true if there
+    /// was no new column at `α = 0`: none has a negative reduced cost at the duals of the master.
     pub(crate) fn update(&mut self, is_new: bool, is_better: bool) -> bool {
         let Self(smoothing) = *self;
         let is_done = !is_new && smoothing <= 0.0;

@@ -1,11 +1,27 @@
-//! Rounds for areas of many branches, each with a master programme of its own.
+//! Column generation on two levels, for areas of many subtrees (feeders).
 //!
-//! One programme for two hundred feeders has thousands of rows, and takes
-//! seconds. But once the wide limits have a price, no feeder sees another: each
-//! finds its own prices with a small programme, all of them in the same rounds,
-//! and offers what it found to the programme of the wide limits. That sets
-//! their prices anew when the branches know well enough what the last ones
-//! lead to. A bound is the sum of what each branch proved at those prices.
+//! One master for two hundred feeders has thousands of rows and takes seconds to solve. At fixed
+//! duals `μ` of the upper limits the subtrees `r` are independent. Each has a regional master for
+//! the limits inside ([`RegionalMaster`]), and all are priced in the same rounds. Regions are
+//! grouped in aggregates `a`, whose solutions add up to one column of the upper master:
+//!
+//! ```text
+//! upper master:  minimise Σ_ak φ_ak·cost_ak + Σ_l f_l( Σ_ak φ_ak·load_akl ) ,   Σ_k φ_ak = 1
+//! bound:         D(μ) = Σ_r D_r(μ) - Σ_l f_l*(μ_l) ,   l over the upper limits
+//! weights:       θ_gk = Σ φ·(weight of column k of group g in the aggregated column)
+//! ```
+//!
+//! where `D_r(μ)` is the best bound of region `r` at `μ`, each with duals of its own. `μ` moves
+//! when the open gaps of the regions are small enough, or after a number of rounds. Both levels
+//! smooth their duals.
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `μ` | `TwoLevelColumnGeneration::prices` |
+//! | `φ_ak` | weights of `solution`; composition of the column in `aggregated` |
+//! | `cost_ak`, `load_akl` | `aggregate` |
+//! | `D_r(μ)` | [`RegionalMaster::bound`] |
+//! | `D(μ)` | `Incumbent::bound`, the best so far |
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
@@ -30,65 +46,78 @@ use crate::area::problem::micro_wh::to_micro_wh;
 use crate::area::problem::options::WarmStart;
 use crate::lp::LpError;
 
-/// Bundles of branches that offer together, at most: of those with a programme of
-/// their own, and of those without, whose answers have less to tell.
+/// Upper bound on the aggregates of subtrees that have limits inside.
 const AGGREGATES_MAX: usize = 64;
 
+/// Upper bound on the aggregates of non-binding subtrees, whose columns carry less information.
 const AGGREGATES_MAX_NON_BINDING: usize = 6;
 
-/// Branches of a bundle, at least: more offers make the wide programme slower
-/// than they make it wiser.
+/// Fewest subtrees of an aggregate. More columns would slow the upper master down by more than
+/// they improve it.
 const SUBTREES_PER_AGGREGATE_MIN: usize = 2;
 
-/// What an answer must be cheaper by to be new to a branch, in proportion to the gap wanted.
+/// Least improvement by a new column of a region relative to its cost, as a part of the requested
+/// gap.
 const NEW: f64 = 0.02;
 
-/// Rounds at the same wide prices, at most. A round costs a tenth of what solving
-/// the programmes of branches does, so that a second one at the same prices is
-/// worth less than one at others.
+/// Upper bound on the pricing rounds at one vector of upper duals.
+///
+/// A pricing round costs a tenth of solving the regional masters, so a second one at the same upper
+/// duals is worth less than one at others.
 const INNER_ITERATIONS_MAX: usize = 1;
 
-/// And at the first ones, where branches know nothing yet.
+/// Upper bound on the pricing rounds at the first upper duals, when regions have few columns, and
+/// in the last attempt before the search stalls.
 const INNER_ITERATIONS_FIRST: usize = 40;
 
-/// Part of the whole gap that branches may leave open before wide prices move on.
+/// Part of the area's gap that the open gaps of the regions may sum to when the upper duals move.
 const INNER_GAP_SHARE: f64 = 0.25;
 
-/// Gap of the branches at which the first wide prices move on.
+/// Sum of the regions' open gaps, relative to the objective, at which the upper duals move as long
+/// as they are the first ones or the upper solution exceeds a hard limit.
 const INNER_GAP_FIRST: f64 = 0.002;
 
-/// Wide prices of an earlier plan that are asked for at once, at most.
+/// Upper bound on the dual vectors of an earlier plan that are priced first.
 const EARLIER_MAX: usize = 12;
 
-/// The state between rounds.
+/// Column generation on two levels: oracle, masters and the state between rounds.
 pub(crate) struct TwoLevelColumnGeneration<'a> {
     oracle: PricingOracle<'a>,
     decomposition: &'a Decomposition,
     regions: Vec<RegionalMaster<'a>>,
-    /// Branches that offer together, by position.
+    /// Regions of each aggregate, by position. Each aggregate is a group of the upper master.
     aggregates: Vec<Vec<usize>>,
+    /// Master of the upper limits.
     upper: RestrictedMaster<'a>,
+    /// Solution of the upper master.
     solution: MasterSolution,
+    /// Composition of each column of the upper master.
     aggregated: Vec<AggregatedColumn>,
-    /// Prices of an earlier plan that are to be asked for.
+    /// Dual vectors of an earlier plan that are still to be priced.
     earlier: Vec<Vec<f64>>,
+    /// True if the present upper duals are those of an earlier plan.
     is_earlier: bool,
-    /// The present wide prices.
+    /// Present upper duals per kWh, by limit and slot.
     prices: Vec<f64>,
     incumbent: Incumbent,
     smoothing: DualSmoothing,
-    /// Rounds at the present wide prices, and whether they brought new offers.
+    /// Pricing rounds at the present upper duals.
     inner_iterations: usize,
-    /// Rounds that there are at most.
+    /// Upper bound on them.
     inner_iterations_max: usize,
+    /// True if the upper master got new columns at the present upper duals.
     has_aggregated: bool,
-    /// The best bound before the present wide prices.
+    /// Best bound before the move to the present upper duals.
     bound_before: f64,
+    /// Moves of the upper duals so far.
     moves: usize,
+    /// Largest shortfall penalty per kWh of any vehicle.
     penalty_max: f64,
 }
 
 impl<'a> TwoLevelColumnGeneration<'a> {
+    /// Column generation before its first round. `money` is the cost of the area, to scale by, and
+    /// `margin` the part of hard import limits to keep free.
     pub(crate) fn new(
         context: PricingContext<'a>,
         constraints: &'a LinkingConstraints,
@@ -99,6 +128,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         let (slots, need) = (constraints.slots(), context.sessions.need_kwh());
         let dearest = penalty_max(&context);
         let beyond = (dearest * ARTIFICIAL_PENALTY_START, margin);
+        // Regional masters, scaled by their share of the need.
         let region = |subtree: &'a Subtree| {
             let share = subtree.share.max(1e-9);
             RegionalMaster::new(
@@ -109,6 +139,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             )
         };
         let regions: Vec<RegionalMaster<'a>> = decomposition.subtrees.iter().map(region).collect();
+        // Upper master: one group per aggregate, which counts at all nodes above its subtrees.
         let bundles = group_subtrees(&regions);
         let above = |bundle: &Vec<usize>| {
             let nodes =
@@ -146,11 +177,12 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         }
     }
 
+    /// Upper bound on the artificial penalty, per kWh.
     fn artificial_penalty(&self) -> f64 {
         ARTIFICIAL_PENALTY_MAX * self.penalty_max
     }
 
-    /// Goes to other wide prices.
+    /// Moves to the upper duals `prices`, and sets what they add to the prices of each region.
     fn move_to(&mut self, prices: Vec<f64>) {
         let (cells, slots) = (self.incumbent.best.len(), self.oracle.constraints.slots());
         let all = self.decomposition.spread_out(&prices, cells, slots);
@@ -167,13 +199,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.moves += 1;
     }
 
-    /// Solves the programmes of the branches.
+    /// Solves the regional masters in parallel. `scale` is that of the area's gap.
     fn solve_regions(&mut self, scale: f64) -> Result<(), LpError> {
         let most = self.artificial_penalty();
         self.regions.par_iter_mut().try_for_each(|region| region.solve(scale, most))
     }
 
-    /// Asks all vehicles at the trial prices of all branches.
+    /// Solves all pricing problems at the upper duals and the trial duals of the regions, adds
+    /// columns to the regional masters, and updates the bound.
     fn price(
         &mut self,
         stopping: StoppingCriteria,
@@ -189,6 +222,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.incumbent.prices.push(duals);
         self.regions.par_iter_mut().try_for_each(|region| region.add_columns(&priced, least))?;
         self.inner_iterations += 1;
+        // D(μ) = Σ_r D_r(μ) - Σ_l f_l*(μ_l)
         let wide = &self.decomposition.upper;
         let paid = wide.each.iter().zip(self.prices.chunks(slots.max(1)));
         let paid: f64 = paid.map(|(constraint, duals)| wide.conjugate(constraint, duals)).sum();
@@ -208,7 +242,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         Ok(())
     }
 
-    /// Lets bundles offer their mixes, and finds the best mix of offers.
+    /// Adds aggregated columns with a negative reduced cost to the upper master, and solves it.
     fn add_aggregates(&mut self) -> Result<(), LpError> {
         let is_first = self.aggregated.is_empty();
         for bundle in 0..self.aggregates.len() {
@@ -228,7 +262,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.solve_upper()
     }
 
-    /// What a bundle offers: its loads and cost, and what they are made of.
+    /// Sum of the present solutions of an aggregate's regions: a column of the upper master, and
+    /// its composition.
     fn aggregate(&self, bundle: usize) -> (Column, AggregatedColumn) {
         let (most, slots) = (self.artificial_penalty(), self.oracle.constraints.slots());
         let mut offer =
@@ -261,6 +296,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         )
     }
 
+    /// Solves the upper master, adding rows for violated limits. Sets the cost of the incumbent,
+    /// infinite if a used column exceeds a hard limit inside its regions.
     fn solve_upper(&mut self) -> Result<(), LpError> {
         for _ in 0..SEPARATION_ROUNDS_MAX {
             self.solution = self.upper.solve()?;
@@ -282,12 +319,13 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         Ok(())
     }
 
-    /// Whether enough was offered for limits of branches to count among the wide
-    /// ones: before that, all offers together are beyond limits that no plan reaches.
+    /// Returns true if limits of non-binding subtrees may get rows in the upper master: after the
+    /// earlier duals and the first move. Until then the columns exceed limits that no plan reaches.
     fn is_near(&self) -> bool {
         self.earlier.is_empty() && self.moves > 1
     }
 
+    /// Clears the loads of the roots of subtrees, so that their limits get no rows.
     fn upper_only(&self, mut loads: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         for region in &self.regions {
             if let Some(load) = loads.get_mut(region.subtree.root as usize) {
@@ -297,7 +335,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         loads
     }
 
-    /// Whether branches know well enough what the wide prices lead to.
+    /// Returns true if the regions are converged closely enough at the present upper duals to move
+    /// on.
     fn is_settled(&self, stopping: StoppingCriteria) -> bool {
         let open: f64 = self.regions.iter().map(RegionalMaster::open_gap).sum();
         let scale = stopping.scale.abs().max(self.incumbent.bound.abs());
@@ -315,11 +354,11 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.inner_iterations > 0 && (is_done || open <= most || self.inner_iterations >= rounds)
     }
 
-    /// What is left to try where no wide prices bring anything new: to hear the
-    /// branches out once, and to make exceeding wide limits dearer.
+    /// Takes the next step when no upper duals give new columns: run the regions to convergence
+    /// once, then raise the artificial penalty of the upper master. Returns false if none is left.
     fn has_more_to_do(&mut self) -> bool {
-        let is_heard = self.regions.iter().all(|region| region.is_done);
-        if !is_heard && self.inner_iterations_max == INNER_ITERATIONS_MAX {
+        let is_converged = self.regions.iter().all(|region| region.is_done);
+        if !is_converged && self.inner_iterations_max == INNER_ITERATIONS_MAX {
             self.inner_iterations_max = INNER_ITERATIONS_FIRST;
             return true;
         }
@@ -328,6 +367,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             && self.upper.raise_artificial_penalty(self.artificial_penalty())
     }
 
+    /// Runs the rounds of [`Solver::begin`].
     fn warm_start(
         &mut self,
         start: &WarmStart,
@@ -340,7 +380,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.solve_regions(stopping.scale)?;
         self.add_aggregates()?;
         if !self.earlier.is_empty() {
-            // Limits will cost about what they did: more would only mislead.
+            // The duals will be near those of the earlier plan, and an artificial penalty far above
+            // them would mislead: start at twice the highest one.
             let wide = self.decomposition.upper_duals(&self.earlier[0], slots);
             let dearest = wide.into_iter().fold(0.0, f64::max);
             self.upper.limit_artificial_penalty((2.0 * dearest).max(1e-3 * self.penalty_max));
@@ -352,7 +393,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         Ok(Termination::Gap)
     }
 
-    /// Goes to prices of an earlier plan, as far as it has some.
+    /// Moves to the next duals of the earlier plan. Regions for which it has none use smoothed
+    /// duals at the first move, and those of their best bounds later.
     fn go_to_earlier(&mut self, stopping: StoppingCriteria) -> Result<(), LpError> {
         let slots = self.oracle.constraints.slots();
         let duals = self.earlier.remove(0);
@@ -373,13 +415,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         Ok(())
     }
 
-    /// Draws the prices to ask the branches at.
+    /// Sets the trial duals of each region by smoothing.
     fn move_to_separation_point(&mut self) {
         for region in &mut self.regions {
             region.trial = region.smoothing.separation_point(&region.best, &region.solution.duals);
         }
     }
 
+    /// Runs rounds until a stopping criterion is met or nothing is left to try.
     fn run_to(
         &mut self,
         stopping: StoppingCriteria,
@@ -398,6 +441,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 self.solve_upper()?;
                 continue;
             }
+            // Duals of the next round: those of the earlier plan, moved upper duals, or the present
+            // upper duals with others inside.
             if self.is_settled(stopping) && !self.earlier.is_empty() {
                 self.go_to_earlier(stopping)?;
             } else if self.is_settled(stopping) {
@@ -411,7 +456,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                     .upper_duals(&self.incumbent.best, self.oracle.constraints.slots());
                 self.move_to(self.smoothing.separation_point(&best, &self.solution.duals));
                 self.is_earlier = false;
-                // Near the last wide prices the last ones inside do well enough.
+                // The last duals inside serve as well near the last upper duals, so the regional
+                // masters are not solved first.
                 self.move_to_separation_point();
             } else {
                 self.move_to_separation_point();
@@ -467,7 +513,8 @@ impl Solver for TwoLevelColumnGeneration<'_> {
     }
 }
 
-/// The branches of each bundle.
+/// Regions of each aggregate: runs of like size, those with limits inside apart from non-binding
+/// ones.
 fn group_subtrees(regions: &[RegionalMaster<'_>]) -> Vec<Vec<usize>> {
     let has_terms = |at: &usize| !regions[*at].subtree.constraints.each.is_empty();
     let (own, loose): (Vec<usize>, Vec<usize>) = (0..regions.len()).partition(has_terms);
