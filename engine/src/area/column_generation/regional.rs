@@ -244,17 +244,17 @@ impl<'a> RegionalMaster<'a> {
     pub(crate) fn add_to_aggregate(
         &self,
         most: f64,
-        offer: &mut AggregatedColumn,
+        composition: &mut AggregatedColumn,
     ) -> (f64, Vec<f64>) {
         let mut load = vec![0.0; self.slots()];
         let columns = self.master.columns.iter().zip(&self.solution.weights);
         for (column, &weight) in columns.filter(|(_, weight)| **weight > WEIGHT_MIN) {
             let sums = load.iter_mut().zip(self.load(column));
             sums.for_each(|(sum, &load)| *sum += weight * as_kwh(load));
-            offer.from.push((self.subtree.groups[column.group], column.iteration, weight));
-            offer.shortfall_kwh += weight * as_kwh(column.shortfall);
+            composition.from.push((self.subtree.groups[column.group], column.iteration, weight));
+            composition.shortfall_kwh += weight * as_kwh(column.shortfall);
         }
-        offer.uses_artificials |= self.solution.uses_artificials;
+        composition.uses_artificials |= self.solution.uses_artificials;
         let paid: f64 = load
             .iter()
             .zip(&self.outer_dual_price)

@@ -140,14 +140,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         };
         let regions: Vec<RegionalMaster<'a>> = decomposition.subtrees.iter().map(region).collect();
         // Upper master: one group per aggregate, which counts at all nodes above its subtrees.
-        let bundles = group_subtrees(&regions);
-        let above = |bundle: &Vec<usize>| {
+        let aggregates = group_subtrees(&regions);
+        let above = |aggregate: &Vec<usize>| {
             let nodes =
-                bundle.iter().flat_map(|&at| regions[at].subtree.outer_nodes.iter().copied());
+                aggregate.iter().flat_map(|&at| regions[at].subtree.outer_nodes.iter().copied());
             nodes.collect::<BTreeSet<u32>>().into_iter().collect::<Vec<u32>>()
         };
-        let nodes = bundles.iter().map(above).collect();
-        let wide = RestrictedMaster::new(
+        let nodes = aggregates.iter().map(above).collect();
+        let upper = RestrictedMaster::new(
             &decomposition.upper,
             nodes,
             (money, energy_scale(need, slots)),
@@ -159,8 +159,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             oracle,
             decomposition,
             regions,
-            aggregates: bundles,
-            upper: wide,
+            aggregates,
+            upper,
             solution: MasterSolution::default(),
             aggregated: Vec::new(),
             earlier: Vec::new(),
@@ -223,9 +223,9 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.regions.par_iter_mut().try_for_each(|region| region.add_columns(&priced, least))?;
         self.inner_iterations += 1;
         // D(μ) = Σ_r D_r(μ) - Σ_l f_l*(μ_l)
-        let wide = &self.decomposition.upper;
-        let paid = wide.each.iter().zip(self.prices.chunks(slots.max(1)));
-        let paid: f64 = paid.map(|(constraint, duals)| wide.conjugate(constraint, duals)).sum();
+        let upper = &self.decomposition.upper;
+        let paid = upper.each.iter().zip(self.prices.chunks(slots.max(1)));
+        let paid: f64 = paid.map(|(constraint, duals)| upper.conjugate(constraint, duals)).sum();
         let bound = self.regions.iter().map(|region| region.bound).sum::<f64>() - paid;
         if bound > self.incumbent.bound {
             self.incumbent.bound = bound;
@@ -245,8 +245,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     /// Adds aggregated columns with a negative reduced cost to the upper master, and solves it.
     fn add_aggregates(&mut self) -> Result<(), LpError> {
         let is_first = self.aggregated.is_empty();
-        for bundle in 0..self.aggregates.len() {
-            let (column, offer) = self.aggregate(bundle);
+        for aggregate in 0..self.aggregates.len() {
+            let (column, composition) = self.aggregate(aggregate);
             if is_first
                 || self.upper.has_negative_reduced_cost(
                     &column,
@@ -255,7 +255,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 )
             {
                 self.upper.add(column)?;
-                self.aggregated.push(offer);
+                self.aggregated.push(composition);
                 self.has_aggregated = true;
             }
         }
@@ -264,16 +264,16 @@ impl<'a> TwoLevelColumnGeneration<'a> {
 
     /// Sum of the present solutions of an aggregate's regions: a column of the upper master, and
     /// its composition.
-    fn aggregate(&self, bundle: usize) -> (Column, AggregatedColumn) {
+    fn aggregate(&self, aggregate: usize) -> (Column, AggregatedColumn) {
         let (most, slots) = (self.artificial_penalty(), self.oracle.constraints.slots());
-        let mut offer =
+        let mut composition =
             AggregatedColumn { from: Vec::new(), shortfall_kwh: 0.0, uses_artificials: false };
-        let nodes = &self.upper.nodes[bundle];
+        let nodes = &self.upper.nodes[aggregate];
         let mut loads = vec![0.0; nodes.len() * slots];
         let mut value = 0.0;
-        for &region in &self.aggregates[bundle] {
+        for &region in &self.aggregates[aggregate] {
             let region = &self.regions[region];
-            let (cost, load) = region.add_to_aggregate(most, &mut offer);
+            let (cost, load) = region.add_to_aggregate(most, &mut composition);
             value += cost;
             for node in &region.subtree.outer_nodes {
                 let at = nodes.binary_search(node).expect("a path is among the nodes");
@@ -281,18 +281,18 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 sums.zip(&load).for_each(|(sum, load)| *sum += load);
             }
         }
-        let (round, shed) = (self.incumbent.prices.len(), to_micro_wh(offer.shortfall_kwh));
+        let (round, shed) = (self.incumbent.prices.len(), to_micro_wh(composition.shortfall_kwh));
         let loads = loads.into_iter().map(to_micro_wh).collect();
         (
             Column {
-                group: bundle,
+                group: aggregate,
                 iteration: round,
                 cost: value,
                 optimality_slack: 0.0,
                 shortfall: shed,
                 loads,
             },
-            offer,
+            composition,
         )
     }
 
@@ -304,9 +304,9 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             let loads = self.upper.loads(&self.solution.weights);
             let used = self.aggregated.iter().zip(&self.upper.columns).zip(&self.solution.weights);
             let mut cost = self.decomposition.upper.cost_of_limits(&loads, TOLERANCE);
-            for ((offer, column), &weight) in used {
+            for ((composition, column), &weight) in used {
                 cost += weight * column.cost;
-                if offer.uses_artificials && weight > TOLERANCE {
+                if composition.uses_artificials && weight > TOLERANCE {
                     cost = f64::INFINITY;
                 }
             }
@@ -382,8 +382,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         if !self.earlier.is_empty() {
             // The duals will be near those of the earlier plan, and an artificial penalty far above
             // them would mislead: start at twice the highest one.
-            let wide = self.decomposition.upper_duals(&self.earlier[0], slots);
-            let dearest = wide.into_iter().fold(0.0, f64::max);
+            let upper = self.decomposition.upper_duals(&self.earlier[0], slots);
+            let dearest = upper.into_iter().fold(0.0, f64::max);
             self.upper.limit_artificial_penalty((2.0 * dearest).max(1e-3 * self.penalty_max));
             self.go_to_earlier(stopping)?;
             self.price(stopping, executor)?;
@@ -495,8 +495,8 @@ impl Solver for TwoLevelColumnGeneration<'_> {
 
     fn weights(&self) -> Vec<ColumnWeights> {
         let mut shares = vec![ColumnWeights::new(); self.oracle.nodes.len()];
-        for (offer, &weight) in self.aggregated.iter().zip(&self.solution.weights) {
-            for &(group, round, part) in offer.from.iter().filter(|_| weight > WEIGHT_MIN) {
+        for (composition, &weight) in self.aggregated.iter().zip(&self.solution.weights) {
+            for &(group, round, part) in composition.from.iter().filter(|_| weight > WEIGHT_MIN) {
                 match shares[group].iter_mut().find(|(other, _)| *other == round) {
                     Some((_, sum)) => *sum += weight * part,
                     None => shares[group].push((round, weight * part)),
@@ -508,8 +508,8 @@ impl Solver for TwoLevelColumnGeneration<'_> {
     }
 
     fn has_shortfall(&self) -> bool {
-        let offers = self.aggregated.iter().zip(&self.solution.weights);
-        offers.map(|(offer, weight)| offer.shortfall_kwh * weight).sum::<f64>() > 1e-6
+        let columns = self.aggregated.iter().zip(&self.solution.weights);
+        columns.map(|(composition, weight)| composition.shortfall_kwh * weight).sum::<f64>() > 1e-6
     }
 }
 
