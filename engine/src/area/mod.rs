@@ -53,9 +53,9 @@
 //!
 //! Each vehicle follows one column of its group, in proportion to `θ`, spread by multiples of the
 //! golden ratio (`recovery::plans`). A divisible vehicle that is a group of its own follows the
-//! convex combination. Vehicles that exceed a hard limit are planned again in the residual capacity, and
-//! residual capacity is used where it lowers cost or shortfall (`recovery::repair`). The reported
-//! gap is that of these plans.
+//! convex combination. Vehicles that exceed a hard limit are planned again in the residual
+//! capacity, and residual capacity is used where it lowers cost or shortfall (`recovery::repair`).
+//! The reported gap is that of these plans.
 //!
 //! # Shortage
 //!

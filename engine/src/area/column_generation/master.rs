@@ -56,18 +56,18 @@ pub(crate) struct Column {
     pub(crate) loads: Vec<i64>,
 }
 
-/// Loads of the nodes that `terms` limit, in kWh by slot: the sum of `columns` times `weights`.
-/// Empty for other nodes. `nodes` are the limited nodes of each group, in the order of its loads.
+/// Loads of the nodes with a limit, in kWh by slot: the sum of `columns` times `weights`. Empty for
+/// other nodes. `nodes` are the limited nodes of each group, in the order of its loads.
 pub(crate) fn loads_of(
-    terms: &LinkingConstraints,
+    constraints: &LinkingConstraints,
     nodes: &[Vec<u32>],
     columns: &[Column],
     weights: &[f64],
 ) -> Vec<Vec<f64>> {
-    let slots = terms.slots();
-    let last = terms.each.iter().map(|constraint| constraint.node + 1).max().unwrap_or(0);
+    let slots = constraints.slots();
+    let last = constraints.each.iter().map(|constraint| constraint.node + 1).max().unwrap_or(0);
     let mut loads = vec![Vec::new(); last];
-    for constraint in &terms.each {
+    for constraint in &constraints.each {
         loads[constraint.node] = vec![0.0; slots];
     }
     for (column, &weight) in columns.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
@@ -83,7 +83,7 @@ pub(crate) fn loads_of(
 /// Solution of a restricted master.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MasterSolution {
-    /// Weight of each column.
+    /// Weight `θ_gk` of each column.
     pub(crate) weights: Vec<f64>,
     /// Dual of each limit and slot, per kWh; zero where there is no row.
     pub(crate) duals: Vec<f64>,
@@ -146,17 +146,17 @@ impl<'a> RestrictedMaster<'a> {
     /// `beyond_price` is the first penalty per kWh above hard limits, `margin` the part of them to
     /// keep free.
     pub(crate) fn new(
-        terms: &'a LinkingConstraints,
+        constraints: &'a LinkingConstraints,
         nodes: Vec<Vec<u32>>,
         (money, energy): (f64, f64),
         (beyond_price, margin): (f64, f64),
     ) -> Result<Self, LpError> {
         let mut lp = WarmProgram::new()?;
         let groups = nodes.iter().map(|_| lp.add_row(1.0..=1.0, [])).collect::<Result<_, _>>()?;
-        let cells = terms.each.len() * terms.slots();
+        let cells = constraints.each.len() * constraints.slots();
         let money = money / MONEY;
         Ok(Self {
-            constraints: terms,
+            constraints,
             lp,
             nodes,
             groups,

@@ -1,7 +1,7 @@
 //! Regional master: restricted master of one subtree, at the duals `μ` of the upper master.
 //!
 //! ```text
-//! minimise  Σ_gk θ_gk·( cost_gk + m·load_gk ) + Σ_l f_l( Σ_gk θ_gk·load_gkl )
+//! minimise  Σ_gk θ_gk·( cost_gk + m·load_gk ) + Σ_l f_l( s_l·Σ_gk θ_gk·load_gkl )
 //! bound     Σ_g ( cost_g + m·load_g - slack_g ) + Σ_l ( λ_l·s_l·load_l - f_l*(λ_l) )
 //! ```
 //!
@@ -211,7 +211,7 @@ impl<'a> RegionalMaster<'a> {
         let slots = self.slots();
         let mut proved = self.subtree.constraints.dual_value(&self.trial, &priced.loads);
         // Without a solution at the present upper duals there are no reduced costs.
-        let is_blind = self.is_stale;
+        let lacks_duals = self.is_stale;
         let mut is_new = false;
         for (own, &group) in self.subtree.groups.iter().enumerate() {
             let all = &priced.columns[group];
@@ -221,7 +221,7 @@ impl<'a> RegionalMaster<'a> {
             let column = Column { group: own, loads: loads.collect(), ..*all };
             let cost = self.cost(&column);
             proved += cost - column.optimality_slack;
-            if is_blind
+            if lacks_duals
                 || self.master.has_negative_reduced_cost(&column, cost, (&self.solution, least))
             {
                 is_new = true;

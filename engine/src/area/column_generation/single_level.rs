@@ -52,12 +52,12 @@ impl<'a> ColumnGeneration<'a> {
     ) -> Self {
         let oracle = PricingOracle::new(context, constraints);
         let energy = energy_scale(context.sessions.need_kwh(), constraints.slots());
-        let dearest = penalty_max(&context);
+        let highest_penalty = penalty_max(&context);
         let master = RestrictedMaster::new(
             constraints,
             oracle.nodes.clone(),
             (money, energy),
-            (dearest * ARTIFICIAL_PENALTY_START, margin),
+            (highest_penalty * ARTIFICIAL_PENALTY_START, margin),
         )
         .expect("a programme of empty rows is one that the solver takes");
         let incumbent = Incumbent::new(constraints.each.len() * constraints.slots());
@@ -66,7 +66,7 @@ impl<'a> ColumnGeneration<'a> {
             master,
             incumbent,
             solution: MasterSolution::default(),
-            penalty_max: dearest,
+            penalty_max: highest_penalty,
         }
     }
 
@@ -150,7 +150,7 @@ impl<'a> ColumnGeneration<'a> {
 
     /// Returns true if the search converges to a solution that exceeds hard limits. Columns found
     /// from here on would be of no use once the artificial penalty is raised.
-    fn is_beyond_for_good(&self, stopping: StoppingCriteria) -> bool {
+    fn converges_to_artificials(&self, stopping: StoppingCriteria) -> bool {
         self.solution.uses_artificials
             && self.incumbent.gap(self.solution.cost, stopping.scale) <= GAP_WITH_ARTIFICIALS
     }
@@ -169,7 +169,8 @@ impl<'a> ColumnGeneration<'a> {
                 return Ok(termination);
             }
             let most = ARTIFICIAL_PENALTY_MAX * self.penalty_max;
-            if self.is_beyond_for_good(stopping) && self.master.raise_artificial_penalty(most) {
+            if self.converges_to_artificials(stopping) && self.master.raise_artificial_penalty(most)
+            {
                 continue;
             }
             let duals = smoothing.separation_point(&self.incumbent.best, &self.solution.duals);

@@ -55,12 +55,12 @@ pub(crate) struct Decomposition {
 impl Decomposition {
     /// Decomposes an area; `None` if one master serves better.
     ///
-    /// `is_loose` returns true for the root of a subtree whose limits are expected not to bind. If
-    /// no node lies below such a root, its limits become upper limits.
+    /// `is_non_binding` returns true for the root of a subtree whose limits are expected not to
+    /// bind. If no node lies below such a root, its limits become upper limits.
     pub(crate) fn new(
         constraints: &LinkingConstraints,
         sessions: &Sessions,
-        is_loose: impl Fn(u32) -> bool,
+        is_non_binding: impl Fn(u32) -> bool,
     ) -> Option<Self> {
         let tops = roots(constraints, sessions)?;
         // Groups and need of each subtree. A group must not belong to two.
@@ -80,38 +80,39 @@ impl Decomposition {
         }
         let is_alone =
             |top: u32| constraints.paths.iter().filter(|path| path.contains(&top)).count() == 1;
-        let loose: BTreeSet<u32> =
-            groups.keys().copied().filter(|&top| is_loose(top) && is_alone(top)).collect();
+        let non_binding: BTreeSet<u32> =
+            groups.keys().copied().filter(|&top| is_non_binding(top) && is_alone(top)).collect();
         // Deal the limits to the subtree of their node, or to the upper master.
-        let branch_of = |node: usize| {
+        let subtree_of = |node: usize| {
             let path = &constraints.paths[node];
             let top = path.iter().copied().find(|node| groups.contains_key(node));
-            top.filter(|top| !loose.contains(top))
+            top.filter(|top| !non_binding.contains(top))
         };
         let mut inside: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        let mut wide_at = Vec::new();
+        let mut upper_at = Vec::new();
         for (at, constraint) in constraints.each.iter().enumerate() {
-            match branch_of(constraint.node) {
+            match subtree_of(constraint.node) {
                 Some(top) => inside.entry(top).or_default().push(at),
-                None => wide_at.push(at),
+                None => upper_at.push(at),
             }
         }
         let all = sessions.need_kwh().max(1e-9);
         let subtree = |(top, groups): (u32, BTreeSet<usize>)| {
-            let terms_at = inside.remove(&top).unwrap_or_default();
+            let constraints_at = inside.remove(&top).unwrap_or_default();
             Subtree {
-                constraints: constraints.subset(&terms_at),
-                constraints_at: terms_at,
+                constraints: constraints.subset(&constraints_at),
+                constraints_at,
                 root: top,
-                outer_nodes: constraints.paths[top as usize][usize::from(!loose.contains(&top))..]
+                outer_nodes: constraints.paths[top as usize]
+                    [usize::from(!non_binding.contains(&top))..]
                     .to_vec(),
                 groups: groups.into_iter().collect(),
                 share: as_kwh(needs[&top]) / all,
             }
         };
         let subtrees = groups.clone().into_iter().map(subtree).collect();
-        let is_wide = |at: usize| wide_at.binary_search(&at).is_ok();
-        Some(Self { upper: constraints.restricted_to(is_wide), upper_at: wide_at, subtrees })
+        let is_upper = |at: usize| upper_at.binary_search(&at).is_ok();
+        Some(Self { upper: constraints.restricted_to(is_upper), upper_at, subtrees })
     }
 
     /// Picks the duals of the upper limits out of those of all limits.
@@ -120,9 +121,9 @@ impl Decomposition {
     }
 
     /// Duals of all `cells` (limits times slots) from those of the upper limits; others are zero.
-    pub(crate) fn spread_out(&self, wide: &[f64], cells: usize, slots: usize) -> Vec<f64> {
+    pub(crate) fn spread_out(&self, upper: &[f64], cells: usize, slots: usize) -> Vec<f64> {
         let mut all = vec![0.0; cells];
-        scatter(&self.upper_at, wide, &mut all, slots);
+        scatter(&self.upper_at, upper, &mut all, slots);
         all
     }
 }
@@ -148,10 +149,10 @@ fn roots(constraints: &LinkingConstraints, sessions: &Sessions) -> Option<BTreeM
     let chains: Vec<(u32, Vec<u32>)> = nodes.iter().map(from_top).collect();
     let deepest = chains.iter().map(|(_, chain)| chain.len()).min()?;
     for depth in 0..deepest {
-        let wide: BTreeSet<u32> = chains.iter().flat_map(|(_, c)| c[..depth].to_vec()).collect();
+        let upper: BTreeSet<u32> = chains.iter().flat_map(|(_, c)| c[..depth].to_vec()).collect();
         let tops: BTreeMap<u32, u32> = chains.iter().map(|(node, c)| (*node, c[depth])).collect();
         let regions: BTreeSet<u32> = tops.values().copied().collect();
-        if wide.len() > UPPER_NODES_MAX {
+        if upper.len() > UPPER_NODES_MAX {
             return None;
         }
         if regions.len() >= NODES_MANY {
@@ -175,11 +176,11 @@ mod tests {
     const HOUR: i64 = 3_600_000_000;
 
     /// Roots of the subtrees, positions of the upper limits, and of the limits of each subtree.
-    type Fallen = (Vec<u32>, Vec<usize>, Vec<Vec<usize>>);
+    type Pieces = (Vec<u32>, Vec<usize>, Vec<Vec<usize>>);
 
     /// Decomposition of a tree of limited nodes with the given parents and four vehicles on each
     /// leaf.
-    fn tree(parents: &[Option<usize>], is_loose: impl Fn(u32) -> bool) -> Option<Fallen> {
+    fn tree(parents: &[Option<usize>], is_non_binding: impl Fn(u32) -> bool) -> Option<Pieces> {
         let nodes: Vec<Node> = parents
             .iter()
             .enumerate()
@@ -213,7 +214,7 @@ mod tests {
         let problem = AreaProblem::new(vehicles, Curves::Shared(&curve), nodes).unwrap();
         let (constraints, sessions) =
             (LinkingConstraints::new(&problem), Sessions::new(&problem, 8));
-        let decomposition = Decomposition::new(&constraints, &sessions, is_loose)?;
+        let decomposition = Decomposition::new(&constraints, &sessions, is_non_binding)?;
         let tops = decomposition.subtrees.iter().map(|subtree| subtree.root).collect();
         let inside =
             decomposition.subtrees.iter().map(|subtree| subtree.constraints_at.clone()).collect();
@@ -228,15 +229,15 @@ mod tests {
     #[test]
     fn eight_feeders_are_branches_and_seven_are_not() {
         assert_eq!(tree(&feeders(7), |_| false), None);
-        let (tops, wide, inside) = tree(&feeders(8), |_| false).unwrap();
-        assert_eq!((tops, wide), ((1..9).collect(), vec![0]));
+        let (tops, upper, inside) = tree(&feeders(8), |_| false).unwrap();
+        assert_eq!((tops, upper), ((1..9).collect(), vec![0]));
         assert_eq!(inside, (1..9).map(|at| vec![at]).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_loose_feeder_leaves_its_limit_to_the_wide_programme() {
-        let (tops, wide, inside) = tree(&feeders(8), |node| node == 3).unwrap();
-        assert_eq!((tops.len(), wide), (8, vec![0, 3]));
+        let (tops, upper, inside) = tree(&feeders(8), |node| node == 3).unwrap();
+        assert_eq!((tops.len(), upper), (8, vec![0, 3]));
         assert_eq!((inside[1].clone(), inside[2].clone()), (vec![2], vec![]));
     }
 
@@ -247,15 +248,15 @@ mod tests {
         parents.extend([Some(1); 4]);
         parents.extend([Some(2); 4]);
         parents.extend([Some(3); 2]);
-        let (tops, wide, inside) = tree(&parents, |node| node == 3).unwrap();
-        assert_eq!((tops, wide), ((3..11).collect(), vec![0, 1, 2]));
+        let (tops, upper, inside) = tree(&parents, |node| node == 3).unwrap();
+        assert_eq!((tops, upper), ((3..11).collect(), vec![0, 1, 2]));
         // A feeder with limited sites inside is never treated as non-binding.
         assert_eq!((inside[0].clone(), inside[1].clone()), (vec![3, 11, 12], vec![4]));
     }
 
     #[test]
     fn feeders_without_an_area_are_branches_too() {
-        let (tops, wide, _) = tree(&[None; 9], |_| false).unwrap();
-        assert_eq!((tops.len(), wide), (9, vec![]));
+        let (tops, upper, _) = tree(&[None; 9], |_| false).unwrap();
+        assert_eq!((tops.len(), upper), (9, vec![]));
     }
 }

@@ -6,7 +6,7 @@
 //! grouped in aggregates `a`, whose solutions add up to one column of the upper master:
 //!
 //! ```text
-//! upper master:  minimise Σ_ak φ_ak·cost_ak + Σ_l f_l( Σ_ak φ_ak·load_akl ) ,   Σ_k φ_ak = 1
+//! upper master:  minimise Σ_ak φ_ak·cost_ak + Σ_l f_l( s_l·Σ_ak φ_ak·load_akl ) ,  Σ_k φ_ak = 1
 //! bound:         D(μ) = Σ_r D_r(μ) - Σ_l f_l*(μ_l) ,   l over the upper limits
 //! weights:       θ_gk = Σ φ·(weight of column k of group g in the aggregated column)
 //! ```
@@ -126,8 +126,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     ) -> Self {
         let oracle = PricingOracle::new(context, constraints);
         let (slots, need) = (constraints.slots(), context.sessions.need_kwh());
-        let dearest = penalty_max(&context);
-        let beyond = (dearest * ARTIFICIAL_PENALTY_START, margin);
+        let highest_penalty = penalty_max(&context);
+        let beyond = (highest_penalty * ARTIFICIAL_PENALTY_START, margin);
         // Regional masters, scaled by their share of the need.
         let region = |subtree: &'a Subtree| {
             let share = subtree.share.max(1e-9);
@@ -173,7 +173,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             has_aggregated: false,
             bound_before: f64::NEG_INFINITY,
             moves: 0,
-            penalty_max: dearest,
+            penalty_max: highest_penalty,
         }
     }
 
@@ -311,7 +311,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 }
             }
             self.incumbent.cost = cost;
-            let seen = if self.is_near() { loads } else { self.upper_only(loads) };
+            let seen =
+                if self.may_limit_non_binding() { loads } else { self.clear_subtree_loads(loads) };
             if !self.upper.separate_rows(&seen)? {
                 break;
             }
@@ -321,12 +322,12 @@ impl<'a> TwoLevelColumnGeneration<'a> {
 
     /// Returns true if limits of non-binding subtrees may get rows in the upper master: after the
     /// earlier duals and the first move. Until then the columns exceed limits that no plan reaches.
-    fn is_near(&self) -> bool {
+    fn may_limit_non_binding(&self) -> bool {
         self.earlier.is_empty() && self.moves > 1
     }
 
     /// Clears the loads of the roots of subtrees, so that their limits get no rows.
-    fn upper_only(&self, mut loads: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    fn clear_subtree_loads(&self, mut loads: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         for region in &self.regions {
             if let Some(load) = loads.get_mut(region.subtree.root as usize) {
                 load.clear();
@@ -337,7 +338,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
 
     /// Returns true if the regions are converged closely enough at the present upper duals to move
     /// on.
-    fn is_settled(&self, stopping: StoppingCriteria) -> bool {
+    fn regions_converged(&self, stopping: StoppingCriteria) -> bool {
         let open: f64 = self.regions.iter().map(RegionalMaster::open_gap).sum();
         let scale = stopping.scale.abs().max(self.incumbent.bound.abs());
         let whole = (self.incumbent.cost - self.incumbent.bound).max(stopping.gap * scale);
@@ -356,7 +357,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
 
     /// Takes the next step when no upper duals give new columns: run the regions to convergence
     /// once, then raise the artificial penalty of the upper master. Returns false if none is left.
-    fn has_more_to_do(&mut self) -> bool {
+    fn take_last_steps(&mut self) -> bool {
         let is_converged = self.regions.iter().all(|region| region.is_done);
         if !is_converged && self.inner_iterations_max == INNER_ITERATIONS_MAX {
             self.inner_iterations_max = INNER_ITERATIONS_FIRST;
@@ -383,9 +384,9 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             // The duals will be near those of the earlier plan, and an artificial penalty far above
             // them would mislead: start at twice the highest one.
             let upper = self.decomposition.upper_duals(&self.earlier[0], slots);
-            let dearest = upper.into_iter().fold(0.0, f64::max);
-            self.upper.limit_artificial_penalty((2.0 * dearest).max(1e-3 * self.penalty_max));
-            self.go_to_earlier(stopping)?;
+            let highest_dual = upper.into_iter().fold(0.0, f64::max);
+            self.upper.limit_artificial_penalty((2.0 * highest_dual).max(1e-3 * self.penalty_max));
+            self.move_to_earlier(stopping)?;
             self.price(stopping, executor)?;
             self.solve_regions(stopping.scale)?;
             self.add_aggregates()?;
@@ -395,7 +396,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
 
     /// Moves to the next duals of the earlier plan. Regions for which it has none use smoothed
     /// duals at the first move, and those of their best bounds later.
-    fn go_to_earlier(&mut self, stopping: StoppingCriteria) -> Result<(), LpError> {
+    fn move_to_earlier(&mut self, stopping: StoppingCriteria) -> Result<(), LpError> {
         let slots = self.oracle.constraints.slots();
         let duals = self.earlier.remove(0);
         self.move_to(self.decomposition.upper_duals(&duals, slots));
@@ -443,12 +444,12 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             }
             // Duals of the next round: those of the earlier plan, moved upper duals, or the present
             // upper duals with others inside.
-            if self.is_settled(stopping) && !self.earlier.is_empty() {
-                self.go_to_earlier(stopping)?;
-            } else if self.is_settled(stopping) {
+            if self.regions_converged(stopping) && !self.earlier.is_empty() {
+                self.move_to_earlier(stopping)?;
+            } else if self.regions_converged(stopping) {
                 let is_better = self.incumbent.bound > self.bound_before;
                 let is_done = self.smoothing.update(self.has_aggregated, is_better);
-                if is_done && !self.has_more_to_do() {
+                if is_done && !self.take_last_steps() {
                     return Ok(Termination::Stalled);
                 }
                 let best = self

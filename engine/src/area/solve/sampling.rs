@@ -27,7 +27,7 @@ use crate::area::solve::subproblem::Subproblem;
 /// Upper bound on the vehicles of an area in which each is a group of its own.
 pub(crate) const ALONE_MAX: usize = 192;
 
-/// Groups of a larger fleet, per area.
+/// Number of groups of a larger fleet. With many nodes each has groups of its own.
 pub(crate) const GROUPS: usize = 8;
 
 /// Vehicles of the first sample of a large fleet.
