@@ -265,6 +265,7 @@ impl<'a> RestrictedMaster<'a> {
         (kind, bound): (Penalty, f64),
     ) -> Result<(), LpError> {
         let slope = self.constraints.each[constraint].sign;
+        // The row is scaled so that the bound is near 1.
         let unit = bound.abs().max(self.energy);
         let helper = |cost: f64| lp::Column { cost, lower: 0.0, upper: f64::INFINITY };
         let more = match kind {

@@ -169,6 +169,7 @@ impl<'a> ColumnGeneration<'a> {
                 return Ok(termination);
             }
             let most = ARTIFICIAL_PENALTY_MAX * self.penalty_max;
+            // A higher penalty changes the duals: solve the master again before pricing.
             if self.converges_to_artificials(stopping) && self.master.raise_artificial_penalty(most)
             {
                 continue;

@@ -435,6 +435,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             {
                 return Ok(termination);
             }
+            // At this penalty the search has converged above a hard limit: raise the penalty.
             if self.solution.uses_artificials
                 && self.incumbent.gap(self.solution.cost, stopping.scale) <= stopping.gap
                 && self.upper.raise_artificial_penalty(self.artificial_penalty())
