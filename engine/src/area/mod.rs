@@ -2,55 +2,79 @@
 //!
 //! # The problem
 //!
-//! Vehicle `v` chooses energies `x_v` per slot from a set `X_v`: its stay, power, deadlines
-//! and battery. Limits `l` on the load of a node couple the vehicles below it:
+//! Vehicle `v` chooses energies `x_v` by slot from a set `X_v`: its session, power, deadlines and
+//! battery. Limits `l` on the load `y_l` of a node couple the vehicles below it:
 //!
 //! ```text
-//! minimise   Σ_v ( c_v·x_v + w_v(shortfall of x_v) )  +  Σ_l f_l( A_l Σ_v x_v )
+//! minimise   Σ_v ( c_v(x_v) + w_v(x_v) )  +  Σ_l f_l(y_l) ,     y_l = s_l·Σ_(v below l) x_v
 //! ```
 //!
-//! `c_v` are the prices of energy, `w_v` is a penalty on energy that is not delivered, and
-//! `A_l` picks the load of a node, slot by slot. Each `f_l` is convex and zero up to a bound;
-//! above it, it is infinite (a hard limit), linear (a limit with a price), linear in the
-//! highest power (a peak) or quadratic (a load to follow).
+//! `c_v` is the cost of energy, `w_v` a penalty on the shortfall, the energy that is not delivered.
+//! The sign `s_l` is 1 for limits on import and -1 for limits on export. Each `f_l` is convex and
+//! zero up to bounds `b_l`; above them it is infinite (a hard limit), linear (a limit with a
+//! price), linear in the highest power (a peak), or quadratic on both sides (a load to follow).
 //!
 //! # The method
 //!
-//! Dantzig-Wolfe decomposition \[1\], \[2\]: prices `λ` on the limits take the vehicles apart.
+//! Dantzig-Wolfe decomposition \[1\], \[2\]: duals `λ` on the limits separate the vehicles.
 //!
-//! | Step | Formula | Code |
+//! ```text
+//! pricing problem     P_v(λ) = min { c_v(x) + w_v(x) + Σ_l λ_l·s_l·x : x in X_v }
+//! restricted master   min Σ_gk θ_gk·cost_gk + Σ_l f_l( s_l·Σ_gk θ_gk·load_gkl )
+//!                     with Σ_k θ_gk = 1 for each group g, θ >= 0
+//! Lagrangian bound    D(λ) = Σ_v P_v(λ) - Σ_l f_l*(λ_l)  <=  objective of any plan, for any λ
+//! dual smoothing      λ = α·(λ of the best bound) + (1 - α)·(λ of the master)          [3]
+//! ```
+//!
+//! A column `k` is the aggregate response of a group `g` of vehicles at one `λ`, and `f*` is the
+//! conjugate of `f`. A round solves the pricing problems of all vehicles, adds the columns with a
+//! negative reduced cost, and solves the master. The search ends when cost and bound meet to the
+//! requested gap. The row of a limit and slot enters the master when a solution violates it.
+//!
+//! | Symbol | Meaning | Code |
 //! |---|---|---|
-//! | pricing problem of `v` | `min { c_v·x + w_v + Σ_l λ_l·A_l x : x in X_v }` | `pricing::oracle`, `by_deadline`, `by_segments` |
-//! | column | cost, shortfall and loads of one group of vehicles at one `λ` | `column_generation::master::Column` |
-//! | restricted master | `min Σ_gk θ_gk·cost_gk + Σ_l f_l(Σ_gk θ_gk·load_gk)`, `Σ_k θ_gk = 1`, `θ >= 0` | `column_generation::master` |
-//! | dual bound | `Σ_v pricing problem  -  Σ_l f_l*(λ_l)`, for any `λ`; `f*` is the conjugate | `column_generation::pricing_round`, `model::linking` |
-//! | smoothing | `λ = α·(λ of the best bound) + (1 - α)·(λ of the master)` \[3\] | `column_generation::smoothing` |
+//! | `x_v` | energy by slot, in µWh | `EnergyBySlot` |
+//! | `X_v` | session, deadlines, battery | `Session`, `Deadlines`, `Battery` |
+//! | `c_v` | prices to buy and to sell | `PricingContext::curves`, `export` |
+//! | `w_v` | shortfall penalty | `ShortfallPenalty` |
+//! | `s_l`, `b_l`, `f_l` | sign, bounds in kWh, penalty | `LinkingConstraint` |
+//! | `f_l*` | conjugate | `LinkingConstraints::conjugate` |
+//! | `λ_l` | duals per kWh, by slot | `MasterSolution::duals` |
+//! | `P_v` | pricing problem | `pricing::oracle`, `by_deadline`, `by_segments` |
+//! | `cost_gk`, `load_gkl` | column | `Column::cost`, `loads` |
+//! | `θ_gk` | weights | `MasterSolution::weights` |
+//! | `D(λ)` | bound | `PricingOracle::bound_of`, best so far in `Incumbent::bound` |
+//! | `α` | smoothing weight | `DualSmoothing` |
 //!
-//! A round prices all vehicles, adds the columns with a negative reduced cost and solves the
-//! master. It ends when cost and bound meet to the gap asked for. Rows of limits enter the
-//! master when a solution violates them. Prices for a large fleet are found on samples first.
-//! Areas with many feeders have two levels (`two_level`): a master for the limits above, and
-//! one for each feeder.
+//! The duals of a large fleet are first found on samples of it (`solve::sampling`). Areas with many
+//! feeders have two levels (`two_level`): a master for the limits above, and one for each feeder.
 //!
 //! # From columns to plans
 //!
-//! Each vehicle follows one column of its group, in proportion to `θ`, spread by multiples of
-//! the golden ratio (`recovery::plans`). What that leaves above a hard limit is planned anew in the
-//! capacity that others leave, and capacity that is left over is used (`recovery::repair`). The gap that is
-//! reported is that of these plans.
+//! Each vehicle follows one column of its group, in proportion to `θ`, spread by multiples of the
+//! golden ratio (`recovery::plans`). A divisible vehicle that is a group of its own follows the
+//! convex combination. Vehicles that exceed a hard limit are planned again in the residual
+//! capacity, and residual capacity is used where it lowers cost or shortfall (`recovery::repair`).
+//! The reported gap is that of these plans.
 //!
 //! # Shortage
 //!
-//! Where limits leave less than all needs, a first search has free energy and a penalty that
-//! rises with each tenth of a need. It ends with as little shortfall as possible, and vehicles of
-//! one node that miss one deadline share it in proportion to need and priority
-//! (`shortage`). A second search serves what is left at the least cost. Small areas with vehicles
-//! that are on or off are one mixed-integer programme instead (`mixed_integer`).
+//! If limits leave less than all needs, reserves are delayed first. Then a search with free energy
+//! and a penalty that rises with each tenth of a need finds the least shortfall. Vehicles `v` of
+//! one node that miss one deadline share its sum `S` in proportion to need over priority `q_v`:
+//!
+//! ```text
+//! share_v = min( need_v, S·(need_v / q_v) / Σ_u (need_u / q_u) )
+//! ```
+//!
+//! A last search serves the reduced needs at least cost (`shortage`). Small areas with indivisible
+//! vehicles, which are on or off, are one mixed-integer programme instead (`mixed_integer`).
 //!
 //! # Determinism
 //!
-//! Energies are whole numbers of 1 µWh (`micro_wh`). Vehicles are priced in blocks of 4,096, and
-//! the sums of blocks are added in their order, so that threads and machines change no bit.
+//! Energies are whole numbers of 1 µWh (`micro_wh`), so that their sums are exact in any order.
+//! Vehicles are priced in blocks of at most 4,096. Money is added up block by block, in the order
+//! of the blocks, so that the number of threads and machines does not change a bit.
 //!
 //! # Layers
 //!

@@ -1,10 +1,13 @@
-//! Plans for all vehicles of an area, within what they share.
+//! Plan of an area: the steps from the problem to the plan of each vehicle.
 //!
-//! The rounds find a mix of answers and a bound (`column_generation`), the mix becomes a
-//! plan for each vehicle (`recovery`), and the gap that is reported is
-//! that of the finished plans. Where limits leave less than all needs, the
-//! shortage is shared first (`shortage`), and then the least cost is found for what
-//! is left.
+//! 1. Make the vehicles ready, deal them to workers if there are any, and cost unmanaged charging.
+//! 2. Solve the area at full needs (`solve`): column generation gives a master solution and a
+//!    bound, recovery makes a plan for each vehicle.
+//! 3. While reserves do not fit within limits, delay them and solve again
+//!    ([`relax_until_reserves_hold`]).
+//! 4. If a shortfall remains, share it and solve for the reduced needs (`shortage`). Small areas
+//!    with indivisible vehicles are solved as a mixed-integer programme.
+//! 5. Report cost, bound and gap of the finished plans (`report`).
 use crate::area::column_generation::incumbent::{StoppingCriteria, Termination};
 use crate::area::distributed::executor::Executor;
 use crate::area::distributed::observer::{Observer, Progress, StopCallback};
@@ -20,22 +23,21 @@ use crate::area::solve::sampling::{ALONE_MAX, GROUPS};
 use crate::area::solve::solve_subproblem::{GAP_OF_PRICES, solve_subproblem};
 use crate::area::solve::subproblem::{Solution, Subproblem};
 
-/// Times that all is planned anew because levels come later than wanted.
+/// Upper bound on the times that reserves of vehicles without a battery are lowered.
 const LATE_MAX: usize = 8;
 
-/// Plans an area.
+/// Plans an area: the energy of every vehicle in every slot, at least cost within shared limits.
 ///
-/// Every need is met unless limits forbid it, every hard limit holds, and the
-/// cost is within `gap` of a bound that no plan can undercut, unless the rounds
-/// end before. `stop` is called once in every round and ends the work when it
-/// says so; the plan is then the best so far. Same input, same bytes out, on
-/// any number of threads, unless `stop` cut it short.
+/// Every need is met unless limits forbid it, and every hard limit holds. The cost is within `gap`
+/// of a bound that no plan can undercut, unless the search ends before. `stop` is called after each
+/// round; once it returns true, the search ends with the best plan so far. The same input gives the
+/// same bytes on any number of threads, unless `stop` cut the search short.
 ///
-/// Where limits leave less than the needs together, as little as possible goes
-/// unmet, and vehicles of one node that miss the same deadline, mostly their
-/// departure, bear it in equal shares of their needs, divided by their priorities.
+/// If limits leave less than all needs together, the total shortfall is as small as possible.
+/// Vehicles of one node that miss the same deadline, mostly their departure, share it in proportion
+/// to need divided by priority.
 ///
-/// A round is linear in vehicles and slots.
+/// The time of a round is linear in vehicles and slots.
 #[must_use]
 pub fn plan_area(
     problem: &AreaProblem<'_>,
@@ -45,7 +47,8 @@ pub fn plan_area(
     plan_area_observed(problem, options, &mut StopCallback(stop))
 }
 
-/// The same with somebody who watches, and may remember what was answered.
+/// Plans an area as [`plan_area`] does, with an observer that may stop the search, save its rounds
+/// and provide workers.
 #[must_use]
 pub fn plan_area_observed(
     problem: &AreaProblem<'_>,
@@ -58,6 +61,7 @@ pub fn plan_area_observed(
     let executor = &mut Executor::new(observer, &sessions);
     let constraints = LinkingConstraints::new(problem);
     let penalty = ShortfallPenalty { base: constraints.shortfall_penalty, step: 0.0, tiers: 1 };
+    // Unmanaged charging gives the scales of the gap and of money.
     let unmanaged = outcome::unmanaged(problem, (&sessions, penalty), &constraints, executor);
     let stopping =
         StoppingCriteria { gap: options.gap, rounds: options.max_rounds, scale: unmanaged.cost };
@@ -76,6 +80,8 @@ pub fn plan_area_observed(
         has_plans: false,
     };
     let start = options.start.clone().unwrap_or_default();
+    // Solve at full needs. With many indivisible vehicles and a gap other than `GAP_OF_PRICES`,
+    // keep a copy of the sessions for a second search.
     let has_many = sessions.has_indivisible() && !mixed_integer::is_small(&subproblem, &sessions);
     let is_other = options.gap.total_cmp(&GAP_OF_PRICES).is_ne();
     let whole = (has_many && is_other).then(|| sessions.clone());
@@ -87,7 +93,8 @@ pub fn plan_area_observed(
             && share_of_need(first.load.shortfall, sessions.need_kwh()) > 1e-6
     };
     if let Some(whole) = whole.filter(|_| is_short(&first, &sessions)) {
-        // Shares depend on the plans before them: those of one gap.
+        // Shares depend on the plans before them, so these are made at one gap, whichever is
+        // requested.
         subproblem.stopping.gap = GAP_OF_PRICES;
         let again = Subproblem { has_plans: true, ..subproblem };
         let solution = solve_subproblem(&again, &whole, &start, executor);
@@ -97,6 +104,7 @@ pub fn plan_area_observed(
             (sessions, first) = relax_until_reserves_hold(&subproblem, whole, solution, executor);
         }
     }
+    // Share a shortfall, and report.
     let is_short = is_short(&first, &sessions);
     let is_stopped = first.termination == Termination::Caller;
     let (shared, least_kwh) = if sessions.has_indivisible() && !is_stopped {
@@ -116,7 +124,8 @@ pub fn plan_area_observed(
     )
 }
 
-/// Plans where reserves that limits leave no room for come later.
+/// Delays reserves that limits leave no capacity for, and solves again until no more are found.
+/// Returns the sessions with later reserves, and their plans. A stop keeps the plans so far.
 fn relax_until_reserves_hold(
     subproblem: &Subproblem<'_>,
     mut sessions: Sessions,
@@ -126,6 +135,7 @@ fn relax_until_reserves_hold(
     let may_be_late = !sessions.deadlines.is_empty() || !sessions.batteries.is_empty();
     let mut times_late = 0;
     while may_be_late && first.termination != Termination::Caller {
+        // The first time vehicles share what is late; after that each keeps its own.
         let mut next = sessions.clone();
         let is_late = times_late < LATE_MAX
             && relax_reserves::relax_reserves(subproblem, &mut next, &first, times_late == 0);

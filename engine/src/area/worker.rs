@@ -1,10 +1,10 @@
-//! An area whose vehicles are asked elsewhere, one part of them at a time.
+//! Worker: solves the pricing problems of one part of an area, in any process.
 //!
-//! Vehicles stand in an order that depends on all of them, and a part is a run of
-//! whole blocks of that order. Whoever has the rows of a part and knows its
-//! [`Partition`] answers as the whole would: the same blocks, the same sums. What a
-//! part answers depends on its rows, its place, the [`SessionUpdate`] and the
-//! [`PricingRequest`] alone, so that it can be asked twice, or by somebody else.
+//! The vehicles of an area have an order that depends on all of them, and a part is a run of whole
+//! blocks of that order. From the rows of a part and its [`Partition`] a worker builds the same
+//! blocks, and so the same sums, as one process with all vehicles. A response depends only on the
+//! rows, the partition, the [`SessionUpdate`], the [`PricingRequest`] and the [`Overrides`]. So a
+//! request can be repeated, also at another worker.
 use crate::area::distributed::protocol::{
     ColumnChoice, Overrides, Partition, PricingRequest, RequestKind, SessionUpdate, WorkerError,
 };
@@ -20,20 +20,21 @@ use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
 use crate::columns::fleet::Curves;
 use crate::columns::plan_table::PlanTable;
 
-/// Vehicles of a part, ready to be asked.
+/// Vehicles and limits of one part of an area, ready for pricing.
 #[derive(Debug, Clone)]
 pub struct Worker {
     sessions: Sessions,
     constraints: LinkingConstraints,
+    /// Hard limits on import alone, for requests with free energy.
     hard: LinkingConstraints,
 }
 
 impl Worker {
-    /// Prepares the rows of a part; `problem` has these rows alone, in the order
-    /// of the part, with the prices and nodes of the whole area.
+    /// Prepares the rows of a part. `problem` has these rows alone, in the order of the part, with
+    /// the prices and nodes of the whole area.
     ///
     /// # Errors
-    /// The rows are not those of the place.
+    /// The rows are not those of `place`.
     pub fn new(problem: &AreaProblem<'_>, place: &Partition) -> Result<Self, WorkerError> {
         let mut sessions = Sessions::prepare(problem);
         let (found, expected) = (sessions.each.len(), place.vehicles());
@@ -43,6 +44,7 @@ impl Worker {
         sessions.set_priority_max(place.priority_max as f32);
         (sessions.first, sessions.groups, sessions.by_curve) =
             (place.first, place.groups, place.by_curve);
+        // Cut the rows into the blocks of the partition.
         let mut start = 0;
         for &(vehicles, group, node) in &place.blocks {
             let is_here =
@@ -58,10 +60,12 @@ impl Worker {
         Ok(Self { sessions, constraints, hard })
     }
 
-    /// The same part after a change.
+    /// Returns a worker of the same part with the needs, deadlines and reserves of `change`. An
+    /// update holds all changes since the part was dealt: apply it to the worker made by
+    /// [`new`](Self::new), not to an updated one.
     ///
     /// # Errors
-    /// The change is that of other vehicles.
+    /// The update is that of other vehicles.
     pub fn updated(&self, change: &SessionUpdate) -> Result<Self, WorkerError> {
         let mut changed = self.clone();
         for &(position, from) in &change.reserves {
@@ -87,25 +91,26 @@ impl Worker {
         Ok(changed)
     }
 
-    /// What the part answers to a question.
+    /// Sums of the blocks of this part in response to a request. `curves` are the prices to buy at,
+    /// `export` those to sell at, and `own` the overrides of this part.
     ///
     /// # Errors
-    /// The question is that of another area.
+    /// The request is that of another area.
     pub fn answer(
         &self,
         (curves, export): (Curves<'_>, Option<Curves<'_>>),
-        question: &PricingRequest,
+        request: &PricingRequest,
         own: &Overrides,
     ) -> Result<Vec<BlockLoad>, WorkerError> {
-        let (context, constraints) = self.context((curves, export), question);
-        let sums = match &question.kind {
+        let (context, constraints) = self.context((curves, export), request);
+        let sums = match &request.kind {
             RequestKind::AtOnce => block_loads::unmanaged_loads(&context),
             RequestKind::Answer(duals) => {
                 self.check(constraints, duals)?;
                 block_loads::loads_of_responses(&context, constraints, duals)
             }
-            RequestKind::Plans(mixed) => {
-                let (assignment, prices) = self.settled(constraints, mixed, own)?;
+            RequestKind::Plans(choice) => {
+                let (assignment, prices) = self.build_assignment(constraints, choice, own)?;
                 let by_class = PricesByClass::new(&context, constraints, &assignment, &prices);
                 totals::block_loads(&PlanReader {
                     context: &context,
@@ -117,21 +122,21 @@ impl Worker {
         Ok(block_loads::concatenate(sums))
     }
 
-    /// Hands the plan of every row of the part to `sink`, in runs of at most `run`
-    /// rows. `problem` is the one that the part was made of.
+    /// Passes the plan of every row of the part to `sink`, in runs of at most `run` rows. `problem`
+    /// is the one that the worker was made with.
     ///
     /// # Errors
-    /// The question is not one for plans, or that of another area.
+    /// The request is not one for plans, or that of another area.
     pub fn rows(
         &self,
         problem: &AreaProblem<'_>,
-        (question, own): (&PricingRequest, &Overrides),
+        (request, own): (&PricingRequest, &Overrides),
         run: usize,
         sink: &mut dyn FnMut(PlanTable<AreaNumbers>),
     ) -> Result<(), WorkerError> {
-        let (context, constraints) = self.context((problem.curves, problem.export()), question);
-        let RequestKind::Plans(mixed) = &question.kind else { return Err(WorkerError::OtherArea) };
-        let (assignment, prices) = self.settled(constraints, mixed, own)?;
+        let (context, constraints) = self.context((problem.curves, problem.export()), request);
+        let RequestKind::Plans(choice) = &request.kind else { return Err(WorkerError::OtherArea) };
+        let (assignment, prices) = self.build_assignment(constraints, choice, own)?;
         let by_class = PricesByClass::new(&context, constraints, &assignment, &prices);
         let plans = PlanReader { context: &context, assignment: &assignment, prices: &by_class };
         let mut unmet_kwh = vec![0.0; problem.vehicles.fleet.len()];
@@ -144,53 +149,56 @@ impl Worker {
         Ok(())
     }
 
-    /// Rows that make no sense, and why.
+    /// Rows in error, each with its position and the error.
     #[must_use]
     pub fn errors(&self) -> &[(usize, crate::columns::row_error::RowError)] {
         &self.sessions.errors
     }
 
+    /// Context and limits for a request: hard limits alone if energy is free.
     fn context<'s>(
         &'s self,
         (curves, export): (Curves<'s>, Option<Curves<'s>>),
-        question: &PricingRequest,
+        request: &PricingRequest,
     ) -> (PricingContext<'s>, &'s LinkingConstraints) {
-        let (sessions, penalty, is_free) = (&self.sessions, question.penalty, question.is_free);
+        let (sessions, penalty, is_free) = (&self.sessions, request.penalty, request.is_free);
         let constraints = if is_free { &self.hard } else { &self.constraints };
         (PricingContext { curves, export, sessions, penalty, is_free }, constraints)
     }
 
+    /// Returns an error unless there is one dual for each limit and slot.
     fn check(&self, constraints: &LinkingConstraints, duals: &[f64]) -> Result<(), WorkerError> {
         let is_good = duals.len() == constraints.each.len() * self.constraints.slots();
         if is_good { Ok(()) } else { Err(WorkerError::OtherArea) }
     }
 
-    /// The mix as it was settled, for the vehicles of this part.
-    fn settled(
+    /// Assignment of columns to the vehicles of this part, and the duals of each round; rounds that
+    /// are not used are empty.
+    fn build_assignment(
         &self,
         constraints: &LinkingConstraints,
-        mixed: &ColumnChoice,
+        choice: &ColumnChoice,
         own: &Overrides,
     ) -> Result<(Assignment, Vec<Vec<f64>>), WorkerError> {
         let groups = self.sessions.groups;
-        let mut prices = vec![Vec::new(); mixed.prices.last().map_or(0, |(round, _)| round + 1)];
-        for (round, duals) in &mixed.prices {
+        // Duals by round.
+        let mut prices = vec![Vec::new(); choice.prices.last().map_or(0, |(round, _)| round + 1)];
+        for (round, duals) in &choice.prices {
             self.check(constraints, duals)?;
             prices.get_mut(*round).ok_or(WorkerError::OtherArea)?.clone_from(duals);
         }
-        let is_known = |(round, _): &(usize, f64)| mixed.prices.iter().any(|(r, _)| r == round);
-        let is_round = mixed.weights.iter().flatten().all(is_known);
-        let is_group = mixed.weights.len() == groups && mixed.is_convex_combination.len() == groups;
+        // Weights refer to known rounds, and overrides to vehicles of this part.
+        let is_known = |(round, _): &(usize, f64)| choice.prices.iter().any(|(r, _)| r == round);
+        let is_round = choice.weights.iter().flatten().all(is_known);
+        let is_group =
+            choice.weights.len() == groups && choice.is_convex_combination.len() == groups;
         let is_here = |&(at, _): &(u32, EnergyBySlot)| (at as usize) < self.sessions.each.len();
         if !is_round || !is_group || !own.plans.iter().all(is_here) {
             return Err(WorkerError::OtherArea);
         }
-        let anew = own.plans.iter().cloned().collect();
-        let (shares, is_mixed) = (mixed.weights.clone(), mixed.is_convex_combination.clone());
-        Ok((
-            Assignment { weights: shares, is_convex_combination: is_mixed, overrides: anew },
-            prices,
-        ))
+        let overrides = own.plans.iter().cloned().collect();
+        let (shares, is_mixed) = (choice.weights.clone(), choice.is_convex_combination.clone());
+        Ok((Assignment { weights: shares, is_convex_combination: is_mixed, overrides }, prices))
     }
 }
 

@@ -1,4 +1,18 @@
-//! Best bound, duals and cost of a column generation, and when it ends.
+//! Incumbent of a column generation (best bound, its duals, cost) and the criteria that end it.
+//!
+//! With `C` the cost of the master solution, `D` the best Lagrangian bound and `U` a scale, the
+//! cost of unmanaged charging for an area as a whole:
+//!
+//! ```text
+//! gap = max(0, C - D) / max(|D|, |U|)
+//! ```
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `C` | [`Incumbent::cost`] |
+//! | `D` | [`Incumbent::bound`], proved by the duals [`Incumbent::best`] |
+//! | `U` | [`StoppingCriteria::scale`] |
+//! | gap | [`relative_gap`] |
 use crate::area::distributed::executor::Executor;
 use crate::area::distributed::observer::Progress;
 use crate::area::model::energy_by_slot::ColumnWeights;
@@ -8,8 +22,10 @@ use crate::area::problem::options::WarmStart;
 use crate::lp::LpError;
 
 impl WarmStart {
-    /// The prices that a problem of so many limits and slots can begin with, the
-    /// last ones first, each brought into the range of what its limit allows.
+    /// Dual vectors of an earlier plan that fit a problem with `cells` duals (limits times slots).
+    ///
+    /// The vector with the best bound comes first, then those of the rounds kept. Each is clamped
+    /// to duals that prove a finite bound.
     pub(crate) fn prices_for(
         &self,
         cells: usize,
@@ -27,59 +43,63 @@ impl WarmStart {
     }
 }
 
-/// The first price on what exceeds hard limits, in proportion to the dearest kWh,
-/// and the last.
+/// Penalty per kWh above a hard limit at the start, as a multiple of [`penalty_max`].
 pub(crate) const ARTIFICIAL_PENALTY_START: f64 = 0.25;
 
+/// Upper bound on the penalty per kWh above a hard limit, as a multiple of [`penalty_max`].
 pub(crate) const ARTIFICIAL_PENALTY_MAX: f64 = 4.0;
 
-/// Times that a programme is solved anew for limits that were not in it.
+/// Upper bound on solutions of one master in a row, each after rows for violated limits were added.
 pub(crate) const SEPARATION_ROUNDS_MAX: usize = 20;
 
-/// What an answer must at least be cheaper by to be new, in proportion to its cost.
+/// Least improvement by a new column, relative to its cost at the duals: rounding of the solver.
 pub(crate) const ROUNDING: f64 = 1e-9;
 
-/// Part of a limit by which a mix may exceed it: rounding of the solver.
+/// Excess over a hard limit that counts as none, in kWh for each kWh of 1 + |bound|: rounding of
+/// the solver.
 pub(crate) const TOLERANCE: f64 = 1e-7;
 
-/// Most rounds whose prices are kept for the next plan.
+/// Upper bound on the rounds whose duals are kept for the next plan.
 const ROUNDS_KEPT: usize = 40;
 
-/// Earlier prices that are asked for even where somebody waits: without them the
-/// mix is far beyond its limits, and takes longer to be brought within.
+/// Pricing rounds at duals of an earlier plan that are run even if the caller asked to stop.
+/// Without them the master solution is far above its limits, and its repair takes longer.
 pub(crate) const EARLIER_MIN: usize = 8;
 
-/// Gap to a mix that exceeds hard limits at which exceeding them gets dearer.
-/// Half as many rounds as when there is nothing left to find; from 0.1 % to 5 %
-/// it makes no difference.
+/// Gap at which the penalty on energy above hard limits is raised, if the master solution has any.
+///
+/// This takes half as many rounds as raising it only when no new column is left. Values from 0.1 %
+/// to 5 % make no difference.
 pub(crate) const GAP_WITH_ARTIFICIALS: f64 = 0.02;
 
-/// Why the rounds ended.
+/// Reason that a column generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Termination {
-    /// The gap is small enough.
+    /// The requested gap is reached.
     Gap,
-    /// There were as many rounds as allowed.
+    /// The maximum number of rounds is reached.
     Rounds,
-    /// The caller said so.
+    /// The caller asked to stop.
     Caller,
-    /// No prices improve anything: the optimum up to rounding.
+    /// No new column has a negative reduced cost: the optimum of the master up to rounding.
     Stalled,
-    /// The solver failed; what was found until then stands.
+    /// The solver failed; the incumbent up to then stands.
     Failed,
 }
 
-/// When to end.
+/// Criteria that end a column generation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoppingCriteria {
+    /// Relative gap to reach; 1e-3 is 0.1 %.
     pub(crate) gap: f64,
+    /// Upper bound on the pricing rounds.
     pub(crate) rounds: usize,
-    /// The least that a gap is taken in proportion to.
+    /// Lower bound on the amount of money that the gap is relative to.
     pub(crate) scale: f64,
 }
 
 impl StoppingCriteria {
-    /// Why to end here, if there is a reason.
+    /// Reason to end now, if there is one. Calls the observer if gap and rounds give none.
     pub(crate) fn termination(
         &self,
         progress: &Progress,
@@ -95,40 +115,45 @@ impl StoppingCriteria {
     }
 }
 
-/// What rounds came to so far.
+/// Best bound and current cost of a column generation, and the duals of its rounds.
 #[derive(Debug, Default)]
 pub(crate) struct Incumbent {
-    /// Prices of each round, term by term and slot by slot.
+    /// Duals of each pricing round per kWh, by limit and slot.
     pub(crate) prices: Vec<Vec<f64>>,
-    /// The prices with the best bound.
+    /// Duals that prove `bound`.
     pub(crate) best: Vec<f64>,
+    /// Best Lagrangian bound so far; negative infinity before the first round.
     pub(crate) bound: f64,
-    /// Cost of the best mix; infinite before there is one within the limits.
+    /// Cost of the master solution; infinite while it exceeds a hard limit.
     pub(crate) cost: f64,
 }
 
 impl Incumbent {
+    /// Incumbent before the first round, for `cells` duals (limits times slots).
     pub(crate) fn new(cells: usize) -> Self {
         let best = vec![0.0; cells];
         Self { prices: Vec::new(), best, bound: f64::NEG_INFINITY, cost: f64::INFINITY }
     }
 
+    /// Gap of `cost` to the best bound, see [`relative_gap`].
     pub(crate) fn gap(&self, cost: f64, scale: f64) -> f64 {
         relative_gap(cost, self.bound, scale)
     }
 
+    /// Progress as the observer sees it.
     pub(crate) fn progress(&self, scale: f64) -> Progress {
         let (round, cost, bound) = (self.prices.len(), self.cost, self.bound);
         Progress { round, cost, bound, gap: self.gap(cost, scale) }
     }
 
-    /// What helps to plan the same area, or one like it, again: the best
-    /// prices, and those of the rounds with the most weight in the mix.
+    /// Warm start for the next plan of the same or a similar area: the duals of the best bound,
+    /// and those of the rounds with the largest weights in the master solution.
     pub(crate) fn state(&self, shares: &[ColumnWeights]) -> WarmStart {
         let mut weights = vec![0.0; self.prices.len()];
         for &(round, weight) in shares.iter().flatten() {
             weights[round] += weight;
         }
+        // Every search begins with round 0, at zero duals, so it need not be kept.
         let mut rounds: Vec<usize> = (1..self.prices.len()).collect();
         rounds.retain(|&round| weights[round] > 0.0);
         rounds.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]).then(a.cmp(&b)));
@@ -138,9 +163,10 @@ impl Incumbent {
     }
 }
 
-/// A way to find prices and a mix of answers.
+/// Column generation on one level or on two.
 pub(crate) trait Solver {
-    /// Asks at no prices, and at those of an earlier plan if they fit.
+    /// Runs the first pricing rounds: at zero duals, then at those of an earlier plan if they fit.
+    /// Returns [`Termination::Gap`] if [`run`](Self::run) may follow, whatever the gap is.
     fn begin(
         &mut self,
         start: &WarmStart,
@@ -148,34 +174,38 @@ pub(crate) trait Solver {
         executor: &mut Executor<'_>,
     ) -> Termination;
 
-    /// Goes on until there is reason to end. Should the solver give up, what
-    /// was found until then stands.
+    /// Runs pricing rounds until a stopping criterion is met. If the solver fails, the incumbent
+    /// up to then stands.
     fn run(&mut self, stopping: StoppingCriteria, executor: &mut Executor<'_>) -> Termination;
 
+    /// Incumbent so far.
     fn incumbent(&self) -> &Incumbent;
 
+    /// Incumbent of the ended search.
     fn into_incumbent(self: Box<Self>) -> Incumbent;
 
-    /// The rounds that each group draws from, with their weights.
+    /// Rounds and weights of each group in the master solution.
     fn weights(&self) -> Vec<ColumnWeights>;
 
-    /// Whether the mix itself leaves need unmet.
+    /// Returns true if the master solution itself has a shortfall.
     fn has_shortfall(&self) -> bool;
 }
 
-/// Energy of a slot that counts as little, of a need spread over all of them.
+/// Least energy in kWh by which a row of the master is scaled: 1 % of the need divided evenly
+/// among the slots.
 pub(crate) fn energy_scale(need_kwh: f64, slots: usize) -> f64 {
     (need_kwh / slots.max(1) as f64 * 0.01).max(1e-6)
 }
 
-/// The most that a kWh is worth to any vehicle.
+/// Largest shortfall penalty per kWh: that of the last tier at priority 1.
 pub(crate) fn penalty_max(context: &PricingContext<'_>) -> f64 {
     context.penalty.of_tier(context.penalty.tiers - 1, 1.0).max(1e-6)
 }
 
-/// How far a cost is from its bound, in proportion to the larger of bound and scale.
+/// Gap of a cost to a bound, relative to the larger of |bound| and |scale|; infinite if cost or
+/// bound is.
 pub(crate) fn relative_gap(cost: f64, bound: f64, scale: f64) -> f64 {
-    // A bound that is infinite proves nothing.
+    // An infinite bound proves nothing.
     if !cost.is_finite() || !bound.is_finite() {
         return f64::INFINITY;
     }
@@ -185,7 +215,7 @@ pub(crate) fn relative_gap(cost: f64, bound: f64, scale: f64) -> f64 {
 }
 
 impl Executor<'_> {
-    /// Takes note of a failure of the solver, and tells how a search ended.
+    /// Records a failure of the solver, and returns the reason that the search ended.
     pub(crate) fn note_failure(
         &mut self,
         termination: Result<Termination, LpError>,

@@ -1,7 +1,34 @@
-//! The master programme: which mix of collected answers is cheapest.
+//! Restricted master: the cheapest convex combination of the columns generated so far.
 //!
-//! One weight per answer of a group, one row per group that makes its weights
-//! add up to 1, and a row for each limit and slot that was ever violated.
+//! ```text
+//! minimise  Σ_gk θ_gk·cost_gk + Σ_l f_l(y_l) ,    y_lt = s_l·Σ_gk θ_gk·load_gklt
+//! so that   Σ_k θ_gk = 1  for each group g ,      θ >= 0
+//! ```
+//!
+//! `f_l` is the penalty of limit `l`, zero up to the bounds `b_lt`. The row of one limit and slot
+//! is added once a solution violates it ([`RestrictedMaster::separate_rows`]), with a variable
+//! `a >= 0`:
+//!
+//! | Penalty | Row of slot `t` | Cost of `a` |
+//! |---|---|---|
+//! | `Hard` | `y_t - a <= b_t` | artificial penalty per kWh |
+//! | `Priced` | `y_t - a <= b_t` | its price per kWh |
+//! | `Peak` | `y_t - h_t·a <= b_t`, one `a` in kW for all slots | its price per kW |
+//! | `Square` | tangent of `w/h_t·(y_t - b_t)²` at a former load, at most `a` | 1 |
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `θ_gk` | [`MasterSolution::weights`] |
+//! | `cost_gk`, `load_gklt` | [`Column::cost`], [`Column::loads`] |
+//! | `s_l`, `b_lt` | `LinkingConstraint::sign` and `bounds` |
+//! | `h_t` | `LinkingConstraints::hours` |
+//! | dual `λ_lt >= 0` of a row | [`MasterSolution::duals`], of squares with either sign |
+//! | dual `π_g` of `Σ_k θ_gk = 1` | [`MasterSolution::group_duals`] |
+//! | reduced cost | `has_negative_reduced_cost` |
+//!
+//! The reduced cost of a column of group `g` is `cost + Σ_lt λ_lt·s_l·load_lt - π_g`. A column can
+//! improve the solution only if it is negative.
+//!
 //! Money and energy are scaled so that the solver sees numbers near 1.
 
 use crate::area::model::linking::{LinkingConstraints, Penalty};
@@ -9,38 +36,38 @@ use crate::area::problem::micro_wh::as_kwh;
 use crate::lp::warm::WarmProgram;
 use crate::lp::{self, LpError};
 
-/// Money of the whole area in units of the solver.
+/// Cost of a whole area in the units of the solver.
 const MONEY: f64 = 1e3;
 
-/// What one group answered in one round.
+/// Column: aggregate response of one group of vehicles in one pricing round.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
+    /// Position of the group in its master.
     pub(crate) group: usize,
-    /// Round, hence prices, from which the plans can be made again.
+    /// Pricing round. Its duals give the plans of the vehicles again.
     pub(crate) iteration: usize,
-    /// Cost of the energy plus worth of what is shed.
+    /// Energy cost plus shortfall penalty, without duals.
     pub(crate) cost: f64,
-    /// Most by which that is above the least at the prices asked.
+    /// Upper bound on the distance, in money, to the optimum of the pricing problems.
     pub(crate) optimality_slack: f64,
-    /// Need that is not met.
+    /// Need that is not met, in µWh.
     pub(crate) shortfall: i64,
-    /// Load of each limited node that the group is part of, slot by slot.
+    /// Load of each limited node that the group is part of, in µWh by slot.
     pub(crate) loads: Vec<i64>,
 }
 
-/// Loads of the nodes that `terms` limit when replies count with weights, in
-/// kWh; empty for other nodes. `nodes` are those of each group, in the order of
-/// its loads.
+/// Loads of the nodes with a limit, in kWh by slot: the sum of `columns` times `weights`. Empty for
+/// other nodes. `nodes` are the limited nodes of each group, in the order of its loads.
 pub(crate) fn loads_of(
-    terms: &LinkingConstraints,
+    constraints: &LinkingConstraints,
     nodes: &[Vec<u32>],
     columns: &[Column],
     weights: &[f64],
 ) -> Vec<Vec<f64>> {
-    let slots = terms.slots();
-    let last = terms.each.iter().map(|constraint| constraint.node + 1).max().unwrap_or(0);
+    let slots = constraints.slots();
+    let last = constraints.each.iter().map(|constraint| constraint.node + 1).max().unwrap_or(0);
     let mut loads = vec![Vec::new(); last];
-    for constraint in &terms.each {
+    for constraint in &constraints.each {
         loads[constraint.node] = vec![0.0; slots];
     }
     for (column, &weight) in columns.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
@@ -53,74 +80,83 @@ pub(crate) fn loads_of(
     loads
 }
 
-/// What the master programme says.
+/// Solution of a restricted master.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MasterSolution {
-    /// Weight of each reply.
+    /// Weight `θ_gk` of each column.
     pub(crate) weights: Vec<f64>,
-    /// Price that each term puts on each slot.
+    /// Dual of each limit and slot, per kWh; zero where there is no row.
     pub(crate) duals: Vec<f64>,
-    /// Value of one whole group, by group.
+    /// Dual of each group's row `Σ_k θ_gk = 1`, in money.
     pub(crate) group_duals: Vec<f64>,
-    /// Whether a hard limit is exceeded for want of better answers.
+    /// True if artificial variables are above zero: the columns so far exceed a hard limit.
     pub(crate) uses_artificials: bool,
-    /// Energy beyond hard limits, in kWh.
+    /// Energy above hard limits, in kWh.
     pub(crate) artificial_kwh: f64,
-    /// Cost of the mix, with the price of what exceeds hard limits.
+    /// Objective value, with the penalty on energy above hard limits.
     pub(crate) cost: f64,
-    /// Whether it comes from the programme.
+    /// True if the linear programme was solved for it.
     pub(crate) is_solved: bool,
 }
 
-/// A row of the programme that stands for a term in a slot.
+/// Row of one limit in one slot.
 struct ActiveRow {
     constraint: usize,
     slot: usize,
+    /// Position of the row in the linear programme.
     lp: usize,
-    /// Energy that counts as 1.
+    /// Energy in kWh that counts as 1 in the row; for squares an amount of money.
     unit: f64,
-    /// For squares: slope of the tangent.
+    /// Factor of the load: the sign of the limit; for squares the slope of the tangent per kWh.
     slope: f64,
 }
 
-/// The programme with all replies collected so far.
+/// Restricted master with all columns generated so far.
 pub(crate) struct RestrictedMaster<'a> {
     constraints: &'a LinkingConstraints,
     lp: WarmProgram,
     /// Limited nodes of each group, in the order of its loads.
     pub(crate) nodes: Vec<Vec<u32>>,
+    /// Row `Σ_k θ_gk = 1` of each group in the linear programme.
     groups: Vec<usize>,
     pub(crate) columns: Vec<Column>,
+    /// Variable of the weight of each column in the linear programme.
     weights: Vec<usize>,
     rows: Vec<ActiveRow>,
-    /// Columns for what exceeds hard limits, with the energy of one unit.
+    /// Artificial variables of hard limits, each with the energy in kWh that counts as 1.
     artificials: Vec<(usize, f64)>,
+    /// Penalty on energy above hard limits, per kWh.
     artificial_penalty: f64,
-    /// Columns of peaks and squares, by term, and by term and slot.
+    /// Variables of peaks, at the first slot of the limit, and of squares, at each slot.
     helpers: Vec<Option<usize>>,
+    /// True for each limit and slot with a row, squares apart.
     is_active: Vec<bool>,
     /// Money that counts as 1.
     money: f64,
-    /// Energy below which no row is scaled.
+    /// Least energy in kWh that counts as 1 in a row.
     energy: f64,
-    /// Part of hard limits that is left for whole answers to fit in.
+    /// Part of hard import limits kept free, so that plans of whole columns fit.
     margin: f64,
 }
 
 impl<'a> RestrictedMaster<'a> {
-    /// A programme for groups with these limited nodes.
+    /// Restricted master without columns, for groups with the limited nodes `nodes`.
+    ///
+    /// `money` is the cost of the area and `energy` a small energy in kWh, to scale by;
+    /// `beyond_price` is the first penalty per kWh above hard limits, `margin` the part of them to
+    /// keep free.
     pub(crate) fn new(
-        terms: &'a LinkingConstraints,
+        constraints: &'a LinkingConstraints,
         nodes: Vec<Vec<u32>>,
         (money, energy): (f64, f64),
         (beyond_price, margin): (f64, f64),
     ) -> Result<Self, LpError> {
         let mut lp = WarmProgram::new()?;
         let groups = nodes.iter().map(|_| lp.add_row(1.0..=1.0, [])).collect::<Result<_, _>>()?;
-        let cells = terms.each.len() * terms.slots();
+        let cells = constraints.each.len() * constraints.slots();
         let money = money / MONEY;
         Ok(Self {
-            constraints: terms,
+            constraints,
             lp,
             nodes,
             groups,
@@ -137,48 +173,51 @@ impl<'a> RestrictedMaster<'a> {
         })
     }
 
-    /// Loads of limited nodes when the replies so far count with weights.
+    /// Loads of limited nodes in kWh by slot: the sum of the columns times `weights`.
     pub(crate) fn loads(&self, weights: &[f64]) -> Vec<Vec<f64>> {
         loads_of(self.constraints, &self.nodes, &self.columns, weights)
     }
 
-    /// Adds a reply.
+    /// Adds a column at its own cost.
     pub(crate) fn add(&mut self, column: Column) -> Result<(), LpError> {
         let cost = column.cost;
         self.add_at(column, cost)
     }
 
-    /// Adds a reply that costs something else than its value.
-    pub(crate) fn add_at(&mut self, reply: Column, cost: f64) -> Result<(), LpError> {
+    /// Adds a column whose cost in the objective is `cost`.
+    pub(crate) fn add_at(&mut self, column: Column, cost: f64) -> Result<(), LpError> {
         let mut weights = Vec::with_capacity(self.rows.len() + 1);
-        weights.push((self.groups[reply.group], 1.0));
+        weights.push((self.groups[column.group], 1.0));
         for row in &self.rows {
-            let load = self.load(&reply, row.constraint, row.slot);
+            let load = self.load(&column, row.constraint, row.slot);
             if load != 0.0 {
                 weights.push((row.lp, row.slope * load / row.unit));
             }
         }
-        let column = lp::Column { cost: cost / self.money, lower: 0.0, upper: f64::INFINITY };
-        self.weights.push(self.lp.add_column(column, weights)?);
-        self.columns.push(reply);
+        let variable = lp::Column { cost: cost / self.money, lower: 0.0, upper: f64::INFINITY };
+        self.weights.push(self.lp.add_column(variable, weights)?);
+        self.columns.push(column);
         Ok(())
     }
 
-    /// Load of a reply that a term sees, in kWh.
+    /// Load of a column at the node of a limit, in kWh; 0 if its group is not below the node.
     fn load(&self, column: &Column, constraint: usize, slot: usize) -> f64 {
         let node = self.constraints.each[constraint].node as u32;
         let at = self.nodes[column.group].iter().position(|&other| other == node);
         at.map_or(0.0, |at| as_kwh(column.loads[at * self.constraints.slots() + slot]))
     }
 
-    /// Adds rows where a load is beyond a bound, and tangents to squares.
-    /// `loads` has a load for each node; tells whether there was a new one.
+    /// Adds a row for each limit and slot whose bound is exceeded, and tangents for squares.
+    ///
+    /// `loads` holds the load of each node in kWh by slot; a node with an empty load is skipped.
+    /// Returns true if there was a new row.
     pub(crate) fn separate_rows(&mut self, loads: &[Vec<f64>]) -> Result<bool, LpError> {
         let mut is_new = false;
         let slots = self.constraints.slots();
         for constraint in 0..self.constraints.each.len() {
             let at = &self.constraints.each[constraint];
             for (slot, &load) in loads[at.node].iter().enumerate() {
+                // The margin is room for plans of whole columns, which miss the loads slightly.
                 let is_hard = at.penalty == Penalty::Hard && at.sign > 0.0;
                 let kept = if is_hard { 1.0 - self.margin } else { 1.0 };
                 let bound = at.bounds[slot] * kept;
@@ -197,6 +236,8 @@ impl<'a> RestrictedMaster<'a> {
         Ok(is_new)
     }
 
+    /// Adds a row `slope·load / unit + more <= upper` with the loads of all columns so far. `more`
+    /// are pairs of variable and coefficient.
     fn new_row(
         &mut self,
         (constraint, slot): (usize, usize),
@@ -205,10 +246,10 @@ impl<'a> RestrictedMaster<'a> {
         more: impl IntoIterator<Item = (usize, f64)>,
     ) -> Result<(), LpError> {
         let mut weights: Vec<(usize, f64)> = more.into_iter().collect();
-        for (reply, &column) in self.columns.iter().zip(&self.weights) {
-            let load = self.load(reply, constraint, slot);
+        for (column, &variable) in self.columns.iter().zip(&self.weights) {
+            let load = self.load(column, constraint, slot);
             if load != 0.0 {
-                weights.push((column, slope * load / unit));
+                weights.push((variable, slope * load / unit));
             }
         }
         let lp = self.lp.add_row(f64::NEG_INFINITY..=upper, weights)?;
@@ -216,6 +257,7 @@ impl<'a> RestrictedMaster<'a> {
         Ok(())
     }
 
+    /// Adds the row of a limit in a slot, with the variable that its penalty needs.
     fn add_limit(
         &mut self,
         constraint: usize,
@@ -223,6 +265,7 @@ impl<'a> RestrictedMaster<'a> {
         (kind, bound): (Penalty, f64),
     ) -> Result<(), LpError> {
         let slope = self.constraints.each[constraint].sign;
+        // The row is scaled so that the bound is near 1.
         let unit = bound.abs().max(self.energy);
         let helper = |cost: f64| lp::Column { cost, lower: 0.0, upper: f64::INFINITY };
         let more = match kind {
@@ -237,7 +280,7 @@ impl<'a> RestrictedMaster<'a> {
             }
             Penalty::Peak(price) => {
                 let first = constraint * self.constraints.slots();
-                // One unit of peak is the energy scale spread over an hour.
+                // One unit of the peak is `energy` kWh in one hour, in kW.
                 let cost = price * self.energy / self.money;
                 let column = match self.helpers[first] {
                     Some(column) => column,
@@ -251,7 +294,14 @@ impl<'a> RestrictedMaster<'a> {
         self.new_row((constraint, slot), (unit, slope), bound / unit, [more])
     }
 
-    /// A tangent to `weight / h * (load - bound)²` at a load, unless one is near.
+    /// Adds the tangent to `a·(y - bound)²` at `y = load`, with `a = weight / hours`:
+    ///
+    /// ```text
+    /// 2a·(load - bound)·y - helper  <=  2a·(load - bound)·load - a·(load - bound)²
+    /// ```
+    ///
+    /// Returns false if the slot has a tangent with nearly this slope already: at a load that
+    /// differs by less than 1e-4 of the distance to the bound, or of the energy scale if larger.
     fn add_tangent(
         &mut self,
         constraint: usize,
@@ -268,7 +318,7 @@ impl<'a> RestrictedMaster<'a> {
         if self.rows.iter().filter(near).any(|row| (row.slope - slope).abs() < step) {
             return Ok(false);
         }
-        // The helper column counts money; the row is scaled to it.
+        // The helper variable is an amount of money, and so is the unit of the row.
         let unit = self.money;
         let column = match self.helpers[cell] {
             Some(column) => column,
@@ -282,8 +332,11 @@ impl<'a> RestrictedMaster<'a> {
         Ok(true)
     }
 
-    /// Whether a reply that costs so much is cheaper than the mix of its group, by
-    /// at least a part of that.
+    /// Returns true if the reduced cost of a column is negative by more than the part `least` of
+    /// its cost at the duals, or of the group's dual if that is larger.
+    ///
+    /// `cost` is the cost of the column in the objective. Without a dual of the group every column
+    /// is new.
     pub(crate) fn has_negative_reduced_cost(
         &self,
         column: &Column,
@@ -304,19 +357,20 @@ impl<'a> RestrictedMaster<'a> {
         cost < value - least * value.abs().max(cost.abs())
     }
 
-    /// Lets each reply cost something else.
+    /// Sets the cost of each column in the objective.
     pub(crate) fn reprice(&mut self, costs: &[f64]) {
         for (&column, cost) in self.weights.iter().zip(costs) {
             self.lp.change_cost(column, cost / self.money);
         }
     }
 
-    /// The price on what exceeds hard limits.
+    /// Penalty on energy above hard limits, per kWh.
     pub(crate) fn artificial_penalty(&self) -> f64 {
         self.artificial_penalty
     }
 
-    /// Makes exceeding a hard limit dearer.
+    /// Multiplies the penalty on energy above hard limits by 8, up to `most` per kWh. Returns false
+    /// if it is there already.
     pub(crate) fn raise_artificial_penalty(&mut self, most: f64) -> bool {
         if self.artificial_penalty >= most {
             return false;
@@ -325,7 +379,7 @@ impl<'a> RestrictedMaster<'a> {
         true
     }
 
-    /// Lets exceeding a hard limit cost so much.
+    /// Sets the penalty on energy above hard limits, per kWh.
     pub(crate) fn limit_artificial_penalty(&mut self, price: f64) {
         self.artificial_penalty = price;
         for &(column, unit) in &self.artificials {
@@ -333,20 +387,21 @@ impl<'a> RestrictedMaster<'a> {
         }
     }
 
-    /// Part of hard limits that is left for whole answers to fit in.
+    /// Part of hard import limits kept free, so that plans of whole columns fit.
     pub(crate) fn margin(&self) -> f64 {
         self.margin
     }
 
-    /// The cheapest mix.
+    /// Solves the linear programme, and converts its duals to money per kWh.
     pub(crate) fn solve(&mut self) -> Result<MasterSolution, LpError> {
         let solution = self.lp.minimise()?;
         let mut duals = vec![0.0; self.is_active.len()];
         for row in &self.rows {
+            // The solver's dual of a row `<=` is negative or zero, in its own units.
             let dual = -solution.duals[row.lp] * self.money / row.unit;
             let is_square =
                 matches!(self.constraints.each[row.constraint].penalty, Penalty::Square(_));
-            // Squares carry their slope, the others the price of a kWh.
+            // The row of a square counts money: its slope converts the dual to a price per kWh.
             let price = if is_square { dual * row.slope } else { dual };
             duals[row.constraint * self.constraints.slots() + row.slot] += price;
         }
@@ -365,7 +420,7 @@ impl<'a> RestrictedMaster<'a> {
     }
 }
 
-/// Weights below this are rounding of the solver.
+/// Least weight of a column that is used: below it is rounding of the solver.
 pub(crate) const WEIGHT_MIN: f64 = 1e-9;
 
 #[cfg(test)]
@@ -374,7 +429,7 @@ mod tests {
     use crate::area::model::linking::LinkingConstraint;
     use crate::area::problem::micro_wh::to_micro_wh;
 
-    /// A hard limit on the load of one node, in slots of an hour.
+    /// Hard limit on the load of one node, in slots of an hour.
     fn limit(bounds: &[f64]) -> LinkingConstraints {
         let bounds = bounds.to_vec();
         LinkingConstraints {
@@ -391,12 +446,12 @@ mod tests {
         Column { group, iteration: 0, cost, optimality_slack: 0.0, shortfall: 0, loads }
     }
 
-    /// A master for groups that all lie below the node.
+    /// Restricted master for groups that all lie below the node.
     fn master(constraints: &LinkingConstraints, groups: usize) -> RestrictedMaster<'_> {
         RestrictedMaster::new(constraints, vec![vec![0]; groups], (1.0, 1.0), (100.0, 0.0)).unwrap()
     }
 
-    /// Solves, and adds the rows that the solution violates, until it violates none.
+    /// Solves the master and adds the rows that the solution violates, until it violates none.
     fn solve(master: &mut RestrictedMaster<'_>) -> MasterSolution {
         loop {
             let solution = master.solve().unwrap();
@@ -414,7 +469,7 @@ mod tests {
     }
 
     /// 10 kWh in the first hour cost 1, in the second 2, and 5 kWh fit in the first: half of
-    /// each, and the limit is worth a tenth a kWh.
+    /// each, and the dual of the limit is 0.1 per kWh.
     #[test]
     fn two_columns_are_mixed_as_by_hand() {
         let constraints = limit(&[5.0, 8.0]);

@@ -1,4 +1,5 @@
-//! Column generation: restricted master, bound, smoothing, one level and two.
+//! Column generation: pricing rounds, restricted masters, Lagrangian bound and dual smoothing, on
+//! one level (`single_level`) or on two (`two_level`).
 pub(crate) mod incumbent;
 pub(crate) mod master;
 pub(crate) mod pricing_round;

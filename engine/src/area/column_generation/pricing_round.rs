@@ -1,4 +1,24 @@
-//! Asking all vehicles at some prices, and what their answers prove.
+//! Pricing round: pricing problems of all vehicles at one dual vector, and the Lagrangian bound.
+//!
+//! Let `P_v(λ) = min { c_v·x + w_v(x) + λ·A x : x in X_v }` be the pricing problem of vehicle `v`,
+//! and `f_l*` the conjugate of the penalty of limit `l`. For any duals `λ`, no plan costs less than
+//!
+//! ```text
+//! D(λ) = Σ_v P_v(λ) - Σ_l f_l*(λ_l)
+//!     >= Σ_g (cost_g - slack_g) + Σ_l ( λ_l·s_l·load_l - f_l*(λ_l) )
+//! ```
+//!
+//! The second line is the bound that is computed. It stays valid for pricing problems that are
+//! solved up to a known slack.
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `cost_g`, `slack_g` | [`Column::cost`], [`Column::optimality_slack`] |
+//! | `Σ_g (cost_g - slack_g)` | [`PricingRound::pricing_bound`] |
+//! | `load_l` | [`PricingRound::loads`] of the node of `l` |
+//! | `s_l` | sign of `l`: 1 for import, -1 for export |
+//! | second sum | `LinkingConstraints::dual_value` |
+//! | bound | [`PricingOracle::bound_of`] |
 use crate::area::column_generation::master::{Column, loads_of};
 use crate::area::distributed::executor::Executor;
 use crate::area::distributed::observer::{SavedColumn, SavedRound};
@@ -7,32 +27,35 @@ use crate::area::model::linking::LinkingConstraints;
 use crate::area::pricing::block_loads::{self, BlockLoad};
 use crate::area::pricing::context::PricingContext;
 
-/// What all vehicles answered at some prices.
+/// Aggregate response of every vehicle group at one dual vector.
 pub(crate) struct PricingRound {
+    /// Column of each group, in the order of the groups.
     pub(crate) columns: Vec<Column>,
-    /// Load of each limited node in kWh; empty or absent for other nodes.
+    /// Load of each limited node, in kWh by slot; empty or absent for other nodes.
     pub(crate) loads: Vec<Vec<f64>>,
-    /// Cost of the energy plus worth of what is shed, less what that can at
-    /// most be above the least at these prices.
+    /// Sum over the groups of cost minus optimality slack. With the duals' part,
+    /// [`PricingOracle::bound_of`] makes the Lagrangian bound of it.
     pub(crate) pricing_bound: f64,
 }
 
-/// Whoever asks all vehicles.
+/// Pricing problems of all vehicles under given limits, solved in this process or on workers.
 #[derive(Clone)]
 pub(crate) struct PricingOracle<'a> {
     pub(crate) context: PricingContext<'a>,
     pub(crate) constraints: &'a LinkingConstraints,
-    /// Limited nodes of each group, in order.
+    /// Limited nodes of each group, ascending.
     pub(crate) nodes: Vec<Vec<u32>>,
 }
 
 impl<'a> PricingOracle<'a> {
+    /// Oracle for the vehicles of `context`.
     pub(crate) fn new(context: PricingContext<'a>, constraints: &'a LinkingConstraints) -> Self {
         let nodes = nodes_of_groups(&context, constraints);
         Self { context, constraints, nodes }
     }
 
-    /// What all vehicles buy when limits cost `duals`: remembered, or asked.
+    /// Solves the pricing problems at `duals`, unless the observer recalls a round of this area and
+    /// these duals. A new round is handed to the observer.
     pub(crate) fn solve(
         &self,
         round: usize,
@@ -67,7 +90,7 @@ impl<'a> PricingOracle<'a> {
         priced
     }
 
-    /// Whether something remembered answers this very question.
+    /// Returns true if a saved round has these duals, bit for bit, and the groups of this area.
     fn fits(&self, known: &SavedRound, duals: &[f64]) -> bool {
         let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
         let slots = self.constraints.slots();
@@ -79,6 +102,7 @@ impl<'a> PricingOracle<'a> {
             && known.groups.iter().zip(&self.nodes).all(fits)
     }
 
+    /// Round of one column for each group.
     fn round_of(&self, columns: Vec<Column>) -> PricingRound {
         let least = columns.iter().map(|column| column.cost - column.optimality_slack).sum();
         let weights = vec![1.0; columns.len()];
@@ -86,7 +110,7 @@ impl<'a> PricingOracle<'a> {
         PricingRound { columns, loads, pricing_bound: least }
     }
 
-    /// Asks all vehicles what they buy when limits cost `duals`.
+    /// Solves the pricing problems at `duals`, on workers if there are any.
     fn price(&self, round: usize, duals: &[f64], executor: &mut Executor<'_>) -> PricingRound {
         let sums =
             executor.price_remotely(&self.context, || RequestKind::Answer(duals.to_vec()), None);
@@ -96,11 +120,12 @@ impl<'a> PricingOracle<'a> {
         self.aggregate(round, &sums)
     }
 
-    /// The same without anybody who watches.
+    /// Solves the pricing problems at `duals` in this process, without an observer.
     pub(crate) fn solve_unobserved(&self, duals: &[f64]) -> PricingRound {
         self.aggregate(0, &block_loads::loads_of_responses(&self.context, self.constraints, duals))
     }
 
+    /// Adds up blocks, in their order, to one column for each group.
     fn aggregate(&self, round: usize, sums: &[BlockLoad]) -> PricingRound {
         let slots = self.constraints.slots();
         let groups = self.nodes.iter().enumerate();
@@ -121,6 +146,7 @@ impl<'a> PricingOracle<'a> {
                 column.cost += sum.cost[block] + sum.shortfall_penalty[block];
             }
             column.shortfall += sum.shortfall;
+            // The load counts at every limited node from the block's own to the root.
             for node in &self.constraints.paths[sum.node as usize] {
                 let nodes = &self.nodes[sum.group];
                 let at = nodes.binary_search(node).expect("a path is among the nodes");
@@ -131,13 +157,13 @@ impl<'a> PricingOracle<'a> {
         self.round_of(columns)
     }
 
-    /// The bound that prices prove, given what was heard at them.
+    /// Lagrangian bound of `duals`, from the round priced at them.
     pub(crate) fn bound_of(&self, duals: &[f64], priced: &PricingRound) -> f64 {
         priced.pricing_bound + self.constraints.dual_value(duals, &priced.loads)
     }
 }
 
-/// The limited nodes that each group is part of, in order.
+/// Limited nodes that each group is part of, ascending.
 fn nodes_of_groups(
     context: &PricingContext<'_>,
     constraints: &LinkingConstraints,

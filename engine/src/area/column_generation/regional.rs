@@ -1,4 +1,19 @@
-//! A branch of an area: its own master programme, at prices that come from above.
+//! Regional master: restricted master of one subtree, at the duals `μ` of the upper master.
+//!
+//! ```text
+//! minimise  Σ_gk θ_gk·( cost_gk + m·load_gk ) + Σ_l f_l( s_l·Σ_gk θ_gk·load_gkl )
+//! bound     Σ_g ( cost_g + m·load_g - slack_g ) + Σ_l ( λ_l·s_l·load_l - f_l*(λ_l) )
+//! ```
+//!
+//! The limits `l` are those inside the subtree. A column enters at the cost in parentheses, which
+//! changes with `μ`; the bound holds for the present `μ` only.
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `m` | what `μ` adds to the price of a kWh, `outer_dual_price` |
+//! | `load_gk` | load of the subtree's root in a column |
+//! | `cost_gk + m·load_gk` | `RegionalMaster::cost` |
+//! | `λ` | duals inside: `trial` in the round under way, `best` for the best bound |
 use crate::area::column_generation::incumbent::SEPARATION_ROUNDS_MAX;
 use crate::area::column_generation::master::{
     Column, MasterSolution, RestrictedMaster, WEIGHT_MIN,
@@ -10,39 +25,45 @@ use crate::area::model::linking::Penalty;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::lp::LpError;
 
-/// Gap of a branch at which exceeding its limits gets dearer.
+/// Open gap at which the artificial penalty of a region is raised, relative to its share of the
+/// objective's scale.
 const OPEN_GAP_WITH_ARTIFICIALS: f64 = 0.1;
 
-/// One branch at the present wide prices.
+/// Restricted master of one subtree at the present duals of the upper master.
 pub(crate) struct RegionalMaster<'a> {
     pub(crate) subtree: &'a Subtree,
     master: RestrictedMaster<'a>,
     pub(crate) solution: MasterSolution,
-    /// For each of its groups, which of the limited nodes are inside, and where
-    /// the load of the top node stands among these.
+    /// Limited nodes inside for each of its groups, as positions among all limited nodes of the
+    /// group, and the position of the root among these.
     inside: Vec<(Vec<usize>, usize)>,
-    /// What wide limits add to the price of each slot.
+    /// Duals of limits outside, added to the price of a kWh, by slot.
     outer_dual_price: Vec<f64>,
-    /// Prices that prove most, and what they prove at the present wide prices.
+    /// Duals inside, by limit and slot, with the best bound so far.
     pub(crate) best: Vec<f64>,
+    /// Best Lagrangian bound at the present upper duals; negative infinity before a round at them.
     pub(crate) bound: f64,
-    /// Prices of the round under way.
+    /// Duals inside of the round under way.
     pub(crate) trial: Vec<f64>,
     pub(crate) smoothing: DualSmoothing,
+    /// True if a round at unsmoothed duals gave no new column.
     pub(crate) is_done: bool,
-    /// Whether anything is new since the programme was solved.
+    /// True if columns, costs or penalties changed since the last solution.
     is_stale: bool,
 }
 
-/// What a bundle of branches offers to the wide programme.
+/// Composition of a column of the upper master: the master solutions of several regions.
 pub(crate) struct AggregatedColumn {
-    /// Groups, rounds and weights that it is made of.
+    /// Columns that it consists of: group, pricing round and weight.
     pub(crate) from: Vec<(usize, usize, f64)>,
     pub(crate) shortfall_kwh: f64,
+    /// True if one of the solutions exceeds a hard limit.
     pub(crate) uses_artificials: bool,
 }
 
 impl<'a> RegionalMaster<'a> {
+    /// Regional master without columns. `scales` and `beyond` are those of
+    /// [`RestrictedMaster::new`].
     pub(crate) fn new(
         oracle: &PricingOracle<'a>,
         subtree: &'a Subtree,
@@ -78,22 +99,24 @@ impl<'a> RegionalMaster<'a> {
         }
     }
 
+    /// Number of slots.
     fn slots(&self) -> usize {
         self.outer_dual_price.len()
     }
 
-    /// Load of the whole branch in an answer, slot by slot.
+    /// Load of the subtree's root in a column, in µWh by slot.
     fn load<'r>(&self, column: &'r Column) -> &'r [i64] {
         &column.loads[self.inside[column.group].1 * self.slots()..][..self.slots()]
     }
 
-    /// What an answer costs at the present wide prices.
+    /// Cost of a column plus the upper duals on its load.
     fn cost(&self, column: &Column) -> f64 {
         let paid = self.load(column).iter().zip(&self.outer_dual_price);
         column.cost + paid.map(|(&load, dual_price)| as_kwh(load) * dual_price).sum::<f64>()
     }
 
-    /// Other wide prices.
+    /// Moves to other upper duals: `dual_price` is what they add to the price of a kWh, by slot.
+    /// All columns get new costs, and the bound starts again.
     pub(crate) fn move_to(&mut self, dual_price: Vec<f64>) {
         self.outer_dual_price = dual_price;
         let costs: Vec<f64> = self.master.columns.iter().map(|column| self.cost(column)).collect();
@@ -102,8 +125,11 @@ impl<'a> RegionalMaster<'a> {
         (self.is_done, self.is_stale) = (false, true);
     }
 
-    /// The cheapest mix at the present wide prices. Exceeding limits gets
-    /// dearer where there is little left to find.
+    /// Solves the master at the present upper duals.
+    ///
+    /// If the solution exceeds a hard limit and the region is nearly converged, the artificial
+    /// penalty is raised up to `most` per kWh and the master is solved again. `scale` is that of
+    /// the whole area's gap.
     pub(crate) fn solve(&mut self, scale: f64, most: f64) -> Result<(), LpError> {
         loop {
             if self.is_stale {
@@ -122,6 +148,8 @@ impl<'a> RegionalMaster<'a> {
         }
     }
 
+    /// Solves the master, adding rows for violated limits. If the cheapest columns are within all
+    /// limits, they are the solution, and the solver is not called.
     fn solve_once(&mut self) -> Result<(), LpError> {
         self.solution = self.cheapest();
         if self.is_within(&self.master.loads(&self.solution.weights)) {
@@ -137,7 +165,7 @@ impl<'a> RegionalMaster<'a> {
         Ok(())
     }
 
-    /// Whether loads reach no limit, so that none of them costs anything.
+    /// Returns true if loads reach no limit: all duals and penalties are then zero.
     fn is_within(&self, loads: &[Vec<f64>]) -> bool {
         self.subtree.constraints.each.iter().all(|constraint| {
             let kept =
@@ -148,7 +176,7 @@ impl<'a> RegionalMaster<'a> {
         })
     }
 
-    /// The cheapest answer of each group, where no limit is in the way.
+    /// Solution with the cheapest column of each group, optimal if it is within all limits.
     fn cheapest(&self) -> MasterSolution {
         let columns = &self.master.columns;
         let mut least: Vec<Option<(f64, usize)>> = vec![None; self.subtree.groups.len()];
@@ -171,26 +199,29 @@ impl<'a> RegionalMaster<'a> {
         solution
     }
 
-    /// How far the mix is from what is proved.
+    /// Distance of the objective value to the bound at the present upper duals, in money.
     pub(crate) fn open_gap(&self) -> f64 {
         (self.solution.cost - self.bound).max(0.0)
     }
 
-    /// Takes what its vehicles answered at the prices of the round.
+    /// Adds the columns of a round at the duals `trial`, and updates bound and smoothing.
+    ///
+    /// A column is added if its reduced cost is negative by more than the part `least` of its cost.
     pub(crate) fn add_columns(&mut self, priced: &PricingRound, least: f64) -> Result<(), LpError> {
         let slots = self.slots();
         let mut proved = self.subtree.constraints.dual_value(&self.trial, &priced.loads);
-        // Since the wide prices moved, or at first, there is no mix to compare with.
-        let is_blind = self.is_stale;
+        // Without a solution at the present upper duals there are no reduced costs.
+        let lacks_duals = self.is_stale;
         let mut is_new = false;
         for (own, &group) in self.subtree.groups.iter().enumerate() {
             let all = &priced.columns[group];
+            // The column of a group has all of its limited nodes; keep those inside.
             let kept = self.inside[own].0.iter();
             let loads = kept.flat_map(|&at| all.loads[at * slots..][..slots].iter().copied());
             let column = Column { group: own, loads: loads.collect(), ..*all };
             let cost = self.cost(&column);
             proved += cost - column.optimality_slack;
-            if is_blind
+            if lacks_duals
                 || self.master.has_negative_reduced_cost(&column, cost, (&self.solution, least))
             {
                 is_new = true;
@@ -207,22 +238,23 @@ impl<'a> RegionalMaster<'a> {
         Ok(())
     }
 
-    /// What the mix costs without the wide prices, its loads as a whole, and of
-    /// what it is made.
+    /// Adds this region's solution to a column of the upper master. Returns its cost without the
+    /// upper duals, with excess over hard limits at the penalty `most` per kWh, and the load of the
+    /// root in kWh by slot.
     pub(crate) fn add_to_aggregate(
         &self,
         most: f64,
-        offer: &mut AggregatedColumn,
+        composition: &mut AggregatedColumn,
     ) -> (f64, Vec<f64>) {
         let mut load = vec![0.0; self.slots()];
         let columns = self.master.columns.iter().zip(&self.solution.weights);
         for (column, &weight) in columns.filter(|(_, weight)| **weight > WEIGHT_MIN) {
             let sums = load.iter_mut().zip(self.load(column));
             sums.for_each(|(sum, &load)| *sum += weight * as_kwh(load));
-            offer.from.push((self.subtree.groups[column.group], column.iteration, weight));
-            offer.shortfall_kwh += weight * as_kwh(column.shortfall);
+            composition.from.push((self.subtree.groups[column.group], column.iteration, weight));
+            composition.shortfall_kwh += weight * as_kwh(column.shortfall);
         }
-        offer.uses_artificials |= self.solution.uses_artificials;
+        composition.uses_artificials |= self.solution.uses_artificials;
         let paid: f64 = load
             .iter()
             .zip(&self.outer_dual_price)

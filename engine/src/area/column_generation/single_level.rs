@@ -1,10 +1,21 @@
-//! Rounds of asking vehicles and mixing their answers (Dantzig and Wolfe).
+//! Column generation with one restricted master for all limits.
 //!
-//! Each round puts prices on limits, asks every vehicle what it would buy, and
-//! gives the sums to the master programme, which says what the limits should
-//! cost. Prices are drawn towards the best ones so far, by which they
-//! settle. Any prices at all give a bound on the cost of every plan; the best
-//! bound is the proof of how good the mix is.
+//! Dantzig-Wolfe decomposition on the loads of groups of vehicles. Each round
+//!
+//! 1. solves the master, adds rows for violated limits, and takes the duals `λ_master`
+//!    ([`ColumnGeneration::solve`]),
+//! 2. smooths the duals, `λ = α·λ_best + (1 - α)·λ_master`
+//!    ([`smoothing`](crate::area::column_generation::smoothing)),
+//! 3. solves the pricing problems at `λ`, which gives a Lagrangian bound, and adds the columns with
+//!    a negative reduced cost ([`ColumnGeneration::iterate`]).
+//!
+//! It ends when the gap between the cost of the master solution and the best bound is small enough,
+//! or when no column has a negative reduced cost. Artificial variables keep the master feasible;
+//! their penalty starts below that of a shortfall and is raised while they are in use.
+//!
+//! G. B. Dantzig, P. Wolfe, Decomposition principle for linear programs, Operations Research 8
+//! (1960). M. E. Lübbecke, J. Desrosiers, Selected topics in column generation, Operations Research
+//! 53 (2005).
 use crate::area::column_generation::incumbent::{
     ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, EARLIER_MIN, GAP_WITH_ARTIFICIALS, Incumbent,
     ROUNDING, SEPARATION_ROUNDS_MAX, Solver, StoppingCriteria, TOLERANCE, Termination,
@@ -21,17 +32,19 @@ use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
 use crate::lp::LpError;
 
-/// The state between rounds of one master programme.
+/// Column generation on one level: oracle, master and the state between rounds.
 pub(crate) struct ColumnGeneration<'a> {
     oracle: PricingOracle<'a>,
     master: RestrictedMaster<'a>,
     incumbent: Incumbent,
     solution: MasterSolution,
-    /// The most that a kWh is worth to any vehicle.
+    /// Largest shortfall penalty per kWh of any vehicle.
     penalty_max: f64,
 }
 
 impl<'a> ColumnGeneration<'a> {
+    /// Column generation before its first round. `money` is the cost of the area, to scale by, and
+    /// `margin` the part of hard import limits to keep free.
     pub(crate) fn new(
         context: PricingContext<'a>,
         constraints: &'a LinkingConstraints,
@@ -39,12 +52,12 @@ impl<'a> ColumnGeneration<'a> {
     ) -> Self {
         let oracle = PricingOracle::new(context, constraints);
         let energy = energy_scale(context.sessions.need_kwh(), constraints.slots());
-        let dearest = penalty_max(&context);
+        let highest_penalty = penalty_max(&context);
         let master = RestrictedMaster::new(
             constraints,
             oracle.nodes.clone(),
             (money, energy),
-            (dearest * ARTIFICIAL_PENALTY_START, margin),
+            (highest_penalty * ARTIFICIAL_PENALTY_START, margin),
         )
         .expect("a programme of empty rows is one that the solver takes");
         let incumbent = Incumbent::new(constraints.each.len() * constraints.slots());
@@ -53,10 +66,11 @@ impl<'a> ColumnGeneration<'a> {
             master,
             incumbent,
             solution: MasterSolution::default(),
-            penalty_max: dearest,
+            penalty_max: highest_penalty,
         }
     }
 
+    /// Runs the rounds of [`Solver::begin`].
     fn warm_start(
         &mut self,
         start: &WarmStart,
@@ -68,7 +82,7 @@ impl<'a> ColumnGeneration<'a> {
             start.prices_for(free.len(), self.oracle.constraints).collect();
         self.iterate(free, executor)?;
         if self.solution.weights.is_empty() {
-            // Whatever happens, there is a mix: all of the first answers.
+            // If the solver fails, the columns of the first round are the solution.
             self.solution.weights = vec![1.0; self.oracle.nodes.len()];
         }
         for (at, duals) in earlier.into_iter().enumerate() {
@@ -87,7 +101,8 @@ impl<'a> ColumnGeneration<'a> {
         Ok(Termination::Gap)
     }
 
-    /// Asks at some prices, and keeps what is new.
+    /// Solves the pricing problems at `duals`, updates the bound, and adds the columns with a
+    /// negative reduced cost. Returns true if there are any.
     fn iterate(&mut self, duals: Vec<f64>, executor: &mut Executor<'_>) -> Result<bool, LpError> {
         let round = self.incumbent.prices.len();
         let priced = self.oracle.solve(round, &duals, executor);
@@ -99,6 +114,7 @@ impl<'a> ColumnGeneration<'a> {
         self.incumbent.prices.push(duals);
         let mut is_better = false;
         if round == 0 {
+            // The first rows are those that the loads at zero duals violate.
             self.master.separate_rows(&priced.loads)?;
         }
         for column in priced.columns {
@@ -116,7 +132,8 @@ impl<'a> ColumnGeneration<'a> {
         Ok(is_better)
     }
 
-    /// Solves the master programme until no limit is violated unseen.
+    /// Solves the master, adding rows for violated limits, until there are none. Sets the cost of
+    /// the incumbent.
     fn solve(&mut self) -> Result<(), LpError> {
         for _ in 0..SEPARATION_ROUNDS_MAX {
             self.solution = self.master.solve()?;
@@ -131,13 +148,14 @@ impl<'a> ColumnGeneration<'a> {
         Ok(())
     }
 
-    /// Whether the rounds near an optimum that exceeds hard limits: what they
-    /// find from there on is thrown away once exceeding them gets dearer.
-    fn is_beyond_for_good(&self, stopping: StoppingCriteria) -> bool {
+    /// Returns true if the search converges to a solution that exceeds hard limits. Columns found
+    /// from here on would be of no use once the artificial penalty is raised.
+    fn converges_to_artificials(&self, stopping: StoppingCriteria) -> bool {
         self.solution.uses_artificials
             && self.incumbent.gap(self.solution.cost, stopping.scale) <= GAP_WITH_ARTIFICIALS
     }
 
+    /// Runs rounds until a stopping criterion is met or no column is new.
     fn run_to(
         &mut self,
         stopping: StoppingCriteria,
@@ -151,13 +169,16 @@ impl<'a> ColumnGeneration<'a> {
                 return Ok(termination);
             }
             let most = ARTIFICIAL_PENALTY_MAX * self.penalty_max;
-            if self.is_beyond_for_good(stopping) && self.master.raise_artificial_penalty(most) {
+            // A higher penalty changes the duals: solve the master again before pricing.
+            if self.converges_to_artificials(stopping) && self.master.raise_artificial_penalty(most)
+            {
                 continue;
             }
             let duals = smoothing.separation_point(&self.incumbent.best, &self.solution.duals);
             let before = self.incumbent.bound;
             let is_new = self.iterate(duals, executor)?;
             let is_done = smoothing.update(is_new, self.incumbent.bound > before);
+            // Without a new column at unsmoothed duals, only a higher penalty changes the duals.
             if is_done
                 && (!self.solution.uses_artificials || !self.master.raise_artificial_penalty(most))
             {
@@ -168,8 +189,8 @@ impl<'a> ColumnGeneration<'a> {
 }
 
 impl Solver for ColumnGeneration<'_> {
-    /// Asks at no prices, and at those of an earlier plan if they fit: the best
-    /// ones first, then those that weighed most, until the gap is small enough.
+    /// Runs a round at zero duals, then at those of an earlier plan if they fit: the best ones
+    /// first, then those with the largest weights, until the gap is a tenth of the requested one.
     fn begin(
         &mut self,
         start: &WarmStart,
@@ -210,7 +231,7 @@ impl Solver for ColumnGeneration<'_> {
     }
 }
 
-/// Gives groups that a failed programme left without a mix the first answer.
+/// Gives the column of round 0 to groups that a failed solution left without any.
 pub(crate) fn fill_gaps(shares: &mut [ColumnWeights]) {
     shares.iter_mut().filter(|shares| shares.is_empty()).for_each(|shares| shares.push((0, 1.0)));
 }

@@ -1,12 +1,23 @@
-//! Smoothing of the duals of the restricted master: `α·best + (1 − α)·newest`.
+//! Smoothing of the duals of the restricted master, which damps their oscillation.
+//!
+//! ```text
+//! λ = α·λ_best + (1 - α)·λ_master
+//! ```
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `α` | [`DualSmoothing`], 0 to 0.7 |
+//! | `λ_best` | duals of the best Lagrangian bound, `best` |
+//! | `λ_master` | duals of the last master solution, `newest` |
+//! | `λ` | [`DualSmoothing::separation_point`] |
 //!
 //! After P. Wentges, Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming,
 //! International Transactions in Operational Research 4 (1997). The schedule of `α` is ours.
 
-/// How far prices are drawn towards the best so far, at first and at most.
+/// Smoothing weight `α` at the start, and its upper bound.
 const ALPHA_START: f64 = 0.7;
 
-/// How far prices are drawn towards the best so far (Wentges).
+/// Smoothing weight `α` of the duals with the best bound.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DualSmoothing(f64);
 
@@ -17,21 +28,25 @@ impl Default for DualSmoothing {
 }
 
 impl DualSmoothing {
-    /// The next prices to ask at.
+    /// Duals of the next pricing round.
     pub(crate) fn separation_point(self, best: &[f64], newest: &[f64]) -> Vec<f64> {
         let drawn = best.iter().zip(newest);
         drawn.map(|(best, newest)| self.0 * best + (1.0 - self.0) * newest).collect()
     }
 
-    /// Learns from a round; tells whether there is nothing left to ask.
+    /// Adapts `α` to a round. `is_new` says that it gave new columns, `is_better` a better bound.
+    ///
+    /// A better bound lowers `α`, new columns alone raise it towards 0.7. A round without new
+    /// columns (a misprice) lowers it to 0.4, or to 0 if it was 0.5 or less. Returns true if there
+    /// was no new column at `α = 0`: none has a negative reduced cost at the duals of the master.
     pub(crate) fn update(&mut self, is_new: bool, is_better: bool) -> bool {
         let Self(smoothing) = *self;
         let is_done = !is_new && smoothing <= 0.0;
         self.0 = match (is_new, is_better) {
-            // A better bound says that the step may be longer.
+            // A better bound allows a longer step.
             (true, true) => smoothing * 0.8,
             (true, false) => 0.3 * ALPHA_START + 0.7 * smoothing,
-            // Nothing new between the two prices: ask at the new ones themselves.
+            // No new column between the two duals: go to those of the master in two steps.
             (false, _) => {
                 if smoothing > 0.5 {
                     0.4

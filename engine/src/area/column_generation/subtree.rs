@@ -1,59 +1,69 @@
-//! How an area falls apart: a few wide nodes, and many branches below them.
+//! Decomposition of an area into a few upper nodes and many subtrees below them.
 //!
-//! A feeder sees only its own vehicles. Once the limits above have a price,
-//! each feeder is a small area of its own.
+//! At fixed duals of the upper limits the problem separates: each subtree is a small area of its
+//! own. The subtrees begin at the smallest depth, counted in limited nodes from the root of the
+//! tree, at which there are at least [`NODES_MANY`] of them. If more than [`UPPER_NODES_MAX`] nodes
+//! lie above, or a group of vehicles belongs to two subtrees, one master serves the whole area.
+//!
+//! | Set | Code |
+//! |---|---|
+//! | upper limits, of nodes above all subtrees or of non-binding ones | [`Decomposition::upper`] |
+//! | limits inside a subtree | [`Subtree::constraints`] |
+//! | groups of a subtree | [`Subtree::groups`] |
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::sessions::{NODES_MANY, Sessions};
 use crate::area::problem::micro_wh::as_kwh;
 
-/// Nodes above the branches, at most.
+/// Upper bound on the nodes above the subtrees.
 const UPPER_NODES_MAX: usize = 8;
 
-/// A branch: a limited node with all that hangs from it.
+/// Subtree: a limited node with all nodes below it.
 pub(crate) struct Subtree {
-    /// The limits inside.
+    /// Limits inside.
     pub(crate) constraints: LinkingConstraints,
-    /// Their positions among all limits.
+    /// Positions of these limits among all limits.
     pub(crate) constraints_at: Vec<usize>,
-    /// The node that the rest hangs from.
+    /// Topmost node.
     pub(crate) root: u32,
-    /// Limited nodes whose prices come from elsewhere: those above it, and itself
-    /// where its limits are wide ones.
+    /// Limited nodes whose duals the upper master sets: all above `root`, and `root` itself if the
+    /// subtree is non-binding.
     pub(crate) outer_nodes: Vec<u32>,
-    /// Groups of vehicles inside.
+    /// Groups of vehicles inside, ascending.
     pub(crate) groups: Vec<usize>,
-    /// Its part of all needs.
+    /// Share of the need of all vehicles, 0 to 1.
     pub(crate) share: f64,
 }
 
 impl Subtree {
-    /// Whether a node is its top or hangs from it.
+    /// Returns true for its root and for limited nodes below it.
     pub(crate) fn has(&self, node: u32) -> bool {
         node == self.root || !self.outer_nodes.contains(&node)
     }
 }
 
-/// An area as wide limits and branches.
+/// Upper limits and subtrees of an area.
 pub(crate) struct Decomposition {
-    /// Limits that are in no branch.
+    /// Limits of the upper master.
     pub(crate) upper: LinkingConstraints,
-    /// Their positions among all limits.
+    /// Positions of these limits among all limits.
     pub(crate) upper_at: Vec<usize>,
     pub(crate) subtrees: Vec<Subtree>,
 }
 
 impl Decomposition {
-    /// An area of many nodes; `None` where one programme serves better. Limits of
-    /// a branch that `is_loose` are taken for wide ones: they are hardly ever
-    /// reached, and need no programme of their own.
+    /// Decomposes an area; `None` if one master serves better.
+    ///
+    /// `is_non_binding` returns true for the root of a subtree whose limits are expected not to
+    /// bind. If no node lies below such a root, its limits become upper limits.
     pub(crate) fn new(
         constraints: &LinkingConstraints,
         sessions: &Sessions,
-        is_loose: impl Fn(u32) -> bool,
+        is_non_binding: impl Fn(u32) -> bool,
     ) -> Option<Self> {
         let tops = roots(constraints, sessions)?;
+        // Groups and need of each subtree. A group must not belong to two.
         let mut groups: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
         let mut needs: BTreeMap<u32, i64> = BTreeMap::new();
         let mut owner = vec![None; sessions.groups];
@@ -70,77 +80,79 @@ impl Decomposition {
         }
         let is_alone =
             |top: u32| constraints.paths.iter().filter(|path| path.contains(&top)).count() == 1;
-        let loose: BTreeSet<u32> =
-            groups.keys().copied().filter(|&top| is_loose(top) && is_alone(top)).collect();
-        let branch_of = |node: usize| {
+        let non_binding: BTreeSet<u32> =
+            groups.keys().copied().filter(|&top| is_non_binding(top) && is_alone(top)).collect();
+        // Deal the limits to the subtree of their node, or to the upper master.
+        let subtree_of = |node: usize| {
             let path = &constraints.paths[node];
             let top = path.iter().copied().find(|node| groups.contains_key(node));
-            top.filter(|top| !loose.contains(top))
+            top.filter(|top| !non_binding.contains(top))
         };
         let mut inside: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        let mut wide_at = Vec::new();
+        let mut upper_at = Vec::new();
         for (at, constraint) in constraints.each.iter().enumerate() {
-            match branch_of(constraint.node) {
+            match subtree_of(constraint.node) {
                 Some(top) => inside.entry(top).or_default().push(at),
-                None => wide_at.push(at),
+                None => upper_at.push(at),
             }
         }
         let all = sessions.need_kwh().max(1e-9);
         let subtree = |(top, groups): (u32, BTreeSet<usize>)| {
-            let terms_at = inside.remove(&top).unwrap_or_default();
+            let constraints_at = inside.remove(&top).unwrap_or_default();
             Subtree {
-                constraints: constraints.subset(&terms_at),
-                constraints_at: terms_at,
+                constraints: constraints.subset(&constraints_at),
+                constraints_at,
                 root: top,
-                outer_nodes: constraints.paths[top as usize][usize::from(!loose.contains(&top))..]
+                outer_nodes: constraints.paths[top as usize]
+                    [usize::from(!non_binding.contains(&top))..]
                     .to_vec(),
                 groups: groups.into_iter().collect(),
                 share: as_kwh(needs[&top]) / all,
             }
         };
         let subtrees = groups.clone().into_iter().map(subtree).collect();
-        let is_wide = |at: usize| wide_at.binary_search(&at).is_ok();
-        Some(Self { upper: constraints.restricted_to(is_wide), upper_at: wide_at, subtrees })
+        let is_upper = |at: usize| upper_at.binary_search(&at).is_ok();
+        Some(Self { upper: constraints.restricted_to(is_upper), upper_at, subtrees })
     }
 
-    /// Prices of the wide limits among those of all.
+    /// Picks the duals of the upper limits out of those of all limits.
     pub(crate) fn upper_duals(&self, duals: &[f64], slots: usize) -> Vec<f64> {
         gather(&self.upper_at, duals, slots)
     }
 
-    /// Prices of all limits; those inside branches are zero.
-    pub(crate) fn spread_out(&self, wide: &[f64], cells: usize, slots: usize) -> Vec<f64> {
+    /// Duals of all `cells` (limits times slots) from those of the upper limits; others are zero.
+    pub(crate) fn spread_out(&self, upper: &[f64], cells: usize, slots: usize) -> Vec<f64> {
         let mut all = vec![0.0; cells];
-        scatter(&self.upper_at, wide, &mut all, slots);
+        scatter(&self.upper_at, upper, &mut all, slots);
         all
     }
 }
 
-/// The runs of some terms, out of those of all.
+/// Picks the duals of the limits at the positions `at` out of those of all limits.
 pub(crate) fn gather(at: &[usize], all: &[f64], slots: usize) -> Vec<f64> {
     at.iter().flat_map(|&constraint| all[constraint * slots..][..slots].iter().copied()).collect()
 }
 
-/// Puts the runs of some terms back among those of all.
+/// Writes the duals of the limits at the positions `at` into those of all limits.
 pub(crate) fn scatter(at: &[usize], some: &[f64], all: &mut [f64], slots: usize) {
     for (&constraint, run) in at.iter().zip(some.chunks(slots.max(1))) {
         all[constraint * slots..][..slots].copy_from_slice(run);
     }
 }
 
-/// The branch of each node that has vehicles, as near to the top as there are
-/// many of them.
+/// Root of the subtree of each node with vehicles, at the smallest depth with enough subtrees.
 fn roots(constraints: &LinkingConstraints, sessions: &Sessions) -> Option<BTreeMap<u32, u32>> {
     let nodes: BTreeSet<u32> = sessions.blocks.iter().map(|block| block.node).collect();
     let from_top =
         |&node: &u32| (node, constraints.paths[node as usize].iter().rev().copied().collect());
+    // Limited nodes from the root of the tree down to each node with vehicles.
     let chains: Vec<(u32, Vec<u32>)> = nodes.iter().map(from_top).collect();
     let deepest = chains.iter().map(|(_, chain)| chain.len()).min()?;
     for depth in 0..deepest {
-        let wide: BTreeSet<u32> = chains.iter().flat_map(|(_, c)| c[..depth].to_vec()).collect();
+        let upper: BTreeSet<u32> = chains.iter().flat_map(|(_, c)| c[..depth].to_vec()).collect();
         let tops: BTreeMap<u32, u32> = chains.iter().map(|(node, c)| (*node, c[depth])).collect();
         let regions: BTreeSet<u32> = tops.values().copied().collect();
-        if wide.len() > UPPER_NODES_MAX {
+        if upper.len() > UPPER_NODES_MAX {
             return None;
         }
         if regions.len() >= NODES_MANY {
@@ -163,12 +175,12 @@ mod tests {
 
     const HOUR: i64 = 3_600_000_000;
 
-    /// Top nodes of branches, positions of wide limits, and of those of each branch.
-    type Fallen = (Vec<u32>, Vec<usize>, Vec<Vec<usize>>);
+    /// Roots of the subtrees, positions of the upper limits, and of the limits of each subtree.
+    type Pieces = (Vec<u32>, Vec<usize>, Vec<Vec<usize>>);
 
-    /// So many nodes below the first, each below the one that `parents` says, with
-    /// four vehicles on each leaf; tells how the area falls apart.
-    fn tree(parents: &[Option<usize>], is_loose: impl Fn(u32) -> bool) -> Option<Fallen> {
+    /// Decomposition of a tree of limited nodes with the given parents and four vehicles on each
+    /// leaf.
+    fn tree(parents: &[Option<usize>], is_non_binding: impl Fn(u32) -> bool) -> Option<Pieces> {
         let nodes: Vec<Node> = parents
             .iter()
             .enumerate()
@@ -202,14 +214,14 @@ mod tests {
         let problem = AreaProblem::new(vehicles, Curves::Shared(&curve), nodes).unwrap();
         let (constraints, sessions) =
             (LinkingConstraints::new(&problem), Sessions::new(&problem, 8));
-        let decomposition = Decomposition::new(&constraints, &sessions, is_loose)?;
+        let decomposition = Decomposition::new(&constraints, &sessions, is_non_binding)?;
         let tops = decomposition.subtrees.iter().map(|subtree| subtree.root).collect();
         let inside =
             decomposition.subtrees.iter().map(|subtree| subtree.constraints_at.clone()).collect();
         Some((tops, decomposition.upper_at, inside))
     }
 
-    /// One area and so many feeders.
+    /// Parents of a tree of one root and `count` feeders.
     fn feeders(count: usize) -> Vec<Option<usize>> {
         std::iter::once(None).chain((0..count).map(|_| Some(0))).collect()
     }
@@ -217,15 +229,15 @@ mod tests {
     #[test]
     fn eight_feeders_are_branches_and_seven_are_not() {
         assert_eq!(tree(&feeders(7), |_| false), None);
-        let (tops, wide, inside) = tree(&feeders(8), |_| false).unwrap();
-        assert_eq!((tops, wide), ((1..9).collect(), vec![0]));
+        let (tops, upper, inside) = tree(&feeders(8), |_| false).unwrap();
+        assert_eq!((tops, upper), ((1..9).collect(), vec![0]));
         assert_eq!(inside, (1..9).map(|at| vec![at]).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_loose_feeder_leaves_its_limit_to_the_wide_programme() {
-        let (tops, wide, inside) = tree(&feeders(8), |node| node == 3).unwrap();
-        assert_eq!((tops.len(), wide), (8, vec![0, 3]));
+        let (tops, upper, inside) = tree(&feeders(8), |node| node == 3).unwrap();
+        assert_eq!((tops.len(), upper), (8, vec![0, 3]));
         assert_eq!((inside[1].clone(), inside[2].clone()), (vec![2], vec![]));
     }
 
@@ -236,15 +248,15 @@ mod tests {
         parents.extend([Some(1); 4]);
         parents.extend([Some(2); 4]);
         parents.extend([Some(3); 2]);
-        let (tops, wide, inside) = tree(&parents, |node| node == 3).unwrap();
-        assert_eq!((tops, wide), ((3..11).collect(), vec![0, 1, 2]));
-        // A feeder with sites inside is never a loose one.
+        let (tops, upper, inside) = tree(&parents, |node| node == 3).unwrap();
+        assert_eq!((tops, upper), ((3..11).collect(), vec![0, 1, 2]));
+        // A feeder with limited sites inside is never treated as non-binding.
         assert_eq!((inside[0].clone(), inside[1].clone()), (vec![3, 11, 12], vec![4]));
     }
 
     #[test]
     fn feeders_without_an_area_are_branches_too() {
-        let (tops, wide, _) = tree(&[None; 9], |_| false).unwrap();
-        assert_eq!((tops.len(), wide), (9, vec![]));
+        let (tops, upper, _) = tree(&[None; 9], |_| false).unwrap();
+        assert_eq!((tops.len(), upper), (9, vec![]));
     }
 }

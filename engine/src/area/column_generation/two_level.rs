@@ -1,11 +1,27 @@
-//! Rounds for areas of many branches, each with a master programme of its own.
+//! Column generation on two levels, for areas of many subtrees (feeders).
 //!
-//! One programme for two hundred feeders has thousands of rows, and takes
-//! seconds. But once the wide limits have a price, no feeder sees another: each
-//! finds its own prices with a small programme, all of them in the same rounds,
-//! and offers what it found to the programme of the wide limits. That sets
-//! their prices anew when the branches know well enough what the last ones
-//! lead to. A bound is the sum of what each branch proved at those prices.
+//! One master for two hundred feeders has thousands of rows and takes seconds to solve. At fixed
+//! duals `μ` of the upper limits the subtrees `r` are independent. Each has a regional master for
+//! the limits inside ([`RegionalMaster`]), and all are priced in the same rounds. Regions are
+//! grouped in aggregates `a`, whose solutions add up to one column of the upper master:
+//!
+//! ```text
+//! upper master:  minimise Σ_ak φ_ak·cost_ak + Σ_l f_l( s_l·Σ_ak φ_ak·load_akl ) ,  Σ_k φ_ak = 1
+//! bound:         D(μ) = Σ_r D_r(μ) - Σ_l f_l*(μ_l) ,   l over the upper limits
+//! weights:       θ_gk = Σ φ·(weight of column k of group g in the aggregated column)
+//! ```
+//!
+//! where `D_r(μ)` is the best bound of region `r` at `μ`, each with duals of its own. `μ` moves
+//! when the open gaps of the regions are small enough, or after a number of rounds. Both levels
+//! smooth their duals.
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `μ` | `TwoLevelColumnGeneration::prices` |
+//! | `φ_ak` | weights of `solution`; composition of the column in `aggregated` |
+//! | `cost_ak`, `load_akl` | `aggregate` |
+//! | `D_r(μ)` | [`RegionalMaster::bound`] |
+//! | `D(μ)` | `Incumbent::bound`, the best so far |
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
@@ -30,65 +46,78 @@ use crate::area::problem::micro_wh::to_micro_wh;
 use crate::area::problem::options::WarmStart;
 use crate::lp::LpError;
 
-/// Bundles of branches that offer together, at most: of those with a programme of
-/// their own, and of those without, whose answers have less to tell.
+/// Upper bound on the aggregates of subtrees that have limits inside.
 const AGGREGATES_MAX: usize = 64;
 
+/// Upper bound on the aggregates of non-binding subtrees, whose columns carry less information.
 const AGGREGATES_MAX_NON_BINDING: usize = 6;
 
-/// Branches of a bundle, at least: more offers make the wide programme slower
-/// than they make it wiser.
+/// Fewest subtrees of an aggregate. More columns would slow the upper master down by more than
+/// they improve it.
 const SUBTREES_PER_AGGREGATE_MIN: usize = 2;
 
-/// What an answer must be cheaper by to be new to a branch, in proportion to the gap wanted.
+/// Least improvement by a new column of a region relative to its cost, as a part of the requested
+/// gap.
 const NEW: f64 = 0.02;
 
-/// Rounds at the same wide prices, at most. A round costs a tenth of what solving
-/// the programmes of branches does, so that a second one at the same prices is
-/// worth less than one at others.
+/// Upper bound on the pricing rounds at one vector of upper duals.
+///
+/// A pricing round costs a tenth of solving the regional masters, so a second one at the same upper
+/// duals is worth less than one at others.
 const INNER_ITERATIONS_MAX: usize = 1;
 
-/// And at the first ones, where branches know nothing yet.
+/// Upper bound on the pricing rounds at the first upper duals, when regions have few columns, and
+/// in the last attempt before the search stalls.
 const INNER_ITERATIONS_FIRST: usize = 40;
 
-/// Part of the whole gap that branches may leave open before wide prices move on.
+/// Part of the area's gap that the open gaps of the regions may sum to when the upper duals move.
 const INNER_GAP_SHARE: f64 = 0.25;
 
-/// Gap of the branches at which the first wide prices move on.
+/// Sum of the regions' open gaps, relative to the objective, at which the upper duals move as long
+/// as they are the first ones or the upper solution exceeds a hard limit.
 const INNER_GAP_FIRST: f64 = 0.002;
 
-/// Wide prices of an earlier plan that are asked for at once, at most.
+/// Upper bound on the dual vectors of an earlier plan that are priced first.
 const EARLIER_MAX: usize = 12;
 
-/// The state between rounds.
+/// Column generation on two levels: oracle, masters and the state between rounds.
 pub(crate) struct TwoLevelColumnGeneration<'a> {
     oracle: PricingOracle<'a>,
     decomposition: &'a Decomposition,
     regions: Vec<RegionalMaster<'a>>,
-    /// Branches that offer together, by position.
+    /// Regions of each aggregate, by position. Each aggregate is a group of the upper master.
     aggregates: Vec<Vec<usize>>,
+    /// Master of the upper limits.
     upper: RestrictedMaster<'a>,
+    /// Solution of the upper master.
     solution: MasterSolution,
+    /// Composition of each column of the upper master.
     aggregated: Vec<AggregatedColumn>,
-    /// Prices of an earlier plan that are to be asked for.
+    /// Dual vectors of an earlier plan that are still to be priced.
     earlier: Vec<Vec<f64>>,
+    /// True if the present upper duals are those of an earlier plan.
     is_earlier: bool,
-    /// The present wide prices.
+    /// Present upper duals per kWh, by limit and slot.
     prices: Vec<f64>,
     incumbent: Incumbent,
     smoothing: DualSmoothing,
-    /// Rounds at the present wide prices, and whether they brought new offers.
+    /// Pricing rounds at the present upper duals.
     inner_iterations: usize,
-    /// Rounds that there are at most.
+    /// Upper bound on them.
     inner_iterations_max: usize,
+    /// True if the upper master got new columns at the present upper duals.
     has_aggregated: bool,
-    /// The best bound before the present wide prices.
+    /// Best bound before the move to the present upper duals.
     bound_before: f64,
+    /// Moves of the upper duals so far.
     moves: usize,
+    /// Largest shortfall penalty per kWh of any vehicle.
     penalty_max: f64,
 }
 
 impl<'a> TwoLevelColumnGeneration<'a> {
+    /// Column generation before its first round. `money` is the cost of the area, to scale by, and
+    /// `margin` the part of hard import limits to keep free.
     pub(crate) fn new(
         context: PricingContext<'a>,
         constraints: &'a LinkingConstraints,
@@ -97,8 +126,9 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     ) -> Self {
         let oracle = PricingOracle::new(context, constraints);
         let (slots, need) = (constraints.slots(), context.sessions.need_kwh());
-        let dearest = penalty_max(&context);
-        let beyond = (dearest * ARTIFICIAL_PENALTY_START, margin);
+        let highest_penalty = penalty_max(&context);
+        let beyond = (highest_penalty * ARTIFICIAL_PENALTY_START, margin);
+        // Regional masters, scaled by their share of the need.
         let region = |subtree: &'a Subtree| {
             let share = subtree.share.max(1e-9);
             RegionalMaster::new(
@@ -109,14 +139,15 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             )
         };
         let regions: Vec<RegionalMaster<'a>> = decomposition.subtrees.iter().map(region).collect();
-        let bundles = group_subtrees(&regions);
-        let above = |bundle: &Vec<usize>| {
+        // Upper master: one group per aggregate, which counts at all nodes above its subtrees.
+        let aggregates = group_subtrees(&regions);
+        let above = |aggregate: &Vec<usize>| {
             let nodes =
-                bundle.iter().flat_map(|&at| regions[at].subtree.outer_nodes.iter().copied());
+                aggregate.iter().flat_map(|&at| regions[at].subtree.outer_nodes.iter().copied());
             nodes.collect::<BTreeSet<u32>>().into_iter().collect::<Vec<u32>>()
         };
-        let nodes = bundles.iter().map(above).collect();
-        let wide = RestrictedMaster::new(
+        let nodes = aggregates.iter().map(above).collect();
+        let upper = RestrictedMaster::new(
             &decomposition.upper,
             nodes,
             (money, energy_scale(need, slots)),
@@ -128,8 +159,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             oracle,
             decomposition,
             regions,
-            aggregates: bundles,
-            upper: wide,
+            aggregates,
+            upper,
             solution: MasterSolution::default(),
             aggregated: Vec::new(),
             earlier: Vec::new(),
@@ -142,15 +173,16 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             has_aggregated: false,
             bound_before: f64::NEG_INFINITY,
             moves: 0,
-            penalty_max: dearest,
+            penalty_max: highest_penalty,
         }
     }
 
+    /// Upper bound on the artificial penalty, per kWh.
     fn artificial_penalty(&self) -> f64 {
         ARTIFICIAL_PENALTY_MAX * self.penalty_max
     }
 
-    /// Goes to other wide prices.
+    /// Moves to the upper duals `prices`, and sets what they add to the prices of each region.
     fn move_to(&mut self, prices: Vec<f64>) {
         let (cells, slots) = (self.incumbent.best.len(), self.oracle.constraints.slots());
         let all = self.decomposition.spread_out(&prices, cells, slots);
@@ -167,13 +199,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.moves += 1;
     }
 
-    /// Solves the programmes of the branches.
+    /// Solves the regional masters in parallel. `scale` is that of the area's gap.
     fn solve_regions(&mut self, scale: f64) -> Result<(), LpError> {
         let most = self.artificial_penalty();
         self.regions.par_iter_mut().try_for_each(|region| region.solve(scale, most))
     }
 
-    /// Asks all vehicles at the trial prices of all branches.
+    /// Solves all pricing problems at the upper duals and the trial duals of the regions, adds
+    /// columns to the regional masters, and updates the bound.
     fn price(
         &mut self,
         stopping: StoppingCriteria,
@@ -189,9 +222,10 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.incumbent.prices.push(duals);
         self.regions.par_iter_mut().try_for_each(|region| region.add_columns(&priced, least))?;
         self.inner_iterations += 1;
-        let wide = &self.decomposition.upper;
-        let paid = wide.each.iter().zip(self.prices.chunks(slots.max(1)));
-        let paid: f64 = paid.map(|(constraint, duals)| wide.conjugate(constraint, duals)).sum();
+        // D(μ) = Σ_r D_r(μ) - Σ_l f_l*(μ_l)
+        let upper = &self.decomposition.upper;
+        let paid = upper.each.iter().zip(self.prices.chunks(slots.max(1)));
+        let paid: f64 = paid.map(|(constraint, duals)| upper.conjugate(constraint, duals)).sum();
         let bound = self.regions.iter().map(|region| region.bound).sum::<f64>() - paid;
         if bound > self.incumbent.bound {
             self.incumbent.bound = bound;
@@ -208,11 +242,11 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         Ok(())
     }
 
-    /// Lets bundles offer their mixes, and finds the best mix of offers.
+    /// Adds aggregated columns with a negative reduced cost to the upper master, and solves it.
     fn add_aggregates(&mut self) -> Result<(), LpError> {
         let is_first = self.aggregated.is_empty();
-        for bundle in 0..self.aggregates.len() {
-            let (column, offer) = self.aggregate(bundle);
+        for aggregate in 0..self.aggregates.len() {
+            let (column, composition) = self.aggregate(aggregate);
             if is_first
                 || self.upper.has_negative_reduced_cost(
                     &column,
@@ -221,24 +255,25 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 )
             {
                 self.upper.add(column)?;
-                self.aggregated.push(offer);
+                self.aggregated.push(composition);
                 self.has_aggregated = true;
             }
         }
         self.solve_upper()
     }
 
-    /// What a bundle offers: its loads and cost, and what they are made of.
-    fn aggregate(&self, bundle: usize) -> (Column, AggregatedColumn) {
+    /// Sum of the present solutions of an aggregate's regions: a column of the upper master, and
+    /// its composition.
+    fn aggregate(&self, aggregate: usize) -> (Column, AggregatedColumn) {
         let (most, slots) = (self.artificial_penalty(), self.oracle.constraints.slots());
-        let mut offer =
+        let mut composition =
             AggregatedColumn { from: Vec::new(), shortfall_kwh: 0.0, uses_artificials: false };
-        let nodes = &self.upper.nodes[bundle];
+        let nodes = &self.upper.nodes[aggregate];
         let mut loads = vec![0.0; nodes.len() * slots];
         let mut value = 0.0;
-        for &region in &self.aggregates[bundle] {
+        for &region in &self.aggregates[aggregate] {
             let region = &self.regions[region];
-            let (cost, load) = region.add_to_aggregate(most, &mut offer);
+            let (cost, load) = region.add_to_aggregate(most, &mut composition);
             value += cost;
             for node in &region.subtree.outer_nodes {
                 let at = nodes.binary_search(node).expect("a path is among the nodes");
@@ -246,35 +281,38 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 sums.zip(&load).for_each(|(sum, load)| *sum += load);
             }
         }
-        let (round, shed) = (self.incumbent.prices.len(), to_micro_wh(offer.shortfall_kwh));
+        let (round, shed) = (self.incumbent.prices.len(), to_micro_wh(composition.shortfall_kwh));
         let loads = loads.into_iter().map(to_micro_wh).collect();
         (
             Column {
-                group: bundle,
+                group: aggregate,
                 iteration: round,
                 cost: value,
                 optimality_slack: 0.0,
                 shortfall: shed,
                 loads,
             },
-            offer,
+            composition,
         )
     }
 
+    /// Solves the upper master, adding rows for violated limits. Sets the cost of the incumbent,
+    /// infinite if a used column exceeds a hard limit inside its regions.
     fn solve_upper(&mut self) -> Result<(), LpError> {
         for _ in 0..SEPARATION_ROUNDS_MAX {
             self.solution = self.upper.solve()?;
             let loads = self.upper.loads(&self.solution.weights);
             let used = self.aggregated.iter().zip(&self.upper.columns).zip(&self.solution.weights);
             let mut cost = self.decomposition.upper.cost_of_limits(&loads, TOLERANCE);
-            for ((offer, column), &weight) in used {
+            for ((composition, column), &weight) in used {
                 cost += weight * column.cost;
-                if offer.uses_artificials && weight > TOLERANCE {
+                if composition.uses_artificials && weight > TOLERANCE {
                     cost = f64::INFINITY;
                 }
             }
             self.incumbent.cost = cost;
-            let seen = if self.is_near() { loads } else { self.upper_only(loads) };
+            let seen =
+                if self.may_limit_non_binding() { loads } else { self.clear_subtree_loads(loads) };
             if !self.upper.separate_rows(&seen)? {
                 break;
             }
@@ -282,13 +320,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         Ok(())
     }
 
-    /// Whether enough was offered for limits of branches to count among the wide
-    /// ones: before that, all offers together are beyond limits that no plan reaches.
-    fn is_near(&self) -> bool {
+    /// Returns true if limits of non-binding subtrees may get rows in the upper master: after the
+    /// earlier duals and the first move. Until then the columns exceed limits that no plan reaches.
+    fn may_limit_non_binding(&self) -> bool {
         self.earlier.is_empty() && self.moves > 1
     }
 
-    fn upper_only(&self, mut loads: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    /// Clears the loads of the roots of subtrees, so that their limits get no rows.
+    fn clear_subtree_loads(&self, mut loads: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         for region in &self.regions {
             if let Some(load) = loads.get_mut(region.subtree.root as usize) {
                 load.clear();
@@ -297,8 +336,9 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         loads
     }
 
-    /// Whether branches know well enough what the wide prices lead to.
-    fn is_settled(&self, stopping: StoppingCriteria) -> bool {
+    /// Returns true if the regions are converged closely enough at the present upper duals to move
+    /// on.
+    fn regions_converged(&self, stopping: StoppingCriteria) -> bool {
         let open: f64 = self.regions.iter().map(RegionalMaster::open_gap).sum();
         let scale = stopping.scale.abs().max(self.incumbent.bound.abs());
         let whole = (self.incumbent.cost - self.incumbent.bound).max(stopping.gap * scale);
@@ -315,11 +355,11 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.inner_iterations > 0 && (is_done || open <= most || self.inner_iterations >= rounds)
     }
 
-    /// What is left to try where no wide prices bring anything new: to hear the
-    /// branches out once, and to make exceeding wide limits dearer.
-    fn has_more_to_do(&mut self) -> bool {
-        let is_heard = self.regions.iter().all(|region| region.is_done);
-        if !is_heard && self.inner_iterations_max == INNER_ITERATIONS_MAX {
+    /// Takes the next step when no upper duals give new columns: run the regions to convergence
+    /// once, then raise the artificial penalty of the upper master. Returns false if none is left.
+    fn take_last_steps(&mut self) -> bool {
+        let is_converged = self.regions.iter().all(|region| region.is_done);
+        if !is_converged && self.inner_iterations_max == INNER_ITERATIONS_MAX {
             self.inner_iterations_max = INNER_ITERATIONS_FIRST;
             return true;
         }
@@ -328,6 +368,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             && self.upper.raise_artificial_penalty(self.artificial_penalty())
     }
 
+    /// Runs the rounds of [`Solver::begin`].
     fn warm_start(
         &mut self,
         start: &WarmStart,
@@ -340,11 +381,12 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.solve_regions(stopping.scale)?;
         self.add_aggregates()?;
         if !self.earlier.is_empty() {
-            // Limits will cost about what they did: more would only mislead.
-            let wide = self.decomposition.upper_duals(&self.earlier[0], slots);
-            let dearest = wide.into_iter().fold(0.0, f64::max);
-            self.upper.limit_artificial_penalty((2.0 * dearest).max(1e-3 * self.penalty_max));
-            self.go_to_earlier(stopping)?;
+            // The duals will be near those of the earlier plan, and an artificial penalty far above
+            // them would mislead: start at twice the highest one.
+            let upper = self.decomposition.upper_duals(&self.earlier[0], slots);
+            let highest_dual = upper.into_iter().fold(0.0, f64::max);
+            self.upper.limit_artificial_penalty((2.0 * highest_dual).max(1e-3 * self.penalty_max));
+            self.move_to_earlier(stopping)?;
             self.price(stopping, executor)?;
             self.solve_regions(stopping.scale)?;
             self.add_aggregates()?;
@@ -352,8 +394,9 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         Ok(Termination::Gap)
     }
 
-    /// Goes to prices of an earlier plan, as far as it has some.
-    fn go_to_earlier(&mut self, stopping: StoppingCriteria) -> Result<(), LpError> {
+    /// Moves to the next duals of the earlier plan. Regions for which it has none use smoothed
+    /// duals at the first move, and those of their best bounds later.
+    fn move_to_earlier(&mut self, stopping: StoppingCriteria) -> Result<(), LpError> {
         let slots = self.oracle.constraints.slots();
         let duals = self.earlier.remove(0);
         self.move_to(self.decomposition.upper_duals(&duals, slots));
@@ -373,13 +416,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         Ok(())
     }
 
-    /// Draws the prices to ask the branches at.
+    /// Sets the trial duals of each region by smoothing.
     fn move_to_separation_point(&mut self) {
         for region in &mut self.regions {
             region.trial = region.smoothing.separation_point(&region.best, &region.solution.duals);
         }
     }
 
+    /// Runs rounds until a stopping criterion is met or nothing is left to try.
     fn run_to(
         &mut self,
         stopping: StoppingCriteria,
@@ -391,6 +435,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             {
                 return Ok(termination);
             }
+            // At this penalty the search has converged above a hard limit: raise the penalty.
             if self.solution.uses_artificials
                 && self.incumbent.gap(self.solution.cost, stopping.scale) <= stopping.gap
                 && self.upper.raise_artificial_penalty(self.artificial_penalty())
@@ -398,12 +443,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 self.solve_upper()?;
                 continue;
             }
-            if self.is_settled(stopping) && !self.earlier.is_empty() {
-                self.go_to_earlier(stopping)?;
-            } else if self.is_settled(stopping) {
+            // Duals of the next round: those of the earlier plan, moved upper duals, or the present
+            // upper duals with others inside.
+            if self.regions_converged(stopping) && !self.earlier.is_empty() {
+                self.move_to_earlier(stopping)?;
+            } else if self.regions_converged(stopping) {
                 let is_better = self.incumbent.bound > self.bound_before;
                 let is_done = self.smoothing.update(self.has_aggregated, is_better);
-                if is_done && !self.has_more_to_do() {
+                if is_done && !self.take_last_steps() {
                     return Ok(Termination::Stalled);
                 }
                 let best = self
@@ -411,7 +458,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                     .upper_duals(&self.incumbent.best, self.oracle.constraints.slots());
                 self.move_to(self.smoothing.separation_point(&best, &self.solution.duals));
                 self.is_earlier = false;
-                // Near the last wide prices the last ones inside do well enough.
+                // The last duals inside serve as well near the last upper duals, so the regional
+                // masters are not solved first.
                 self.move_to_separation_point();
             } else {
                 self.move_to_separation_point();
@@ -449,8 +497,8 @@ impl Solver for TwoLevelColumnGeneration<'_> {
 
     fn weights(&self) -> Vec<ColumnWeights> {
         let mut shares = vec![ColumnWeights::new(); self.oracle.nodes.len()];
-        for (offer, &weight) in self.aggregated.iter().zip(&self.solution.weights) {
-            for &(group, round, part) in offer.from.iter().filter(|_| weight > WEIGHT_MIN) {
+        for (composition, &weight) in self.aggregated.iter().zip(&self.solution.weights) {
+            for &(group, round, part) in composition.from.iter().filter(|_| weight > WEIGHT_MIN) {
                 match shares[group].iter_mut().find(|(other, _)| *other == round) {
                     Some((_, sum)) => *sum += weight * part,
                     None => shares[group].push((round, weight * part)),
@@ -462,12 +510,13 @@ impl Solver for TwoLevelColumnGeneration<'_> {
     }
 
     fn has_shortfall(&self) -> bool {
-        let offers = self.aggregated.iter().zip(&self.solution.weights);
-        offers.map(|(offer, weight)| offer.shortfall_kwh * weight).sum::<f64>() > 1e-6
+        let columns = self.aggregated.iter().zip(&self.solution.weights);
+        columns.map(|(composition, weight)| composition.shortfall_kwh * weight).sum::<f64>() > 1e-6
     }
 }
 
-/// The branches of each bundle.
+/// Regions of each aggregate: runs of like size, those with limits inside apart from non-binding
+/// ones.
 fn group_subtrees(regions: &[RegionalMaster<'_>]) -> Vec<Vec<usize>> {
     let has_terms = |at: &usize| !regions[*at].subtree.constraints.each.is_empty();
     let (own, loose): (Vec<usize>, Vec<usize>) = (0..regions.len()).partition(has_terms);

@@ -1,4 +1,11 @@
-//! Who is told of the rounds, and who asks the vehicles: here or elsewhere.
+//! Executor: runs pricing rounds in this process or on remote workers, and remembers whether the
+//! caller asked to stop.
+//!
+//! The vehicles are cut into parts of whole blocks ([`partition`]). Workers return the amounts of
+//! each block of a part. The executor puts them in the order of the blocks, so that money is added
+//! up in one order on any number of workers, and the result is the same to the bit. Needs,
+//! deadlines and reserves that changed since the parts were dealt are sent before the next request
+//! ([`session_update`]).
 use std::ops::Range;
 
 use crate::area::distributed::observer::{Observer, Progress};
@@ -11,31 +18,31 @@ use crate::area::pricing::block_loads::BlockLoad;
 use crate::area::pricing::context::PricingContext;
 use crate::lp::LpError;
 
-/// A watch, and what its crew was told last.
+/// Observer of a search, its workers, and the state that these know of.
 pub(crate) struct Executor<'a> {
     pub(crate) observer: &'a mut dyn Observer,
-    /// Positions of the vehicles of each part; none where there is no crew.
+    /// Positions of the vehicles of each part; empty without workers.
     parts: Vec<Range<usize>>,
-    /// State of the vehicles that the crew knows of.
+    /// `Sessions::state` that the workers have.
     state: u32,
-    /// Whether the work was stopped.
+    /// True if the caller asked to stop.
     is_stopped: bool,
-    /// Whether the work is at something that is soon done, and saves more than it takes.
+    /// True while a first sample is planned: that is short, and worth finishing after a stop.
     finishes_first: bool,
-    /// Whether plans of all vehicles take long enough for somebody to wait.
+    /// True if recovery takes long enough for a caller to interrupt it.
     is_long: bool,
     /// First failure of the solver in any of the searches, samples included.
     failure: Option<LpError>,
 }
 
-/// Vehicles up to which plans are there at once.
+/// Upper bound on the vehicles for which recovery is not cut short after a stop.
 const AT_ONCE_MAX: usize = 8_192;
 
-/// Gap of a sample whose prices are of use for all vehicles.
+/// Gap at which the duals of a sample are a good start for all vehicles.
 const GAP_PATIENT: f64 = 0.01;
 
 impl<'a> Executor<'a> {
-    /// Deals the vehicles to the crew, if there is one.
+    /// Executor for `sessions`. If the observer has workers, the vehicles are dealt to them.
     pub(crate) fn new(observer: &'a mut dyn Observer, sessions: &Sessions) -> Self {
         let mut parts = Vec::new();
         if let Some(workers) = observer.workers() {
@@ -58,14 +65,15 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Whether the rounds are to end here. Once they are, nobody is asked again.
+    /// Returns true if the search is to end here. The observer is called until it first says so;
+    /// a stop is final.
     pub(crate) fn stops(&mut self, progress: &Progress) -> bool {
         self.is_stopped = self.is_stopped || self.observer.stop(progress);
         self.is_stopped && !(self.finishes_first && progress.gap > GAP_PATIENT)
     }
 
-    /// Does something that ends no sooner than at a gap that is good for a start,
-    /// even where the work was stopped.
+    /// Runs `work`, in which [`stops`](Self::stops) returns true at the earliest when the gap is at
+    /// most [`GAP_PATIENT`].
     pub(crate) fn finish_even_if_stopped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         self.finishes_first = true;
         let solution = work(self);
@@ -73,30 +81,34 @@ impl<'a> Executor<'a> {
         solution
     }
 
-    /// Takes note of a failure of the solver in a search beside the rounds.
+    /// Records a failure of the solver; `None` if there is one.
     pub(crate) fn note_error<T>(&mut self, result: Result<T, LpError>) -> Option<T> {
         self.failure = self.failure.or(result.as_ref().err().copied());
         result.ok()
     }
 
-    /// Whether the solver failed in any search so far, samples included.
+    /// Returns true if the solver failed in any search so far, samples included.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Whether the work was stopped.
+    /// Returns true if the caller asked to stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// Whether somebody waits for plans that could be made with more care.
+    /// Returns true if the caller asked to stop, and recovery of this many vehicles is to be cut
+    /// short. Calls the observer.
     pub(crate) fn is_hurried(&mut self) -> bool {
         self.is_stopped = self.is_stopped || self.observer.hurries();
         self.is_stopped && self.is_long
     }
 
-    /// The sums of all blocks in their order, if it is not for us to ask. A sample
-    /// is small enough to be asked here.
+    /// Sums of all blocks in their order, computed by the workers. `None` if the caller has to
+    /// compute them: without workers, if these do not respond, and for samples, which are small.
+    ///
+    /// `what` builds the request for all parts. `assignment` holds the plans that were made again,
+    /// each of which is sent to the part of its vehicle.
     pub(crate) fn price_remotely(
         &mut self,
         context: &PricingContext<'_>,
@@ -107,6 +119,7 @@ impl<'a> Executor<'a> {
             return None;
         }
         let workers = self.observer.workers()?;
+        // Needs or reserves changed since the last request: update the workers first.
         if self.state != context.sessions.state {
             let changes: Vec<SessionUpdate> = self
                 .parts
@@ -116,29 +129,32 @@ impl<'a> Executor<'a> {
             workers.change(&changes);
             self.state = context.sessions.state;
         }
+        // Each part gets the overrides of its own vehicles.
         let own: Vec<Overrides> = match assignment {
             Some(assignment) => {
-                let anew = |part| Overrides {
+                let overrides = |part| Overrides {
                     plans: overrides_in(assignment, part),
                     unmet_kwh: Vec::new(),
                 };
-                self.parts.iter().map(anew).collect()
+                self.parts.iter().map(overrides).collect()
             }
             None => vec![Overrides::default(); self.parts.len()],
         };
-        let question =
+        let request =
             PricingRequest { penalty: context.penalty, is_free: context.is_free, kind: what() };
-        let mut sums = workers.ask(&question, &own)?;
+        let mut sums = workers.ask(&request, &own)?;
+        // Workers count vehicles within their part; the area counts all.
         for (sums, part) in sums.iter_mut().zip(&self.parts) {
-            for short in sums.iter_mut().flat_map(|sum| &mut sum.with_shortfall) {
-                *short += part.start as u32;
+            for position in sums.iter_mut().flat_map(|sum| &mut sum.with_shortfall) {
+                *position += part.start as u32;
             }
         }
         Some(sums.into_iter().flatten().collect())
     }
 }
 
-/// Cuts all vehicles into at most `parts` parts of whole blocks, much of a size.
+/// Cuts all vehicles into at most `parts` parts of whole blocks, of nearly equal size. Rows with
+/// errors belong to the last part.
 pub(crate) fn partition(sessions: &Sessions, parts: usize) -> Vec<Assigned> {
     let (count, mut shares) = (sessions.each.len(), Vec::new());
     let (mut start, mut vehicles) = (0, 0);
@@ -159,6 +175,7 @@ pub(crate) fn partition(sessions: &Sessions, parts: usize) -> Vec<Assigned> {
     shares
 }
 
+/// Part with the given blocks and the positions of their vehicles.
 fn assigned_of(sessions: &Sessions, blocks: Range<usize>, vehicles: Range<usize>) -> Assigned {
     let block = |block: &crate::area::model::session::Block| {
         (block.sessions.len(), block.group, block.node)
@@ -176,7 +193,7 @@ fn assigned_of(sessions: &Sessions, blocks: Range<usize>, vehicles: Range<usize>
     }
 }
 
-/// In what the vehicles at some positions are no longer as they were dealt.
+/// Changes to the vehicles at the positions `at` since they were dealt.
 pub(crate) fn session_update(sessions: &Sessions, at: Range<usize>) -> SessionUpdate {
     let each = &sessions.each[at];
     let reserve = |(position, session): (u32, &crate::area::model::session::Session)| {
@@ -193,7 +210,7 @@ pub(crate) fn session_update(sessions: &Sessions, at: Range<usize>) -> SessionUp
     }
 }
 
-/// What vehicles at some positions have that was planned anew.
+/// Plans that were made again for vehicles at the positions `at`, by position within that range.
 pub(crate) fn overrides_in(assignment: &Assignment, at: &Range<usize>) -> Vec<(u32, EnergyBySlot)> {
     let overrides = assignment.overrides.range(at.start as u32..at.end as u32);
     overrides.map(|(&position, taken)| (position - at.start as u32, taken.clone())).collect()

@@ -1,4 +1,4 @@
-//! Pricing on other processes or machines: messages, observers, the executor.
+//! Pricing in this process or on remote workers: the executor, observers, and messages.
 pub(crate) mod executor;
 pub(crate) mod observer;
 pub(crate) mod protocol;

@@ -1,98 +1,104 @@
-//! Who watches the rounds of an area, stops them, and remembers what was answered.
+//! Interfaces for callers of a search: progress, stopping, saved rounds, and remote workers.
 use serde::{Deserialize, Serialize};
 
 use crate::area::distributed::protocol::{Assigned, Overrides, PricingRequest, SessionUpdate};
 use crate::area::pricing::block_loads::BlockLoad;
 
-/// Where the rounds are.
+/// Progress of a search after a pricing round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Rounds of this search so far: how often its vehicles were asked.
+    /// Pricing rounds of this search so far.
     pub round: usize,
-    /// Cost of the best mix; infinite before there is one within the limits.
+    /// Cost of the solution of the restricted master, a mix of columns; infinite while it exceeds a
+    /// hard limit.
     pub cost: f64,
-    /// Bound on the cost of every plan.
+    /// Lower bound on the cost of every plan.
     pub bound: f64,
-    /// Their distance in proportion to the cost.
+    /// Cost minus bound, relative to the larger of |bound| and a scale of the search, mostly the
+    /// cost of unmanaged charging.
     pub gap: f64,
 }
 
-/// What one group of vehicles answered.
+/// Column: aggregate response of one group of vehicles to the prices of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedColumn {
-    /// Cost of the energy plus worth of what is shed.
+    /// Energy cost plus shortfall penalty.
     #[serde(rename = "value")]
     pub cost: f64,
-    /// Most by which that is dearer than the best at these prices.
+    /// Upper bound on the distance, in money, to the best response at these prices.
     #[serde(rename = "slack")]
     pub optimality_slack: f64,
-    /// Need that is not met, in billionths of a kWh.
+    /// Need that is not met, in µWh (1e-9 kWh).
     #[serde(rename = "shed")]
     pub shortfall: i64,
-    /// Load of each limited node in each slot, in billionths of a kWh.
+    /// Load of each limited node that the group is part of, by slot, in µWh; positive is import.
     pub loads: Vec<i64>,
 }
 
-/// What all vehicles answered at some prices.
+/// Pricing round: prices of limits, and the response of each group of vehicles to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedRound {
-    /// The prices that they were asked at, limit by limit and slot by slot.
+    /// Prices per kWh (duals), limit by limit and slot by slot.
     pub prices_per_kwh: Vec<f64>,
-    /// Their answers, by group.
+    /// Column of each group.
     pub groups: Vec<SavedColumn>,
 }
 
-/// Who watches the rounds.
+/// Observer of a search: may stop it, save its rounds, and provide workers.
 ///
-/// Whoever keeps what was answered, and says it again when the same area is
-/// planned with the same options, saves the asking: the rounds are the same
-/// to the last bit, so that work that was cut off goes on where it was.
+/// An observer that saves rounds can resume a search that was cut off. It returns them in
+/// [`recall`](Self::recall) when the same area is planned with the same options. The search then
+/// takes the same course to the last bit without pricing those rounds again.
 pub trait Observer {
-    /// Called once a round; the work ends where it says so.
+    /// Returns true to stop the search. Called after each round, until it returns true.
     fn stop(&mut self, progress: &Progress) -> bool;
 
-    /// Asked now and then while plans are made from the rounds: whether whoever
-    /// waits would rather have them as they are. The work then counts as stopped.
+    /// Returns true to cut short the making of plans after the rounds. The search then counts as
+    /// stopped. Called now and then while plans are made.
     fn hurries(&mut self) -> bool {
         false
     }
 
-    /// What was answered last time, in the order in which it was asked.
+    /// Next saved round, in the order in which [`keep`](Self::keep) received them. A round with
+    /// other prices than those at hand is ignored.
     fn recall(&mut self) -> Option<SavedRound> {
         None
     }
 
-    /// Called with every answer that is new.
+    /// Receives every round that was priced and not recalled.
     fn keep(&mut self, _answered: &SavedRound) {}
 
-    /// Who asks the vehicles, if they are asked elsewhere.
+    /// Workers that solve the pricing problems; `None` to solve them in this process.
     fn workers(&mut self) -> Option<&mut dyn Workers> {
         None
     }
 }
 
-/// Who asks the vehicles of an area, in parts.
+/// Workers that solve the pricing problems of an area, part by part.
 ///
-/// The plan is the same to the last bit, whoever asks and in how many parts.
+/// The plan is the same to the last bit for any number of parts, and without workers.
 pub trait Workers {
-    /// Number of parts wanted; there are no more of them.
+    /// Upper bound on the number of parts.
     fn parts(&self) -> usize;
 
-    /// Called once, with all parts.
+    /// Receives all parts, once.
     fn deal(&mut self, shares: Vec<Assigned>);
 
-    /// Called when vehicles need something else than before, with what is
-    /// different from what was dealt, part by part.
+    /// Receives one update for each part when needs, deadlines or reserves change. Each replaces
+    /// the one before: it holds all changes since the parts were dealt.
     fn change(&mut self, changes: &[SessionUpdate]);
 
-    /// What each part answers; `None` where nobody answers, and vehicles are
-    /// asked here. What is not of the places of the parts has to be refused.
-    fn ask(&mut self, question: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>>;
+    /// Sends a request to all parts, with the overrides of each part, and returns their sums.
+    ///
+    /// `None` if there is no response; the area then computes the sums itself. The implementation
+    /// must refuse sums that do not fit a part, see
+    /// [`Partition::fits`](crate::area::distributed::Partition::fits).
+    fn ask(&mut self, request: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>>;
 }
 
-/// A watch that can only stop the work.
+/// Observer that only calls a function to stop the search.
 pub(crate) struct StopCallback<'a>(pub(crate) &'a mut dyn FnMut(&Progress) -> bool);
 
 impl Observer for StopCallback<'_> {

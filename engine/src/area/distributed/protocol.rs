@@ -5,30 +5,30 @@ use crate::area::model::energy_by_slot::{Assignment, ColumnWeights, EnergyBySlot
 use crate::area::pricing::block_loads::BlockLoad;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
 
-/// Where a part stands among all vehicles.
+/// Place of a part among all vehicles of an area.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Partition {
-    /// Position of its first vehicle in the order of all.
+    /// Position of its first vehicle in the order of all vehicles.
     pub first: usize,
-    /// Vehicles, group and node of each block.
+    /// Number of vehicles, group and node of each block.
     pub blocks: Vec<(usize, usize, u32)>,
-    /// Groups of all vehicles.
+    /// Number of groups of the whole area.
     pub groups: usize,
-    /// Whether vehicles of one curve stand side by side.
+    /// True if vehicles are ordered by price curve within a node.
     pub by_curve: bool,
-    /// The largest priority of all vehicles.
+    /// Largest priority of all vehicles of the area.
     pub priority_max: f64,
 }
 
 impl Partition {
-    /// Vehicles of the part, rows in error apart.
+    /// Number of vehicles of the part, without rows in error.
     #[must_use]
     pub fn vehicles(&self) -> usize {
         self.blocks.iter().map(|(vehicles, ..)| vehicles).sum()
     }
 
-    /// Whether sums are those of the blocks of this part.
+    /// Returns true if `sums` have the groups, nodes, blocks and `slots` of this part.
     #[must_use]
     pub fn fits(&self, sums: &[BlockLoad], slots: usize) -> bool {
         let mut runs = self.blocks.chunk_by(|a, b| (a.1, a.2) == (b.1, b.2));
@@ -45,68 +45,72 @@ impl Partition {
     }
 }
 
-/// The rows of a part, and where it stands.
+/// Part of an area as it is dealt to a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assigned {
-    /// Where it stands.
+    /// Place among all vehicles.
     pub partition: Partition,
-    /// Rows of the fleet in the order of the part. Those that make no sense come
-    /// after all others, in the last part.
+    /// Rows of the fleet in the order of the part. Rows in error come after all others, in the
+    /// last part.
     pub rows: Vec<u32>,
 }
 
-/// In what a part is no longer as it was dealt.
+/// Changes to the vehicles of a part since it was dealt.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionUpdate {
-    /// Need of each vehicle in billionths of a kWh, where a shortage is shared.
+    /// Need of each vehicle in µWh (1e-9 kWh), if a shortage reduced the needs.
     pub needs: Option<Vec<i64>>,
-    /// Batteries whose reserve comes later, and the slot from which it is there.
+    /// Batteries whose reserve is delayed: position in the part, and the first slot with it.
     pub reserves: Vec<(u32, u32)>,
-    /// Vehicles that are late for a deadline, their energy by each but the last, and
-    /// what of it may come later.
+    /// Vehicles with changed deadlines: position in the part, and energies in µWh. These are the
+    /// energy by each deadline but the last, then the part of the need that may come late.
     #[serde(rename = "wishes")]
     pub deadlines: Vec<(u32, Vec<i64>)>,
 }
 
-/// What all parts are asked.
+/// Request to all parts of an area.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PricingRequest {
     #[serde(rename = "worth")]
     pub(crate) penalty: ShortfallPenalty,
-    /// Whether energy is free, and only hard limits on import count.
+    /// True if energy is free and only hard limits on import count.
     pub(crate) is_free: bool,
     #[serde(rename = "what")]
     pub(crate) kind: RequestKind,
 }
 
+/// Kind of a request, with the data that all parts need for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum RequestKind {
-    /// Full power from arrival.
+    /// Sums of unmanaged charging: full power from arrival.
     #[serde(rename = "at_once")]
     AtOnce,
-    /// What vehicles buy when limits cost so much.
+    /// Sums of the pricing problems at these duals, per kWh by limit and slot.
     #[serde(rename = "answer")]
     Answer(Vec<f64>),
-    /// Plans from a mix of rounds.
+    /// Sums of the plans that follow from these columns.
     #[serde(rename = "plans")]
     Plans(ColumnChoice),
 }
 
-/// What plans are made from.
+/// Columns from which plans are made: weights of the master, and the duals of their rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ColumnChoice {
+    /// Rounds and weights of each group.
     #[serde(rename = "shares")]
     pub(crate) weights: Vec<ColumnWeights>,
+    /// True for groups whose vehicles follow the convex combination itself.
     #[serde(rename = "is_mixed")]
     pub(crate) is_convex_combination: Vec<bool>,
-    /// Prices of the rounds that anybody draws from.
+    /// Rounds with a weight in any group, ascending, and their duals per kWh by limit and slot.
     pub(crate) prices: Vec<(usize, Vec<f64>)>,
 }
 
 impl ColumnChoice {
+    /// Columns of an assignment; `prices` holds the duals of each round.
     pub(crate) fn new(assignment: &Assignment, prices: &[Vec<f64>]) -> Self {
         let mut rounds: Vec<usize> =
             assignment.weights.iter().flatten().map(|&(round, _)| round).collect();
@@ -120,30 +124,30 @@ impl ColumnChoice {
     }
 }
 
-/// What a question says to one part alone.
+/// Data of a request for one part alone.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overrides {
-    /// Vehicles that were planned anew, by their position in the part, with the
-    /// energy of their slots.
+    /// Plans that replace those of the columns: position of the vehicle in the part, and energy by
+    /// slot in µWh.
     #[serde(rename = "anew")]
     pub(crate) plans: Vec<(u32, EnergyBySlot)>,
-    /// Need that is not met, by position in the part, in kWh.
+    /// Need that is not met: position of the vehicle in the part, and energy in kWh.
     pub(crate) unmet_kwh: Vec<(u32, f64)>,
 }
 
-/// Why a part cannot be asked.
+/// Reason that a worker refuses a part or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WorkerError {
-    /// Other rows than those that the place was made for.
+    /// The rows are not those of the part.
     #[error("the part has {found} vehicles; its place has {expected}")]
     OtherRows {
-        /// Vehicles that make sense.
+        /// Vehicles in the rows, without rows in error.
         found: usize,
-        /// Vehicles of the place.
+        /// Vehicles of the part.
         expected: usize,
     },
-    /// A change, prices or a mix of another area.
+    /// The update, duals, columns or overrides do not fit this area.
     #[error("the question belongs to another area")]
     OtherArea,
 }

@@ -1,4 +1,5 @@
-//! One solution of an area: column generation, then recovery.
+//! Solution of an area with given needs and penalties: duals from samples, column generation,
+//! primal recovery.
 pub(crate) mod recover;
 pub(crate) mod sampling;
 pub(crate) mod solve_subproblem;

@@ -1,4 +1,14 @@
-//! Primal recovery: from a solution of the master to plans within every limit.
+//! Primal recovery: plans within every hard limit from a solution of the master.
+//!
+//! 1. Each vehicle is assigned a column by the weights `θ` of the master
+//!    ([`plans`](crate::area::recovery::plans)).
+//! 2. Vehicles that exceed a hard limit are planned again in residual capacity, at the duals of the
+//!    best bound ([`RepairPass::repair`]).
+//! 3. Up to three passes plan vehicles again wherever residual capacity allows a cheaper plan. The
+//!    duals are those of soft limits only: the residual capacity keeps the hard ones
+//!    ([`RepairPass::improve`]).
+//!
+//! Of several plans the one with the least key `(shortfall, cost)` is kept, in lexicographic order.
 use crate::area::column_generation::incumbent::{Solver, relative_gap};
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::Assignment;
@@ -10,7 +20,10 @@ use crate::area::recovery::repair::RepairPass;
 use crate::area::recovery::totals::{self, AreaLoad};
 use crate::area::solve::subproblem::Subproblem;
 
-/// Plans from the mix, first of whole answers, then of the mix itself.
+/// Best plans of a master solution: load, objective value and the assignment they come from.
+///
+/// First every vehicle of a larger group follows one column; if those plans are not good enough,
+/// groups follow convex combinations.
 pub(crate) fn recover_best(
     subproblem: &Subproblem<'_>,
     rounds: &dyn Solver,
@@ -36,17 +49,19 @@ pub(crate) fn recover_best(
     best.unwrap_or_default()
 }
 
-/// Needs come before money: less unmet is better, then less cost.
+/// Lexicographic key of plans: shortfall in units of 1e-6 kWh, then cost in units of 1e-6, or of
+/// 1e-6 times the money scale if that is below 1.
 pub(crate) fn lexicographic_key(
     subproblem: &Subproblem<'_>,
     (_, total, value): &(Assignment, AreaLoad, f64),
 ) -> (i64, i64) {
-    // Finite numbers as whole ones keep their order. Small money needs a small unit.
+    // A cast to whole numbers keeps the order of finite values. A small scale needs a small unit.
     let unit = 1e-6 * subproblem.money.min(1.0);
     (total.shortfall / SHORTFALL_TOLERANCE, (value / unit) as i64)
 }
 
-/// Whether plans are within the gap, and nobody is short for want of rounding.
+/// Returns true if plans reach the requested gap without a shortfall, or with one that the master
+/// solution has as well.
 pub(crate) fn is_good(
     subproblem: &Subproblem<'_>,
     rounds: &dyn Solver,
@@ -59,6 +74,8 @@ pub(crate) fn is_good(
         && (is_served || is_forced)
 }
 
+/// Plans of a master solution with their load and objective value: assignment, repair, improvement.
+/// `whole_only` excludes convex combinations in groups of several vehicles.
 fn recover(
     subproblem: &Subproblem<'_>,
     rounds: &dyn Solver,
@@ -75,10 +92,11 @@ fn recover(
     };
     let best = &rounds.incumbent().best;
     let (total, _) = sum(&assignment, executor);
-    let walk =
+    let pass =
         RepairPass::new(&context, constraints, (&mut assignment, &by_class), &total).at(best);
-    // A mix of few rounds may go without what there is room for.
-    walk.repair(rounds.has_shortfall() && !executor.is_stopped(), executor);
+    // After a stop the shortfall is not taken for forced: a master with few columns may have one
+    // although there is capacity.
+    pass.repair(rounds.has_shortfall() && !executor.is_stopped(), executor);
     let (mut total, mut value) = sum(&assignment, executor);
     let soft = constraints.soft_duals(best);
     for _ in 0..3 {
@@ -88,12 +106,13 @@ fn recover(
             break;
         }
         let before = context.sessions.has_indivisible().then(|| assignment.overrides.clone());
-        let walk =
+        let pass =
             RepairPass::new(&context, constraints, (&mut assignment, &by_class), &total).at(&soft);
-        walk.improve(executor);
+        pass.improve(executor);
         let (next, better) = sum(&assignment, executor);
         let gain = value - better;
-        // One by one vehicles do not see what a peak costs them together.
+        // Vehicles planned one by one do not see what a peak costs them together: undo a pass that
+        // costs more.
         if let Some(before) = before.filter(|_| gain < 0.0) {
             assignment.overrides = before;
             break;

@@ -1,4 +1,18 @@
-//! Starting prices from a sample of the vehicles, and limits that are expected not to bind.
+//! Sampling of vehicles: duals to start from, and limits that are expected not to bind.
+//!
+//! A sample of `n` vehicles has the part `p = need of the sample / need of all` of the demand. It
+//! is planned under limits scaled by `p`. Their duals are those of the area up to sampling error.
+//!
+//! ```text
+//! sample:          Σ_(v in sample) x_v <= p·b    instead of    Σ_v x_v <= b
+//! expected load:   mean over rounds of  load of the sample at their duals / p , node by node
+//! ```
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `n` | [`SAMPLE`], then [`SAMPLE_STEP`] times as many while the fleet is four times as large |
+//! | `p` | `part` in [`solve_sample`], one per node in [`expected_loads`] |
+//! | `p·b` | `LinkingConstraints::scaled` |
 use crate::area::column_generation::incumbent::{Solver, StoppingCriteria};
 use crate::area::column_generation::pricing_round::PricingOracle;
 use crate::area::column_generation::single_level::ColumnGeneration;
@@ -10,29 +24,30 @@ use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
 use crate::area::solve::subproblem::Subproblem;
 
-/// Groups up to which each vehicle is one of its own.
+/// Upper bound on the vehicles of an area in which each is a group of its own.
 pub(crate) const ALONE_MAX: usize = 192;
 
-/// Groups of a larger fleet.
+/// Number of groups of a larger fleet. With many nodes each has groups of its own.
 pub(crate) const GROUPS: usize = 8;
 
-/// Vehicles of the sample on which prices of a large fleet are found first.
+/// Vehicles of the first sample of a large fleet.
 const SAMPLE: usize = 8_192;
 
-/// How much larger the next sample is: fewer rounds of the whole fleet are left after it.
+/// Factor from one sample size to the next. A larger sample leaves fewer rounds of all vehicles.
 const SAMPLE_STEP: usize = 8;
 
-/// Part of its limits that a loose node uses at most.
+/// Upper bound on the part of its limits that a non-binding node is expected to use.
 const NON_BINDING_SHARE: f64 = 0.8;
 
-/// The part of hard limits that the mix leaves alone: whole answers of many
-/// vehicles do not add up to it exactly, and need room to be put right.
+/// Part of hard import limits that the master keeps free: a tenth of the requested gap, at most
+/// 1e-4. Plans of whole columns do not add up to the master's loads exactly, and their repair needs
+/// capacity. 0 if each vehicle is a group of its own.
 pub(crate) fn margin(subproblem: &Subproblem<'_>, sessions: &Sessions) -> f64 {
     if sessions.each.len() <= ALONE_MAX { 0.0 } else { (0.1 * subproblem.stopping.gap).min(1e-4) }
 }
 
-/// Prices found on a sample of a large fleet, to begin with; on a larger one after
-/// that, where the fleet is larger still.
+/// Warm start from samples of a large fleet, each at most a quarter of it. `None` for smaller
+/// fleets, and if there is a warm start already.
 pub(crate) fn sample_start(
     subproblem: &Subproblem<'_>,
     (sessions, decomposition): (&Sessions, Option<&Decomposition>),
@@ -43,7 +58,7 @@ pub(crate) fn sample_start(
     if count < 4 * SAMPLE || !start.duals_per_kwh.is_empty() {
         return None;
     }
-    // Without prices to begin with, plans take longer than this does.
+    // Recovery without these duals takes longer than the first sample: finish it after a stop.
     let mut state = executor.finish_even_if_stopped(|executor| {
         solve_sample(subproblem, (sessions, decomposition), (SAMPLE, start), executor)
     });
@@ -52,6 +67,7 @@ pub(crate) fn sample_start(
         state = solve_sample(subproblem, (sessions, decomposition), (size, &state), executor);
         size *= SAMPLE_STEP;
     }
+    // A sample of an area with subtrees has duals of the upper limits only.
     if let Some(decomposition) = decomposition {
         let slots = subproblem.constraints.slots();
         let cells = subproblem.constraints.each.len() * slots;
@@ -62,7 +78,8 @@ pub(crate) fn sample_start(
     Some(state)
 }
 
-/// Prices found on a sample, of wide limits only where there are branches.
+/// Warm start from a sample of `size` vehicles, at a tenth of the requested gap. With a
+/// decomposition it has duals of the upper limits only.
 fn solve_sample(
     subproblem: &Subproblem<'_>,
     (sessions, decomposition): (&Sessions, Option<&Decomposition>),
@@ -76,7 +93,7 @@ fn solve_sample(
         by_curve,
     );
     let part = sample.need_kwh() / sessions.need_kwh().max(1e-9);
-    // Of each branch the sample has too few to tell its prices.
+    // A sample has too few vehicles of each subtree for duals of the limits inside.
     let constraints = decomposition
         .map_or(subproblem.constraints, |decomposition| &decomposition.upper)
         .scaled(part);
@@ -96,8 +113,8 @@ fn solve_sample(
     rounds.incumbent().state(&rounds.weights())
 }
 
-/// Loads to be expected in the nodes, from what some vehicles do at the prices of
-/// a plan; none where all can be asked as well.
+/// Expected load of each node in kWh by slot, from a sample priced at the duals of the rounds in
+/// `state`. Empty for small fleets and without such rounds.
 pub(crate) fn expected_loads(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
@@ -111,6 +128,7 @@ pub(crate) fn expected_loads(
     let sample = sessions.sample(SAMPLE, (GROUPS, true), shares_curves(subproblem.problem, count));
     let context = subproblem.context(&sample);
     let oracle = PricingOracle::new(context, subproblem.constraints);
+    // Need below each limited node, to scale the sample's loads node by node.
     let needs = |sessions: &Sessions| {
         let mut needs = vec![0.0; subproblem.constraints.by_node.len()];
         for session in &sessions.each {
@@ -132,7 +150,8 @@ pub(crate) fn expected_loads(
     loads
 }
 
-/// Whether a node is expected to stay well below its limits.
+/// Returns true if a node is expected to use at most 80 % of each of its limits. Quadratic limits
+/// count as binding.
 pub(crate) fn is_non_binding(
     constraints: &LinkingConstraints,
     loads: &[Vec<f64>],

@@ -1,4 +1,8 @@
-//! Column generation and primal recovery, at ever smaller gaps.
+//! Column generation and primal recovery in turns, at ever smaller gaps.
+//!
+//! Recovered plans mostly cost more than the master solution. So the search first runs to half the
+//! requested gap and recovers plans. If their gap is too large, it continues to smaller gaps
+//! ([`GAP_PARTS`]), each time with new plans, and the best ones are kept.
 use crate::area::column_generation::incumbent::{Incumbent, Solver, StoppingCriteria, Termination};
 use crate::area::column_generation::single_level::ColumnGeneration;
 use crate::area::column_generation::subtree::Decomposition;
@@ -16,16 +20,21 @@ use crate::area::solve::sampling::{
 };
 use crate::area::solve::subproblem::{Solution, Subproblem};
 
-/// Gaps at which plans are made where vehicles are on or off, whatever gap is asked for.
+/// Gaps of the search at which plans are recovered, with indivisible vehicles. They do not depend
+/// on the requested gap: plans at a smaller gap are rounded differently, and may cost more.
 const GAPS_INDIVISIBLE: [f64; 6] = [1e-2, 1e-3, 5e-4, 1e-4, 1e-5, 0.0];
 
-/// Parts of the gap asked for, for all others.
+/// Gaps of the search at which plans are recovered, without indivisible vehicles, as parts of the
+/// requested gap.
 const GAP_PARTS: [f64; 4] = [0.5, 0.1, 0.01, 0.0];
 
-/// Gap that all else in such a search goes by.
+/// Gap for samples, first rounds and margins with indivisible vehicles, whatever the requested gap.
 pub(crate) const GAP_OF_PRICES: f64 = 1e-3;
 
-/// Rounds, and plans from them, until the gap of the plans is small enough.
+/// Solves a subproblem: duals from samples, column generation, and recovery until the plans reach
+/// the requested gap or the search ends.
+///
+/// With `has_plans`, a stop by the caller returns [`Solution::stopped`] without new plans.
 pub(crate) fn solve_subproblem(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
@@ -38,6 +47,7 @@ pub(crate) fn solve_subproblem(
         ..subproblem.stopping
     };
     let paced = &Subproblem { stopping, ..*subproblem };
+    // Start: duals from samples, and loads that say which subtrees will not bind.
     let whole = Decomposition::new(subproblem.constraints, sessions, |_| false)
         .filter(|_| sessions.each.len() > ALONE_MAX);
     let sampled = sample_start(paced, (sessions, whole.as_ref()), start, executor);
@@ -48,6 +58,7 @@ pub(crate) fn solve_subproblem(
             is_non_binding(subproblem.constraints, &loads, top)
         })
     });
+    // First rounds of all vehicles.
     let context = subproblem.context(sessions);
     let scales = (subproblem.money, margin(paced, sessions));
     let mut rounds = solver(context, subproblem.constraints, decomposition.as_ref(), scales);
@@ -58,6 +69,7 @@ pub(crate) fn solve_subproblem(
     } else {
         &GAP_PARTS.map(|part| subproblem.stopping.gap * part)
     };
+    // Smaller and smaller gaps, with plans after each, until these are good enough.
     for &gap in stops {
         if termination == Termination::Gap {
             let stopping = StoppingCriteria { gap, ..subproblem.stopping };

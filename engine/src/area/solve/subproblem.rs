@@ -1,4 +1,4 @@
-//! An area at one state of its needs and penalties, and its solution.
+//! Subproblem: an area with given limits, prices and shortfall penalties, and its solution.
 use crate::area::column_generation::incumbent::{StoppingCriteria, Termination};
 use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::linking::LinkingConstraints;
@@ -9,20 +9,26 @@ use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::totals::AreaLoad;
 
-/// What coordination came to.
+/// Plans, bound and duals of a subproblem.
 pub(crate) struct Solution {
     pub(crate) assignment: Assignment,
+    /// Duals of each pricing round, by limit and slot.
     pub(crate) prices: Vec<Vec<f64>>,
+    /// Load, cost and shortfall of the plans.
     pub(crate) load: AreaLoad,
+    /// Lagrangian bound on cost plus shortfall penalty.
     pub(crate) bound: f64,
+    /// Duals that prove `bound`.
     pub(crate) duals: Vec<f64>,
     pub(crate) termination: Termination,
+    /// Number of pricing rounds.
     pub(crate) rounds: usize,
+    /// Warm start for the next search.
     pub(crate) state: WarmStart,
 }
 
 impl Solution {
-    /// What there is where the work was stopped, and there are plans already.
+    /// Solution without plans, of a search that the caller stopped while there were earlier plans.
     pub(crate) fn stopped() -> Self {
         Self {
             assignment: Assignment::default(),
@@ -36,28 +42,30 @@ impl Solution {
         }
     }
 
-    /// Whether there are no plans.
+    /// Returns true if the solution has no plans.
     pub(crate) fn is_nothing(&self) -> bool {
         self.prices.is_empty()
     }
 }
 
-/// What to coordinate, and how.
+/// Area with given limits, penalties and stopping criteria. Needs are those of the sessions.
 #[derive(Clone, Copy)]
 pub(crate) struct Subproblem<'a> {
     pub(crate) problem: &'a AreaProblem<'a>,
+    /// Limits that count: all of the area, or hard ones alone.
     pub(crate) constraints: &'a LinkingConstraints,
     pub(crate) penalty: ShortfallPenalty,
+    /// True if energy is free and only duals and shortfall penalties count.
     pub(crate) is_free: bool,
     pub(crate) stopping: StoppingCriteria,
-    /// Money of the right size, to scale by.
+    /// Cost of the area in order of magnitude, to scale the master by.
     pub(crate) money: f64,
-    /// Whether there are plans already, for whoever stops the work.
+    /// True if there are earlier plans to return after a stop.
     pub(crate) has_plans: bool,
 }
 
 impl<'a> Subproblem<'a> {
-    /// Who is asked, and in what money.
+    /// Context of the pricing problems of `sessions`.
     pub(crate) fn context<'s>(&self, sessions: &'s Sessions) -> PricingContext<'s>
     where
         'a: 's,
