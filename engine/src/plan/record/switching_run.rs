@@ -1,4 +1,4 @@
-//! Plans of devices that switch as files hold them.
+//! Saved runs of switching devices.
 use std::sync::Arc;
 
 use crate::plan::charge::request::ChargeProblem;
