@@ -36,8 +36,7 @@ use crate::plan::charge::selection::slot_selection::{SlotSelection, Window};
 use crate::time::horizon::Horizon;
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price};
 
-/// Largest gap of a proved plan, relative to the cost, or to one unit of currency if the cost
-/// is less.
+/// Largest gap of a proved plan: 1e-9 of the cost, or of one unit of currency if the cost is less.
 pub const GAP_MAX: f64 = 1e-9;
 
 /// Energy that must be bought by a deadline, and its dual price.
@@ -190,6 +189,7 @@ pub(crate) fn bound_of_one(
     choice: &SlotSelection,
     power_max: Power,
 ) -> f64 {
+    // Gaps have no price (NaN) and no time.
     let mut marginal = choice.marginal_price;
     let usable = || (window.first..window.last).filter(|&slot| !prices[slot].is_nan());
     if marginal.is_nan() {
@@ -212,6 +212,7 @@ fn bound(
     evidence: &ChargeEvidence,
 ) -> Money {
     let requirements = &evidence.requirements;
+    // `M_{K+1}`, then the terms `(M_k − M_{k+1})·r_k`.
     let last = if evidence.energy_max.is_some() { evidence.surplus_price } else { Price::ZERO };
     let mut bound = Money::ZERO;
     for (k, requirement) in requirements.iter().enumerate() {
@@ -219,9 +220,11 @@ fn bound(
         let rest = (requirement.energy - forced[k]).max(Energy::ZERO);
         bound = bound + (requirement.marginal_price - next).of(rest);
     }
+    // The term `W·(E_max − F)`.
     if let Some(energy_max) = evidence.energy_max {
         bound = bound + last.of(energy_max - forced[requirements.len()]);
     }
+    // The terms of the slots: `p_t·f_t` and `(u_t − f_t)·max(0, M_{k(t)} − p_t)`; `k` is `k(t)`.
     let mut k = 0;
     for (slot, &forced) in slots.iter().zip(at_once) {
         k += requirements[k..].iter().take_while(|r| r.by.is_some_and(|by| by < slot.end)).count();
@@ -312,6 +315,7 @@ fn sums_by_deadline(
         delivered[k] = delivered[k] + slot.energy;
         forced[k] = forced[k] + needed;
     }
+    // From sums per deadline to sums up to each deadline.
     for k in 1..delivered.len() {
         delivered[k] = delivered[k] + delivered[k - 1];
         forced[k] = forced[k] + forced[k - 1];
@@ -334,6 +338,7 @@ fn check_sums(
             return Err(CertificateError::DeadlineMissed { index, delivered, wanted });
         }
     }
+    // The total is bounded by `energy_max`, or fixed at the last requirement or `at_once`.
     let energy = delivered[delivered.len() - 1];
     let wanted = evidence.requirements.last().map_or(Energy::ZERO, |r| r.energy);
     let energy_max = evidence.energy_max.unwrap_or(wanted.max(evidence.at_once));

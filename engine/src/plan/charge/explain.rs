@@ -105,6 +105,7 @@ pub fn explain(plan: &Plan) -> Vec<Reason> {
         let end = until(slot, used.1);
         let next =
             reason(plan, last_deadline, slot, purchase.purpose, (start, end), purchase.energy);
+        // A purchase that continues the last reason extends it.
         match reasons.last_mut() {
             Some(last)
                 if last.end == start
@@ -161,6 +162,7 @@ fn reason(
         Purpose::MissedDeadline { .. } => ChargeReasonCode::MissedDeadline,
         Purpose::NegativePrice => ChargeReasonCode::NegativePrice,
         Purpose::Kept { .. } => ChargeReasonCode::Kept,
+        // At or below the price of the next kWh, the slot is used at any deadline.
         Purpose::Deadline { .. } => match plan.marginal_price {
             Some(marginal) if slot.price <= marginal => ChargeReasonCode::BelowMarginalPrice,
             _ => ChargeReasonCode::Deadline,
@@ -202,6 +204,7 @@ impl Reason {
             rounded(self.energy.as_kwh(), 2),
             rounded(self.cost.as_amount(), 4),
         );
+        // The clause of the code.
         let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
         let price = rounded(self.price_max.as_per_kwh(), 5);
         match self.code {
@@ -228,6 +231,7 @@ impl Reason {
                 let _ = write!(text, "because {price} is among the cheapest before {by}");
             }
         }
+        // A missed deadline uses every slot, so no next kWh is named.
         match self.runner_up {
             Some(next) if self.code != ChargeReasonCode::MissedDeadline => {
                 let price = rounded(next.price.as_per_kwh(), 5);

@@ -74,6 +74,7 @@ pub fn gaps(curve: &PriceCurve, problem: &ChargeProblem, plan: &Plan) -> Vec<Gap
     let (from, to) = sub_slots::span(curve, problem);
     let gap = |(start, end): (i64, i64)| {
         let (first, last) = (instant_at(start), instant_at(end));
+        // Only a target due after the start of the gap could use it.
         let is_late = |by: Option<DateTime<Utc>>| by.is_none_or(|by| by > first);
         let targets = plan.targets.iter().filter(|_| has_power(problem, start, end));
         let missed = targets.filter(|target| target.shortfall > Energy::ZERO && is_late(target.by));

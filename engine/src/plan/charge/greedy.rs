@@ -54,9 +54,9 @@ use crate::units::{Energy, MICROS_PER_HOUR, Price};
 ///     hour("2026-01-05T20:00:00Z", "2026-01-05T21:00:00Z", 0.20),
 /// ])?;
 /// let now = "2026-01-05T18:00:00Z".parse().unwrap();
-/// let wish = ChargeRequest::new(now, kw(7.0), Target { by: None, energy: kwh(10.0) });
+/// let request = ChargeRequest::new(now, kw(7.0), Target { by: None, energy: kwh(10.0) });
 ///
-/// let plan = plan_charge(&evening, &ChargeProblem::new(wish)?);
+/// let plan = plan_charge(&evening, &ChargeProblem::new(request)?);
 ///
 /// let cost = 7.0 * 0.10 + 3.0 * 0.20;
 /// assert!((plan.cost - money(cost)).as_amount().abs() < 1e-12);
@@ -156,6 +156,8 @@ impl Walk {
             deadlines,
         };
         walk.possible = walk.sums(SubSlot::capacity);
+        // Deadlines that cannot be met: either they stay as they are and all is charged at once up
+        // to the last of them, or they are reduced to what is possible.
         match problem.request().after_deadline {
             AfterDeadline::Continue => {
                 nest(&mut walk.deadlines);
@@ -216,6 +218,7 @@ impl Walk {
         for slot in 0..self.pieces.len() {
             let wanted = (reserve - self.at_once).max(Energy::ZERO);
             self.at_once = self.at_once + self.buy(slot, wanted, Purpose::Reserve);
+            // The reserve counts towards the missed deadline.
             let wanted = (overdue - self.at_once).max(Energy::ZERO);
             let purpose = Purpose::MissedDeadline { target };
             self.at_once = self.at_once + self.buy(slot, wanted, purpose);
@@ -232,6 +235,7 @@ impl Walk {
     /// Buys the cheapest free energy before deadline `k` until its energy is reached.
     fn buy_for(&mut self, k: usize, order: &[usize]) {
         let wanted = self.deadlines[k].energy.min(self.possible[k]);
+        // Energy bought for earlier deadlines, or at once, counts for this one.
         let before = self.pieces.iter().filter(|piece| piece.deadline <= k);
         let mut missing = before.fold(wanted, |missing, piece| missing - piece.bought);
         let purpose = Purpose::Deadline { target: self.deadlines[k].target };
@@ -278,6 +282,7 @@ impl Walk {
         if wanted.as_kwh() <= crumb || room.as_kwh() <= crumb {
             return Energy::ZERO;
         }
+        // A sub-slot that is used up holds its capacity itself, not a sum with rounding.
         let energy = if room <= wanted { room } else { wanted };
         piece.bought = if room <= wanted { piece.capacity() } else { piece.bought + energy };
         self.purchases.push(Purchase { slot, energy, purpose });
@@ -336,6 +341,7 @@ impl Walk {
         let floor = self.cheapest_price();
         let mut price = if energy_max.is_some() { surplus_price } else { floor };
         let mut requirements: Vec<Requirement> = Vec::with_capacity(self.deadlines.len());
+        // Backwards, so that each deadline takes the maximum with the later ones.
         for k in (0..self.deadlines.len()).rev() {
             price = self.last_price[k].map_or(price, |last| last.max(price));
             let deadline = self.deadlines[k];

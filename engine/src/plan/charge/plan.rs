@@ -187,6 +187,7 @@ impl Plan {
     pub fn reached_at(&self, energy: Energy) -> Option<DateTime<Utc>> {
         let mut missing = energy;
         for slot in &self.slots {
+            // Ends of charging are whole microseconds, so the energy of one is rounding.
             let dust = slot.power_max.over_micros(1);
             if slot.energy > Energy::ZERO && slot.energy + dust >= missing {
                 let part = PlannedSlot { energy: missing, ..*slot };

@@ -116,6 +116,7 @@ fn evidence_of_choice(
 ) -> ChargeEvidence {
     let targets = &problem.request().targets;
     let prices = || slots.iter().map(|slot| slot.price);
+    // Later deadlines buy nothing, so their dual price is the lowest price up to the last one.
     let floor = match targets.len() {
         1 => None,
         _ => cheaper(prices().min_by(Price::total_cmp), after),
@@ -190,10 +191,12 @@ fn purchases_of_choice(
     used.map(|(slot, planned)| Purchase { slot, energy: planned.energy, purpose }).collect()
 }
 
+/// Energy of a slot selection.
 fn finite_kwh(kwh: f64) -> Energy {
     Energy::from_kwh(kwh).expect("energy of a choice is finite")
 }
 
+/// Amount of money of a slot selection.
 fn finite_money(amount: f64) -> Money {
     Money::from_amount(amount).expect("a product of two quantities is finite")
 }

@@ -109,6 +109,7 @@ pub(crate) fn sub_slots(
                 cut += 1;
             }
             let end = cuts.get(cut).map_or(slot_end, |&cut| cut.min(slot_end));
+            // No limit starts or ends inside a sub-slot, so at most one overlaps it.
             let limit = limits.overlapping(start, end).next();
             let power_max = problem.request().power_max;
             let power = limit.map_or(power_max, |index| {

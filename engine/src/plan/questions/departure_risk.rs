@@ -154,6 +154,7 @@ pub fn energy_at_risk(
             missing,
         }
     };
+    // Departures at one instant are one outcome, with the sum of their probabilities.
     let mut outcomes: Vec<DepartureOutcome> = departures.iter().map(outcome).collect();
     outcomes.sort_by_key(|outcome| outcome.at);
     outcomes.dedup_by(|later, earlier| {
@@ -253,6 +254,7 @@ pub fn insurance_frontier(plan: &Plan, at: DateTime<Utc>) -> InsuranceFrontier {
     while let (Some((to_price, to_energy)), Some((from_price, from_energy))) = (to, from) {
         let step = to_energy.min(from_energy);
         let marginal = (to_price - from_price).max(Price::ZERO);
+        // Steps of one price are one segment, so only a new price makes a corner.
         let is_new =
             points.last().is_none_or(|last: &InsurancePoint| last.marginal_price != Some(marginal));
         if is_new {

@@ -78,14 +78,14 @@ pub fn provenance(prices: &LayeredPrices, problem: &ChargeProblem, plan: &Plan) 
     let slot_sources = plan.slots.iter().map(|slot| source_at(prices, slot.start)).collect();
     let shares =
         shares(prices, plan.slots.iter().map(|slot| (slot.start, slot.energy, slot.price)));
-    let guessed = || shares.iter().filter(|share| share.standing == Standing::Estimate);
+    let estimated = || shares.iter().filter(|share| share.standing == Standing::Estimate);
     let (worst, has_unknown) = Worst::new(prices, problem);
     let decide_by = worst.decide_by(problem);
     let now = problem.request().now;
     let is_idle = plan.intervals.first().is_none_or(|interval| interval.start > now);
     Provenance {
-        energy_on_estimates: guessed().fold(Energy::ZERO, |sum, share| sum + share.energy),
-        cost_on_estimates: guessed().fold(Money::ZERO, |sum, share| sum + share.cost),
+        energy_on_estimates: estimated().fold(Energy::ZERO, |sum, share| sum + share.energy),
+        cost_on_estimates: estimated().fold(Money::ZERO, |sum, share| sum + share.cost),
         awaiting_prices: has_unknown && is_idle && decide_by.is_some_and(|by| by > now),
         shares,
         slot_sources,
@@ -135,8 +135,8 @@ pub fn estimates_in(
     let slots = prices.curve().horizon().overlapping(micros_of(start), micros_of(end));
     let used: BTreeSet<usize> = slots.map(|slot| prices.sources()[slot]).collect();
     let layers = used.into_iter().map(|layer| &prices.layers()[layer]);
-    let guesses = layers.filter(|layer| layer.standing == Standing::Estimate);
-    let names: Vec<&str> = guesses.map(|layer| layer.source.as_str()).collect();
+    let estimates = layers.filter(|layer| layer.standing == Standing::Estimate);
+    let names: Vec<&str> = estimates.map(|layer| layer.source.as_str()).collect();
     (!names.is_empty()).then(|| format!("It rests on estimates ({}).", names.join(", ")))
 }
 
@@ -161,6 +161,7 @@ impl Worst {
         let mut slots: Vec<(Slot, Option<Price>)> =
             prices.curve().slots().zip(prices.sources()).map(worst).collect();
         let last = last_deadline(problem);
+        // A price counts as unknown if it is an estimate for usable time before the last deadline.
         let is_unknown = |index: usize, slot: &Slot| {
             prices.layers()[prices.sources()[index]].standing == Standing::Estimate
                 && slot.end > problem.request().now
@@ -196,11 +197,11 @@ impl Worst {
     /// Start of charging of the plan that charges as late as possible at the worst prices.
     fn decide_by(&self, problem: &ChargeProblem) -> Option<DateTime<Utc>> {
         let plan = plan_charge(&self.curve, problem);
-        let frame = FeasibleRegion::new(&plan);
-        let filled = frame.fill(&self.latest_first(&frame));
-        let used = frame.slots.iter().zip(&filled.energies).enumerate();
+        let region = FeasibleRegion::new(&plan);
+        let filled = region.fill(&self.latest_first(&region));
+        let used = region.slots.iter().zip(&filled.energies).enumerate();
         let (first, (slot, &energy)) = used.into_iter().find(|(_, (s, e))| **e > crumb(s))?;
-        if frame.forced[first] > Energy::ZERO {
+        if region.forced[first] > Energy::ZERO {
             return Some(slot.start);
         }
         // The first used slot is used at its end, so charging starts that much before it.
@@ -210,13 +211,13 @@ impl Worst {
     }
 
     /// Segments by worst price; of one price the later first.
-    fn latest_first(&self, frame: &FeasibleRegion<'_>) -> Vec<SlotRoom> {
+    fn latest_first(&self, region: &FeasibleRegion<'_>) -> Vec<SlotRoom> {
         let worst = |slot: usize| {
-            let start = micros_of(frame.slots[slot].start);
+            let start = micros_of(region.slots[slot].start);
             let index = self.curve.horizon().overlapping(start, start.saturating_add(1)).next();
             index.and_then(|index| self.prices[index])
         };
-        let mut order = frame.cheapest_first();
+        let mut order = region.cheapest_first();
         order.sort_by(|a, b| {
             let (slot_a, slot_b) = (worst(a.slot), worst(b.slot));
             let by_price = match (slot_a, slot_b) {

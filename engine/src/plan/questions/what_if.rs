@@ -121,10 +121,10 @@ pub struct WhatIf {
 ///     hour("2026-01-05T19:00:00Z", "2026-01-05T20:00:00Z", 0.10),
 /// ])?;
 /// let now = "2026-01-05T18:00:00Z".parse().unwrap();
-/// let mut wish = ChargeRequest::new(now, kw(7.0), Target { by: None, energy: kwh(7.0) });
-/// wish.reserve = kwh(2.0);
+/// let mut request = ChargeRequest::new(now, kw(7.0), Target { by: None, energy: kwh(7.0) });
+/// request.reserve = kwh(2.0);
 ///
-/// let without = what_if(&evening, &ChargeProblem::new(wish)?, &[ChangedInput::NoReserve])?;
+/// let without = what_if(&evening, &ChargeProblem::new(request)?, &[ChangedInput::NoReserve])?;
 ///
 /// assert_eq!(without.sentence(chrono_tz::UTC), "Without the reserve, charging would cost 0.4 less.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -134,11 +134,11 @@ pub fn what_if(
     problem: &ChargeProblem,
     changes: &[ChangedInput],
 ) -> Result<WhatIf, ChangeError> {
-    compared(curve, problem, &plan_charge(curve, problem), changes)
+    compare_plans(curve, problem, &plan_charge(curve, problem), changes)
 }
 
 /// Plans a request with changes, and compares with `cheapest`, the plan without them.
-fn compared(
+fn compare_plans(
     curve: &PriceCurve,
     problem: &ChargeProblem,
     cheapest: &Plan,
@@ -168,25 +168,26 @@ fn compared(
 #[must_use]
 pub fn costs(curve: &PriceCurve, problem: &ChargeProblem, one_more: Option<Energy>) -> Vec<WhatIf> {
     let request = problem.request();
-    let mut questions = Vec::new();
+    let mut changes = Vec::new();
     if request.reserve > Energy::ZERO {
-        questions.push(ChangedInput::NoReserve);
+        changes.push(ChangedInput::NoReserve);
     }
     if let Some(departure) = departure(request) {
         let hours = [TimeDelta::hours(-1), TimeDelta::hours(1)];
         let moved = hours.iter().filter_map(|&hour| departure.checked_add_signed(hour));
-        questions
+        changes
             .extend(moved.filter(|&at| at > request.now).map(|at| ChangedInput::Departure { at }));
     }
-    questions.extend(one_more.map(|energy| ChangedInput::MoreEnergy { energy }));
+    changes.extend(one_more.map(|energy| ChangedInput::MoreEnergy { energy }));
     let wanted = request.targets.iter().filter(|target| target.energy > Energy::ZERO);
+    // Several targets at one instant are one deadline.
     let mut deadlines: Vec<DateTime<Utc>> = wanted.filter_map(|target| target.by).collect();
     deadlines.sort_unstable();
     deadlines.dedup();
-    questions.extend(deadlines.into_iter().map(|by| ChangedInput::NoDeadline { by }));
+    changes.extend(deadlines.into_iter().map(|by| ChangedInput::NoDeadline { by }));
     let cheapest = plan_charge(curve, problem);
-    let answer = |change| compared(curve, problem, &cheapest, &[change]).ok();
-    questions.into_iter().filter_map(answer).collect()
+    let compare = |change| compare_plans(curve, problem, &cheapest, &[change]).ok();
+    changes.into_iter().filter_map(compare).collect()
 }
 
 /// Energy at the plug of one more percent, or `None` if the highest target is above the charge
@@ -222,6 +223,7 @@ fn apply(request: &mut ChargeRequest, change: &ChangedInput) -> Result<(), Chang
     match change {
         ChangedInput::NoReserve => request.reserve = Energy::ZERO,
         ChangedInput::Departure { at } => {
+            // Targets due at or after the earlier departure move to the new one.
             let first = departure(request).map_or(*at, |departure| departure.min(*at));
             for target in &mut request.targets {
                 if target.by.is_none_or(|by| by >= first) {
@@ -258,6 +260,7 @@ impl WhatIf {
         let clauses: Vec<String> =
             self.changes.iter().map(|change| clause(change, time_zone)).collect();
         let text = if clauses.is_empty() { "as it is".to_owned() } else { clauses.join(" and ") };
+        // The first clause starts the sentence.
         let mut text = text[..1].to_uppercase() + &text[1..];
         let money = rounded(self.cost_change.as_amount().abs(), 4);
         let _ = match (money.as_str(), self.cost_change > Money::ZERO) {

@@ -87,6 +87,7 @@ impl PlanRecord {
     ) -> Result<Self, RefusedRequest> {
         let problem = wish.problem()?;
         let cheapest = plan_charge(curve, &problem);
+        // Earlier plans of the session have spent a part of the budget.
         let spent = before.planned.budget.map_or(Money::ZERO, Budget::spent);
         let Ok(budget) = Budget::new(total, spent) else {
             return Ok(Self::cheapest(wish, PlanSummary::from(&cheapest)));

@@ -333,9 +333,9 @@ impl From<FormatVersion> for u32 {
 /// let start = "2026-01-05T18:00:00Z".parse().unwrap();
 /// let end = "2026-01-05T19:00:00Z".parse().unwrap();
 /// let prices = PriceCurve::new(&[Slot { start, end, price: per_kwh(0.30) }])?;
-/// let wish = ChargeRequest::new(start, kw(11.0), Target { by: None, energy: kwh(5.0) });
+/// let request = ChargeRequest::new(start, kw(11.0), Target { by: None, energy: kwh(5.0) });
 ///
-/// let bundle = SavedPlan::new("EUR", SavedRun::new(prices.into(), wish)?);
+/// let bundle = SavedPlan::new("EUR", SavedRun::new(prices.into(), request)?);
 /// let text = serde_json::to_string(&bundle)?;
 /// let read: SavedPlan = serde_json::from_str(&text)?;
 /// assert_eq!(serde_json::to_string(&read.replan())?, text);

@@ -24,7 +24,7 @@ use crate::plan::charge::plan::{Plan, PlannedSlot};
 use crate::time::instant::micros_of;
 use crate::units::{Energy, MICROS_PER_HOUR, Money};
 
-/// Relative rounding of a sum of energies.
+/// Relative rounding of a sum of energies: 1e-12 of the sum.
 const DUST: f64 = 1e-12;
 
 /// Segment of a slot with one weight: the energy between the segment below it and `level`.

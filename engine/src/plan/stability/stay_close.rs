@@ -52,10 +52,11 @@ use crate::plan::stability::feasible_region::{FeasibleRegion, Filled, SlotRoom, 
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Price};
 
-/// Relative tolerance of two equal amounts.
+/// Relative rounding of two equal amounts of money, change or energy: 1e-12 of the amount.
 const SAME: f64 = 1e-12;
 
-/// Least share of the second plan in a convex combination; below it the first plan is taken.
+/// Least share, 1e-9, of the second plan in a convex combination. Below it the first plan is taken,
+/// because a share that is rounding would leave tiny energies in many slots.
 const SHARE_MIN: f64 = 1e-9;
 
 /// Most discounts tried. Each one finds a corner of the trade-off curve of
@@ -182,12 +183,12 @@ pub fn stay_close(
     let search = MultiplierSearch::new(cheapest, previous, now, budget.left());
     let cheapest_energies: Vec<Energy> = cheapest.slots.iter().map(|slot| slot.energy).collect();
     let cheapest_change = search.change(&cheapest_energies);
-    let found = search.run();
-    let change = search.change(&found.energies);
+    let optimum = search.run();
+    let change = search.change(&optimum.energies);
     // Rebuild the plan only if it changes less than the cheapest by more than rounding.
-    let is_calmer = (cheapest_change - change).as_kwh() > SAME * cheapest_change.as_kwh().max(1.0);
-    let (plan, change) = if is_calmer {
-        (rebuilt(cheapest, problem, &found.energies), change)
+    let is_closer = (cheapest_change - change).as_kwh() > SAME * cheapest_change.as_kwh().max(1.0);
+    let (plan, change) = if is_closer {
+        (rebuild_plan(cheapest, problem, &optimum.energies), change)
     } else {
         (cheapest.clone(), cheapest_change)
     };
@@ -195,9 +196,9 @@ pub fn stay_close(
         budget,
         extra_cost: (plan.certificate.cost - cheapest.certificate.cost).max(Money::ZERO),
         change,
-        change_bound: found.change_bound.min(change),
+        change_bound: optimum.change_bound.min(change),
         cheapest_change,
-        price_of_change: found.price_of_change,
+        price_of_change: optimum.price_of_change,
     };
     SteadyPlan { plan, stability }
 }
@@ -210,11 +211,12 @@ fn spent_until(plan: &Plan, now: DateTime<Utc>) -> Money {
     if plan.certificate.is_proved() {
         return Money::ZERO;
     }
+    // Excess of the whole plan, then the least cost and the cost of its rest.
     let excess = plan.certificate.gap().max(Money::ZERO);
-    let frame = FeasibleRegion::new(plan).after(now);
-    let least = frame.cost(&frame.fill(&frame.cheapest_first()).energies);
+    let region = FeasibleRegion::new(plan).after(now);
+    let least = region.cost(&region.fill(&region.cheapest_first()).energies);
     let rest = plan.slots.iter().map(|slot| slot.energy - slot.energy_by(now));
-    let left = (frame.cost(&rest.collect::<Vec<_>>()) - least).max(Money::ZERO);
+    let left = (region.cost(&rest.collect::<Vec<_>>()) - least).max(Money::ZERO);
     (excess - left).max(Money::ZERO)
 }
 
@@ -328,11 +330,11 @@ impl<'a> MultiplierSearch<'a> {
         let unbounded = self.least_change(&beyond, f64::INFINITY, limit);
         let mut price_and_bound = (None, unbounded);
         for _ in 0..TRIES_MAX {
-            let calm = within.change - beyond.change;
-            if calm <= 0.0 {
+            let less_change = within.change - beyond.change;
+            if less_change <= 0.0 {
                 break;
             }
-            let discount = 2.0 * (beyond.cost - within.cost) / calm;
+            let discount = 2.0 * (beyond.cost - within.cost) / less_change;
             let corner = self.try_discount(discount);
             let weight = |plan: &Tried| plan.cost + plan.change * discount / 2.0;
             let bound = self.least_change(&corner, discount, limit);
@@ -382,7 +384,6 @@ fn is_within(cost: f64, limit: f64) -> bool {
 /// Convex combination of two plans: `within` plus `share` of the way to `beyond`. Energies that are
 /// equal in both keep every bit.
 fn blend(within: &[Energy], beyond: &[Energy], share: f64) -> Vec<Energy> {
-    // A share that is rounding would leave tiny energies in many slots.
     if share < SHARE_MIN {
         return within.to_vec();
     }
@@ -409,19 +410,19 @@ pub(crate) fn planned_in(plan: &Plan, slots: &[PlannedSlot]) -> Vec<Energy> {
 }
 
 /// Plan with the slots of `cheapest` and other energies in them.
-fn rebuilt(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Plan {
+fn rebuild_plan(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Plan {
     let slot = |(slot, &energy): (&PlannedSlot, &Energy)| PlannedSlot { energy, ..*slot };
     let slots: Vec<PlannedSlot> = cheapest.slots.iter().zip(energies).map(slot).collect();
     let certificate = certify(&slots, cheapest.certificate.evidence.clone())
         .expect("energies that fill a frame meet its requirements");
     let energy = energies.iter().fold(Energy::ZERO, |sum, &energy| sum + energy);
-    let frame = FeasibleRegion::new(cheapest);
+    let region = FeasibleRegion::new(cheapest);
     let room = slots.iter().enumerate().filter(|(index, slot)| {
-        frame.counts(*index) && slot.capacity() - slot.energy > slot.power_max.over_micros(1)
+        region.counts(*index) && slot.capacity() - slot.energy > slot.power_max.over_micros(1)
     });
     let mut plan = Plan {
         intervals: intervals(&slots),
-        purchases: purchases(cheapest, problem, &frame, energies),
+        purchases: purchases(cheapest, problem, &region, energies),
         energy,
         cost: certificate.cost,
         shortfall: Energy::ZERO,
@@ -443,28 +444,28 @@ fn rebuilt(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Pla
 fn purchases(
     cheapest: &Plan,
     problem: &ChargeProblem,
-    frame: &FeasibleRegion<'_>,
+    region: &FeasibleRegion<'_>,
     energies: &[Energy],
 ) -> Vec<Purchase> {
     let at_once =
         |p: &&Purchase| matches!(p.purpose, Purpose::Reserve | Purpose::MissedDeadline { .. });
     let mut purchases: Vec<Purchase> = cheapest.purchases.iter().filter(at_once).copied().collect();
-    let mut bought = frame.forced.clone();
-    let order = frame.cheapest_first();
+    let mut bought = region.forced.clone();
+    let order = region.cheapest_first();
     for (k, deadline) in deadlines(problem).iter().enumerate() {
         let target = deadline.target;
-        let counts = |slot: usize| frame.layer[slot] <= k;
+        let counts = |slot: usize| region.layer[slot] <= k;
         let before = (0..bought.len()).filter(|&slot| counts(slot));
-        let mut missing = before.fold(frame.wanted(k), |missing, slot| missing - bought[slot]);
+        let mut missing = before.fold(region.wanted(k), |missing, slot| missing - bought[slot]);
         // Price of the cheapest free energy before the deadline.
         let is_free = |s: &&SlotRoom| {
-            counts(s.slot) && s.level - energies[s.slot] > crumb(&frame.slots[s.slot])
+            counts(s.slot) && s.level - energies[s.slot] > crumb(&region.slots[s.slot])
         };
         let free = order.iter().find(is_free).map(|segment| segment.weight);
         for segment in order.iter().filter(|segment| counts(segment.slot)) {
             let slot = segment.slot;
             let energy = (energies[slot] - bought[slot]).min(missing);
-            if energy <= crumb(&frame.slots[slot]) {
+            if energy <= crumb(&region.slots[slot]) {
                 continue;
             }
             let is_dearer = free.is_some_and(|free| segment.weight > free);
@@ -478,7 +479,7 @@ fn purchases(
     // Energy beyond the last deadline's is there for its negative price.
     for (slot, &energy) in energies.iter().enumerate() {
         let energy = energy - bought[slot];
-        if energy > crumb(&frame.slots[slot]) {
+        if energy > crumb(&region.slots[slot]) {
             purchases.push(Purchase { slot, energy, purpose: Purpose::NegativePrice });
         }
     }
