@@ -1,7 +1,8 @@
-//! Planners of one vehicle, battery, switching device or site, and what is made of their plans.
+//! Plans of single vehicles, batteries, switching devices and sites.
 //!
 //! `charge`, `storage`, `switching` and `site` are planners. `stability` keeps a new plan close
-//! to an old one, `questions` compares and explains plans, `record` stores and repeats them.
+//! to the previous one, `questions` compares and explains plans, `record` stores them and plans
+//! them again.
 pub mod charge;
 pub mod questions;
 pub mod record;

@@ -189,8 +189,8 @@ pub(crate) fn bound_of_one(
     choice: &SlotSelection,
     power_max: Power,
 ) -> f64 {
-    // Gaps have no price (NaN) and no time.
     let mut marginal = choice.marginal_price;
+    // Gaps, whose price is NaN, are left out.
     let usable = || (window.first..window.last).filter(|&slot| !prices[slot].is_nan());
     if marginal.is_nan() {
         marginal = usable().map(|slot| prices[slot]).fold(f64::NEG_INFINITY, f64::max);

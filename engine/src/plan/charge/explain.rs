@@ -162,7 +162,7 @@ fn reason(
         Purpose::MissedDeadline { .. } => ChargeReasonCode::MissedDeadline,
         Purpose::NegativePrice => ChargeReasonCode::NegativePrice,
         Purpose::Kept { .. } => ChargeReasonCode::Kept,
-        // At or below the price of the next kWh, the slot is used at any deadline.
+        // A slot above the price of the next kWh is used only because its deadline is earlier.
         Purpose::Deadline { .. } => match plan.marginal_price {
             Some(marginal) if slot.price <= marginal => ChargeReasonCode::BelowMarginalPrice,
             _ => ChargeReasonCode::Deadline,
@@ -231,7 +231,7 @@ impl Reason {
                 let _ = write!(text, "because {price} is among the cheapest before {by}");
             }
         }
-        // A missed deadline uses every slot, so no next kWh is named.
+        // All energy before a missed deadline is used, so there is no next kWh to name.
         match self.runner_up {
             Some(next) if self.code != ChargeReasonCode::MissedDeadline => {
                 let price = rounded(next.price.as_per_kwh(), 5);

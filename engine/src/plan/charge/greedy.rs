@@ -370,7 +370,7 @@ mod tests {
     use crate::time::instant::micros_of;
     use crate::units::{kw, kwh};
 
-    /// 5 January 2026, 18:00Z plus so many minutes.
+    /// Instant `minutes` after 5 January 2026, 18:00Z.
     fn minute(minutes: i64) -> DateTime<Utc> {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
     }

@@ -160,7 +160,7 @@ pub struct Plan {
     /// Cost of the same energy at full power from plug-in.
     pub baseline_cost: Money,
     /// Hours before the last deadline that have no price and so are not used;
-    /// see [`crate::plan::charge::gaps`].
+    /// see [`gaps`](fn@crate::plan::charge::gaps).
     #[serde(rename = "unpriced_hours")]
     pub unpriced_hours: f64,
     /// Lower bound on the cost of every plan, with its evidence.
