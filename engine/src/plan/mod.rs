@@ -1,4 +1,8 @@
-//! Plans for one vehicle: the cheapest energy before every deadline.
+//! Plans of single vehicles, batteries, switching devices and sites.
+//!
+//! `charge`, `storage`, `switching` and `site` are planners. `stability` keeps a new plan close
+//! to the previous one, `questions` compares and explains plans, `record` stores them and plans
+//! them again.
 pub mod charge;
 pub(crate) mod interval;
 pub mod questions;

@@ -1,27 +1,29 @@
-//! How the search for a plan ended, told by every planner that searches.
+//! Status of a search: the reason why a planner that searches stopped.
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "lp")]
 use crate::lp::{LpError, MipStatus};
 
-/// How a search ended. Of two searches in a row the later one in this order
-/// is told: [`Self::TimeReached`] is the last, because only it says that
-/// another run may differ.
+/// Reason why a search stopped.
+///
+/// Of two searches in a row the greater status in this order is reported.
+/// [`Self::TimeReached`] is the greatest, because only it says that another
+/// run may give another plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum SearchStatus {
-    /// No plan was left out: nothing cheaper exists, to the tolerance of the
+    /// The search is complete: no cheaper plan exists, to the tolerance of the
     /// certificate.
     #[default]
     #[serde(rename = "optimal")]
     Optimal,
-    /// A limit on nodes or on work was reached; the gap says what may be left.
+    /// A limit on nodes or on work was reached; the gap bounds the possible gain.
     #[serde(rename = "limit_reached")]
     LimitReached,
-    /// The solver gave up, broke a constraint, or contradicts itself. The plan
-    /// keeps all limits, but a better one may exist.
+    /// The solver stopped without a result, violated a constraint or contradicted
+    /// itself. The plan keeps all limits, but a better one may exist.
     #[serde(rename = "solver_failed")]
     SolverFailed,
-    /// The bound is above the cost of the plan, so one of the two is wrong.
+    /// The bound lies above the cost of the plan, so one of the two is wrong.
     #[serde(rename = "bound_above_cost")]
     BoundAboveCost,
     /// The limit on seconds was reached; another run may find another plan.
@@ -30,13 +32,13 @@ pub enum SearchStatus {
 }
 
 impl SearchStatus {
-    /// Whether no plan was left out.
+    /// Returns `true` if the search is complete.
     #[must_use]
     pub fn is_optimal(&self) -> bool {
         *self == Self::Optimal
     }
 
-    /// The status as a word, the same as in serialised data.
+    /// Name of the status, as in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,7 +51,7 @@ impl SearchStatus {
     }
 }
 
-/// A search that gave an answer.
+/// Status of a mixed-integer search that returned a solution.
 #[cfg(feature = "lp")]
 impl From<MipStatus> for SearchStatus {
     fn from(ended: MipStatus) -> Self {
@@ -62,7 +64,7 @@ impl From<MipStatus> for SearchStatus {
     }
 }
 
-/// A search that gave no answer.
+/// Status of a mixed-integer search that returned no solution.
 #[cfg(feature = "lp")]
 impl From<LpError> for SearchStatus {
     fn from(error: LpError) -> Self {

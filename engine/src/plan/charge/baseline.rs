@@ -1,12 +1,12 @@
-//! The same need without smart charging.
+//! Baseline: the cost of the same energy without smart charging.
 use crate::plan::charge::plan::PlannedSlot;
 use crate::units::{Energy, Money};
 
 /// Cost of `energy` at full power from the first slot on.
 ///
-/// Slots are those of the plan, so the baseline obeys the same power limits
-/// and skips the same gaps in the prices. Energy beyond what the slots hold
-/// is not bought.
+/// The slots are those of the plan, so the baseline keeps the same power limits
+/// and skips the same gaps in the prices. Energy above the capacity of the
+/// slots is not bought.
 #[must_use]
 pub fn unmanaged_cost(slots: &[PlannedSlot], energy: Energy) -> Money {
     let mut missing = energy;

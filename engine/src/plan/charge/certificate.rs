@@ -1,20 +1,33 @@
-//! Proof of optimality: a bound that needs no solver and a plan that meets it.
+//! Certificate of optimality: a lower bound on the cost of every plan, by weak duality.
 //!
-//! With `r_k` the energy still wanted by deadline k beyond what is bought at
-//! once, and `M_k` the price of one more kWh by that deadline (falling in k),
-//! weak duality says that no plan costs less than
+//! For the problem in the [parent module](super) and any `M_1 ≥ … ≥ M_K` no plan costs less than
 //!
 //! ```text
 //! Σ_t p_t·f_t + Σ_k (M_k − M_{k+1})·r_k + W·(E_max − F) − Σ_t (u_t − f_t)·max(0, M_{k(t)} − p_t)
 //! ```
 //!
-//! where `f_t` is what is bought at once (F in all), k(t) the first deadline
-//! that slot t counts for, and W ≤ 0 the price of room below `energy_max`,
-//! which takes the place of M after the last deadline. (Without
-//! `energy_max` the total is fixed; slots after the last deadline then count
-//! for nothing and M_{K+1} = 0 drops out of the sum.)
+//! | Symbol | Meaning | Code |
+//! |---|---|---|
+//! | `p_t` | price of slot `t` | [`PlannedSlot::price`] |
+//! | `u_t` | capacity of slot `t` | [`PlannedSlot::capacity`] |
+//! | `f_t` | energy bought at once in slot `t` | `bought_at_once` |
+//! | `F` | sum of the `f_t` | [`ChargeEvidence::at_once`] |
+//! | `k(t)` | first deadline that slot `t` counts for | |
+//! | `r_k` | energy wanted by deadline `k` less the `f_t` by then | [`Requirement::energy`] |
+//! | `M_k` | price of one more kWh by deadline `k` | [`Requirement::marginal_price`] |
+//! | `E_max` | bound on the energy | [`ChargeEvidence::energy_max`] |
+//! | `W` | price of the bound, `W ≤ 0`, `W = M_{K+1}` | [`ChargeEvidence::surplus_price`] |
 //!
-//! [`certify`] rebuilds cost and bound from the slots and these prices alone.
+//! A negative `r_k` counts as zero. Without `energy_max` the total is fixed, `M_{K+1} = 0`, the
+//! term with `W` is absent, and slots after the last deadline hold nothing beyond `f`.
+//!
+//! Proof: with `z = x − f` the cost is `Σ p_t·f_t + Σ (p_t − M_{k(t)})·z_t + Σ M_{k(t)}·z_t`. The
+//! second sum is at least `−Σ (u_t − f_t)·max(0, M_{k(t)} − p_t)`, because `0 ≤ z_t ≤ u_t − f_t`.
+//! The third is `Σ_k (M_k − M_{k+1})·z(S_k) + M_{K+1}·Σ z_t`, where `z(S_k) ≥ r_k` and
+//! `Σ z_t ≤ E_max − F`.
+//!
+//! [`certify`] computes cost and bound from the slots and these prices alone. The bound holds
+//! however the prices were found.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +36,10 @@ use crate::plan::charge::selection::slot_selection::{SlotSelection, Window};
 use crate::time::horizon::Horizon;
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price};
 
-/// Relative gap up to which a plan counts as proved.
+/// Largest gap of a proved plan: 1e-9 of the cost, or of one unit of currency if the cost is less.
 pub const GAP_MAX: f64 = 1e-9;
 
-/// Energy that must be bought by a deadline, and what it would cost to want more.
+/// Energy that must be bought by a deadline, and its dual price.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requirement {
@@ -35,62 +48,63 @@ pub struct Requirement {
     /// Energy wanted by then, or what is possible if that is less.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// `M_k`: what the last kWh bought for this or a later deadline costs.
+    /// `M_k`: price of the last kWh bought for this or a later deadline.
     #[serde(rename = "marginal_price_per_kwh")]
     pub marginal_price: Price,
 }
 
-/// What a proof rests on, beside the plan's slots.
+/// Requirements and dual prices from which [`certify`] computes the bound of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChargeEvidence {
     /// Energy bought at once, in time order: the reserve, or all that a
-    /// missed deadline still wants.
+    /// missed deadline wants.
     #[serde(rename = "at_once_kwh")]
     pub at_once: Energy,
     /// Deadlines in time order.
     pub requirements: Vec<Requirement>,
-    /// Bound on the energy, where the request has one.
+    /// Most energy of any plan; `None` fixes the total at the last requirement.
     #[serde(rename = "energy_max_kwh")]
     pub energy_max: Option<Energy>,
-    /// W: price of the last kWh bought only because it pays; zero or less.
+    /// `W`: price of the last kWh bought only because its price is negative;
+    /// zero or less.
     #[serde(rename = "surplus_price_per_kwh")]
     pub surplus_price: Price,
 }
 
-/// Cost of a plan, the bound that no plan can undercut, and what it rests on.
+/// Cost of a plan, a lower bound on the cost of every plan, and its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
-    /// Cost of the plan, summed anew.
+    /// Cost of the plan, summed from its slots.
     pub cost: Money,
-    /// Cost that no plan can undercut.
+    /// Lower bound on the cost of every plan.
     pub bound: Money,
-    /// What the bound rests on.
+    /// Requirements and dual prices of the bound.
     pub evidence: ChargeEvidence,
 }
 
 impl Certificate {
-    /// Cost minus bound: most that could be left on the table.
+    /// Cost minus bound: an upper bound on what a cheaper plan could save.
     #[must_use]
     pub fn gap(&self) -> Money {
         self.cost - self.bound
     }
 
-    /// Whether the gap is nothing but rounding: at most [`GAP_MAX`] of the cost.
+    /// Returns `true` if the gap is rounding: at most [`GAP_MAX`] of the cost.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         self.gap().as_amount().abs() <= GAP_MAX * self.cost.as_amount().abs().max(1.0)
     }
 }
 
-/// Why slots and evidence prove nothing.
+/// Reason why slots and evidence give no bound.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum CertificateError {
     /// Slots or requirements are not in time order.
     #[error("slots and requirements are not in time order")]
     NotInOrder,
-    /// A slot buys less than nothing, or more than fits.
+    /// A slot buys less than zero, or more than fits.
     #[error("slot {slot} buys {} kWh of at most {} kWh", energy.as_kwh(), capacity.as_kwh())]
     OutsideLimits {
         /// Position of the slot.
@@ -100,7 +114,7 @@ pub enum CertificateError {
         /// Energy that fits.
         capacity: Energy,
     },
-    /// A slot buys less than charging at once asks for.
+    /// A slot buys less than charging at once requires.
     #[error("slot {slot} buys {} kWh where charging at once needs {} kWh", energy.as_kwh(), needed.as_kwh())]
     NotAtOnce {
         /// Position of the slot.
@@ -128,7 +142,7 @@ pub enum CertificateError {
         /// Energy allowed.
         energy_max: Energy,
     },
-    /// Marginal prices rise from one deadline to the next, or room is worth money.
+    /// Marginal prices rise from one deadline to the next, or the surplus price is positive.
     #[error("the marginal price of requirement {index} lies below the one after it")]
     PricesRise {
         /// Position of the requirement.
@@ -136,16 +150,16 @@ pub enum CertificateError {
     },
 }
 
-/// The certificate of a plan made by this crate, which meets its own requirements.
+/// Certificate of a plan made by this crate, which meets its own requirements.
 pub(crate) fn certify_own(slots: &[PlannedSlot], evidence: ChargeEvidence) -> Certificate {
     certify(slots, evidence).expect("a plan of this crate meets its own requirements")
 }
 
-/// Rebuilds cost and bound of a plan, in time linear in slots and deadlines.
+/// Computes cost and bound of a plan, in time linear in slots and deadlines.
 ///
 /// # Errors
-/// The slots are no plan for the requirements, or the marginal prices are no
-/// dual solution; then there is no bound.
+/// The slots violate a requirement, or the marginal prices are not dual
+/// feasible; then there is no bound.
 pub fn certify(
     slots: &[PlannedSlot],
     evidence: ChargeEvidence,
@@ -162,10 +176,11 @@ pub fn certify(
     Ok(Certificate { cost, bound, evidence })
 }
 
-/// The bound for one target at constant power, from prices and window alone.
+/// Lower bound for one target at constant power, from prices and window alone.
 ///
-/// One pass, no allocation: `M·E − P·Σ_t h_t·max(0, M − p_t)` with M the price
-/// of the next kWh, or the dearest price where there is no room for one.
+/// One pass, no allocation: `M·E − P·Σ_t h_t·max(0, M − p_t)`. `E` is the energy bought in kWh,
+/// `P` the power in kW, `h_t` the usable hours of slot `t`, and `M` the price of the next kWh, or
+/// the highest price if nothing is free. Returns 0 if no slot has a price.
 #[inline(always)]
 pub(crate) fn bound_of_one(
     horizon: &Horizon,
@@ -175,6 +190,7 @@ pub(crate) fn bound_of_one(
     power_max: Power,
 ) -> f64 {
     let mut marginal = choice.marginal_price;
+    // Gaps, whose price is NaN, are left out.
     let usable = || (window.first..window.last).filter(|&slot| !prices[slot].is_nan());
     if marginal.is_nan() {
         marginal = usable().map(|slot| prices[slot]).fold(f64::NEG_INFINITY, f64::max);
@@ -188,6 +204,7 @@ pub(crate) fn bound_of_one(
     marginal * choice.energy_kwh - below * power_max.as_kw() / MICROS_PER_HOUR
 }
 
+/// Lower bound of the module's formula, term by term.
 fn bound(
     slots: &[PlannedSlot],
     at_once: &[Energy],
@@ -195,6 +212,7 @@ fn bound(
     evidence: &ChargeEvidence,
 ) -> Money {
     let requirements = &evidence.requirements;
+    // `M_{K+1}`, then the terms `(M_k − M_{k+1})·r_k`.
     let last = if evidence.energy_max.is_some() { evidence.surplus_price } else { Price::ZERO };
     let mut bound = Money::ZERO;
     for (k, requirement) in requirements.iter().enumerate() {
@@ -202,9 +220,11 @@ fn bound(
         let rest = (requirement.energy - forced[k]).max(Energy::ZERO);
         bound = bound + (requirement.marginal_price - next).of(rest);
     }
+    // The term `W·(E_max − F)`.
     if let Some(energy_max) = evidence.energy_max {
         bound = bound + last.of(energy_max - forced[requirements.len()]);
     }
+    // The terms of the slots: `p_t·f_t` and `(u_t − f_t)·max(0, M_{k(t)} − p_t)`; `k` is `k(t)`.
     let mut k = 0;
     for (slot, &forced) in slots.iter().zip(at_once) {
         k += requirements[k..].iter().take_while(|r| r.by.is_some_and(|by| by < slot.end)).count();
@@ -219,11 +239,12 @@ fn bound(
     bound
 }
 
+/// Checks that slots and requirements are in time order and that slots do not overlap.
 fn check_order(
     slots: &[PlannedSlot],
     requirements: &[Requirement],
 ) -> Result<(), CertificateError> {
-    // Without a deadline of its own a requirement lasts to the end, so it comes last.
+    // A requirement without a deadline is due at the end of the slots, so it comes last.
     let by = |requirement: &Requirement| requirement.by.unwrap_or(DateTime::<Utc>::MAX_UTC);
     let in_order = slots.windows(2).all(|pair| pair[0].end <= pair[1].start)
         && slots.iter().all(|slot| slot.start < slot.end)
@@ -231,6 +252,7 @@ fn check_order(
     if in_order { Ok(()) } else { Err(CertificateError::NotInOrder) }
 }
 
+/// Checks dual feasibility: `M_1 ≥ … ≥ M_K`, and with an `energy_max` also `M_K ≥ W` and `W ≤ 0`.
 fn check_prices(evidence: &ChargeEvidence) -> Result<(), CertificateError> {
     let requirements = &evidence.requirements;
     for (index, pair) in requirements.windows(2).enumerate() {
@@ -248,7 +270,7 @@ fn check_prices(evidence: &ChargeEvidence) -> Result<(), CertificateError> {
     Ok(())
 }
 
-/// What charging at once buys in each slot.
+/// Energy `f_t` that charging at once buys in each slot: full slots in time order up to `at_once`.
 pub(crate) fn bought_at_once(slots: &[PlannedSlot], at_once: Energy) -> Vec<Energy> {
     let mut missing = at_once;
     let take = |slot: &PlannedSlot| {
@@ -259,11 +281,12 @@ pub(crate) fn bought_at_once(slots: &[PlannedSlot], at_once: Energy) -> Vec<Ener
     slots.iter().map(take).collect()
 }
 
-/// Sums may differ from their parts by rounding.
+/// Rounding of a sum of energies: [`GAP_MAX`] of it, at least 1e-9 kWh.
 fn tolerance(energy: Energy) -> Energy {
     Energy::from_kwh(GAP_MAX * energy.as_kwh().abs().max(1.0)).unwrap_or(energy)
 }
 
+/// Checks that each slot buys at least its energy at once and at most its capacity.
 fn check_slots(slots: &[PlannedSlot], at_once: &[Energy]) -> Result<(), CertificateError> {
     for (index, (slot, &needed)) in slots.iter().zip(at_once).enumerate() {
         let (energy, capacity) = (slot.energy, slot.capacity());
@@ -278,7 +301,7 @@ fn check_slots(slots: &[PlannedSlot], at_once: &[Energy]) -> Result<(), Certific
     Ok(())
 }
 
-/// Energy bought by each deadline, and of that at once; the last is the total.
+/// Energy bought by each deadline, and the part of it bought at once. The last entries are totals.
 fn sums_by_deadline(
     slots: &[PlannedSlot],
     at_once: &[Energy],
@@ -292,6 +315,7 @@ fn sums_by_deadline(
         delivered[k] = delivered[k] + slot.energy;
         forced[k] = forced[k] + needed;
     }
+    // From sums per deadline to sums up to each deadline.
     for k in 1..delivered.len() {
         delivered[k] = delivered[k] + delivered[k - 1];
         forced[k] = forced[k] + forced[k - 1];
@@ -299,13 +323,14 @@ fn sums_by_deadline(
     (delivered, forced)
 }
 
+/// Checks the energy of each requirement, and the total.
 fn check_sums(
     slots: &[PlannedSlot],
     delivered: &[Energy],
     evidence: &ChargeEvidence,
 ) -> Result<(), CertificateError> {
     let power_max = slots.iter().fold(Power::ZERO, |most, slot| most.max(slot.power_max));
-    // Charging is planned to the microsecond; what less than one moves is rounding.
+    // Ends of charging are whole microseconds, so the energy of one is rounding.
     let rounding = |energy| tolerance(energy).max(power_max.over_micros(1));
     for (index, requirement) in evidence.requirements.iter().enumerate() {
         let (delivered, wanted) = (delivered[index], requirement.energy);
@@ -313,6 +338,7 @@ fn check_sums(
             return Err(CertificateError::DeadlineMissed { index, delivered, wanted });
         }
     }
+    // The total is bounded by `energy_max`, or fixed at the last requirement or `at_once`.
     let energy = delivered[delivered.len() - 1];
     let wanted = evidence.requirements.last().map_or(Energy::ZERO, |r| r.energy);
     let energy_max = evidence.energy_max.unwrap_or(wanted.max(evidence.at_once));
@@ -333,7 +359,8 @@ mod tests {
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money, per_kwh};
 
-    /// Two deadlines, hours at 1, 5 | 10 cents, 10 kW: the example of the docs.
+    /// Plan at 10 kW for 10 kWh in two hours at 1 and 5 cents, and 30 kWh in three, the last at
+    /// 10 cents.
     fn plan() -> Plan {
         let now: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
         let target =
@@ -402,8 +429,8 @@ mod tests {
         for slot in &mut wish.slots {
             slot.power_max = kw(20.0);
         }
-        // With twice the power 10 kWh could move from 10 to 1 cent: the bound
-        // at the old marginal prices says how much is left on the table at most.
+        // With twice the power 10 kWh could move from 10 to 1 cent. The bound at
+        // the old marginal prices shows a gap of at least that saving.
         let certificate = certify(&wish.slots, wish.certificate.evidence).unwrap();
         assert!(!certificate.is_proved());
         assert!(certificate.gap() > money(1.0));

@@ -1,17 +1,17 @@
-//! From a time to be switched on to a charging problem.
+//! Request in hours: a time to be switched on, converted to energy.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::plan::charge::request::{ChargeRequest, ChargeRequestError, Target};
 use crate::units::{Energy, Power, UnitError};
 
-/// The wishes of a device that knows hours and not energy.
+/// Request of a device that must be switched on for some time at a constant power.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DurationRequest {
     /// First usable instant.
     pub now: DateTime<Utc>,
-    /// Time to be switched on in all; it may be split.
+    /// Total time to be switched on; it may be split.
     #[serde(rename = "duration_microseconds", with = "micros")]
     pub duration: TimeDelta,
     /// The deadline; `None` is the end of the known prices.
@@ -21,22 +21,22 @@ pub struct DurationRequest {
     pub power: Power,
 }
 
-/// Why a time to be switched on makes no sense.
+/// Reason why a request in hours is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum DurationError {
     /// The power or the duration is negative.
     #[error(transparent)]
     Request(#[from] ChargeRequestError),
-    /// Power times duration is beyond all measure.
+    /// Power times duration is above the largest energy.
     #[error("duration: {0}")]
     TooLong(UnitError),
 }
 
 impl DurationRequest {
-    /// The same wish in kWh at the plug.
+    /// Converts the request to kWh at the plug.
     ///
     /// # Errors
-    /// Power times duration is more than any energy.
+    /// Power times duration is above the largest energy, 1e12 kWh.
     pub fn in_energy(&self) -> Result<ChargeRequest, DurationError> {
         let energy = Energy::from_kwh(self.power.over(self.duration).as_kwh())
             .map_err(DurationError::TooLong)?;
@@ -44,7 +44,7 @@ impl DurationRequest {
     }
 }
 
-/// A duration as whole microseconds, the grain of all times here.
+/// Serialises a duration as whole microseconds, the resolution of all times in this crate.
 pub(crate) mod micros {
     use super::{Deserialize, Deserializer, Serializer, TimeDelta};
 

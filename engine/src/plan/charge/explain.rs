@@ -1,4 +1,4 @@
-//! Why a plan charges when it does.
+//! Explanation of a charging plan: one reason for each period of charging.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -9,7 +9,7 @@ use crate::plan::charge::plan::{Plan, PlannedSlot, Purpose};
 use crate::time::civil::{Showing, local_of, showing};
 use crate::units::{Energy, Money, Price};
 
-/// Why a period of charging is in the plan.
+/// Code of the reason for a period of charging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChargeReasonCode {
     /// Charged at once to the reserve, at any price.
@@ -18,22 +18,22 @@ pub enum ChargeReasonCode {
     /// Charged without pause: the deadline cannot be met in full.
     #[serde(rename = "missed_deadline")]
     MissedDeadline,
-    /// Dearer than later room, but needed before this deadline.
+    /// More expensive than later slots, but needed before this deadline.
     #[serde(rename = "deadline")]
     Deadline,
-    /// Among the cheapest room before the last deadline.
+    /// Among the cheapest slots before the last deadline.
     #[serde(rename = "below_marginal_price")]
     BelowMarginalPrice,
-    /// Beyond the targets, because the price is negative.
+    /// Energy beyond the targets, bought because the price is negative.
     #[serde(rename = "negative_price")]
     NegativePrice,
-    /// As the plan before had it: moving it would gain too little.
+    /// Energy kept from the previous plan: moving it would save too little.
     #[serde(rename = "kept")]
     Kept,
 }
 
 impl ChargeReasonCode {
-    /// The code as a word, the same as in serialised data.
+    /// Name of the code, as in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,17 +47,17 @@ impl ChargeReasonCode {
     }
 }
 
-/// The slot that would be used next.
+/// Slot that the next kWh would come from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RunnerUp {
-    /// First instant of its unused room.
+    /// First unused instant of the slot.
     pub start: DateTime<Utc>,
-    /// Its price.
+    /// Price of the slot.
     #[serde(rename = "price_per_kwh")]
     pub price: Price,
 }
 
-/// A period of charging with its reason.
+/// Period of charging with its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
     /// First instant.
@@ -67,23 +67,23 @@ pub struct Reason {
     /// Energy bought.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// What it costs.
+    /// Cost of the energy.
     pub cost: Money,
     /// Highest price paid in the period.
     #[serde(rename = "price_max_per_kwh")]
     pub price_max: Price,
-    /// Why it is there.
+    /// Code of the reason.
     pub code: ChargeReasonCode,
-    /// Deadline that it serves, where it serves one.
+    /// Deadline that the period serves; `None` for a reserve or a negative price.
     pub deadline: Option<DateTime<Utc>>,
     /// Price of the next kWh before that deadline, or before the last one.
     #[serde(rename = "marginal_price_per_kwh")]
     pub marginal_price: Option<Price>,
-    /// Slot that the next kWh would come from; `None` when there is no room.
+    /// Slot that the next kWh would come from; `None` if no energy is free.
     pub runner_up: Option<RunnerUp>,
 }
 
-/// One reason for each period of charging, in time order.
+/// Returns one reason for each period of charging, in time order.
 ///
 /// A period ends where the reason changes, so a reserve and the cheap hour
 /// after it are two reasons even when charging never pauses.
@@ -91,10 +91,11 @@ pub struct Reason {
 pub fn explain(plan: &Plan) -> Vec<Reason> {
     let last_deadline = end_of(plan);
     let mut purchases = plan.purchases.clone();
-    // Stable: what was bought first in a slot comes first.
+    // The sort is stable: purchases of one slot keep their order.
     purchases.sort_by_key(|purchase| purchase.slot);
     let mut reasons: Vec<Reason> = Vec::new();
     let mut last_purpose = None;
+    // Last slot, and the energy of its purchases so far: the next one of that slot starts there.
     let mut used = (usize::MAX, Energy::ZERO);
     for purchase in purchases {
         let slot = &plan.slots[purchase.slot];
@@ -104,6 +105,7 @@ pub fn explain(plan: &Plan) -> Vec<Reason> {
         let end = until(slot, used.1);
         let next =
             reason(plan, last_deadline, slot, purchase.purpose, (start, end), purchase.energy);
+        // A purchase that continues the last reason extends it.
         match reasons.last_mut() {
             Some(last)
                 if last.end == start
@@ -122,16 +124,18 @@ pub fn explain(plan: &Plan) -> Vec<Reason> {
     reasons
 }
 
+/// End of charging in a slot that holds `energy`.
 fn until(slot: &PlannedSlot, energy: Energy) -> DateTime<Utc> {
     PlannedSlot { energy, ..*slot }.charged_until()
 }
 
-/// The last deadline of a plan; the end of its slots where one has none.
+/// Last deadline of a plan; a target without a deadline counts with the end of the slots.
 fn end_of(plan: &Plan) -> Option<DateTime<Utc>> {
     let end = plan.slots.last().map(|slot| slot.end);
     plan.targets.iter().map(|target| target.by.or(end)).max().flatten().or(end)
 }
 
+/// Reason for one purchase in one slot. `last` is the last deadline, `(start, end)` the period.
 fn reason(
     plan: &Plan,
     last: Option<DateTime<Utc>>,
@@ -148,7 +152,7 @@ fn reason(
         }
         Purpose::Reserve | Purpose::NegativePrice => None,
     };
-    // What is bought because it pays competes with nothing.
+    // Energy bought for its negative price has no alternative slot.
     let runner_up = match purpose {
         Purpose::NegativePrice => None,
         _ => runner_up(plan, deadline.or(last)),
@@ -158,6 +162,7 @@ fn reason(
         Purpose::MissedDeadline { .. } => ChargeReasonCode::MissedDeadline,
         Purpose::NegativePrice => ChargeReasonCode::NegativePrice,
         Purpose::Kept { .. } => ChargeReasonCode::Kept,
+        // A slot above the price of the next kWh is used only because its deadline is earlier.
         Purpose::Deadline { .. } => match plan.marginal_price {
             Some(marginal) if slot.price <= marginal => ChargeReasonCode::BelowMarginalPrice,
             _ => ChargeReasonCode::Deadline,
@@ -176,7 +181,7 @@ fn reason(
     }
 }
 
-/// The cheapest room before an instant; of equal prices the earliest.
+/// Cheapest slot with free energy before `by`; of equal prices the earliest.
 fn runner_up(plan: &Plan, by: Option<DateTime<Utc>>) -> Option<RunnerUp> {
     let before = plan.slots.iter().filter(|slot| by.is_none_or(|by| slot.end <= by));
     let room =
@@ -188,7 +193,7 @@ fn runner_up(plan: &Plan, by: Option<DateTime<Utc>>) -> Option<RunnerUp> {
 }
 
 impl Reason {
-    /// The reason as a sentence, with times on the wall clock of `time_zone`.
+    /// Sentence about the reason, with times on the wall clock of `time_zone`.
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
@@ -199,6 +204,7 @@ impl Reason {
             rounded(self.energy.as_kwh(), 2),
             rounded(self.cost.as_amount(), 4),
         );
+        // The clause of the code.
         let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
         let price = rounded(self.price_max.as_per_kwh(), 5);
         match self.code {
@@ -225,6 +231,7 @@ impl Reason {
                 let _ = write!(text, "because {price} is among the cheapest before {by}");
             }
         }
+        // All energy before a missed deadline is used, so there is no next kWh to name.
         match self.runner_up {
             Some(next) if self.code != ChargeReasonCode::MissedDeadline => {
                 let price = rounded(next.price.as_per_kwh(), 5);
@@ -236,7 +243,7 @@ impl Reason {
     }
 }
 
-/// Day and time on a wall clock; with the zone's abbreviation where clocks
+/// Day and time on a wall clock, with the abbreviation of the zone if clocks
 /// show the time twice.
 pub(crate) fn wall_clock(at: DateTime<Utc>, time_zone: Tz) -> String {
     let form = match showing(local_of(at, time_zone), time_zone) {
@@ -264,7 +271,8 @@ mod tests {
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh};
 
-    /// Hours from 18:00Z priced in cents, charged at 10 kW.
+    /// Reasons of a plan at 10 kW, with prices in cents for hours from 18:00Z on and targets of
+    /// (hours, kWh).
     #[track_caller]
     fn check(
         cents: &[i32],

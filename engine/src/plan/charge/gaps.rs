@@ -1,10 +1,9 @@
-//! Time without a price.
+//! Gaps: periods without a price before the last deadline of a plan.
 //!
-//! `unpriced_hours` means the same for every planner: the hours from the
-//! start of a plan to its last deadline in which a price is missing. Where
-//! there is no deadline the plan ends with the departure, the end that was
-//! asked for, or else the last price. The price is that of import; where
-//! something may be sold, a missing price of export counts as well.
+//! `unpriced_hours` has one definition for all planners: the hours from the start of a plan to
+//! its last deadline in which a price is missing. A plan without a deadline ends with the
+//! departure, with the end in the request, or else with the last price. The import price counts;
+//! where energy may be sold, a missing export price counts as well.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -19,19 +18,19 @@ use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Power};
 
-/// The price that is missing.
+/// Price that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingPrice {
-    /// Without it nothing is planned.
+    /// The import price: nothing is planned.
     Any,
-    /// The price of export alone: energy is bought, but nothing is sold.
+    /// Only the export price: energy is bought, but none is sold.
     Export,
 }
 
-/// A target that is missed, and would be met better if a price were known.
+/// Missed target that a price in a gap could serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissedTarget {
-    /// Name of the device, where the plan is for several.
+    /// Name of the device, if the plan has several.
     pub device: Option<String>,
     /// The deadline; `None` is the last price.
     pub by: Option<DateTime<Utc>>,
@@ -46,12 +45,12 @@ pub struct Gap {
     pub end: DateTime<Utc>,
     /// The price that is missing.
     pub missing: MissingPrice,
-    /// Targets that are missed because of the period.
+    /// Missed targets that end after the start of the period, if power is allowed in it.
     pub missed: Vec<MissedTarget>,
 }
 
 impl Gap {
-    /// The period as a reason, with times on the wall clock of `time_zone`.
+    /// Sentence about the gap, with times on the wall clock of `time_zone`.
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
@@ -69,12 +68,13 @@ impl Gap {
     }
 }
 
-/// The periods without a price before the last deadline of a plan for charging.
+/// Returns the gaps of a charging plan, in time order.
 #[must_use]
 pub fn gaps(curve: &PriceCurve, problem: &ChargeProblem, plan: &Plan) -> Vec<Gap> {
     let (from, to) = sub_slots::span(curve, problem);
     let gap = |(start, end): (i64, i64)| {
         let (first, last) = (instant_at(start), instant_at(end));
+        // Only a target due after the start of the gap could use it.
         let is_late = |by: Option<DateTime<Utc>>| by.is_none_or(|by| by > first);
         let targets = plan.targets.iter().filter(|_| has_power(problem, start, end));
         let missed = targets.filter(|target| target.shortfall > Energy::ZERO && is_late(target.by));
@@ -88,7 +88,7 @@ pub fn gaps(curve: &PriceCurve, problem: &ChargeProblem, plan: &Plan) -> Vec<Gap
     uncovered(curve.horizon(), from, to).into_iter().map(gap).collect()
 }
 
-/// Whether anything could be charged in a period.
+/// Returns `true` if power is allowed at some time in `[start, end)`.
 fn has_power(problem: &ChargeProblem, start: i64, end: i64) -> bool {
     let (request, limits) = (problem.request(), problem.limits());
     let mut own = limits.overlapping(start, end).map(|at| request.power_limits[at].power_max);
@@ -96,7 +96,7 @@ fn has_power(problem: &ChargeProblem, start: i64, end: i64) -> bool {
     request.power_max > Power::ZERO && (!is_limited || own.any(|power| power > Power::ZERO))
 }
 
-/// The parts of `[from, to)` that no period covers, in time order.
+/// Parts of `[from, to)` that no period of a horizon covers, in time order, in microseconds.
 pub(crate) fn uncovered(horizon: &Horizon, from: i64, to: i64) -> Vec<(i64, i64)> {
     let mut gaps = Vec::new();
     let mut last = from;
@@ -126,7 +126,7 @@ mod tests {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::hours(hours)
     }
 
-    /// Two hours with a price from six on, charged at 10 kW.
+    /// Gaps of a plan at 10 kW with prices for two hours from 18:00 on.
     #[track_caller]
     fn check(
         by: Option<i64>,
@@ -140,8 +140,8 @@ mod tests {
         let (curve, problem) = (curve_of(60, &[10, 20]), ChargeProblem::new(wish).unwrap());
         let plan = plan_charge(&curve, &problem);
         let gaps = gaps(&curve, &problem, &plan);
-        let told: Vec<String> = gaps.iter().map(|gap| gap.sentence(Tz::UTC)).collect();
-        assert_eq!(told, expected);
+        let sentences: Vec<String> = gaps.iter().map(|gap| gap.sentence(Tz::UTC)).collect();
+        assert_eq!(sentences, expected);
         let hours: f64 =
             gaps.iter().map(|gap| (gap.end - gap.start).as_seconds_f64() / 3600.0).sum();
         assert!((hours - plan.unpriced_hours).abs() < 1e-9);

@@ -1,15 +1,13 @@
-//! The cheapest charging that meets nested deadlines.
+//! Greedy planner for a vehicle that only charges, with nested deadlines.
 //!
-//! Walk the deadlines from the earliest; at each buy the cheapest room left
-//! before it until its energy is reached. That is exact: the feasible sums
-//! form a polymatroid, on which greedy choices are never regretted (J. Edmonds,
-//! Submodular functions, matroids, and certain polyhedra, 1970). What is
-//! charged at once (a reserve, or all that a missed deadline still wants) is
-//! bought first, in time order, at any price.
+//! For each deadline, from the earliest, it buys the cheapest free energy before the deadline
+//! until the energy wanted by then is reached. Energy that is charged at once (the reserve, or
+//! all that a missed deadline wants) is bought first, in time order and at any price. The
+//! [parent module](super) states the problem and why the rule is optimal.
 //!
-//! The common case, one target at constant power, takes the searches of
-//! [`choice`](super::choice), which need no cutting and no sorting. So do several
-//! targets of which the earliest wants most: who meets that one meets all.
+//! One target at constant power is planned by the searches of [`selection`](super::selection)
+//! instead, which need no cutting and no sorting. So are several targets of which the earliest
+//! wants most: a plan that meets this one meets all.
 use crate::plan::charge::baseline::unmanaged_cost;
 use crate::plan::charge::certificate::{ChargeEvidence, Requirement, certify_own};
 use crate::plan::charge::plan::{Plan, PlannedSlot, Purchase, Purpose, TargetOutcome, intervals};
@@ -23,21 +21,20 @@ use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, MICROS_PER_HOUR, Price};
 
-/// The cheapest plan for a vehicle that only charges.
+/// Returns the cheapest plan of a vehicle that only charges.
 ///
-/// Targets are met by their deadlines at least cost; what cannot be met is
-/// reported per target and charged without pause, but for what lies above the
-/// charge limit. Of two slots with one
-/// price the earlier is used, and a partly used slot from its start. Time
-/// without a price is never used. A negative price buys more than the targets
-/// want only up to `energy_max`.
+/// Targets are met by their deadlines at least cost. A target that cannot be
+/// met is charged without pause, up to the charge limit, and its shortfall is
+/// reported. Of two slots with one price the earlier is used, and a partly used
+/// slot from its start. Time without a price is never used. A negative price
+/// buys more than the targets want only up to `energy_max`.
 ///
 /// Linear in the slots for one target on a short curve, else O(n log n + n·K)
 /// for n slots and K deadlines.
 ///
 /// # Example
 ///
-/// Three hours at 0.30, 0.10 and 0.20 per kWh. A 7 kW charger covers a need
+/// Three hours cost 0.30, 0.10 and 0.20 per kWh. A 7 kW charger covers a need
 /// of 10 kWh with all of the second hour and 3 kWh of the third.
 ///
 /// ```
@@ -57,9 +54,9 @@ use crate::units::{Energy, MICROS_PER_HOUR, Price};
 ///     hour("2026-01-05T20:00:00Z", "2026-01-05T21:00:00Z", 0.20),
 /// ])?;
 /// let now = "2026-01-05T18:00:00Z".parse().unwrap();
-/// let wish = ChargeRequest::new(now, kw(7.0), Target { by: None, energy: kwh(10.0) });
+/// let request = ChargeRequest::new(now, kw(7.0), Target { by: None, energy: kwh(10.0) });
 ///
-/// let plan = plan_charge(&evening, &ChargeProblem::new(wish)?);
+/// let plan = plan_charge(&evening, &ChargeProblem::new(request)?);
 ///
 /// let cost = 7.0 * 0.10 + 3.0 * 0.20;
 /// assert!((plan.cost - money(cost)).as_amount().abs() < 1e-12);
@@ -70,7 +67,7 @@ use crate::units::{Energy, MICROS_PER_HOUR, Price};
 #[must_use]
 pub fn plan_charge(curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
     let mut plan = match choose(curve, problem) {
-        Some(chosen) => reached(from_choice(curve, problem, &chosen), problem),
+        Some(chosen) => add_single_outcome(from_choice(curve, problem, &chosen), problem),
         None => Walk::new(curve, problem).plan(curve, problem),
     };
     if plan.targets.is_empty() {
@@ -80,22 +77,23 @@ pub fn plan_charge(curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
     plan
 }
 
-/// A plan from a compact answer with what becomes of its target, if it is one: what
-/// the answer says is missing is missing.
-fn reached(plan: Plan, problem: &ChargeProblem) -> Plan {
+/// Adds the outcome of the target to the plan of a slot selection, if the request has exactly
+/// one. The shortfall is the one of the selection, not a difference of rounded sums.
+fn add_single_outcome(plan: Plan, problem: &ChargeProblem) -> Plan {
     let [target] = problem.request().targets[..] else { return plan };
-    let found = outcome(&plan, problem, target);
+    let derived = outcome(&plan, problem, target);
     let delivered = problem.request().within_limit(&target) - plan.shortfall;
-    let shortfall = plan.shortfall + found.above_limit;
-    Plan { targets: vec![TargetOutcome { delivered, shortfall, ..found }], ..plan }
+    let shortfall = plan.shortfall + derived.above_limit;
+    Plan { targets: vec![TargetOutcome { delivered, shortfall, ..derived }], ..plan }
 }
 
-/// What becomes of each target, in the order of the request.
+/// Outcome of each target, in the order of the request.
 pub(crate) fn outcomes(plan: &Plan, problem: &ChargeProblem) -> Vec<TargetOutcome> {
     let targets = problem.request().targets.iter();
     targets.map(|&target| outcome(plan, problem, target)).collect()
 }
 
+/// Outcome of one target. Less than a microsecond of charging, or than `dust`, is not missing.
 fn outcome(plan: &Plan, problem: &ChargeProblem, target: Target) -> TargetOutcome {
     let wanted = target.energy;
     let most = problem.request().within_limit(&target);
@@ -118,27 +116,33 @@ fn outcome(plan: &Plan, problem: &ChargeProblem, target: Target) -> TargetOutcom
     }
 }
 
-/// Energy that is nothing but rounding beside `energy`.
+/// Energy that counts as rounding next to `energy`: 1e-12 of it.
 fn dust(energy: Energy) -> Energy {
     Energy::from_kwh(energy.as_kwh().abs() * 1e-12).unwrap_or(Energy::ZERO)
 }
 
-/// The state of buying, deadline after deadline.
+/// State of the greedy: sub-slots with their purchases, and the deadlines.
 struct Walk {
+    /// Sub-slots in time order; `bought` grows.
     pieces: Vec<SubSlot>,
+    /// Deadlines in time order, with nondecreasing energies.
     deadlines: Vec<Deadline>,
+    /// Purchases in the order in which they were made.
     purchases: Vec<Purchase>,
-    /// Energy that can be bought by each deadline.
+    /// Energy that can be bought by each deadline; the last entry is the total.
     possible: Vec<Energy>,
     /// The last deadline that cannot be met in full.
     missed: Option<usize>,
+    /// Energy bought at once, at any price.
     at_once: Energy,
-    /// Price of the last kWh bought for each deadline.
+    /// Price of the last kWh bought for each deadline; `None` if nothing was bought for it.
     last_price: Vec<Option<Price>>,
+    /// `W`: price of the last kWh bought up to `energy_max`; zero if the bound is not reached.
     surplus_price: Price,
 }
 
 impl Walk {
+    /// Cuts the curve and makes the energies of the deadlines nondecreasing. Nothing is bought.
     fn new(curve: &PriceCurve, problem: &ChargeProblem) -> Self {
         let deadlines = deadlines(problem);
         let mut walk = Self {
@@ -152,6 +156,8 @@ impl Walk {
             deadlines,
         };
         walk.possible = walk.sums(SubSlot::capacity);
+        // Deadlines that cannot be met: either they stay as they are and all is charged at once up
+        // to the last of them, or they are reduced to what is possible.
         match problem.request().after_deadline {
             AfterDeadline::Continue => {
                 nest(&mut walk.deadlines);
@@ -159,7 +165,7 @@ impl Walk {
             }
             AfterDeadline::Stop => {
                 walk.missed = walk.last_missed(problem);
-                // What one deadline misses is not wanted from the next one.
+                // Energy that one deadline misses is not wanted from the next one.
                 for (deadline, possible) in walk.deadlines.iter_mut().zip(&walk.possible) {
                     deadline.energy = deadline.energy.min(*possible);
                 }
@@ -169,6 +175,7 @@ impl Walk {
         walk
     }
 
+    /// Buys for the reserve, for each deadline and for negative prices, in this order.
     fn plan(mut self, curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
         self.buy_at_once(problem);
         let order = self.cheapest_first();
@@ -182,7 +189,7 @@ impl Walk {
         self.finish(curve, problem)
     }
 
-    /// Sums over the pieces that count for each deadline.
+    /// Sums of `of` over the sub-slots that count for each deadline; the last sum is the total.
     fn sums(&self, of: impl Fn(&SubSlot) -> Energy) -> Vec<Energy> {
         let mut sums = vec![Energy::ZERO; self.deadlines.len() + 1];
         for piece in &self.pieces {
@@ -194,7 +201,8 @@ impl Walk {
         sums
     }
 
-    /// The last deadline that cannot be met in full.
+    /// The last deadline that cannot be met in full. Less than `SNAP_MICROS` of charging, or
+    /// than `dust`, is not missing.
     fn last_missed(&self, problem: &ChargeProblem) -> Option<usize> {
         let rounding = problem.request().power_max.as_kw() * SNAP_MICROS / MICROS_PER_HOUR;
         self.deadlines.iter().zip(&self.possible).rposition(|(deadline, &possible)| {
@@ -202,7 +210,7 @@ impl Walk {
         })
     }
 
-    /// Charges in time order: to the reserve, and on for a missed deadline.
+    /// Buys in time order: up to the reserve, then up to the energy of the last missed deadline.
     fn buy_at_once(&mut self, problem: &ChargeProblem) {
         let reserve = problem.request().reserve;
         let overdue = self.missed.map_or(Energy::ZERO, |k| self.deadlines[k].energy);
@@ -210,21 +218,24 @@ impl Walk {
         for slot in 0..self.pieces.len() {
             let wanted = (reserve - self.at_once).max(Energy::ZERO);
             self.at_once = self.at_once + self.buy(slot, wanted, Purpose::Reserve);
+            // The reserve counts towards the missed deadline.
             let wanted = (overdue - self.at_once).max(Energy::ZERO);
             let purpose = Purpose::MissedDeadline { target };
             self.at_once = self.at_once + self.buy(slot, wanted, purpose);
         }
     }
 
-    /// Pieces by price; of equal prices the earlier first.
+    /// Sub-slots by price; of equal prices the earlier first.
     fn cheapest_first(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.pieces.len()).collect();
         order.sort_by(|&a, &b| self.pieces[a].price.total_cmp(&self.pieces[b].price));
         order
     }
 
+    /// Buys the cheapest free energy before deadline `k` until its energy is reached.
     fn buy_for(&mut self, k: usize, order: &[usize]) {
         let wanted = self.deadlines[k].energy.min(self.possible[k]);
+        // Energy bought for earlier deadlines, or at once, counts for this one.
         let before = self.pieces.iter().filter(|piece| piece.deadline <= k);
         let mut missing = before.fold(wanted, |missing, piece| missing - piece.bought);
         let purpose = Purpose::Deadline { target: self.deadlines[k].target };
@@ -242,7 +253,7 @@ impl Walk {
         }
     }
 
-    /// Fills up to `energy_max` wherever charging is paid for.
+    /// Buys at negative prices, cheapest first, up to `energy_max`.
     fn buy_surplus(&mut self, energy_max: Energy, order: &[usize]) {
         let mut missing = self.pieces.iter().fold(energy_max, |rest, piece| rest - piece.bought);
         let mut last_price = self.cheapest_price().min(Price::ZERO);
@@ -256,13 +267,14 @@ impl Walk {
             missing = missing - self.buy(slot, missing, Purpose::NegativePrice);
             last_price = self.pieces[slot].price;
         }
-        // While room is left below the bound, its price is zero.
+        // Below the bound another kWh is allowed, so the dual price of the bound is zero.
         if missing <= dust(energy_max) {
             self.surplus_price = last_price;
         }
     }
 
-    /// Buys what fits into a piece, up to `wanted`.
+    /// Buys up to `wanted` in the free energy of a sub-slot, and returns the energy bought.
+    /// Less than `SNAP_MICROS` of charging is not bought.
     fn buy(&mut self, slot: usize, wanted: Energy, purpose: Purpose) -> Energy {
         let piece = &mut self.pieces[slot];
         let room = piece.capacity() - piece.bought;
@@ -270,13 +282,14 @@ impl Walk {
         if wanted.as_kwh() <= crumb || room.as_kwh() <= crumb {
             return Energy::ZERO;
         }
+        // A sub-slot that is used up holds its capacity itself, not a sum with rounding.
         let energy = if room <= wanted { room } else { wanted };
         piece.bought = if room <= wanted { piece.capacity() } else { piece.bought + energy };
         self.purchases.push(Purchase { slot, energy, purpose });
         energy
     }
 
-    /// Forgets pieces after the last deadline, beyond the last one used.
+    /// Drops the unused sub-slots at the end that lie after the last deadline.
     fn drop_unused_end(&mut self, problem: &ChargeProblem) {
         if problem.request().energy_max.is_some() {
             return;
@@ -286,6 +299,7 @@ impl Walk {
         self.pieces.truncate(keep.map_or(0, |keep| keep + 1));
     }
 
+    /// Makes the plan and its certificate. Outcomes of targets and shortfall are not set.
     fn finish(self, curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
         let slots: Vec<PlannedSlot> = self.pieces.iter().map(SubSlot::planned).collect();
         let energy = slots.iter().fold(Energy::ZERO, |sum, slot| sum + slot.energy);
@@ -305,26 +319,29 @@ impl Walk {
         }
     }
 
-    /// The cheapest room left before the last deadline.
+    /// Price of the cheapest free energy before the last deadline; `None` if nothing is free.
     fn marginal_price(&self) -> Option<Price> {
         let before = self.pieces.iter().filter(|piece| piece.deadline < self.deadlines.len());
         let room = before.filter(|p| p.capacity() - p.bought > p.power.over_micros(1));
         room.map(|piece| piece.price).min_by(Price::total_cmp)
     }
 
+    /// Lowest price of any sub-slot; zero if there is none.
     fn cheapest_price(&self) -> Price {
         let prices = self.pieces.iter().map(|piece| piece.price);
         prices.min_by(Price::total_cmp).unwrap_or(Price::ZERO)
     }
 
-    /// Marginal prices, falling from deadline to deadline, for the proof.
+    /// Evidence of the certificate. `M_k` is the greatest price among the last purchases for
+    /// deadline `k` and those after it, so that it falls from deadline to deadline.
     fn evidence(&self, problem: &ChargeProblem) -> ChargeEvidence {
         let energy_max = problem.request().energy_max;
         let surplus_price = self.surplus_price;
-        // Where nothing was bought no kWh costs more than the cheapest.
+        // Where nothing was bought, the lowest price is a dual price: every slot costs as much.
         let floor = self.cheapest_price();
         let mut price = if energy_max.is_some() { surplus_price } else { floor };
         let mut requirements: Vec<Requirement> = Vec::with_capacity(self.deadlines.len());
+        // Backwards, so that each deadline takes the maximum with the later ones.
         for k in (0..self.deadlines.len()).rev() {
             price = self.last_price[k].map_or(price, |last| last.max(price));
             let deadline = self.deadlines[k];
@@ -353,7 +370,7 @@ mod tests {
     use crate::time::instant::micros_of;
     use crate::units::{kw, kwh};
 
-    /// 5 January 2026, 18:00Z plus so many minutes.
+    /// Instant `minutes` after 5 January 2026, 18:00Z.
     fn minute(minutes: i64) -> DateTime<Utc> {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
     }
@@ -366,8 +383,8 @@ mod tests {
         request
     }
 
-    /// The one place where these cases touch the API: draws each slot with
-    /// its price in cents and its energy, then what the plan says of itself.
+    /// Plans a request and compares its text: each slot with price in cents and
+    /// energy, then the targets and the sums of the plan.
     #[track_caller]
     fn check(minutes: i64, cents: &[i32], request: ChargeRequest, expected: &Expect) {
         let plan = plan_charge(&curve_of(minutes, cents), &ChargeProblem::new(request).unwrap());
@@ -744,8 +761,7 @@ mod tests {
     }
 
     proptest! {
-        /// The compact searches and the walk over deadlines are two ways to
-        /// the same plan.
+        /// Slot selection and greedy give one plan for a single target.
         #[test]
         fn both_ways_give_one_plan(
             cents in prop::collection::vec(-20..60i32, 1..100),
@@ -770,7 +786,7 @@ mod tests {
             prop_assert!(fast.certificate.is_proved() && slow.certificate.is_proved());
         }
 
-        /// So they are where the earliest of several targets wants most.
+        /// Slot selection and greedy give one plan where the earliest target wants most.
         #[test]
         fn both_ways_give_one_plan_for_the_target_that_decides(
             cents in prop::collection::vec(-20..60i32, 1..100), step in prop::sample::select(vec![15, 60]),
@@ -813,7 +829,7 @@ mod tests {
             prop_assert!(fast.certificate.is_proved() && slow.certificate.is_proved());
         }
 
-        /// Any request at all gives a proved plan that keeps its limits.
+        /// Every request gives a proved plan that keeps its limits.
         #[test]
         fn every_plan_is_proved(
             cents in prop::collection::vec(-20..60i32, 0..60),

@@ -1,4 +1,4 @@
-//! What smart charging intends, with everything a caller asks of it.
+//! Plan of a vehicle that only charges: slots, purchases, intervals, costs and certificate.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::plan::interval::Interval;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Money, Power, Price};
 
-/// Why energy was bought where it was.
+/// Reason for a purchase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason")]
 pub enum Purpose {
@@ -20,16 +20,16 @@ pub enum Purpose {
         /// Position of the target in the request.
         target: usize,
     },
-    /// The cheapest room left before a deadline.
+    /// The cheapest free energy before a deadline.
     #[serde(rename = "deadline")]
     Deadline {
         /// Position of the target in the request.
         target: usize,
     },
-    /// Beyond the targets, because the price is negative.
+    /// Energy beyond the targets, bought because the price is negative.
     #[serde(rename = "negative_price")]
     NegativePrice,
-    /// As the plan before had it, although there is cheaper room by now.
+    /// Energy kept from the previous plan, although cheaper energy is free.
     #[serde(rename = "kept")]
     Kept {
         /// Position of the target in the request.
@@ -45,7 +45,7 @@ pub struct Purchase {
     /// Energy at the plug.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// What it is for.
+    /// Reason for the purchase.
     #[serde(flatten)]
     pub purpose: Purpose,
 }
@@ -64,13 +64,13 @@ pub struct PlannedSlot {
     /// Highest power.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
-    /// Energy bought, from none to all that fits.
+    /// Energy bought, from zero to the capacity.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
 }
 
 impl PlannedSlot {
-    /// Energy bought in the slot before an instant.
+    /// Energy bought in the slot before an instant, if it is bought at full power from the start.
     #[must_use]
     pub fn energy_by(&self, at: DateTime<Utc>) -> Energy {
         if at <= self.start {
@@ -88,7 +88,7 @@ impl PlannedSlot {
         self.power_max.over(self.end - self.start)
     }
 
-    /// When charging ends, if it starts with the slot at full power.
+    /// End of charging, to the microsecond, if it starts with the slot at full power.
     #[must_use]
     pub fn charged_until(&self) -> DateTime<Utc> {
         if self.energy >= self.capacity() {
@@ -99,7 +99,7 @@ impl PlannedSlot {
     }
 }
 
-/// What becomes of one target.
+/// Outcome of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetOutcome {
@@ -111,52 +111,52 @@ pub struct TargetOutcome {
     /// Energy bought by then.
     #[serde(rename = "delivered_kwh")]
     pub delivered: Energy,
-    /// Energy missing at the deadline.
+    /// Energy missing at the deadline; zero or more.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
     /// The part of the shortfall that lies above the charge limit, which no
     /// plan can deliver.
     #[serde(rename = "above_limit_kwh", default, skip_serializing_if = "Energy::is_zero")]
     pub above_limit: Energy,
-    /// When the target is reached, late or in time; `None` if never.
+    /// Instant at which the target is reached, late or in time; `None` if never.
     pub reached_at: Option<DateTime<Utc>>,
 }
 
-/// The cheapest way to do what was asked.
+/// Plan of a vehicle that only charges: a cheapest one, or one close to a previous plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Charging periods, in time order; neighbours of one power are merged.
     pub intervals: Vec<Interval>,
-    /// All slots the vehicle could use, used or not, in time order.
+    /// All slots that the vehicle could use, used or not, in time order.
     pub slots: Vec<PlannedSlot>,
-    /// What was bought, in the order of buying.
+    /// Purchases, in the order in which they were made.
     pub purchases: Vec<Purchase>,
     /// Energy bought.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// Its cost.
+    /// Cost of the energy.
     pub cost: Money,
-    /// Most energy missing at any deadline. Zero when all targets are met.
+    /// Most energy missing at any deadline. Zero if all targets are met.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
     /// One outcome per target, in the order of the request.
     pub targets: Vec<TargetOutcome>,
-    /// Price of the next kWh before the last deadline; `None` without room.
+    /// Price of the next kWh before the last deadline; `None` if no energy is free.
     #[serde(rename = "marginal_price_per_kwh")]
     pub marginal_price: Option<Price>,
     /// Cost of the same energy at full power from plug-in.
     pub baseline_cost: Money,
-    /// Time before the last deadline that has no price and so was not used,
-    /// in hours; see [`crate::plan::charge::gaps`].
+    /// Hours before the last deadline that have no price and so are not used;
+    /// see [`gaps`](fn@crate::plan::charge::gaps).
     #[serde(rename = "unpriced_hours")]
     pub unpriced_hours: f64,
-    /// The proof that nothing cheaper exists.
+    /// Lower bound on the cost of every plan, with its evidence.
     pub certificate: Certificate,
 }
 
 impl Plan {
-    /// Baseline cost minus cost. Negative when smart charging cost more.
+    /// Baseline cost minus cost. Negative if smart charging costs more.
     #[must_use]
     pub fn savings(&self) -> Money {
         self.baseline_cost - self.cost
@@ -169,11 +169,13 @@ impl Plan {
         before.fold(Energy::ZERO, |sum, slot| sum + slot.energy_by(at))
     }
 
-    /// When the plan has bought so much, or `None` if it never has.
+    /// Instant at which the plan has bought `energy`, but for the energy of a microsecond; `None`
+    /// if it never has.
     #[must_use]
     pub fn reached_at(&self, energy: Energy) -> Option<DateTime<Utc>> {
         let mut missing = energy;
         for slot in &self.slots {
+            // Ends of charging are whole microseconds, so the energy of one is rounding.
             let dust = slot.power_max.over_micros(1);
             if slot.energy > Energy::ZERO && slot.energy + dust >= missing {
                 let part = PlannedSlot { energy: missing, ..*slot };
@@ -185,7 +187,7 @@ impl Plan {
     }
 }
 
-/// Charging periods of slots at full power, neighbours merged.
+/// Charging periods of slots at full power; neighbours of one power are merged.
 pub(crate) fn intervals(slots: &[PlannedSlot]) -> Vec<Interval> {
     let mut intervals = Vec::new();
     for slot in slots.iter().filter(|slot| slot.energy > Energy::ZERO) {

@@ -1,4 +1,4 @@
-//! What a vehicle that only charges is asked to do.
+//! Request of a vehicle that only charges, and its checks.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct Target {
     pub energy: Energy,
 }
 
-/// A period with a power limit of its own.
+/// Power limit of a period.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerLimit {
@@ -31,10 +31,10 @@ pub struct PowerLimit {
     pub power_max: Power,
 }
 
-/// What happens when a deadline passes before its target is reached.
+/// Rule for a deadline that passes before its target is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum AfterDeadline {
-    /// Charging goes on without pause until the target is reached.
+    /// Charging continues without pause until the target is reached.
     #[default]
     #[serde(rename = "continue")]
     Continue,
@@ -43,13 +43,13 @@ pub enum AfterDeadline {
     Stop,
 }
 
-/// The wishes and limits of one vehicle, as a caller states them.
+/// Targets and limits of one vehicle in kWh and kW, not checked yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChargeRequest {
-    /// Plug-in time, or the present; the first instant a plan may use.
+    /// First instant that a plan may use: the plug-in time, or the present.
     pub now: DateTime<Utc>,
-    /// When the vehicle leaves, if that is known; no plan goes beyond it.
+    /// Departure; no plan goes beyond it. `None` if it is not known.
     pub until: Option<DateTime<Utc>>,
     /// Highest power at any time.
     #[serde(rename = "power_max_kw")]
@@ -61,32 +61,32 @@ pub struct ChargeRequest {
     /// Energy bought at once, at any price.
     #[serde(rename = "reserve_kwh")]
     pub reserve: Energy,
-    /// Most energy the vehicle can take. Beyond the targets it is bought
+    /// Most energy the vehicle can take. Energy beyond the targets is bought
     /// only where the price is negative. `None` buys what the targets want.
     #[serde(rename = "energy_max_kwh")]
     pub energy_max: Option<Energy>,
-    /// Energy at which the vehicle stops charging by itself: it bounds `reserve`
-    /// and `energy_max`, and what targets want above it is missed. `None` is
-    /// a vehicle that takes any energy.
+    /// Energy at which the vehicle stops charging by itself. It bounds `reserve`
+    /// and `energy_max`; energy that targets want above it is a shortfall. `None`
+    /// is a vehicle that takes any energy.
     #[serde(rename = "charge_limit_kwh", default, skip_serializing_if = "Option::is_none")]
     pub charge_limit: Option<Energy>,
-    /// What a missed deadline means.
+    /// Rule for a deadline that is missed.
     pub after_deadline: AfterDeadline,
 }
 
 impl Target {
-    /// The deadline in microseconds since 1970; the last instant there is where
-    /// it is the end of the known prices.
+    /// The deadline in microseconds since 1970; `i64::MAX` if it is the end of
+    /// the known prices.
     pub(crate) fn by_micros(&self) -> i64 {
         self.by.map_or(i64::MAX, micros_of)
     }
 }
 
 impl ChargeRequest {
-    /// Position of the target that decides alone: the earliest, if none wants more.
+    /// Position of the deciding target: the earliest, if no other wants more energy.
     ///
-    /// Levels that are reached stay reached, so that whoever meets this one meets
-    /// all. A vehicle that is to be ready every morning asks for nothing else.
+    /// Targets are levels that only rise, so a plan that meets this one meets all.
+    /// An example is a vehicle that has the same target every morning.
     pub(crate) fn deciding(&self) -> Option<usize> {
         let first = self.targets.iter().map(Target::by_micros).min()?;
         let most = self.targets.iter().fold(Energy::ZERO, |most, t| most.max(self.within_limit(t)));
@@ -94,23 +94,23 @@ impl ChargeRequest {
         self.targets.iter().position(decides)
     }
 
-    /// Energy of a target up to the charge limit.
+    /// Energy of a target, up to the charge limit.
     pub(crate) fn within_limit(&self, target: &Target) -> Energy {
         self.charge_limit.map_or(target.energy, |limit| target.energy.min(limit))
     }
 
-    /// Most energy that a target wants above the charge limit.
+    /// Highest energy of any target above the charge limit; zero if there is none.
     pub(crate) fn above_limit(&self) -> Energy {
         let above = self.targets.iter().map(|target| target.energy - self.within_limit(target));
         above.fold(Energy::ZERO, Energy::max)
     }
 
-    /// The last deadline in microseconds since 1970, if there is any target.
+    /// The last deadline in microseconds since 1970; `None` without targets.
     pub(crate) fn last_by(&self) -> Option<i64> {
         self.targets.iter().map(Target::by_micros).max()
     }
 
-    /// A request for one target and nothing else.
+    /// A request with one target, no reserve and no limits but `power_max`.
     #[must_use]
     pub fn new(now: DateTime<Utc>, power_max: Power, target: Target) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl ChargeRequest {
     }
 }
 
-/// Why a request makes no sense. An unmet wish is not among the reasons.
+/// Reason why a request is invalid. A target that cannot be met is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum ChargeRequestError {
     /// A power below zero.
@@ -161,7 +161,7 @@ pub enum ChargeRequestError {
         /// The energy as given.
         energy: Energy,
     },
-    /// The vehicle cannot take what the targets want.
+    /// The bound on the energy is below the highest target or the reserve.
     #[error(
         "energy_max_kwh is {} kWh, less than the {} kWh that targets and reserve want",
         energy_max.as_kwh(), wanted.as_kwh()
@@ -174,7 +174,7 @@ pub enum ChargeRequestError {
     },
 }
 
-/// A request that makes sense. Planning it cannot fail.
+/// A checked request. Planning it cannot fail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChargeProblem {
     request: ChargeRequest,
@@ -182,11 +182,12 @@ pub struct ChargeProblem {
 }
 
 impl ChargeProblem {
-    /// Checks a request.
+    /// Checks a request, sorts its power limits and caps reserve and `energy_max` at the charge
+    /// limit.
     ///
     /// # Errors
-    /// A negative power, energy or limit; limits that overlap; a bound on the
-    /// energy below the highest target.
+    /// A power, an energy or a limit is negative; limits overlap; the bound on the
+    /// energy is below the highest target or the reserve.
     pub fn new(request: ChargeRequest) -> Result<Self, ChargeRequestError> {
         if request.power_max < Power::ZERO {
             return Err(ChargeRequestError::NegativePower { power: request.power_max });
@@ -204,8 +205,10 @@ impl ChargeProblem {
                 return Err(ChargeRequestError::NegativeLimit { index, power: limit.power_max });
             }
         }
+        // Limits may come in any order; a horizon has them in time order.
         let mut request = request;
         request.power_limits.sort_by_key(|limit| limit.start);
+        // The vehicle stops at its charge limit, so nothing beyond it can be bought.
         if let Some(limit) = request.charge_limit {
             request.reserve = request.reserve.min(limit);
             request.energy_max = request.energy_max.map(|most| most.min(limit));
@@ -221,14 +224,13 @@ impl ChargeProblem {
         }
     }
 
-    /// The request as it was checked.
+    /// The checked request.
     #[must_use]
     pub fn request(&self) -> &ChargeRequest {
         &self.request
     }
 
-    /// Energy that targets and reserve want together: the highest of them, up to
-    /// the charge limit.
+    /// Highest energy among targets and reserve, up to the charge limit.
     #[must_use]
     pub fn wanted(&self) -> Energy {
         let ChargeRequest { targets, reserve, .. } = &self.request;

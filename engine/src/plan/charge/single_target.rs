@@ -1,8 +1,9 @@
-//! The compact answer as a plan: one target that decides, at constant power.
+//! Plan from a slot selection: one deciding target at constant power.
 //!
-//! The searches of [`choice`](super::choice) say which slots. What lies after the
-//! target that decides, up to the last deadline, only tells how much time has no
-//! price and what the next kWh would cost.
+//! The searches of [`selection`](super::selection) find the slots up to the deadline of the
+//! deciding target ([`ChargeRequest::deciding`](super::request::ChargeRequest::deciding)). Slots
+//! after it, up to the last deadline, stay unused: they only count for the time without a price
+//! and for the price of the next kWh.
 use crate::plan::charge::certificate::{ChargeEvidence, Requirement, certify_own};
 use crate::plan::charge::plan::{Plan, PlannedSlot, Purchase, Purpose, intervals};
 use crate::plan::charge::request::{AfterDeadline, ChargeProblem};
@@ -14,14 +15,16 @@ use crate::prices::ranking::SLOTS_MAX;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Money, Power, Price};
 
-/// What was chosen for the target that decides.
+/// Slot selection for the deciding target, with its window and its position in the request.
 pub(crate) struct Chosen {
     target: usize,
     window: Window,
     choice: SlotSelection,
 }
 
-/// The compact answer, if one target decides, at constant power.
+/// Selects slots for the deciding target. `None` if there is no such target, if the request has
+/// power limits, a reserve or an `energy_max`, if the window is too long, or if energy is charged
+/// after the deadline as well.
 pub(crate) fn choose(curve: &PriceCurve, problem: &ChargeProblem) -> Option<Chosen> {
     let request = problem.request();
     let target = request.deciding()?;
@@ -40,16 +43,16 @@ pub(crate) fn choose(curve: &PriceCurve, problem: &ChargeProblem) -> Option<Chos
     is_all.then_some(Chosen { target, window, choice })
 }
 
-/// Whether what is charged for the target that decides is all that is charged:
-/// nothing is missing that would be charged after it.
+/// Returns `true` if nothing is charged after `by`, the deadline of the deciding target: it is
+/// met, or it is the only target and charging stops there.
 pub(crate) fn is_all(problem: &ChargeProblem, by: i64, shortfall_kwh: f64) -> bool {
     let request = problem.request();
     let goes_on = request.after_deadline == AfterDeadline::Continue && by < problem.to();
     shortfall_kwh <= 0.0 || (request.targets.len() == 1 && !goes_on)
 }
 
-/// The cheapest price after the window of the target that decides, before the last
-/// deadline, if any power is allowed.
+/// Lowest price from `to` (the end of the window, in microseconds) to the last deadline; `None`
+/// if there is no such time or no power.
 pub(crate) fn price_after(curve: &PriceCurve, problem: &ChargeProblem, to: i64) -> Option<Price> {
     let last = problem.request().last_by()?.min(problem.to());
     if last <= to || problem.request().power_max <= Power::ZERO {
@@ -60,12 +63,13 @@ pub(crate) fn price_after(curve: &PriceCurve, problem: &ChargeProblem, to: i64) 
     Price::from_per_kwh(cheapest).ok()
 }
 
-/// The lower of two prices.
+/// The lower of two prices; `None` counts as higher than any.
 pub(crate) fn cheaper(one: Option<Price>, other: Option<Price>) -> Option<Price> {
     [one, other].into_iter().flatten().min_by(Price::total_cmp)
 }
 
-/// The compact answer for one need in one window, if the window is short enough.
+/// Selects the cheapest slots for one need in one window; `None` if the curve has no ranking and
+/// the window has more than [`SLOTS_MAX`] slots.
 pub(crate) fn choose_in(curve: &PriceCurve, window: Window, need: Need) -> Option<SlotSelection> {
     if window.len() == 0 || need.power_kw <= 0.0 {
         return Some(SlotSelection::nothing(need, f64::NAN));
@@ -77,7 +81,7 @@ pub(crate) fn choose_in(curve: &PriceCurve, window: Window, need: Need) -> Optio
         .then(|| threshold::choose_one(curve.horizon(), curve.prices(), window, need))
 }
 
-/// A plan from a compact answer.
+/// Makes a plan of a slot selection. Outcomes of targets are not set.
 pub(crate) fn from_choice(curve: &PriceCurve, problem: &ChargeProblem, chosen: &Chosen) -> Plan {
     let Chosen { target: position, window, choice } = chosen;
     let mut slots = slots_of_choice(curve, problem, *window, choice);
@@ -101,7 +105,9 @@ pub(crate) fn from_choice(curve: &PriceCurve, problem: &ChargeProblem, chosen: &
     }
 }
 
-/// The proof of a compact answer. Later deadlines want what is there already.
+/// Evidence for the certificate of a slot selection. Every deadline requires the energy bought:
+/// that of the deciding target at the price of the next kWh, later ones at the lowest price.
+/// `after` is the lowest price after the window.
 fn evidence_of_choice(
     problem: &ChargeProblem,
     Chosen { target, choice, .. }: &Chosen,
@@ -110,6 +116,7 @@ fn evidence_of_choice(
 ) -> ChargeEvidence {
     let targets = &problem.request().targets;
     let prices = || slots.iter().map(|slot| slot.price);
+    // Later deadlines buy nothing, so their dual price is the lowest price up to the last one.
     let floor = match targets.len() {
         1 => None,
         _ => cheaper(prices().min_by(Price::total_cmp), after),
@@ -131,7 +138,8 @@ fn evidence_of_choice(
     }
 }
 
-/// Slots between the target that decides and the last deadline, where there is one.
+/// Unused slots between `to` (the end of the window) and the last deadline; none for a single
+/// target.
 fn slots_after(curve: &PriceCurve, problem: &ChargeProblem, to: i64) -> Vec<PlannedSlot> {
     if problem.request().targets.len() == 1 {
         return Vec::new();
@@ -142,6 +150,7 @@ fn slots_after(curve: &PriceCurve, problem: &ChargeProblem, to: i64) -> Vec<Plan
     pieces.iter().filter(is_between).map(SubSlot::planned).collect()
 }
 
+/// Slots of a window with the energies of its selection.
 fn slots_of_choice(
     curve: &PriceCurve,
     problem: &ChargeProblem,
@@ -167,6 +176,7 @@ fn slots_of_choice(
     (window.first..window.last).map(planned).collect()
 }
 
+/// One purchase for each used slot, in time order; `target` is the position of the target.
 fn purchases_of_choice(
     slots: &[PlannedSlot],
     choice: &SlotSelection,
@@ -181,10 +191,12 @@ fn purchases_of_choice(
     used.map(|(slot, planned)| Purchase { slot, energy: planned.energy, purpose }).collect()
 }
 
+/// Energy of a slot selection.
 fn finite_kwh(kwh: f64) -> Energy {
     Energy::from_kwh(kwh).expect("energy of a choice is finite")
 }
 
+/// Amount of money of a slot selection.
 fn finite_money(amount: f64) -> Money {
     Money::from_amount(amount).expect("a product of two quantities is finite")
 }

@@ -1,32 +1,35 @@
-//! Slots cut to what one vehicle may use.
+//! Sub-slots: the slots of a price curve, cut at the power limits and deadlines of one vehicle.
 //!
-//! A piece lies inside one price slot, one power limit, and between two
-//! deadlines, so that everything about it is constant.
+//! A sub-slot lies inside one price slot and between two neighbouring cuts, so that its price,
+//! its power and its first deadline are constant.
 use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::charge::request::ChargeProblem;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
-/// One cut slot, with what has been bought in it so far.
+/// Part of a price slot, with the energy bought in it so far.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SubSlot {
+    /// First microsecond since 1970.
     pub(crate) start: i64,
+    /// First microsecond after it.
     pub(crate) end: i64,
     pub(crate) price: Price,
+    /// Highest power.
     pub(crate) power: Power,
-    /// First deadline that this piece counts for; the number of deadlines if none.
+    /// First deadline that this sub-slot counts for; the number of deadlines if none.
     pub(crate) deadline: usize,
     pub(crate) bought: Energy,
 }
 
 impl SubSlot {
-    /// Energy that the piece can hold.
+    /// Energy that the sub-slot can hold.
     pub(crate) fn capacity(&self) -> Energy {
         self.power.over_micros(self.end - self.start)
     }
 
-    /// The piece as a slot of a plan.
+    /// The sub-slot as a slot of a plan.
     pub(crate) fn planned(&self) -> PlannedSlot {
         PlannedSlot {
             start: instant_at(self.start),
@@ -38,17 +41,18 @@ impl SubSlot {
     }
 }
 
-/// A deadline with the energy wanted by then, counted from the start.
+/// Deadline with the energy wanted by then, counted from the start of the plan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
-    /// `i64::MAX` is the end of the known prices.
+    /// Microseconds since 1970; `i64::MAX` is the end of the known prices.
     pub(crate) by: i64,
     pub(crate) energy: Energy,
-    /// Position in the request of the target that asks for it.
+    /// Position in the request of the target that sets the energy.
     pub(crate) target: usize,
 }
 
-/// The deadlines of a problem in time order; targets at one instant are one deadline.
+/// Deadlines of a problem in time order. Targets at one instant are one deadline, with the
+/// highest of their energies, each up to the charge limit.
 pub(crate) fn deadlines(problem: &ChargeProblem) -> Vec<Deadline> {
     let mut all: Vec<Deadline> = problem
         .request()
@@ -61,7 +65,7 @@ pub(crate) fn deadlines(problem: &ChargeProblem) -> Vec<Deadline> {
             target: position,
         })
         .collect();
-    // Of targets at one instant the highest comes last, and stays.
+    // Of targets at one instant the highest is sorted last, and `dedup` keeps it.
     all.sort_by(|a, b| a.by.cmp(&b.by).then(a.energy.total_cmp(&b.energy)));
     all.reverse();
     all.dedup_by_key(|deadline| deadline.by);
@@ -69,7 +73,8 @@ pub(crate) fn deadlines(problem: &ChargeProblem) -> Vec<Deadline> {
     all
 }
 
-/// Raises each deadline to the one before it: what is reached stays reached.
+/// Makes the energies nondecreasing: raises each deadline to the one before it, whose target it
+/// then names.
 pub(crate) fn nest(deadlines: &mut [Deadline]) {
     for k in 1..deadlines.len() {
         let before = deadlines[k - 1];
@@ -79,7 +84,7 @@ pub(crate) fn nest(deadlines: &mut [Deadline]) {
     }
 }
 
-/// Cuts the curve to the pieces that a vehicle may use, in time order.
+/// Cuts a price curve into the sub-slots that a vehicle may use, in time order.
 pub(crate) fn sub_slots(
     curve: &PriceCurve,
     problem: &ChargeProblem,
@@ -92,6 +97,7 @@ pub(crate) fn sub_slots(
     cuts.extend(deadlines.iter().map(|deadline| deadline.by));
     cuts.sort_unstable();
 
+    // `cut` is the first cut after the start of the current sub-slot; both only advance.
     let range = horizon.overlapping(from, to);
     let mut pieces = Vec::with_capacity(range.len() + cuts.len());
     let mut cut = cuts.partition_point(|&cut| cut <= from);
@@ -103,6 +109,7 @@ pub(crate) fn sub_slots(
                 cut += 1;
             }
             let end = cuts.get(cut).map_or(slot_end, |&cut| cut.min(slot_end));
+            // No limit starts or ends inside a sub-slot, so at most one overlaps it.
             let limit = limits.overlapping(start, end).next();
             let power_max = problem.request().power_max;
             let power = limit.map_or(power_max, |index| {
@@ -123,8 +130,9 @@ pub(crate) fn sub_slots(
     pieces
 }
 
-/// From the start to the last deadline; without a deadline to the departure,
-/// or else to the last price. Empty if nothing is wanted.
+/// Time from the start to the last deadline, as first microsecond and first microsecond after it.
+/// A target without a deadline ends with the departure, or else with the last price. Empty if
+/// there is no target.
 pub(crate) fn span(curve: &PriceCurve, problem: &ChargeProblem) -> (i64, i64) {
     let (from, to) = (problem.from(), problem.to());
     let known = || curve.horizon().end().map_or(from, micros_of);
@@ -136,7 +144,7 @@ pub(crate) fn span(curve: &PriceCurve, problem: &ChargeProblem) -> (i64, i64) {
     (from, end.max(from))
 }
 
-/// Hours before the last deadline that have no price.
+/// Hours between start and last deadline that have no price.
 pub(crate) fn unpriced_hours(curve: &PriceCurve, problem: &ChargeProblem) -> f64 {
     let (from, end) = span(curve, problem);
     ((end - from) - curve.horizon().covered(from, end)) as f64 / MICROS_PER_HOUR

@@ -1,11 +1,11 @@
-//! From a battery and percentages to a charging problem, and back.
+//! Request in percent of a battery, converted to energy at the plug, and back.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::request::{AfterDeadline, ChargeRequest, PowerLimit, Target};
 use crate::units::{Energy, Percent, Power};
 
-/// What is known of a vehicle's battery.
+/// Battery of a vehicle.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Battery {
@@ -15,11 +15,11 @@ pub struct Battery {
     /// State of charge at the start of the plan; `None` if it is not known.
     #[serde(rename = "soc_percent")]
     pub soc: Option<Percent>,
-    /// State of charge to assume where it is not known. Without it, an
-    /// unknown state is refused: it is never read as empty.
+    /// State of charge to assume if it is not known. Without it an unknown state
+    /// is an error: it is never taken for empty.
     #[serde(rename = "soc_fallback_percent")]
     pub soc_fallback: Option<Percent>,
-    /// Where the vehicle stops charging by itself.
+    /// State of charge at which the vehicle stops charging by itself.
     #[serde(rename = "charge_limit_percent")]
     pub charge_limit: Percent,
     /// Stored energy per energy at the plug, above 0 and at most 1.
@@ -37,13 +37,13 @@ pub struct SocTarget {
     pub soc: Option<Percent>,
 }
 
-/// The wishes and limits of one vehicle in percent of its battery.
+/// Targets and limits of one vehicle in percent of its battery.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VehicleRequest {
-    /// Plug-in time, or the present.
+    /// First instant that a plan may use: the plug-in time, or the present.
     pub now: DateTime<Utc>,
-    /// When the vehicle leaves, if that is known.
+    /// Departure; `None` if it is not known.
     pub until: Option<DateTime<Utc>>,
     /// Highest power at any time.
     #[serde(rename = "power_max_kw")]
@@ -57,19 +57,19 @@ pub struct VehicleRequest {
     /// State of charge reached at once, at any price.
     #[serde(rename = "reserve_percent")]
     pub reserve: Percent,
-    /// Whether negative prices may fill the battery up to its charge limit.
+    /// `true` lets negative prices fill the battery up to its charge limit.
     pub fill_when_negative: bool,
-    /// What a missed deadline means.
+    /// Rule for a deadline that is missed.
     pub after_deadline: AfterDeadline,
 }
 
-/// Why a vehicle cannot be planned.
+/// Reason why a vehicle cannot be planned.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum VehicleError {
-    /// The state of charge is not known and nothing may be assumed.
+    /// The state of charge is not known, and there is no fallback.
     #[error("soc_percent is not known; give soc_fallback_percent to plan all the same")]
     UnknownSoc,
-    /// A battery that holds next to nothing.
+    /// A capacity below [`CAPACITY_MIN_KWH`].
     #[error("capacity_kwh is {} kWh; a battery holds at least {CAPACITY_MIN_KWH} kWh", capacity.as_kwh())]
     NoCapacity {
         /// The capacity as given.
@@ -83,8 +83,8 @@ pub enum VehicleError {
     },
 }
 
-/// Least capacity of a battery. Below it a part of the capacity that is rounded
-/// away would be beyond what numbers can tell apart.
+/// Least capacity of a battery, in kWh. Tolerances that are a part of a smaller capacity would
+/// lie below the resolution of the numbers.
 pub const CAPACITY_MIN_KWH: f64 = 1e-6;
 
 /// Refuses a capacity below [`CAPACITY_MIN_KWH`].
@@ -96,7 +96,7 @@ pub(crate) fn check_capacity(capacity: Energy) -> Result<(), VehicleError> {
     }
 }
 
-/// Energy at the plug that brings a battery from `soc` to `wanted`; none if it
+/// Energy at the plug that brings a battery from `soc` to `wanted`; zero if it
 /// is there already.
 ///
 /// # Errors
@@ -121,23 +121,23 @@ impl VehicleRequest {
     /// State of charge that the plan starts from.
     ///
     /// # Errors
-    /// It is not known, and there is no fallback.
+    /// The state of charge is not known, and there is no fallback.
     pub fn soc(&self) -> Result<Percent, VehicleError> {
         self.battery.soc.or(self.battery.soc_fallback).ok_or(VehicleError::UnknownSoc)
     }
 
-    /// The same wishes in kWh at the plug, counted from the state of charge.
+    /// Converts the request to kWh at the plug, counted from the state of charge.
     ///
-    /// What targets want above the charge limit is missed. A vehicle at or above a wish needs nothing for it, and is never
-    /// discharged to it.
+    /// Energy that targets want above the charge limit is a shortfall. A vehicle at
+    /// or above a target needs nothing for it, and is never discharged to it.
     ///
     /// # Errors
-    /// The state of charge is unknown, or the battery makes no sense.
+    /// The state of charge is unknown, or capacity or efficiency are invalid.
     pub fn in_energy(&self) -> Result<ChargeRequest, VehicleError> {
         let Battery { capacity, charge_limit, efficiency, .. } = self.battery;
         let soc = self.soc()?;
         let at_plug = |wanted: Percent| energy_at_plug(capacity, efficiency, soc, wanted);
-        // Without targets, too, a battery that makes no sense is refused.
+        // This also checks capacity and efficiency of a request without targets.
         let room = at_plug(charge_limit)?;
         let mut targets = Vec::with_capacity(self.targets.len());
         for target in &self.targets {
@@ -157,7 +157,7 @@ impl VehicleRequest {
         })
     }
 
-    /// State of charge after so much energy at the plug.
+    /// State of charge after `energy` at the plug.
     ///
     /// # Errors
     /// As [`VehicleRequest::soc`].

@@ -1,15 +1,21 @@
-//! What if the vehicle leaves before its deadline?
+//! Risk of an early departure: the energy at risk, and the least cost of having energy earlier.
 //!
-//! The energy of a plan as a function of time says what would be missing at
-//! any departure; weighed with probabilities that is the energy at risk. And
-//! it can be insured: a frontier says what it costs at least to have so much
-//! energy by an earlier instant.
+//! With `E(t)` the energy that a plan has bought by `t` and `w` the wanted energy, a departure at
+//! `t` misses `max(0, w − E(t))`. Weighted with the probabilities of departures, this is the
+//! energy at risk ([`energy_at_risk`]).
 //!
-//! The frontier is exact without planning anew. Energy by the instant can only
-//! be raised by moving a kWh across it, moving it earlier breaks no deadline,
-//! and of what may move the dearest goes to the cheapest room first. So the
-//! added cost is the integral of one sorted list of prices less another: it
-//! is convex, and its corners are where a slot is full or empty.
+//! The insurance frontier ([`insurance_frontier`]) is the least added cost of having energy `e` by
+//! an instant `a`, as a function of `e`:
+//!
+//! ```text
+//! added cost(e) = ∫ from E(a) to e of  max(0, c(s) − d(s)) ds
+//! ```
+//!
+//! `c` are the prices of free energy before `a` in rising order, `d` the prices of energy bought
+//! after `a` in falling order. Energy by `a` grows only if a kWh moves across `a`, and moving it
+//! earlier violates no deadline, so the most expensive kWh moves to the cheapest free slot first.
+//! The function is convex, with corners where a slot becomes full or empty. Energy that
+//! `energy_max` still allows counts in `d` at the price zero: it is bought, not moved.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +33,9 @@ pub struct EnergyPoint {
     pub energy: Energy,
 }
 
-/// The energy of a plan as a function of time, by its corners.
+/// Energy of a plan as a function of time, by its corners.
 ///
-/// Between two corners it grows evenly. The first corner is `now`; the last
+/// It is linear between two corners. The first corner is `now`; the last
 /// is the end of the last slot, or `now` if there is no slot.
 #[must_use]
 pub fn energy_by_time(plan: &Plan, now: DateTime<Utc>) -> Vec<EnergyPoint> {
@@ -41,20 +47,20 @@ pub fn energy_by_time(plan: &Plan, now: DateTime<Utc>) -> Vec<EnergyPoint> {
     corners.into_iter().map(|at| EnergyPoint { at, energy: plan.energy_by(at) }).collect()
 }
 
-/// A time at which the vehicle may leave.
+/// Possible departure with its weight.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Departure {
-    /// When it leaves.
+    /// Instant of the departure.
     pub at: DateTime<Utc>,
-    /// How likely that is, in any measure: only the ratios count.
+    /// Weight of the departure, zero or more. Only the ratios of weights count.
     pub weight: f64,
 }
 
-/// Why departures are no distribution.
+/// Reason why departures or the wanted energy are invalid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum DepartureError {
-    /// There is none.
+    /// There is no departure.
     #[error("departures is empty; give at least one")]
     Empty,
     /// A weight is negative or no number.
@@ -79,10 +85,10 @@ pub enum DepartureError {
     },
 }
 
-/// What becomes of a plan if the vehicle leaves at an instant.
+/// Outcome of a plan for one departure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DepartureOutcome {
-    /// When it leaves.
+    /// Instant of the departure.
     pub at: DateTime<Utc>,
     /// Probability, from 0 to 1.
     pub probability: f64,
@@ -94,32 +100,33 @@ pub struct DepartureOutcome {
     pub missing: Energy,
 }
 
-/// Energy that a plan may fail to deliver because nobody knows the departure.
+/// Energy that a plan may miss at an uncertain departure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EnergyAtRisk {
-    /// Energy that nothing should be missing of.
+    /// Wanted energy.
     #[serde(rename = "wanted_kwh")]
     pub wanted: Energy,
-    /// Missing energy, on average.
+    /// Expected missing energy.
     #[serde(rename = "expected_missing_kwh")]
     pub expected_missing: Energy,
-    /// Most that is missing at a departure that is possible.
+    /// Most missing energy of any departure with a probability above zero.
     #[serde(rename = "missing_max_kwh")]
     pub missing_max: Energy,
-    /// Probability that anything is missing, from 0 to 1.
+    /// Probability that energy is missing, from 0 to 1.
     pub probability_short: f64,
-    /// One outcome per departure, in time order.
+    /// One outcome per instant of departure, in time order.
     pub outcomes: Vec<DepartureOutcome>,
 }
 
-/// What may be missing when the vehicle leaves at an uncertain time.
+/// Returns the energy that a plan may miss at an uncertain departure.
 ///
-/// Measured against `wanted`, by default the highest target of the plan. At
-/// one instant several departures count together. A plan that is short at its
-/// own deadline is short at earlier ones, too.
+/// The energy is measured against `wanted`, by default the highest target of the
+/// plan. Several departures at one instant are one outcome. A plan that is short
+/// at its own deadline is short at earlier departures, too.
 ///
 /// # Errors
-/// There is no departure, a weight is negative or no number, or all are zero.
+/// There is no departure, a weight is negative or not a number, the weights do not
+/// add up to a number above zero, or `wanted` is negative.
 pub fn energy_at_risk(
     plan: &Plan,
     departures: &[Departure],
@@ -133,7 +140,7 @@ pub fn energy_at_risk(
     let total = total_weight(departures)?;
     let outcome = |departure: &Departure| {
         let energy = plan.energy_by(departure.at);
-        // Charging is planned to the microsecond; what less than one moves is rounding.
+        // Ends of charging are whole microseconds, so the energy of one is rounding.
         let rounding = plan
             .slots
             .iter()
@@ -147,6 +154,7 @@ pub fn energy_at_risk(
             missing,
         }
     };
+    // Departures at one instant are one outcome, with the sum of their probabilities.
     let mut outcomes: Vec<DepartureOutcome> = departures.iter().map(outcome).collect();
     outcomes.sort_by_key(|outcome| outcome.at);
     outcomes.dedup_by(|later, earlier| {
@@ -167,6 +175,7 @@ pub fn energy_at_risk(
     })
 }
 
+/// Sum of the weights, checked to be above zero.
 fn total_weight(departures: &[Departure]) -> Result<f64, DepartureError> {
     if departures.is_empty() {
         return Err(DepartureError::Empty);
@@ -180,32 +189,32 @@ fn total_weight(departures: &[Departure]) -> Result<f64, DepartureError> {
     if sum.is_finite() && sum > 0.0 { Ok(sum) } else { Err(DepartureError::Sum { sum }) }
 }
 
-/// A corner of an insurance frontier.
+/// Corner of an insurance frontier.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct InsurancePoint {
-    /// Energy that is there by the instant.
+    /// Energy bought by the instant.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// Least cost of that beyond the plan's.
+    /// Least cost of that beyond the cost of the plan.
     pub added_cost: Money,
     /// Cost of the next kWh by the instant; `None` at the last corner.
     #[serde(rename = "marginal_price_per_kwh")]
     pub marginal_price: Option<Price>,
 }
 
-/// What it costs to have energy earlier than the plan has it.
+/// Least added cost of having more energy by an instant than a plan has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InsuranceFrontier {
-    /// The instant by which the energy is there.
+    /// The instant.
     pub at: DateTime<Utc>,
-    /// Corners of the added cost, by energy. Straight in between, convex.
+    /// Corners of the added cost, by energy. The cost is convex, and linear between corners.
     pub points: Vec<InsurancePoint>,
 }
 
 impl InsuranceFrontier {
-    /// Least cost, beyond the plan's, of having so much energy by the instant.
+    /// Least cost, beyond the cost of the plan, of having `energy` by the instant.
     ///
-    /// Zero up to what the plan has anyway; `None` beyond what is possible.
+    /// Zero up to the energy that the plan has by then; `None` above the possible energy.
     #[must_use]
     pub fn added_cost(&self, energy: Energy) -> Option<Money> {
         let (first, last) = (self.points.first()?, self.points.last()?);
@@ -222,16 +231,17 @@ impl InsuranceFrontier {
     }
 }
 
-/// What it costs at least to have energy by an earlier instant.
+/// Returns the least added cost of having energy by `at`.
 ///
-/// From the energy that `plan` has by `at` on, up to all that can be there: no
-/// more than the plan buys in all, unless it may take more. Each cost is what
-/// planning anew with a target at `at` would add, to the last kWh of it. The
-/// plan is meant to be the cheapest one; for another the costs count from it.
+/// The frontier reaches from the energy that `plan` has by `at` to the most that is
+/// possible: the total of the plan, or its `energy_max`. Each cost is the one that
+/// a new plan with a target at `at` would add. `plan` should be a cheapest one; for
+/// another the costs count from it.
 ///
 /// A slot that `at` cuts is used from its start, as always.
 #[must_use]
 pub fn insurance_frontier(plan: &Plan, at: DateTime<Utc>) -> InsuranceFrontier {
+    // Free slots by rising price, movable energy by falling price.
     let start = plan.energy_by(at);
     let (mut room, mut movable) = moves(plan, at);
     room.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -240,9 +250,11 @@ pub fn insurance_frontier(plan: &Plan, at: DateTime<Utc>) -> InsuranceFrontier {
     let (mut energy, mut cost) = (start, Money::ZERO);
     let (mut room, mut movable) = (room.into_iter(), movable.into_iter());
     let (mut to, mut from) = (room.next(), movable.next());
+    // Each step moves energy until a free slot is full or a used one is empty.
     while let (Some((to_price, to_energy)), Some((from_price, from_energy))) = (to, from) {
         let step = to_energy.min(from_energy);
         let marginal = (to_price - from_price).max(Price::ZERO);
+        // Steps of one price are one segment, so only a new price makes a corner.
         let is_new =
             points.last().is_none_or(|last: &InsurancePoint| last.marginal_price != Some(marginal));
         if is_new {
@@ -262,9 +274,10 @@ pub fn insurance_frontier(plan: &Plan, at: DateTime<Utc>) -> InsuranceFrontier {
     InsuranceFrontier { at, points }
 }
 
-/// Prices and energies of the room before an instant, and of what may move there.
+/// Prices and energies of free slots before an instant, and of energy that may move there.
 type Moves = (Vec<(Price, Energy)>, Vec<(Price, Energy)>);
 
+/// Free energy before `at`, and energy bought after it, by slot.
 fn moves(plan: &Plan, at: DateTime<Utc>) -> Moves {
     let (mut room, mut movable) = (Vec::new(), Vec::new());
     for slot in &plan.slots {
@@ -273,7 +286,7 @@ fn moves(plan: &Plan, at: DateTime<Utc>) -> Moves {
         let fits = fits.min(slot.capacity());
         let bought = slot.energy_by(at);
         let free = fits - bought;
-        // What is charged at once may count as movable: ahead of it there is no room.
+        // Energy charged at once may count as movable, because no energy is free ahead of it.
         let late = slot.energy - bought;
         if free > crumb(slot) {
             room.push((slot.price, free));
@@ -282,7 +295,7 @@ fn moves(plan: &Plan, at: DateTime<Utc>) -> Moves {
             movable.push((slot.price, late));
         }
     }
-    // What is still allowed need not be taken from anywhere.
+    // Energy below `energy_max` is added instead of moved, so no purchase is saved for it.
     if let Some(energy_max) = plan.certificate.evidence.energy_max {
         let extra = energy_max - plan.energy;
         if extra > Energy::ZERO {
@@ -319,7 +332,7 @@ mod tests {
         plan_charge(curve, &ChargeProblem::new(request).unwrap())
     }
 
-    /// Three hours at 30, 20 and 10 cents; 15 kWh, 10 of them in the last hour.
+    /// Plan of 15 kWh in three hours at 30, 20 and 10 cents, 10 of them in the last hour.
     fn evening() -> Plan {
         plan(&curve_of(60, &[30, 20, 10]), request(&[(180, 15.0)]))
     }
@@ -337,7 +350,7 @@ mod tests {
 
     #[test]
     fn risk_is_weighed_by_departures() {
-        // 15 kWh missing at six with 10 %, 10 at eight with 30 %, none at nine.
+        // 15 kWh are missing at 18:00 with 10 %, 10 at 20:00 with 30 %, none at 21:00.
         let leave = |minutes, weight| Departure { at: minute(minutes), weight };
         let departures = [leave(120, 1.0), leave(180, 6.0), leave(0, 1.0), leave(120, 2.0)];
         let risk = energy_at_risk(&evening(), &departures, None).unwrap();
@@ -368,7 +381,8 @@ mod tests {
 
     #[test]
     fn insurance_moves_the_dearest_to_the_cheapest_room() {
-        // By eight: 5 of 15 kWh. Room before: 5 at 20 and 10 at 30 cents; movable: 10 at 10 cents.
+        // By 20:00 the plan has 5 of 15 kWh. Free before: 5 at 20 and 10 at 30 cents; movable: 10
+        // at 10 cents.
         let frontier = insurance_frontier(&evening(), minute(120));
         let point = |energy, cost: f64, price: Option<f64>| (energy, cost, price);
         let rounded = |value: f64| (value * 1e9).round() / 1e9;
@@ -396,7 +410,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each point of a frontier costs what planning anew with it costs.
+        /// The cost at each point of a frontier is that of a new plan with a target there.
         #[test]
         fn a_frontier_is_what_planning_anew_costs(
             cents in prop::collection::vec(-20..60i32, 1..60),
@@ -407,7 +421,7 @@ mod tests {
         ) {
             let curve = curve_of(15, &cents);
             let end = 15 * cents.len() as i64;
-            // Shares of what is possible, so that every deadline is met.
+            // Targets are shares of the possible energy, so that every deadline is met.
             let mut wish = request(&[]);
             for (by, share) in targets {
                 let by = by.min(end);
@@ -433,7 +447,7 @@ mod tests {
                 let energy = kwh(first.energy.as_kwh() + share * span);
                 let mut insured = wish.clone();
                 insured.targets.push(Target { by: Some(at), energy });
-                // The last corner may lie above it by rounding.
+                // The last corner may lie above the bound by rounding.
                 insured.energy_max = insured.energy_max.map(|most| most.max(energy));
                 let cost = plan(&curve, insured).cost - cheapest.cost;
                 let added = frontier.added_cost(energy.min(last.energy)).unwrap();
@@ -442,7 +456,7 @@ mod tests {
             }
         }
 
-        /// Leaving later never risks more, and all of the risk is in its outcomes.
+        /// A later departure never risks more, and the outcomes add up to the risk.
         #[test]
         fn risk_falls_with_the_departure(
             cents in prop::collection::vec(-20..60i32, 1..40), need in 0.0..100.0f64,

@@ -1,10 +1,14 @@
-//! What changed between two plans, and why.
+//! Differences between two plans, each with its reason.
 //!
-//! Two plans are compared by time, wherever their slots begin and end. Each
-//! period in which they charge differently gets one reason: what has changed
-//! in the period itself, if that explains the direction; else what has changed
-//! in the wishes; else what has changed elsewhere; else nothing has, and the
-//! two plans are equally good or one was kept close to an older one.
+//! Plans are compared by time, so their slots may differ. Each period in which they charge
+//! different energies gets one reason, the first of these that applies:
+//!
+//! 1. The period has passed.
+//! 2. A price or a power limit changed in the period, and explains the direction of the change.
+//! 3. The request changed: deadlines, targets, reserve or bounds.
+//! 4. Prices or power limits changed elsewhere.
+//! 5. One of the plans was kept close to an older one at some cost.
+//! 6. Nothing changed: both plans are equally good.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -18,20 +22,20 @@ use crate::plan::stability::stay_close::Stability;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Power, Price};
 
-/// A plan with all that it was made of.
+/// Plan with its request, its prices and its stability.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded<'a> {
-    /// What was asked.
+    /// Request of the plan.
     pub problem: &'a ChargeProblem,
-    /// At which prices.
+    /// Prices of the plan.
     pub curve: &'a PriceCurve,
-    /// What came of it.
+    /// The plan.
     pub plan: &'a Plan,
-    /// How it was kept close to an older one, if it was.
+    /// Change against an older plan, if this one was kept close to it.
     pub stability: Option<&'a Stability>,
 }
 
-/// Why a period of one plan differs from the other.
+/// Reason why two plans differ in a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChangeCode {
     /// The period lay in the future of the first plan and in the past of the second.
@@ -49,11 +53,11 @@ pub enum ChangeCode {
     /// More or less energy is wanted.
     #[serde(rename = "target_changed")]
     TargetChanged,
-    /// As much energy is wanted as before, or nearly: less was delivered until
-    /// now than the first plan would have, as after a late start.
+    /// No more energy is wanted than before, but less was delivered until now than
+    /// the first plan would have, as after a late start.
     #[serde(rename = "delivered_otherwise")]
     DeliveredOtherwise,
-    /// The reserve, the most that fits, or the meaning of a missed deadline changed.
+    /// The reserve, the bound on the energy, or the rule for a missed deadline changed.
     #[serde(rename = "wish_changed")]
     WishChanged,
     /// One of the plans was kept close to an older one at some cost.
@@ -65,7 +69,7 @@ pub enum ChangeCode {
 }
 
 impl ChangeCode {
-    /// The code as a word, the same as in serialised data.
+    /// Name of the code, as in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -81,6 +85,7 @@ impl ChangeCode {
         }
     }
 
+    /// Clause of a sentence, after "because".
     fn words(self) -> &'static str {
         match self {
             Self::TimePassed => "this time has passed",
@@ -96,7 +101,7 @@ impl ChangeCode {
     }
 }
 
-/// A period in which two plans differ.
+/// Period in which two plans differ.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PeriodChange {
     /// First instant.
@@ -109,16 +114,16 @@ pub struct PeriodChange {
     /// Energy that the second plan buys in it.
     #[serde(rename = "after_kwh")]
     pub after: Energy,
-    /// What the first plan pays, at its own prices.
+    /// Cost of that energy at the prices of the first plan.
     pub cost_before: Money,
-    /// What the second plan pays, at its own prices.
+    /// Cost of that energy at the prices of the second plan.
     pub cost_after: Money,
-    /// Why they differ.
+    /// Reason for the difference.
     pub code: ChangeCode,
 }
 
 impl PeriodChange {
-    /// The change as a sentence, with times on the wall clock of `time_zone`.
+    /// Sentence about the change, with times on the wall clock of `time_zone`.
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
@@ -130,13 +135,14 @@ impl PeriodChange {
     }
 }
 
-/// The periods in which two plans differ, in time order.
+/// Returns the periods in which two plans differ, in time order.
 ///
 /// Neighbours that change in one direction for one reason are one period.
-/// Energies below a microsecond of charging are no difference.
+/// The energy of up to two microseconds of charging is no difference.
 #[must_use]
 pub fn diff(before: &Recorded<'_>, after: &Recorded<'_>) -> Vec<PeriodChange> {
     let causes = Causes::new(before, after);
+    // Between two neighbouring cuts both plans charge at constant power, or not at all.
     let mut cuts: Vec<DateTime<Utc>> = vec![after.problem.request().now];
     for plan in [before.plan, after.plan] {
         let corners = |slot: &PlannedSlot| [slot.start, slot.charged_until(), slot.end];
@@ -168,7 +174,7 @@ pub fn diff(before: &Recorded<'_>, after: &Recorded<'_>) -> Vec<PeriodChange> {
     changes
 }
 
-/// Adds a change, to the one before it where it goes on.
+/// Appends a change, or merges it into the last one if it continues that.
 fn push(changes: &mut Vec<PeriodChange>, next: PeriodChange) {
     let grows = |change: &PeriodChange| change.after > change.before;
     match changes.last_mut() {
@@ -185,25 +191,26 @@ fn push(changes: &mut Vec<PeriodChange>, next: PeriodChange) {
     }
 }
 
-/// What a plan buys in a period.
+/// Energy that a plan buys in a period, and its cost.
 struct Bought {
     energy: Energy,
     cost: Money,
-    /// Energy that is nothing but rounding.
+    /// Energy that counts as rounding.
     dust: Energy,
 }
 
-/// A plan, asked for one period after the other.
+/// Cursor over the slots of a plan, for periods in time order.
 struct Cursor<'a> {
     slots: &'a [PlannedSlot],
 }
 
 impl<'a> Cursor<'a> {
+    /// A cursor at the first slot.
     fn new(plan: &'a Plan) -> Self {
         Self { slots: &plan.slots }
     }
 
-    /// What is bought in a period that lies inside of one slot, or of none.
+    /// Energy bought in `[start, end)`, which lies inside one slot or outside all.
     fn bought(&mut self, start: DateTime<Utc>, end: DateTime<Utc>) -> Bought {
         while let Some((first, rest)) = self.slots.split_first()
             && first.end <= start
@@ -213,7 +220,7 @@ impl<'a> Cursor<'a> {
         match self.slots.first() {
             Some(slot) if slot.start < end => {
                 let energy = slot.energy_by(end) - slot.energy_by(start);
-                // Ends of charging are kept to the microsecond.
+                // Both ends of a period may be rounded to a microsecond.
                 let dust = slot.power_max.over_micros(2);
                 Bought { energy, cost: slot.price.of(energy), dust }
             }
@@ -222,20 +229,21 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What differs between two problems.
+/// Differences between the inputs of two plans.
 struct Causes<'a> {
     before: &'a Recorded<'a>,
     after: &'a Recorded<'a>,
-    /// The first difference that concerns the whole plan.
+    /// Reason of periods that have none of their own.
     elsewhere: ChangeCode,
 }
 
 impl<'a> Causes<'a> {
+    /// Finds the reason that concerns the whole plan.
     fn new(before: &'a Recorded<'a>, after: &'a Recorded<'a>) -> Self {
         Self { before, after, elsewhere: elsewhere(before, after) }
     }
 
-    /// Why a period differs in which the second plan buys more, or else less.
+    /// Reason for the change of a period; `is_more` says that the second plan buys more in it.
     fn of(&self, start: DateTime<Utc>, end: DateTime<Utc>, is_more: bool) -> ChangeCode {
         if end <= self.after.problem.request().now {
             return ChangeCode::TimePassed;
@@ -254,7 +262,7 @@ impl<'a> Causes<'a> {
     }
 }
 
-/// Whether a price is lower than another; none is dearer than any.
+/// Returns `true` if `price` is lower than `other`; `None` is higher than any price.
 fn is_cheaper(price: Option<Price>, other: Option<Price>) -> bool {
     match (price, other) {
         (Some(price), Some(other)) => price < other,
@@ -262,13 +270,14 @@ fn is_cheaper(price: Option<Price>, other: Option<Price>) -> bool {
     }
 }
 
-/// Highest power at an instant.
+/// Power limit of a request at an instant.
 fn power_at(request: &ChargeRequest, at: DateTime<Utc>) -> Power {
     let mut limits = request.power_limits.iter();
     let limit = limits.find(|limit| limit.start <= at && at < limit.end);
     limit.map_or(request.power_max, |limit| limit.power_max.min(request.power_max))
 }
 
+/// Reason that concerns the whole plan: request, prices, power limits, stability or a tie.
 fn elsewhere(before: &Recorded<'_>, after: &Recorded<'_>) -> ChangeCode {
     let (old, new) = (before.problem.request(), after.problem.request());
     if let Some(code) = changed_wish(before.plan, old, new) {
@@ -280,7 +289,7 @@ fn elsewhere(before: &Recorded<'_>, after: &Recorded<'_>) -> ChangeCode {
         let ahead = |curve: &PriceCurve| curve.between(new.now, end);
         ahead(before.curve) == ahead(after.curve)
     };
-    // A plan that was kept where that costs nothing is as good as another.
+    // A plan that was kept without extra cost is a tie.
     let is_steady = |recorded: &Recorded<'_>| {
         recorded.stability.is_some() && !recorded.plan.certificate.is_proved()
     };
@@ -295,8 +304,10 @@ fn elsewhere(before: &Recorded<'_>, after: &Recorded<'_>) -> ChangeCode {
     }
 }
 
-/// The first wish that changed; energy that was to be delivered until now is no change.
+/// First change of the request, compared from `new.now` on. Targets and bounds of `old` are reduced
+/// by the energy that its plan delivers until then.
 fn changed_wish(plan: &Plan, old: &ChargeRequest, new: &ChargeRequest) -> Option<ChangeCode> {
+    // Targets that are still ahead: a deadline that has passed is no change.
     let ahead = |request: &ChargeRequest| {
         let mut due: Vec<(Option<DateTime<Utc>>, Energy)> = request
             .targets
@@ -314,6 +325,7 @@ fn changed_wish(plan: &Plan, old: &ChargeRequest, new: &ChargeRequest) -> Option
     if times(&was) != times(&is) || old.until != new.until {
         return Some(ChangeCode::DeadlineChanged);
     }
+    // Energies count from the start of a plan, so the planned delivery until now is subtracted.
     let is_later = new.now - old.now > TimeDelta::zero();
     let done = if is_later { plan.energy_by(new.now) } else { Energy::ZERO };
     let dust = new.power_max.max(old.power_max).over_micros(2);
@@ -326,6 +338,7 @@ fn changed_wish(plan: &Plan, old: &ChargeRequest, new: &ChargeRequest) -> Option
             return Some(ChangeCode::TargetChanged);
         }
     }
+    // Reserve, bound on the energy and rule for a missed deadline.
     let rest = |energy: Energy| (energy - done).max(Energy::ZERO);
     let near = |a: Energy, b: Energy| (a - b).max(b - a) <= dust;
     let same_room = match (old.energy_max, new.energy_max) {
@@ -355,7 +368,7 @@ mod tests {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
     }
 
-    /// A problem with its prices and its plan.
+    /// Plan with its problem and its prices.
     #[derive(Clone)]
     struct Made {
         problem: ChargeProblem,
@@ -459,7 +472,7 @@ mod tests {
     #[test]
     fn time_that_passed_is_told_from_energy_that_did_not_come() {
         let before = Made::new(&[10, 20, 30, 40], request(0, 15.0));
-        // By seven 10 kWh are in the car, and 5 are left to do: nothing else changes.
+        // At 19:00 the car has 10 kWh, and 5 kWh are left: nothing else changes.
         check(
             &before,
             &Made::new(&[10, 20, 30, 40], request(60, 5.0)),
@@ -467,7 +480,7 @@ mod tests {
             Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because this time has passed.
         "#]],
         );
-        // The car was not there until seven.
+        // The car arrived at 19:00.
         check(
             &before,
             &Made::new(&[10, 20, 30, 40], request(60, 15.0)),
@@ -507,7 +520,7 @@ mod tests {
     }
 
     proptest! {
-        /// The differences add up to the difference, and no period comes twice.
+        /// The differences add up to the difference of the totals, and no periods overlap.
         #[test]
         fn differences_add_up(
             old in prop::collection::vec(0..40i32, 1..30), new in prop::collection::vec(0..40i32, 1..30),

@@ -1,4 +1,6 @@
-//! Questions about a plan: what if, how much is at risk, where prices come from, what changed.
+//! Analyses of a plan: the cost of a changed request (`what_if`), energy at risk at an early
+//! departure (`departure_risk`), sources of its prices (`price_provenance`), and differences
+//! between two plans (`diff`).
 pub(crate) mod departure_risk;
 pub(crate) mod diff;
 pub(crate) mod price_provenance;

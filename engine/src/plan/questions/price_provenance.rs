@@ -1,30 +1,26 @@
-//! Plans at prices that are known only in part.
+//! Provenance of the prices of a plan: the share of each source, and the time until which waiting
+//! for unknown prices is safe.
 //!
-//! A plan takes estimates at their word, so that its deadlines hold whatever
-//! becomes of the prices. What of it rests on estimates is told apart, and so
-//! is how long one may wait for better knowledge.
+//! A plan uses estimates as if they were known, so its deadlines hold at any prices. This module
+//! reports which part of the plan depends on estimates, and computes `decide_by`.
 //!
-//! # When waiting cannot hurt
+//! # Safe waiting
 //!
-//! Doing nothing until an instant cannot hurt if, *whatever the unknown prices
-//! turn out to be*, the cheapest plan from that instant on misses no more of a
-//! target, and costs no more than the cheapest plan from now on that buys
-//! nothing blindly: at no price that is still unknown when its time comes.
+//! Waiting until an instant is safe if for *all* values of the unknown prices the cheapest plan
+//! from that instant on misses no more of any target than the cheapest plan from now on, and costs
+//! no more. The plan from now on may buy only at prices that are known when their time comes.
 //! (Prices that arrive earlier are a reason to plan again, and earlier.)
 //!
-//! The worst that can become of unknown prices is the highest: dearer later
-//! prices only ever move charging to earlier, known ones. So it is enough to
-//! plan with every unknown price at its ceiling, and where none is declared
-//! dearer than everything that has one; of equal prices the later is taken,
-//! and a partly used slot at its end. The instant at which that plan starts to
-//! charge is `decide_by`. Until then nothing known is passed by that could be
-//! wanted back; after it a kWh may cost more than known prices would have.
+//! The worst case of the unknown prices is the highest: higher later prices move charging only to
+//! earlier, known ones. So it suffices to plan with each unknown price at its ceiling. A price
+//! without a ceiling is higher than all others. Of equal prices the later slot is used, and a
+//! partly used slot at its end. `decide_by` is the instant at which this plan starts to charge.
+//! Until then it passes no known price that it may need later; after it, a kWh may cost more than
+//! at the known prices.
 //!
-//! Unknown is where there is an estimate, and all time between the last price
-//! and the last deadline: its prices are still to come, and charging is
-//! possible then. A gap between prices is neither known nor unknown; no plan
-//! uses it and no waiting counts on it. What is charged at once (a reserve, a
-//! target that cannot be met) waits for nothing.
+//! Unknown prices are the estimates, and those of all time between the last price and the last
+//! deadline, which are still to come. A gap between prices is neither known nor unknown: no plan
+//! uses it. Energy that is charged at once (a reserve, a target that cannot be met) does not wait.
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
@@ -40,21 +36,21 @@ use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Price};
 
-/// What a plan buys at the prices of one source.
+/// Energy that a plan buys at the prices of one source, and its cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceShare {
     /// Name of the source.
     pub source: String,
-    /// Whether its prices are known.
+    /// Standing of its prices: known or estimated.
     pub standing: Standing,
     /// Energy bought at its prices.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// Cost of that.
+    /// Cost of that energy.
     pub cost: Money,
 }
 
-/// Where the prices of a plan come from, and how long one may wait for others.
+/// Sources of the prices of a plan, and the time until which waiting for others is safe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// One share per layer, in the order of the layers.
@@ -62,19 +58,19 @@ pub struct Provenance {
     /// Energy bought at estimates.
     #[serde(rename = "energy_on_estimates_kwh")]
     pub energy_on_estimates: Energy,
-    /// What that costs if the estimates are right.
+    /// Cost of that energy if the estimates are right.
     pub cost_on_estimates: Money,
-    /// Source of each slot of the plan: a position among the shares.
+    /// Source of each slot of the plan, as a position in `shares`.
     pub slot_sources: Vec<usize>,
-    /// Latest instant until which doing nothing cannot hurt; `None` if there
-    /// is nothing to do. Not before the first usable instant.
+    /// Latest instant until which waiting is safe; `None` if there is nothing to
+    /// charge. Not before the first usable instant.
     pub decide_by: Option<DateTime<Utc>>,
-    /// Whether to do nothing for now: prices before the last deadline are not
-    /// known yet, nothing is charged now, and waiting cannot hurt.
+    /// `true` if the plan waits for prices: prices before the last deadline are
+    /// not known yet, nothing is charged now, and waiting is safe.
     pub awaiting_prices: bool,
 }
 
-/// Tells where the prices of a plan come from, and how long one may wait.
+/// Returns the provenance of the prices of a plan.
 ///
 /// `plan` is a plan of `problem` at the prices of `prices`.
 #[must_use]
@@ -82,14 +78,14 @@ pub fn provenance(prices: &LayeredPrices, problem: &ChargeProblem, plan: &Plan) 
     let slot_sources = plan.slots.iter().map(|slot| source_at(prices, slot.start)).collect();
     let shares =
         shares(prices, plan.slots.iter().map(|slot| (slot.start, slot.energy, slot.price)));
-    let guessed = || shares.iter().filter(|share| share.standing == Standing::Estimate);
+    let estimated = || shares.iter().filter(|share| share.standing == Standing::Estimate);
     let (worst, has_unknown) = Worst::new(prices, problem);
     let decide_by = worst.decide_by(problem);
     let now = problem.request().now;
     let is_idle = plan.intervals.first().is_none_or(|interval| interval.start > now);
     Provenance {
-        energy_on_estimates: guessed().fold(Energy::ZERO, |sum, share| sum + share.energy),
-        cost_on_estimates: guessed().fold(Money::ZERO, |sum, share| sum + share.cost),
+        energy_on_estimates: estimated().fold(Energy::ZERO, |sum, share| sum + share.energy),
+        cost_on_estimates: estimated().fold(Money::ZERO, |sum, share| sum + share.cost),
         awaiting_prices: has_unknown && is_idle && decide_by.is_some_and(|by| by > now),
         shares,
         slot_sources,
@@ -97,8 +93,9 @@ pub fn provenance(prices: &LayeredPrices, problem: &ChargeProblem, plan: &Plan) 
     }
 }
 
-/// Energy and money by price source, in the order of the layers: the sums of energies that
-/// are bought or sold, each given with an instant and the price there.
+/// Sums energy and cost by price source, in the order of the layers.
+///
+/// `energies` are bought or sold energies, each with an instant in its slot and the price there.
 #[must_use]
 pub fn shares(
     prices: &LayeredPrices,
@@ -120,15 +117,15 @@ pub fn shares(
     shares
 }
 
-/// Position of the layer that the price at an instant is from.
+/// Position of the layer of the price at an instant; `usize::MAX` if there is no price.
 fn source_at(prices: &LayeredPrices, at: DateTime<Utc>) -> usize {
     let start = micros_of(at);
     let index = prices.curve().horizon().overlapping(start, start.saturating_add(1)).next();
-    // A slot of another curve has no source here.
+    // A slot of another curve has no source in these layers.
     index.map_or(usize::MAX, |index| prices.sources()[index])
 }
 
-/// A sentence that names the estimates among the prices of `[start, end)`;
+/// Sentence that names the sources of estimates among the prices of `[start, end)`;
 /// `None` if all of them are known.
 #[must_use]
 pub fn estimates_in(
@@ -138,20 +135,21 @@ pub fn estimates_in(
     let slots = prices.curve().horizon().overlapping(micros_of(start), micros_of(end));
     let used: BTreeSet<usize> = slots.map(|slot| prices.sources()[slot]).collect();
     let layers = used.into_iter().map(|layer| &prices.layers()[layer]);
-    let guesses = layers.filter(|layer| layer.standing == Standing::Estimate);
-    let names: Vec<&str> = guesses.map(|layer| layer.source.as_str()).collect();
+    let estimates = layers.filter(|layer| layer.standing == Standing::Estimate);
+    let names: Vec<&str> = estimates.map(|layer| layer.source.as_str()).collect();
     (!names.is_empty()).then(|| format!("It rests on estimates ({}).", names.join(", ")))
 }
 
-/// All time that may be used, with the worst that its prices may turn out to be.
+/// All usable time, with the worst case of its prices.
 struct Worst {
+    /// Slots at their worst prices, with a finite substitute for `None`.
     curve: PriceCurve,
-    /// Worst price of each slot of the curve; `None` is dearer than any.
+    /// Worst price of each slot of the curve; `None` is higher than any.
     prices: Vec<Option<Price>>,
 }
 
 impl Worst {
-    /// The worst prices, and whether any price before the last deadline is unknown.
+    /// Returns the worst prices, and `true` if a price before the last deadline is unknown.
     fn new(prices: &LayeredPrices, problem: &ChargeProblem) -> (Self, bool) {
         let worst = |(slot, &layer): (Slot, &usize)| {
             let layer = &prices.layers()[layer];
@@ -163,6 +161,7 @@ impl Worst {
         let mut slots: Vec<(Slot, Option<Price>)> =
             prices.curve().slots().zip(prices.sources()).map(worst).collect();
         let last = last_deadline(problem);
+        // A price counts as unknown if it is an estimate for usable time before the last deadline.
         let is_unknown = |index: usize, slot: &Slot| {
             prices.layers()[prices.sources()[index]].standing == Standing::Estimate
                 && slot.end > problem.request().now
@@ -170,6 +169,7 @@ impl Worst {
         };
         let mut has_unknown =
             slots.iter().enumerate().any(|(index, (slot, _))| is_unknown(index, slot));
+        // Time between the last price and the last deadline is one slot without a ceiling.
         let start = slots.last().map(|(slot, _)| slot.end).max(Some(problem.request().now));
         if let (Some(start), Some(end)) = (start, last)
             && start < end
@@ -181,8 +181,9 @@ impl Worst {
         (Self::of(&slots), has_unknown)
     }
 
+    /// Builds the curve, with a price above all others in place of `None`.
     fn of(slots: &[(Slot, Option<Price>)]) -> Self {
-        // Dearer than any other, and never paid for: only the order counts.
+        // Only the order of prices counts, so one unit above the highest price is enough.
         let highest = slots.iter().filter_map(|(_, price)| *price);
         let highest = highest.fold(Price::ZERO, Price::max);
         let top = Price::from_per_kwh(highest.as_per_kwh() + 1.0).unwrap_or(highest);
@@ -193,29 +194,30 @@ impl Worst {
         Self { curve, prices: slots.iter().map(|(_, price)| *price).collect() }
     }
 
-    /// When the plan that charges as late as it can starts to charge.
+    /// Start of charging of the plan that charges as late as possible at the worst prices.
     fn decide_by(&self, problem: &ChargeProblem) -> Option<DateTime<Utc>> {
         let plan = plan_charge(&self.curve, problem);
-        let frame = FeasibleRegion::new(&plan);
-        let filled = frame.fill(&self.latest_first(&frame));
-        let used = frame.slots.iter().zip(&filled.energies).enumerate();
+        let region = FeasibleRegion::new(&plan);
+        let filled = region.fill(&self.latest_first(&region));
+        let used = region.slots.iter().zip(&filled.energies).enumerate();
         let (first, (slot, &energy)) = used.into_iter().find(|(_, (s, e))| **e > crumb(s))?;
-        if frame.forced[first] > Energy::ZERO {
+        if region.forced[first] > Energy::ZERO {
             return Some(slot.start);
         }
+        // The first used slot is used at its end, so charging starts that much before it.
         let micros = slot.power_max.micros_for(energy).ceil() as i64;
         let start = instant_at(micros_of(slot.end).saturating_sub(micros));
         Some(start.max(slot.start))
     }
 
-    /// Room by worst price; of one price the later first.
-    fn latest_first(&self, frame: &FeasibleRegion<'_>) -> Vec<SlotRoom> {
+    /// Segments by worst price; of one price the later first.
+    fn latest_first(&self, region: &FeasibleRegion<'_>) -> Vec<SlotRoom> {
         let worst = |slot: usize| {
-            let start = micros_of(frame.slots[slot].start);
+            let start = micros_of(region.slots[slot].start);
             let index = self.curve.horizon().overlapping(start, start.saturating_add(1)).next();
             index.and_then(|index| self.prices[index])
         };
-        let mut order = frame.cheapest_first();
+        let mut order = region.cheapest_first();
         order.sort_by(|a, b| {
             let (slot_a, slot_b) = (worst(a.slot), worst(b.slot));
             let by_price = match (slot_a, slot_b) {
@@ -228,7 +230,8 @@ impl Worst {
     }
 }
 
-/// The last deadline or the departure, whichever is first; `None` if a target may use all prices.
+/// The last deadline or the departure, whichever is earlier; `None` if a target may use all prices
+/// or if there is no target.
 fn last_deadline(problem: &ChargeProblem) -> Option<DateTime<Utc>> {
     let request = problem.request();
     let last = request.targets.iter().map(|target| target.by).try_fold(None, |most, by| {
@@ -259,7 +262,8 @@ mod tests {
         ChargeProblem::new(ChargeRequest::new(minute(0), kw(10.0), target)).unwrap()
     }
 
-    /// Hours in cents from six on: so many are known, the rest are estimates.
+    /// Layers with prices in cents for hours from 18:00 on; `known` of them are known, the rest are
+    /// estimates.
     fn layers(cents: &[i32], known: usize, ceiling: Option<f64>) -> LayeredPrices {
         let curve = curve_of(60, cents);
         let (from, cut) = (minute(0), minute(60 * known as i64));
@@ -281,13 +285,13 @@ mod tests {
         .unwrap()
     }
 
-    /// Decide by, in minutes from six, and whether to wait.
+    /// Compares `decide_by`, in minutes from 18:00, and `awaiting_prices`.
     #[track_caller]
     fn check(prices: &LayeredPrices, problem: &ChargeProblem, expected: (Option<i64>, bool)) {
         let plan = plan_charge(prices.curve(), problem);
-        let told = provenance(prices, problem, &plan);
-        let minutes = told.decide_by.map(|at| (at - minute(0)).num_minutes());
-        assert_eq!((minutes, told.awaiting_prices), expected);
+        let result = provenance(prices, problem, &plan);
+        let minutes = result.decide_by.map(|at| (at - minute(0)).num_minutes());
+        assert_eq!((minutes, result.awaiting_prices), expected);
     }
 
     #[test]
@@ -295,11 +299,11 @@ mod tests {
         let prices = layers(&[30, 20, 10, 40], 2, None);
         let problem = problem(240, 15.0);
         let plan = plan_charge(prices.curve(), &problem);
-        let told = provenance(&prices, &problem, &plan);
-        assert_eq!((told.energy_on_estimates, told.cost_on_estimates), (kwh(10.0), money(1.0)));
-        let shares: Vec<f64> = told.shares.iter().map(|share| share.energy.as_kwh()).collect();
+        let result = provenance(&prices, &problem, &plan);
+        assert_eq!((result.energy_on_estimates, result.cost_on_estimates), (kwh(10.0), money(1.0)));
+        let shares: Vec<f64> = result.shares.iter().map(|share| share.energy.as_kwh()).collect();
         assert_eq!(shares, [5.0, 10.0]);
-        assert_eq!(told.slot_sources, [0, 0, 1, 1]);
+        assert_eq!(result.slot_sources, [0, 0, 1, 1]);
         assert_eq!(estimates_in(&prices, (minute(0), minute(120))), None);
         let note = estimates_in(&prices, (minute(60), minute(180)));
         assert_eq!(note.as_deref(), Some("It rests on estimates (yesterday)."));
@@ -307,13 +311,13 @@ mod tests {
 
     #[test]
     fn known_prices_are_not_passed_by_for_a_guess() {
-        // 10 kWh fit into the known hour at 20: it is not passed by, though 10 is estimated.
+        // 10 kWh fit into the known hour at 20 cents: it is used, although 10 cents are estimated.
         check(&layers(&[30, 20, 10, 40], 2, None), &problem(240, 10.0), (Some(60), true));
-        // Half of it may wait for the second half of that hour.
+        // 5 kWh may wait for the second half of that hour.
         check(&layers(&[30, 20, 10, 40], 2, None), &problem(240, 5.0), (Some(90), true));
-        // If the later hours cost 15 at most, all may wait for them; of the two the later.
+        // If the later hours cost at most 15 cents, all may wait for the later one of them.
         check(&layers(&[30, 20, 10, 14], 2, Some(0.15)), &problem(240, 10.0), (Some(180), true));
-        // A ceiling above what is known changes nothing.
+        // A ceiling above the known prices changes nothing.
         check(&layers(&[30, 20, 10, 40], 2, Some(0.5)), &problem(240, 10.0), (Some(60), true));
     }
 
@@ -325,7 +329,7 @@ mod tests {
 
     #[test]
     fn without_any_price_the_need_must_still_fit() {
-        // 10 kWh by ten at 10 kW: nine is the latest.
+        // 10 kWh by 22:00 at 10 kW must start at 21:00.
         check(&LayeredPrices::new(Vec::new()).unwrap(), &problem(240, 10.0), (Some(180), true));
         check(&layers(&[], 0, None), &problem(240, 40.0), (Some(0), false));
         check(&layers(&[], 0, None), &problem(240, 0.0), (None, false));
@@ -349,8 +353,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the prices turn out to be, planning at the last moment
-        /// costs what planning now costs; a minute later it may cost more.
+        /// At all values of the unknown prices, planning at `decide_by` costs as much
+        /// as planning now; a minute later it may cost more.
         #[test]
         fn waiting_cannot_hurt(
             cents in prop::collection::vec(0..40i32, 1..30), known in 0..20usize,
@@ -364,12 +368,12 @@ mod tests {
                 by: Some(minute(by)), energy: kwh(share * by as f64 / 6.0),
             }).collect();
             let problem = ChargeProblem::new(wish.clone()).unwrap();
-            let told = provenance(&prices, &problem, &plan_charge(prices.curve(), &problem));
-            let Some(decide_by) = told.decide_by else {
+            let result = provenance(&prices, &problem, &plan_charge(prices.curve(), &problem));
+            let Some(decide_by) = result.decide_by else {
                 prop_assert!(problem.wanted() < kwh(1e-6));
                 return Ok(());
             };
-            // Known prices stay; declared and undeclared ones become anything, within the ceiling.
+            // Known prices stay; unknown ones take any value, up to a declared ceiling.
             let end = wish.targets.iter().filter_map(|target| target.by).max().unwrap();
             let hours = ((end - minute(0)).num_minutes() / 60 + 1).max(cents.len() as i64) as usize;
             let later = |at: usize, worst: bool| match (at < known, worst, ceiling) {
@@ -379,7 +383,7 @@ mod tests {
                 (_, false, Some(ceiling)) if at < cents.len() => truth[at].min(ceiling),
                 (_, false, _) => truth[at % truth.len()],
             };
-            // Nobody buys at unknown prices while waiting for them.
+            // While waiting, nothing is bought at unknown prices.
             let blind_until = decide_by.max(minute(60 * known as i64));
             let curve = |worst: bool| {
                 let all = curve_of(60, &(0..hours).map(|at| later(at, worst)).collect::<Vec<i32>>());
@@ -397,7 +401,7 @@ mod tests {
                 prop_assert!((now.1 - then.1).abs() < 1e-6, "{now:?} {then:?}");
             }
             let (now, late) = (from(&curve(true), minute(0)), from(&curve(true), decide_by + TimeDelta::minutes(1)));
-            // Of unknown hours at one price the latest is taken, so a minute is missing in the end.
+            // Of unknown hours at one price the latest is used, so a minute is missing in the end.
             prop_assert!(late.0 > now.0 + 1e-6 || late.1 > now.1 + 1e-6, "{now:?} {late:?}");
         }
     }

@@ -1,7 +1,7 @@
-//! What a wish costs: plans of a problem with one thing changed.
+//! Cost of a changed request: the cheapest plans with and without the change.
 //!
-//! Each answer is the difference of two cheapest plans, so it is exact. What
-//! rests on marginal prices is true for the next kWh only; a reserve is more.
+//! Each result is the difference of two cheapest plans, so it is exact. Marginal prices would
+//! hold for the next kWh only, which is not enough for a reserve or a departure.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -16,24 +16,24 @@ use crate::plan::charge::vehicle::{VehicleError, VehicleRequest, energy_at_plug}
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Percent};
 
-/// One thing that could be otherwise.
+/// Change of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change")]
 pub enum ChangedInput {
-    /// There is no reserve.
+    /// The reserve is removed.
     #[serde(rename = "no_reserve")]
     NoReserve,
     /// The vehicle leaves at another time. Targets at or after the earlier of
     /// both departures are due at the new one, and nothing is charged after it.
     #[serde(rename = "departure")]
     Departure {
-        /// The other time.
+        /// The new departure.
         at: DateTime<Utc>,
     },
-    /// The highest target is higher by this much, or lower; never below zero.
+    /// The highest target is raised, or lowered to no less than zero.
     #[serde(rename = "more_energy")]
     MoreEnergy {
-        /// Energy at the plug.
+        /// Energy at the plug; negative lowers the target.
         #[serde(rename = "energy_kwh")]
         energy: Energy,
     },
@@ -43,15 +43,15 @@ pub enum ChangedInput {
         /// The deadline of the targets.
         by: DateTime<Utc>,
     },
-    /// Levels on the way: more targets beside those there are.
+    /// More targets are added.
     #[serde(rename = "floor")]
     Floor {
-        /// The levels, in any order.
+        /// The targets, in any order.
         levels: Vec<Target>,
     },
 }
 
-/// Why a question makes no sense.
+/// Reason why a change is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum ChangeError {
     /// There is no target to change.
@@ -63,10 +63,10 @@ pub enum ChangeError {
         /// The instant as given.
         by: DateTime<Utc>,
     },
-    /// The changed request makes no sense.
+    /// The changed request is invalid.
     #[error(transparent)]
     Request(#[from] ChargeRequestError),
-    /// The energy is beyond all measure.
+    /// The changed target is above the largest energy.
     #[error("more_kwh leads beyond any battery: {} kWh", energy.as_kwh())]
     TooMuch {
         /// The energy as given.
@@ -74,35 +74,35 @@ pub enum ChangeError {
     },
 }
 
-/// The cheapest plan of a changed problem, and how it differs from the cheapest without the change.
+/// Cheapest plan of a changed request, and its differences from the cheapest plan without changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WhatIf {
-    /// What is changed.
+    /// The changes, in the order in which they were made.
     pub changes: Vec<ChangedInput>,
-    /// What is asked with the changes.
+    /// The request with the changes.
     pub request: ChargeRequest,
     /// The cheapest plan with the changes.
     pub plan: Plan,
-    /// What it costs more; negative if it costs less.
+    /// Cost with the changes less cost without; negative if the changes save money.
     pub cost_change: Money,
-    /// What it buys more.
+    /// Energy bought with the changes less energy without.
     #[serde(rename = "energy_change_kwh")]
     pub energy_change: Energy,
-    /// What it misses more of a target.
+    /// Shortfall with the changes less shortfall without.
     #[serde(rename = "shortfall_change_kwh")]
     pub shortfall_change: Energy,
 }
 
-/// Plans a problem with changes, and compares with the problem as it is.
+/// Plans a request with changes, and compares with the request without them.
 ///
 /// Changes are made in the order given.
 ///
 /// # Errors
-/// A change does not fit the request, or the changed request makes no sense.
+/// A change does not fit the request, or the changed request is invalid.
 ///
 /// # Example
 ///
-/// Hours at 0.30 and 0.10, and 7 kW. A reserve of 2 kWh is bought at once for
+/// Hours cost 0.30 and 0.10, at 7 kW. A reserve of 2 kWh is bought at once for
 /// 0.60; without it all 7 kWh come from the second hour, and 0.40 are saved.
 ///
 /// ```
@@ -121,10 +121,10 @@ pub struct WhatIf {
 ///     hour("2026-01-05T19:00:00Z", "2026-01-05T20:00:00Z", 0.10),
 /// ])?;
 /// let now = "2026-01-05T18:00:00Z".parse().unwrap();
-/// let mut wish = ChargeRequest::new(now, kw(7.0), Target { by: None, energy: kwh(7.0) });
-/// wish.reserve = kwh(2.0);
+/// let mut request = ChargeRequest::new(now, kw(7.0), Target { by: None, energy: kwh(7.0) });
+/// request.reserve = kwh(2.0);
 ///
-/// let without = what_if(&evening, &ChargeProblem::new(wish)?, &[ChangedInput::NoReserve])?;
+/// let without = what_if(&evening, &ChargeProblem::new(request)?, &[ChangedInput::NoReserve])?;
 ///
 /// assert_eq!(without.sentence(chrono_tz::UTC), "Without the reserve, charging would cost 0.4 less.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -134,10 +134,11 @@ pub fn what_if(
     problem: &ChargeProblem,
     changes: &[ChangedInput],
 ) -> Result<WhatIf, ChangeError> {
-    compared(curve, problem, &plan_charge(curve, problem), changes)
+    compare_plans(curve, problem, &plan_charge(curve, problem), changes)
 }
 
-fn compared(
+/// Plans a request with changes, and compares with `cheapest`, the plan without them.
+fn compare_plans(
     curve: &PriceCurve,
     problem: &ChargeProblem,
     cheapest: &Plan,
@@ -159,39 +160,41 @@ fn compared(
     })
 }
 
-/// What each wish of a problem costs: the reserve, leaving an hour earlier or
-/// later, `one_more` kWh, and each deadline.
+/// Returns the cost of each part of a request: of the reserve, of a departure one hour earlier or
+/// later, of `one_more` energy, and of each deadline.
 ///
-/// Questions that do not arise are left out: there is no reserve, nobody
-/// leaves, the departure is less than an hour away, or no more fits.
+/// Changes that do not apply are left out: there is no reserve, no departure is
+/// known, the departure is less than an hour away, or no more energy fits.
 #[must_use]
 pub fn costs(curve: &PriceCurve, problem: &ChargeProblem, one_more: Option<Energy>) -> Vec<WhatIf> {
     let request = problem.request();
-    let mut questions = Vec::new();
+    let mut changes = Vec::new();
     if request.reserve > Energy::ZERO {
-        questions.push(ChangedInput::NoReserve);
+        changes.push(ChangedInput::NoReserve);
     }
     if let Some(departure) = departure(request) {
         let hours = [TimeDelta::hours(-1), TimeDelta::hours(1)];
         let moved = hours.iter().filter_map(|&hour| departure.checked_add_signed(hour));
-        questions
+        changes
             .extend(moved.filter(|&at| at > request.now).map(|at| ChangedInput::Departure { at }));
     }
-    questions.extend(one_more.map(|energy| ChangedInput::MoreEnergy { energy }));
+    changes.extend(one_more.map(|energy| ChangedInput::MoreEnergy { energy }));
     let wanted = request.targets.iter().filter(|target| target.energy > Energy::ZERO);
+    // Several targets at one instant are one deadline.
     let mut deadlines: Vec<DateTime<Utc>> = wanted.filter_map(|target| target.by).collect();
     deadlines.sort_unstable();
     deadlines.dedup();
-    questions.extend(deadlines.into_iter().map(|by| ChangedInput::NoDeadline { by }));
+    changes.extend(deadlines.into_iter().map(|by| ChangedInput::NoDeadline { by }));
     let cheapest = plan_charge(curve, problem);
-    let answer = |change| compared(curve, problem, &cheapest, &[change]).ok();
-    questions.into_iter().filter_map(answer).collect()
+    let compare = |change| compare_plans(curve, problem, &cheapest, &[change]).ok();
+    changes.into_iter().filter_map(compare).collect()
 }
 
-/// Energy at the plug of one more percent, if the highest target leaves room for it.
+/// Energy at the plug of one more percent, or `None` if the highest target is above the charge
+/// limit less one percent.
 ///
 /// # Errors
-/// The state of charge is unknown, or the battery makes no sense.
+/// The state of charge is unknown, or capacity or efficiency are invalid.
 pub fn one_more_percent(vehicle: &VehicleRequest) -> Result<Option<Energy>, VehicleError> {
     let battery = &vehicle.battery;
     let soc = vehicle.soc()?;
@@ -210,15 +213,17 @@ pub fn one_more_percent(vehicle: &VehicleRequest) -> Result<Option<Energy>, Vehi
     }
 }
 
-/// When the vehicle leaves: said, or the last deadline.
+/// Departure of a request, or else its last deadline.
 fn departure(request: &ChargeRequest) -> Option<DateTime<Utc>> {
     request.until.or_else(|| request.targets.iter().filter_map(|target| target.by).max())
 }
 
+/// Makes one change to a request.
 fn apply(request: &mut ChargeRequest, change: &ChangedInput) -> Result<(), ChangeError> {
     match change {
         ChangedInput::NoReserve => request.reserve = Energy::ZERO,
         ChangedInput::Departure { at } => {
+            // Targets due at or after the earlier departure move to the new one.
             let first = departure(request).map_or(*at, |departure| departure.min(*at));
             for target in &mut request.targets {
                 if target.by.is_none_or(|by| by >= first) {
@@ -229,7 +234,7 @@ fn apply(request: &mut ChargeRequest, change: &ChangedInput) -> Result<(), Chang
         }
         ChangedInput::MoreEnergy { energy } => {
             let highest = request.targets.iter_mut().max_by(|a, b| {
-                // Without a deadline of its own a target lasts longest.
+                // Of equal energies the latest target is raised; no deadline is latest.
                 let by = |target: &Target| target.by.unwrap_or(DateTime::<Utc>::MAX_UTC);
                 a.energy.total_cmp(&b.energy).then(by(a).cmp(&by(b)))
             });
@@ -249,12 +254,13 @@ fn apply(request: &mut ChargeRequest, change: &ChangedInput) -> Result<(), Chang
 }
 
 impl WhatIf {
-    /// The answer as a sentence, with times on the wall clock of `time_zone`.
+    /// Sentence about the result, with times on the wall clock of `time_zone`.
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clauses: Vec<String> =
             self.changes.iter().map(|change| clause(change, time_zone)).collect();
         let text = if clauses.is_empty() { "as it is".to_owned() } else { clauses.join(" and ") };
+        // The first clause starts the sentence.
         let mut text = text[..1].to_uppercase() + &text[1..];
         let money = rounded(self.cost_change.as_amount().abs(), 4);
         let _ = match (money.as_str(), self.cost_change > Money::ZERO) {
@@ -262,9 +268,10 @@ impl WhatIf {
             (money, true) => write!(text, ", charging would cost {money} more"),
             (money, false) => write!(text, ", charging would cost {money} less"),
         };
-        let asked = |change: &ChangedInput| matches!(change, ChangedInput::MoreEnergy { .. });
+        // The clause of the change names the energy already if that is the change itself.
+        let is_energy = |change: &ChangedInput| matches!(change, ChangedInput::MoreEnergy { .. });
         let energy = rounded(self.energy_change.as_kwh().abs(), 2);
-        if energy != "0" && !self.changes.iter().any(asked) {
+        if energy != "0" && !self.changes.iter().any(is_energy) {
             let word = if self.energy_change > Energy::ZERO { "more" } else { "less" };
             let _ = write!(text, ", for {energy} kWh {word}");
         }
@@ -277,7 +284,7 @@ impl WhatIf {
     }
 }
 
-/// A change as a part of a sentence.
+/// Clause of a sentence for one change.
 fn clause(change: &ChangedInput, time_zone: Tz) -> String {
     let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
     match change {
@@ -320,7 +327,7 @@ mod tests {
         request
     }
 
-    /// Hours at 30, 20, 10 and 40 cents, and 10 kW.
+    /// Prices of four hours: 30, 20, 10 and 40 cents.
     fn prices() -> PriceCurve {
         curve_of(60, &[30, 20, 10, 40])
     }
@@ -424,7 +431,7 @@ mod tests {
     }
 
     proptest! {
-        /// Fewer wishes never cost more, and what is asked is answered.
+        /// A request with fewer constraints never costs more, and one with more never less.
         #[test]
         fn fewer_wishes_never_cost_more(
             cents in prop::collection::vec(0..60i32, 12..60),

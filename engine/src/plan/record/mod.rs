@@ -1,4 +1,7 @@
-//! Plans as they are kept: summaries, requests, whole runs that can be made again.
+//! Records of plans: summaries, requests, and saved runs that can be planned again.
+//!
+//! `plan_record` is what a service stores of a plan, `saved_run` what a file holds: prices,
+//! request and plan of any planner. `value_tree` compares two files.
 pub(crate) mod plan_record;
 pub(crate) mod price_sources;
 pub(crate) mod refused_request;

@@ -1,5 +1,4 @@
-//! A plan as a service keeps it: the wish, the outcome, and what else it takes
-//! to make the plan again.
+//! Record of a plan: its request, its summary, and the inputs with which it can be planned again.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -17,67 +16,69 @@ use crate::prices::curve::PriceCurve;
 use crate::prices::resolve::ResolvedPrices;
 use crate::units::Money;
 
-/// The plan that another one was kept close to, and what that could cost.
+/// Previous plan to which a plan was kept close, and the budget for that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SteadyFrom {
-    /// The plan before.
+    /// The previous plan.
     pub previous: Arc<Plan>,
-    /// The budget of the stay when this plan was made.
+    /// Budget of the session when the plan was made.
     pub budget: Budget,
 }
 
-/// A plan and its inputs, without the prices, which many plans share.
+/// Plan with its inputs, but without its prices, which many plans share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRecord {
-    /// What was asked.
+    /// Request of the plan.
     pub wish: PlanRequest,
-    /// What came out.
+    /// Summary of the plan.
     pub brief: PlanSummary,
-    /// The plan that it was kept close to, if that made a difference.
+    /// Previous plan and budget; `None` if the plan is a cheapest one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<SteadyFrom>,
-    /// The budget of the stay with what was spent before this plan; `None`
-    /// where plans are not kept close to each other.
+    /// Budget of the session with the amount spent before this plan; `None` if
+    /// the plan was made without a budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// Whether it was made together with others, within a limit that they
-    /// share. Such a plan cannot be made again alone.
+    /// `true` if the plan was made together with others under a shared limit.
+    /// Such a plan cannot be planned again alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_shared: bool,
 }
 
-/// A plan before, and the prices that it was made for.
+/// Record of a previous plan with its prices.
 #[derive(Debug, Clone, Copy)]
 pub struct PreviousPlan<'a> {
-    /// The plan.
+    /// The record.
     pub planned: &'a PlanRecord,
-    /// The prices.
+    /// The prices of the plan.
     pub curve: &'a PriceCurve,
 }
 
 impl PlanRecord {
-    /// A plan of which only the outcome is new.
+    /// A record of a cheapest plan, made of its summary.
     #[must_use]
     pub fn cheapest(wish: PlanRequest, brief: PlanSummary) -> Self {
         Self { wish, brief, kept_from: None, budget: None, is_shared: false }
     }
 
-    /// The cheapest plan.
+    /// Plans a request at least cost and records it.
     ///
     /// # Errors
-    /// The wish makes no sense.
+    /// The request is invalid.
     pub fn new(curve: &PriceCurve, wish: PlanRequest) -> Result<Self, RefusedRequest> {
         let brief = PlanSummary::from(&plan_charge(curve, &wish.problem()?));
         Ok(Self::cheapest(wish, brief))
     }
 
-    /// The plan that changes least against the one before, within a budget for
-    /// the whole stay. What earlier plans of the stay spent counts.
+    /// Records the plan that changes least against the previous one, within a
+    /// budget of `total` for the whole session, of which earlier plans may have
+    /// spent a part. The plan is the cheapest one if `total` is negative or if the
+    /// previous plan was made together with others.
     ///
     /// # Errors
-    /// The wish makes no sense, or the budget is negative.
+    /// This request or the previous one is invalid.
     pub fn close_to(
         curve: &PriceCurve,
         wish: PlanRequest,
@@ -86,6 +87,7 @@ impl PlanRecord {
     ) -> Result<Self, RefusedRequest> {
         let problem = wish.problem()?;
         let cheapest = plan_charge(curve, &problem);
+        // Earlier plans of the session have spent a part of the budget.
         let spent = before.planned.budget.map_or(Money::ZERO, Budget::spent);
         let Ok(budget) = Budget::new(total, spent) else {
             return Ok(Self::cheapest(wish, PlanSummary::from(&cheapest)));
@@ -94,6 +96,7 @@ impl PlanRecord {
             return Ok(Self::cheapest(wish, PlanSummary::from(&cheapest)));
         };
         let steady = stay_close(&cheapest, &problem, &previous, budget);
+        // A plan with the intervals of the cheapest one needs no previous plan to be made again.
         let is_other = steady.plan.intervals != cheapest.intervals;
         let kept_from = is_other.then(|| SteadyFrom { previous: Arc::new(previous), budget });
         let brief = PlanSummary::from(if is_other { &steady.plan } else { &cheapest });
@@ -101,10 +104,10 @@ impl PlanRecord {
         Ok(Self { wish, brief, kept_from, budget, is_shared: false })
     }
 
-    /// The plan in full, made again; `None` if it was made with others.
+    /// Plans the request again; `None` if the plan was made together with others.
     ///
     /// # Errors
-    /// The wish makes no sense. One that was planned does.
+    /// The request is invalid, which is not possible for one that was planned.
     pub fn plan(&self, curve: &PriceCurve) -> Result<Option<Plan>, RefusedRequest> {
         if self.is_shared {
             return Ok(None);
@@ -116,11 +119,11 @@ impl PlanRecord {
         }))
     }
 
-    /// All of it as a saved plan: prices with their sources, request, plan and
-    /// certificate; `None` if it was made with others.
+    /// Makes a saved plan: prices with their sources, request, plan and certificate;
+    /// `None` if the plan was made together with others.
     ///
     /// # Errors
-    /// The wish makes no sense. One that was planned does.
+    /// The request is invalid, which is not possible for one that was planned.
     pub fn bundle(
         &self,
         currency: &str,
@@ -140,6 +143,7 @@ impl PlanRecord {
             (None, PlanRequest::Duration(request)) => SavedRun::new(curve, *request)?.into(),
         };
         let bundle = SavedPlan::new(currency, recorded);
+        // Layers are optional: without them, or if they do not fit, the saved plan has none.
         let import = prices.layers().ok().map(Arc::new);
         let layers = PriceSources { import, export: None };
         Ok(Some(bundle.clone().with_layers(layers).unwrap_or(bundle)))
@@ -183,7 +187,7 @@ mod tests {
         let moved = near(0.0);
         assert_ne!(moved.brief.intervals, before.brief.intervals);
         assert!(moved.kept_from.is_none());
-        // It can be made again, and the next plan knows of the budget.
+        // The plan can be made again, and its budget is passed on.
         let again = kept.plan(&then).unwrap().unwrap();
         assert_eq!(PlanSummary::from(&again), kept.brief);
         assert_eq!(kept.budget.map(Budget::total), Some(money(0.2)));
@@ -204,8 +208,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is kept is enough: wish and prices make the plan again, with
-        /// its proof and its sources.
+        /// A record is complete: with its prices it gives the plan again, with
+        /// certificate and sources.
         #[test]
         fn what_is_kept_makes_the_plan_again(
             one in prop::collection::vec(-20..60i32, 1..20), two in prop::collection::vec(-20..60i32, 20),

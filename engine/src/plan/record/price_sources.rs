@@ -1,4 +1,4 @@
-//! Where the prices of a saved plan come from.
+//! Prices of a saved plan and their sources.
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -6,56 +6,56 @@ use serde::{Deserialize, Serialize};
 use crate::prices::curve::PriceCurve;
 use crate::prices::layers::LayeredPrices;
 
-/// Prices to buy and to sell at.
+/// Import and export prices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GridPrices {
     /// Price of a bought kWh.
     pub import: Arc<PriceCurve>,
-    /// Price of a sold kWh; `None` if nothing may be sold.
+    /// Price of a sold kWh; `None` if no energy may be sold.
     pub export: Option<Arc<PriceCurve>>,
 }
 
-/// The price curves that a plan was made on.
+/// Price curves of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PriceCurves<'a> {
     /// Price of a bought kWh.
     pub import: &'a PriceCurve,
-    /// Price of a sold kWh, where there is one.
+    /// Price of a sold kWh; `None` if no energy may be sold.
     pub export: Option<&'a PriceCurve>,
 }
 
-/// The layers that prices are made of, where that was said.
+/// Layers of the prices of a plan, where they are known.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceSources {
-    /// Layers of the prices to buy at.
+    /// Layers of the import prices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<Arc<LayeredPrices>>,
-    /// Layers of the prices to sell at.
+    /// Layers of the export prices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub export: Option<Arc<LayeredPrices>>,
 }
 
-/// Layers that make other prices than a plan was made on.
+/// Error of layers whose prices differ from those of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("layers.{name}: they make other prices than the plan was made on")]
 pub struct PriceSourcesError {
-    /// `import` or `export`.
+    /// Name of the layers: `import` or `export`.
     pub name: &'static str,
 }
 
 impl PriceSources {
-    /// Whether nothing was said.
+    /// Returns `true` if there are no layers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.import.is_none() && self.export.is_none()
     }
 
-    /// Checks that layers make the curves.
+    /// Checks that the layers give the prices of `curves`.
     ///
     /// # Errors
-    /// They make others.
+    /// The layers give other prices.
     pub fn check(&self, curves: PriceCurves<'_>) -> Result<(), PriceSourcesError> {
         let makes = |layers: &Option<Arc<LayeredPrices>>, curve: Option<&PriceCurve>| {
             layers.as_ref().is_none_or(|layers| curve == Some(layers.curve()))

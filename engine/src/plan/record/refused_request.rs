@@ -1,4 +1,4 @@
-//! Why a saved request cannot be planned.
+//! Error of a request of any kind that cannot be planned.
 
 use crate::plan::charge::duration::DurationError;
 use crate::plan::charge::request::ChargeRequestError;
@@ -9,29 +9,29 @@ use crate::plan::site::error::SiteError;
 use crate::plan::storage::request::StorageError;
 use crate::plan::switching::request::SwitchingError;
 
-/// Why a request of any kind makes no sense.
+/// Reason why a request of any kind is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RefusedRequest {
-    /// A request in kWh.
+    /// The request in kWh is invalid.
     #[error(transparent)]
     Request(#[from] ChargeRequestError),
-    /// A request in percent.
+    /// The request in percent is invalid.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
-    /// A request in hours.
+    /// The request in hours is invalid.
     #[error(transparent)]
     Duration(#[from] DurationError),
-    /// A request of a battery.
+    /// The request of a battery is invalid.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// A request of a device that switches.
+    /// The request of a switching device is invalid.
     #[error(transparent)]
     Switching(#[from] SwitchingError),
-    /// A request of a site.
+    /// The request of a site is invalid.
     #[cfg(feature = "lp")]
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// The older plan that a plan is to stay close to.
+    /// The previous plan, to which the new one should stay close, is invalid.
     #[error("previous.{0}")]
     Previous(#[from] SavedPlanError),
 }

@@ -1,16 +1,16 @@
-//! Why a plan from a file cannot be read: its parts do not fit together.
+//! Error of a plan from a file whose parts do not fit together, and the checks for it.
 use crate::plan::charge::plan::{Plan, Purpose};
 use crate::plan::charge::request::ChargeRequestError;
 use crate::time::horizon::{Horizon, HorizonError};
 use crate::units::{Energy, Power};
 
-/// Why the parts of a plan from a file do not fit together.
+/// Reason why the parts of a plan from a file do not fit together.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SavedPlanError {
     /// The slots overlap, have no length or are out of order.
     #[error("slots: {0}")]
     Slots(#[from] HorizonError),
-    /// A slot with less than no power or no energy.
+    /// A slot has a power or an energy below zero.
     #[error("slots[{index}] has {} kWh at {} kW; both are 0 or more", energy.as_kwh(), power.as_kw())]
     NegativeSlot {
         /// Position of the slot.
@@ -23,7 +23,7 @@ pub enum SavedPlanError {
     /// The periods of charging overlap, have no length or are out of order.
     #[error("intervals: {0}")]
     Intervals(HorizonError),
-    /// A purchase of less than nothing.
+    /// A purchase has an energy below zero.
     #[error("purchases[{index}].energy_kwh is {} kWh; it is 0 kWh or more", energy.as_kwh())]
     NegativePurchase {
         /// Position of the purchase.
@@ -31,59 +31,59 @@ pub enum SavedPlanError {
         /// Energy as given.
         energy: Energy,
     },
-    /// A position in a list that has no such entry.
+    /// A position does not exist in its list.
     #[error("{field}[{index}].{name} is {position}; the plan has {entries} {name}s")]
     NoSuchEntry {
-        /// The list of what names the entry.
+        /// List of the entry that holds the position.
         field: &'static str,
-        /// Position of what names it.
+        /// Position of that entry.
         index: usize,
-        /// What is named: a slot or a target.
+        /// Kind of entry that the position refers to: `slot` or `target`.
         name: &'static str,
-        /// The position it names.
+        /// The position as given.
         position: usize,
-        /// Entries that there are.
+        /// Number of entries of the list.
         entries: usize,
     },
-    /// The position of a top-off that is no slot.
+    /// The position of the top-off is not a slot.
     #[error("top_off is {slot}; the plan has {slots} slots")]
     NoTopOff {
-        /// The slot it names.
+        /// The position as given.
         slot: usize,
-        /// Slots that there are.
+        /// Number of slots.
         slots: usize,
     },
     /// The sessions overlap, have no length or are out of order.
     #[error("sessions: {0}")]
     Sessions(HorizonError),
-    /// The request without limits on switching makes no sense.
+    /// The request without limits on switching is invalid.
     #[error("free_request: {0}")]
     FreeRequest(ChargeRequestError),
-    /// A list with an entry for each slot that has fewer or more.
+    /// A list has more or fewer entries than there are slots.
     #[error("{field}[{index}].{name} has {entries} entries; the plan has {slots} slots")]
     Entries {
-        /// The list of lists.
+        /// List of the entry that holds the list.
         field: &'static str,
-        /// Position in it.
+        /// Position of that entry.
         index: usize,
-        /// The list.
+        /// Name of the list.
         name: &'static str,
-        /// Its entries.
+        /// Number of its entries.
         entries: usize,
-        /// Slots that there are.
+        /// Number of slots.
         slots: usize,
     },
-    /// A plan for more or fewer devices than the site has.
+    /// The plan has more or fewer devices than the site.
     #[error("devices has {devices} entries; the site has {wanted} devices")]
     Devices {
-        /// Devices of the plan.
+        /// Number of devices of the plan.
         devices: usize,
-        /// Devices of the site.
+        /// Number of devices of the site.
         wanted: usize,
     },
 }
 
-/// Checks that periods follow each other.
+/// Checks that periods have a length, are in time order and do not overlap.
 pub(crate) fn check_periods<T>(
     entries: &[T],
     period: impl Fn(&T) -> (chrono::DateTime<chrono::Utc>, chrono::DateTime<chrono::Utc>),
@@ -91,7 +91,8 @@ pub(crate) fn check_periods<T>(
     Horizon::new(entries.iter().map(period)).map(|_| ())
 }
 
-/// Checks that a position is in a list of so many entries.
+/// Checks that a position lies in a list of `entries` entries. `(field, index)` is the entry that
+/// holds the position, `name` the kind of entry it refers to.
 pub(crate) fn check_entry(
     (field, index): (&'static str, usize),
     name: &'static str,
@@ -112,7 +113,7 @@ pub(crate) fn check_slot(index: usize, energy: Energy, power: Power) -> Result<(
     Ok(())
 }
 
-/// Checks a plan for charging.
+/// Checks periods, energies and positions of a charging plan.
 pub(crate) fn check_plan(plan: &Plan) -> Result<(), SavedPlanError> {
     check_periods(&plan.slots, |slot| (slot.start, slot.end))?;
     check_periods(&plan.intervals, |interval| (interval.start, interval.end))

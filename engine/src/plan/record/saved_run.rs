@@ -1,12 +1,11 @@
-//! A plan with all that it was made from, so that it can be made again.
+//! Saved run: a plan with all of its inputs, so that it can be planned again.
 //!
-//! A [`SavedPlan`] is what a file of a saved plan holds: prices and request to
-//! the last bit, the answer, and the versions of what can change an answer.
-//! Planning it again gives the same bytes, or shows where an engine answers
-//! differently. This module knows no text: the edges write and read it.
+//! A [`SavedPlan`] is the content of a file: prices and request to the last bit, the plan, and the
+//! versions of all that can change a plan. Planning it again gives the same bytes, or shows where
+//! another engine gives another plan. Text is read and written by the callers of this module.
 //!
-//! A planner joins with an implementation of [`Replay`] for its request
-//! and one line in the list at [`Recorded`].
+//! A new planner needs an implementation of [`Replay`] for its request and one line in the list at
+//! [`Recorded`].
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -35,36 +34,36 @@ pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Version of the time zone tables that this engine was built with.
 pub const TIME_ZONE_VERSION: &str = chrono_tz::IANA_TZDB_VERSION;
 
-/// A request that a planner answers, as it is saved.
+/// Request of a planner whose runs can be saved and planned again.
 pub trait Replay: Debug + Clone + PartialEq + Serialize + DeserializeOwned {
-    /// The prices that the planner takes: one curve, or several.
+    /// Prices of the planner: one curve, or several.
     type Prices: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
-    /// The request, checked.
+    /// The checked request.
     type Problem<'a>;
-    /// The answer.
+    /// The plan.
     type Plan: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
 
-    /// Checks the request, and that it fits the prices.
+    /// Checks the request, also against the prices.
     ///
     /// # Errors
-    /// It makes no sense, or cannot be planned on these prices.
+    /// The request is invalid, or cannot be planned at these prices.
     fn problem<'a>(&self, prices: &'a Self::Prices) -> Result<Self::Problem<'a>, RefusedRequest>;
 
-    /// Plans. Cannot fail.
+    /// Plans the request. This cannot fail.
     fn plan(prices: &Self::Prices, problem: &Self::Problem<'_>) -> Self::Plan;
 
-    /// Checks a plan that comes from a file, so that whoever reads it finds
-    /// what it names. Whether it is the right plan is not asked.
+    /// Checks that all positions in a plan from a file exist and that its parts fit
+    /// together. It does not check that the plan is the one of the request.
     ///
     /// # Errors
-    /// Its parts do not fit together.
+    /// The parts of the plan do not fit together.
     fn check(&self, plan: &Self::Plan) -> Result<(), SavedPlanError>;
 
-    /// The curves that the planner takes.
+    /// Price curves of the run.
     fn curves<'a>(&'a self, prices: &'a Self::Prices) -> PriceCurves<'a>;
 }
 
-/// What a planner was asked, and what it answered.
+/// Prices and request of a planner with the plan that it made of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Parts<R>", bound = "")]
 pub struct SavedRun<R: Replay> {
@@ -73,7 +72,7 @@ pub struct SavedRun<R: Replay> {
     plan: R::Plan,
 }
 
-/// A run from a file, not checked yet.
+/// Run from a file, not checked yet.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound = "")]
 struct Parts<R: Replay> {
@@ -82,13 +81,13 @@ struct Parts<R: Replay> {
     plan: R::Plan,
 }
 
-/// Why the parts of a run from a file do not fit together.
+/// Reason why the parts of a run from a file do not fit together.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SavedRunError {
-    /// The request makes no sense, or does not fit the prices.
+    /// The request is invalid, or does not fit the prices.
     #[error("request: {0}")]
     Request(#[from] RefusedRequest),
-    /// The plan does not fit together, or does not fit the request.
+    /// The parts of the plan do not fit together, or the plan does not fit the request.
     #[error("plan: {0}")]
     Plan(#[from] SavedPlanError),
 }
@@ -104,19 +103,19 @@ impl<R: Replay> TryFrom<Parts<R>> for SavedRun<R> {
 }
 
 impl<R: Replay> SavedRun<R> {
-    /// Plans a request and keeps it.
+    /// Plans a request and makes a run of it.
     ///
     /// # Errors
-    /// The request makes no sense, or cannot be planned on these prices.
+    /// The request is invalid, or cannot be planned at these prices.
     pub fn new(prices: R::Prices, request: R) -> Result<Self, RefusedRequest> {
         Self::planned_by(prices, request, R::plan)
     }
 
-    /// Plans a request by a planner of the caller's, and keeps it: one that
-    /// watches a clock, for instance.
+    /// Plans a request with a planner of the caller, for instance one with a time
+    /// limit, and makes a run of it.
     ///
     /// # Errors
-    /// The request makes no sense, or cannot be planned on these prices.
+    /// The request is invalid, or cannot be planned at these prices.
     pub fn planned_by(
         prices: R::Prices,
         request: R,
@@ -138,19 +137,19 @@ impl<R: Replay> SavedRun<R> {
         &self.request
     }
 
-    /// The answer.
+    /// The plan.
     #[must_use]
     pub fn plan(&self) -> &R::Plan {
         &self.plan
     }
 
-    /// The curves among prices and request.
+    /// Price curves of the run.
     #[must_use]
     pub fn curves(&self) -> PriceCurves<'_> {
         self.request.curves(&self.prices)
     }
 
-    /// The same prices and request with the answer of this engine.
+    /// Plans prices and request again with this engine.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "no request comes in unchecked")]
     pub fn replan(&self) -> Self {
@@ -159,10 +158,10 @@ impl<R: Replay> SavedRun<R> {
     }
 }
 
-/// Writes down [`Recorded`]: one line for each planner.
+/// Defines [`Recorded`] from one line for each planner: name in files, variant and request.
 macro_rules! recorded {
     ($($(#[$doc:meta])* $kind:literal: $variant:ident($request:ty) $(if $feature:literal)?,)*) => {
-        /// A saved plan of any kind.
+        /// Saved run of any planner.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", content = "run", deny_unknown_fields)]
         pub enum Recorded {$(
@@ -173,7 +172,7 @@ macro_rules! recorded {
         )*}
 
         impl Recorded {
-            /// The name of the kind of plan.
+            /// Name of the kind of plan, as in files.
             #[must_use]
             pub fn kind(&self) -> &'static str {
                 match self {
@@ -181,7 +180,7 @@ macro_rules! recorded {
                 }
             }
 
-            /// The same inputs with the answer of this engine.
+            /// Plans the inputs again with this engine.
             #[must_use]
             pub fn replan(&self) -> Self {
                 match self {
@@ -192,7 +191,7 @@ macro_rules! recorded {
                 }
             }
 
-            /// The price curves.
+            /// Price curves of the run.
             #[must_use]
             pub fn curves(&self) -> PriceCurves<'_> {
                 match self {
@@ -210,19 +209,19 @@ macro_rules! recorded {
 }
 
 recorded! {
-    /// A vehicle that wants kWh.
+    /// A vehicle with a request in kWh.
     "charge": Charge(ChargeRequest),
-    /// A vehicle that wants a state of charge.
+    /// A vehicle with a request in percent of its battery.
     "vehicle": Vehicle(VehicleRequest),
-    /// A device that wants hours.
+    /// A device with a request in hours.
     "duration": Duration(DurationRequest),
-    /// A plan that stays close to an older one.
+    /// A plan that stays close to a previous one.
     "kept": Kept(SteadyRequest),
     /// A battery that charges and discharges.
     "storage": Storage(StorageRequest),
-    /// A device that switches.
+    /// A switching device.
     "switching": Switching(SwitchingRequest),
-    /// Everything behind one meter.
+    /// A site: all devices behind one meter.
     "site": Site(SiteRequest) if "lp",
 }
 
@@ -250,8 +249,8 @@ impl Replay for SteadyRequest {
     }
 }
 
-/// The requests that the planner for charging answers, each with its way to
-/// a request in kWh.
+/// Implements [`Replay`] for the requests of the charging planner, each with its conversion to a
+/// request in kWh.
 macro_rules! charging {
     ($($request:ty: $in_energy:expr,)*) => {$(
         impl Replay for $request {
@@ -284,7 +283,7 @@ charging! {
     DurationRequest: Self::in_energy,
 }
 
-/// The mark of a file of ours.
+/// Format of a file, its first field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     /// A saved plan.
@@ -292,13 +291,13 @@ pub enum Format {
     SlackwaterPlan,
 }
 
-/// The version of the layout of a file. It changes when an older engine could
+/// Version of the layout of a file. It changes when an older engine could
 /// misread a newer file, or a newer engine can no longer read an older one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct FormatVersion(u32);
 
-/// A file of another version of the layout.
+/// Error of a file with an unknown version of the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{version} is not known; this engine reads version 1")]
 pub struct UnknownVersion {
@@ -319,11 +318,11 @@ impl From<FormatVersion> for u32 {
     }
 }
 
-/// A saved plan of any kind with the versions of what made it.
+/// Saved plan of any kind, with the versions of the software that made it.
 ///
 /// # Example
 ///
-/// Saved, read and planned again it is the same, to the last bit.
+/// A plan that is saved, read and planned again is equal to the last bit.
 ///
 /// ```
 /// use slackwater_engine::plan::charge::{ChargeRequest, Target};
@@ -334,9 +333,9 @@ impl From<FormatVersion> for u32 {
 /// let start = "2026-01-05T18:00:00Z".parse().unwrap();
 /// let end = "2026-01-05T19:00:00Z".parse().unwrap();
 /// let prices = PriceCurve::new(&[Slot { start, end, price: per_kwh(0.30) }])?;
-/// let wish = ChargeRequest::new(start, kw(11.0), Target { by: None, energy: kwh(5.0) });
+/// let request = ChargeRequest::new(start, kw(11.0), Target { by: None, energy: kwh(5.0) });
 ///
-/// let bundle = SavedPlan::new("EUR", SavedRun::new(prices.into(), wish)?);
+/// let bundle = SavedPlan::new("EUR", SavedRun::new(prices.into(), request)?);
 /// let text = serde_json::to_string(&bundle)?;
 /// let read: SavedPlan = serde_json::from_str(&text)?;
 /// assert_eq!(serde_json::to_string(&read.replan())?, text);
@@ -346,21 +345,21 @@ impl From<FormatVersion> for u32 {
 #[serde(deny_unknown_fields)]
 #[serde(remote = "Self")]
 pub struct SavedPlan {
-    /// The mark of a saved plan. It stands first, so that another file is
-    /// refused for what it is.
+    /// Format of the file. It is the first field, so that the error for another
+    /// file names its format.
     pub format: Format,
-    /// The version of the layout.
+    /// Version of the layout.
     pub format_version: FormatVersion,
-    /// Version of the engine that planned.
+    /// Version of the engine that made the plan.
     pub engine_version: String,
-    /// Version of its time zone tables.
+    /// Version of the time zone tables of that engine.
     pub time_zone_version: String,
     /// Currency of all prices and amounts.
     pub currency: String,
-    /// Where the prices come from, as far as that was said.
+    /// Layers of the prices, where they are known.
     #[serde(default, skip_serializing_if = "PriceSources::is_empty")]
     pub layers: PriceSources,
-    /// Inputs and answer.
+    /// Inputs and plan.
     pub recorded: Recorded,
 }
 
@@ -379,7 +378,7 @@ impl<'de> Deserialize<'de> for SavedPlan {
 }
 
 impl SavedPlan {
-    /// A plan that this engine made.
+    /// A saved plan of this engine, without layers.
     pub fn new(currency: impl Into<String>, recorded: impl Into<Recorded>) -> Self {
         Self {
             format: Format::SlackwaterPlan,
@@ -392,17 +391,17 @@ impl SavedPlan {
         }
     }
 
-    /// The same with the layers of its prices.
+    /// Adds the layers of the prices.
     ///
     /// # Errors
-    /// The layers make other prices than those of the plan.
+    /// The layers give other prices than those of the plan.
     pub fn with_layers(self, layers: PriceSources) -> Result<Self, PriceSourcesError> {
         layers.check(self.recorded.curves())?;
         Ok(Self { layers, ..self })
     }
 
-    /// The same bundle with the answer of this engine in place of the saved
-    /// one. The versions stay, so that only the answer can differ.
+    /// Plans the inputs again with this engine. The versions stay, so that only the
+    /// plan can differ.
     #[must_use]
     pub fn replan(&self) -> Self {
         Self { recorded: self.recorded.replan(), ..self.clone() }
@@ -466,7 +465,7 @@ pub(crate) mod tests {
         serde_json::to_string(bundle).unwrap()
     }
 
-    /// What is said of the text of a good bundle in which `from` is now `to`.
+    /// Error for the text of a valid saved plan in which `from` is replaced by `to`.
     #[track_caller]
     fn refusal(from: &str, to: &str) -> String {
         let text = text_of(&evening());
@@ -538,7 +537,7 @@ pub(crate) mod tests {
     fn fields_may_come_in_any_order() {
         let text = text_of(&evening());
         let tree: serde_json::Value = serde_json::from_str(&text).unwrap();
-        // The fields of a tree are sorted: a plan comes ahead of its prices.
+        // The fields of a tree are sorted: the plan comes ahead of its prices.
         assert!(tree.to_string().contains(r#"{"kind":"charge","run":{"plan""#));
         let read: SavedPlan = serde_json::from_str(&tree.to_string()).unwrap();
         assert_eq!(text_of(&read), text);
@@ -572,7 +571,7 @@ pub(crate) mod tests {
         let mixed = SavedPlan { layers: other, ..bundle };
         let error = serde_json::from_str::<SavedPlan>(&text_of(&mixed)).unwrap_err();
         assert!(error.to_string().starts_with(flaw), "{error}");
-        // Nothing is sold on this plan, so nothing makes its prices to sell at.
+        // This plan has no export prices, so no layers fit them.
         let export = PriceSources { import: None, export: layers(&[30, 10, 20]).import };
         assert_eq!(evening().with_layers(export).unwrap_err().name, "export");
         assert!(!text_of(&evening()).contains("layers"));
@@ -597,7 +596,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Saved, read, planned again and saved, the bytes are the same.
+    /// Checks that saving, reading, planning again and saving gives the same bytes.
     pub(crate) fn assert_replays(bundle: &SavedPlan) -> Result<(), TestCaseError> {
         let text = text_of(bundle);
         let read: SavedPlan = serde_json::from_str(&text)
@@ -607,7 +606,7 @@ pub(crate) mod tests {
         Ok(())
     }
 
-    /// Numbers of any size, most of them sensible.
+    /// Numbers of any size, most of them in the usual range.
     fn amounts() -> impl Strategy<Value = f64> {
         prop_oneof![8 => 0.0..60.0, 1 => 0.0..1e12, 1 => Just(0.0), 1 => 1e-300..1e-3]
     }
@@ -652,7 +651,7 @@ pub(crate) mod tests {
             assert_replays(&SavedPlan::new("NOK", SavedRun::new(curve, hours).unwrap()))?;
         }
 
-        /// A price of a usable slot is part of the answer: no other price replays.
+        /// A changed price of a usable slot changes the plan.
         #[test]
         fn a_changed_price_is_noticed(
             cents in prop::collection::vec(-50..90i32, 1..40), at in any::<prop::sample::Index>(),

@@ -1,4 +1,4 @@
-//! Plans of sites as files hold them. The request of a site has its prices.
+//! Saved runs of sites. The request of a site contains its prices.
 use crate::plan::record::price_sources::PriceCurves;
 use crate::plan::record::refused_request::RefusedRequest;
 use crate::plan::record::saved_plan_error::{SavedPlanError, check_periods};
@@ -27,6 +27,7 @@ impl Replay for SiteRequest {
         if devices != wanted {
             return Err(SavedPlanError::Devices { devices, wanted });
         }
+        // Every series has one entry for each slot.
         let slots = plan.slots.len();
         let check = |field, index, name, entries| {
             if entries == slots {
@@ -38,7 +39,7 @@ impl Replay for SiteRequest {
             check("devices", index, "power_kw", device.power.len())?;
             check("devices", index, "power_max_kw", device.power_max.len())?;
             if !device.soc.is_empty() {
-                // One more: the level at the end of the last slot.
+                // The states of charge have one more entry, for the end of the last slot.
                 check("devices", index, "soc_percent", device.soc.len() - 1)?;
             }
             check_periods(&device.intervals, |interval| (interval.start, interval.end))

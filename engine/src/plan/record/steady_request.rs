@@ -1,4 +1,4 @@
-//! A plan that is kept close to an older one, with all it was made from.
+//! Request of a plan that stays close to a previous one.
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -12,25 +12,25 @@ use crate::plan::record::refused_request::RefusedRequest;
 use crate::plan::stability::budget::Budget;
 use crate::units::Power;
 
-/// What is asked of a planner for charging, in the words of whoever asked.
+/// Request of the charging planner, in the unit of the caller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum PlanRequest {
-    /// In kWh.
+    /// A request in kWh.
     #[serde(rename = "charge")]
     Charge(ChargeRequest),
-    /// In percent of a battery.
+    /// A request in percent of a battery.
     #[serde(rename = "vehicle")]
     Vehicle(VehicleRequest),
-    /// In time to be switched on.
+    /// A request in hours to be switched on.
     #[serde(rename = "duration")]
     Duration(DurationRequest),
 }
 
 impl PlanRequest {
-    /// The same in kWh, checked.
+    /// Converts the request to kWh and checks it.
     ///
     /// # Errors
-    /// The wish makes no sense.
+    /// The request is invalid.
     pub fn problem(&self) -> Result<ChargeProblem, RefusedRequest> {
         let request = match self {
             Self::Charge(request) => request.clone(),
@@ -40,9 +40,10 @@ impl PlanRequest {
         Ok(ChargeProblem::new(request)?)
     }
 
-    /// The power that it takes of what others share with it, given the highest and
-    /// what was last seen. Who needs time and takes less than it might holds no more;
-    /// who needs energy holds what its hours were counted with.
+    /// Share of a common power limit that this request occupies. `power_max` is its
+    /// highest power, `last` the power that the device was last seen to draw. A
+    /// request in hours occupies `last`, at most `power_max`; a request in energy
+    /// occupies `power_max`, with which its hours of charging were planned.
     #[must_use]
     pub fn power_held(&self, power_max: Power, last: Option<Power>) -> Power {
         match self {
@@ -51,7 +52,7 @@ impl PlanRequest {
         }
     }
 
-    /// The first instant that a plan may use.
+    /// First instant that a plan may use.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         match self {
@@ -61,7 +62,7 @@ impl PlanRequest {
         }
     }
 
-    /// The battery, where the wish speaks of one.
+    /// The request in percent, which has a battery; `None` for the others.
     #[must_use]
     pub fn vehicle(&self) -> Option<&VehicleRequest> {
         match self {
@@ -71,26 +72,26 @@ impl PlanRequest {
     }
 }
 
-/// A wish whose plan is to stay close to an older plan.
+/// Request of a plan that stays close to a previous plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SteadyRequest {
-    /// What is asked.
+    /// Request of the plan.
     pub wish: PlanRequest,
     /// The plan to stay close to.
     pub previous: Arc<Plan>,
-    /// Money that staying close may cost, over the whole stay.
+    /// Budget of staying close, for the whole session.
     pub budget: Budget,
 }
 
-/// A wish that makes sense, with the plan that it is to stay close to.
+/// Checked request of a plan that stays close to a previous plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteadyProblem {
-    /// What is asked, in kWh.
+    /// The checked request in kWh.
     pub problem: ChargeProblem,
     /// The plan to stay close to.
     pub previous: Arc<Plan>,
-    /// Money that staying close may cost.
+    /// Budget of staying close.
     pub budget: Budget,
 }
 
@@ -112,7 +113,7 @@ mod tests {
         let (hours, energy) = (PlanRequest::Duration(hours), PlanRequest::Charge(energy));
         assert_eq!(held(&hours, None), kw(11.0));
         assert_eq!(held(&hours, Some(4.0)), kw(4.0));
-        // A limit that was lowered since holds.
+        // A power limit that was lowered since then bounds it.
         assert_eq!(held(&hours, Some(16.0)), kw(11.0));
         assert_eq!(held(&energy, Some(4.0)), kw(11.0));
     }

@@ -1,4 +1,4 @@
-//! Plans of batteries as files hold them.
+//! Saved runs of batteries.
 use crate::plan::record::price_sources::{GridPrices, PriceCurves};
 use crate::plan::record::refused_request::RefusedRequest;
 use crate::plan::record::saved_plan_error::{

@@ -1,14 +1,14 @@
-//! What of a plan is kept beside its inputs: when to charge, and at what cost.
+//! Summary of a plan: charging periods, energy and cost.
 //!
-//! Slots, reasons and evidence of a plan follow from prices and request to the
-//! last bit, so whoever keeps these need not keep those.
+//! Slots, reasons and evidence of a plan follow from its prices and its request
+//! to the last bit, so a record with these needs only the summary.
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::plan::Plan;
 use crate::plan::interval::Interval;
 use crate::units::{Energy, Money, Price};
 
-/// The outcome of a plan.
+/// Summary of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSummary {
@@ -17,16 +17,16 @@ pub struct PlanSummary {
     /// Energy bought.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// Its cost.
+    /// Cost of the energy.
     pub cost: Money,
-    /// Cost that no plan can undercut.
+    /// Lower bound on the cost of every plan.
     pub bound: Money,
     /// Cost of the same energy at full power from plug-in.
     pub baseline_cost: Money,
     /// Most energy missing at any deadline.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
-    /// Price of the next kWh before the last deadline; `None` without room.
+    /// Price of the next kWh before the last deadline; `None` if no energy is free.
     #[serde(rename = "marginal_price_per_kwh")]
     pub marginal_price: Option<Price>,
     /// Time before the last deadline that has no price, in hours.

@@ -1,4 +1,4 @@
-//! Plans of devices that switch as files hold them.
+//! Saved runs of switching devices.
 use std::sync::Arc;
 
 use crate::plan::charge::request::ChargeProblem;
@@ -48,6 +48,7 @@ impl Replay for SwitchingRequest {
                 check_entry(("unmet", index), "target", target, plan.targets.len())?;
             }
         }
+        // The plan without limits on switching is a charging plan of its own.
         ChargeProblem::new(plan.free_request.clone()).map_err(SavedPlanError::FreeRequest)?;
         check_plan(&plan.free_plan)
     }

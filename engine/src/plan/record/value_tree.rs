@@ -1,23 +1,23 @@
-//! A saved plan as a tree of names and values, and what differs between two.
+//! Tree of the names and values of a file, and the differences between two trees.
 //!
-//! Plans of all kinds are compared here without knowing one of them: whatever
-//! is written to a file can be read as a [`ValueTree`].
+//! Saved plans of all kinds are compared as trees, without their types: every
+//! file can be read as a [`ValueTree`].
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
 use chrono::{DateTime, Datelike, Timelike, Utc};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// A value of a file, or a tree of such values.
+/// Value of a file, or tree of such values.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueTree {
     /// No value.
     Nothing,
-    /// Yes or no.
+    /// A truth value.
     Truth(bool),
     /// A number.
     Number(f64),
-    /// A text; times are texts too.
+    /// A text; times are texts, too.
     Text(String),
     /// Values in an order.
     List(Vec<ValueTree>),
@@ -25,35 +25,35 @@ pub enum ValueTree {
     Fields(Vec<(String, ValueTree)>),
 }
 
-/// One place in which two documents differ.
+/// Place in which two documents differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueChange {
-    /// Where, such as `plan.slots[2026-01-05T19:00:00Z].energy_kwh`. Entries
-    /// of a list that have a `start` are named by it, others by position.
+    /// Path of the value, such as `plan.slots[2026-01-05T19:00:00Z].energy_kwh`.
+    /// Entries of a list that have a `start` are named by it, others by position.
     pub path: String,
-    /// Value in the first document; `None` where it has none.
+    /// Value in the first document; `None` if it has none.
     pub before: Option<ValueTree>,
-    /// Value in the second document; `None` where it has none.
+    /// Value in the second document; `None` if it has none.
     pub after: Option<ValueTree>,
 }
 
-/// A time that no plan can hold.
+/// Error of a time that no plan can hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path} is {text}; times are whole microseconds in the years 1 to 9999")]
 pub struct TimeError {
-    /// Where it stands.
+    /// Path of the time.
     pub path: String,
     /// The time as given.
     pub text: String,
 }
 
-/// Everything in which two documents differ, in the order of the first.
+/// Returns all differences between two documents, in the order of the first.
 ///
-/// Entries of lists are matched by their `start`, where all have one, so that
-/// a list of periods that lost its first hour differs in one place and not in
-/// all. A tree that only one document has is one change; a period that only
-/// one has is a change in each of its fields. A field without a value is as
-/// good as none.
+/// Entries of lists are matched by their `start`, if all have one in rising order,
+/// so that a list of periods without its first hour differs in one place and not
+/// in all. A tree that only one document has is one change; a period that only
+/// one has is a change in each of its fields. A field without a value counts as
+/// no field.
 ///
 /// # Example
 ///
@@ -72,6 +72,7 @@ pub fn changes(before: &ValueTree, after: &ValueTree) -> Vec<ValueChange> {
     found
 }
 
+/// Appends the differences between two values at `path` to `found`.
 fn compare(path: String, before: &ValueTree, after: &ValueTree, found: &mut Vec<ValueChange>) {
     match (before, after) {
         (ValueTree::Fields(before), ValueTree::Fields(after)) => {
@@ -80,6 +81,7 @@ fn compare(path: String, before: &ValueTree, after: &ValueTree, found: &mut Vec<
             compare_named(&named(before), &named(after), at, found);
         }
         (ValueTree::List(before), ValueTree::List(after)) => {
+            // A new or lost period is taken apart into its fields.
             let (before, after) = keyed(before, after);
             let first = found.len();
             compare_named(&before, &after, |key| format!("{path}[{key}]"), found);
@@ -96,7 +98,7 @@ fn compare(path: String, before: &ValueTree, after: &ValueTree, found: &mut Vec<
 }
 
 impl ValueChange {
-    /// A period that only one document has, taken apart; any other change as it is.
+    /// One change for each field of a period that only one document has; any other change as it is.
     fn in_each_field(self) -> Vec<Self> {
         let (tree, is_new) = match (&self.before, &self.after) {
             (None, Some(tree)) => (tree, true),
@@ -116,13 +118,15 @@ impl ValueChange {
     }
 }
 
+/// Values with their names, in order.
 type Named<'a> = Vec<(String, &'a ValueTree)>;
 
+/// The fields of a tree with their names.
 fn named(fields: &[(String, ValueTree)]) -> Named<'_> {
     fields.iter().map(|(name, value)| (name.clone(), value)).collect()
 }
 
-/// The entries of two lists under names: their starts, or else their positions.
+/// Entries of two lists with their names: the starts if both lists have them, else the positions.
 fn keyed<'a>(before: &'a [ValueTree], after: &'a [ValueTree]) -> (Named<'a>, Named<'a>) {
     let by_start = |list: &'a [ValueTree]| -> Option<Named<'a>> {
         let named: Option<Named<'a>> = list
@@ -132,7 +136,7 @@ fn keyed<'a>(before: &'a [ValueTree], after: &'a [ValueTree]) -> (Named<'a>, Nam
                 _ => None,
             })
             .collect();
-        // Two entries of one start could not be told apart.
+        // Entries with equal starts could not be told apart.
         named.filter(|named| named.windows(2).all(|pair| pair[0].0 < pair[1].0))
     };
     let by_position = |list: &'a [ValueTree]| -> Named<'a> {
@@ -144,8 +148,8 @@ fn keyed<'a>(before: &'a [ValueTree], after: &'a [ValueTree]) -> (Named<'a>, Nam
     }
 }
 
-/// Compares values by name: those of the first in its order, each followed by
-/// those that only the second has at that place.
+/// Compares values by name, in the order of the first list. Values that only the second list has
+/// come at their place between the others. `at` makes a path of a name.
 fn compare_named(
     before: &Named<'_>,
     after: &Named<'_>,
@@ -159,11 +163,13 @@ fn compare_named(
         }
         found.push(ValueChange { path: at(name), before: None, after: Some((*value).clone()) });
     };
+    // Names of the first list, and values of the second by name.
     let old: BTreeSet<&str> = before.iter().map(|(name, _)| name.as_str()).collect();
     let other: BTreeMap<&str, &ValueTree> =
         after.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     for (name, value) in before {
         if let Some(other) = other.get(name.as_str()) {
+            // Values that only the second list has and that come before this one.
             while let Some(only) = rest.next_if(|(name, _)| !old.contains(name.as_str())) {
                 new(only, found);
             }
@@ -178,14 +184,14 @@ fn compare_named(
 }
 
 impl ValueTree {
-    /// The value of a field; `None` where there is none.
+    /// The value of a field; `None` if there is no such field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&ValueTree> {
         let Self::Fields(fields) = self else { return None };
         fields.iter().find(|(other, _)| other == name).map(|(_, value)| value)
     }
 
-    /// Refuses times that a plan cannot hold to the microsecond.
+    /// Checks that a plan can hold all times of the tree.
     ///
     /// # Errors
     /// A text is a time before the year 1 or after the year 9999, in a leap
@@ -195,6 +201,7 @@ impl ValueTree {
         self.walk(&mut path)
     }
 
+    /// Checks the times of a subtree at `path`, which is restored at the end.
     fn walk(&self, path: &mut String) -> Result<(), TimeError> {
         let length = path.len();
         match self {
@@ -222,13 +229,14 @@ impl ValueTree {
     }
 }
 
+/// Returns `true` for whole microseconds in the years 1 to 9999, outside leap seconds.
 fn fits(at: DateTime<Utc>) -> bool {
     (1..=9999).contains(&at.year())
         && at.nanosecond() < 1_000_000_000
         && at.nanosecond().is_multiple_of(1000)
 }
 
-/// Short text for people; a tree in braces.
+/// Short text; the fields of a tree in braces, a list by its length.
 impl fmt::Display for ValueTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -255,6 +263,7 @@ impl<'de> Deserialize<'de> for ValueTree {
     }
 }
 
+/// Visitor that reads any value.
 struct AnyValue;
 
 impl<'de> Visitor<'de> for AnyValue {
@@ -412,7 +421,7 @@ mod tests {
     }
 
     proptest! {
-        /// No change means equal, and the way back shows the same places.
+        /// Documents without changes are equal, and both directions give the same paths.
         #[test]
         fn changes_are_found_and_symmetric(before in documents(), after in documents()) {
             let there = changes(&before, &after);

@@ -1,9 +1,10 @@
-//! Money for plans that change little.
+//! Budget of plan stability: money that a session may cost beyond the cheapest plans.
 use serde::{Deserialize, Serialize};
 
 use crate::units::Money;
 
-/// Money that a whole stay may cost beyond the cheapest plans, for plans that change little.
+/// Money that a whole session may cost beyond the cheapest plans, so that plans change little.
+/// Amounts are in units of the currency, zero or more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawBudget", into = "RawBudget")]
 pub struct Budget {
@@ -11,7 +12,7 @@ pub struct Budget {
     spent: Money,
 }
 
-/// A budget before it is checked.
+/// Budget that is not checked yet.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawBudget {
@@ -19,7 +20,7 @@ struct RawBudget {
     spent: Money,
 }
 
-/// Why amounts are no budget.
+/// Reason why amounts are not a budget.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum BudgetError {
     /// The budget is below zero.
@@ -28,7 +29,7 @@ pub enum BudgetError {
         /// The budget as given.
         total: Money,
     },
-    /// What was spent is below zero.
+    /// The amount spent is below zero.
     #[error("spent is {} units of currency; what was spent is 0 or more", spent.as_amount())]
     NegativeSpent {
         /// The amount as given.
@@ -37,10 +38,10 @@ pub enum BudgetError {
 }
 
 impl Budget {
-    /// A budget for a stay, and what earlier plans of the stay have spent of it.
+    /// A budget of `total` for a session, of which earlier plans have spent `spent`.
     ///
-    /// Zero keeps the plan before only where that costs nothing. More may have
-    /// been spent than there is, if the budget was cut: then nothing is left.
+    /// A total of zero keeps the previous plan only where that costs nothing.
+    /// `spent` may exceed `total` after the budget was cut: then nothing is left.
     ///
     /// # Errors
     /// An amount is negative.
@@ -54,24 +55,24 @@ impl Budget {
         }
     }
 
-    /// The budget for the whole stay.
+    /// The budget of the whole session.
     #[must_use]
     pub fn total(self) -> Money {
         self.total
     }
 
-    /// What earlier plans of the stay have spent.
+    /// Amount that earlier plans of the session have spent.
     #[must_use]
     pub fn spent(self) -> Money {
         self.spent
     }
 
-    /// The same budget, with more or less of it spent.
+    /// This budget with `spent` in place of the amount spent; below zero counts as zero.
     pub(crate) fn with_spent(self, spent: Money) -> Self {
         Self { spent: spent.max(Money::ZERO), ..self }
     }
 
-    /// What is left.
+    /// Budget less the amount spent; zero or more.
     #[must_use]
     pub fn left(self) -> Money {
         (self.total - self.spent).max(Money::ZERO)

@@ -1,8 +1,22 @@
-//! What a plan may be changed to without asking for less: its slots, what is
-//! bought at once, and the energy wanted by each deadline.
+//! Feasible region of a plan: all plans that meet the same requirements with the same total energy.
 //!
-//! All of that stands in the slots and the evidence of a certificate, so a
-//! frame can be made of a plan alone. Its plans buy the same energy in all.
+//! The region is made of the slots and of the evidence of a certificate. With the symbols of
+//! [`charge`](crate::plan::charge) it is the set of energies `x` with
+//!
+//! ```text
+//! f_t ≤ x_t ≤ u_t,     Σ_{t in S_k} x_t ≥ r_k  for every requirement k,     Σ_t x_t = E
+//! ```
+//!
+//! Convex weights of the slots, given as segments (`SlotRoom`), are minimised over it by the greedy
+//! of that module (`FeasibleRegion::fill`) and bounded from below by its duality
+//! (`FeasibleRegion::bound`).
+//!
+//! | Symbol | Code |
+//! |---|---|
+//! | `f_t` | `forced` |
+//! | `u_t` | `capacity` |
+//! | `k(t)`, the first requirement that slot `t` counts for | `layer` |
+//! | `r_k`, then `E` | `wanted` |
 use chrono::{DateTime, Utc};
 
 use crate::plan::charge::certificate::{ChargeEvidence, bought_at_once};
@@ -10,45 +24,47 @@ use crate::plan::charge::plan::{Plan, PlannedSlot};
 use crate::time::instant::micros_of;
 use crate::units::{Energy, MICROS_PER_HOUR, Money};
 
-/// Sums of energies differ from their parts by this part.
+/// Relative rounding of a sum of energies: 1e-12 of the sum.
 const DUST: f64 = 1e-12;
 
-/// Room in a slot, from what is bought there up to a level.
+/// Segment of a slot with one weight: the energy between the segment below it and `level`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SlotRoom {
     pub(crate) slot: usize,
-    /// Energy in the slot once the segment is used up.
+    /// Energy in the slot when the segment is full.
     pub(crate) level: Energy,
-    /// What a kWh in it weighs.
+    /// Weight of a kWh in the segment.
     pub(crate) weight: f64,
 }
 
-/// The plans that do what one plan does.
+/// Plans that meet the requirements of one plan and buy the same energy.
 #[derive(Debug, Clone)]
 pub(crate) struct FeasibleRegion<'a> {
     pub(crate) slots: &'a [PlannedSlot],
-    /// First usable instant of each slot, in microseconds.
+    /// First usable instant of each slot, in microseconds since 1970.
     starts: Vec<i64>,
     /// Energy bought at once in each slot.
     pub(crate) forced: Vec<Energy>,
-    /// First requirement that each slot counts for; their number if none.
+    /// First requirement that each slot counts for; the number of requirements if none.
     pub(crate) layer: Vec<usize>,
     /// Energy wanted from the slots up to each layer; the last one is the total.
     wanted: Vec<Energy>,
-    /// Whether slots after the last requirement may be used.
+    /// `true` if slots after the last requirement may be used, as below an `energy_max`.
     is_open: bool,
 }
 
-/// A way to buy what is wanted, and the weight of the last kWh for each layer.
+/// Energies of least weight, and the marginal weight of each layer.
 #[derive(Debug, Clone)]
 pub(crate) struct Filled {
+    /// Energy in each slot.
     pub(crate) energies: Vec<Energy>,
-    /// Falling from layer to layer.
+    /// Greatest weight of the last kWh for each layer and those after it, so that it falls from
+    /// layer to layer. Negative infinity where nothing was bought.
     pub(crate) marginal: Vec<f64>,
 }
 
 impl<'a> FeasibleRegion<'a> {
-    /// The frame of a plan.
+    /// The feasible region of a plan.
     pub(crate) fn new(plan: &'a Plan) -> Self {
         let slots = &plan.slots;
         let evidence = &plan.certificate.evidence;
@@ -65,7 +81,7 @@ impl<'a> FeasibleRegion<'a> {
         }
     }
 
-    /// What is left of the frame once a plan of it has run until `now`.
+    /// The rest of the region after its plan has run until `now`.
     pub(crate) fn after(mut self, now: DateTime<Utc>) -> Self {
         for (index, slot) in self.slots.iter().enumerate() {
             let done = slot.energy_by(now);
@@ -89,19 +105,19 @@ impl<'a> FeasibleRegion<'a> {
         self.wanted[layer]
     }
 
-    /// Whether a slot counts for a requirement.
+    /// Returns `true` if a slot counts for a requirement.
     pub(crate) fn counts(&self, index: usize) -> bool {
         self.layer[index] + 1 < self.wanted.len()
     }
 
-    /// Whether more than what is bought at once may be bought in a slot.
+    /// Returns `true` if a slot may hold more than the energy bought at once.
     pub(crate) fn is_usable(&self, index: usize) -> bool {
         self.is_open || self.counts(index)
     }
 
-    /// Buys segments in the order given, layer by layer, until each has what it wants.
+    /// Buys segments in the order given, layer by layer, until each layer has its wanted energy.
     ///
-    /// The segments of one slot come in the order of their levels.
+    /// The segments of one slot must come in the order of their levels.
     pub(crate) fn fill(&self, order: &[SlotRoom]) -> Filled {
         let mut energies = self.forced.clone();
         let mut last = vec![f64::NEG_INFINITY; self.wanted.len()];
@@ -118,7 +134,7 @@ impl<'a> FeasibleRegion<'a> {
                 if self.layer[segment.slot] > k || room <= crumb || missing <= crumb {
                     continue;
                 }
-                // A level is copied, never computed: what is kept keeps its last bit.
+                // A full segment takes its level itself, not a sum: kept energies keep every bit.
                 if (room - missing).as_kwh() <= dust {
                     energies[segment.slot] = segment.level;
                 } else {
@@ -128,22 +144,24 @@ impl<'a> FeasibleRegion<'a> {
                 missing = missing - room;
             }
         }
+        // Marginal weights must fall: each is the maximum over its own layer and the later ones.
         for k in (1..last.len()).rev() {
             last[k - 1] = last[k - 1].max(last[k]);
         }
         Filled { energies, marginal: last }
     }
 
-    /// Least weight of any way to buy what is wanted, by weak duality.
+    /// Lower bound on the weight of every plan of the region, by weak duality.
     ///
-    /// A bound whatever the marginal weights are, as long as they fall: it
-    /// does not rest on how they were found. What is bought at once weighs
-    /// `forced_weight`.
+    /// It holds for any `marginal` weights that fall from layer to layer, however they were found.
+    /// `order` holds all segments, `forced_weight` is the weight of the energy bought at once. The
+    /// formula is that of [`certificate`](crate::plan::charge::certificate).
     pub(crate) fn bound(&self, order: &[SlotRoom], marginal: &[f64], forced_weight: f64) -> f64 {
         let lightest = order.iter().map(|segment| segment.weight).fold(f64::INFINITY, f64::min);
-        // Where nothing was bought no kWh weighs more than the lightest.
+        // Where nothing was bought, the lowest weight of a segment is a marginal weight.
         let lightest = if lightest.is_finite() { lightest } else { 0.0 };
         let marginal: Vec<f64> = marginal.iter().map(|&weight| weight.max(lightest)).collect();
+        // Wanted energy of each layer beyond what is bought at once.
         let mut rest = self.wanted.clone();
         for (&forced, &layer) in self.forced.iter().zip(&self.layer) {
             for rest in &mut rest[layer..] {
@@ -153,11 +171,12 @@ impl<'a> FeasibleRegion<'a> {
         let mut bound = forced_weight;
         for (k, rest) in rest.iter().enumerate() {
             let next = marginal.get(k + 1).copied().unwrap_or(0.0);
-            // The total is kept exactly; before it, there may be more than is wanted.
+            // The total is an equation; the requirements before it are inequalities.
             let is_total = k + 1 == self.wanted.len();
             let rest = if is_total { rest.as_kwh() } else { rest.as_kwh().max(0.0) };
             bound += (marginal[k] - next) * rest;
         }
+        // Segments below the marginal weight reduce the bound by their whole length.
         let mut levels = self.forced.clone();
         for segment in order {
             let room = segment.level - levels[segment.slot];
@@ -168,13 +187,13 @@ impl<'a> FeasibleRegion<'a> {
         bound
     }
 
-    /// Cost of energies in the slots.
+    /// Cost of `energies`, one for each slot.
     pub(crate) fn cost(&self, energies: &[Energy]) -> Money {
         let slots = self.slots.iter().zip(energies);
         slots.fold(Money::ZERO, |sum, (slot, &energy)| sum + slot.price.of(energy))
     }
 
-    /// All room by price; of one price the earlier first.
+    /// All usable slots as one segment each, weighted by price; of one price the earlier first.
     pub(crate) fn cheapest_first(&self) -> Vec<SlotRoom> {
         let usable = (0..self.slots.len()).filter(|&index| self.is_usable(index));
         let segment = |slot: usize| SlotRoom {
@@ -188,7 +207,7 @@ impl<'a> FeasibleRegion<'a> {
     }
 }
 
-/// First requirement that each slot counts for.
+/// First requirement that each slot counts for; the number of requirements if none.
 fn layers(slots: &[PlannedSlot], evidence: &ChargeEvidence) -> Vec<usize> {
     let requirements = &evidence.requirements;
     let mut k = 0;
@@ -200,7 +219,7 @@ fn layers(slots: &[PlannedSlot], evidence: &ChargeEvidence) -> Vec<usize> {
     slots.iter().map(layer).collect()
 }
 
-/// Energy that less than a nanosecond of charging moves: nothing.
+/// Energy of a nanosecond of charging at full power; less than that counts as nothing.
 pub(crate) fn crumb(slot: &PlannedSlot) -> Energy {
     let kwh = slot.power_max.as_kw() * crate::plan::charge::selection::slot_selection::SNAP_MICROS
         / MICROS_PER_HOUR;

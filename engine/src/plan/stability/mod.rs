@@ -1,4 +1,4 @@
-//! A new plan that stays close to the one before, within a budget.
+//! Plan stability: a new plan that changes the previous one as little as a budget allows.
 pub(crate) mod budget;
 pub(crate) mod feasible_region;
 pub(crate) mod stay_close;

@@ -1,29 +1,43 @@
-//! Changing a plan as little as a budget allows.
+//! Plan of least change: a new plan that stays as close to the previous one as a budget allows.
 //!
-//! Prices and wishes change while a vehicle is plugged in, and the cheapest
-//! plan of the moment jumps with them, often for less than a cent. With `v_t`
-//! the energy that the plan before buys in slot t, and C the least cost,
+//! Prices and requests change while a vehicle is plugged in, and the cheapest plan jumps with
+//! them, often for less than a cent. This module solves
 //!
 //! ```text
 //! minimise    Σ_t |x_t − v_t|
-//! subject to  x does what the cheapest plan does
-//!             Σ_t p_t·x_t ≤ C + budget
+//! subject to  x in the feasible region of the cheapest plan
+//!             Σ_t p_t·x_t ≤ C + B
 //! ```
 //!
-//! With a multiplier λ on money each slot costs `λ·p_t − 1` per kWh up to `v_t`
-//! and `λ·p_t + 1` beyond: two segments on the same nested deadlines, so
-//! buying the lightest segments first is exact. In words, the energy of the
-//! plan before is `2/λ` cheaper than it is. As λ falls the plan changes less
-//! and costs more, by jumps; at the λ where the cost crosses the limit both
-//! sides are optimal, and so is their mix that spends the budget exactly.
+//! | Symbol | Code |
+//! |---|---|
+//! | `v_t`, energy of the previous plan in slot `t` | `MultiplierSearch::kept` |
+//! | `C + B`, least cost plus what is left of the budget | `limit` |
+//! | `d = 2/λ`, `λ` the multiplier of the budget | `discount` |
+//! | `d/2` | [`Stability::price_of_change`] |
+//! | `L(d)` | [`FeasibleRegion::bound`] |
 //!
-//! # The budget is for a whole stay
+//! # The method
 //!
-//! A plan that stays above the least cost spends nothing yet: it does so while
-//! it runs. What the plan before has spent until now is its excess when it was
-//! made, less the excess of what is left of it, both at the prices it was made
-//! for. Carried from plan to plan these parts add up to the budget at most,
-//! however often plans are made.
+//! Lagrangian relaxation of the budget. Divided by its multiplier `λ`, the relaxed problem is
+//!
+//! ```text
+//! L(d) = min_x  Σ_t p_t·x_t + (d/2)·Σ_t |x_t − v_t|
+//! ```
+//!
+//! Each slot has two segments, of weight `p_t − d/2` up to `v_t` and `p_t + d/2` beyond: the
+//! previous energy is `d` cheaper per kWh. The deadlines stay nested, so the greedy is exact. A
+//! greater `d` gives less change and more cost, in steps. The search takes the slope of the chord
+//! between a plan within the limit and one beyond it as the next `d`, until no plan lies below
+//! the chord. Both plans are then optimal at `d`, and so is the convex combination of them that
+//! spends the budget exactly. Every `d` gives the bound `Σ |x_t − v_t| ≥ (L(d) − C − B)·2/d`.
+//!
+//! # The budget is for a whole session
+//!
+//! A plan above the least cost spends its excess while it runs. The amount that the previous plan
+//! has spent until now is its excess when it was made, less the excess of its rest, both at the
+//! prices it was made for. Summed from plan to plan these amounts are at most the budget, however
+//! often plans are made.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -38,45 +52,46 @@ use crate::plan::stability::feasible_region::{FeasibleRegion, Filled, SlotRoom, 
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Price};
 
-/// Part of an amount below which two amounts are one.
+/// Relative rounding of two equal amounts of money, change or energy: 1e-12 of the amount.
 const SAME: f64 = 1e-12;
 
-/// Share of a mix below which it is not one.
+/// Least share, 1e-9, of the second plan in a convex combination. Below it the first plan is taken,
+/// because a share that is rounding would leave tiny energies in many slots.
 const SHARE_MIN: f64 = 1e-9;
 
-/// Most multipliers tried. Each one tried finds a corner of the trade of
-/// change against money or ends the search; a day has some ten of them.
+/// Most discounts tried. Each one finds a corner of the trade-off curve of
+/// change against cost, or ends the search; a day has about ten corners.
 const TRIES_MAX: usize = 500;
 
-/// How far a plan is from the one before, and what that cost.
+/// Change of a plan against the previous one, and its cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stability {
-    /// The budget of the stay, with what has been spent until this plan
-    /// starts; hand it to the next plan.
+    /// Budget of the session, with the amount spent until this plan starts: the
+    /// budget to pass to the next plan.
     pub budget: Budget,
-    /// What this plan costs beyond the cheapest. Spent bit by bit as it runs.
+    /// Cost of this plan beyond the cheapest, zero or more. It is spent while the plan runs.
     pub extra_cost: Money,
-    /// Σ|ΔkWh| against the plan before, slot by slot.
+    /// Σ|ΔkWh| against the previous plan, slot by slot.
     #[serde(rename = "change_kwh")]
     pub change: Energy,
-    /// Σ|ΔkWh| that no plan within the budget can undercut.
+    /// Lower bound on Σ|ΔkWh| of every plan within the budget.
     #[serde(rename = "change_bound_kwh")]
     pub change_bound: Energy,
     /// Σ|ΔkWh| of the cheapest plan.
     #[serde(rename = "cheapest_change_kwh")]
     pub cheapest_change: Energy,
-    /// Money that a kWh less change would cost; `None` where the budget does
-    /// not bind.
+    /// Cost of one kWh less of change; `None` if the budget does not bind.
     #[serde(rename = "price_of_change_per_kwh")]
     pub price_of_change: Option<Price>,
 }
 
 impl Stability {
-    /// Whether nothing within the budget changes less, but for rounding.
+    /// Returns `true` if change and bound are equal but for rounding: no plan within the budget
+    /// changes less.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         let gap = (self.change - self.change_bound).as_kwh();
-        // The cost is known to a part of itself, and money buys change at a price.
+        // Rounding of the cost, converted to change at the price of change.
         let rounding = self.price_of_change.map_or(0.0, |price| {
             let scale = self.budget.total().as_amount() + self.extra_cost.as_amount();
             GAP_MAX * scale.max(1.0) / price.as_per_kwh().max(f64::MIN_POSITIVE)
@@ -85,18 +100,17 @@ impl Stability {
     }
 }
 
-/// A plan that stays close to the one before it.
+/// Plan that stays close to a previous one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SteadyPlan {
-    /// The plan. Its certificate says by how much it exceeds the least cost.
+    /// The plan. The gap of its certificate is its cost beyond the least.
     pub plan: Plan,
-    /// How little it changes.
+    /// Change against the previous plan.
     pub stability: Stability,
 }
 
-/// The plan that changes least against `previous` at a cost within the budget.
-///
-/// As [`plan_charge`], and then [`stay_close`].
+/// Returns the plan that changes least against `previous` at a cost within the budget:
+/// [`plan_charge`], then [`stay_close`].
 #[must_use]
 pub fn plan_close_to(
     curve: &PriceCurve,
@@ -107,23 +121,23 @@ pub fn plan_close_to(
     stay_close(&plan_charge(curve, problem), problem, previous, budget)
 }
 
-/// The plan that does what `cheapest` does, and changes least against `previous`.
+/// Returns the plan that meets the requirements of `cheapest` and changes least against `previous`.
 ///
-/// `cheapest` is the best plan of `problem`. The plan buys the same energy and
-/// misses no more of any target, at a cost of at most what `cheapest` costs
-/// and what is left of the budget. Of plans that change equally little the
-/// cheapest is taken; among equal prices what was planned stays. If no plan
-/// changes less than `cheapest` it is returned as it is.
+/// `cheapest` is a cheapest plan of `problem`. The result buys the same energy
+/// and misses no more of any target. It costs at most as much as `cheapest` and
+/// what is left of the budget together. Of plans with equal change the cheapest
+/// is taken; among equal prices the previous energies are kept. If no plan
+/// changes less than `cheapest`, the result is `cheapest`.
 ///
 /// The energy of `previous` is compared by time, so its slots may differ from
-/// the new ones. What it would have bought where there is no longer a slot
-/// counts as change that nobody can avoid.
+/// the new ones. Its energy where there is no slot any more counts as change
+/// that no plan can avoid.
 ///
 /// # Example
 ///
-/// Two hours at 0.30 and 0.10; the car charges 7 kWh in the second. Then the
-/// first becomes cheaper by half a cent than the second: for half a cent per
-/// kWh the plan stays as it is, if the budget is 0.05.
+/// Two hours cost 0.30 and 0.10, and the plan charges 7 kWh in the second. Then
+/// the first becomes half a cent cheaper than the second. A budget of 0.05 keeps
+/// the plan, because that costs half a cent per kWh.
 ///
 /// ```
 /// use slackwater_engine::plan::stability::Budget;
@@ -163,16 +177,18 @@ pub fn stay_close(
     budget: Budget,
 ) -> SteadyPlan {
     let now = problem.request().now;
+    // Charge the previous plan's part of its excess to the budget.
     let spent = budget.spent() + spent_until(previous, now);
     let budget = budget.with_spent(spent);
     let search = MultiplierSearch::new(cheapest, previous, now, budget.left());
     let cheapest_energies: Vec<Energy> = cheapest.slots.iter().map(|slot| slot.energy).collect();
     let cheapest_change = search.change(&cheapest_energies);
-    let found = search.run();
-    let change = search.change(&found.energies);
-    let is_calmer = (cheapest_change - change).as_kwh() > SAME * cheapest_change.as_kwh().max(1.0);
-    let (plan, change) = if is_calmer {
-        (rebuilt(cheapest, problem, &found.energies), change)
+    let optimum = search.run();
+    let change = search.change(&optimum.energies);
+    // Rebuild the plan only if it changes less than the cheapest by more than rounding.
+    let is_closer = (cheapest_change - change).as_kwh() > SAME * cheapest_change.as_kwh().max(1.0);
+    let (plan, change) = if is_closer {
+        (rebuild_plan(cheapest, problem, &optimum.energies), change)
     } else {
         (cheapest.clone(), cheapest_change)
     };
@@ -180,37 +196,38 @@ pub fn stay_close(
         budget,
         extra_cost: (plan.certificate.cost - cheapest.certificate.cost).max(Money::ZERO),
         change,
-        change_bound: found.change_bound.min(change),
+        change_bound: optimum.change_bound.min(change),
         cheapest_change,
-        price_of_change: found.price_of_change,
+        price_of_change: optimum.price_of_change,
     };
     SteadyPlan { plan, stability }
 }
 
-/// What a plan has spent beyond the least cost when it has run until `now`.
+/// Amount that a plan has spent beyond the least cost after it has run until `now`.
 ///
-/// Its excess when it was made, less the excess of what is left of it, at its
-/// own prices. Between zero and its whole excess.
+/// It is the excess of the plan when it was made, less the excess of its rest, at
+/// its own prices: between zero and the whole excess.
 fn spent_until(plan: &Plan, now: DateTime<Utc>) -> Money {
     if plan.certificate.is_proved() {
         return Money::ZERO;
     }
+    // Excess of the whole plan, then the least cost and the cost of its rest.
     let excess = plan.certificate.gap().max(Money::ZERO);
-    let frame = FeasibleRegion::new(plan).after(now);
-    let least = frame.cost(&frame.fill(&frame.cheapest_first()).energies);
+    let region = FeasibleRegion::new(plan).after(now);
+    let least = region.cost(&region.fill(&region.cheapest_first()).energies);
     let rest = plan.slots.iter().map(|slot| slot.energy - slot.energy_by(now));
-    let left = (frame.cost(&rest.collect::<Vec<_>>()) - least).max(Money::ZERO);
+    let left = (region.cost(&rest.collect::<Vec<_>>()) - least).max(Money::ZERO);
     (excess - left).max(Money::ZERO)
 }
 
-/// What a search for the right multiplier ends with.
+/// Result of the search: energies, bound on the change, and price of change.
 struct Multiplier {
     energies: Vec<Energy>,
     change_bound: Energy,
     price_of_change: Option<Price>,
 }
 
-/// Energies with the marginal weights that led to them, their cost and their change.
+/// Energies at one discount, with their marginal weights, cost (money) and change (kWh).
 #[derive(Clone)]
 struct Tried {
     energies: Vec<Energy>,
@@ -219,22 +236,26 @@ struct Tried {
     change: f64,
 }
 
-/// All that a search needs.
+/// Search for the discount at which the cost reaches the limit.
 struct MultiplierSearch<'a> {
     frame: FeasibleRegion<'a>,
-    /// What the plan before buys in each slot, as far as it still fits.
+    /// Energy `v_t` of the previous plan in each slot, up to the capacity.
     kept: Vec<Energy>,
-    /// What it would buy where nothing fits.
+    /// Energy of the previous plan that fits into no slot.
     lost: Energy,
-    /// Room up to what is kept, and beyond it; each by price, the earlier first.
+    /// Segments up to the kept energies, by price; of one price the earlier first.
     below: Vec<SlotRoom>,
+    /// Segments beyond the kept energies, in the same order.
     above: Vec<SlotRoom>,
+    /// What is left of the budget.
     left: f64,
 }
 
 impl<'a> MultiplierSearch<'a> {
+    /// Splits each usable slot of `cheapest` at the energy of `previous`.
     fn new(cheapest: &'a Plan, previous: &Plan, now: DateTime<Utc>, left: Money) -> Self {
         let frame = FeasibleRegion::new(cheapest);
+        // The previous energy of each slot, and what of it no slot can hold.
         let planned = planned_in(previous, &cheapest.slots);
         let fits = |(index, &energy): (usize, &Energy)| energy.min(frame.capacity(index));
         let kept: Vec<Energy> = planned.iter().enumerate().map(fits).collect();
@@ -242,6 +263,7 @@ impl<'a> MultiplierSearch<'a> {
         let due = due.fold(Energy::ZERO, |sum, energy| sum + energy);
         let lost = kept.iter().fold(due, |rest, &energy| rest - energy);
         let lost = if lost.as_kwh() > SAME * due.as_kwh() { lost } else { Energy::ZERO };
+        // Two segments per slot, below and above the kept energy, without energy bought at once.
         let order = frame.cheapest_first();
         let level = |slot: usize| kept[slot].max(frame.forced[slot]);
         let below = order.iter().map(|s| SlotRoom { level: level(s.slot), ..*s });
@@ -250,16 +272,16 @@ impl<'a> MultiplierSearch<'a> {
         Self { frame, kept, lost, below, above, left: left.as_amount() }
     }
 
-    /// Σ|ΔkWh| against the plan before.
+    /// Σ|ΔkWh| of `energies` against the previous plan, with the lost energy.
     fn change(&self, energies: &[Energy]) -> Energy {
         let change = |(&a, &b): (&Energy, &Energy)| (a - b).max(b - a);
         energies.iter().zip(&self.kept).map(change).fold(self.lost, |sum, part| sum + part)
     }
 
-    /// Both kinds of room, the lightest first, when what is kept is
-    /// `discount` cheaper than the rest; of one weight what is kept first.
+    /// All segments by weight, if kept energy is `discount` cheaper per kWh than other energy; of
+    /// one weight kept energy comes first.
     ///
-    /// Weights are in money, or with an infinite discount in kWh of change.
+    /// Weights are prices, or with an infinite discount −1 and +1: kWh of change per kWh.
     fn order(&self, discount: f64) -> Vec<SlotRoom> {
         let weigh = |segment: &SlotRoom, sign: f64| {
             let price = segment.weight;
@@ -278,6 +300,7 @@ impl<'a> MultiplierSearch<'a> {
         order
     }
 
+    /// Energies of least weight at one discount.
     fn try_discount(&self, discount: f64) -> Tried {
         let Filled { energies, marginal } = self.frame.fill(&self.order(discount));
         let cost = self.frame.cost(&energies).as_amount();
@@ -285,6 +308,8 @@ impl<'a> MultiplierSearch<'a> {
         Tried { energies, marginal, cost, change }
     }
 
+    /// Returns the energies of least change within the limit: those of an infinite discount if
+    /// they cost no more, else those of the search.
     fn run(&self) -> Multiplier {
         let cheap = self.try_discount(0.0);
         let limit = cheap.cost + self.left;
@@ -296,24 +321,25 @@ impl<'a> MultiplierSearch<'a> {
         self.mix(cheap, kept, limit)
     }
 
-    /// Finds the discount at which the cost crosses the limit.
+    /// Finds the discount at which the cost reaches the limit.
     ///
-    /// The chord between a plan within the limit and one beyond it has the
-    /// slope at which both weigh the same. Either nothing weighs less there,
-    /// or a corner below the chord is found and takes the place of one of them.
+    /// At the slope of the chord, the plan within the limit and the one beyond it have one weight.
+    /// Either no plan has a smaller weight there and the search ends, or a corner below the chord
+    /// is found and replaces one of the two.
     fn mix(&self, mut within: Tried, mut beyond: Tried, limit: f64) -> Multiplier {
         let unbounded = self.least_change(&beyond, f64::INFINITY, limit);
-        let mut found = (None, unbounded);
+        let mut price_and_bound = (None, unbounded);
         for _ in 0..TRIES_MAX {
-            let calm = within.change - beyond.change;
-            if calm <= 0.0 {
+            let less_change = within.change - beyond.change;
+            if less_change <= 0.0 {
                 break;
             }
-            let discount = 2.0 * (beyond.cost - within.cost) / calm;
+            let discount = 2.0 * (beyond.cost - within.cost) / less_change;
             let corner = self.try_discount(discount);
             let weight = |plan: &Tried| plan.cost + plan.change * discount / 2.0;
             let bound = self.least_change(&corner, discount, limit);
-            found = (Price::from_per_kwh(discount / 2.0).ok(), bound);
+            price_and_bound = (Price::from_per_kwh(discount / 2.0).ok(), bound);
+            // Both ends of the chord have one weight but for rounding.
             let chord = weight(&within).min(weight(&beyond));
             if weight(&corner) >= chord - SAME * chord.abs().max(beyond.cost - within.cost) {
                 break;
@@ -324,19 +350,20 @@ impl<'a> MultiplierSearch<'a> {
                 beyond = corner;
             }
         }
+        // The convex combination of both plans that costs exactly the limit.
         let share = ((limit - within.cost) / (beyond.cost - within.cost)).clamp(0.0, 1.0);
         Multiplier {
             energies: blend(&within.energies, &beyond.energies, share),
-            change_bound: found.1,
-            price_of_change: found.0,
+            change_bound: price_and_bound.1,
+            price_of_change: price_and_bound.0,
         }
     }
 
-    /// Least change of any plan within the limit, by duality: from the
-    /// marginal weights alone, not from the plan that they were found with.
+    /// Lower bound on the change of every plan within the limit, by duality: `(L(d) − limit)·2/d`
+    /// at a finite discount. It uses the marginal weights of `tried`, not its energies.
     fn least_change(&self, tried: &Tried, discount: f64, limit: f64) -> Energy {
         let order = self.order(discount);
-        // Segments weigh from what is bought at once on.
+        // Segments start at the energy bought at once, whose weight is added here.
         let forced = &self.frame.forced;
         let (change, cost) = (self.change(forced).as_kwh(), self.frame.cost(forced).as_amount());
         let bound = if discount.is_finite() {
@@ -349,25 +376,25 @@ impl<'a> MultiplierSearch<'a> {
     }
 }
 
-/// Whether a cost is at most a limit, but for rounding.
+/// Returns `true` if a cost is at most a limit, but for rounding.
 fn is_within(cost: f64, limit: f64) -> bool {
     cost <= limit + SAME * limit.abs().max(1.0)
 }
 
-/// Energies between two plans; where they agree, bit by bit.
+/// Convex combination of two plans: `within` plus `share` of the way to `beyond`. Energies that are
+/// equal in both keep every bit.
 fn blend(within: &[Energy], beyond: &[Energy], share: f64) -> Vec<Energy> {
-    // A share that moves nothing must not leave crumbs in every slot.
     if share < SHARE_MIN {
         return within.to_vec();
     }
-    let mix = |(&a, &b): (&Energy, &Energy)| {
+    let combine = |(&a, &b): (&Energy, &Energy)| {
         let between = a.as_kwh() + (b.as_kwh() - a.as_kwh()) * share;
         Energy::from_kwh(between).unwrap_or(a)
     };
-    within.iter().zip(beyond).map(mix).collect()
+    within.iter().zip(beyond).map(combine).collect()
 }
 
-/// Energy that a plan buys in periods of other slots, both in time order.
+/// Energy that a plan buys in the period of each of other slots; both lists are in time order.
 pub(crate) fn planned_in(plan: &Plan, slots: &[PlannedSlot]) -> Vec<Energy> {
     let mut first = 0;
     let planned = |slot: &PlannedSlot| {
@@ -382,20 +409,20 @@ pub(crate) fn planned_in(plan: &Plan, slots: &[PlannedSlot]) -> Vec<Energy> {
     slots.iter().map(planned).collect()
 }
 
-/// The cheapest plan with other energies in its slots.
-fn rebuilt(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Plan {
+/// Plan with the slots of `cheapest` and other energies in them.
+fn rebuild_plan(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Plan {
     let slot = |(slot, &energy): (&PlannedSlot, &Energy)| PlannedSlot { energy, ..*slot };
     let slots: Vec<PlannedSlot> = cheapest.slots.iter().zip(energies).map(slot).collect();
     let certificate = certify(&slots, cheapest.certificate.evidence.clone())
         .expect("energies that fill a frame meet its requirements");
     let energy = energies.iter().fold(Energy::ZERO, |sum, &energy| sum + energy);
-    let frame = FeasibleRegion::new(cheapest);
+    let region = FeasibleRegion::new(cheapest);
     let room = slots.iter().enumerate().filter(|(index, slot)| {
-        frame.counts(*index) && slot.capacity() - slot.energy > slot.power_max.over_micros(1)
+        region.counts(*index) && slot.capacity() - slot.energy > slot.power_max.over_micros(1)
     });
     let mut plan = Plan {
         intervals: intervals(&slots),
-        purchases: purchases(cheapest, problem, &frame, energies),
+        purchases: purchases(cheapest, problem, &region, energies),
         energy,
         cost: certificate.cost,
         shortfall: Energy::ZERO,
@@ -411,32 +438,34 @@ fn rebuilt(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Pla
     plan
 }
 
-/// What the energies in the slots are for: what is bought at once, then for
-/// each deadline the cheapest energy that it can have, then what pays.
+/// Purchases that explain the energies in the slots: those at once, then for each deadline the
+/// cheapest energies before it, then those at negative prices. Energy is `Kept` if a cheaper slot
+/// before the deadline has free energy.
 fn purchases(
     cheapest: &Plan,
     problem: &ChargeProblem,
-    frame: &FeasibleRegion<'_>,
+    region: &FeasibleRegion<'_>,
     energies: &[Energy],
 ) -> Vec<Purchase> {
     let at_once =
         |p: &&Purchase| matches!(p.purpose, Purpose::Reserve | Purpose::MissedDeadline { .. });
     let mut purchases: Vec<Purchase> = cheapest.purchases.iter().filter(at_once).copied().collect();
-    let mut bought = frame.forced.clone();
-    let order = frame.cheapest_first();
+    let mut bought = region.forced.clone();
+    let order = region.cheapest_first();
     for (k, deadline) in deadlines(problem).iter().enumerate() {
         let target = deadline.target;
-        let counts = |slot: usize| frame.layer[slot] <= k;
+        let counts = |slot: usize| region.layer[slot] <= k;
         let before = (0..bought.len()).filter(|&slot| counts(slot));
-        let mut missing = before.fold(frame.wanted(k), |missing, slot| missing - bought[slot]);
+        let mut missing = before.fold(region.wanted(k), |missing, slot| missing - bought[slot]);
+        // Price of the cheapest free energy before the deadline.
         let is_free = |s: &&SlotRoom| {
-            counts(s.slot) && s.level - energies[s.slot] > crumb(&frame.slots[s.slot])
+            counts(s.slot) && s.level - energies[s.slot] > crumb(&region.slots[s.slot])
         };
         let free = order.iter().find(is_free).map(|segment| segment.weight);
         for segment in order.iter().filter(|segment| counts(segment.slot)) {
             let slot = segment.slot;
             let energy = (energies[slot] - bought[slot]).min(missing);
-            if energy <= crumb(&frame.slots[slot]) {
+            if energy <= crumb(&region.slots[slot]) {
                 continue;
             }
             let is_dearer = free.is_some_and(|free| segment.weight > free);
@@ -447,9 +476,10 @@ fn purchases(
             missing = missing - energy;
         }
     }
+    // Energy beyond the last deadline's is there for its negative price.
     for (slot, &energy) in energies.iter().enumerate() {
         let energy = energy - bought[slot];
-        if energy > crumb(&frame.slots[slot]) {
+        if energy > crumb(&region.slots[slot]) {
             purchases.push(Purchase { slot, energy, purpose: Purpose::NegativePrice });
         }
     }
@@ -473,7 +503,7 @@ mod tests {
         "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
     }
 
-    /// A vehicle at 10 kW with targets of (minutes, kWh).
+    /// Problem at 10 kW with targets of (minutes, kWh).
     fn problem(now: i64, targets: &[(i64, f64)]) -> ChargeProblem {
         let target = |&(by, energy)| Target { by: Some(minute(by)), energy: kwh(energy) };
         let mut request = ChargeRequest::new(minute(now), kw(10.0), target(&(0, 0.0)));
@@ -485,7 +515,7 @@ mod tests {
         Budget::new(money(total), Money::ZERO).unwrap()
     }
 
-    /// Plans at old prices, then at new ones, and draws what stays.
+    /// Plans at old prices, then close to that at new ones, and compares the text of both.
     #[track_caller]
     fn check(old: &[i32], new: &[i32], problem: &ChargeProblem, cents: f64, expected: &Expect) {
         let before = plan_charge(&curve_of(60, old), problem);
@@ -552,8 +582,8 @@ mod tests {
 
     #[test]
     fn a_budget_is_spent_where_it_keeps_most() {
-        // The old plan would cost 220 cents now and the cheapest costs 170, so
-        // 15 cents must be saved. A kWh moved from 12 to 8 saves most, 4 cents.
+        // The old plan costs 220 cents at the new prices and the cheapest costs 170,
+        // so 15 cents must be saved. A kWh moved from 12 to 8 saves most, 4 cents.
         check(
             &[90, 10, 90, 10],
             &[9, 12, 8, 10],
@@ -622,8 +652,8 @@ mod tests {
     }
 
     proptest! {
-        /// Within the budget, closer than the cheapest, no more missing, and
-        /// proved; and planned once more, it stays to the last bit.
+        /// A steady plan is within the budget, closer than the cheapest, misses no
+        /// more and is proved. Planned once more, it keeps every bit.
         #[test]
         fn a_steady_plan_is_what_it_promises(
             old in cents(), new in cents(), before in wishes(), wish in wishes(),
@@ -649,9 +679,9 @@ mod tests {
             prop_assert!(again.stability.change < kwh(1e-9));
         }
 
-        /// However often a plan is made while prices move, all that it pays
-        /// beyond the best that could be done at the prices of the time adds
-        /// up to what is counted as spent, and that to the budget at most.
+        /// However often plans are made while prices change, their costs beyond the
+        /// cheapest at the prices of the time add up to the amount counted as spent,
+        /// which is at most the budget.
         #[test]
         fn planning_again_never_ratchets(
             days in prop::collection::vec(prop::collection::vec(1..60i32, 48), 7),

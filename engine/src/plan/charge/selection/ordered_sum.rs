@@ -1,18 +1,18 @@
-//! Sums over the slots of a window, in an order that no machine changes.
+//! Sums over the slots of a window, in one order on every machine.
 //!
-//! Numbers with a fraction add up to different last bits in different orders.
-//! Here the order is fixed: the first slot, then the slots between dealt to
-//! eight lanes in turn and the lanes added in pairs, then the last slot. It
-//! is the same on vectors of any width, and both searches use it, so that
-//! they agree to the bit.
+//! A sum of floating-point numbers depends on its order in the last bits. The order here is fixed:
+//! the first slot; then the inner slots, dealt to eight lanes in turn, the lanes added in pairs;
+//! then the last slot. It does not depend on the width of the vectors of the machine. Both
+//! searches use it, so that they agree to the bit.
 use crate::prices::ranking::SLOTS_MAX;
 
-/// Lanes to which slots are dealt.
+/// Number of partial sums to which the inner slots are dealt in turn.
 const LANES: usize = 8;
 
-/// The numbers 0, 1, 2, …, to be loaded where a position is wanted.
+/// The numbers 0, 1, 2, … as `f64`, so that vectors load positions instead of converting them.
 pub(crate) const POSITIONS: [f64; SLOTS_MAX] = positions();
 
+/// Value of [`POSITIONS`].
 const fn positions() -> [f64; SLOTS_MAX] {
     let mut positions = [0.0; SLOTS_MAX];
     let mut index = 0;
@@ -23,28 +23,28 @@ const fn positions() -> [f64; SLOTS_MAX] {
     positions
 }
 
-/// What a window's prices add up to, asked once a search has found its slots.
+/// Sums over the prices of a window after a search. Times are in microseconds.
 pub(crate) trait Slots {
     /// Price of a slot, by its position in the window.
     fn price(&self, position: usize) -> f64;
-    /// Price times time of the slots that are used for all their time.
+    /// Price times time of the slots that are used in full.
     fn full(&self) -> f64;
     /// Price times time of the first `rest` microseconds of the window.
     fn earliest(&self, rest: f64) -> f64;
 }
 
-/// Price times the part of a slot that lies within the first `rest`
-/// microseconds, `before` of which have gone by when the slot starts.
+/// Price times the time of a slot of `micros` microseconds that lies within the first `rest`
+/// microseconds of the window; `before` microseconds lie ahead of the slot.
 #[inline(always)]
 pub(crate) fn taken(price: f64, micros: f64, before: f64, rest: f64) -> f64 {
     let left = rest - before;
     let taken = if left < micros { left } else { micros };
-    // Not by a product with zero: the price of a gap is infinite.
+    // A product with zero would be NaN: the price of a gap is infinite.
     if taken > 0.0 { price * taken } else { 0.0 }
 }
 
-/// The sum of `term` over the slots between the first and the last of a
-/// window, with three numbers for each of them.
+/// Sum of `term(a, b, c)` over the inner slots of a window, which have one entry each in `a`, `b`
+/// and `c`.
 #[inline(always)]
 pub(crate) fn between(a: &[f64], b: &[f64], c: &[f64], term: impl Fn(f64, f64, f64) -> f64) -> f64 {
     let mut lanes = [0.0; LANES];

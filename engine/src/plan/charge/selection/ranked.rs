@@ -1,10 +1,11 @@
-//! The cheapest slots of a window, found on bit sets of a price order.
+//! Search for the cheapest slots of a window on bit sets of a price order.
 //!
-//! When many vehicles share one curve, its slots are sorted once
-//! ([`RankedSlots`]). For each rank r the set of the r cheapest slots is kept
-//! as bits in time order; a vehicle's window is a run of bits, and the time it
-//! can buy among the r cheapest slots is a population count. The need ends at
-//! the rank that a binary search finds.
+//! The slots of a curve that many vehicles share are sorted once ([`RankedSlots`]). For each rank
+//! `r`, the set of the `r` cheapest slots is stored as bits in time order. A window is a run of
+//! bits, so the usable time among the `r` cheapest slots is a population count of their
+//! intersection, less the parts of the first and last slot outside the window. A binary search
+//! finds the greatest `r` whose time fits into the need: these slots are used in full, and the
+//! slot of rank `r` holds the rest.
 use std::ops::Range;
 
 use crate::plan::charge::selection::ordered_sum::{POSITIONS, Slots, between, taken};
@@ -14,7 +15,8 @@ use crate::plan::charge::selection::slot_selection::{
 use crate::prices::ranking::{RankedSlots, Sets};
 
 impl RankedSlots {
-    /// The cheapest way to meet `need` in `[from, to)`, and that window.
+    /// Selects the cheapest slots for `need` in `[from, to)`, in microseconds, and returns the
+    /// window with them.
     #[inline(always)]
     pub(crate) fn choose(&self, from: i64, to: i64, need: Need) -> (Window, SlotSelection) {
         let Some(cut) = self.cut(from, to) else {
@@ -40,7 +42,7 @@ impl RankedSlots {
         (window, SlotSelection::priced(need, &found, &slots))
     }
 
-    /// The window `[from, to)` in slots, or `None` if it holds no time.
+    /// Slots of `[from, to)`, or `None` if it holds no time of the curve.
     #[inline(always)]
     fn cut(&self, from: i64, to: i64) -> Option<Cut> {
         let end = self.origin + self.step * self.prices.len() as i64;
@@ -60,7 +62,7 @@ impl RankedSlots {
         })
     }
 
-    /// `offset / step`, by a multiplication and a correction.
+    /// `offset / step`, by a multiplication and a correction of at most one.
     #[inline(always)]
     fn slot_at(&self, offset: i64) -> i64 {
         let near = (offset as f64 * self.per_step) as i64;
@@ -69,18 +71,22 @@ impl RankedSlots {
     }
 }
 
-/// The slots of a window after a search.
+/// Slots of a window after a search, for its sums.
 struct RankedWindow<'a> {
     prices: &'a [f64],
     ranks: &'a [f64],
-    /// Slots below this rank are full.
+    /// Slots below this rank are used in full.
     rank: f64,
+    /// Length of an inner slot in microseconds.
     step: f64,
+    /// Usable microseconds of the first slot.
     first_micros: f64,
+    /// Usable microseconds of the last slot.
     last_micros: f64,
 }
 
 impl RankedWindow<'_> {
+    /// Price times `micros` of a slot that is used in full; else zero.
     #[inline(always)]
     fn full_at(&self, position: usize, micros: f64) -> f64 {
         if self.ranks[position] < self.rank { self.prices[position] * micros } else { 0.0 }
@@ -130,7 +136,8 @@ impl Slots for RankedWindow<'_> {
     }
 }
 
-/// A window as slots of one length, of which the first and last may be cut.
+/// Window of slots of one length, of which the first and the last may be cut. Times are in
+/// microseconds.
 struct Cut {
     slots: Range<usize>,
     step: i64,
@@ -139,7 +146,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// The longest run of ranks whose slots in the window fit into `limit`.
+    /// Greatest rank whose slots in the window fit into `limit` microseconds, and these slots.
     #[inline(always)]
     fn search<const W: usize>(
         &self,
@@ -147,11 +154,13 @@ impl Cut {
         order: &[u16],
         limit: f64,
     ) -> (usize, FoundSlots) {
+        // The bits of the window, and the parts of its ends that lie outside of it.
         let window = run_of_bits::<W>(self.slots.clone());
         let (start, last) = (self.slots.start, self.slots.end - 1);
         let first_missing = self.step - self.first_micros;
         let last_missing = if start == last { 0 } else { self.step - self.last_micros };
         let (first_bit, last_bit) = (1u128 << (start % 128), 1u128 << (last % 128));
+        // Usable time of a set: slots in the window, less those parts.
         let micros = |set: &[u128; W]| {
             let mut count = 0;
             for word in 0..W {
@@ -161,12 +170,12 @@ impl Cut {
             let last = if set[last / 128] & last_bit == 0 { 0 } else { last_missing };
             i64::from(count) * self.step - first - last
         };
-        // Whole microseconds fit below the limit just when they fit below its floor.
+        // A whole number is at most the limit exactly if it is at most its floor.
         let limit = limit as i64;
         let mut rank = 0;
         let mut stride = sets.len() / 2;
         while stride > 0 {
-            // By arithmetic: the outcome is a coin toss, which no branch predicts.
+            // Arithmetic instead of a branch, which would be mispredicted half of the time.
             rank += stride * usize::from(micros(&sets[rank + stride]) <= limit);
             stride /= 2;
         }
@@ -185,7 +194,7 @@ impl Cut {
     }
 }
 
-/// The bits of a range of slots.
+/// Bit set of a range of slots.
 #[inline(always)]
 fn run_of_bits<const W: usize>(slots: Range<usize>) -> [u128; W] {
     let below = |count: usize, word: usize| {
@@ -205,7 +214,7 @@ mod tests {
     use crate::time::horizon::Horizon;
 
     proptest! {
-        /// Both searches give the same bits, slot for slot and cent for cent.
+        /// Both searches give the same slots and the same bits of every number.
         #[test]
         fn the_two_searches_agree_bit_for_bit(
             cents in prop::collection::vec(-20..60i32, 1..=SLOTS_MAX),
@@ -225,7 +234,7 @@ mod tests {
             } else {
                 threshold::choose_one(&horizon, &prices, window, need)
             };
-            // The threshold counts bits from its window, the ranks from the curve.
+            // `threshold` counts bits from the window, `ranked` from the curve.
             let mut moved = [0; WORDS];
             for slot in 0..SLOTS_MAX {
                 moved[slot / 64] |= u64::from(other.is_full(slot)) << (slot % 64);

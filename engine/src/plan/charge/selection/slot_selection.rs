@@ -1,39 +1,44 @@
-//! The compact answer for one need in one window: which slots, at what cost.
+//! Slot selection: the used slots of one need in one window, with energy and cost.
 //!
-//! Two searches find the slots: `ranked` on bit sets, `threshold` on the prices
-//! themselves. What they find
-//! is priced here, in time order, so that both give the same bits.
+//! Two searches find the slots: `ranked` on bit sets, `threshold` on the prices themselves. This
+//! module prices the slots in time order, so that both searches give the same bits.
 use crate::plan::charge::selection::ordered_sum::Slots;
 use crate::prices::ranking::SLOTS_MAX;
 use crate::time::horizon::Horizon;
 use crate::units::MICROS_PER_HOUR;
 
-/// Words of a slot set.
+/// Words of 64 bits in a slot set.
 pub(crate) const WORDS: usize = SLOTS_MAX / 64;
 
-/// A need is met when less than a nanosecond of charging is missing: what
-/// rounding leaves over must not switch a charger on.
+/// Tolerance of charging time: 1e-3 microseconds. A need is met when less than a nanosecond of
+/// charging is missing, because a rest from rounding must not switch a charger on.
 pub(crate) const SNAP_MICROS: f64 = 1e-3;
 
 /// A set of at most 256 slots.
 pub type SlotSet = [u64; WORDS];
 
-/// The slots of a horizon inside `[from, to)`; the first and the last may be cut.
+/// Slots of a horizon inside `[from, to)`; the first and the last may be cut.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
+    /// First slot.
     pub(crate) first: usize,
+    /// First slot after it.
     pub(crate) last: usize,
+    /// First microsecond.
     pub(crate) from: i64,
+    /// First microsecond after it.
     pub(crate) to: i64,
 }
 
 impl Window {
+    /// The slots that overlap `[from, to)`, in microseconds since 1970.
     #[inline(always)]
     pub(crate) fn new(horizon: &Horizon, from: i64, to: i64) -> Self {
         let range = horizon.overlapping(from, to);
         Self { first: range.start, last: range.end, from, to }
     }
 
+    /// Number of slots.
     pub(crate) fn len(&self) -> usize {
         self.last - self.first
     }
@@ -45,7 +50,7 @@ impl Window {
     }
 }
 
-/// What one vehicle needs in one window.
+/// Energy that one vehicle needs in one window, and its power.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Need {
     pub(crate) energy_kwh: f64,
@@ -53,37 +58,39 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// Charging time at full power that meets the need, in microseconds.
+    /// Charging time at full power that meets the need, in microseconds; zero without a need.
     #[inline(always)]
     pub(crate) fn micros(self) -> f64 {
         if self.energy_kwh <= 0.0 { 0.0 } else { self.energy_kwh / self.power_kw * MICROS_PER_HOUR }
     }
 }
 
-/// Slots that a search has found.
+/// Result of a search: the slots used in full, and the next one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FoundSlots {
-    /// Slot of the horizon that bit 0 stands for.
+    /// Position in the horizon of bit 0.
     pub(crate) origin: usize,
+    /// Slots used in full.
     pub(crate) full: SlotSet,
-    /// A whole number.
+    /// Usable time of these slots in microseconds; a whole number.
     pub(crate) full_micros: f64,
-    /// Cheapest slot with room left; it holds the rest of the need.
+    /// Cheapest slot that does not fit in full; it holds the rest of the need. `None` if the
+    /// window has no more time.
     pub(crate) next: Option<Next>,
 }
 
-/// A slot by its number in the horizon and by its position in the window.
+/// Slot by its position in the horizon (`slot`) and in the window (`position`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Next {
     pub(crate) slot: usize,
     pub(crate) position: usize,
 }
 
-/// The cheapest way to meet one need in one window.
+/// Cheapest slots that meet one need in one window.
 ///
 /// All slots of [`SlotSelection::full`] are used for their whole usable length, and
-/// at most one more in part, from its start. Numbers are bare for storage by
-/// the million; their names carry the unit.
+/// at most one more in part, from its start. The fields are plain numbers, because
+/// they are stored by the million; their names carry the unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlotSelection {
     /// Slots used in full; bit 0 is slot `origin` of the horizon.
@@ -102,12 +109,12 @@ pub struct SlotSelection {
     pub cost: f64,
     /// Cost of the same energy at full power from the start of the window.
     pub baseline_cost: f64,
-    /// Price of the next kWh in the window; NaN when there is no room for it.
+    /// Price of the next kWh in the window; NaN if no energy is free.
     pub marginal_price: f64,
 }
 
 impl SlotSelection {
-    /// The answer of a vehicle that needs nothing or gets nothing.
+    /// The selection without slots: nothing is needed, or nothing can be charged.
     pub(crate) fn nothing(need: Need, marginal_price: f64) -> Self {
         Self {
             full: [0; WORDS],
@@ -122,9 +129,10 @@ impl SlotSelection {
         }
     }
 
-    /// Prices what was found in the slots of a window.
+    /// Prices the slots of a search: energy, costs, shortfall and marginal price.
     #[inline(always)]
     pub(crate) fn priced<S: Slots>(need: Need, found: &FoundSlots, slots: &S) -> Self {
+        // Energy: the full slots, and the rest of the need in the next one.
         let full_kwh = need.power_kw * found.full_micros / MICROS_PER_HOUR;
         let needed = need.micros();
         let rest_micros = needed - found.full_micros;
@@ -133,6 +141,7 @@ impl SlotSelection {
         let energy_kwh = if is_short { full_kwh.min(need.energy_kwh) } else { need.energy_kwh };
         let partial_kwh = if partial.is_some() { energy_kwh - full_kwh } else { 0.0 };
 
+        // Cost, and the baseline: the same energy from the start of the window.
         let full_cost = slots.full() * need.power_kw / MICROS_PER_HOUR;
         let marginal_price = found.next.map_or(f64::NAN, |next| slots.price(next.position));
         let partial_cost = if partial.is_some() { marginal_price * partial_kwh } else { 0.0 };
@@ -150,8 +159,7 @@ impl SlotSelection {
         }
     }
 
-    /// Calls `visit` with each used slot of the horizon, in time order, and
-    /// whether it is the one used in part.
+    /// Calls `visit(slot, is_partial)` for each used slot of the horizon, in time order.
     #[inline(always)]
     pub(crate) fn for_each_used(&self, mut visit: impl FnMut(usize, bool)) {
         let origin = self.origin as usize;
@@ -185,6 +193,7 @@ impl SlotSelection {
         if window.len() == 0 {
             return;
         }
+        // Slots inside the window have full power or none; cut and partly used slots follow below.
         let full = power_kw as f32;
         for (position, power) in powers[window.first..window.last].iter_mut().enumerate() {
             let bit = window.first + position - self.origin as usize;
@@ -201,7 +210,7 @@ impl SlotSelection {
         }
     }
 
-    /// Whether a slot of the horizon is used in full.
+    /// Returns `true` if a slot of the horizon is used in full.
     #[must_use]
     pub fn is_full(&self, slot: usize) -> bool {
         slot.checked_sub(self.origin as usize)
@@ -209,9 +218,11 @@ impl SlotSelection {
     }
 }
 
+/// Energy of the need that the window cannot meet, in kWh. `is_short` says that all of the window
+/// is used.
 #[inline(always)]
 fn shortfall(need: Need, full_micros: f64, is_short: bool) -> f64 {
-    // A rest under a nanosecond is what rounding leaves, not a wish unmet.
+    // A rest below a nanosecond is rounding.
     if !is_short || need.micros() - full_micros <= SNAP_MICROS {
         return 0.0;
     }

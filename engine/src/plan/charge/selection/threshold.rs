@@ -1,10 +1,18 @@
-//! The cheapest slots of a window, found by a threshold on their prices.
+//! Search for the cheapest slots of a window by a threshold on their prices, without sorting.
 //!
-//! A window is searched without sorting it. The threshold is the price of the
-//! slot in which the need ends; each pass over the prices asks how much time
-//! is cheaper than a guess, and moves one bound to the nearest price beyond
-//! it. Times are whole microseconds, so sums are exact in any order and a
-//! pass may run on vectors of any width.
+//! The threshold is the price `m` of the slot in which the need `T` ends: the least price with
+//!
+//! ```text
+//! Σ { h_t : p_t ≤ m } > T          h_t usable microseconds, p_t price of slot t
+//! ```
+//!
+//! It is found by bisection of the price range. Each pass sums the time below a guess, and moves
+//! the lower or the upper bound to the nearest price beyond the guess, so that the bounds are
+//! prices of slots and the search ends with `m` itself. Slots below `m` are used in full; of the
+//! slots at `m` the earliest ones that fit, and the next one in part.
+//!
+//! Times are whole microseconds, so sums are exact in any order and a pass may run on vectors of
+//! any width.
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::plan::charge::selection::ordered_sum::{POSITIONS, Slots, between, taken};
@@ -14,26 +22,27 @@ use crate::plan::charge::selection::slot_selection::{
 use crate::prices::ranking::SLOTS_MAX;
 use crate::time::horizon::Horizon;
 
-/// Widest vector of numbers on any machine; windows are padded to it.
+/// Numbers in the widest vector of any machine; windows are padded to a multiple of it.
 const LANES: usize = 8;
 
-/// Prices and usable times of one window, with room for the longest.
+/// Prices and usable times of one window, for up to [`SLOTS_MAX`] slots.
 pub(crate) struct ThresholdBuffers {
     /// Infinite where there is no price.
     prices: [f64; SLOTS_MAX],
-    /// Whole numbers; zero where there is no price.
+    /// Usable microseconds, whole numbers; zero where there is no price.
     micros: [f64; SLOTS_MAX],
-    /// Usable time before each slot.
+    /// Usable microseconds before each slot.
     before: [f64; SLOTS_MAX],
 }
 
 impl ThresholdBuffers {
+    /// Buffers without a window.
     pub(crate) fn new() -> Self {
         let empty = [0.0; SLOTS_MAX];
         Self { prices: [f64::INFINITY; SLOTS_MAX], micros: empty, before: empty }
     }
 
-    /// Loads a window; slots without a price (NaN) get no time.
+    /// Loads a window and returns its padded length. Slots without a price (NaN) get no time.
     #[inline(always)]
     fn load(&mut self, horizon: &Horizon, prices: &[f64], window: Window) -> usize {
         let count = window.len();
@@ -42,6 +51,7 @@ impl ThresholdBuffers {
         self.micros[..count].copy_from_slice(&horizon.lengths()[window.first..window.last]);
         self.micros[0] = window.usable(horizon, window.first) as f64;
         self.micros[count - 1] = window.usable(horizon, window.last - 1) as f64;
+        // Padding and gaps: an infinite price and no time.
         self.prices[count..padded].fill(f64::INFINITY);
         self.micros[count..padded].fill(0.0);
         let mut has_gap = false;
@@ -55,7 +65,8 @@ impl ThresholdBuffers {
         padded
     }
 
-    /// Usable time before each slot; without a sum where all have one length.
+    /// Computes the usable time before each slot. Where all slots have one length (`step`, in
+    /// microseconds), it is a product instead of a running sum.
     #[inline(always)]
     fn sum_up(&mut self, count: usize, step: Option<i64>) {
         self.before[0] = 0.0;
@@ -72,22 +83,22 @@ impl ThresholdBuffers {
     }
 }
 
-/// The slots of a window after a search.
+/// Slots of a window after a search, for its sums.
 struct FoundWindow<'a> {
     prices: &'a [f64],
     micros: &'a [f64],
     before: &'a [f64],
-    /// Price below which slots are full.
+    /// Threshold: slots below this price are used in full.
     price: f64,
-    /// Slots at that price are full before this position.
+    /// Slots at that price are used in full before this position.
     position: f64,
 }
 
 impl FoundWindow<'_> {
-    /// Price times time of a slot, if it is full.
+    /// Price times time of a slot that is used in full; else zero.
     #[inline(always)]
     fn full_at(&self, price: f64, micros: f64, position: f64) -> f64 {
-        // The price was copied from these: not above, and not below, is equal.
+        // The threshold is a copy of a price, so `<=` without `<` is equality.
         let is_full = price < self.price || (price <= self.price && position < self.position);
         if is_full { price * micros } else { 0.0 }
     }
@@ -126,8 +137,8 @@ impl Slots for FoundWindow<'_> {
     }
 }
 
-/// The cheapest way to meet `need` in a window of 1 to [`SLOTS_MAX`] slots,
-/// on the vectors of this machine.
+/// Selects the cheapest slots for `need` in a window of 1 to [`SLOTS_MAX`] slots, on the vectors
+/// of this machine.
 pub(crate) fn choose_one(
     horizon: &Horizon,
     prices: &[f64],
@@ -137,6 +148,7 @@ pub(crate) fn choose_one(
     Arch::new().dispatch(ChooseOne { horizon, prices, window, need })
 }
 
+/// Arguments of [`choose_one`], for the dispatch to the vectors of this machine.
 struct ChooseOne<'a> {
     horizon: &'a Horizon,
     prices: &'a [f64],
@@ -154,7 +166,7 @@ impl WithSimd for ChooseOne<'_> {
     }
 }
 
-/// The same with vectors and scratch space that are already at hand.
+/// Selects the cheapest slots as [`choose_one`], with given vectors and buffers.
 #[inline(always)]
 pub(crate) fn choose<S: Simd>(
     simd: S,
@@ -173,7 +185,7 @@ pub(crate) fn choose<S: Simd>(
     let (prices, micros) = (&prices[..count], &micros[..count]);
     let found = match ends {
         Some(ends) => take(window.first, prices, micros, ends, limit),
-        None => everything(window.first, micros),
+        None => take_all(window.first, micros),
     };
     let slots = FoundWindow {
         prices,
@@ -185,16 +197,17 @@ pub(crate) fn choose<S: Simd>(
     SlotSelection::priced(need, &found, &slots)
 }
 
-/// What one pass over the prices says about a guess.
+/// Result of one pass over the prices with a guess of the threshold.
 struct Pass {
-    /// Time cheaper than the guess.
+    /// Microseconds at prices below the guess.
     micros_below: f64,
-    /// Dearest price below the guess.
+    /// Highest price below the guess.
     below: f64,
-    /// Cheapest price at or above the guess.
+    /// Lowest price at or above the guess.
     above: f64,
 }
 
+/// Sums the time below a guess, and finds the nearest prices on both sides of it.
 #[inline(always)]
 fn pass<S: Simd>(simd: S, prices: &[f64], micros: &[f64], guess: f64) -> Pass {
     let (prices, _) = S::as_simd_f64s(prices);
@@ -216,12 +229,12 @@ fn pass<S: Simd>(simd: S, prices: &[f64], micros: &[f64], guess: f64) -> Pass {
     }
 }
 
-/// Where the need ends.
+/// Price at which the need ends.
 #[derive(Clone, Copy)]
 pub(crate) struct Threshold {
-    /// Price of the slot in which it ends.
+    /// Price of the slot in which the need ends.
     pub(crate) price: f64,
-    /// Time at lower prices.
+    /// Microseconds at lower prices.
     micros_below: f64,
 }
 
@@ -234,7 +247,7 @@ pub(crate) fn threshold<S: Simd>(
     micros: &[f64],
     limit: f64,
 ) -> Option<Threshold> {
-    // Gaps and padding are infinite, so they are never below a guess.
+    // Gaps and padding have an infinite price, so they are never below a guess.
     let all = pass(simd, prices, micros, f64::INFINITY);
     if all.micros_below <= limit {
         return None;
@@ -242,7 +255,9 @@ pub(crate) fn threshold<S: Simd>(
     let mut low = pass(simd, prices, micros, f64::NEG_INFINITY).above;
     let mut high = all.below;
     let mut micros_below = 0.0;
+    // Invariant: the threshold lies in `[low, high]`, and both are prices of slots.
     while low < high {
+        // A midpoint that rounds to `low` would not shrink the interval.
         let middle = 0.5 * low + 0.5 * high;
         let guess = if middle > low { middle } else { high };
         let seen = pass(simd, prices, micros, guess);
@@ -256,7 +271,7 @@ pub(crate) fn threshold<S: Simd>(
     Some(Threshold { price: low, micros_below })
 }
 
-/// All slots below the threshold, and of those at it the earliest that fit.
+/// Takes all slots below the threshold, and of those at it the earliest that fit into `limit`.
 #[inline(always)]
 fn take(origin: usize, prices: &[f64], micros: &[f64], ends: Threshold, limit: f64) -> FoundSlots {
     let mut full = [0u64; WORDS];
@@ -264,7 +279,7 @@ fn take(origin: usize, prices: &[f64], micros: &[f64], ends: Threshold, limit: f
     for (word, prices) in prices.chunks(64).enumerate() {
         for (bit, &price) in prices.iter().enumerate() {
             full[word] |= u64::from(price < ends.price) << bit;
-            // The threshold was copied from these prices, so equal means equal.
+            // The threshold is a copy of one of these prices, so equality is exact.
             tied[word] |= u64::from(price.total_cmp(&ends.price).is_eq()) << bit;
         }
     }
@@ -281,12 +296,13 @@ fn take(origin: usize, prices: &[f64], micros: &[f64], ends: Threshold, limit: f
             *bits &= *bits - 1;
         }
     }
-    // Rounding cannot lead here: the tied slots together exceed the limit.
+    // Not reached: times are whole, and all slots up to the threshold exceed the limit.
     FoundSlots { origin, full, full_micros, next: None }
 }
 
+/// Takes all slots with a price; `next` is `None`.
 #[inline(always)]
-fn everything(origin: usize, micros: &[f64]) -> FoundSlots {
+fn take_all(origin: usize, micros: &[f64]) -> FoundSlots {
     let mut full = [0u64; WORDS];
     for (slot, &length) in micros.iter().enumerate() {
         full[slot / 64] |= u64::from(length > 0.0) << (slot % 64);
@@ -301,8 +317,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The slots found are a prefix of the price order, and the next slot
-        /// in it does not fit: compared with a plain sort.
+        /// The slots found are those of a plain sort: a prefix of the price order,
+        /// of which the next slot does not fit.
         #[test]
         fn a_threshold_is_a_sort(
             prices in prop::collection::vec(-4..5i32, 1..200),
