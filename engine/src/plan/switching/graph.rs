@@ -82,6 +82,7 @@ impl Graph {
         2 * self.layers + 1
     }
 
+    /// Number of the node of a state at a boundary.
     fn node(&self, boundary: usize, state: State) -> usize {
         let place = match state {
             State::On(layer) => layer,
@@ -120,6 +121,7 @@ impl Graph {
         let first_run = timeline.first_run(rules);
         let carried = timeline.carried_since.and_then(|_| self.next(timeline, 0));
         let may_stop = timeline.carried_may_stop();
+        // Without a carried session, or if it may stop at once, the device may stay off.
         if (carried.is_none() || may_stop == Some(0)) && timeline.first_start <= first_run {
             let off = self.node(timeline.first_start, State::Off(0));
             self.push(Self::BEGIN, off, Self::IDLE, false);

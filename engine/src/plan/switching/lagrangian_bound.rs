@@ -7,6 +7,13 @@
 //! The minimum is a shortest path through the state graph. `L(λ)` is at most the cost of every
 //! plan that buys `E`, for any `λ`. It is concave and piecewise linear in `λ`, so the best `λ`
 //! is found by intersecting the linear pieces on both sides of the maximum.
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `λ`, `L(λ)` | `LagrangianPaths::price`, `bound` |
+//! | `p_t`, `x_t` | `timeline::Step::price`; `most` if `p_t < λ`, else `least` |
+//! | `c` | `Timeline::start_cost` |
+//! | `E` | argument `wanted` |
 use crate::plan::switching::graph::Graph;
 use crate::plan::switching::timeline::Timeline;
 
@@ -20,7 +27,8 @@ pub(crate) struct LagrangianPaths {
     pub(crate) price: f64,
     /// Lower bound `L(λ)` on the cost of every plan that buys the need.
     pub(crate) bound: f64,
-    /// Length of the shortest path from the first node to each node: `Σ (p_t − λ)·x_t` plus starts.
+    /// Length of the shortest path from the first node to each node: `Σ (p_t − λ)·x_t` plus
+    /// starts.
     pub(crate) before: Vec<f64>,
     /// Length of the shortest path from each node to the last node.
     pub(crate) after: Vec<f64>,
@@ -58,6 +66,7 @@ fn best_price(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<f64> {
     let scale = timeline.start_cost + prices().fold(0.0, |most: f64, p| most.max(p.abs())) * wanted;
     let (mut low, mut high) = (-width, width);
     let (mut cheap, mut dear) = (path(low)?, path(high)?);
+    // Raise the upper end until its path buys the need.
     for _ in 0..ROUNDS_MAX {
         if dear.kwh >= wanted || high > width * 1e6 {
             break;
@@ -96,6 +105,7 @@ struct Runs {
 }
 
 impl Runs {
+    /// Runs of the graph at `price`: a step is full if it costs less than `price`, else least.
     fn new(timeline: &Timeline, graph: &Graph, price: f64) -> Self {
         let step = |step: usize| {
             let step = &timeline.steps[step];
