@@ -1,9 +1,9 @@
 //! State graph whose paths are the feasible on-off patterns.
 //!
 //! A node is a slot boundary with the state of the device (on, off, or on in a short last
-//! session) and the number of sessions used so far, its *layer*. An edge stays off, stays on
-//! for one step, or stays on for the whole least time on. The paths from [`Graph::BEGIN`] to
-//! [`Graph::end`] are exactly the patterns that keep the rules.
+//! session) and its *layer*: the number of sessions used so far, or 0 without `sessions_max`.
+//! An edge stays off, stays on for one step, or stays on for the whole least time on. The paths
+//! from [`Graph::BEGIN`] to [`Graph::end`] are exactly the patterns that keep the rules.
 use crate::plan::switching::timeline::{Rules, Timeline};
 
 /// Edge between two nodes.

@@ -4,6 +4,9 @@
 //! minimise  Σ_t p_t·x_t    subject to  l_t ≤ x_t ≤ h_t,   Σ_{t < B_j} x_t ≥ E_j  for levels j
 //! ```
 //!
+//! One level, the [`Ending`], also bounds the sum from above. The shortfall of a level that
+//! cannot be met is as small as possible.
+//!
 //! With the steps fixed, the levels are nested, so the feasible energies above the least ones
 //! form a polymatroid (Federgruen and Groenevelt, "The greedy procedure for resource allocation
 //! problems", 1986). Filling the cheapest capacity before each boundary `B_j` in turn is exact,
@@ -12,7 +15,7 @@
 //! | Symbol | Field |
 //! |---|---|
 //! | `x_t` | `Spread::kwh` |
-//! | `p_t`, `l_t`, `h_t` | `timeline::Step::price`, `least`, `most`; `0` and `least` for a top-off |
+//! | `p_t`, `l_t`, `h_t` | `timeline::Step::price`, `least`, `most` (top-off: `0`, `least`) |
 //! | `B_j`, `E_j` | `timeline::Level::boundary`, `kwh` |
 use crate::plan::switching::timeline::{MISSED, Rules, Timeline, misses_less};
 
