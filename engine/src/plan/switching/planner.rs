@@ -1,4 +1,4 @@
-//! The cheapest plan for a device that switches.
+//! Planner of a device that switches: runs the search and builds the plan with its certificate.
 use chrono::{DateTime, Utc};
 
 use crate::plan::charge::greedy::plan_charge;
@@ -16,20 +16,18 @@ use crate::plan::switching::timeline::MISSED;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Power, Price};
 
-/// The cheapest way to switch that misses as little energy as possible.
+/// Returns the cheapest plan among those with the least shortfall.
 ///
-/// Every problem has a plan. What could not be kept is in
-/// [`SwitchingPlan::unmet`], and what smoothness cost beside the free choice
-/// of hours in [`SwitchingPlan::smoothness_cost`]. Of plans with equal cost
-/// the one that charges earlier is taken.
+/// Every problem has a plan. [`SwitchingPlan::unmet`] lists the relaxed rules and the shortfall,
+/// and [`SwitchingPlan::smoothness_cost`] is the extra energy cost against a plan without limits
+/// on switching. Of plans with equal cost the one that charges earlier is returned.
 ///
 /// # Example
 ///
-/// Four hours at 0.10, 0.30, 0.10 and 0.20. A charger of 4 to 10 kW is to
-/// deliver 20 kWh. Without a start cost it takes both cheap hours, for 2.00
-/// in two sessions. When a start costs 1.50, running through the dear hour at
-/// the least power is cheaper than a second start: 10 kWh for 1.00, 4 kWh for
-/// 1.20 and 6 kWh for 0.60 make 2.80, and 4.30 with the start.
+/// Four hours cost 0.10, 0.30, 0.10 and 0.20 per kWh. A charger of 4 to 10 kW has to deliver
+/// 20 kWh. Without a start cost it runs in both cheap hours, for 2.00 in two sessions. When a
+/// start costs 1.50, running through the dear hour at the least power is cheaper than a second
+/// start: 10 kWh for 1.00, 4 kWh for 1.20 and 6 kWh for 0.60 are 2.80, and 4.30 with the start.
 ///
 /// ```
 /// use slackwater_engine::plan::charge::Target;
@@ -61,11 +59,10 @@ pub fn plan_switching(problem: &SwitchingProblem<'_>) -> SwitchingPlan {
     plan_switching_within(problem, &|| f64::INFINITY)
 }
 
-/// [`plan_switching`] within the seconds that a clock of the caller leaves.
+/// Runs [`plan_switching`] within a time limit of the caller.
 ///
-/// `seconds_left` is asked again and again. Where it tells nothing is left, the
-/// best plan found so far comes back with its bound, and its status is
-/// [`SearchStatus::TimeReached`].
+/// The search calls `seconds_left` repeatedly. At zero or less it returns the best plan found
+/// so far with its bound, and the status [`SearchStatus::TimeReached`].
 #[must_use]
 pub fn plan_switching_within(
     problem: &SwitchingProblem<'_>,
@@ -75,15 +72,17 @@ pub fn plan_switching_within(
     Draft::new(problem, &answer).finish(problem, &answer)
 }
 
-/// A plan in the making.
+/// Slots of a plan with their energies, before costs and certificate are known.
 struct Draft {
     slots: Vec<PlannedSlot>,
+    /// Position of the top-off, if there is one.
     top_off: Option<usize>,
-    /// Slots up to the last deadline; those after it are taken for its rest.
+    /// Number of slots up to the last deadline. Later slots serve the shortfall.
     searched: usize,
 }
 
 impl Draft {
+    /// Draft of a schedule: its energies in all usable slots, and the slots after the deadline.
     fn new(problem: &SwitchingProblem<'_>, answer: &EnergySchedule) -> Self {
         let free = ChargeProblem::new(problem.request.free())
             .expect("the request was checked when the problem was built");
@@ -92,6 +91,7 @@ impl Draft {
         let window = problem.timeline.window_end;
         let all = sub_slots(problem.curve, &free, &problem.timeline.cuts);
         for piece in all.iter().filter(|piece| piece.end <= window) {
+            // Steps are those sub-slots in which the device may be on, in the same order.
             let mut slot = piece.planned();
             if let Some((index, (_, &kwh))) =
                 steps.next_if(|(_, (step, _))| step.start == piece.start)
@@ -111,8 +111,8 @@ impl Draft {
         draft
     }
 
-    /// Takes the rest of missed deadlines after the last one, at full power and as
-    /// soon as the limits on switching allow.
+    /// Adds slots after the last deadline that deliver the shortfall, at full power and as soon
+    /// as the limits on switching allow.
     fn go_on(&mut self, request: &SwitchingRequest, later: impl Iterator<Item = PlannedSlot>) {
         let step_power = request.step_power();
         let wanted = request.targets.iter().fold(Energy::ZERO, |most, t| most.max(t.energy));
@@ -123,6 +123,7 @@ impl Draft {
             if self.top_off.is_some() || missing.as_kwh() <= dust {
                 break;
             }
+            // A slot that needs less than the least power throughout is the top-off.
             let is_on = slot.power_max >= step_power
                 && slot.power_max > Power::ZERO
                 && self.may_run(request, slot.start);
@@ -139,7 +140,8 @@ impl Draft {
         self.slots.truncate(used);
     }
 
-    /// Whether the device may be on from an instant after all slots so far.
+    /// Returns true if the device may be on from the instant `at`, which follows all slots so
+    /// far.
     fn may_run(&self, request: &SwitchingRequest, at: DateTime<Utc>) -> bool {
         let intervals = self.intervals(request.step_power());
         let sessions = sessions(&intervals, carried_at(request));
@@ -160,12 +162,13 @@ impl Draft {
             DeviceState::RunningSince(since) if last.is_carried => since,
             _ => last.start,
         };
-        // Only the last session may be short, so nothing follows a short one.
+        // Only the last session may be short, so no session follows a short one.
         sessions.len() < limit
             && at - last.end >= request.off_min
             && last.end - since >= request.on_min
     }
 
+    /// Plan of the draft, with sessions, costs, outcomes and certificate.
     fn finish(self, problem: &SwitchingProblem<'_>, answer: &EnergySchedule) -> SwitchingPlan {
         let request = problem.request.clone();
         let intervals = self.intervals(request.step_power());
@@ -206,8 +209,8 @@ impl Draft {
         plan
     }
 
-    /// Cost and bound, with the slots after the last deadline in both: there the
-    /// plan has no choice.
+    /// Certificate with cost and bound. Both include the slots after the last deadline, in which
+    /// the plan has no choice. `cost` is the whole cost, of which `start_costs` are the starts.
     fn certificate(
         &self,
         problem: &SwitchingProblem<'_>,
@@ -219,11 +222,11 @@ impl Draft {
         let pays = |slot: &PlannedSlot| slot.price.of(slot.energy);
         let paid = self.slots.iter().map(|slot| pays(slot).as_amount().abs()).sum::<f64>();
         let after = self.cost_after(problem);
-        // Prices of the steps rise a little with time, which is not in the cost.
+        // Prices of the steps include the additions of `TIE`, which the cost does not.
         let tie = problem.timeline.tie_cost();
         let rounding = answer.method.tolerance() * (paid + start_costs.as_amount()) + tie;
         let mut status = answer.status;
-        // Free choice of hours is a bound for every search, if a low one.
+        // The plan without limits on switching is a lower bound for every search.
         let free = free_plan.certificate.bound;
         let bound = match answer.bound {
             Some(bound) if status.is_optimal() => money(bound - tie) + after,
@@ -231,6 +234,7 @@ impl Draft {
             None if !status.is_optimal() => free,
             None => cost,
         };
+        // A bound above the cost by more than rounding is an error of the solver.
         let gap = (cost - bound).as_amount();
         if gap < -rounding {
             status = status.max(SearchStatus::BoundAboveCost);
@@ -247,7 +251,7 @@ impl Draft {
         }
     }
 
-    /// Cost of the slots after the last deadline, and of the start there.
+    /// Cost of the slots after the last deadline, with the starts there.
     fn cost_after(&self, problem: &SwitchingProblem<'_>) -> Money {
         let request = &problem.request;
         let after = &self.slots[self.searched..];
@@ -258,10 +262,13 @@ impl Draft {
             let sessions = sessions(&intervals, carried_at(request));
             sessions.iter().filter(|session| !session.is_carried).count()
         };
+        // Starts of the whole plan less those up to the last deadline.
         let count = starts(&self.slots) - starts(&self.slots[..self.searched]);
         (0..count).fold(energy, |sum, _| sum + request.start_cost)
     }
 
+    /// Periods at one power; `least` is the least power while on. Neighbours of equal power are
+    /// merged, except the top-off.
     fn intervals(&self, least: Power) -> Vec<SwitchingInterval> {
         let mut intervals: Vec<SwitchingInterval> = Vec::new();
         for (index, slot) in self.slots.iter().enumerate() {
@@ -271,6 +278,7 @@ impl Draft {
             let is_top_off = self.top_off == Some(index);
             let (start, mut end) = (slot.start, slot.end);
             let power = if is_top_off {
+                // The top-off runs at the least power and ends early.
                 let micros = least.micros_for(slot.energy).round() as i64;
                 end = instant_at(micros_of(start) + micros).min(end);
                 least
@@ -290,7 +298,7 @@ impl Draft {
         intervals
     }
 
-    /// When the plan has bought so much, or `None` if it never has.
+    /// Instant at which the plan has bought the energy `wanted`; `None` if it never has.
     fn reached_at(&self, wanted: Energy, least: Power) -> Option<DateTime<Utc>> {
         let mut missing = wanted;
         for (index, slot) in self.slots.iter().enumerate() {
@@ -304,6 +312,7 @@ impl Draft {
         None
     }
 
+    /// Outcome of a target: energy delivered by its deadline, and the shortfall.
     fn outcome(
         &self,
         problem: &SwitchingProblem<'_>,
@@ -317,6 +326,7 @@ impl Draft {
         };
         let delivered = target.by.map_or(energy, before).min(wanted);
         let missing = wanted - delivered;
+        // A shortfall below one microsecond at least power, or a share of `MISSED`, is rounding.
         let least = problem.request.step_power();
         let is_met = missing <= least.over_micros(1).max(kwh(MISSED * wanted.as_kwh()));
         let reached_at = if wanted <= Energy::ZERO {
@@ -335,12 +345,13 @@ impl Draft {
     }
 }
 
+/// Energy of a finite number of kWh.
 fn kwh(value: f64) -> Energy {
     Energy::from_kwh(value).expect("a part of a quantity is finite")
 }
 
-/// Power of a slot that is on throughout: exactly the highest or the least
-/// where it is that, to rounding.
+/// Mean power of a slot that is on throughout. Within rounding of the highest or the least
+/// power it is exactly that one.
 fn mean_power(slot: &PlannedSlot, least: Power) -> Power {
     let share = slot.energy.as_kwh() / slot.capacity().as_kwh();
     let power = Power::from_kw(slot.power_max.as_kw() * share).unwrap_or(slot.power_max);
@@ -354,7 +365,8 @@ fn mean_power(slot: &PlannedSlot, least: Power) -> Power {
     }
 }
 
-/// Sessions of some intervals, without their energy.
+/// Sessions of intervals in time order, without their energy. `carried` is the instant at which
+/// a session from before the plan may continue.
 fn sessions(intervals: &[SwitchingInterval], carried: Option<DateTime<Utc>>) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     for interval in intervals {
@@ -371,17 +383,18 @@ fn sessions(intervals: &[SwitchingInterval], carried: Option<DateTime<Utc>>) -> 
     sessions
 }
 
+/// Energy of the slots of a session.
 fn energy_within(slots: &[PlannedSlot], session: &Session) -> Energy {
     let inside = |slot: &&PlannedSlot| session.start <= slot.start && slot.start < session.end;
     slots.iter().filter(inside).fold(Energy::ZERO, |sum, slot| sum + slot.energy)
 }
 
-/// Instant at which a session from before goes on, if one can.
+/// Instant at which a session from before the plan may continue; `None` if the device is off.
 fn carried_at(request: &SwitchingRequest) -> Option<DateTime<Utc>> {
     matches!(request.state, DeviceState::RunningSince(_)).then_some(request.now)
 }
 
-/// A request for what a plan delivers by each deadline.
+/// Request for the energy that a plan delivers by each deadline.
 fn delivering(
     mut request: ChargeRequest,
     outcomes: &[TargetOutcome],
@@ -391,20 +404,20 @@ fn delivering(
     for (target, outcome) in request.targets.iter_mut().zip(outcomes) {
         target.energy = outcome.delivered;
     }
-    // Time that must be run, or comes after a missed deadline, may take more.
+    // The time that must be run, and slots after a missed deadline, may add energy.
     if outcomes.iter().all(|outcome| outcome.delivered < energy) {
         request.targets.push(Target { by: slots.last().map(|slot| slot.end), energy });
     }
     request
 }
 
-/// The cheapest plan that delivers the same by each deadline.
+/// Cheapest plan for `request` without limits on switching.
 fn free_plan(problem: &SwitchingProblem<'_>, request: ChargeRequest) -> Plan {
     let free = ChargeProblem::new(request).expect("what was delivered is no less than nothing");
     plan_charge(problem.curve, &free)
 }
 
-/// Names what was not kept.
+/// List of the unmet wishes of a plan: shortfalls, short sessions, and time not run at the end.
 fn unmet(problem: &SwitchingProblem<'_>, plan: &SwitchingPlan) -> Vec<UnmetWish> {
     let outcomes = plan.targets.iter().enumerate();
     let missed = outcomes.filter(|(_, outcome)| outcome.shortfall > Energy::ZERO);
@@ -414,6 +427,7 @@ fn unmet(problem: &SwitchingProblem<'_>, plan: &SwitchingPlan) -> Vec<UnmetWish>
     if !unmet.is_empty() {
         let free = ChargeProblem::new(problem.request.free())
             .expect("the request was checked when the problem was built");
+        // Shortfall that remains without limits on switching is not due to them.
         let missing = plan.shortfall - plan_charge(problem.curve, &free).shortfall;
         if missing.as_kwh() > MISSED * plan.shortfall.as_kwh().max(1.0) {
             unmet.push(UnmetWish::SwitchingLimits { missing });
@@ -434,8 +448,8 @@ fn unmet(problem: &SwitchingProblem<'_>, plan: &SwitchingPlan) -> Vec<UnmetWish>
     unmet
 }
 
-/// Sessions that end too soon, and the microseconds that are missing. A
-/// session that went on until now and then stopped is among them.
+/// Sessions shorter than `on_min`: the end of each and the missing time in microseconds. A
+/// session from before the plan that stops at once is included.
 fn short_sessions<'p>(
     problem: &'p SwitchingProblem<'_>,
     plan: &'p SwitchingPlan,
@@ -451,6 +465,6 @@ fn short_sessions<'p>(
     });
     let short = before.into_iter().chain(sessions);
     let missing = short.map(|(at, length)| (at, timeline.on_min().saturating_sub(length)));
-    // A top-off counts as the slot that it is the last part of.
+    // The lengths include a top-off only up to its end.
     missing.filter(|&(_, missing)| missing > 0)
 }
