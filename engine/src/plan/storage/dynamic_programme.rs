@@ -17,7 +17,7 @@
 //! inserts two segments: keep instead of discharge (length `B_t`, slope `b_t`) and charge
 //! (`A_t`, `a_t`). Driving shifts the function. `L_t` cuts it at the cheap end, which uses that
 //! energy, and `H_t` at the dear end, which discards it. At the end the segments with a slope
-//! below `v` are used. One pass takes `O(T log T)`.
+//! below `v` are used.
 //!
 //! # Relaxation
 //!
@@ -274,6 +274,7 @@ impl Relaxation {
             high += slot.charge_kwh - slot.driving_kwh;
             self.add(kernel, slot, (import[index], export[index]), tag);
             let mut cuts = (f64::NEG_INFINITY, f64::INFINITY);
+            // Energy up to `L_t` must be used: cut it at the cheap end.
             if low < slot.least_kwh {
                 let used = &mut self.used;
                 let take = |tag: u32, energy: f64| used[tag as usize] += energy;
@@ -284,6 +285,7 @@ impl Relaxation {
                     return None;
                 }
             }
+            // Energy above `H_t` cannot be used: cut it at the dear end.
             if high > slot.most_kwh {
                 let (slope, excess) = self.segments.cut_right(high - slot.most_kwh);
                 cuts.1 = slope;

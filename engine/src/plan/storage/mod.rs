@@ -40,8 +40,9 @@
 //! | sign, charge limit | branch and bound over the slots that break a rule | `branch_and_bound` |
 //! | dual bound | weak duality with the marginal values `λ_t` | `certificate` |
 //!
-//! The relaxation takes `O(T log T)`. Most plans need no branching. The certificate states cost
-//! and bound, so a search that a limit stopped reports its gap.
+//! The relaxation takes `O(T·k)` for `T` slots and at most `k` segments in the list, some tens.
+//! Plans without negative prices and with the battery below its charge limit need no branching.
+//! The certificate states cost and bound, so a search that a limit stopped reports its gap.
 pub(crate) mod baseline;
 pub(crate) mod branch_and_bound;
 pub(crate) mod certificate;
