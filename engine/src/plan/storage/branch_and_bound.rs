@@ -117,7 +117,7 @@ pub(crate) fn search(
     scratch.search.steps.clear();
     scratch.search.steps.push(NodeDecision { before: 0, slot: 0, decision: Decision::NoCharge });
     scratch.search.heap.clear();
-    // Start with the root and with two plans that need no search.
+    // Start with the root, and with a plan that needs no search.
     consider(kernel, prices, root, 0, (&mut best, f64::NEG_INFINITY), scratch);
     first_plan(kernel, prices, &mut best, scratch);
     if best.is_infinite() {

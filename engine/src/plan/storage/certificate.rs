@@ -61,8 +61,8 @@ pub struct StorageEvidence {
     /// Value of a kWh stored at the end, `v`.
     #[serde(rename = "end_value_per_kwh")]
     pub end_value: Price,
-    /// Branch and bound, if the plan needed one: at negative prices with losses, or for a battery
-    /// above its charge limit.
+    /// Branch and bound, if the plan needed one: where charging costs less than discharging
+    /// earns (negative prices with losses), or for a battery above its charge limit.
     pub searched: Option<Searched>,
 }
 

@@ -41,8 +41,9 @@
 //! | dual bound | weak duality with the marginal values `λ_t` | `certificate` |
 //!
 //! The relaxation takes `O(T·k)` for `T` slots and at most `k` segments in the list, some tens.
-//! Plans without negative prices and with the battery below its charge limit need no branching.
-//! The certificate states cost and bound, so a search that a limit stopped reports its gap.
+//! No branching is needed if `a_t ≥ b_t` in all slots and the battery is never above its charge
+//! limit. The certificate states cost and bound, so a search that a limit stopped reports its
+//! gap.
 pub(crate) mod baseline;
 pub(crate) mod branch_and_bound;
 pub(crate) mod certificate;
