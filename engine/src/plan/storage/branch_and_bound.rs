@@ -368,10 +368,10 @@ pub fn answer(
 ) -> CostAndBound {
     assert_eq!(import.len(), kernel.len(), "one price to buy at per slot");
     assert_eq!(export.len(), kernel.len(), "one price to sell at per slot");
-    let answer = solve(kernel, import, export, scratch);
+    let solution = solve(kernel, import, export, scratch);
     scratch.net.clear();
     scratch.net.extend(scratch.change.iter().map(|&change| kernel.at_plug(change)));
-    answer
+    solution
 }
 
 /// Solves for the cheapest plan and leaves the changes of the stored energy in `scratch.change`.

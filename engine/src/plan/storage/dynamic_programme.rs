@@ -343,6 +343,7 @@ impl Relaxation {
         let mut found = RelaxedSolution { bound: 0.0, cost: 0.0, is_exact: true };
         for (index, slot) in slots.iter().enumerate() {
             let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
+            // The reference path discharges all: energy used first replaces that, then charges.
             let used = self.used[2 * index] + self.used[2 * index + 1];
             let net = (used - room).clamp(-room, fill);
             largest = largest.max(slot.largest_kwh());
@@ -362,6 +363,7 @@ impl Relaxation {
                     found.is_exact &= cost - hulled <= 0.0;
                 }
             }
+            // Charging above the charge limit breaks a rule of the battery.
             if change > 0.0 && slot.limit_kwh < slot.most_kwh {
                 found.is_exact &= level <= slot.limit_kwh + DRIFT * largest;
             }

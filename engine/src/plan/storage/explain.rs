@@ -118,7 +118,7 @@ pub fn explain(plan: &StoragePlan) -> Vec<StorageReason> {
         if end <= slot.start || !charges && slot.discharged <= Energy::ZERO {
             continue;
         }
-        let next = if charges { bought(plan, index) } else { sold(plan, index) };
+        let next = if charges { explain_purchase(plan, index) } else { explain_sale(plan, index) };
         match reasons.last_mut() {
             Some(last)
                 if last.end == next.start
@@ -142,7 +142,7 @@ pub fn explain(plan: &StoragePlan) -> Vec<StorageReason> {
 
 /// First slot from `index` on whose level is bound from below: after it a stored kWh is worth
 /// less. `None` if there is none.
-fn bound_after(plan: &StoragePlan, index: usize) -> Option<usize> {
+fn find_binding_slot(plan: &StoragePlan, index: usize) -> Option<usize> {
     let worth = |slot: usize| plan.slots[slot].marginal_value;
     let end_value = plan.certificate.evidence.end_value;
     let next = |slot: usize| {
@@ -172,9 +172,9 @@ fn reason(slot: &StorageSlot, code: StorageReasonCode) -> StorageReason {
 }
 
 /// Reason of a slot that charges.
-fn bought(plan: &StoragePlan, index: usize) -> StorageReason {
+fn explain_purchase(plan: &StoragePlan, index: usize) -> StorageReason {
     let slot = &plan.slots[index];
-    let bound = bound_after(plan, index);
+    let bound = find_binding_slot(plan, index);
     let last = bound.unwrap_or(plan.slots.len() - 1);
     let sales = plan.slots[index..=last].iter().filter(|slot| slot.discharged > Energy::ZERO);
     // Dearest sale before that slot; of equal prices the first.
@@ -200,9 +200,9 @@ fn bought(plan: &StoragePlan, index: usize) -> StorageReason {
 }
 
 /// Reason of a slot that discharges.
-fn sold(plan: &StoragePlan, index: usize) -> StorageReason {
+fn explain_sale(plan: &StoragePlan, index: usize) -> StorageReason {
     let slot = &plan.slots[index];
-    let last = bound_after(plan, index).unwrap_or(plan.slots.len() - 1);
+    let last = find_binding_slot(plan, index).unwrap_or(plan.slots.len() - 1);
     let buys = plan.slots[index..=last].iter().filter(|slot| slot.charged > Energy::ZERO);
     let cheapest = buys.min_by(|a, b| {
         let price = |slot: &StorageSlot| slot.import_price.unwrap_or(Price::ZERO);

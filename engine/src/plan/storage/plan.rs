@@ -349,8 +349,8 @@ mod tests {
         let problem = StorageProblem::new(request.clone()).unwrap();
         let plan = plan_storage(&curve_of(60, import), export, &problem);
         let gaps = gaps(&request, export.is_some(), &plan);
-        let told: Vec<String> = gaps.iter().map(|gap| gap.sentence(Tz::UTC)).collect();
-        assert_eq!(told, expected);
+        let sentences: Vec<String> = gaps.iter().map(|gap| gap.sentence(Tz::UTC)).collect();
+        assert_eq!(sentences, expected);
         let hours = gaps.iter().map(|gap| (gap.end - gap.start).as_seconds_f64() / 3600.0);
         assert!((hours.sum::<f64>() - plan.unpriced_hours).abs() < 1e-9);
     }

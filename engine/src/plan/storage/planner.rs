@@ -90,10 +90,10 @@ pub fn plan_on(
     scratch: &mut StorageBuffers,
 ) -> StoragePlan {
     let layout = Layout::new(grid, problem);
-    let answer = solve(&layout.kernel, &layout.import, &layout.export, scratch);
+    let solution = solve(&layout.kernel, &layout.import, &layout.export, scratch);
     let (slots, intervals) = slots(&layout, scratch);
     let request = problem.request();
-    let certificate = proof(&slots, answer, problem);
+    let certificate = certify_plan(&slots, solution, problem);
     let costs = costs(&slots, problem);
     let baseline_cost = baseline(&layout, &slots);
     let sum = |of: fn(&StorageSlot) -> Energy| slots.iter().fold(Energy::ZERO, |a, s| a + of(s));
@@ -163,6 +163,7 @@ fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<In
             wish: piece.wish,
             marginal_value: price(scratch.marginal[index]).unwrap_or(Price::ZERO),
         });
+        // Interval at full power from the start of the slot, merged with the one before it.
         if change != 0.0 {
             let is_charging = change > 0.0;
             let power = if is_charging { piece.charge_max } else { piece.discharge_max };
@@ -182,15 +183,15 @@ fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<In
 }
 
 /// Certificate of the slots, with the bound of the branch and bound if there was one.
-fn proof(
+fn certify_plan(
     slots: &[StorageSlot],
-    answer: CostAndBound,
+    solution: CostAndBound,
     problem: &StorageProblem,
 ) -> StorageCertificate {
     let request = problem.request();
-    let searched = (answer.nodes > 1).then(|| Searched {
-        bound: Money::from_amount(answer.bound).unwrap_or(Money::ZERO),
-        nodes: answer.nodes,
+    let searched = (solution.nodes > 1).then(|| Searched {
+        bound: Money::from_amount(solution.bound).unwrap_or(Money::ZERO),
+        nodes: solution.nodes,
     });
     let evidence = StorageEvidence {
         stored_start: problem.stored(),

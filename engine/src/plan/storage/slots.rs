@@ -117,6 +117,7 @@ impl Layout {
         let mut charge_max = request.charge_max;
         let mut discharge_max = request.discharge_max;
         let mut limit = battery.charge_limit;
+        // The tightest limits of all periods that cover the slot.
         let is_in = |from, to| micros_of(from) <= start && end <= micros_of(to);
         for own in request.limits.iter().filter(|own| is_in(own.start, own.end)) {
             charge_max = own.charge_max.map_or(charge_max, |own| own.min(charge_max));
@@ -130,6 +131,7 @@ impl Layout {
         if is_away || export.is_nan() {
             discharge_max = Power::ZERO;
         }
+        // Consumption is spread evenly over its period.
         let driving_kwh = period.map_or(0.0, |period| {
             let share =
                 (end - start) as f64 / (micros_of(period.end) - micros_of(period.start)) as f64;

@@ -255,6 +255,7 @@ impl Table {
         self.cells[0] = 0.0;
     }
 
+    /// Returns true if the table has no cell.
     pub(crate) fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }

@@ -45,6 +45,7 @@ impl Graph {
     /// Position of the run without steps in `runs`.
     const IDLE: usize = 0;
 
+    /// Graph of the patterns of a timeline under `rules`.
     pub(crate) fn new(timeline: &Timeline, rules: Rules) -> Self {
         let steps = timeline.len();
         let layers = timeline.sessions_max.map_or(1, |most| most + 1);
@@ -100,6 +101,7 @@ impl Graph {
         }
     }
 
+    /// Adds an edge.
     fn push(&mut self, from: usize, to: usize, run: usize, starts: bool) {
         self.edges.push(Edge { from, to, run, starts });
     }

@@ -127,20 +127,22 @@ pub(crate) fn solve(
     let mut status = SearchStatus::Optimal;
     // Most problems have a plan without shortfall, and then one search is enough.
     match model.programme.minimise(&effort.limits(SHARE)) {
-        Ok(solution) => return model.answer(&solution, true, status).map(Some),
+        Ok(solution) => return model.read_solution(&solution, true, status).map(Some),
         Err(LpError::Infeasible) => {}
         Err(error) => status = error.into(),
     }
-    let kept = match model.miss_least(effort, &mut status) {
+    let kept = match model.minimise_shortfall(effort, &mut status) {
         Ok(kept) => kept,
         Err(LpError::Infeasible) if status == SearchStatus::Optimal => return Ok(None),
         Err(LpError::Infeasible) => return Err(status),
         Err(error) => return Err(status.max(error.into())),
     };
     match (model.programme.minimise(&effort.limits(1.0)), kept) {
-        (Ok(solution), _) => model.answer(&solution, true, status).map(Some),
+        (Ok(solution), _) => model.read_solution(&solution, true, status).map(Some),
         // The plan with the least shortfall is returned, though its cost is not minimised.
-        (Err(error), Some(kept)) => model.answer(&kept, false, status.max(error.into())).map(Some),
+        (Err(error), Some(kept)) => {
+            model.read_solution(&kept, false, status.max(error.into())).map(Some)
+        }
         // Without levels no shortfall can be allowed, so the rules are infeasible.
         (Err(LpError::Infeasible), None) if status.is_optimal() => Ok(None),
         (Err(error), None) => Err(status.max(error.into())),
@@ -202,12 +204,12 @@ impl<'t> SwitchingModel<'t> {
             unit_money: dearest,
         };
         model.add_columns();
-        model.state_energy();
-        model.state_levels();
-        model.state_starts();
-        model.state_time_on();
-        model.state_time_off();
-        model.state_top_off();
+        model.add_energy_rows();
+        model.add_level_rows();
+        model.add_start_rows();
+        model.add_time_on_rows();
+        model.add_time_off_rows();
+        model.add_top_off_rows();
         model
     }
 
@@ -284,7 +286,7 @@ impl<'t> SwitchingModel<'t> {
     }
 
     /// Adds the rows of the energy of each step.
-    fn state_energy(&mut self) {
+    fn add_energy_rows(&mut self) {
         for index in 0..self.columns.len() {
             let Columns { kwh, on, top_off, .. } = self.columns[index];
             let (least, most) = self.energies(index);
@@ -294,7 +296,7 @@ impl<'t> SwitchingModel<'t> {
     }
 
     /// Adds the rows of the levels and of the endings.
-    fn state_levels(&mut self) {
+    fn add_level_rows(&mut self) {
         for (index, level) in self.timeline.levels.iter().enumerate() {
             let mut terms = self.energy_of(0..level.boundary);
             terms.push((self.missing[index], 1.0));
@@ -339,7 +341,7 @@ impl<'t> SwitchingModel<'t> {
     }
 
     /// Adds the rows of starts, of the number of sessions and of the short last session.
-    fn state_starts(&mut self) {
+    fn add_start_rows(&mut self) {
         let mut sessions = Vec::new();
         let mut shortened = self.carried_short;
         for index in 0..self.columns.len() {
@@ -375,7 +377,7 @@ impl<'t> SwitchingModel<'t> {
 
     /// Adds the rows of the least time on: a session that started within the window before a
     /// step, and is not short, is on in that step, and that step is not its top-off.
-    fn state_time_on(&mut self) {
+    fn add_time_on_rows(&mut self) {
         let steps = self.columns.len();
         let until: Vec<Option<usize>> =
             (0..steps).map(|start| self.timeline.may_stop(start)).collect();
@@ -423,7 +425,7 @@ impl<'t> SwitchingModel<'t> {
 
     /// Adds the rows of the least time off: a device that stopped within the window before a step
     /// is off in that step.
-    fn state_time_off(&mut self) {
+    fn add_time_off_rows(&mut self) {
         let steps = self.columns.len();
         for index in 1..steps {
             let mut terms: Vec<(usize, f64)> = Vec::new();
@@ -446,7 +448,7 @@ impl<'t> SwitchingModel<'t> {
     }
 
     /// Adds the rows of the top-off: it is on, and no step after it is.
-    fn state_top_off(&mut self) {
+    fn add_top_off_rows(&mut self) {
         if self.timeline.first_run(self.rules) < self.timeline.len() {
             return;
         }
@@ -469,7 +471,7 @@ impl<'t> SwitchingModel<'t> {
     ///
     /// # Errors
     /// The error of the first search, if it found no solution.
-    fn miss_least(
+    fn minimise_shortfall(
         &mut self,
         effort: SearchEffort<'_>,
         status: &mut SearchStatus,
@@ -519,7 +521,7 @@ impl<'t> SwitchingModel<'t> {
     ///
     /// # Errors
     /// `SolverFailed` if the pattern exceeds the need.
-    fn answer(
+    fn read_solution(
         &self,
         solution: &MipSolution,
         is_cheapest: bool,
@@ -529,7 +531,7 @@ impl<'t> SwitchingModel<'t> {
         let Some(spread) = spread(self.timeline, self.rules, &pattern) else {
             return Err(SearchStatus::SolverFailed);
         };
-        let is_same = self.is_as_good(solution, &spread);
+        let is_same = self.confirms_shortfall(solution, &spread);
         let found = if is_same { SearchStatus::Optimal } else { SearchStatus::SolverFailed };
         let bound = is_cheapest && solution.bound.is_finite();
         Ok(Mixed {
@@ -540,7 +542,7 @@ impl<'t> SwitchingModel<'t> {
     }
 
     /// Returns true if the shortfall of `spread` is at most that of the solver, within `SAME`.
-    fn is_as_good(&self, solution: &MipSolution, spread: &Spread) -> bool {
+    fn confirms_shortfall(&self, solution: &MipSolution, spread: &Spread) -> bool {
         let levels = self.timeline.levels.iter().zip(&self.missing).zip(&spread.missing);
         levels.into_iter().all(|((level, &column), &missing)| {
             missing <= solution.values[column] * self.unit_kwh + SAME * level.kwh

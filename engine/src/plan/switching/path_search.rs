@@ -79,7 +79,7 @@ pub(crate) fn solve(
     let wanted = timeline.wanted(rules);
     let graph = Graph::new(timeline, rules);
     let is_idle_allowed = may_stay_off(timeline, &graph);
-    if wanted <= dust(timeline) {
+    if wanted <= least_need(timeline) {
         return Ok(is_idle_allowed.then(|| idle(timeline)));
     }
     let Some(mut search) = PathSearch::new(timeline, graph, wanted, seconds_left) else {
@@ -112,7 +112,7 @@ pub(crate) fn solve(
 }
 
 /// Least need that is planned, in kWh: 1e-9 of a full first step. A smaller one is rounding.
-fn dust(timeline: &Timeline) -> f64 {
+fn least_need(timeline: &Timeline) -> f64 {
     timeline.steps.first().map_or(0.0, |step| step.most * 1e-9)
 }
 
@@ -194,7 +194,7 @@ impl<'t> PathSearch<'t> {
     ///
     /// # Errors
     /// The work exceeds `WORK_MAX`, or no seconds are left.
-    fn spend(&mut self, cells: usize) -> Result<(), SearchStatus> {
+    fn count_work(&mut self, cells: usize) -> Result<(), SearchStatus> {
         self.work = self.work.saturating_add(cells);
         if self.work > WORK_MAX {
             Err(SearchStatus::LimitReached)
@@ -283,7 +283,7 @@ impl<'t> PathSearch<'t> {
             for by in &self.left.moves[edge.run] {
                 cells += later[0].lower(&earlier[edge.from], by, start_cost);
             }
-            self.spend(cells)?;
+            self.count_work(cells)?;
         }
         Ok(())
     }
@@ -321,7 +321,7 @@ impl<'t> PathSearch<'t> {
             for by in &self.right.moves[edge.run] {
                 cells += from.lower(to, by, start_cost);
             }
-            self.spend(cells)?;
+            self.count_work(cells)?;
         }
         Ok(())
     }
@@ -337,7 +337,7 @@ impl<'t> PathSearch<'t> {
                 break;
             }
             let edge = *self.edge(&meeting);
-            self.spend(self.before[edge.from].cells() + self.after[edge.to].cells())?;
+            self.count_work(self.before[edge.from].cells() + self.after[edge.to].cells())?;
             let before = (&self.left, &self.before[edge.from]);
             let after = (&self.right, &self.after[edge.to]);
             let found = meeting.best(self.timeline, before, after, self.wanted);
@@ -345,7 +345,7 @@ impl<'t> PathSearch<'t> {
                 best = Some((meeting, found));
             }
         }
-        Ok(best.map(|(meeting, found)| (found.cost, self.found(&meeting, &found))))
+        Ok(best.map(|(meeting, found)| (found.cost, self.schedule_of(&meeting, &found))))
     }
 
     /// Edge of a meeting.
@@ -360,7 +360,7 @@ impl<'t> PathSearch<'t> {
         let mut most: Option<f64> = None;
         for meeting in meetings.iter().filter(|meeting| !meeting.is_top_off) {
             let edge = *self.edge(meeting);
-            self.spend(self.before[edge.from].cells() + self.after[edge.to].cells())?;
+            self.count_work(self.before[edge.from].cells() + self.after[edge.to].cells())?;
             let before = (&self.left, &self.before[edge.from]);
             let after = (&self.right, &self.after[edge.to]);
             let sum = meeting.most_below(before, after, self.wanted);
@@ -372,7 +372,7 @@ impl<'t> PathSearch<'t> {
     }
 
     /// Schedule of a match: energies of its edge, and of the paths before and after it.
-    fn found(&self, meeting: &Meeting, found: &Match) -> FoundSchedule {
+    fn schedule_of(&self, meeting: &Meeting, found: &Match) -> FoundSchedule {
         let mut kwh = vec![0.0; self.timeline.len()];
         let edge = self.edge(meeting);
         meeting.write(self.timeline, self.graph.runs[edge.run], found.kwh, &mut kwh);

@@ -68,8 +68,8 @@ pub fn plan_switching_within(
     problem: &SwitchingProblem<'_>,
     seconds_left: &dyn Fn() -> f64,
 ) -> SwitchingPlan {
-    let answer = search(problem, seconds_left);
-    Draft::new(problem, &answer).finish(problem, &answer)
+    let schedule = search(problem, seconds_left);
+    Draft::new(problem, &schedule).finish(problem, &schedule)
 }
 
 /// Slots of a plan with their energies, before costs and certificate are known.
@@ -83,11 +83,12 @@ struct Draft {
 
 impl Draft {
     /// Draft of a schedule: its energies in all usable slots, and the slots after the deadline.
-    fn new(problem: &SwitchingProblem<'_>, answer: &EnergySchedule) -> Self {
+    fn new(problem: &SwitchingProblem<'_>, schedule: &EnergySchedule) -> Self {
         let free = ChargeProblem::new(problem.request.free())
             .expect("the request was checked when the problem was built");
         let mut draft = Self { slots: Vec::new(), top_off: None, searched: 0 };
-        let mut steps = problem.timeline.steps.iter().zip(&answer.found.kwh).enumerate().peekable();
+        let mut steps =
+            problem.timeline.steps.iter().zip(&schedule.found.kwh).enumerate().peekable();
         let window = problem.timeline.window_end;
         let all = sub_slots(problem.curve, &free, &problem.timeline.cuts);
         for piece in all.iter().filter(|piece| piece.end <= window) {
@@ -97,7 +98,7 @@ impl Draft {
                 steps.next_if(|(_, (step, _))| step.start == piece.start)
             {
                 slot.energy = Energy::from_kwh(kwh).expect("energies of a plan are finite");
-                if answer.found.top_off == Some(index) {
+                if schedule.found.top_off == Some(index) {
                     draft.top_off = Some(draft.slots.len());
                 }
             }
@@ -169,7 +170,7 @@ impl Draft {
     }
 
     /// Plan of the draft, with sessions, costs, outcomes and certificate.
-    fn finish(self, problem: &SwitchingProblem<'_>, answer: &EnergySchedule) -> SwitchingPlan {
+    fn finish(self, problem: &SwitchingProblem<'_>, schedule: &EnergySchedule) -> SwitchingPlan {
         let request = problem.request.clone();
         let intervals = self.intervals(request.step_power());
         let mut sessions = sessions(&intervals, carried_at(&request));
@@ -179,15 +180,17 @@ impl Draft {
         let energy = self.slots.iter().fold(Energy::ZERO, |sum, slot| sum + slot.energy);
         let energy_cost =
             self.slots.iter().fold(Money::ZERO, |sum, slot| sum + slot.price.of(slot.energy));
+        // A carried session pays no start.
         let starts = sessions.iter().filter(|session| !session.is_carried);
         let start_costs = starts.fold(Money::ZERO, |sum, _| sum + request.start_cost);
         let targets: Vec<TargetOutcome> =
             request.targets.iter().map(|target| self.outcome(problem, target, energy)).collect();
         let shortfall = targets.iter().fold(Energy::ZERO, |most, t| most.max(t.shortfall));
         let cost = energy_cost + start_costs;
+        // Compare with the plan that delivers as much without limits on switching.
         let free_request = delivering(request.free(), &targets, energy, &self.slots);
         let free_plan = free_plan(problem, free_request.clone());
-        let certificate = self.certificate(problem, answer, &free_plan, (cost, start_costs));
+        let certificate = self.certificate(problem, schedule, &free_plan, (cost, start_costs));
         let mut plan = SwitchingPlan {
             free_plan,
             free_request,
@@ -214,7 +217,7 @@ impl Draft {
     fn certificate(
         &self,
         problem: &SwitchingProblem<'_>,
-        answer: &EnergySchedule,
+        schedule: &EnergySchedule,
         free_plan: &Plan,
         (cost, start_costs): (Money, Money),
     ) -> SwitchingCertificate {
@@ -224,11 +227,11 @@ impl Draft {
         let after = self.cost_after(problem);
         // Prices of the steps include the additions of `TIE`, which the cost does not.
         let tie = problem.timeline.tie_cost();
-        let rounding = answer.method.tolerance() * (paid + start_costs.as_amount()) + tie;
-        let mut status = answer.status;
+        let rounding = schedule.method.tolerance() * (paid + start_costs.as_amount()) + tie;
+        let mut status = schedule.status;
         // The plan without limits on switching is a lower bound for every search.
         let free = free_plan.certificate.bound;
-        let bound = match answer.bound {
+        let bound = match schedule.bound {
             Some(bound) if status.is_optimal() => money(bound - tie) + after,
             Some(bound) => (money(bound - tie) + after).max(free.min(cost)),
             None if !status.is_optimal() => free,
@@ -239,9 +242,9 @@ impl Draft {
         if gap < -rounding {
             status = status.max(SearchStatus::BoundAboveCost);
         }
-        let relaxed = answer.found.relaxed;
+        let relaxed = schedule.found.relaxed;
         SwitchingCertificate {
-            method: answer.method,
+            method: schedule.method,
             is_complete: status.is_optimal(),
             status,
             cost,

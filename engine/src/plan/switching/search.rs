@@ -47,8 +47,8 @@ pub(crate) fn search(
     let mut best: Option<EnergySchedule> = None;
     let mut status = SearchStatus::Optimal;
     for rules in attempts(timeline) {
-        let answer = match answer(problem, rules, seconds_left) {
-            Ok(Some(answer)) => answer,
+        let schedule = match solve_under(problem, rules, seconds_left) {
+            Ok(Some(schedule)) => schedule,
             Ok(None) => continue,
             // A limit ended this search: a plan that keeps these rules may exist.
             Err(ended) => {
@@ -56,12 +56,12 @@ pub(crate) fn search(
                 continue;
             }
         };
-        status = status.max(answer.status);
+        status = status.max(schedule.status);
         let is_better = |best: &EnergySchedule| {
-            misses_less(&answer.found.missing, &best.found.missing, timeline) == Some(true)
+            misses_less(&schedule.found.missing, &best.found.missing, timeline) == Some(true)
         };
         if best.as_ref().is_none_or(is_better) {
-            best = Some(answer);
+            best = Some(schedule);
         }
         // No shortfall is left to reduce, and later attempts relax more rules.
         if best.as_ref().is_some_and(EnergySchedule::misses_nothing) {
@@ -85,7 +85,7 @@ fn meet_first_level(
     part: &Timeline,
     seconds_left: &dyn Fn() -> f64,
 ) -> Option<FoundSchedule> {
-    let until = share(seconds_left);
+    let until = reserve_half(seconds_left);
     let mut met = None;
     for rules in attempts(part) {
         // Where a limit ended the search, the mixed-integer programme takes over.
@@ -102,7 +102,7 @@ fn meet_first_level(
 }
 
 /// Clock that reserves half of the remaining seconds for the searches that follow.
-fn share(seconds_left: &dyn Fn() -> f64) -> impl Fn() -> f64 {
+fn reserve_half(seconds_left: &dyn Fn() -> f64) -> impl Fn() -> f64 {
     let left = seconds_left();
     let kept = if left.is_finite() { left / 2.0 } else { 0.0 };
     move || seconds_left() - kept
@@ -126,13 +126,14 @@ fn attempts(timeline: &Timeline) -> Vec<Rules> {
 ///
 /// # Errors
 /// The status of a search that a limit or the solver ended without a plan.
-fn answer(
+fn solve_under(
     problem: &SwitchingProblem<'_>,
     rules: Rules,
     seconds_left: &dyn Fn() -> f64,
 ) -> Result<Option<EnergySchedule>, SearchStatus> {
     if problem.uneven.is_none() {
-        let ended = match path_search::solve(&problem.timeline, rules, &share(seconds_left)) {
+        let ended = match path_search::solve(&problem.timeline, rules, &reserve_half(seconds_left))
+        {
             Ok(found) => return Ok(found.map(EnergySchedule::exact)),
             Err(ended) => ended,
         };
