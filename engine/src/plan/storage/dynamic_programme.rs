@@ -343,7 +343,7 @@ impl Relaxation {
         let mut found = RelaxedSolution { bound: 0.0, cost: 0.0, is_exact: true };
         for (index, slot) in slots.iter().enumerate() {
             let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
-            // The reference path discharges all: energy used first replaces that, then charges.
+            // Change from the reference path, which discharges all.
             let used = self.used[2 * index] + self.used[2 * index + 1];
             let net = (used - room).clamp(-room, fill);
             largest = largest.max(slot.largest_kwh());
