@@ -9,10 +9,10 @@
 //! L_t = min(G_t, R_t),    H_t = max(C_t, R_t)
 //! ```
 //!
-//! A wish above `R_t` is a shortfall that no plan avoids. `G_t` is the largest of the reserve,
-//! the lowest state of charge of a period and the targets due in the slot. With
-//! [`AfterDeadline::Continue`] a missed target stays in `G_t`, at most `C_t`, until it is
-//! reached.
+//! A wish above `R_t` is a shortfall that no plan avoids. `G_t` is the largest of the reserve
+//! and the lowest state of charge of a period (both at most `C_t`) and the targets due in the
+//! slot. With [`AfterDeadline::Continue`] a missed target stays in `G_t`, at most `C_t`, until
+//! it is reached.
 use crate::plan::charge::request::AfterDeadline;
 use crate::plan::storage::branch_and_bound::reached;
 use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};

@@ -37,7 +37,8 @@ use crate::units::{Energy, Money, Power, Price};
 /// use slackwater_engine::time::horizon::Horizon;
 /// use slackwater_engine::units::{kw, kwh, money};
 ///
-/// let hours = Horizon::from_micros((0..4).map(|hour| (hour * 3_600_000_000, (hour + 1) * 3_600_000_000)))?;
+/// let hours = (0..4).map(|hour| (hour * 3_600_000_000, (hour + 1) * 3_600_000_000));
+/// let hours = Horizon::from_micros(hours)?;
 /// let curve = PriceCurve::from_parts(hours, vec![0.10, 0.30, 0.10, 0.20])?;
 /// let now = "1970-01-01T00:00:00Z".parse().unwrap();
 /// let mut request = SwitchingRequest::new(now, kw(10.0), Target { by: None, energy: kwh(20.0) });
