@@ -1,24 +1,29 @@
-//! What the same battery would cost without a plan.
+//! Cost of the baseline: charging at full power from plug-in, without discharging.
+//!
+//! ```text
+//! needed = max( max_t (L_t + W_t), e_T + W_T ) − e_0,    W_t = Σ_{s ≤ t} w_s
+//! ```
+//!
+//! The baseline charges at full power, within the charge limit, until `needed` is stored
+//! ([symbols](super)).
 use crate::plan::storage::dynamic_programme::DynamicProgramme;
 use crate::plan::storage::plan::StorageSlot;
 use crate::plan::storage::slots::Layout;
 
-/// Cost of charging at full power from plug-in, without discharging.
+/// Cost of the baseline of a plan.
 ///
-/// So much is charged as targets, reserve and driving need, or as the plan
-/// takes in and does not sell, if that is more: both then do at least what
-/// was asked. Energy left at the end counts at the end value in both. The
-/// baseline is itself a plan for the same wishes, so an optimal plan never
-/// costs more; where a search was stopped, savings may be negative and are
-/// not clipped.
+/// The baseline charges what targets, reserve and driving need, or what the plan charges and
+/// does not sell, if that is more. Both then meet the request. Energy stored at the end has the
+/// end value in both. The baseline is itself a plan for the same wishes, so an optimal plan
+/// never costs more. If a limit stopped the search, savings may be negative and are not clipped.
 pub(crate) fn baseline(layout: &Layout, slots: &[StorageSlot]) -> f64 {
     let end_kwh = slots.last().map_or(layout.kernel.stored_kwh, |slot| slot.stored.as_kwh());
     baseline_of(&layout.kernel, &layout.import, end_kwh)
 }
 
-/// The same from a kernel, its prices to buy at, and the level at the end of
-/// the plan.
+/// Cost of the baseline from a battery, its prices to buy, and the level at the end of the plan.
 pub(crate) fn baseline_of(kernel: &DynamicProgramme, import: &[f64], end_kwh: f64) -> f64 {
+    // Stored energy to charge for every least level, and for the level at the end.
     let mut driven = 0.0;
     let mut needed: f64 = 0.0;
     for slot in &kernel.slots {
@@ -27,6 +32,7 @@ pub(crate) fn baseline_of(kernel: &DynamicProgramme, import: &[f64], end_kwh: f6
     }
     needed = needed.max(end_kwh + driven - kernel.stored_kwh);
 
+    // Charge it at full power from the first slot.
     let mut cost = 0.0;
     let mut missing = needed;
     let mut level = kernel.stored_kwh;

@@ -1,12 +1,25 @@
-//! Exact answers where a slot must decide for one sign, or for a level.
+//! Branch and bound over the two rules of a battery that are not convex.
 //!
-//! Two rules are not convex. A slot charges or discharges, never both; this
-//! matters where charging costs less than discharging brings. And charging
-//! ends at the charge limit, above which a battery may stay but not rise;
-//! this matters where a battery can be above it. The relaxation ignores
-//! both, so its cost is a bound. Where its path breaks a rule, the slot is
-//! decided either way and both are solved anew, the least bound first, until
-//! no open bound is below the best plan, or [`NODES_MAX`] have been solved.
+//! A slot charges or discharges, never both; this matters if `a_t < b_t`. And a battery does not
+//! charge above its charge limit, where it may stay; this matters if it can be above `C_t`. The
+//! relaxation ([`dynamic_programme`](super::dynamic_programme)) ignores the second rule and
+//! replaces the first by a convex hull, so its cost is a lower bound. A node is a set of
+//! decisions with the bound of its relaxation. Where the relaxed path breaks a rule, two
+//! children decide the slot:
+//!
+//! | Broken rule | Children |
+//! |---|---|
+//! | `−B_t < x_t < A_t` inside a hull, `a_t < b_t` | `B_t = 0` or `A_t = 0` |
+//! | `x_t > 0` and `e_t > C_t` | `H_t ≤ C_t` or `A_t = 0` |
+//!
+//! The open node with the least bound is next (best-first). A relaxed path that keeps the rule
+//! of the charge limit is a plan at its executed cost `U`. The search ends when
+//!
+//! ```text
+//! min over open nodes of bound  ≥  U_best − PART·max(|U_best|, 1)
+//! ```
+//!
+//! or after [`NODES_MAX`] relaxations; then that least bound is the bound of the plan.
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -16,38 +29,39 @@ use crate::plan::storage::dynamic_programme::{
     bound, hull,
 };
 
-/// Relaxations solved at most for one plan. Then the gap is what it is.
+/// Most relaxations for one plan. The certificate states the gap that remains.
 pub const NODES_MAX: usize = 20_000;
 
-/// Costs that differ by less than this part are one cost.
+/// Relative tolerance of costs: a bound within this share of the best cost closes its node.
 const PART: f64 = 1e-11;
 
-/// What is decided for a slot.
+/// Decision on a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Decision {
-    /// It does not charge.
+    /// The slot does not charge.
     NoCharge,
-    /// It does not discharge.
+    /// The slot does not discharge.
     NoDischarge,
-    /// It ends at or below the charge limit.
+    /// The slot ends at or below the charge limit.
     WithinLimit,
 }
 
-/// A decision, with the ones taken before it.
+/// Decision of a node, linked to those of its ancestors.
 #[derive(Debug, Clone, Copy)]
 struct NodeDecision {
+    /// Position of the parent's decision in `BranchAndBound::steps`.
     before: usize,
     slot: usize,
     decision: Decision,
 }
 
-/// A set of decisions whose relaxation is still to be looked into.
+/// Open node: a set of decisions whose solved relaxation breaks a rule.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     bound: f64,
-    /// Position of its last step; 0 is the root.
+    /// Position of its last decision in `BranchAndBound::steps`; 0 is the root.
     step: usize,
-    /// The slot to decide next, and how.
+    /// Slot to decide next, with the rule that it breaks.
     split: Split,
 }
 
@@ -66,23 +80,23 @@ impl PartialOrd for Node {
 }
 
 impl Ord for Node {
-    /// The least bound is the greatest node; of equal ones the latest, which
-    /// is the deepest and so the nearest to a plan.
+    /// Order for a max-heap: the node with the least bound is the greatest. Of equal bounds it is
+    /// the latest node, which is the deepest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.bound.total_cmp(&self.bound).then(self.step.cmp(&other.step))
     }
 }
 
-/// How a relaxed path breaks a rule.
+/// Rule that a relaxed path breaks, with the slot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Split {
-    /// The slot is between full discharge and full charge.
+    /// The slot is strictly between full discharge and full charge, inside a hull.
     Sign(usize),
-    /// The slot charges beyond the limit.
+    /// The slot charges above the charge limit.
     Limit(usize),
 }
 
-/// Memory of the search.
+/// Memory of the branch and bound.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BranchAndBound {
     slots: Vec<ProgrammeSlot>,
@@ -90,7 +104,8 @@ pub(crate) struct BranchAndBound {
     heap: BinaryHeap<Node>,
 }
 
-/// Searches from the relaxation that the scratch holds.
+/// Runs branch and bound from the relaxation `root`, whose path is in `scratch`. The best plan is
+/// left in `scratch.change`.
 #[inline(never)]
 pub(crate) fn search(
     kernel: &DynamicProgramme,
@@ -102,19 +117,22 @@ pub(crate) fn search(
     scratch.search.steps.clear();
     scratch.search.steps.push(NodeDecision { before: 0, slot: 0, decision: Decision::NoCharge });
     scratch.search.heap.clear();
+    // Start with the root, and with a plan that needs no search.
     consider(kernel, prices, root, 0, (&mut best, f64::NEG_INFINITY), scratch);
     first_plan(kernel, prices, &mut best, scratch);
     if best.is_infinite() {
-        // Rounding hides every plan of a relaxation.
+        // Rounding of the levels can exclude every plan of a relaxation.
         best = fullest_path(kernel, prices, &mut scratch.change);
     }
     let mut nodes = 2;
     let mut bound = root.bound;
     loop {
+        // Without an open node the best plan is optimal.
         let Some(node) = scratch.search.heap.pop() else {
             bound = best;
             break;
         };
+        // The least open bound is the bound of the search.
         bound = node.bound.max(bound);
         if !is_below(node.bound, best) {
             bound = bound.min(best);
@@ -137,11 +155,12 @@ pub(crate) fn search(
     CostAndBound { cost: best, bound, nodes }
 }
 
-/// Whether a bound leaves room for a plan that costs less than the best one.
+/// Returns true if a bound is below the best cost by more than `PART`.
 fn is_below(bound: f64, best: f64) -> bool {
     best.is_infinite() || bound < best - PART * best.abs().max(1.0)
 }
 
+/// Decisions of the two children of a node.
 fn decisions(split: Split) -> [Decision; 2] {
     match split {
         Split::Sign(_) => [Decision::NoDischarge, Decision::NoCharge],
@@ -149,13 +168,15 @@ fn decisions(split: Split) -> [Decision; 2] {
     }
 }
 
+/// Slot that a split decides.
 fn slot_of(split: Split) -> usize {
     match split {
         Split::Sign(slot) | Split::Limit(slot) => slot,
     }
 }
 
-/// Keeps a path that is a plan, and opens the node if it could be improved.
+/// Keeps the path of a relaxation if it is the best plan so far, and opens the node if its bound
+/// is below the best cost. `floor` is the bound of the parent.
 fn consider(
     kernel: &DynamicProgramme,
     prices: Prices<'_>,
@@ -170,7 +191,7 @@ fn consider(
         *best = relaxed.cost;
         scratch.change.clone_from(&scratch.relaxation.change);
     }
-    let bound = relaxed.bound.max(floor); // A decision only takes plans away.
+    let bound = relaxed.bound.max(floor); // A decision can only raise the bound.
     if let Some(split) = split
         && is_below(bound, *best)
     {
@@ -178,10 +199,10 @@ fn consider(
     }
 }
 
-/// The slot that breaks a rule most, and whether the path is a plan as it is.
+/// Slot to decide next, if any, and true if the path is a plan as it is executed.
 ///
-/// Beyond the limit the first slot counts, because what follows depends on
-/// it; between the signs the one that costs most beside its hull.
+/// Of slots that charge above the limit it is the first, because later ones depend on it. Of
+/// slots inside a hull it is the one with the largest cost above its hull.
 fn split_of(
     kernel: &DynamicProgramme,
     slots: &[ProgrammeSlot],
@@ -213,8 +234,8 @@ fn split_of(
     (worst.1, true)
 }
 
-/// Writes the slots of a node: the kernel's, with its decisions, and with the
-/// levels that they leave possible.
+/// Writes the slots of a node to `search.slots`: those of `kernel` with the decisions of the node
+/// and of its ancestors, and with the highest levels that can still be reached.
 fn decide(kernel: &DynamicProgramme, step: usize, search: &mut BranchAndBound) {
     search.slots.clone_from(&kernel.slots);
     let mut at = step;
@@ -232,6 +253,7 @@ fn decide(kernel: &DynamicProgramme, step: usize, search: &mut BranchAndBound) {
         }
         at = before;
     }
+    // A lower level also limits the levels after it.
     if is_lower {
         let mut reach = kernel.stored_kwh;
         for slot in &mut search.slots {
@@ -241,15 +263,17 @@ fn decide(kernel: &DynamicProgramme, step: usize, search: &mut BranchAndBound) {
     }
 }
 
-/// The level after a slot that charges all it may.
+/// Level after a slot that charges as much as it may, from the level `before`:
+/// `min(e − w_t + A_t, max(C_t, e − w_t))`.
 #[inline(always)]
 pub(crate) fn reached(before: f64, slot: &ProgrammeSlot) -> f64 {
     let left = before - slot.driving_kwh;
     (left + slot.charge_kwh).min(slot.limit_kwh.max(left))
 }
 
-/// The path that charges all it may, so that there is a plan whatever the search
-/// finds: levels are bounded by this path, so it keeps within them. Its cost.
+/// Writes the changes of the fullest path, which charges as much as it may, and returns its cost.
+///
+/// The levels `L_t` and `H_t` are derived from this path, so it is always a plan.
 fn fullest_path(kernel: &DynamicProgramme, prices: Prices<'_>, changes: &mut Vec<f64>) -> f64 {
     changes.clear();
     let mut level = kernel.stored_kwh;
@@ -264,8 +288,8 @@ fn fullest_path(kernel: &DynamicProgramme, prices: Prices<'_>, changes: &mut Vec
     cost - kernel.end_value_per_kwh * (level - kernel.stored_kwh)
 }
 
-/// A plan for a battery above its limit, whatever the search finds: no slot
-/// charges in which the fullest path could not.
+/// Finds a first plan for a battery above its charge limit, and keeps it if it costs less than
+/// `best`. No slot charges in which the fullest path is at or above the limit.
 fn first_plan(
     kernel: &DynamicProgramme,
     prices: Prices<'_>,
@@ -293,31 +317,32 @@ fn first_plan(
     }
 }
 
-/// Memory of the kernel, kept from plan to plan. Holds the last answer.
+/// Memory of the solver, reused from plan to plan. It holds the last solution.
 #[derive(Debug, Clone, Default)]
 pub struct StorageBuffers {
     pub(crate) relaxation: Relaxation,
     pub(crate) search: branch_and_bound::BranchAndBound,
-    /// Change of the stored energy in each slot, driving apart.
+    /// Change of the stored energy in each slot, without driving; negative discharges.
     pub(crate) change: Vec<f64>,
+    /// Marginal value `λ_t` of a stored kWh in each slot.
     pub(crate) marginal: Vec<f64>,
 }
 
 impl StorageBuffers {
-    /// Memory that grows with the first plan.
+    /// Empty memory, which grows with the first plan.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-/// The cheapest plan of a battery for a price per slot to buy at and one to
-/// sell at.
+/// Solves for the cheapest plan of a battery at the prices to buy (`import`) and to sell
+/// (`export`), one of each per slot.
 ///
-/// No slot both charges and discharges, whatever the prices are. Prices of
-/// slots that allow nothing are not looked at. The changes of the stored energy are in
-/// `scratch.change` until the next call. Nothing is allocated once the buffers have grown to the
-/// number of slots; ties go to the earlier slot.
+/// No slot both charges and discharges, also at negative prices. Prices of slots without power
+/// are not read. The changes of the stored energy are in `scratch.change` until the next call.
+/// Nothing is allocated once `scratch` has grown to the number of slots. Of equal prices the
+/// earlier slot is used.
 pub(crate) fn solve(
     kernel: &DynamicProgramme,
     import: &[f64],
@@ -342,8 +367,8 @@ pub(crate) fn solve(
 mod tests {
     use super::*;
 
-    /// Hours of a lossless battery that starts with `stored` kWh, moves 2 kWh
-    /// an hour, and charges to `limit` kWh.
+    /// Lossless battery over `hours` slots of one hour, which starts with `stored` kWh, moves
+    /// 2 kWh an hour, and charges to `limit` kWh.
     fn kernel(hours: usize, stored: f64, limit: f64) -> DynamicProgramme {
         let mut slot = ProgrammeSlot {
             charge_kwh: 2.0,

@@ -1,18 +1,32 @@
-//! Proof of optimality: a bound that needs no solver and a plan that meets it.
+//! Certificate of a storage plan: its cost, and a dual bound that needs no solver.
 //!
-//! Let `λ_t` be any value of a stored kWh in slot t, and v its value at the end.
-//! With `a`, `b`, `A`, `B`, `L`, `H` as in the folder's docs and `λ_{T+1}` = v,
-//! weak duality says that no plan costs less than
+//! # Dual bound
+//!
+//! Let `λ_t` be any multiplier of the balance of slot `t`: the value of a stored kWh. With the
+//! [symbols](super) of the problem and `λ_{T+1} = v`, the Lagrangian separates by slot, and by
+//! weak duality no plan costs less than
 //!
 //! ```text
-//! (v − λ_1)·e_0 + Σ_t λ_t·w_t + Σ_t min over e in [L_t, H_t] of e·(λ_t − λ_{t+1})
-//!   + Σ_t min( 0, (a_t − λ_t)·A_t, (λ_t − b_t)·B_t )
+//! D(λ) = (v − λ_1)·e_0 + Σ_t λ_t·w_t
+//!      + Σ_t min over e in [L_t, H_t] of  e·(λ_t − λ_{t+1})
+//!      + Σ_t min( 0, (a_t − λ_t)·A_t, (λ_t − b_t)·B_t )
 //! ```
 //!
-//! The last term takes the best of idling, charging and discharging, one of
-//! them, so the bound knows that no slot does both. [`certify`] rebuilds cost
-//! and bound from the slots alone. Where a slot had to be decided by search,
-//! the bound of that search is stated beside it, and which of the two counts.
+//! The last term is the best of idling, full charge and full discharge, so the bound includes
+//! the rule that no slot does two of them. The minimum over `e` is at `L_t` if
+//! `λ_t > λ_{t+1}`, else at `H_t`.
+//!
+//! [`certify`] recomputes cost and bound from the slots alone. After a branch and bound
+//! ([`branch_and_bound`](super::branch_and_bound)) the bound is the larger of `D(λ)` and the
+//! bound of that search.
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `λ_t` | `StorageSlot::marginal_value` |
+//! | `L_t`, `H_t` | `StorageSlot::stored_min`, `stored_max` |
+//! | `w_t`, `e_t` | `StorageSlot::driven`, `stored` |
+//! | `v`, `e_0` | `StorageEvidence::end_value`, `stored_start` |
+//! | `D(λ)` | `StorageCertificate::bound_by_values` |
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::certificate::GAP_MAX;
@@ -20,77 +34,78 @@ use crate::plan::storage::plan::StorageSlot;
 use crate::time::instant::micros_between;
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Price};
 
-/// What a search over slots that had to be decided found.
+/// Bound and effort of a branch and bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Searched {
-    /// Least cost that the search leaves possible.
+    /// Lower bound on the cost of all plans.
     pub bound: Money,
-    /// Relaxations that it solved.
+    /// Number of relaxations solved.
     pub nodes: usize,
 }
 
-/// What a proof rests on, beside the plan's slots.
+/// Data of a certificate beside the slots of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StorageEvidence {
-    /// Stored energy at the start.
+    /// Stored energy at the start, `e_0`.
     #[serde(rename = "stored_start_kwh")]
     pub stored_start: Energy,
-    /// Stored energy per energy at the plug.
+    /// Stored energy per energy at the plug when charging, `η_c`.
     pub efficiency: f64,
-    /// Energy at the plug per stored energy.
+    /// Energy at the plug per stored energy when discharging, `η_d`.
     pub efficiency_discharge: f64,
     /// Wear per stored kWh that is discharged to the plug.
     #[serde(rename = "wear_price_per_kwh")]
     pub wear_price: Price,
-    /// Value of a kWh stored at the end.
+    /// Value of a kWh stored at the end, `v`.
     #[serde(rename = "end_value_per_kwh")]
     pub end_value: Price,
-    /// The search, where marginal values alone could not prove the plan:
-    /// negative prices with losses, or a battery above its charge limit.
+    /// Branch and bound, if the plan needed one: where charging costs less than discharging
+    /// earns (negative prices with losses), or for a battery above its charge limit.
     pub searched: Option<Searched>,
 }
 
-/// Cost of a plan, the bound that no plan can undercut, and what it rests on.
+/// Certificate of a plan: its cost, lower bounds on the cost, and their data.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StorageCertificate {
-    /// Cost of the plan, summed anew.
+    /// Cost of the plan, recomputed from its slots.
     pub cost: Money,
-    /// Cost that no plan can undercut: by the marginal values, or by the
-    /// search if there was one.
+    /// Lower bound on the cost of all plans: the larger of the dual bound and that of the branch
+    /// and bound, if there was one.
     pub bound: Money,
-    /// The bound by the marginal values alone, which anybody can rebuild.
+    /// Dual bound by the marginal values alone, which a caller can recompute.
     pub bound_by_values: Money,
-    /// What the bound rests on.
+    /// Data of the bound beside the slots.
     pub evidence: StorageEvidence,
 }
 
 impl StorageCertificate {
-    /// Cost minus bound: most that could be left on the table.
+    /// Cost minus bound: the most that another plan can save.
     #[must_use]
     pub fn gap(&self) -> Money {
         self.cost - self.bound
     }
 
-    /// Whether the gap is nothing but rounding: at most [`GAP_MAX`] of the cost.
+    /// Returns true if the gap is at most [`GAP_MAX`] of the cost, or of 1 if that is larger.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         self.gap().as_amount().abs() <= GAP_MAX * self.cost.as_amount().abs().max(1.0)
     }
 }
 
-/// Why slots and evidence prove nothing.
+/// Reason why slots and evidence are no plan.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum StorageCertificateError {
-    /// Slots do not follow each other.
+    /// Slot with a gap before it, or without length.
     #[error("slot {slot} does not start where the one before it ends, or has no length")]
     NotInOrder {
         /// Position of the slot.
         slot: usize,
     },
-    /// A slot charges or discharges less than nothing, more than fits, or both.
+    /// Slot that charges or discharges a negative energy, more than its power allows, without a
+    /// price, or both.
     #[error(
         "slot {slot} charges {} kWh and discharges {} kWh; it may do one, within its limits",
         charged.as_kwh(), discharged.as_kwh()
@@ -103,17 +118,17 @@ pub enum StorageCertificateError {
         /// Energy sold.
         discharged: Energy,
     },
-    /// The stored energy is not what charging, discharging and driving leave.
+    /// Stored energy that breaks the balance of charging, discharging and driving.
     #[error("slot {slot} ends with {} kWh stored where {} kWh are left", stored.as_kwh(), left.as_kwh())]
     NotConserved {
         /// Position of the slot.
         slot: usize,
-        /// Stored energy as stated.
+        /// Stored energy of the slot.
         stored: Energy,
-        /// Stored energy as it follows.
+        /// Stored energy by the balance.
         left: Energy,
     },
-    /// The stored energy leaves its bounds.
+    /// Stored energy outside its levels.
     #[error(
         "slot {slot} ends with {} kWh stored, outside {} to {} kWh",
         stored.as_kwh(), least.as_kwh(), most.as_kwh()
@@ -123,12 +138,12 @@ pub enum StorageCertificateError {
         slot: usize,
         /// Stored energy.
         stored: Energy,
-        /// Its lower bound.
+        /// Least level.
         least: Energy,
-        /// Its upper bound.
+        /// Highest level.
         most: Energy,
     },
-    /// A slot charges beyond the charge limit.
+    /// Slot that charges above the charge limit.
     #[error("slot {slot} charges to {} kWh, beyond the charge limit of {} kWh", stored.as_kwh(), limit.as_kwh())]
     BeyondLimit {
         /// Position of the slot.
@@ -140,10 +155,10 @@ pub enum StorageCertificateError {
     },
 }
 
-/// Rebuilds cost and bound of a plan, in time linear in its slots.
+/// Recomputes cost and bound of a plan, in time linear in its slots.
 ///
 /// # Errors
-/// The slots are no plan: they break their own limits or lose energy.
+/// The slots are no plan: they break their own limits or the balance of energy.
 pub fn certify(
     slots: &[StorageSlot],
     evidence: StorageEvidence,
@@ -164,11 +179,13 @@ pub fn certify(
     Ok(StorageCertificate { cost: amount(cost), bound, bound_by_values: by_values, evidence })
 }
 
+/// Money of a sum; zero if the sum is not finite.
 fn amount(sum: f64) -> Money {
     Money::from_amount(sum).unwrap_or(Money::ZERO)
 }
 
-/// Checks a slot; returns the largest energy so far, of which rounding is a part.
+/// Checks a slot. `before` is the stored energy at its start, and `largest` the largest energy so
+/// far, to which rounding is relative. Returns the new `largest`, in kWh.
 fn check_slot(
     index: usize,
     slot: &StorageSlot,
@@ -176,9 +193,10 @@ fn check_slot(
     evidence: &StorageEvidence,
 ) -> Result<f64, StorageCertificateError> {
     let (charged, discharged) = (slot.charged, slot.discharged);
+    // Power, price and sign.
     let fits = |energy: Energy, power: crate::units::Power| {
         if energy == Energy::ZERO {
-            return true; // As most slots are.
+            return true; // The usual case.
         }
         let most = power.over_micros(micros_between(slot.start, slot.end)).as_kwh();
         (0.0..=most + rounding(most)).contains(&energy.as_kwh())
@@ -193,6 +211,7 @@ fn check_slot(
     {
         return Err(StorageCertificateError::OutsideLimits { slot: index, charged, discharged });
     }
+    // Balance of stored energy: `left` is what the slot should end with.
     let moved = if discharged > Energy::ZERO {
         -discharged.as_kwh() / evidence.efficiency_discharge
     } else {
@@ -211,6 +230,7 @@ fn check_slot(
             left,
         });
     }
+    // Levels and charge limit.
     let (least, most) = (slot.stored_min, slot.stored_max);
     if stored < least.as_kwh() - slack || stored > most.as_kwh() + slack {
         return Err(StorageCertificateError::OutsideLevels {
@@ -236,11 +256,12 @@ fn hours(slot: &StorageSlot) -> f64 {
     micros_between(slot.start, slot.end) as f64 / MICROS_PER_HOUR
 }
 
-/// Energies may differ from their parts by rounding.
+/// Tolerance of an energy in kWh: [`GAP_MAX`] of it, or of 1 kWh if that is larger.
 fn rounding(kwh: f64) -> f64 {
     GAP_MAX * kwh.max(1.0)
 }
 
+/// Cost of a plan: energy bought less sold, plus wear, less the value of the energy gained.
 fn cost(slots: &[StorageSlot], evidence: &StorageEvidence, end: Energy) -> f64 {
     let wear = evidence.wear_price.as_per_kwh();
     let mut cost = 0.0;
@@ -256,6 +277,7 @@ fn cost(slots: &[StorageSlot], evidence: &StorageEvidence, end: Energy) -> f64 {
     cost - evidence.end_value.as_per_kwh() * (end - evidence.stored_start).as_kwh()
 }
 
+/// Dual bound `D(λ)` of the marginal values of the slots.
 fn bound(slots: &[StorageSlot], evidence: &StorageEvidence) -> Money {
     let end_value = evidence.end_value.as_per_kwh();
     let (efficiency, wear) = (evidence.efficiency, evidence.wear_price.as_per_kwh());
@@ -267,6 +289,7 @@ fn bound(slots: &[StorageSlot], evidence: &StorageEvidence) -> Money {
         let fall = value - next;
         let level = if fall > 0.0 { slot.stored_min } else { slot.stored_max };
         bound += fall * level.as_kwh() + value * slot.driven.as_kwh();
+        // Reduced costs of full charge and full discharge, per hour.
         let by_charging = slot.import_price.map_or(0.0, |price| {
             (price.as_per_kwh() - value * efficiency) * slot.charge_max.as_kw()
         });

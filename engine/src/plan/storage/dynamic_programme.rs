@@ -1,46 +1,74 @@
-//! The segment method: the cheapest path of stored energy, on plain arrays.
+//! Dynamic programme of one battery: the cheapest path of stored energy, by segments.
 //!
-//! Energies are stored kWh here, so that efficiencies are in the prices: a
-//! stored kWh costs `a = p / η_c` and brings `b = q·η_d − wear`. The cost
-//! F(e) of having stored e is convex and piecewise linear; a slot adds two
-//! segments to it (keep instead of discharge, at b; charge, at a), driving
-//! shifts it, a least level cuts it from the left and a highest level from the
-//! right. What is cut is decided. At the end what costs less than a stored kWh
-//! is worth is used.
+//! # Recursion
 //!
-//! Where `a < b`, charging and discharging at once would pay, which burns
-//! energy and is no plan. There the two segments are replaced by the convex
-//! hull of "only charge" and "only discharge", one segment from full
-//! discharge to full charge. Its answer is a bound, and [`super::branch`]
-//! closes the rest.
+//! The state is the stored energy `e`, and `F_t(e)` is the least cost of having stored `e` after
+//! slot `t` ([symbols](super)):
+//!
+//! ```text
+//! F_0(e_0) = 0
+//! F_t(e)   = min over −B_t ≤ x ≤ A_t of  F_{t−1}(e − x + w_t) + c_t(x),    L_t ≤ e ≤ H_t
+//! c_t(x)   = a_t·x for x ≥ 0,  b_t·x for x < 0
+//! cost     = min over e of  F_T(e) − v·(e − e_0)
+//! ```
+//!
+//! For `b_t ≤ a_t` each `c_t` is convex, so each `F_t` is convex and piecewise linear, and
+//! [`Segments`] holds its pieces by slope. The reference path discharges all it can. A slot
+//! inserts two segments: keep instead of discharge (length `B_t`, slope `b_t`) and charge
+//! (`A_t`, `a_t`). Driving shifts the function. `L_t` cuts it at the cheap end, which uses that
+//! energy, and `H_t` at the dear end, which discards it. At the end the segments with a slope
+//! below `v` are used.
+//!
+//! # Relaxation
+//!
+//! For `a_t < b_t` the function `c_t` is concave: charging and discharging at once would earn
+//! money and only burn energy. Its convex hull on `[−B_t, A_t]` is one segment of length
+//! `A_t + B_t` and slope `h_t`:
+//!
+//! ```text
+//! h_t = (a_t·A_t + b_t·B_t) / (A_t + B_t)
+//! ```
+//!
+//! With the hull, and without the rule of the charge limit, the cost is a lower bound. It is
+//! exact where the path breaks neither rule; elsewhere
+//! [`branch_and_bound`](super::branch_and_bound) decides.
+//!
+//! # Marginal values
+//!
+//! The dual of the balance of slot `t` is the value `λ_t` of one more stored kWh. From the
+//! slopes `l_t` and `r_t` at which `L_t` and `H_t` cut the function:
+//!
+//! ```text
+//! λ_t = min(max(λ_{t+1}, l_t), r_t),    λ_{T+1} = v
+//! ```
 use crate::plan::storage::segments::{Segment, Segments};
 
-/// What one slot allows, in stored kWh.
+/// Limits of one slot, in stored kWh.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ProgrammeSlot {
-    /// Most that charging can add.
+    /// Most energy that charging can add, `A_t`.
     pub charge_kwh: f64,
-    /// Most that discharging can take.
+    /// Most energy that discharging can take, `B_t`.
     pub discharge_kwh: f64,
-    /// What driving takes, as far as the battery can serve it.
+    /// Consumption of driving, `w_t`, as far as the battery can serve it.
     pub driving_kwh: f64,
-    /// Least level at the end of the slot; never beyond what can be reached.
+    /// Least level at the end of the slot, `L_t`; never above the highest level that can be
+    /// reached.
     pub least_kwh: f64,
-    /// Highest level at the end of the slot.
+    /// Highest level at the end of the slot, `H_t`.
     pub most_kwh: f64,
-    /// Level that charging does not go beyond. Below `most_kwh` where a
-    /// battery may be above its charge limit, from which nothing forces it.
+    /// Charge limit, `C_t`. It is below `most_kwh` where the battery may be above its charge
+    /// limit; such a battery may stay there.
     pub limit_kwh: f64,
 }
 
 impl ProgrammeSlot {
-    /// Cuts driving and power to what a battery can use that was at most
-    /// `most_before` before the slot and reaches `reach` before it.
+    /// Reduces driving and power to what the battery can use. Before the slot its level is at
+    /// most `most_before`, and `reach` on the fullest path.
     ///
-    /// Sums of levels then stay near the levels, and rounding with them. A slot
-    /// moves at most the highest level and what is driven. Twice that is left, so
-    /// that levels bind and not the power that was taken. Power that rounding
-    /// would hide is none.
+    /// Sums of energies then stay near the levels, which bounds rounding. A slot moves at most
+    /// the highest level plus driving. Power is cut at twice that, so that the levels bind and
+    /// not the cut. Power below rounding becomes zero.
     #[inline(always)]
     pub(crate) fn drop_useless_power(&mut self, reach: f64, most_before: f64) {
         self.driving_kwh = self.driving_kwh.min(reach + self.charge_kwh);
@@ -51,64 +79,64 @@ impl ProgrammeSlot {
         self.driving_kwh = self.driving_kwh.min(reach + self.charge_kwh);
     }
 
-    /// The largest energy of the slot: rounding is a part of it.
+    /// Largest energy of the slot, to which rounding is relative.
     #[inline(always)]
     pub(crate) fn largest_kwh(&self) -> f64 {
         self.charge_kwh.max(self.discharge_kwh).max(self.driving_kwh).max(self.most_kwh)
     }
 }
 
-/// One battery over its slots, without prices: it can be asked many times.
+/// Battery over its slots, without prices, so that it can be solved for many prices.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DynamicProgramme {
-    /// Stored energy at the start.
+    /// Stored energy at the start, `e_0`.
     pub(crate) stored_kwh: f64,
-    /// Stored energy per energy at the plug.
+    /// Stored energy per energy at the plug, `η_c`.
     pub(crate) efficiency_charge: f64,
-    /// Energy at the plug per stored energy.
+    /// Energy at the plug per stored energy, `η_d`.
     pub(crate) efficiency_discharge: f64,
     /// Wear per stored kWh that is discharged to the plug.
     pub(crate) wear_per_kwh: f64,
-    /// Value of a kWh stored at the end.
+    /// Value of a kWh stored at the end, `v`.
     pub(crate) end_value_per_kwh: f64,
     /// Usable capacity.
     pub(crate) capacity_kwh: f64,
     pub(crate) slots: Vec<ProgrammeSlot>,
 }
 
-/// Rounding of one energy, as a part of the largest that was at hand so far.
+/// Rounding of one energy, relative to the largest energy so far. A smaller change is zero.
 pub(crate) const CRUMB: f64 = 1e-12;
 
-/// Rounding of sums of energies, as a part of the largest so far. So much less
-/// than a certificate allows that power beyond the levels makes no difference.
+/// Tolerance of a sum of energies, relative to the largest energy so far: a tenth of the
+/// tolerance of a certificate.
 pub(crate) const DRIFT: f64 = 1e-10;
 
 impl DynamicProgramme {
-    /// Number of slots: as many prices are wanted.
+    /// Number of slots, and of prices of each kind.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there is no slot.
+    /// Returns true if there is no slot.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Cost of a stored kWh that is bought at `import`.
+    /// Cost of a stored kWh that is bought at `import` per kWh at the plug, `a_t`.
     #[inline(always)]
     pub(crate) fn charge_price(&self, import: f64) -> f64 {
         import / self.efficiency_charge
     }
 
-    /// What a stored kWh brings that is sold at `export`.
+    /// Revenue of a stored kWh that is sold at `export` per kWh at the plug, less wear, `b_t`.
     #[inline(always)]
     pub(crate) fn discharge_price(&self, export: f64) -> f64 {
         export * self.efficiency_discharge - self.wear_per_kwh
     }
 
-    /// Cost of changing the stored energy by `change` in a slot.
+    /// Cost `c_t` of changing the stored energy by `change` kWh; negative discharges.
     #[inline(always)]
     pub(crate) fn cost_of(&self, change: f64, import: f64, export: f64) -> f64 {
         if change > 0.0 {
@@ -116,11 +144,11 @@ impl DynamicProgramme {
         } else if change < 0.0 {
             self.discharge_price(export) * change
         } else {
-            0.0 // Not by a product: without a price there is NaN.
+            0.0 // Not a product, because a missing price is NaN.
         }
     }
 
-    /// Energy at the plug for a change of the stored energy; positive charges.
+    /// Energy at the plug in kWh for a change of the stored energy; positive charges.
     #[inline(always)]
     pub(crate) fn at_plug(&self, change: f64) -> f64 {
         if change > 0.0 {
@@ -131,29 +159,30 @@ impl DynamicProgramme {
     }
 }
 
-/// The cost of an answer and a bound on it.
+/// Cost of a solution and a lower bound on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostAndBound {
-    /// Bought less sold, wear included, less the value of the energy that is
-    /// stored at the end beyond that at the start.
+    /// Energy bought less energy sold, plus wear, less the value `v·(e_T − e_0)`.
     pub cost: f64,
-    /// No plan costs less: by the marginal values, or by the search if there
-    /// was one. Below `cost` only by rounding, or where the search was stopped.
+    /// Lower bound on the cost of all plans: by the marginal values, or by the search if there
+    /// was one. It is below `cost` only by rounding, or if a limit stopped the search.
     pub bound: f64,
-    /// Relaxations solved: 1 where none was needed.
+    /// Number of relaxations solved; 1 without a search.
     pub nodes: usize,
 }
 
-/// What marginal values prove, by weak duality; see [`super::certificate`].
+/// Dual bound of marginal values, by weak duality; see [`super::certificate`].
 #[inline(always)]
 pub(crate) fn bound(kernel: &DynamicProgramme, prices: Prices<'_>, values: &[f64]) -> f64 {
     let end_value = kernel.end_value_per_kwh;
+    // Backwards, so that `next` is the value of the slot after.
     let mut next = end_value;
     let mut bound = end_value * kernel.stored_kwh;
     for (index, slot) in kernel.slots.iter().enumerate().rev() {
         let value = values[index];
         let fall = value - next;
         let level = if fall > 0.0 { slot.least_kwh } else { slot.most_kwh };
+        // Reduced cost of the best of idling, full charge and full discharge.
         let mut gain = 0.0;
         if slot.charge_kwh > 0.0 {
             let price = kernel.charge_price(prices.import[index]);
@@ -176,14 +205,14 @@ pub(crate) struct Prices<'a> {
     pub(crate) export: &'a [f64],
 }
 
-/// What a relaxation found.
+/// Bound and cost of the optimal path of a relaxation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RelaxedSolution {
-    /// Cost of the path with the hulls: a bound.
+    /// Cost of the path with the hulls: a lower bound.
     pub(crate) bound: f64,
-    /// Cost of the same path as it would be executed.
+    /// Cost of the path without the hulls, as it is executed.
     pub(crate) cost: f64,
-    /// Whether the path is a plan and costs no more than the bound.
+    /// True if the path keeps both rules and costs no more than the bound.
     pub(crate) is_exact: bool,
 }
 
@@ -191,15 +220,16 @@ pub(crate) struct RelaxedSolution {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Relaxation {
     segments: Segments,
-    /// Per slot, what is used of its two segments, and their slopes.
+    /// Energy used of each segment by tag: `2t` keeps or is the hull, `2t + 1` charges.
     used: Vec<f64>,
-    /// Slopes at the cuts after each slot.
+    /// Slopes at the cuts after each slot, `(l_t, r_t)`; infinite without a cut.
     cuts: Vec<(f64, f64)>,
+    /// Change of the stored energy in each slot, without driving.
     pub(crate) change: Vec<f64>,
 }
 
 impl Relaxation {
-    /// The cheapest path; `None` if no path keeps within the levels.
+    /// Solves the relaxation; `None` if no path keeps the levels.
     #[inline(always)]
     pub(crate) fn solve(
         &mut self,
@@ -210,7 +240,7 @@ impl Relaxation {
         self.sweep(kernel, slots, prices)?;
         let end_value = kernel.end_value_per_kwh;
         for segment in self.segments.iter() {
-            // Kept at a tie, but not bought.
+            // At a slope equal to the end value, energy is kept but not bought.
             let is_kept = segment.tag.is_multiple_of(2) && segment.slope <= end_value;
             if segment.slope < end_value || is_kept {
                 self.used[segment.tag as usize] += segment.length;
@@ -219,7 +249,7 @@ impl Relaxation {
         Some(self.read(kernel, slots, prices))
     }
 
-    /// Walks the slots from the first, cutting as it goes.
+    /// Adds and cuts the segments slot by slot; `None` if no path keeps the levels.
     #[inline(always)]
     fn sweep(
         &mut self,
@@ -232,6 +262,7 @@ impl Relaxation {
         self.used.clear();
         self.used.resize(2 * count, 0.0);
         self.cuts.clear();
+        // Lowest and highest level that the remaining segments can reach.
         let mut largest = kernel.stored_kwh;
         let (mut low, mut high) = (kernel.stored_kwh, kernel.stored_kwh);
         let (import, export) = (&prices.import[..count], &prices.export[..count]);
@@ -243,6 +274,7 @@ impl Relaxation {
             high += slot.charge_kwh - slot.driving_kwh;
             self.add(kernel, slot, (import[index], export[index]), tag);
             let mut cuts = (f64::NEG_INFINITY, f64::INFINITY);
+            // Energy up to `L_t` must be used: cut it at the cheap end.
             if low < slot.least_kwh {
                 let used = &mut self.used;
                 let take = |tag: u32, energy: f64| used[tag as usize] += energy;
@@ -253,6 +285,7 @@ impl Relaxation {
                     return None;
                 }
             }
+            // Energy above `H_t` cannot be used: cut it at the dear end.
             if high > slot.most_kwh {
                 let (slope, excess) = self.segments.cut_right(high - slot.most_kwh);
                 cuts.1 = slope;
@@ -266,7 +299,8 @@ impl Relaxation {
         Some(())
     }
 
-    /// Adds the segments of a slot: two, or one hull where burning would pay.
+    /// Adds the segments of a slot: two, or the hull if `a_t < b_t`. `prices` are those to buy
+    /// and to sell.
     #[inline(always)]
     fn add(
         &mut self,
@@ -294,7 +328,8 @@ impl Relaxation {
         }
     }
 
-    /// Changes and costs from what is used of each segment.
+    /// Reads the changes of the stored energy and the costs from the energy used of each
+    /// segment.
     #[inline(always)]
     fn read(
         &mut self,
@@ -308,6 +343,7 @@ impl Relaxation {
         let mut found = RelaxedSolution { bound: 0.0, cost: 0.0, is_exact: true };
         for (index, slot) in slots.iter().enumerate() {
             let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
+            // Change from the reference path, which discharges all.
             let used = self.used[2 * index] + self.used[2 * index + 1];
             let net = (used - room).clamp(-room, fill);
             largest = largest.max(slot.largest_kwh());
@@ -318,6 +354,7 @@ impl Relaxation {
             let cost = kernel.cost_of(change, import, export);
             found.cost += cost;
             found.bound += cost;
+            // Inside a hull the executed cost is above that of the relaxation.
             if room > 0.0 && fill > 0.0 {
                 let (a, b) = (kernel.charge_price(import), kernel.discharge_price(export));
                 if a < b && change > -room && change < fill {
@@ -326,6 +363,7 @@ impl Relaxation {
                     found.is_exact &= cost - hulled <= 0.0;
                 }
             }
+            // Charging above the charge limit breaks a rule of the battery.
             if change > 0.0 && slot.limit_kwh < slot.most_kwh {
                 found.is_exact &= level <= slot.limit_kwh + DRIFT * largest;
             }
@@ -336,8 +374,8 @@ impl Relaxation {
         found
     }
 
-    /// What a stored kWh is worth in each slot: the end value, walked back and
-    /// kept between the slopes at which each level was cut.
+    /// Writes the marginal value `λ_t` of a stored kWh in each slot to `values`, backwards from
+    /// the end value and between the slopes of the cuts.
     pub(crate) fn marginal_values(&self, kernel: &DynamicProgramme, values: &mut Vec<f64>) {
         values.clear();
         values.resize(self.cuts.len(), 0.0);
@@ -349,7 +387,7 @@ impl Relaxation {
     }
 }
 
-/// Slope of the line from full discharge to full charge.
+/// Slope `h_t` of the convex hull: the line from full discharge to full charge.
 #[inline(always)]
 pub(crate) fn hull(charge_price: f64, charge: f64, discharge_price: f64, discharge: f64) -> f64 {
     (charge_price * charge + discharge_price * discharge) / (charge + discharge)

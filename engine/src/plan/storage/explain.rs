@@ -1,4 +1,9 @@
-//! Why a plan charges and discharges when it does.
+//! Reasons for the periods in which a battery charges and discharges.
+//!
+//! The reason of a slot follows its stored energy to the first slot `t` with `λ_t > λ_{t+1}`: by
+//! complementary slackness the level is at its least there, `e_t = L_t`, and the wish behind
+//! `L_t` is what the energy is for ([symbols](super)). A purchase or sale before that slot is
+//! the *counterpart*.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -9,7 +14,7 @@ use crate::plan::charge::explain::{rounded, wall_clock};
 use crate::plan::storage::plan::{StoragePlan, StorageSlot, Wish};
 use crate::units::{Energy, Money, Price};
 
-/// Why a period of charging or discharging is in the plan.
+/// Reason code of a period of charging or discharging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StorageReasonCode {
     /// Charged for the reserve, or for the lowest state of charge of a period.
@@ -21,7 +26,7 @@ pub enum StorageReasonCode {
     /// Charged for driving.
     #[serde(rename = "driving")]
     Driving,
-    /// Charged because it is paid for.
+    /// Charged because the price is negative.
     #[serde(rename = "negative_price")]
     NegativePrice,
     /// Charged to be sold at a higher price.
@@ -30,19 +35,19 @@ pub enum StorageReasonCode {
     /// Charged because a stored kWh is worth more at the end.
     #[serde(rename = "end_value")]
     EndValue,
-    /// Sold dear, and bought back cheaper.
+    /// Sold at a high price, and bought back cheaper.
     #[serde(rename = "buy_back")]
     BuyBack,
-    /// Sold because a stored kWh is worth less than it brings.
+    /// Sold because the revenue is above the value of a stored kWh.
     #[serde(rename = "above_value")]
     AboveValue,
-    /// Sold at a loss, to be paid for charging again.
+    /// Sold at a loss, to charge again at a negative price.
     #[serde(rename = "make_room")]
     MakeRoom,
 }
 
 impl StorageReasonCode {
-    /// The code as a word, the same as in serialised data.
+    /// Name of the code in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,17 +64,17 @@ impl StorageReasonCode {
     }
 }
 
-/// The other end of a deal: the slot that the energy goes to, or is bought back in.
+/// Counterpart of a period: the slot in which its energy is sold, or bought back.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Counterpart {
     /// Start of that slot.
     pub start: DateTime<Utc>,
-    /// Its price.
+    /// Price of that slot.
     #[serde(rename = "price_per_kwh")]
     pub price: Price,
 }
 
-/// A period of charging or discharging with its reason.
+/// Period of charging or discharging, with its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StorageReason {
     /// First instant.
@@ -79,7 +84,7 @@ pub struct StorageReason {
     /// Energy at the plug; negative is sold.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// What it costs; negative is earned. Wear is not in it.
+    /// Cost of the energy, without wear; negative is revenue.
     pub cost: Money,
     /// Least price in the period.
     #[serde(rename = "price_min_per_kwh")]
@@ -87,24 +92,23 @@ pub struct StorageReason {
     /// Highest price in the period.
     #[serde(rename = "price_max_per_kwh")]
     pub price_max: Price,
-    /// Why it is there.
+    /// Reason code.
     pub code: StorageReasonCode,
-    /// What one more stored kWh would be worth in the period.
+    /// Marginal value of a stored kWh in the period.
     #[serde(rename = "marginal_value_per_kwh")]
     pub marginal_value: Price,
-    /// The deadline or instant that the energy is for, where there is one.
+    /// Deadline or instant by which the energy is wanted, if there is one.
     pub due: Option<DateTime<Utc>>,
-    /// The other end of the deal, where there is one.
+    /// Slot in which the energy is sold or bought back, if there is one.
     pub counterpart: Option<Counterpart>,
 }
 
-/// One reason for each period of charging or discharging, in time order.
+/// Returns one reason for each period of charging or discharging, in time order.
 ///
-/// A period ends where power or reason change. The reason follows the stored
-/// energy from the slot on, until the level must be what it is (a target, the
-/// reserve, driving, empty) or the plan ends: what happens on the way there is
-/// what the energy is for. Where several things do, the dearest sale, or the
-/// cheapest way to buy back, is named.
+/// A period ends where its direction or its reason changes. The reason follows the stored energy
+/// from the slot to the next slot whose level is bound from below (by a target, the reserve,
+/// driving or empty), or to the end of the plan. Of several sales before that slot the dearest
+/// is the counterpart, and of several purchases the cheapest.
 #[must_use]
 pub fn explain(plan: &StoragePlan) -> Vec<StorageReason> {
     let mut reasons: Vec<StorageReason> = Vec::new();
@@ -114,7 +118,7 @@ pub fn explain(plan: &StoragePlan) -> Vec<StorageReason> {
         if end <= slot.start || !charges && slot.discharged <= Energy::ZERO {
             continue;
         }
-        let next = if charges { bought(plan, index) } else { sold(plan, index) };
+        let next = if charges { explain_purchase(plan, index) } else { explain_sale(plan, index) };
         match reasons.last_mut() {
             Some(last)
                 if last.end == next.start
@@ -136,9 +140,9 @@ pub fn explain(plan: &StoragePlan) -> Vec<StorageReason> {
     reasons
 }
 
-/// Where the level must be what it is: the first slot from `index` on after
-/// whose end a stored kWh is worth less.
-fn bound_after(plan: &StoragePlan, index: usize) -> Option<usize> {
+/// First slot from `index` on whose level is bound from below: after it a stored kWh is worth
+/// less. `None` if there is none.
+fn find_binding_slot(plan: &StoragePlan, index: usize) -> Option<usize> {
     let worth = |slot: usize| plan.slots[slot].marginal_value;
     let end_value = plan.certificate.evidence.end_value;
     let next = |slot: usize| {
@@ -147,6 +151,7 @@ fn bound_after(plan: &StoragePlan, index: usize) -> Option<usize> {
     (index..plan.slots.len()).find(|&slot| worth(slot) > next(slot))
 }
 
+/// Reason of a slot with a code, without `due` and counterpart.
 fn reason(slot: &StorageSlot, code: StorageReasonCode) -> StorageReason {
     let charges = slot.charged > Energy::ZERO;
     let price = if charges { slot.import_price } else { slot.export_price };
@@ -166,12 +171,13 @@ fn reason(slot: &StorageSlot, code: StorageReasonCode) -> StorageReason {
     }
 }
 
-fn bought(plan: &StoragePlan, index: usize) -> StorageReason {
+/// Reason of a slot that charges.
+fn explain_purchase(plan: &StoragePlan, index: usize) -> StorageReason {
     let slot = &plan.slots[index];
-    let bound = bound_after(plan, index);
+    let bound = find_binding_slot(plan, index);
     let last = bound.unwrap_or(plan.slots.len() - 1);
     let sales = plan.slots[index..=last].iter().filter(|slot| slot.discharged > Energy::ZERO);
-    // Of equal prices the first.
+    // Dearest sale before that slot; of equal prices the first.
     let dearest = sales.rev().max_by(|a, b| {
         let price = |slot: &StorageSlot| slot.export_price.unwrap_or(Price::ZERO);
         price(a).total_cmp(&price(b))
@@ -193,9 +199,10 @@ fn bought(plan: &StoragePlan, index: usize) -> StorageReason {
     StorageReason { due, counterpart, ..reason(slot, code) }
 }
 
-fn sold(plan: &StoragePlan, index: usize) -> StorageReason {
+/// Reason of a slot that discharges.
+fn explain_sale(plan: &StoragePlan, index: usize) -> StorageReason {
     let slot = &plan.slots[index];
-    let last = bound_after(plan, index).unwrap_or(plan.slots.len() - 1);
+    let last = find_binding_slot(plan, index).unwrap_or(plan.slots.len() - 1);
     let buys = plan.slots[index..=last].iter().filter(|slot| slot.charged > Energy::ZERO);
     let cheapest = buys.min_by(|a, b| {
         let price = |slot: &StorageSlot| slot.import_price.unwrap_or(Price::ZERO);
@@ -215,7 +222,7 @@ fn sold(plan: &StoragePlan, index: usize) -> StorageReason {
 }
 
 impl StorageReason {
-    /// The reason as a sentence, with times on the wall clock of `time_zone`.
+    /// Formats the reason as a sentence, with times on the wall clock of `time_zone`.
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
@@ -277,7 +284,8 @@ mod tests {
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, per_kwh, percent};
 
-    /// Hours from 18:00Z priced in cents, to buy and to sell at; 10 kWh at 50 %, 4 kW.
+    /// Checks the reasons of a battery of 10 kWh at 50 % and 4 kW, on hours from 18:00Z at prices
+    /// in `cents` to buy and to sell.
     #[track_caller]
     fn check(cents: &[i32], change: impl FnOnce(&mut StorageRequest), expected: &Expect) {
         let battery = Battery {

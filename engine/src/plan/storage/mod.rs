@@ -1,19 +1,49 @@
-//! Plans for a battery that also gives back: vehicle-to-grid, and storage that
-//! buys cheap and sells dear.
+//! Plans for one battery that charges and discharges: vehicle-to-grid and stationary storage.
 //!
-//! With `a_t = p_t / η_c` the cost of a stored kWh, `b_t = q_t·η_d − wear` what
-//! one brings, `y_t` and `z_t` stored kWh charged and discharged, `w_t` what
-//! driving takes and `v` the value of a kWh stored at the end:
+//! # The problem
+//!
+//! All energies are stored kWh, so the efficiencies are in the prices: a stored kWh costs
+//! `a_t = p_t / η_c` to charge and earns `b_t = q_t·η_d − wear` when discharged.
 //!
 //! ```text
-//! minimise    Σ_t a_t·y_t − b_t·z_t − v·(e_T − e_0)
-//! subject to  e_t = e_{t−1} + y_t − z_t − w_t
-//!             L_t ≤ e_t ≤ H_t,  0 ≤ y_t ≤ A_t,  0 ≤ z_t ≤ B_t
-//!             y_t = 0 or z_t = 0;  y_t = 0 or e_t ≤ the charge limit
+//! minimise    Σ_t (a_t·y_t − b_t·z_t) − v·(e_T − e_0)
+//! subject to  e_t = e_{t−1} + y_t − z_t − w_t                balance
+//!             L_t ≤ e_t ≤ H_t                                levels
+//!             0 ≤ y_t ≤ A_t,  0 ≤ z_t ≤ B_t                  power
+//!             y_t = 0  or  z_t = 0                           sign
+//!             y_t = 0  or  e_t ≤ C_t                         charge limit
 //! ```
 //!
-//! `kernel` finds the cheapest path in O(T log T), `branch` closes what the
-//! last line leaves open, and `certificate` proves the cost by weak duality.
+//! | Symbol | Meaning | Field |
+//! |---|---|---|
+//! | `y_t`, `z_t` | energy charged and discharged | `StorageBuffers::change` is `y_t − z_t` |
+//! | `e_0` | stored energy at the start | `DynamicProgramme::stored_kwh` |
+//! | `e_t` | stored energy after slot `t` | `StorageSlot::stored` |
+//! | `p_t`, `q_t` | price at the plug to buy and to sell | `slots::Layout::import`, `export` |
+//! | `η_c` | efficiency of charging | `DynamicProgramme::efficiency_charge` |
+//! | `η_d` | efficiency of discharging | `DynamicProgramme::efficiency_discharge` |
+//! | `wear` | wear per stored kWh discharged | `DynamicProgramme::wear_per_kwh` |
+//! | `v` | value of a kWh stored at the end | `DynamicProgramme::end_value_per_kwh` |
+//! | `A_t`, `B_t` | most charge and discharge | `ProgrammeSlot::charge_kwh`, `discharge_kwh` |
+//! | `w_t` | consumption of driving | `ProgrammeSlot::driving_kwh` |
+//! | `L_t`, `H_t` | least and highest level | `ProgrammeSlot::least_kwh`, `most_kwh` |
+//! | `C_t` | charge limit | `ProgrammeSlot::limit_kwh` |
+//! | `λ_t` | marginal value of a stored kWh | `StorageBuffers::marginal` |
+//!
+//! # The method
+//!
+//! | Step | Formula | Code |
+//! |---|---|---|
+//! | levels | `L_t` from reserve and targets, at most what the fullest path reaches | `slots` |
+//! | relaxation | `F_t(e) = min_x { F_{t−1}(e − x + w_t) + c_t(x) }` | `dynamic_programme` |
+//! | its function `F_t` | segments by slope | `segments` |
+//! | sign, charge limit | branch and bound over the slots that break a rule | `branch_and_bound` |
+//! | dual bound | weak duality with the marginal values `λ_t` | `certificate` |
+//!
+//! The relaxation takes `O(T·k)` for `T` slots and at most `k` segments in the list, some tens.
+//! No branching is needed if `a_t ≥ b_t` in all slots and the battery is never above its charge
+//! limit. The certificate states cost and bound, so a search that a limit stopped reports its
+//! gap.
 pub(crate) mod baseline;
 pub(crate) mod branch_and_bound;
 pub(crate) mod certificate;

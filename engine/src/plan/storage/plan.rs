@@ -1,4 +1,4 @@
-//! What a battery is to do, with everything a caller asks of it.
+//! Plan of a battery: slots, intervals, costs, outcomes of the targets and certificate.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use crate::plan::storage::request::StorageRequest;
 use crate::time::instant::{instant_at, micros_between};
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Percent, Power, Price};
 
-/// Why stored energy must not be lower at the end of a slot.
+/// Wish that sets the least level at the end of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "wish")]
 pub enum Wish {
-    /// Nothing is less than empty.
+    /// None: the least level is empty.
     #[serde(rename = "empty")]
     Empty,
     /// The reserve.
@@ -28,63 +28,64 @@ pub enum Wish {
         /// Position in the request.
         target: usize,
     },
-    /// What was driven must have been there.
+    /// Driving in the slot, for which the energy must be stored before.
     #[serde(rename = "driving")]
     Driving,
 }
 
-/// A period of constant prices and limits. Slots follow each other without a
-/// gap; where there is no price to buy at, nothing is charged.
+/// Period of constant prices and limits. Slots follow each other without a gap; without a price
+/// to buy nothing is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StorageSlot {
     /// First instant.
     pub start: DateTime<Utc>,
     /// First instant after it.
     pub end: DateTime<Utc>,
-    /// Price of a bought kWh, where it is known.
+    /// Price of a kWh bought, if it is known.
     #[serde(rename = "import_price_per_kwh")]
     pub import_price: Option<Price>,
-    /// Price of a sold kWh, where something may be sold.
+    /// Price of a kWh sold, if energy may be sold.
     #[serde(rename = "export_price_per_kwh")]
     pub export_price: Option<Price>,
-    /// Highest charging power; zero while away and without a price.
+    /// Highest charging power; zero while unplugged and without a price.
     #[serde(rename = "charge_max_kw")]
     pub charge_max: Power,
-    /// Highest discharging power; zero while away and without a price.
+    /// Highest discharging power; zero while unplugged and without a price.
     #[serde(rename = "discharge_max_kw")]
     pub discharge_max: Power,
     /// Energy bought, at the plug.
     #[serde(rename = "charged_kwh")]
     pub charged: Energy,
-    /// Energy sold, at the plug. Zero if something is bought.
+    /// Energy sold, at the plug, as a positive number. Zero if energy is bought.
     #[serde(rename = "discharged_kwh")]
     pub discharged: Energy,
-    /// Stored energy that driving takes, as far as the battery can serve it.
+    /// Consumption of driving in stored energy, as far as the battery can serve it.
     #[serde(rename = "driven_kwh")]
     pub driven: Energy,
     /// Stored energy at the end of the slot.
     #[serde(rename = "stored_kwh")]
     pub stored: Energy,
-    /// Least stored energy at the end: what is wished, or what is possible.
+    /// Least stored energy at the end: the wished level, or the highest possible one if that is
+    /// lower.
     #[serde(rename = "stored_min_kwh")]
     pub stored_min: Energy,
-    /// Most stored energy at the end: the charge limit, or what the battery
-    /// can have that is above it.
+    /// Most stored energy at the end: the charge limit, or the highest possible level if that is
+    /// higher.
     #[serde(rename = "stored_max_kwh")]
     pub stored_max: Energy,
-    /// Stored energy beyond which nothing is charged.
+    /// Charge limit as stored energy.
     #[serde(rename = "charge_limit_kwh")]
     pub charge_limit: Energy,
-    /// What asks for `stored_min`.
+    /// Wish that sets `stored_min`.
     #[serde(flatten)]
     pub wish: Wish,
-    /// What one more stored kWh would be worth in this slot.
+    /// Marginal value of a stored kWh in this slot.
     #[serde(rename = "marginal_value_per_kwh")]
     pub marginal_value: Price,
 }
 
 impl StorageSlot {
-    /// When charging or discharging ends; it starts with the slot at full power.
+    /// Instant at which charging or discharging ends; it begins with the slot at full power.
     #[must_use]
     pub fn busy_until(&self) -> DateTime<Utc> {
         let (power, energy) = if self.charged > Energy::ZERO {
@@ -99,8 +100,7 @@ impl StorageSlot {
         (self.start + TimeDelta::microseconds(micros)).min(self.end)
     }
 
-    /// Power from the start of the slot until [`StorageSlot::busy_until`];
-    /// negative discharges.
+    /// Power from the start of the slot until [`StorageSlot::busy_until`]; negative discharges.
     #[must_use]
     pub fn power(&self) -> Power {
         if self.charged > Energy::ZERO {
@@ -113,11 +113,11 @@ impl StorageSlot {
     }
 }
 
-/// What becomes of one target.
+/// Outcome of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StorageOutcome {
-    /// The deadline; `None` is the end of the plan.
+    /// Deadline; `None` is the end of the plan.
     pub by: Option<DateTime<Utc>>,
     /// State of charge wanted by then.
     #[serde(rename = "wanted_percent")]
@@ -128,42 +128,40 @@ pub struct StorageOutcome {
     /// Stored energy missing at the deadline.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
-    /// The part of the shortfall that lies above the charge limit, which no
-    /// plan can deliver.
+    /// Part of the shortfall above the charge limit, which no plan can deliver.
     #[serde(rename = "above_limit_kwh", default, skip_serializing_if = "Energy::is_zero")]
     pub above_limit: Energy,
-    /// When so much is stored for the first time; `None` if never.
+    /// First instant at which the wanted energy is stored; `None` if never.
     pub reached_at: Option<DateTime<Utc>>,
 }
 
-/// The parts that a cost is made of.
+/// Parts of a cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StorageCosts {
-    /// What the bought energy costs.
+    /// Cost of the energy bought.
     #[serde(rename = "import_cost")]
     pub import: Money,
-    /// What the sold energy brings.
+    /// Revenue of the energy sold.
     #[serde(rename = "export_revenue")]
     pub export: Money,
-    /// Wear of what is discharged to the plug.
+    /// Wear of the energy discharged to the plug.
     #[serde(rename = "wear_cost")]
     pub wear: Money,
-    /// Value of what is stored at the end beyond what was stored at the
-    /// start; negative if there is less.
+    /// Value of the energy stored at the end above that at the start; negative if there is less.
     #[serde(rename = "stored_value")]
     pub stored: Money,
 }
 
 impl StorageCosts {
-    /// What is minimised: import − export + wear − value stored.
+    /// Total cost, which the plan minimises: import − export + wear − value stored.
     #[must_use]
     pub fn total(&self) -> Money {
         self.import - self.export + self.wear - self.stored
     }
 }
 
-/// The cheapest way to do what was asked.
+/// Plan of a battery at the least cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoragePlan {
@@ -184,41 +182,42 @@ pub struct StoragePlan {
     /// Energy sold, at the plug.
     #[serde(rename = "discharged_kwh")]
     pub discharged: Energy,
-    /// Bought less sold, wear included, less the value of the energy stored
-    /// at the end beyond that at the start: the sum of `costs`.
+    /// Total of `costs`: energy bought less energy sold, plus wear, less the value of the energy
+    /// stored at the end above that at the start.
     pub cost: Money,
-    /// The parts of the cost.
+    /// Parts of the cost.
     pub costs: StorageCosts,
-    /// Most stored energy missing at a target. Zero when all are met.
+    /// Largest shortfall of any target, as stored energy. Zero if all are met.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
-    /// Most stored energy missing below the reserve or the lowest state of
-    /// charge of a period, at the end of any slot.
+    /// Largest shortfall of the reserve or of the lowest state of charge of a period, at the end
+    /// of any slot, as stored energy.
     #[serde(rename = "floor_shortfall_kwh")]
     pub floor_shortfall: Energy,
-    /// Driving that the battery cannot serve, as stored energy.
+    /// Consumption of driving that the battery cannot serve, as stored energy.
     #[serde(rename = "unserved_kwh")]
     pub unserved: Energy,
     /// One outcome per target, in the order of the request.
     pub targets: Vec<StorageOutcome>,
-    /// Cost of the baseline: no discharging, and at full power from plug-in
-    /// what the wishes need, or what the plan gains if that is more.
+    /// Cost of the baseline: no discharging, and from plug-in at full power what the wishes need,
+    /// or what the plan gains if that is more.
     pub baseline_cost: Money,
-    /// Time without a price to buy at, or, where something may be sold,
-    /// without one to sell at, in hours; see [`crate::plan::charge::gaps`].
+    /// Hours without a price to buy, or, if energy may be sold, without a price to sell; see
+    /// [`crate::plan::charge::gaps`].
     pub unpriced_hours: f64,
-    /// The proof that nothing cheaper exists.
+    /// Cost of the plan and lower bound on it.
     pub certificate: StorageCertificate,
 }
 
 impl StoragePlan {
-    /// Baseline cost minus cost. Negative when smart charging cost more.
+    /// Baseline cost minus cost. Negative if the plan costs more.
     #[must_use]
     pub fn savings(&self) -> Money {
         self.baseline_cost - self.cost
     }
 
-    /// Stored energy at an instant: at the start before the plan, at the end after it.
+    /// Stored energy at an instant. Before the plan it is that at the start, after it that at the
+    /// end.
     #[must_use]
     pub fn stored_at(&self, at: DateTime<Utc>) -> Energy {
         let index = self.slots.partition_point(|slot| slot.end <= at);
@@ -226,6 +225,7 @@ impl StoragePlan {
         let Some(slot) = self.slots.get(index).filter(|slot| slot.start < at) else {
             return before;
         };
+        // Within the slot, power is used from its start and driving is spread evenly.
         let gone = (at - slot.start).num_microseconds().unwrap_or(0) as f64;
         let busy = (slot.busy_until() - slot.start).num_microseconds().unwrap_or(0) as f64;
         let length = (slot.end - slot.start).num_microseconds().unwrap_or(1) as f64;
@@ -242,7 +242,7 @@ impl StoragePlan {
         Percent::filled(self.stored_at(at), self.capacity)
     }
 
-    /// When so much is stored for the first time, or `None` if it never is.
+    /// First instant at which the energy `stored` is stored; `None` if it never is.
     #[must_use]
     pub fn reached_at(&self, stored: Energy) -> Option<DateTime<Utc>> {
         let rounding = Energy::from_kwh(1e-9 * self.capacity.as_kwh()).unwrap_or(Energy::ZERO);
@@ -258,7 +258,7 @@ impl StoragePlan {
         Some(instant_at(slot.start.timestamp_micros() + micros))
     }
 
-    /// What one more stored kWh would be worth at an instant; zero outside of the plan.
+    /// Marginal value of a stored kWh at an instant; zero outside of the plan.
     #[must_use]
     pub fn marginal_value_at(&self, at: DateTime<Utc>) -> Price {
         let slot = self.slots.iter().find(|slot| slot.start <= at && at < slot.end);
@@ -271,7 +271,7 @@ impl StoragePlan {
     }
 }
 
-/// The price that a slot lacks. `may_sell` says whether something may be sold.
+/// Price that a slot lacks. With `may_sell` a missing price to sell counts too.
 fn missing_price(slot: &StorageSlot, may_sell: bool) -> Option<MissingPrice> {
     match (slot.import_price, slot.export_price) {
         (None, _) => Some(MissingPrice::Any),
@@ -287,8 +287,8 @@ pub(crate) fn unpriced_hours(slots: &[StorageSlot], may_sell: bool) -> f64 {
     micros as f64 / MICROS_PER_HOUR
 }
 
-/// The periods without a price, each with the targets that are missed because
-/// of it. `export` says whether there are prices to sell at.
+/// Returns the periods without a price, each with the targets that it may cause to be missed.
+/// `export` is true if there are prices to sell.
 #[must_use]
 pub fn gaps(request: &StorageRequest, export: bool, plan: &StoragePlan) -> Vec<Gap> {
     let may_sell = export && request.discharge_max > Power::ZERO;
@@ -322,7 +322,8 @@ mod tests {
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, percent};
 
-    /// 10 kWh at 50 %, 1 kW in and out, wanted at a state of charge four hours after 18:00Z.
+    /// Checks the gaps of a battery of 10 kWh at 50 %, with 1 kW both ways, and a target of `soc`
+    /// percent four hours after 18:00Z.
     #[track_caller]
     fn check(soc: f64, import: &[i32], export: Option<&PriceCurve>, expected: &[&str]) {
         let battery = Battery {
@@ -339,8 +340,8 @@ mod tests {
         let problem = StorageProblem::new(request.clone()).unwrap();
         let plan = plan_storage(&curve_of(60, import), export, &problem);
         let gaps = gaps(&request, export.is_some(), &plan);
-        let told: Vec<String> = gaps.iter().map(|gap| gap.sentence(Tz::UTC)).collect();
-        assert_eq!(told, expected);
+        let sentences: Vec<String> = gaps.iter().map(|gap| gap.sentence(Tz::UTC)).collect();
+        assert_eq!(sentences, expected);
         let hours = gaps.iter().map(|gap| (gap.end - gap.start).as_seconds_f64() / 3600.0);
         assert!((hours.sum::<f64>() - plan.unpriced_hours).abs() < 1e-9);
     }

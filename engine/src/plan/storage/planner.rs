@@ -1,4 +1,4 @@
-//! From a problem to a plan with its proof.
+//! Planner of a battery: solves a problem and builds the plan with its certificate.
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::plan::interval::Interval;
@@ -16,29 +16,29 @@ use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Money, Percent, Power, Price};
 
-/// Part of a slot's energy from which only rounding is missing.
+/// Share of the most energy of a slot from which the slot counts as fully used; the rest is
+/// rounding.
 const FULL: f64 = 1.0 - 1e-12;
 
-/// More periods than a plan of a day has as a rule.
+/// Initial capacity of the list of intervals: more than the plan of a day usually has.
 const INTERVALS_EXPECTED: usize = 16;
 
-/// Plans a battery at the least cost that its wishes leave.
+/// Plans a battery at the least cost among the plans that serve its wishes best.
 ///
-/// Wishes come first: the least driving unserved, the least shortfall at each
-/// target, earliest first, and reserve and minimum wherever they can be held.
-/// All of them are served best by charging as much as possible, so none is
-/// traded for another; the cost decides among the plans that serve them so.
+/// Wishes come before cost: the least unserved driving, the least shortfall at each target, and
+/// reserve and minimum wherever they can be held. Charging as much as possible serves all of
+/// them best, so no wish is traded for another.
 ///
-/// Exact, also where prices are negative: no slot charges and discharges at
-/// once. Without `export` nothing is sold; `discharge_max` is not used then.
-/// A slot is used at full power from its start. Of two slots with one price
-/// the earlier is used, and what brings no gain is not done.
+/// The plan is optimal also at negative prices: no slot charges and discharges. Without `export`
+/// nothing is sold, and `discharge_max` is not used. A slot is used at full power from its
+/// start. Of two slots with equal price the earlier is used, and energy without gain is not
+/// moved.
 ///
 /// # Example
 ///
-/// Three hours at 0.10, 0.40 and 0.20 to buy and to sell. A battery of 10 kWh,
-/// half full, 4 kW both ways and without losses, is to be half full at the
-/// end: it buys 4 kWh for 0.40, sells 4 for 1.60 and is where it was.
+/// Three hours cost 0.10, 0.40 and 0.20 per kWh, to buy and to sell. A battery of 10 kWh, half
+/// full, with 4 kW both ways and without losses, has to be half full at the end. It buys 4 kWh
+/// for 0.40 and sells 4 kWh for 1.60.
 ///
 /// ```
 /// use slackwater_engine::plan::storage::plan_storage;
@@ -81,7 +81,8 @@ pub fn plan_storage(
     plan_on(&PriceSlots::new(import, export), problem, &mut StorageBuffers::new())
 }
 
-/// The same on prices that have been cut before, in memory of the caller.
+/// Plans a battery on prices that are cut already, in memory of the caller; see
+/// [`plan_storage`].
 #[must_use]
 pub fn plan_on(
     grid: &PriceSlots,
@@ -89,10 +90,10 @@ pub fn plan_on(
     scratch: &mut StorageBuffers,
 ) -> StoragePlan {
     let layout = Layout::new(grid, problem);
-    let answer = solve(&layout.kernel, &layout.import, &layout.export, scratch);
+    let solution = solve(&layout.kernel, &layout.import, &layout.export, scratch);
     let (slots, intervals) = slots(&layout, scratch);
     let request = problem.request();
-    let certificate = proof(&slots, answer, problem);
+    let certificate = certify_plan(&slots, solution, problem);
     let costs = costs(&slots, problem);
     let baseline_cost = baseline(&layout, &slots);
     let sum = |of: fn(&StorageSlot) -> Energy| slots.iter().fold(Energy::ZERO, |a, s| a + of(s));
@@ -123,25 +124,25 @@ pub fn plan_on(
     plan
 }
 
-/// An amount that arithmetic on quantities has led to.
+/// Energy of a finite number of kWh.
 fn energy(kwh: f64) -> Energy {
     Energy::from_kwh(kwh).expect("sums of energies of one battery are energies")
 }
 
-/// The slots of a plan, and what it does in them as few periods as possible.
+/// Slots of a plan, and its intervals with neighbours of equal power merged.
 fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<Interval>) {
     let kernel = &layout.kernel;
     let price = |per_kwh: f64| Price::from_per_kwh(per_kwh).ok();
     let mut level = kernel.stored_kwh;
     let mut slots = Vec::with_capacity(kernel.slots.len());
     let mut intervals = Vec::with_capacity(kernel.slots.len().min(INTERVALS_EXPECTED));
-    // Slots follow each other: each instant is made once, by a step from the one before.
+    // Slots follow each other, so each instant is computed once from the one before.
     let mut end =
         layout.pieces.first().map_or(DateTime::UNIX_EPOCH, |first| instant_at(first.start));
     for (index, (slot, piece)) in kernel.slots.iter().zip(&layout.pieces).enumerate() {
         let change = scratch.change[index];
         let net = kernel.at_plug(change);
-        // Sums drift by less than a billionth of a watt-hour; levels do not leave their bounds.
+        // Sums drift by less than a billionth of a watt-hour; `clamp` keeps the level in bounds.
         level = (level + change - slot.driving_kwh).clamp(slot.least_kwh, slot.most_kwh);
         let start = end;
         end = start + TimeDelta::microseconds(piece.end - piece.start);
@@ -162,6 +163,7 @@ fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<In
             wish: piece.wish,
             marginal_value: price(scratch.marginal[index]).unwrap_or(Price::ZERO),
         });
+        // Interval at full power from the start of the slot, merged with the one before it.
         if change != 0.0 {
             let is_charging = change > 0.0;
             let power = if is_charging { piece.charge_max } else { piece.discharge_max };
@@ -175,15 +177,16 @@ fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<In
     (slots, intervals)
 }
 
-fn proof(
+/// Certificate of the slots, with the bound of the branch and bound if there was one.
+fn certify_plan(
     slots: &[StorageSlot],
-    answer: CostAndBound,
+    solution: CostAndBound,
     problem: &StorageProblem,
 ) -> StorageCertificate {
     let request = problem.request();
-    let searched = (answer.nodes > 1).then(|| Searched {
-        bound: Money::from_amount(answer.bound).unwrap_or(Money::ZERO),
-        nodes: answer.nodes,
+    let searched = (solution.nodes > 1).then(|| Searched {
+        bound: Money::from_amount(solution.bound).unwrap_or(Money::ZERO),
+        nodes: solution.nodes,
     });
     let evidence = StorageEvidence {
         stored_start: problem.stored(),
@@ -196,6 +199,7 @@ fn proof(
     certify(slots, evidence).expect("a plan keeps within its own levels")
 }
 
+/// Parts of the cost of a plan.
 fn costs(slots: &[StorageSlot], problem: &StorageProblem) -> StorageCosts {
     let request = problem.request();
     let mut costs = StorageCosts::default();
@@ -212,6 +216,7 @@ fn costs(slots: &[StorageSlot], problem: &StorageProblem) -> StorageCosts {
     costs
 }
 
+/// Outcome of each target, in the order of the request.
 fn outcomes(plan: &StoragePlan, problem: &StorageProblem) -> Vec<StorageOutcome> {
     let request = problem.request();
     let (capacity, limit) = (request.battery.capacity, request.battery.charge_limit);
@@ -221,7 +226,7 @@ fn outcomes(plan: &StoragePlan, problem: &StorageProblem) -> Vec<StorageOutcome>
         let wanted = target.soc.unwrap_or(limit);
         let stored = plan.stored_at(by);
         let missing = wanted.of(capacity) - stored;
-        // Less than a billionth of the battery is rounding.
+        // A shortfall up to 1e-9 of the capacity is rounding.
         let is_missed = missing.as_kwh() > 1e-9 * capacity.as_kwh();
         let shortfall = if is_missed { missing } else { Energy::ZERO };
         let above = (wanted.of(capacity) - limit_at(plan, limit, by)).max(Energy::ZERO);
@@ -254,7 +259,7 @@ mod tests {
     use crate::prices::curve::tests::curve_of;
     use crate::units::{per_kwh, percent};
 
-    /// Numbers of every order of magnitude between two powers of ten.
+    /// Numbers of every order of magnitude from `10^least` to `10^most`.
     fn magnitudes(least: i32, most: i32) -> impl Strategy<Value = f64> {
         (f64::from(least)..=f64::from(most)).prop_map(|power| 10_f64.powf(power))
     }
@@ -263,13 +268,13 @@ mod tests {
         prop_oneof![4 => magnitudes(-12, 7), 1 => Just(0.0)]
     }
 
-    /// Hours from the first price on, and the energy that is driven in them.
+    /// Consumption: its first hour after the first price, hours, energy in kWh, and plugged in.
     fn drive() -> impl Strategy<Value = (i64, i64, f64, bool)> {
         (0..20_i64, 1..8_i64, power(), any::<bool>())
     }
 
     prop_compose! {
-        /// A battery whose powers, capacity and driving differ by many orders of magnitude.
+        /// Problem with powers, capacity and driving of very different orders of magnitude.
         fn problem()(
             capacity in magnitudes(-6, 6),
             socs in prop::array::uniform4(0.0..=100.0_f64),

@@ -1,25 +1,26 @@
-//! What a kWh costs to buy and brings when sold, on one row of slots.
+//! Prices to buy and to sell on common slots.
 use crate::prices::curve::PriceCurve;
 
 /// Two price curves cut to common slots.
 ///
-/// There is a slot wherever there is a price to buy at; time without one is
-/// not used, whatever a sold kWh would bring. Where there is no price to sell
-/// at nothing is sold.
+/// Each period with a price to buy has a slot. Time without one is not used, even if there is a
+/// price to sell. In a slot without a price to sell nothing is sold.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PriceSlots {
+    /// Starts of the slots, in microseconds.
     pub(crate) starts: Vec<i64>,
+    /// Ends of the slots, in microseconds.
     pub(crate) ends: Vec<i64>,
-    /// Price to buy at.
+    /// Prices to buy, per kWh.
     pub(crate) import: Vec<f64>,
-    /// Price to sell at; NaN where there is none.
+    /// Prices to sell, per kWh; NaN where there is none.
     pub(crate) export: Vec<f64>,
-    /// Whether prices to sell at were given.
+    /// True if prices to sell were given.
     pub(crate) may_sell: bool,
 }
 
 impl PriceSlots {
-    /// Cuts both curves; without the second nothing is ever sold.
+    /// Cuts both curves to common slots. Without `export` nothing is sold.
     #[must_use]
     pub fn new(import: &PriceCurve, export: Option<&PriceCurve>) -> Self {
         let horizon = import.horizon();
@@ -40,6 +41,7 @@ impl PriceSlots {
         }
     }
 
+    /// Cuts the slots of `import` at those of `export`.
     fn cut(import: &PriceCurve, export: &PriceCurve) -> Self {
         let mut grid = Self { may_sell: true, ..Self::default() };
         let (theirs, selling) = (export.horizon(), export.prices());
@@ -59,6 +61,7 @@ impl PriceSlots {
         grid
     }
 
+    /// Adds a slot, unless it is empty.
     fn push(&mut self, (start, end): (i64, i64), import: f64, export: f64) {
         if start < end {
             self.starts.push(start);
@@ -74,7 +77,7 @@ impl PriceSlots {
         self.starts.len()
     }
 
-    /// Whether there is no slot.
+    /// Returns true if there is no slot.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()

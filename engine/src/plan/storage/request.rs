@@ -1,4 +1,4 @@
-//! What a battery that charges and discharges is asked to do.
+//! Request of a battery that charges and discharges, with its checks.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ use crate::units::{Energy, Percent, Power, Price};
 /// Least efficiency that a battery may have in one direction.
 pub const EFFICIENCY_MIN: f64 = 0.01;
 
-/// A period with limits of its own. What is `None` stays as it is elsewhere;
-/// where periods overlap the tightest limit holds.
+/// Period with limits of its own. `None` keeps the limit of the request; where periods overlap,
+/// the tightest limit applies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StorageLimit {
@@ -25,17 +25,15 @@ pub struct StorageLimit {
     /// Highest discharging power. Zero forbids discharging.
     #[serde(rename = "discharge_max_kw")]
     pub discharge_max: Option<Power>,
-    /// State of charge wanted from the start of the period to its end.
+    /// Lowest state of charge, wanted from the start of the period to its end.
     #[serde(rename = "soc_min_percent")]
     pub soc_min: Option<Percent>,
-    /// State of charge beyond which nothing is charged in the period. A
-    /// battery that is above it is not forced down.
+    /// Charge limit in the period. A battery above it is not discharged for it.
     #[serde(rename = "soc_max_percent")]
     pub soc_max: Option<Percent>,
 }
 
-/// A period in which stored energy leaves the battery for something else than
-/// the grid, evenly over the period.
+/// Period in which stored energy is consumed (by driving), evenly over the period.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Consumption {
@@ -43,55 +41,54 @@ pub struct Consumption {
     pub start: DateTime<Utc>,
     /// First instant after the period.
     pub end: DateTime<Utc>,
-    /// Stored energy that is used up.
+    /// Stored energy consumed, 0 or more.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// Whether the battery can charge and discharge meanwhile. A vehicle that
-    /// drives cannot.
+    /// True if the battery can charge and discharge in the period. A vehicle that drives cannot.
     pub is_plugged_in: bool,
 }
 
-/// The wishes and limits of one battery, as a caller states them.
+/// Wishes and limits of one battery.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StorageRequest {
-    /// Plug-in time, or the present; the first instant a plan may use.
+    /// Plug-in time, or the present: the first instant that a plan may use.
     pub now: DateTime<Utc>,
-    /// End of the plan, if it is to end before the prices do.
+    /// End of the plan; `None` is the last instant of prices, targets and consumption.
     pub until: Option<DateTime<Utc>>,
-    /// The battery; its efficiency is that of charging.
+    /// Battery; its efficiency is that of charging.
     pub battery: Battery,
     /// Energy at the plug per stored energy when discharging.
     pub efficiency_discharge: f64,
     /// Highest charging power, at the plug.
     #[serde(rename = "charge_max_kw")]
     pub charge_max: Power,
-    /// Highest discharging power, at the plug, as a number above zero.
+    /// Highest discharging power, at the plug, as a positive number.
     #[serde(rename = "discharge_max_kw")]
     pub discharge_max: Power,
     /// Periods with limits of their own, in any order.
     pub limits: Vec<StorageLimit>,
-    /// States of charge wanted by deadlines, in any order.
+    /// Targets: states of charge wanted by deadlines, in any order.
     pub targets: Vec<SocTarget>,
-    /// State of charge reached at once, at any price, and kept: nothing below
-    /// it is sold, and driving is prepared for so that it is still there after.
+    /// State of charge that is reached at once, at any price, and kept: no energy below it is
+    /// sold, and enough is charged before driving that the reserve remains after it.
     #[serde(rename = "reserve_percent")]
     pub reserve: Percent,
-    /// Periods of driving, in any order.
+    /// Periods of consumption, in any order.
     pub consumption: Vec<Consumption>,
-    /// What a kWh stored at the end of the plan is worth.
+    /// Value of a kWh stored at the end of the plan.
     #[serde(rename = "end_value_per_kwh")]
     pub end_value: Price,
-    /// Wear per stored kWh that is discharged to the plug. Charging and
-    /// driving wear too, but no plan can avoid what they need.
+    /// Wear per stored kWh that is discharged to the plug, 0 or more. Charging and driving cause
+    /// wear too, but no plan can avoid it.
     #[serde(rename = "wear_price_per_kwh")]
     pub wear_price: Price,
-    /// What a missed deadline means.
+    /// Handling of a missed deadline.
     pub after_deadline: AfterDeadline,
 }
 
 impl StorageRequest {
-    /// A battery with equal power both ways and nothing else to wish for.
+    /// Request of a battery with equal power both ways and without wishes.
     #[must_use]
     pub fn new(now: DateTime<Utc>, battery: Battery, power_max: Power) -> Self {
         Self {
@@ -112,13 +109,13 @@ impl StorageRequest {
     }
 }
 
-/// Why a request makes no sense. An unmet wish is not among the reasons.
+/// Error of an invalid request. An unmet wish is no error.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum StorageError {
-    /// The battery makes no sense, or its state of charge is not known.
+    /// Invalid battery, or unknown state of charge.
     #[error(transparent)]
     Battery(#[from] VehicleError),
-    /// An efficiency outside its range.
+    /// Efficiency outside its range.
     #[error("{field} is {efficiency}; it lies between {EFFICIENCY_MIN} and 1")]
     Efficiency {
         /// Name of the field.
@@ -126,7 +123,7 @@ pub enum StorageError {
         /// The efficiency as given.
         efficiency: f64,
     },
-    /// A power below zero.
+    /// Negative power.
     #[error("{field} is {} kW; it is 0 kW or more", power.as_kw())]
     NegativePower {
         /// Name of the field.
@@ -134,7 +131,7 @@ pub enum StorageError {
         /// The power as given.
         power: Power,
     },
-    /// A power limit below zero.
+    /// Negative power limit.
     #[error("limits[{index}].{field} is {} kW; a limit is 0 kW or more", power.as_kw())]
     NegativeLimit {
         /// Position in the input.
@@ -144,7 +141,7 @@ pub enum StorageError {
         /// The power as given.
         power: Power,
     },
-    /// The period of a limit has no length.
+    /// Limit whose period has no length.
     #[error("limits[{index}] ends at {end}, not after its start at {start}")]
     LimitPeriod {
         /// Position in the input.
@@ -154,10 +151,10 @@ pub enum StorageError {
         /// End of the period.
         end: DateTime<Utc>,
     },
-    /// Periods of driving overlap or have no length.
+    /// Periods of consumption that overlap or have no length.
     #[error("consumption: {0}")]
     ConsumptionPeriods(#[from] HorizonError),
-    /// Driving that charges.
+    /// Negative consumption.
     #[error("consumption[{index}].energy_kwh is {} kWh; it is 0 kWh or more", energy.as_kwh())]
     NegativeConsumption {
         /// Position in the input.
@@ -165,7 +162,7 @@ pub enum StorageError {
         /// The energy as given.
         energy: Energy,
     },
-    /// Wear that pays.
+    /// Negative wear price.
     #[error("wear_price_per_kwh is {} per kWh; it is 0 or more", price.as_per_kwh())]
     NegativeWear {
         /// The price as given.
@@ -173,7 +170,7 @@ pub enum StorageError {
     },
 }
 
-/// Refuses an efficiency outside [`EFFICIENCY_MIN`] to 1.
+/// Checks that an efficiency is from [`EFFICIENCY_MIN`] to 1.
 pub(crate) fn check_efficiency(field: &'static str, efficiency: f64) -> Result<(), StorageError> {
     if (EFFICIENCY_MIN..=1.0).contains(&efficiency) {
         Ok(())
@@ -182,12 +179,12 @@ pub(crate) fn check_efficiency(field: &'static str, efficiency: f64) -> Result<(
     }
 }
 
-/// Refuses a power below zero.
+/// Checks that a power is 0 or more.
 pub(crate) fn check_power(field: &'static str, power: Power) -> Result<(), StorageError> {
     if power < Power::ZERO { Err(StorageError::NegativePower { field, power }) } else { Ok(()) }
 }
 
-/// A request that makes sense. Planning it cannot fail.
+/// Valid request. Its planning cannot fail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StorageProblem {
     request: StorageRequest,
@@ -198,9 +195,9 @@ impl StorageProblem {
     /// Checks a request.
     ///
     /// # Errors
-    /// The state of charge is not known; a battery without capacity; an
-    /// efficiency outside 0.01 to 1; a power, consumption or wear below zero;
-    /// a limit without length; consumption that overlaps.
+    /// The state of charge is not known; the battery has no capacity; an efficiency is outside
+    /// 0.01 to 1; a power, consumption or wear is negative; the period of a limit has no length;
+    /// periods of consumption overlap.
     pub fn new(request: StorageRequest) -> Result<Self, StorageError> {
         let battery = request.battery;
         check_capacity(battery.capacity)?;
@@ -224,7 +221,7 @@ impl StorageProblem {
         Ok(Self { stored: soc.of(battery.capacity), request })
     }
 
-    /// The request as it was checked.
+    /// Checked request, with consumption in time order.
     #[must_use]
     pub fn request(&self) -> &StorageRequest {
         &self.request
@@ -237,6 +234,7 @@ impl StorageProblem {
     }
 }
 
+/// Checks the periods and powers of the limits.
 fn check_limits(limits: &[StorageLimit]) -> Result<(), StorageError> {
     for (index, limit) in limits.iter().enumerate() {
         if limit.end <= limit.start {

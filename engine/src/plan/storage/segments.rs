@@ -1,25 +1,35 @@
-//! A cost-to-reach function as a sorted list of segments.
+//! Convex piecewise linear function `F(e)` as a list of segments sorted by slope.
 //!
-//! The list holds what the battery may still decide: a segment is stored
-//! energy that can be had (or kept) at one price per kWh. Segments are cut
-//! from the left when they must be used and from the right when they cannot.
-//! It rarely holds more of them than charge the battery from empty to full,
-//! some tens, so that an array beats trees: a new segment walks in from the
-//! nearer end, and what it passes moves over. (Counting the position on whole
-//! vectors and moving the rest in one go was measured to be slower.)
+//! A segment is stored energy that can be charged (or kept) at one price per kWh, on which the
+//! battery can still decide. On the domain `[low, high]` of `F`:
+//!
+//! ```text
+//! F(low + u) = F(low) + cost of the first u kWh of the list,   high − low = Σ length
+//! ```
+//!
+//! | Operation on `F` | Operation on the list |
+//! |---|---|
+//! | infimal convolution with a segment | insertion by slope |
+//! | lower bound on `e` | cut at the cheap end: that energy must be used |
+//! | upper bound on `e` | cut at the dear end: that energy cannot be used |
+//!
+//! The list rarely holds more segments than charge the battery from empty to full, some tens.
+//! An array is faster than a tree at that size: a new segment moves in from the nearer end, one
+//! position at a time. Counting its position with vector instructions and moving the rest at
+//! once was measured to be slower.
 
-/// Stored energy that can be had at one price.
+/// Stored energy that can be charged or kept at one price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Segment {
     /// Price per stored kWh.
     pub(crate) slope: f64,
     /// Stored kWh.
     pub(crate) length: f64,
-    /// What it is for; the caller's business.
+    /// Identifier set by the caller.
     pub(crate) tag: u32,
 }
 
-/// Segments, cheapest first, in memory that is used again and again.
+/// Segments by rising slope, in `list[head..tail]` of memory that is reused.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Segments {
     list: Vec<Segment>,
@@ -28,7 +38,7 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Empties the list and makes room for `most` insertions.
+    /// Empties the list and reserves memory for `most` insertions.
     pub(crate) fn clear(&mut self, most: usize) {
         // Insertions may all go to one side of the middle.
         if self.list.len() < 2 * most {
@@ -38,23 +48,24 @@ impl Segments {
         self.tail = most;
     }
 
-    /// Adds a segment ahead of all that cost as much.
+    /// Adds a segment before all of equal slope.
     #[inline(always)]
     pub(crate) fn insert_first(&mut self, segment: Segment) {
         self.insert(segment, |slope| slope < segment.slope);
     }
 
-    /// Adds a segment behind all that cost as much.
+    /// Adds a segment after all of equal slope.
     #[inline(always)]
     pub(crate) fn insert_last(&mut self, segment: Segment) {
         self.insert(segment, |slope| slope <= segment.slope);
     }
 
-    /// Moves segments over one by one, from the end that is nearer.
+    /// Inserts a segment after those for which `goes_ahead` holds, from the nearer end.
     #[inline(always)]
     fn insert(&mut self, segment: Segment, goes_ahead: impl Fn(f64) -> bool) {
         let middle = self.head.midpoint(self.tail);
         if self.head < self.tail && !goes_ahead(self.list[middle].slope) {
+            // Move the segments before the new one by one position to the front.
             let ahead = &mut self.list[self.head - 1..=middle];
             let mut at = 0;
             while at + 1 < ahead.len() && goes_ahead(ahead[at + 1].slope) {
@@ -64,6 +75,7 @@ impl Segments {
             ahead[at] = segment;
             self.head -= 1;
         } else {
+            // Move the segments after the new one by one position to the back.
             let behind = &mut self.list[middle..=self.tail];
             let mut at = behind.len() - 1;
             while at > 0 && !goes_ahead(behind[at - 1].slope) {
@@ -75,10 +87,10 @@ impl Segments {
         }
     }
 
-    /// Cuts `energy` off the cheap end and tells what each segment loses.
+    /// Cuts `energy` off the cheap end and calls `cut` with the tag and loss of each segment.
     ///
-    /// Returns the slope of the last one cut, and what could not be cut
-    /// because the list ran out.
+    /// Returns the slope of the last segment cut, and the energy that remains when the list is
+    /// empty.
     #[inline(always)]
     pub(crate) fn cut_left(&mut self, energy: f64, mut cut: impl FnMut(u32, f64)) -> (f64, f64) {
         let mut missing = energy;
@@ -98,8 +110,8 @@ impl Segments {
         (slope, missing)
     }
 
-    /// Cuts `energy` off the dear end; returns the slope of the last one cut,
-    /// and what could not be cut.
+    /// Cuts `energy` off the dear end. Returns the slope of the last segment cut, and the energy
+    /// that remains when the list is empty.
     #[inline(always)]
     pub(crate) fn cut_right(&mut self, energy: f64) -> (f64, f64) {
         let mut excess = energy;
@@ -117,7 +129,7 @@ impl Segments {
         (slope, excess)
     }
 
-    /// What is left, cheapest first.
+    /// Segments by rising slope.
     #[inline(always)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = Segment> + '_ {
         self.list[self.head..self.tail].iter().copied()

@@ -1,4 +1,18 @@
-//! A problem cut to slots in which everything about it is constant.
+//! Layout of a storage problem: slots with constant data, and the levels of the battery.
+//!
+//! Slots are cut where a price, a limit, the consumption or a target changes. The *fullest path*
+//! charges as much as it may. It serves every wish as well as any path, so the levels follow
+//! from it ([symbols](super); `G_t` is the wished level at the end of slot `t`):
+//!
+//! ```text
+//! R_t = min(R_{t−1} − w_t + A_t, max(C_t, R_{t−1} − w_t)),    R_0 = e_0
+//! L_t = min(G_t, R_t),    H_t = max(C_t, R_t)
+//! ```
+//!
+//! A wish above `R_t` is a shortfall that no plan avoids. `G_t` is the largest of the reserve
+//! and the lowest state of charge of a period (both at most `C_t`) and the targets due in the
+//! slot. With [`AfterDeadline::Continue`] a missed target stays in `G_t`, at most `C_t`, until
+//! it is reached.
 use crate::plan::charge::request::AfterDeadline;
 use crate::plan::storage::branch_and_bound::reached;
 use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};
@@ -8,39 +22,46 @@ use crate::plan::storage::request::{Consumption, StorageProblem, StorageRequest}
 use crate::time::instant::micros_of;
 use crate::units::{Energy, Power};
 
-/// What the kernel need not know of a slot.
+/// Data of a slot that the dynamic programme does not use.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SlotPart {
+    /// Start, in microseconds.
     pub(crate) start: i64,
+    /// End, in microseconds.
     pub(crate) end: i64,
     pub(crate) charge_max: Power,
     pub(crate) discharge_max: Power,
-    /// Why the level at the end of the slot must not be lower.
+    /// Wish that sets the least level at the end of the slot.
     pub(crate) wish: Wish,
-    /// Driving that the battery cannot serve.
+    /// Consumption of driving that the battery cannot serve, in stored kWh.
     pub(crate) unserved_kwh: f64,
-    /// What reserve and minimum ask for beyond what can be reached.
+    /// Part of reserve and minimum above the level that can be reached, in kWh.
     pub(crate) below_floor_kwh: f64,
 }
 
-/// Slots, prices and the problem in the kernel's terms.
+/// Slots and prices of a problem, with its dynamic programme.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
     pub(crate) kernel: DynamicProgramme,
+    /// Prices to buy, per kWh; NaN where there is none.
     pub(crate) import: Vec<f64>,
+    /// Prices to sell, per kWh; NaN where there is none.
     pub(crate) export: Vec<f64>,
     pub(crate) pieces: Vec<SlotPart>,
 }
 
-/// A target in microseconds and stored kWh.
+/// Deadline of a target, with the stored energy that it wants.
 #[derive(Debug, Clone, Copy)]
 struct StoredDeadline {
+    /// Instant in microseconds.
     by: i64,
     wanted_kwh: f64,
+    /// Position of the target in the request.
     target: usize,
 }
 
 impl Layout {
+    /// Layout of a problem on the prices of `grid`.
     pub(crate) fn new(grid: &PriceSlots, problem: &StorageProblem) -> Self {
         let request = problem.request();
         let (from, to) = (micros_of(request.now), end_of(grid, request));
@@ -60,6 +81,7 @@ impl Layout {
             export: Vec::with_capacity(room),
             pieces: Vec::with_capacity(room),
         };
+        // Prices, consumption and cuts are in time order: one pass over all three.
         let mut slot = grid.ends.partition_point(|&end| end <= from);
         let mut driving = 0;
         for pair in cuts.windows(2) {
@@ -78,7 +100,8 @@ impl Layout {
         layout
     }
 
-    /// Adds a slot without its levels.
+    /// Adds the slot `[start, end)` without its levels. `priced` is its position in `grid`, if it
+    /// has a price, and `period` its consumption.
     fn push(
         &mut self,
         grid: &PriceSlots,
@@ -94,18 +117,21 @@ impl Layout {
         let mut charge_max = request.charge_max;
         let mut discharge_max = request.discharge_max;
         let mut limit = battery.charge_limit;
+        // The tightest limits of all periods that cover the slot.
         let is_in = |from, to| micros_of(from) <= start && end <= micros_of(to);
         for own in request.limits.iter().filter(|own| is_in(own.start, own.end)) {
             charge_max = own.charge_max.map_or(charge_max, |own| own.min(charge_max));
             discharge_max = own.discharge_max.map_or(discharge_max, |own| own.min(discharge_max));
             limit = own.soc_max.map_or(limit, |own| own.min(limit));
         }
+        // No power while unplugged, or without a price.
         if is_away || import.is_nan() {
             charge_max = Power::ZERO;
         }
         if is_away || export.is_nan() {
             discharge_max = Power::ZERO;
         }
+        // Consumption is spread evenly over its period.
         let driving_kwh = period.map_or(0.0, |period| {
             let share =
                 (end - start) as f64 / (micros_of(period.end) - micros_of(period.start)) as f64;
@@ -134,7 +160,8 @@ impl Layout {
         });
     }
 
-    /// Stored energy that a slot can add and take. Most slots are like the one before.
+    /// Most stored energy `(A_t, B_t)` that a slot of `micros` can add and take. It is copied from
+    /// the slot before if length and powers are equal, which is the usual case.
     #[inline(always)]
     fn moved(
         &self,
@@ -155,8 +182,7 @@ impl Layout {
         )
     }
 
-    /// Walks the fullest path, which serves every wish as well as any path
-    /// can: what lies above it is missing, what lies below it is a bound.
+    /// Sets the levels of all slots from the fullest path, and the wish behind each least level.
     fn set_levels(&mut self, request: &StorageRequest) {
         let deadlines = deadlines(request, self.pieces.last().map_or(i64::MIN, |piece| piece.end));
         let capacity = request.battery.capacity;
@@ -165,8 +191,8 @@ impl Layout {
         let mut most = reach;
         let continues = request.after_deadline == AfterDeadline::Continue;
         let mut owed: Option<StoredDeadline> = None;
-        // A deadline that has gone by is missed, unless the battery is there already, or
-        // at its charge limit.
+        // A past deadline is missed, unless the battery is at its level or at the charge limit.
+        // With `Continue` the highest missed one stays owed.
         let now = micros_of(request.now);
         let limit_kwh = request.battery.charge_limit.of(capacity).as_kwh();
         while let Some(&deadline) = deadlines.get(next).filter(|d| d.by <= now) {
@@ -177,12 +203,14 @@ impl Layout {
             next += 1;
         }
         for (slot, piece) in self.kernel.slots.iter_mut().zip(&mut self.pieces) {
+            // Fullest path, highest level and unserved driving.
             let wanted = slot.driving_kwh;
             slot.drop_useless_power(reach, most);
             piece.unserved_kwh = wanted - slot.driving_kwh;
             reach = reached(reach, slot).max(0.0);
             slot.most_kwh = slot.limit_kwh.max(reach);
             most = slot.most_kwh;
+            // Reserve and minimum, then the targets that are owed or due.
             let (floor_kwh, wish) = floor_at(request, piece, capacity);
             let floor_kwh = floor_kwh.min(slot.limit_kwh);
             piece.below_floor_kwh = (floor_kwh - reach).max(0.0);
@@ -195,7 +223,7 @@ impl Layout {
                     wished = (wanted_kwh, Wish::Target { target: deadline.target });
                 }
             };
-            // What lies above the charge limit is missed by the deadline, and never owed.
+            // The part of a target above the charge limit is never owed.
             let owed_kwh = |deadline: StoredDeadline| deadline.wanted_kwh.min(slot.limit_kwh);
             let mut is_owed = owed.is_some_and(|owed| owed_kwh(owed) > reach);
             if let Some(owed) = owed {
@@ -211,6 +239,7 @@ impl Layout {
                 }
                 next += 1;
             }
+            // Every owed level is reached.
             if !is_owed {
                 owed = None;
             }
@@ -220,19 +249,20 @@ impl Layout {
     }
 }
 
-/// Stored energy that charging adds in so many microseconds.
+/// Stored energy in kWh that charging at `power` adds in `micros` microseconds.
 #[inline(always)]
 pub(crate) fn stored_by(power: Power, micros: i64, efficiency: f64) -> f64 {
     power.over_micros(micros).as_kwh() * efficiency
 }
 
-/// Stored energy that discharging takes in so many microseconds.
+/// Stored energy in kWh that discharging at `power` takes in `micros` microseconds.
 #[inline(always)]
 pub(crate) fn taken_by(power: Power, micros: i64, efficiency: f64) -> f64 {
     power.over_micros(micros).as_kwh() / efficiency
 }
 
-/// End of the plan: as asked, or when nothing more is known.
+/// End of the plan in microseconds: `until`, or the last instant of prices, targets and
+/// consumption.
 fn end_of(grid: &PriceSlots, request: &StorageRequest) -> i64 {
     let known = || {
         let targets = request.targets.iter().filter_map(|target| target.by);
@@ -242,7 +272,7 @@ fn end_of(grid: &PriceSlots, request: &StorageRequest) -> i64 {
     request.until.map(micros_of).or_else(known).unwrap_or(i64::MIN)
 }
 
-/// Instants within `[from, to]` at which something changes, both included.
+/// Instants in microseconds within `[from, to]` at which the data change, both ends included.
 fn cuts(grid: &PriceSlots, request: &StorageRequest, (from, to): (i64, i64)) -> Vec<i64> {
     if from >= to {
         return Vec::new();
@@ -269,7 +299,8 @@ fn cuts(grid: &PriceSlots, request: &StorageRequest, (from, to): (i64, i64)) -> 
     cuts
 }
 
-/// Targets in time order; those without an instant, or beyond the end, at the end.
+/// Deadlines of the targets in time order. Those without an instant, or after the end, are at
+/// the end.
 fn deadlines(request: &StorageRequest, end: i64) -> Vec<StoredDeadline> {
     let mut deadlines: Vec<StoredDeadline> = request
         .targets
@@ -289,11 +320,11 @@ fn deadlines(request: &StorageRequest, end: i64) -> Vec<StoredDeadline> {
     deadlines
 }
 
-/// Level that reserve and minimum ask for at the end of a slot.
+/// Level in kWh that reserve and minimum want at the end of a slot, with its wish.
 fn floor_at(request: &StorageRequest, piece: &SlotPart, capacity: Energy) -> (f64, Wish) {
     let mut floor = (request.reserve.of(capacity).as_kwh(), Wish::Reserve);
     for limit in &request.limits {
-        // From the instant at which the period starts until the one at which it ends.
+        // At every boundary of the period, its start and its end included.
         let holds = micros_of(limit.start) <= piece.end && piece.end <= micros_of(limit.end);
         if let Some(soc) = limit.soc_min.filter(|_| holds) {
             let least_kwh = soc.of(capacity).as_kwh();

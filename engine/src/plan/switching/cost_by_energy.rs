@@ -1,26 +1,35 @@
-//! Least costs by energy bought.
+//! Tables of the least cost by energy bought.
 //!
-//! All energies that slots of one length can add up to, at full or at least
-//! power, are `a` full and `b` least slots. A slot of another length, at the
-//! beginning or at the end, is off, full or least: three planes of such a
-//! table.
+//! A set of slots of one length, each full or at its least power, has the energy of `a` full
+//! and `b` least slots. One slot of another length (the *odd* one), the first or the last, is
+//! off, full or at its least: three planes `q` of the table. The energy of a cell is
+//!
+//! ```text
+//! E(q, a, b) = e_q + a·h + b·l
+//! ```
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `q`, `a`, `b` | `Cell::plane`, `full`, `least` |
+//! | `e_q` | `MoveGrid::odd_kwh` |
+//! | `h`, `l` | `MoveGrid::full_kwh`, `least_kwh` |
 use std::mem;
 use std::ops::Range;
 
 use crate::plan::switching::graph::Graph;
 use crate::plan::switching::timeline::Timeline;
 
-/// One way to run some steps: where it leads in a table, and what it costs.
+/// Energies of one run of steps: the offset of the cell that it leads to, and its cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Move {
-    /// Plane it leads to, from plane 0; 0 stays in any plane.
+    /// Plane that it leads to from plane 0. Zero leaves the plane as it is.
     pub(crate) plane: usize,
     pub(crate) full: usize,
     pub(crate) least: usize,
     pub(crate) cost: f64,
 }
 
-/// A place in a table.
+/// Position in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cell {
     pub(crate) plane: usize,
@@ -28,11 +37,12 @@ pub(crate) struct Cell {
     pub(crate) least: usize,
 }
 
-/// Which energies there are, and the moves among them.
+/// Energies of the cells of a table, and the moves of each run.
 #[derive(Debug, Clone)]
 pub(crate) struct MoveGrid {
-    /// The one step of another length, and its energy on each plane.
+    /// Odd step, if there is one.
     odd: Option<usize>,
+    /// Energy of the odd step on each plane, in kWh.
     odd_kwh: [f64; 3],
     full_kwh: f64,
     least_kwh: f64,
@@ -44,7 +54,7 @@ pub(crate) struct MoveGrid {
 }
 
 impl MoveGrid {
-    /// The grid of the steps before any boundary, or of those after one.
+    /// Grid of forward tables (`is_before`), or of backward ones, for a need of `wanted` kWh.
     pub(crate) fn new(timeline: &Timeline, graph: &Graph, wanted: f64, is_before: bool) -> Self {
         let regular = timeline.regular();
         let edge = if is_before { 0 } else { timeline.len() - 1 };
@@ -55,6 +65,7 @@ impl MoveGrid {
         let most = |kwh: f64, by: f64| {
             if by > 0.0 { (kwh / by + 1e-6).max(0.0) as usize } else { usize::MAX }
         };
+        // With more least slots than `spare`, all others full are less than the need.
         let spare = most(all - wanted, regular.most - regular.least).saturating_add(1);
         let least_max =
             if regular.least < regular.most { most(wanted, regular.least).min(spare) } else { 0 };
@@ -69,6 +80,7 @@ impl MoveGrid {
             least_max: least_max.min(timeline.len()),
             moves: Vec::new(),
         };
+        // Runs over the odd step of the other direction have no moves here.
         let is_known = |&(first, last): &(usize, usize)| {
             (first..last).all(|step| odd == Some(step) || !is_odd(step))
         };
@@ -77,8 +89,7 @@ impl MoveGrid {
         grid
     }
 
-    /// The ways to run steps without pause. For so many of them at full power
-    /// these are the cheapest ones, so there is one way per number.
+    /// Moves of a run: one for each number of full steps, of which the cheapest steps are full.
     fn moves_of(&self, timeline: &Timeline, (first, last): (usize, usize)) -> Vec<Move> {
         let ranked = self.ranked(timeline, (first, last));
         let price = |step: usize| timeline.steps[step].price;
@@ -86,6 +97,7 @@ impl MoveGrid {
         let fewest = |step: usize| price(step) * timeline.steps[step].least;
         let has_steps = timeline.regular().least < timeline.regular().most;
         let odd = self.odd.filter(|odd| (first..last).contains(odd));
+        // Plane and cost of the odd step, where the run contains it.
         let odds = match odd {
             None => vec![(0, 0.0)],
             Some(step) if has_steps => vec![(1, most(step)), (2, fewest(step))],
@@ -104,14 +116,14 @@ impl MoveGrid {
         moves
     }
 
-    /// Steps of a run but the odd one, the cheapest first.
+    /// Steps of a run without the odd one, by rising price.
     fn ranked(&self, timeline: &Timeline, (first, last): (usize, usize)) -> Vec<usize> {
         let mut ranked: Vec<usize> = (first..last).filter(|&step| self.odd != Some(step)).collect();
         ranked.sort_by(|&a, &b| timeline.steps[a].price.total_cmp(&timeline.steps[b].price));
         ranked
     }
 
-    /// Writes the energies of a run that was made by a move.
+    /// Writes the energies of the run `first..last` for a move to `kwh`.
     pub(crate) fn write(
         &self,
         timeline: &Timeline,
@@ -129,27 +141,27 @@ impl MoveGrid {
         }
     }
 
-    /// Energy of a cell.
+    /// Energy of a cell, in kWh.
     fn kwh(&self, cell: Cell) -> f64 {
         self.odd_kwh[cell.plane]
             + cell.full as f64 * self.full_kwh
             + cell.least as f64 * self.least_kwh
     }
 
-    /// A table of what so many steps can add up to, with nothing reached yet.
+    /// Table for `steps` steps with infinite costs.
     pub(crate) fn table(&self, steps: usize, spare: &mut Spare) -> Table {
         let (rows, columns) = (self.full_max.min(steps) + 1, self.least_max.min(steps) + 1);
         Table { first: 0, rows, columns, cells: spare.cells(self.planes * rows * columns) }
     }
 }
 
-/// Memory of tables that are complete. Only few tables are open at a time,
-/// and fresh memory for each would cost more than filling it.
+/// Memory of complete tables for reuse. Few tables are open at a time, and fresh memory for
+/// each would cost more than filling it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spare(Vec<Vec<f64>>);
 
 impl Spare {
-    /// So many cells, all infinite.
+    /// `count` cells, all infinite.
     fn cells(&mut self, count: usize) -> Vec<f64> {
         let mut cells = self.0.pop().unwrap_or_default();
         cells.clear();
@@ -158,19 +170,21 @@ impl Spare {
     }
 }
 
-/// Least cost of each energy; infinite where there is none.
+/// Least cost of each energy; infinite for an energy that is not reached.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
-    /// Full slots of the first row that is kept, and how many rows are.
+    /// Full slots of the first row that is kept.
     first: usize,
+    /// Rows kept, one for each number of full slots.
     rows: usize,
+    /// Columns kept, one for each number of least slots.
     columns: usize,
     cells: Vec<f64>,
 }
 
 impl Table {
-    /// Forgets what costs too much for the energy it buys, at a price on
-    /// energy, and all rows and last columns in which nothing is left.
+    /// Drops cells with `cost − price·kWh > most`, then outer rows and last columns without a
+    /// finite cell.
     pub(crate) fn forget(&mut self, grid: &MoveGrid, price: f64, most: f64, spare: &mut Spare) {
         if self.is_empty() {
             return;
@@ -193,7 +207,7 @@ impl Table {
         self.keep(first.min(end)..end, columns, spare);
     }
 
-    /// Keeps some rows and the first columns, in memory of their size.
+    /// Keeps `rows` and the first `columns`, in memory of their size.
     fn keep(&mut self, rows: Range<usize>, columns: usize, spare: &mut Spare) {
         let whole = mem::take(&mut self.cells);
         let planes = whole.chunks(self.rows * self.columns);
@@ -209,19 +223,20 @@ impl Table {
         spare.0.push(whole);
     }
 
+    /// Position of a cell; `None` if its row or column is not kept.
     fn index(&self, cell: Cell) -> Option<usize> {
         let row = cell.full.checked_sub(self.first)?;
         (row < self.rows && cell.least < self.columns)
             .then(|| (cell.plane * self.rows + row) * self.columns + cell.least)
     }
 
-    /// Least cost of an energy.
+    /// Least cost of a cell; infinite if it is not kept.
     pub(crate) fn cost(&self, cell: Cell) -> f64 {
         let index = self.index(cell).filter(|&index| index < self.cells.len());
         index.map_or(f64::INFINITY, |index| self.cells[index])
     }
 
-    /// What is left, as energy, cost and cell, the least energy first.
+    /// Finite cells as `(kWh, cost, cell)`, by rising energy.
     pub(crate) fn finite(&self, grid: &MoveGrid) -> Vec<(f64, f64, Cell)> {
         let mut finite = Vec::new();
         for (index, row) in self.cells.chunks(self.columns.max(1)).enumerate() {
@@ -235,11 +250,12 @@ impl Table {
         finite
     }
 
-    /// Puts a cost of nothing on no energy.
+    /// Sets the cost of no energy to zero.
     pub(crate) fn begin(&mut self) {
         self.cells[0] = 0.0;
     }
 
+    /// Returns true if the table has no cell.
     pub(crate) fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -249,8 +265,8 @@ impl Table {
         self.cells.len()
     }
 
-    /// Takes over what is cheaper by way of a move from another table. Tells how
-    /// many cells it looked at.
+    /// Lowers each cell to the cost through a move from the table `from`, if that is less.
+    /// Returns the number of cells visited.
     pub(crate) fn lower(&mut self, from: &Self, by: &Move, start_cost: f64) -> usize {
         let up = from.first + by.full;
         let rows = from.rows.min(self.rows.saturating_sub(up));
@@ -260,6 +276,7 @@ impl Table {
         }
         let cost = by.cost + start_cost;
         let planes = from.cells.len() / (from.rows * from.columns);
+        // The odd step is run once, so a move that runs it starts in plane 0.
         let sources = if by.plane > 0 { 0..1 } else { 0..planes };
         for plane in sources {
             let target = plane + by.plane;

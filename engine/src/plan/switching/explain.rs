@@ -1,4 +1,8 @@
-//! Why a device that switches runs when it does.
+//! Reasons for the periods in which a device that switches runs.
+//!
+//! Each planned slot with energy gets one code, from the plan alone: the first that applies in
+//! the order of `reason`. A *runner-up* is the cheapest unused slot, with which the price is
+//! compared.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -11,7 +15,7 @@ use crate::plan::switching::plan::{Session, SwitchingPlan};
 use crate::plan::switching::request::DeviceState;
 use crate::units::{Energy, Money, Price};
 
-/// Why a period of running is in the plan.
+/// Reason code of a period in which the device runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwitchingReasonCode {
     /// No slot that stays unused before the deadline is cheaper.
@@ -20,26 +24,26 @@ pub enum SwitchingReasonCode {
     /// A cheaper slot stays unused, but it comes after this deadline.
     #[serde(rename = "deadline")]
     Deadline,
-    /// The deadline cannot be met in full, so everything possible is run.
+    /// The deadline cannot be met in full, so the device runs in every slot that it may use.
     #[serde(rename = "missed_deadline")]
     MissedDeadline,
     /// A cheaper slot stays unused, because it would need a start of its own
     /// or power below the least.
     #[serde(rename = "avoids_start")]
     AvoidsStart,
-    /// A cheaper slot stays unused, because the session must last so long.
+    /// A cheaper slot stays unused, because the session must last for `on_min`.
     #[serde(rename = "on_min")]
     OnMin,
-    /// The device must run in the last minutes.
+    /// The device must run in the time before the last deadline (`run_last`).
     #[serde(rename = "run_last")]
     RunLast,
-    /// The last slot, which ends when the energy is there.
+    /// The top-off: the last slot ends early, when the need is met.
     #[serde(rename = "top_off")]
     TopOff,
 }
 
 impl SwitchingReasonCode {
-    /// The code as a word, the same as in serialised data.
+    /// Name of the code in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,7 +58,7 @@ impl SwitchingReasonCode {
     }
 }
 
-/// A period of running with its reason.
+/// Period in which the device runs, with its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SwitchingReason {
     /// First instant.
@@ -64,24 +68,24 @@ pub struct SwitchingReason {
     /// Energy bought.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// What it costs.
+    /// Cost of the energy, without starts.
     pub cost: Money,
     /// Highest price paid in the period.
     #[serde(rename = "price_max_per_kwh")]
     pub price_max: Price,
-    /// Why it is there.
+    /// Reason code.
     pub code: SwitchingReasonCode,
     /// Deadline that it serves; `None` is the end of the known prices.
     pub deadline: Option<DateTime<Utc>>,
-    /// The cheapest slot in which the device stays off.
+    /// Cheapest slot in which the device could run and is off.
     pub runner_up: Option<RunnerUp>,
-    /// What one start costs.
+    /// Cost of one start.
     pub start_cost: Money,
 }
 
-/// One reason for each period of running, in time order.
+/// Returns one reason for each period in which the device runs, in time order.
 ///
-/// A period ends where the reason changes, or the device stops.
+/// A period ends where the reason changes or the device stops.
 #[must_use]
 pub fn explain(plan: &SwitchingPlan) -> Vec<SwitchingReason> {
     let mut reasons: Vec<SwitchingReason> = Vec::new();
@@ -103,15 +107,18 @@ pub fn explain(plan: &SwitchingPlan) -> Vec<SwitchingReason> {
     reasons
 }
 
+/// Returns true if two periods have equal code, deadline and runner-up.
 fn is_same(a: &SwitchingReason, b: &SwitchingReason) -> bool {
     a.code == b.code && a.deadline == b.deadline && a.runner_up == b.runner_up
 }
 
+/// Reason of the slot at `index` of the plan.
 fn reason(plan: &SwitchingPlan, index: usize, slot: &PlannedSlot) -> SwitchingReason {
     let last =
         plan.targets.iter().map(|target| target.by).max_by_key(|by| (by.is_none(), *by)).flatten();
     let within = |by: &DateTime<Utc>| slot.end <= *by;
     let first = plan.targets.iter().filter_map(|target| target.by).filter(within).min();
+    // Cheapest unused slots before the last deadline, and before the next one.
     let overall = cheapest_unused(plan, last);
     let is_dearer = |other: &RunnerUp| slot.price > other.price;
     let before = first.and_then(|by| cheapest_unused(plan, Some(by)));
@@ -145,12 +152,13 @@ fn reason(plan: &SwitchingPlan, index: usize, slot: &PlannedSlot) -> SwitchingRe
     }
 }
 
+/// End of the last interval of the plan, or of `slot` if there is none.
 fn end_of(plan: &SwitchingPlan, slot: &PlannedSlot) -> DateTime<Utc> {
     plan.intervals.last().map_or(slot.end, |interval| interval.end)
 }
 
-/// The cheapest slot before an instant in which the device could run and is
-/// off; of equal prices the earliest.
+/// Cheapest slot before the instant `by` in which the device could run and is off; at equal
+/// price the earliest.
 fn cheapest_unused(plan: &SwitchingPlan, by: Option<DateTime<Utc>>) -> Option<RunnerUp> {
     let least = plan.request.step_power();
     let unused = plan.slots.iter().filter(|slot| {
@@ -160,19 +168,22 @@ fn cheapest_unused(plan: &SwitchingPlan, by: Option<DateTime<Utc>>) -> Option<Ru
     Some(RunnerUp { start: cheapest.start, price: cheapest.price })
 }
 
+/// Returns true if a slot lies in the time before the last deadline (`last`) or before `until`
+/// in which the device must run.
 fn runs_last(plan: &SwitchingPlan, slot: &PlannedSlot, last: Option<DateTime<Utc>>) -> bool {
     let by = match (last, plan.request.until) {
         (Some(last), Some(until)) => Some(last.min(until)),
         (last, until) => last.or(until),
     };
     let end = by.or(plan.slots.last().map(|slot| slot.end));
-    // Subtracting durations of any size: far too long means from the beginning.
+    // Compare lengths: `run_last` may be longer than the calendar.
     let left = end.map(|end| end - slot.end);
     plan.request.run_last > chrono::TimeDelta::zero()
         && left
             .is_some_and(|left| left >= chrono::TimeDelta::zero() && left < plan.request.run_last)
 }
 
+/// Returns true if a slot starts within `on_min` of the start of its session.
 fn is_within_on_min(plan: &SwitchingPlan, session: &Session, slot: &PlannedSlot) -> bool {
     let start = match plan.request.state {
         DeviceState::RunningSince(since) if session.is_carried => since,
@@ -182,7 +193,7 @@ fn is_within_on_min(plan: &SwitchingPlan, session: &Session, slot: &PlannedSlot)
 }
 
 impl SwitchingReason {
-    /// The reason as a sentence, with times on the wall clock of `time_zone`.
+    /// Formats the reason as a sentence, with times on the wall clock of `time_zone`.
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
@@ -249,8 +260,8 @@ mod tests {
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, kwh, money};
 
-    /// Hours from 18:00Z priced in cents, run at 4 to 10 kW. Every plan also
-    /// survives its own JSON.
+    /// Checks the reasons of a device of 4 to 10 kW on hours from 18:00Z at prices in `cents`,
+    /// and that the plan survives a round trip through JSON.
     #[track_caller]
     fn check(
         cents: &[i32],

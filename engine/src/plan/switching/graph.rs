@@ -1,37 +1,37 @@
-//! All ways to switch, as paths through a graph.
+//! State graph whose paths are the feasible on-off patterns.
 //!
-//! A node is a boundary in time together with what the device is and how many
-//! sessions it has used; an edge is a step of staying off, of going on, or a
-//! whole least time to be on. Every path from [`Graph::BEGIN`] to
-//! [`Graph::end`] is a way to switch that keeps the rules, and every such way
-//! is a path.
+//! A node is a slot boundary with the state of the device (on, off, or on in a short last
+//! session) and its *layer*: the number of sessions used so far, or 0 without `sessions_max`.
+//! An edge stays off, stays on for one step, or stays on for the whole least time on. The paths
+//! from [`Graph::BEGIN`] to [`Graph::end`] are exactly the patterns that keep the rules.
 use crate::plan::switching::timeline::{Rules, Timeline};
 
-/// A step of a path.
+/// Edge between two nodes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Edge {
     pub(crate) from: usize,
     pub(crate) to: usize,
     /// Steps that are on along the edge, as a position in [`Graph::runs`].
     pub(crate) run: usize,
-    /// Whether a start is paid for.
+    /// True if the edge pays the cost of a start.
     pub(crate) starts: bool,
 }
 
-/// Nodes and edges, in an order in which every edge leads to a later node.
+/// Nodes and edges; node numbers are a topological order.
 #[derive(Debug, Clone)]
 pub(crate) struct Graph {
-    /// Edges by the node they come from.
+    /// Edges in the order of their first node.
     pub(crate) edges: Vec<Edge>,
-    /// Edges of one step that may be run in part, because nothing follows.
+    /// Edges of one last step that may be run in part.
     pub(crate) top_offs: Vec<Edge>,
-    /// Steps that are on without pause, `first..last`.
+    /// Runs: steps `first..last` that are on without pause.
     pub(crate) runs: Vec<(usize, usize)>,
     steps: usize,
     layers: usize,
 }
 
-/// Off, on for long enough, or on in a last session of any length.
+/// State of the device: on for the least time or longer, off, or on in a short last session.
+/// `On` and `Off` hold the layer.
 #[derive(Debug, Clone, Copy)]
 enum State {
     On(usize),
@@ -40,14 +40,16 @@ enum State {
 }
 
 impl Graph {
-    /// Where every path begins.
+    /// First node of every path.
     pub(crate) const BEGIN: usize = 0;
-    /// The run of no steps.
+    /// Position of the run without steps in `runs`.
     const IDLE: usize = 0;
 
+    /// Graph of the patterns of a timeline under `rules`.
     pub(crate) fn new(timeline: &Timeline, rules: Rules) -> Self {
         let steps = timeline.len();
         let layers = timeline.sessions_max.map_or(1, |most| most + 1);
+        // Run 0 is idle, run `t + 1` is step `t` alone; longer runs are appended.
         let mut runs = vec![(0, 0)];
         runs.extend((0..steps).map(|step| (step, step + 1)));
         let edges = Vec::with_capacity(4 * layers * (steps + 1));
@@ -63,12 +65,12 @@ impl Graph {
         graph
     }
 
-    /// Where every path ends.
+    /// Last node of every path.
     pub(crate) fn end(&self) -> usize {
         1 + (self.steps + 1) * self.width()
     }
 
-    /// Boundary of a node, for what can be reached before and after it.
+    /// Slot boundary of a node.
     pub(crate) fn boundary(&self, node: usize) -> usize {
         match node {
             Self::BEGIN => 0,
@@ -76,10 +78,12 @@ impl Graph {
         }
     }
 
+    /// Nodes per boundary.
     fn width(&self) -> usize {
         2 * self.layers + 1
     }
 
+    /// Number of the node of a state at a boundary.
     fn node(&self, boundary: usize, state: State) -> usize {
         let place = match state {
             State::On(layer) => layer,
@@ -89,7 +93,7 @@ impl Graph {
         1 + boundary * self.width() + place
     }
 
-    /// Layer after one more session; `None` if there may be no more.
+    /// Layer after one more session; `None` if `sessions_max` is used up.
     fn next(&self, timeline: &Timeline, layer: usize) -> Option<usize> {
         match timeline.sessions_max {
             None => Some(layer),
@@ -97,10 +101,12 @@ impl Graph {
         }
     }
 
+    /// Adds an edge.
     fn push(&mut self, from: usize, to: usize, run: usize, starts: bool) {
         self.edges.push(Edge { from, to, run, starts });
     }
 
+    /// Position in `runs` of the run `first..last`, which is appended if it has 2 steps or more.
     fn run(&mut self, first: usize, last: usize) -> usize {
         match last - first {
             0 => Self::IDLE,
@@ -112,10 +118,12 @@ impl Graph {
         }
     }
 
+    /// Adds the edges of the first node: staying off, or carrying a session on.
     fn begin(&mut self, timeline: &Timeline, rules: Rules) {
         let first_run = timeline.first_run(rules);
         let carried = timeline.carried_since.and_then(|_| self.next(timeline, 0));
         let may_stop = timeline.carried_may_stop();
+        // Without a carried session, or if it may stop at once, the device may stay off.
         if (carried.is_none() || may_stop == Some(0)) && timeline.first_start <= first_run {
             let off = self.node(timeline.first_start, State::Off(0));
             self.push(Self::BEGIN, off, Self::IDLE, false);
@@ -130,6 +138,7 @@ impl Graph {
         }
     }
 
+    /// Adds the edges of the nodes `On`: another step on, a top-off, or a stop with its pause.
     fn leave_on(&mut self, timeline: &Timeline, rules: Rules, boundary: usize) {
         let first_run = timeline.first_run(rules);
         let may_start = (boundary > 0).then(|| timeline.may_start(boundary));
@@ -152,6 +161,8 @@ impl Graph {
         }
     }
 
+    /// Adds the edges of the nodes `Off`: another step off, or a start for the least time on, for
+    /// a short last session or for a top-off.
     fn leave_off(&mut self, timeline: &Timeline, rules: Rules, boundary: usize) {
         let is_end = boundary == self.steps;
         let block = if is_end { None } else { timeline.may_stop(boundary) };
@@ -183,6 +194,7 @@ impl Graph {
         }
     }
 
+    /// Adds the edges of the node `Short`: another step on, a top-off, or off until the end.
     fn leave_short(&mut self, timeline: &Timeline, rules: Rules, boundary: usize) {
         let from = self.node(boundary, State::Short);
         if timeline.first_run(rules) == self.steps || boundary == self.steps {
@@ -194,7 +206,7 @@ impl Graph {
         }
     }
 
-    /// A step after which the device stays off.
+    /// Adds a top-off: one partial step after which the device stays off.
     fn top_off(&mut self, timeline: &Timeline, rules: Rules, edge: Edge) {
         if timeline.first_run(rules) == self.steps {
             self.top_offs.push(Edge { to: self.end(), ..edge });

@@ -1,29 +1,40 @@
-//! The problem with a price on energy in place of the need: a lower bound.
+//! Lagrangian bound: the need is relaxed, with a price `λ` on energy.
 //!
-//! For a price `λ` every kWh bought earns `λ`, and the need is forgotten. What
-//! is left is a shortest path. Its length plus `λ·E` undercuts every plan that
-//! buys `E`, whatever `λ` is; the best `λ` is found by bending: the bound is
-//! concave in `λ` and made of straight pieces.
+//! ```text
+//! L(λ) = λ·E + min over paths of Σ_t (p_t − λ)·x_t + c·(number of starts)
+//! ```
+//!
+//! The minimum is a shortest path through the state graph. `L(λ)` is at most the cost of every
+//! plan that buys `E`, for any `λ`. It is concave and piecewise linear in `λ`, so the best `λ`
+//! is found by intersecting the linear pieces on both sides of the maximum.
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `λ`, `L(λ)` | `LagrangianPaths::price`, `bound` |
+//! | `p_t`, `x_t` | `timeline::Step::price`; `most` if `p_t < λ`, else `least` |
+//! | `c` | `Timeline::start_cost` |
+//! | `E` | argument `wanted` |
 use crate::plan::switching::graph::Graph;
 use crate::plan::switching::timeline::Timeline;
 
-/// Most pieces of the bound that are looked at.
+/// Most linear pieces of the bound that are evaluated.
 const ROUNDS_MAX: usize = 40;
 
-/// Distances of all nodes at one price on energy.
+/// Shortest paths of all nodes at one price on energy, and the bound.
 #[derive(Debug, Clone)]
 pub(crate) struct LagrangianPaths {
-    /// The price on energy.
+    /// Price on energy `λ`, per kWh.
     pub(crate) price: f64,
-    /// No plan costs less.
+    /// Lower bound `L(λ)` on the cost of every plan that buys the need.
     pub(crate) bound: f64,
-    /// Least cost less the worth of the energy, from the beginning to a node.
+    /// Length of the shortest path from the first node to each node: `Σ (p_t − λ)·x_t` plus
+    /// starts.
     pub(crate) before: Vec<f64>,
-    /// The same from a node to the end.
+    /// Length of the shortest path from each node to the last node.
     pub(crate) after: Vec<f64>,
 }
 
-/// The end of a shortest path: its length, and the energy bought along it.
+/// Length of a shortest path, and the energy in kWh bought along it.
 #[derive(Debug, Clone, Copy)]
 struct Path {
     length: f64,
@@ -31,7 +42,7 @@ struct Path {
 }
 
 impl LagrangianPaths {
-    /// The best bound for a need, or `None` if no way to switch keeps the rules.
+    /// Best bound for a need of `wanted` kWh; `None` if no pattern keeps the rules.
     pub(crate) fn new(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<Self> {
         let price = best_price(timeline, graph, wanted)?;
         let runs = Runs::new(timeline, graph, price);
@@ -42,19 +53,20 @@ impl LagrangianPaths {
     }
 }
 
-/// The price on energy with the highest bound.
+/// Price on energy with the highest bound; `None` if no path reaches the end.
 fn best_price(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<f64> {
     let path = |price: f64| {
         let runs = Runs::new(timeline, graph, price);
         let end = runs.before(timeline, graph)[graph.end()];
         end.length.is_finite().then_some(end)
     };
-    // At a low price nothing is worth buying, at a high one everything is.
+    // Bracket: at a low price the path buys the least, at a high one the most.
     let prices = || timeline.steps.iter().map(|step| step.price);
     let width = 1.0 + timeline.start_cost + prices().fold(0.0, |most: f64, p| most.max(p.abs()));
     let scale = timeline.start_cost + prices().fold(0.0, |most: f64, p| most.max(p.abs())) * wanted;
     let (mut low, mut high) = (-width, width);
     let (mut cheap, mut dear) = (path(low)?, path(high)?);
+    // Raise the upper end until its path buys the need.
     for _ in 0..ROUNDS_MAX {
         if dear.kwh >= wanted || high > width * 1e6 {
             break;
@@ -69,10 +81,11 @@ fn best_price(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<f64> {
         if dear.kwh <= wanted {
             return Some(high);
         }
-        // Where the two straight pieces cross.
+        // Intersection of the linear pieces at `low` and `high`.
         let price = (dear.length + dear.kwh * high - cheap.length - cheap.kwh * low)
             / (dear.kwh - cheap.kwh);
         let next = path(price)?;
+        // Value of both pieces there. If the path at this price is no shorter, it is the maximum.
         let above = cheap.length + cheap.kwh * (low - price);
         if next.length >= above - 1e-12 * above.abs().max(scale) || !(low..high).contains(&price) {
             return Some(price);
@@ -86,12 +99,13 @@ fn best_price(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<f64> {
     Some(low)
 }
 
-/// What each run costs less the worth of its energy, at the best power.
+/// Reduced cost and energy of each run at one price on energy, at the best power per step.
 struct Runs {
     paths: Vec<Path>,
 }
 
 impl Runs {
+    /// Runs of the graph at `price`: a step is full if it costs less than `price`, else least.
     fn new(timeline: &Timeline, graph: &Graph, price: f64) -> Self {
         let step = |step: usize| {
             let step = &timeline.steps[step];
@@ -107,6 +121,7 @@ impl Runs {
         Self { paths: graph.runs.iter().map(run).collect() }
     }
 
+    /// Shortest paths from the first node.
     fn before(&self, timeline: &Timeline, graph: &Graph) -> Vec<Path> {
         let mut paths = vec![Path { length: f64::INFINITY, kwh: 0.0 }; graph.end() + 1];
         paths[Graph::BEGIN].length = 0.0;
@@ -121,6 +136,7 @@ impl Runs {
         paths
     }
 
+    /// Lengths of the shortest paths to the last node.
     fn after(&self, timeline: &Timeline, graph: &Graph) -> Vec<f64> {
         let mut lengths = vec![f64::INFINITY; graph.end() + 1];
         lengths[graph.end()] = 0.0;

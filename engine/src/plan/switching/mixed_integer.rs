@@ -1,4 +1,4 @@
-//! Uneven problems as a mixed-integer programme.
+//! Mixed-integer programme of a switching problem to which the exact search does not apply.
 //!
 //! # The programme
 //!
@@ -10,46 +10,54 @@
 //! | `s_t` | `short` | that session is the last one and may be short |
 //! | `o_t` | `top_off` | the step is the top-off, and the last one that is on |
 //! | `m_j` | `missing` | energy missing of level `j` |
-//! | `z_k` | `ends` | level `k` ends the buying |
+//! | `z_k` | `endings` | level `k` ends the buying |
+//!
+//! Data are the price `p_t`, the start cost `c`, the least and most energy `l_t` and `h_t` of a
+//! step, the most sessions `S`, and boundary `B_j` and energy `E_j` of level `j`.
 //!
 //! ```text
-//! minimise    Σ p_t·x_t + start cost · Σ v_t
+//! minimise    Σ p_t·x_t + c·Σ v_t
 //! subject to  l_t·(u_t − o_t) ≤ x_t ≤ h_t·u_t − (h_t − l_t)·o_t
 //!             u_t − u_{t−1} ≤ v_t ≤ min(u_t, 1 − u_{t−1})
 //!             Σ v_i − s_i over starts i whose least time on covers t ≤ u_t − o_t
 //!             Σ stops whose least time off covers t ≤ 1 − u_t
-//!             Σ x_t before level j + m_j ≥ E_j
+//!             Σ v_t ≤ S                            (a carried session counts)
+//!             Σ_{t < B_j} x_t + m_j ≥ E_j
+//!             z_k = 1  ⇒  Σ_{t < B_k} x_t ≤ E_k, and least energy of steps that must run after
+//!             Σ z_k = 1
 //! ```
 //!
-//! A stop before step `t` is `u_{t−1} − u_t + v_t`. The sums over windows of
-//! starts and stops describe least times without gaps between the whole and the
-//! broken numbers (Rajan and Takriti, "Minimum up/down polytopes of the unit
-//! commitment problem with start-up costs", 2005). No constant stands for
-//! infinity: energies are bounded by what a step can hold.
+//! A stop before step `t` is `u_{t−1} − u_t + v_t`. The sums over windows of starts and stops
+//! are those of the convex hull of least times on and off (Rajan and Takriti, "Minimum up/down
+//! polytopes of the unit commitment problem with start-up costs", 2005). The constants of the
+//! implications are the most energy of the steps in the row.
 //!
-//! All energies are in units of the largest step and all money is in units of the
-//! largest amount in the objective, so that the tolerances of the solver are
-//! parts of what is at stake. The solver only chooses the steps that are on: the
-//! energies of these are then spread in plain arithmetic, by [`spread`].
+//! First `m_j = 0` for all levels. If that is infeasible, the shortfalls are minimised one by
+//! one, earliest level first, and then the cost.
+//!
+//! Energies are in units of the largest step, and money in units of the largest amount in the
+//! objective, so that the absolute tolerances of the solver are relative ones. The solver only
+//! chooses the steps that are on; [`spread`] then computes their energies without a solver.
 use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::path_search::FoundSchedule;
 use crate::plan::switching::spread::{Ending, Pattern, Spread, endings, spread};
 use crate::plan::switching::timeline::{Rules, Timeline};
 
-/// Values of whole numbers are whole to this.
+/// Threshold above which an integer column counts as 1.
 const WHOLE: f64 = 0.5;
 
-/// Distance to which the solver keeps rows.
+/// Feasibility tolerance of the solver, in the units of the programme.
 const TOLERANCE: f64 = 1e-9;
 
-/// Energy by which a later search may miss more of a level than the search for
-/// that level found, in parts of the largest step: ten times the tolerance.
+/// Addition to the shortfall of a level in later searches, in units of the largest step: ten
+/// times the tolerance.
 const SLACK: f64 = 1e-8;
 
 impl FoundSchedule {
-    /// A plan of chosen steps and their energies.
+    /// Schedule of a pattern and its energies.
     pub(crate) fn new(pattern: &Pattern, spread: Spread) -> Self {
+        // A top-off without energy is off.
         let is_part = |&index: &usize| spread.kwh[index] > 0.0;
         Self {
             top_off: pattern.top_off.filter(is_part),
@@ -60,32 +68,32 @@ impl FoundSchedule {
     }
 }
 
-/// Part of a level by which the spread energies may differ from the solver's.
+/// Tolerance between the shortfall of [`spread`] and that of the solver, as a share of a level.
 const SAME: f64 = 1e-6;
 
-/// Share of the seconds left that one of several searches may take.
+/// Share of the remaining seconds that one of several searches may take.
 const SHARE: f64 = 0.5;
 
-/// Energies from the solver, and its word on better ones.
+/// Schedule of the programme, with its bound and status.
 pub(crate) struct Mixed {
     pub(crate) found: FoundSchedule,
-    /// Cost that no plan with as little missing undercuts, if one is known.
+    /// Lower bound on the cost of the plans with as little shortfall, if one is known.
     pub(crate) bound: Option<f64>,
     pub(crate) status: SearchStatus,
 }
 
-/// How long a search may go on.
+/// Limits on the effort of the searches.
 #[derive(Clone, Copy)]
 pub(crate) struct SearchEffort<'e> {
     pub(crate) nodes_max: u32,
     /// Most seconds of one search.
     pub(crate) seconds_max: Option<f64>,
-    /// Seconds left for all searches, on a clock of the caller.
+    /// Seconds left for all searches, by a clock of the caller.
     pub(crate) seconds_left: &'e dyn Fn() -> f64,
 }
 
 impl SearchEffort<'_> {
-    /// Limits of one search that may take this share of the seconds left.
+    /// Solver limits of one search that may take `share` of the seconds left.
     fn limits(&self, share: f64) -> Limits {
         let left = (self.seconds_left)() * share;
         let seconds = self.seconds_max.map_or(left, |most| most.min(left));
@@ -99,8 +107,8 @@ impl SearchEffort<'_> {
     }
 }
 
-/// The cheapest plan with the least energy missing, as far as the limits allow;
-/// `None` if no way to switch keeps the rules.
+/// Returns the cheapest plan with the least shortfall, as far as the limits allow; `None` if no
+/// pattern keeps the rules.
 ///
 /// # Errors
 /// The status of a search that ended without any plan.
@@ -117,29 +125,31 @@ pub(crate) fn solve(
     }
     let mut model = SwitchingModel::new(timeline, rules);
     let mut status = SearchStatus::Optimal;
-    // Most plans miss nothing, and then one search is enough.
+    // Most problems have a plan without shortfall, and then one search is enough.
     match model.programme.minimise(&effort.limits(SHARE)) {
-        Ok(solution) => return model.answer(&solution, true, status).map(Some),
+        Ok(solution) => return model.read_solution(&solution, true, status).map(Some),
         Err(LpError::Infeasible) => {}
         Err(error) => status = error.into(),
     }
-    let kept = match model.miss_least(effort, &mut status) {
+    let kept = match model.minimise_shortfall(effort, &mut status) {
         Ok(kept) => kept,
         Err(LpError::Infeasible) if status == SearchStatus::Optimal => return Ok(None),
         Err(LpError::Infeasible) => return Err(status),
         Err(error) => return Err(status.max(error.into())),
     };
     match (model.programme.minimise(&effort.limits(1.0)), kept) {
-        (Ok(solution), _) => model.answer(&solution, true, status).map(Some),
-        // The plan that misses the least is a plan, however dear.
-        (Err(error), Some(kept)) => model.answer(&kept, false, status.max(error.into())).map(Some),
-        // Without a level to miss, no more energy could help.
+        (Ok(solution), _) => model.read_solution(&solution, true, status).map(Some),
+        // The plan with the least shortfall is returned, though its cost is not minimised.
+        (Err(error), Some(kept)) => {
+            model.read_solution(&kept, false, status.max(error.into())).map(Some)
+        }
+        // Without levels no shortfall can be allowed, so the rules are infeasible.
         (Err(LpError::Infeasible), None) if status.is_optimal() => Ok(None),
         (Err(error), None) => Err(status.max(error.into())),
     }
 }
 
-/// Columns of a step, by position.
+/// Positions of the columns of a step.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     kwh: usize,
@@ -147,27 +157,32 @@ struct Columns {
     start: usize,
     short: usize,
     top_off: usize,
-    /// A short session started with this step or before it.
+    /// 1 if a short session started with this step or before it.
     shortened: usize,
-    /// This step or one before it is the top-off.
+    /// 1 if this step or one before it is the top-off.
     topped: usize,
 }
 
+/// Programme of a timeline under one set of rules.
 struct SwitchingModel<'t> {
     timeline: &'t Timeline,
     rules: Rules,
     programme: MixedProgram,
     columns: Vec<Columns>,
-    /// The session that goes on is the last and may be short.
+    /// Column that is 1 if the carried session is the last one and may be short.
     carried_short: usize,
+    /// Shortfall column of each level.
     missing: Vec<usize>,
+    /// Endings with their columns `z_k`.
     endings: Vec<(Ending, usize)>,
-    /// One unit of energy in kWh, and one of the objective in money.
+    /// Unit of energy, in kWh.
     unit_kwh: f64,
+    /// Unit of the objective, in money.
     unit_money: f64,
 }
 
 impl<'t> SwitchingModel<'t> {
+    /// Programme with all columns and rows, in which every level must be met.
     fn new(timeline: &'t Timeline, rules: Rules) -> Self {
         let largest = |of: &dyn Fn(usize) -> f64| {
             let most = (0..timeline.len()).fold(0.0, |most: f64, step| most.max(of(step)));
@@ -189,26 +204,28 @@ impl<'t> SwitchingModel<'t> {
             unit_money: dearest,
         };
         model.add_columns();
-        model.state_energy();
-        model.state_levels();
-        model.state_starts();
-        model.state_time_on();
-        model.state_time_off();
-        model.state_top_off();
+        model.add_energy_rows();
+        model.add_level_rows();
+        model.add_start_rows();
+        model.add_time_on_rows();
+        model.add_time_off_rows();
+        model.add_top_off_rows();
         model
     }
 
+    /// Adds a continuous column.
     fn column(&mut self, lower: f64, upper: f64, cost: f64) -> usize {
         self.programme.linear.add_column(Column { cost, lower, upper })
     }
 
-    /// A column of a whole number.
+    /// Adds an integer column.
     fn whole(&mut self, lower: f64, upper: f64) -> usize {
         let column = self.column(lower, upper, 0.0);
         self.programme.integers.push(column);
         column
     }
 
+    /// Adds the columns of all steps, levels and endings.
     fn add_columns(&mut self) {
         let timeline = self.timeline;
         let one_if = |is: bool| f64::from(u8::from(is));
@@ -224,7 +241,7 @@ impl<'t> SwitchingModel<'t> {
             let columns = Columns {
                 kwh: self.column(0.0, step.most / self.unit_kwh, price),
                 on: self.whole(one_if(index >= first_run), 1.0),
-                // Whole where `on` is whole, by its rows.
+                // Its rows make it integer where `on` is.
                 start: self.column(0.0, may_start, start_cost),
                 short: self.whole(0.0, short * may_start),
                 top_off: self.whole(0.0, may_top_off),
@@ -240,7 +257,7 @@ impl<'t> SwitchingModel<'t> {
         }
     }
 
-    /// Adds a row. HiGHS refuses a column that is named twice, so its weights add up.
+    /// Adds a row. Weights of a repeated column are summed, because HiGHS rejects duplicates.
     fn row(&mut self, lower: f64, upper: f64, mut terms: Vec<(usize, f64)>) {
         terms.sort_by_key(|&(column, _)| column);
         terms.dedup_by(|next, first| {
@@ -252,21 +269,24 @@ impl<'t> SwitchingModel<'t> {
         self.programme.linear.rows.push(Row { lower, upper, terms });
     }
 
+    /// Adds the row `Σ terms ≤ upper`.
     fn at_most(&mut self, upper: f64, terms: Vec<(usize, f64)>) {
         self.row(f64::NEG_INFINITY, upper, terms);
     }
 
+    /// Adds the row `Σ terms ≥ lower`.
     fn at_least(&mut self, lower: f64, terms: Vec<(usize, f64)>) {
         self.row(lower, f64::INFINITY, terms);
     }
 
-    /// Energy of a step between its least and its most, in units.
+    /// Least and most energy of a step, in units of `unit_kwh`.
     fn energies(&self, index: usize) -> (f64, f64) {
         let step = &self.timeline.steps[index];
         (step.least / self.unit_kwh, step.most / self.unit_kwh)
     }
 
-    fn state_energy(&mut self) {
+    /// Adds the rows of the energy of each step.
+    fn add_energy_rows(&mut self) {
         for index in 0..self.columns.len() {
             let Columns { kwh, on, top_off, .. } = self.columns[index];
             let (least, most) = self.energies(index);
@@ -275,7 +295,8 @@ impl<'t> SwitchingModel<'t> {
         }
     }
 
-    fn state_levels(&mut self) {
+    /// Adds the rows of the levels and of the endings.
+    fn add_level_rows(&mut self) {
         for (index, level) in self.timeline.levels.iter().enumerate() {
             let mut terms = self.energy_of(0..level.boundary);
             terms.push((self.missing[index], 1.0));
@@ -283,11 +304,11 @@ impl<'t> SwitchingModel<'t> {
         }
         let first_run = self.timeline.first_run(self.rules);
         for (ending, ends) in self.endings.clone() {
-            // Before the ending no more than it wants.
+            // At most the energy of the ending before its boundary.
             let wanted = ending.kwh / self.unit_kwh;
             let before = 0..ending.boundary;
             self.bound_if(ends, before, wanted);
-            // After it nothing, and the least of what must be run.
+            // After it no energy, except the least energy of the steps that must run.
             let free = ending.boundary..first_run.max(ending.boundary);
             self.bound_if(ends, free, 0.0);
             let run = first_run.max(ending.boundary)..self.columns.len();
@@ -298,11 +319,12 @@ impl<'t> SwitchingModel<'t> {
         self.row(1.0, 1.0, all);
     }
 
+    /// Terms of the sum of the energies of some steps.
     fn energy_of(&self, steps: std::ops::Range<usize>) -> Vec<(usize, f64)> {
         self.columns[steps].iter().map(|columns| (columns.kwh, 1.0)).collect()
     }
 
-    /// At most so much energy in some steps, if a level ends the buying.
+    /// Adds the row: if the column `ends` is 1, the energy of `steps` is at most `upper`.
     fn bound_if(&mut self, ends: usize, steps: std::ops::Range<usize>, upper: f64) {
         let most: f64 = steps.clone().map(|step| self.energies(step).1).sum();
         if most > upper {
@@ -312,13 +334,14 @@ impl<'t> SwitchingModel<'t> {
         }
     }
 
-    /// The column that tells that the device is on just before a step.
+    /// Column `on` of the step before, if a session can continue from it; else `None`.
     fn on_before(&self, index: usize) -> Option<usize> {
         let before = index.checked_sub(1)?;
         self.timeline.is_joined(index).then(|| self.columns[before].on)
     }
 
-    fn state_starts(&mut self) {
+    /// Adds the rows of starts, of the number of sessions and of the short last session.
+    fn add_start_rows(&mut self) {
         let mut sessions = Vec::new();
         let mut shortened = self.carried_short;
         for index in 0..self.columns.len() {
@@ -326,7 +349,7 @@ impl<'t> SwitchingModel<'t> {
             let Columns { on, start, short, .. } = columns;
             sessions.push((start, 1.0));
             if index == 0 && self.timeline.is_joined(0) {
-                // The session that goes on counts, and costs no start.
+                // The carried session counts and costs no start.
                 sessions.push((on, 1.0));
             }
             self.at_most(0.0, vec![(start, 1.0), (on, -1.0)]);
@@ -340,7 +363,7 @@ impl<'t> SwitchingModel<'t> {
             }
             if self.rules.last_may_be_short {
                 self.at_most(0.0, vec![(short, 1.0), (start, -1.0)]);
-                // Nothing starts after a short session.
+                // No session starts after a short one.
                 self.at_most(1.0, vec![(start, 1.0), (shortened, 1.0)]);
                 let next = columns.shortened;
                 self.row(0.0, 0.0, vec![(next, 1.0), (shortened, -1.0), (short, -1.0)]);
@@ -352,9 +375,9 @@ impl<'t> SwitchingModel<'t> {
         }
     }
 
-    /// Least times to be on: a session that started within the window before a
-    /// step, and is not short, is on there, and not at its top-off.
-    fn state_time_on(&mut self) {
+    /// Adds the rows of the least time on: a session that started within the window before a
+    /// step, and is not short, is on in that step, and that step is not its top-off.
+    fn add_time_on_rows(&mut self) {
         let steps = self.columns.len();
         let until: Vec<Option<usize>> =
             (0..steps).map(|start| self.timeline.may_stop(start)).collect();
@@ -364,6 +387,7 @@ impl<'t> SwitchingModel<'t> {
                 self.at_most(0.0, vec![(start, 1.0), (short, -1.0)]);
             }
         }
+        // A carried session that cannot last for `on_min` is short.
         let carried = self.timeline.carried_since.map(|_| self.timeline.carried_may_stop());
         if carried == Some(None) {
             self.at_least(1.0, vec![(self.carried_short, 1.0)]);
@@ -371,7 +395,7 @@ impl<'t> SwitchingModel<'t> {
         let carried = carried.flatten().unwrap_or(0);
         let mut first = 0;
         for index in 0..steps {
-            // Sessions of one length in time end in the order in which they start.
+            // Least times on end in the order in which they start, so the window only moves on.
             while first < index && until[first].is_none_or(|until| until <= index) {
                 first += 1;
             }
@@ -381,6 +405,7 @@ impl<'t> SwitchingModel<'t> {
                 let Columns { start, short, .. } = self.columns[start];
                 terms.extend([(start, 1.0), (short, -1.0)]);
             }
+            // The carried session covers the step unless it is short: `1 − carried_short`.
             let mut upper = 0.0;
             if index < carried {
                 terms.push((self.carried_short, -1.0));
@@ -398,9 +423,9 @@ impl<'t> SwitchingModel<'t> {
         }
     }
 
-    /// Least times to be off: a device that stopped within the window before a
-    /// step is off there.
-    fn state_time_off(&mut self) {
+    /// Adds the rows of the least time off: a device that stopped within the window before a step
+    /// is off in that step.
+    fn add_time_off_rows(&mut self) {
         let steps = self.columns.len();
         for index in 1..steps {
             let mut terms: Vec<(usize, f64)> = Vec::new();
@@ -408,6 +433,7 @@ impl<'t> SwitchingModel<'t> {
                 if self.timeline.may_start(stop) <= index {
                     break;
                 }
+                // The stop `u_{t−1} − u_t + v_t`; over a gap it is `u_{t−1}`.
                 terms.push((self.columns[stop - 1].on, 1.0));
                 if self.timeline.is_joined(stop) {
                     let Columns { on, start, .. } = self.columns[stop];
@@ -421,8 +447,8 @@ impl<'t> SwitchingModel<'t> {
         }
     }
 
-    /// The top-off is on, and nothing is on after it.
-    fn state_top_off(&mut self) {
+    /// Adds the rows of the top-off: it is on, and no step after it is.
+    fn add_top_off_rows(&mut self) {
         if self.timeline.first_run(self.rules) < self.timeline.len() {
             return;
         }
@@ -440,9 +466,12 @@ impl<'t> SwitchingModel<'t> {
         }
     }
 
-    /// Allows energy to be missing, as little as possible and of the latest
-    /// level first. Gives the values of the last search.
-    fn miss_least(
+    /// Minimises the shortfall of each level in turn, earliest first, and fixes it as the upper
+    /// bound of its column. Returns the solution of the last search; `None` without levels.
+    ///
+    /// # Errors
+    /// The error of the first search, if it found no solution.
+    fn minimise_shortfall(
         &mut self,
         effort: SearchEffort<'_>,
         status: &mut SearchStatus,
@@ -458,9 +487,10 @@ impl<'t> SwitchingModel<'t> {
                 column.cost = 0.0;
             }
             self.programme.linear.columns[missing].cost = 1.0;
+            // Shortfalls of earlier levels are fixed by the upper bounds of their columns.
             let solution = match self.programme.minimise(&effort.limits(SHARE)) {
                 Ok(solution) => solution,
-                // The plan of the level before is kept, with what it misses of this one.
+                // Keep the solution of the level before, with its shortfall of this one.
                 Err(error) if kept.is_some() => {
                     *status = (*status).max(error.into());
                     continue;
@@ -472,22 +502,26 @@ impl<'t> SwitchingModel<'t> {
             self.programme.start = Some(solution.values.clone());
             kept = Some(solution);
         }
+        // Restore the objective for the search by cost.
         for (column, cost) in self.programme.linear.columns.iter_mut().zip(costs) {
             column.cost = cost;
         }
         Ok(kept)
     }
 
-    /// The steps that the solver chose.
+    /// On-off pattern of a solution.
     fn pattern(&self, solution: &MipSolution) -> Pattern {
         let is_set = |column: usize| solution.values[column] > WHOLE;
         let top_off = self.columns.iter().position(|columns| is_set(columns.top_off));
         Pattern { on: self.columns.iter().map(|columns| is_set(columns.on)).collect(), top_off }
     }
 
-    /// The energies of the steps that the solver chose, with its bound if it
-    /// looked for the least cost.
-    fn answer(
+    /// Energies of the pattern of a solution. The bound is that of the solver if it minimised the
+    /// cost (`is_cheapest`).
+    ///
+    /// # Errors
+    /// `SolverFailed` if the pattern exceeds the need.
+    fn read_solution(
         &self,
         solution: &MipSolution,
         is_cheapest: bool,
@@ -497,7 +531,7 @@ impl<'t> SwitchingModel<'t> {
         let Some(spread) = spread(self.timeline, self.rules, &pattern) else {
             return Err(SearchStatus::SolverFailed);
         };
-        let is_same = self.is_as_good(solution, &spread);
+        let is_same = self.confirms_shortfall(solution, &spread);
         let found = if is_same { SearchStatus::Optimal } else { SearchStatus::SolverFailed };
         let bound = is_cheapest && solution.bound.is_finite();
         Ok(Mixed {
@@ -507,8 +541,8 @@ impl<'t> SwitchingModel<'t> {
         })
     }
 
-    /// Whether the spread energies miss no more than the solver said.
-    fn is_as_good(&self, solution: &MipSolution, spread: &Spread) -> bool {
+    /// Returns true if the shortfall of `spread` is at most that of the solver, within `SAME`.
+    fn confirms_shortfall(&self, solution: &MipSolution, spread: &Spread) -> bool {
         let levels = self.timeline.levels.iter().zip(&self.missing).zip(&spread.missing);
         levels.into_iter().all(|((level, &column), &missing)| {
             missing <= solution.values[column] * self.unit_kwh + SAME * level.kwh

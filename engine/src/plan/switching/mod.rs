@@ -1,50 +1,77 @@
-//! Plans for a device that cannot run at any power, nor start for nothing.
+//! Plans for one device that has a least power, start costs and least times on and off.
 //!
-//! Below six amperes a charger does not run, a contactor wears with every
-//! click, and a heat pump must not stop at once. [`plan_switching`]
-//! finds the cheapest plan for one such device; what it may be asked is in
-//! [`SwitchingRequest`].
+//! Examples are a charger that does not run below six amperes, a contactor that wears with
+//! every click, and a heat pump that must not stop at once. [`plan_switching`] finds the
+//! cheapest plan; its input is a [`SwitchingRequest`].
 //!
 //! # The problem
 //!
-//! Slots `t = 1..T` of length `h_t` at price `p_t`. The device is on or off
-//! for whole slots, at constant power within each:
+//! Slots `t = 1..T` of length `h_t` at price `p_t`. The device is on or off for whole slots,
+//! at constant power within each:
 //!
 //! ```text
-//! minimise    Σ p_t·x_t + start cost · (number of starts)
-//! subject to  x_t = 0 where it is off, P_min·h_t ≤ x_t ≤ P_max·h_t where it is on
-//!             Σ x_t = E
-//!             at most S sessions; on for at least so long, off for at least so long
+//! minimise    Σ_t p_t·x_t + c·Σ_t v_t
+//! subject to  P_min·h_t·u_t ≤ x_t ≤ P_max·h_t·u_t          energy, but for the top-off
+//!             Σ_t x_t = E                                  need
+//!             v_t ≥ u_t − u_t−1                            starts
+//!             Σ_t v_t ≤ S                                  sessions
+//!             v_i = 1          ⇒  u_t = 1 for D_on from i   least time on
+//!             a stop before i  ⇒  u_t = 0 for D_off from i  least time off
 //! ```
 //!
-//! A session is time without pause in which the device is on. One slot is
-//! allowed less than the minimum, the *top-off*: the last slot in which the
-//! device runs may end early, when the energy is there. It runs at the least
-//! power from its start, so power is never between zero and the minimum; only
-//! the mean over that slot is. It comes after the least time to be on is over
-//! in whole slots, it is marked in the plan, and there is at most one.
+//! | Symbol | Meaning | Field |
+//! |---|---|---|
+//! | `x_t` | energy of slot `t`, kWh | `path_search::FoundSchedule::kwh` |
+//! | `u_t` | 1 if slot `t` is on | `graph::Edge::run` |
+//! | `v_t` | 1 if a session starts with slot `t` | `graph::Edge::starts` |
+//! | `p_t` | price per kWh | `timeline::Step::price` |
+//! | `P_min·h_t`, `P_max·h_t` | least and most energy, kWh | `timeline::Step::least`, `most` |
+//! | `c` | cost of one start | `timeline::Timeline::start_cost` |
+//! | `E` | need by a deadline, kWh | `timeline::Level::kwh` |
+//! | `S` | most sessions, one carried over from before included | `Timeline::sessions_max` |
+//! | `D_on`, `D_off` | least time on and off | `Timeline::on_min`, `off_min` |
+//! | `λ` | price on energy in the Lagrangian bound | `lagrangian_bound::LagrangianPaths::price` |
 //!
-//! # What limits and what yields
+//! A session is time without pause in which the device is on. One slot may take less than
+//! the minimum, the *top-off*: the last slot in which the device runs ends early, when the
+//! need is met. It runs at the least power from its start, so only the mean power over the
+//! slot is between zero and the minimum. It comes after the least time on has passed in
+//! whole slots, the plan marks it, and there is at most one.
 //!
-//! Power, `sessions_max`, `one_block` and `off_min` are limits and always
-//! kept. `on_min` is a limit too, which yields in one place: the last session
-//! may be shorter where energy would be missing otherwise, or come that is not
-//! wanted. `run_last` is a wish, which yields where it cannot be had or would
-//! cost energy. Then comes the energy, earliest deadline first, and last the
-//! money. What yielded is named in the plan. The rest of a missed deadline is wanted
-//! by the next one, and after the last one it is taken as soon as the limits
-//! allow; a caller can ask for neither.
+//! # Hard limits, soft limits and their order
 //!
-//! # What is solved how
+//! 1. Power, `sessions_max`, `one_block` and `off_min` are hard.
+//! 2. The shortfall is minimised next, the earliest deadline first.
+//! 3. `on_min` and `run_last` are kept where that does not raise the shortfall. `on_min` is
+//!    relaxed first, and only for the last session, which otherwise could exceed the need.
+//! 4. Cost is minimised last.
 //!
-//! One deadline, constant highest power, and slots of one length but for the
-//! first and the last: `exact`, a complete search in polynomial time, within a
-//! limit on its work. The same where the first of several deadlines wants most and
-//! can be met, because that plan meets all.
-//! Several deadlines, limits that vary, hours mixed with quarter hours: with
-//! limits that vary the problem contains the knapsack problem, so these are a
-//! mixed-integer programme on `HiGHS` (feature `lp`), whose gap is stated.
-//! Without that feature they are refused when the problem is built.
+//! The plan lists every relaxed rule. With `AfterDeadline::Continue` the next deadline
+//! includes the shortfall of a missed one, and after the last deadline the rest is delivered
+//! as soon as the limits allow.
+//!
+//! # The method
+//!
+//! The feasible on-off patterns are the paths through a state graph (`graph`): a node
+//! is a slot boundary with the state and the number of sessions so far, an edge is a run of
+//! slots that are on, or a pause.
+//!
+//! | Step | Formula | Code |
+//! |---|---|---|
+//! | Lagrangian bound | `max_λ { λ·E + min_path Σ_t (p_t − λ)·x_t + c·v_t }` | `lagrangian_bound` |
+//! | labels | least cost of a node for `a` full and `b` least slots | `cost_by_energy` |
+//! | join | forward label, one slot of free energy, backward label | `split_step` |
+//!
+//! A node whose shortest path exceeds the bound by more than a slack is skipped; the slack
+//! grows until the search is complete (`path_search`). That search is polynomial. It applies to one
+//! deadline, a constant highest power, and slots of one length except the first and the last;
+//! also to several deadlines if the first wants the most and can be met, because that plan
+//! meets all of them.
+//!
+//! Several deadlines, varying limits and mixed slot lengths are a mixed-integer programme on
+//! `HiGHS` (`mixed_integer`, feature `lp`), whose gap is reported: with varying limits the problem
+//! contains the knapsack problem. Without that feature such a problem is refused when it is
+//! built.
 pub(crate) mod cost_by_energy;
 pub(crate) mod explain;
 pub(crate) mod graph;

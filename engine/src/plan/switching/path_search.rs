@@ -1,31 +1,49 @@
-//! The cheapest plan of all, in polynomial time.
+//! Exact search: the cheapest plan of an even problem, in polynomial time.
 //!
-//! # Why the plans to look at are few
+//! # Candidate plans
 //!
-//! Fix which slots are on. What is left is to spread `E` over these at least
-//! cost, between `least` and `most` in each: a linear programme with one row.
-//! A vertex of it has at most one slot strictly inside its bounds, and by
-//! exchange the slots cheaper than that one are full, the dearer ones at their
-//! least: moving energy from a dearer to a cheaper slot never costs more. With
-//! a top-off the same holds with zero as the lower bound of the last slot. A
-//! vertex then has either the top-off strictly inside its bounds, so that all
-//! others are at theirs; or the top-off at its least, which is no top-off; or
-//! at zero, which is the plan that ends one slot earlier. That plan keeps the
-//! rules too, because a top-off comes after the least time to be on.
+//! For a fixed on-off pattern `on`, the energies solve a linear programme with one row:
 //!
-//! So some optimal plan has *one free slot*, a top-off or not, and all other
-//! slots off, full or at their least.
+//! ```text
+//! minimise  Σ_on p_t·x_t    subject to  Σ_on x_t = E,   l_t ≤ x_t ≤ h_t
+//! ```
 //!
-//! # How they are searched
+//! A vertex has at most one slot strictly inside its bounds. By exchange, slots cheaper than
+//! that one are full (`x_t = h_t`) and dearer ones are at their least (`x_t = l_t`): moving
+//! energy from a dearer to a cheaper slot never costs more. With a top-off the lower bound of
+//! the last slot is zero. A vertex then has the top-off strictly inside its bounds and all
+//! other slots at theirs; or the top-off at its least, which is no top-off; or at zero, which
+//! is the plan that ends one slot earlier. That plan keeps the rules too, because a top-off
+//! comes after the least time on.
 //!
-//! Before and after the free slot energies are sums of `a` full and `b` least
-//! slots, so a table of least costs over `(a, b)` for each node of the
-//! [graph](super::graph), filled forwards and backwards, knows all that
-//! matters of both sides. The free slot takes what is missing, if that lies
-//! within its bounds: a window over the energies after it, which slides as the
-//! energy before it grows. With `n` slots, `S` sessions and `k` slots of least
-//! time on this is `O(S·k·n³)`; the bound of [`relaxed`](super::relaxed) skips
-//! the free slots that cannot be in the cheapest plan.
+//! So some optimal plan has *one free slot*, a top-off or not, and all other slots are off,
+//! full or at their least.
+//!
+//! # Search
+//!
+//! Energies before and after the free slot are sums of `a` full and `b` least slots. Labels
+//! are the least costs over `(a, b)` at each node of the [state graph](super::graph), forwards
+//! and backwards:
+//!
+//! ```text
+//! F_w(a, b) = min over edges (v, w) and moves (a', b', m) of  F_v(a − a', b − b') + m + c·start
+//! ```
+//!
+//! Here `m` is the cost of a move, and `start` is 1 if the edge starts a session. The free
+//! slot takes the energy that a forward and a backward label leave of `E`
+//! ([`split_step`](super::split_step)). A label is kept only if its cost and the reduced
+//! distance `d` of its node ([`lagrangian_bound`](super::lagrangian_bound)) stay within a
+//! limit, `F_v(a, b) − λ·E(a, b) + d_v + λ·E ≤ limit`. A plan found within the limit is
+//! optimal; otherwise the limit is raised. With `n` slots, `S` sessions and `k` slots of least
+//! time on the work is `O(S·k·n³)`.
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `l_t`, `h_t` | `timeline::Step::least`, `most` |
+//! | `E` | `PathSearch::wanted` |
+//! | `F_v`, and its counterpart backwards | `PathSearch::before`, `after` |
+//! | `a`, `b` | `cost_by_energy::Cell::full`, `least` |
+//! | `d_v`, `λ` | `LagrangianPaths::after` (or `before`), `price` |
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::cost_by_energy::{Cell, Move, MoveGrid, Spare, Table};
 use crate::plan::switching::graph::{Edge, Graph};
@@ -33,24 +51,23 @@ use crate::plan::switching::lagrangian_bound::LagrangianPaths;
 use crate::plan::switching::split_step::{Match, Meeting};
 use crate::plan::switching::timeline::{Rules, Timeline};
 
-/// Energies that keep the rules, and what is known about better ones.
+/// Schedule that keeps the rules, with its shortfall and Lagrangian bound.
 #[derive(Debug, Clone)]
 pub(crate) struct FoundSchedule {
-    /// Energy of each step; a step with energy is on.
+    /// Energy of each step, in kWh; a step with energy is on.
     pub(crate) kwh: Vec<f64>,
-    /// The step that runs in part.
+    /// Position of the top-off, if there is one.
     pub(crate) top_off: Option<usize>,
-    /// Energy missing of each level.
+    /// Shortfall of each level, in kWh.
     pub(crate) missing: Vec<f64>,
-    /// The price on energy behind the bound, and the bound.
+    /// Price on energy `λ` and the Lagrangian bound `L(λ)`.
     pub(crate) relaxed: Option<(f64, f64)>,
 }
 
-/// Most cells of tables that a search fills: some ten seconds of work.
+/// Most table cells that one search fills: some ten seconds of work.
 const WORK_MAX: usize = 10_000_000_000;
 
-/// The cheapest plan with the least energy missing, or `None` if no way to
-/// switch keeps the rules.
+/// Returns the cheapest plan with the least shortfall; `None` if no pattern keeps the rules.
 ///
 /// # Errors
 /// The limit that ended the search: its work, or the seconds left.
@@ -62,7 +79,7 @@ pub(crate) fn solve(
     let wanted = timeline.wanted(rules);
     let graph = Graph::new(timeline, rules);
     let is_idle_allowed = may_stay_off(timeline, &graph);
-    if wanted <= dust(timeline) {
+    if wanted <= least_need(timeline) {
         return Ok(is_idle_allowed.then(|| idle(timeline)));
     }
     let Some(mut search) = PathSearch::new(timeline, graph, wanted, seconds_left) else {
@@ -74,8 +91,9 @@ pub(crate) fn solve(
     {
         return Ok(Some(found));
     }
-    // Where the need cannot be had exactly all that is on is full: else one
-    // slot could take more.
+    // No plan buys the need exactly. With the least shortfall every slot that is on is full,
+    // because otherwise it could take more. Search for the most energy below the need, then
+    // for the cheapest plan that buys it.
     let full = timeline.at_full_power();
     let Some(mut search) = PathSearch::new(&full, search.graph, wanted, seconds_left) else {
         return Ok(None);
@@ -93,12 +111,12 @@ pub(crate) fn solve(
     }
 }
 
-/// Energy that no charger notices.
-fn dust(timeline: &Timeline) -> f64 {
+/// Least need that is planned, in kWh: 1e-9 of a full first step. A smaller one is rounding.
+fn least_need(timeline: &Timeline) -> f64 {
     timeline.steps.first().map_or(0.0, |step| step.most * 1e-9)
 }
 
-/// Nothing at all.
+/// Schedule of a device that stays off; the shortfall is the whole of each level.
 pub(crate) fn idle(timeline: &Timeline) -> FoundSchedule {
     let missing = timeline.levels.iter().map(|level| level.kwh).collect();
     FoundSchedule {
@@ -109,7 +127,7 @@ pub(crate) fn idle(timeline: &Timeline) -> FoundSchedule {
     }
 }
 
-/// Whether some path runs no step at all.
+/// Returns true if some path has no step that is on.
 fn may_stay_off(timeline: &Timeline, graph: &Graph) -> bool {
     let mut is_reached = vec![false; graph.end() + 1];
     is_reached[Graph::BEGIN] = true;
@@ -119,17 +137,23 @@ fn may_stay_off(timeline: &Timeline, graph: &Graph) -> bool {
     timeline.steps.is_empty() || is_reached[graph.end()]
 }
 
+/// State of the search for the cheapest plan that buys `wanted`.
 struct PathSearch<'t> {
     timeline: &'t Timeline,
     graph: Graph,
     relaxed: LagrangianPaths,
+    /// Need, in kWh.
     wanted: f64,
+    /// Energies and moves of the forward tables.
     left: MoveGrid,
+    /// Energies and moves of the backward tables.
     right: MoveGrid,
+    /// Forward table of each node: least costs from the first node.
     before: Vec<Table>,
+    /// Backward table of each node: least costs to the last node.
     after: Vec<Table>,
     spare: Spare,
-    /// No plan above this cost is looked for.
+    /// Highest cost of the plans that are searched.
     limit: f64,
     /// Cells filled so far.
     work: usize,
@@ -137,6 +161,7 @@ struct PathSearch<'t> {
 }
 
 impl<'t> PathSearch<'t> {
+    /// Search with empty tables; `None` without steps, or if no path reaches the end.
     fn new(
         timeline: &'t Timeline,
         graph: Graph,
@@ -165,8 +190,11 @@ impl<'t> PathSearch<'t> {
         })
     }
 
-    /// Counts work, and tells when it is too much or no time is left.
-    fn spend(&mut self, cells: usize) -> Result<(), SearchStatus> {
+    /// Adds `cells` to the work.
+    ///
+    /// # Errors
+    /// The work exceeds `WORK_MAX`, or no seconds are left.
+    fn count_work(&mut self, cells: usize) -> Result<(), SearchStatus> {
         self.work = self.work.saturating_add(cells);
         if self.work > WORK_MAX {
             Err(SearchStatus::LimitReached)
@@ -177,9 +205,10 @@ impl<'t> PathSearch<'t> {
         }
     }
 
-    /// The cheapest plan. Tables are filled only where a plan within a limit
-    /// can pass; a plan found within the limit is then the cheapest of all,
-    /// and without one the limit is raised, in the end to infinity.
+    /// Returns the cheapest plan, with rising limits on its cost.
+    ///
+    /// Tables are filled only at nodes that a plan within the limit can pass, so a plan found
+    /// within the limit is optimal. The last limit is infinite.
     fn solve(&mut self) -> Result<Option<FoundSchedule>, SearchStatus> {
         let prices = self.timeline.steps.iter().map(|step| step.price.abs());
         let dearest = prices.fold(0.0, f64::max) * self.wanted;
@@ -194,7 +223,7 @@ impl<'t> PathSearch<'t> {
         Ok(None)
     }
 
-    /// Fills the tables of all nodes that a plan up to `limit` can pass.
+    /// Fills the tables of all nodes that a plan of cost `limit` or less can pass.
     fn fill(&mut self, limit: f64) -> Result<(), SearchStatus> {
         self.limit = limit;
         let nodes = self.graph.end() + 1;
@@ -203,26 +232,28 @@ impl<'t> PathSearch<'t> {
         self.fill_after()
     }
 
-    /// Most that energy bought before a node may cost beyond its worth.
+    /// Highest reduced cost `F − λ·E` of a forward label that is kept at a node.
     fn most_before(&self, node: usize) -> f64 {
         self.limit - self.relaxed.after[node] - self.relaxed.price * self.wanted
     }
 
-    /// The same after a node.
+    /// Highest reduced cost `F − λ·E` of a backward label that is kept at a node.
     fn most_after(&self, node: usize) -> f64 {
         self.limit - self.relaxed.before[node] - self.relaxed.price * self.wanted
     }
 
-    /// Whether a plan up to the limit can pass a node.
+    /// Returns true if the Lagrangian bound of the plans through a node is within the limit.
     fn is_near(&self, node: usize) -> bool {
         let length = self.relaxed.before[node] + self.relaxed.after[node];
         length + self.relaxed.price * self.wanted <= self.limit && length.is_finite()
     }
 
+    /// Cost of a start if `starts`, else zero.
     fn start_cost(&self, starts: bool) -> f64 {
         if starts { self.timeline.start_cost } else { 0.0 }
     }
 
+    /// Fills the forward tables, edge by edge in the order of first nodes.
     fn fill_before(&mut self) -> Result<(), SearchStatus> {
         let steps = self.timeline.len();
         self.before[Graph::BEGIN] = self.left.table(0, &mut self.spare);
@@ -230,14 +261,15 @@ impl<'t> PathSearch<'t> {
         let mut done = 0;
         for position in 0..self.graph.edges.len() {
             let edge = self.graph.edges[position];
-            // Edges come by their first node, so a node is complete when left.
+            // Edges are in the order of their first node, so the table of a node is complete at
+            // its first edge. Drop its labels beyond the limit.
             while done <= edge.from {
                 let most = self.most_before(done);
                 let price = self.relaxed.price;
                 self.before[done].forget(&self.left, price, most, &mut self.spare);
                 done += 1;
             }
-            // Nothing meets at the end, and nothing comes of an empty table.
+            // No meeting uses forward tables at the last boundary.
             let boundary = self.graph.boundary(edge.to);
             if boundary == steps || self.before[edge.from].is_empty() || !self.is_near(edge.to) {
                 continue;
@@ -251,11 +283,12 @@ impl<'t> PathSearch<'t> {
             for by in &self.left.moves[edge.run] {
                 cells += later[0].lower(&earlier[edge.from], by, start_cost);
             }
-            self.spend(cells)?;
+            self.count_work(cells)?;
         }
         Ok(())
     }
 
+    /// Fills the backward tables, edge by edge in reverse order.
     fn fill_after(&mut self) -> Result<(), SearchStatus> {
         let steps = self.timeline.len();
         let end = self.graph.end();
@@ -264,6 +297,7 @@ impl<'t> PathSearch<'t> {
         let mut done = end + 1;
         for position in (0..self.graph.edges.len()).rev() {
             let edge = self.graph.edges[position];
+            // Tables of nodes after `edge.from` are complete. Drop their labels beyond the limit.
             while done > edge.to.min(end) && done > edge.from + 1 {
                 done -= 1;
                 let most = self.most_after(done);
@@ -287,22 +321,23 @@ impl<'t> PathSearch<'t> {
             for by in &self.right.moves[edge.run] {
                 cells += from.lower(to, by, start_cost);
             }
-            self.spend(cells)?;
+            self.count_work(cells)?;
         }
         Ok(())
     }
 
-    /// The cheapest plan within the limit, if there is one.
+    /// Returns the cheapest plan within the limit with its cost, if there is one.
     fn best(&mut self) -> Result<Option<(f64, FoundSchedule)>, SearchStatus> {
         let meetings = Meeting::all(self.timeline, &self.graph, &self.relaxed, self.wanted);
         let mut best: Option<(Meeting, Match)> = None;
         for meeting in meetings {
             let cost = best.map_or(self.limit, |(_, found)| found.cost);
+            // Meetings are sorted by bound: no later one can improve on `cost`.
             if cost < f64::INFINITY && meeting.bound > cost - 1e-14 * cost.abs() {
                 break;
             }
             let edge = *self.edge(&meeting);
-            self.spend(self.before[edge.from].cells() + self.after[edge.to].cells())?;
+            self.count_work(self.before[edge.from].cells() + self.after[edge.to].cells())?;
             let before = (&self.left, &self.before[edge.from]);
             let after = (&self.right, &self.after[edge.to]);
             let found = meeting.best(self.timeline, before, after, self.wanted);
@@ -310,21 +345,22 @@ impl<'t> PathSearch<'t> {
                 best = Some((meeting, found));
             }
         }
-        Ok(best.map(|(meeting, found)| (found.cost, self.found(&meeting, &found))))
+        Ok(best.map(|(meeting, found)| (found.cost, self.schedule_of(&meeting, &found))))
     }
 
+    /// Edge of a meeting.
     fn edge(&self, meeting: &Meeting) -> &Edge {
         let edges = if meeting.is_top_off { &self.graph.top_offs } else { &self.graph.edges };
         &edges[meeting.edge]
     }
 
-    /// The most energy up to the need that can be had at full power.
+    /// Returns the most energy up to the need that full slots add up to, in kWh.
     fn most_below(&mut self) -> Result<Option<f64>, SearchStatus> {
         let meetings = Meeting::all(self.timeline, &self.graph, &self.relaxed, self.wanted);
         let mut most: Option<f64> = None;
         for meeting in meetings.iter().filter(|meeting| !meeting.is_top_off) {
             let edge = *self.edge(meeting);
-            self.spend(self.before[edge.from].cells() + self.after[edge.to].cells())?;
+            self.count_work(self.before[edge.from].cells() + self.after[edge.to].cells())?;
             let before = (&self.left, &self.before[edge.from]);
             let after = (&self.right, &self.after[edge.to]);
             let sum = meeting.most_below(before, after, self.wanted);
@@ -335,7 +371,8 @@ impl<'t> PathSearch<'t> {
         Ok(most)
     }
 
-    fn found(&self, meeting: &Meeting, found: &Match) -> FoundSchedule {
+    /// Schedule of a match: energies of its edge, and of the paths before and after it.
+    fn schedule_of(&self, meeting: &Meeting, found: &Match) -> FoundSchedule {
         let mut kwh = vec![0.0; self.timeline.len()];
         let edge = self.edge(meeting);
         meeting.write(self.timeline, self.graph.runs[edge.run], found.kwh, &mut kwh);
@@ -349,7 +386,7 @@ impl<'t> PathSearch<'t> {
         }
     }
 
-    /// Walks back along the edges that gave each cost.
+    /// Writes the energies before a node to `kwh`, back along the edges that gave each cost.
     fn trace_before(&self, mut node: usize, mut cell: Cell, kwh: &mut [f64]) {
         let mut edges = self.graph.edges.iter().rev();
         while node != Graph::BEGIN {
@@ -369,7 +406,7 @@ impl<'t> PathSearch<'t> {
         }
     }
 
-    /// Walks on along the edges that gave each cost.
+    /// Writes the energies after a node to `kwh`, along the edges that gave each cost.
     fn trace_after(&self, mut node: usize, mut cell: Cell, kwh: &mut [f64]) {
         let mut edges = self.graph.edges.iter();
         while node != self.graph.end() {
@@ -391,7 +428,7 @@ impl<'t> PathSearch<'t> {
 }
 
 impl Cell {
-    /// The cell from which a move leads here.
+    /// Cell from which a move leads to this one; `None` if there is none.
     fn before(self, by: &Move) -> Option<Self> {
         let plane = if by.plane == 0 { self.plane } else { 0 };
         let fits = by.plane == 0 || by.plane == self.plane;

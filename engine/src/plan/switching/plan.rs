@@ -1,4 +1,4 @@
-//! What a device that switches is to do, with all that a caller asks of it.
+//! Plan of a device that switches: intervals, sessions, costs, unmet wishes and certificate.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::request::SwitchingRequest;
 use crate::units::{Energy, Money, Power, Price};
 
-/// A period at one power.
+/// Period at one power.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchingInterval {
@@ -17,14 +17,14 @@ pub struct SwitchingInterval {
     pub start: DateTime<Utc>,
     /// First instant after it.
     pub end: DateTime<Utc>,
-    /// Power throughout, the least or more.
+    /// Power throughout, at least the least power.
     #[serde(rename = "power_kw")]
     pub power: Power,
-    /// Whether this is the last slot, which ends early at the least power.
+    /// True for the top-off: the last slot, which ends early at the least power.
     pub is_top_off: bool,
 }
 
-/// Time without pause in which the device is on.
+/// Session: time without pause in which the device is on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
@@ -35,31 +35,31 @@ pub struct Session {
     /// Energy bought.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// Whether it goes on from before, so that it costs no start.
+    /// True if it continues a session from before the plan, so that it costs no start.
     pub is_carried: bool,
 }
 
-/// A wish that could not be kept, by name and by how much.
+/// Wish that the plan does not keep, with the amount that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "wish", deny_unknown_fields)]
 pub enum UnmetWish {
-    /// Energy is missing at a deadline.
+    /// Shortfall at a deadline.
     #[serde(rename = "target")]
     Target {
-        /// Position in the request.
+        /// Position of the target in the request.
         target: usize,
-        /// Energy missing.
+        /// Shortfall.
         #[serde(rename = "missing_kwh")]
         missing: Energy,
     },
-    /// Energy is missing that would not be without limits on switching.
+    /// Shortfall that is due to the limits on switching.
     #[serde(rename = "switching_limits")]
     SwitchingLimits {
-        /// Energy that power and time alone would have allowed.
+        /// Shortfall above that of a plan without limits on switching.
         #[serde(rename = "missing_kwh")]
         missing: Energy,
     },
-    /// A session is shorter than the least time to be on.
+    /// A session is shorter than the least time on.
     #[serde(rename = "on_min")]
     OnMin {
         /// End of the session.
@@ -67,7 +67,7 @@ pub enum UnmetWish {
         /// Time missing, in minutes.
         missing_minutes: f64,
     },
-    /// The device does not run throughout the last minutes.
+    /// The device does not run throughout the time before the last deadline (`run_last`).
     #[serde(rename = "run_last")]
     RunLast {
         /// Time missing, in minutes.
@@ -76,7 +76,7 @@ pub enum UnmetWish {
 }
 
 impl UnmetWish {
-    /// The wish as a word, the same as in serialised data.
+    /// Name of the wish in serialised data.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -88,19 +88,19 @@ impl UnmetWish {
     }
 }
 
-/// How a plan was found.
+/// Method by which a plan was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Method {
-    /// A complete search: no way to switch was left out.
+    /// Exact path search over all on-off patterns.
     #[serde(rename = "exact_search")]
     ExactSearch,
-    /// A mixed-integer programme on `HiGHS`.
+    /// Mixed-integer programme on `HiGHS`.
     #[serde(rename = "mixed_integer")]
     MixedInteger,
 }
 
 impl Method {
-    /// The method as a word, the same as in serialised data.
+    /// Name of the method in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -109,8 +109,8 @@ impl Method {
         }
     }
 
-    /// Part of what is at stake that is rounding: a solver works with floating
-    /// point tolerances of its own.
+    /// Tolerance of the gap, as a share of all amounts of money in the plan. It is 1e-6 for a
+    /// solver, which has floating point tolerances of its own.
     pub(crate) fn tolerance(self) -> f64 {
         match self {
             Self::ExactSearch => GAP_MAX,
@@ -119,44 +119,44 @@ impl Method {
     }
 }
 
-/// Cost of a plan, the bound that no plan can undercut, and who says so.
+/// Certificate of a plan: its cost, lower bounds on the cost, and the status of the search.
 ///
-/// Whole slots leave a gap that prices cannot close, so unlike the proof of a
-/// plan that only charges, `bound` is not rebuilt from a few numbers: for an
-/// exact search it is the word of the search, which leaves no plan out, and
-/// for a mixed-integer programme that of the solver. What anybody can check
-/// is `relaxed_bound`: with a kWh worth `relaxed_price`, no path of switching
-/// is shorter. Both are about the energy that the plan buys.
+/// Whole slots leave a duality gap, so unlike the certificate of a plan that only charges,
+/// `bound` cannot be recomputed from a few numbers. The exact search proves it by covering all
+/// plans, and the solver proves it for a mixed-integer programme. A caller can check
+/// `relaxed_bound`, the Lagrangian bound `L(λ)` at the price `λ = relaxed_price`: a shortest path
+/// through the on-off patterns. Both bounds are for the energy that the plan buys.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchingCertificate {
-    /// How the plan was found.
+    /// Method by which the plan was found.
     pub method: Method,
-    /// Whether the search was complete: its status is `Optimal`.
+    /// True if the search was complete: its status is `Optimal`.
     pub is_complete: bool,
-    /// How the search ended.
+    /// Status at the end of the search.
     #[serde(default, skip_serializing_if = "SearchStatus::is_optimal")]
     pub status: SearchStatus,
     /// Cost of energy and starts.
     pub cost: Money,
-    /// Cost that no plan with as little energy missing can undercut. It is the cost
-    /// where the two differ by rounding beside all that the plan pays and is paid.
+    /// Lower bound on the cost of the plans with as little shortfall. It equals the cost if the
+    /// two differ by rounding, relative to all amounts that the plan pays and is paid.
     pub bound: Money,
-    /// Bound from a price on energy alone.
+    /// Lagrangian bound on the cost; `None` after a mixed-integer programme, or if no search
+    /// found a plan.
     pub relaxed_bound: Option<Money>,
-    /// That price.
+    /// Price on energy of the Lagrangian bound.
     #[serde(rename = "relaxed_price_per_kwh")]
     pub relaxed_price: Option<Price>,
 }
 
 impl SwitchingCertificate {
-    /// Cost minus bound: most that could be left on the table.
+    /// Cost minus bound: the most that another plan can save.
     #[must_use]
     pub fn gap(&self) -> Money {
         self.cost - self.bound
     }
 
-    /// Whether the search was complete and its gap is nothing but rounding.
+    /// Returns true if the search was complete and its gap is rounding.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         self.status == SearchStatus::Optimal
@@ -164,59 +164,58 @@ impl SwitchingCertificate {
     }
 }
 
-/// The cheapest way to switch.
+/// Plan of a device that switches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchingPlan {
-    /// What was asked.
+    /// Request of the plan.
     pub request: SwitchingRequest,
     /// Periods at one power, in time order; neighbours of one power are merged.
     pub intervals: Vec<SwitchingInterval>,
-    /// Time without pause in which the device is on, in time order.
+    /// Sessions in time order.
     pub sessions: Vec<Session>,
-    /// All slots the device could use, used or not, in time order.
+    /// All slots that the device could use, used or not, in time order.
     pub slots: Vec<PlannedSlot>,
-    /// Position of the slot that is run in part, if there is one.
+    /// Position of the top-off in `slots`, if there is one.
     pub top_off: Option<usize>,
     /// Energy bought.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// What the energy costs.
+    /// Cost of the energy.
     pub energy_cost: Money,
-    /// What the starts cost.
+    /// Cost of the starts.
     pub start_costs: Money,
-    /// Both together.
+    /// Cost of energy and starts.
     pub cost: Money,
-    /// Most energy missing at any deadline. Zero when all targets are met.
+    /// Largest shortfall of any target. Zero if all targets are met.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
     /// One outcome per target, in the order of the request.
     pub targets: Vec<TargetOutcome>,
-    /// Wishes that could not be kept.
+    /// Wishes that the plan does not keep.
     pub unmet: Vec<UnmetWish>,
-    /// What the plan delivers by each deadline, as a request.
+    /// Request for the energy that the plan delivers by each deadline.
     pub free_request: ChargeRequest,
-    /// The cheapest plan for it without limits on switching.
+    /// Cheapest plan for `free_request`, without limits on switching.
     pub free_plan: Plan,
-    /// How good the plan is, and who says so.
+    /// Cost, lower bound and status of the search.
     pub certificate: SwitchingCertificate,
 }
 
 impl SwitchingPlan {
-    /// What the energy costs more than it would without limits on switching.
-    /// Starts are not in it.
+    /// Energy cost above that of the plan without limits on switching; starts are not included.
     #[must_use]
     pub fn smoothness_cost(&self) -> Money {
         self.energy_cost - self.free_plan.cost
     }
 
-    /// Whether every run gives this plan: no clock ended the search.
+    /// Returns true if every run gives this plan, because no clock ended the search.
     #[must_use]
     pub fn is_reproducible(&self) -> bool {
         self.certificate.status != SearchStatus::TimeReached
     }
 
-    /// Sessions of the plan without limits on switching.
+    /// Number of sessions of the plan without limits on switching.
     #[must_use]
     pub fn free_sessions(&self) -> usize {
         let intervals = &self.free_plan.intervals;

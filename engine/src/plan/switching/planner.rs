@@ -1,4 +1,4 @@
-//! The cheapest plan for a device that switches.
+//! Planner of a device that switches: runs the search and builds the plan with its certificate.
 use chrono::{DateTime, Utc};
 
 use crate::plan::charge::greedy::plan_charge;
@@ -16,20 +16,18 @@ use crate::plan::switching::timeline::MISSED;
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Power, Price};
 
-/// The cheapest way to switch that misses as little energy as possible.
+/// Returns the cheapest plan among those with the least shortfall.
 ///
-/// Every problem has a plan. What could not be kept is in
-/// [`SwitchingPlan::unmet`], and what smoothness cost beside the free choice
-/// of hours in [`SwitchingPlan::smoothness_cost`]. Of plans with equal cost
-/// the one that charges earlier is taken.
+/// Every problem has a plan. [`SwitchingPlan::unmet`] lists the relaxed rules and the shortfall,
+/// and [`SwitchingPlan::smoothness_cost`] is the extra energy cost against a plan without limits
+/// on switching. Of plans with equal cost the one that charges earlier is returned.
 ///
 /// # Example
 ///
-/// Four hours at 0.10, 0.30, 0.10 and 0.20. A charger of 4 to 10 kW is to
-/// deliver 20 kWh. Without a start cost it takes both cheap hours, for 2.00
-/// in two sessions. When a start costs 1.50, running through the dear hour at
-/// the least power is cheaper than a second start: 10 kWh for 1.00, 4 kWh for
-/// 1.20 and 6 kWh for 0.60 make 2.80, and 4.30 with the start.
+/// Four hours cost 0.10, 0.30, 0.10 and 0.20 per kWh. A charger of 4 to 10 kW has to deliver
+/// 20 kWh. Without a start cost it runs in both cheap hours, for 2.00 in two sessions. When a
+/// start costs 1.50, running through the dear hour at the least power is cheaper than a second
+/// start: 10 kWh for 1.00, 4 kWh for 1.20 and 6 kWh for 0.60 are 2.80, and 4.30 with the start.
 ///
 /// ```
 /// use slackwater_engine::plan::charge::Target;
@@ -39,7 +37,8 @@ use crate::units::{Energy, Money, Power, Price};
 /// use slackwater_engine::time::horizon::Horizon;
 /// use slackwater_engine::units::{kw, kwh, money};
 ///
-/// let hours = Horizon::from_micros((0..4).map(|hour| (hour * 3_600_000_000, (hour + 1) * 3_600_000_000)))?;
+/// let hours = (0..4).map(|hour| (hour * 3_600_000_000, (hour + 1) * 3_600_000_000));
+/// let hours = Horizon::from_micros(hours)?;
 /// let curve = PriceCurve::from_parts(hours, vec![0.10, 0.30, 0.10, 0.20])?;
 /// let now = "1970-01-01T00:00:00Z".parse().unwrap();
 /// let mut request = SwitchingRequest::new(now, kw(10.0), Target { by: None, energy: kwh(20.0) });
@@ -61,43 +60,46 @@ pub fn plan_switching(problem: &SwitchingProblem<'_>) -> SwitchingPlan {
     plan_switching_within(problem, &|| f64::INFINITY)
 }
 
-/// [`plan_switching`] within the seconds that a clock of the caller leaves.
+/// Runs [`plan_switching`] within a time limit of the caller.
 ///
-/// `seconds_left` is asked again and again. Where it tells nothing is left, the
-/// best plan found so far comes back with its bound, and its status is
-/// [`SearchStatus::TimeReached`].
+/// The search calls `seconds_left` repeatedly. At zero or less it returns the best plan found
+/// so far with its bound, and the status [`SearchStatus::TimeReached`].
 #[must_use]
 pub fn plan_switching_within(
     problem: &SwitchingProblem<'_>,
     seconds_left: &dyn Fn() -> f64,
 ) -> SwitchingPlan {
-    let answer = search(problem, seconds_left);
-    Draft::new(problem, &answer).finish(problem, &answer)
+    let schedule = search(problem, seconds_left);
+    Draft::new(problem, &schedule).finish(problem, &schedule)
 }
 
-/// A plan in the making.
+/// Slots of a plan with their energies, before costs and certificate are known.
 struct Draft {
     slots: Vec<PlannedSlot>,
+    /// Position of the top-off, if there is one.
     top_off: Option<usize>,
-    /// Slots up to the last deadline; those after it are taken for its rest.
+    /// Number of slots up to the last deadline. Later slots serve the shortfall.
     searched: usize,
 }
 
 impl Draft {
-    fn new(problem: &SwitchingProblem<'_>, answer: &EnergySchedule) -> Self {
+    /// Draft of a schedule: its energies in all usable slots, and the slots after the deadline.
+    fn new(problem: &SwitchingProblem<'_>, schedule: &EnergySchedule) -> Self {
         let free = ChargeProblem::new(problem.request.free())
             .expect("the request was checked when the problem was built");
         let mut draft = Self { slots: Vec::new(), top_off: None, searched: 0 };
-        let mut steps = problem.timeline.steps.iter().zip(&answer.found.kwh).enumerate().peekable();
+        let mut steps =
+            problem.timeline.steps.iter().zip(&schedule.found.kwh).enumerate().peekable();
         let window = problem.timeline.window_end;
         let all = sub_slots(problem.curve, &free, &problem.timeline.cuts);
         for piece in all.iter().filter(|piece| piece.end <= window) {
+            // Steps are those sub-slots in which the device may be on, in the same order.
             let mut slot = piece.planned();
             if let Some((index, (_, &kwh))) =
                 steps.next_if(|(_, (step, _))| step.start == piece.start)
             {
                 slot.energy = Energy::from_kwh(kwh).expect("energies of a plan are finite");
-                if answer.found.top_off == Some(index) {
+                if schedule.found.top_off == Some(index) {
                     draft.top_off = Some(draft.slots.len());
                 }
             }
@@ -111,8 +113,8 @@ impl Draft {
         draft
     }
 
-    /// Takes the rest of missed deadlines after the last one, at full power and as
-    /// soon as the limits on switching allow.
+    /// Adds slots after the last deadline that deliver the shortfall, at full power and as soon
+    /// as the limits on switching allow.
     fn go_on(&mut self, request: &SwitchingRequest, later: impl Iterator<Item = PlannedSlot>) {
         let step_power = request.step_power();
         let wanted = request.targets.iter().fold(Energy::ZERO, |most, t| most.max(t.energy));
@@ -123,6 +125,7 @@ impl Draft {
             if self.top_off.is_some() || missing.as_kwh() <= dust {
                 break;
             }
+            // A slot that needs less than the least power throughout is the top-off.
             let is_on = slot.power_max >= step_power
                 && slot.power_max > Power::ZERO
                 && self.may_run(request, slot.start);
@@ -139,7 +142,8 @@ impl Draft {
         self.slots.truncate(used);
     }
 
-    /// Whether the device may be on from an instant after all slots so far.
+    /// Returns true if the device may be on from the instant `at`, which follows all slots so
+    /// far.
     fn may_run(&self, request: &SwitchingRequest, at: DateTime<Utc>) -> bool {
         let intervals = self.intervals(request.step_power());
         let sessions = sessions(&intervals, carried_at(request));
@@ -160,13 +164,14 @@ impl Draft {
             DeviceState::RunningSince(since) if last.is_carried => since,
             _ => last.start,
         };
-        // Only the last session may be short, so nothing follows a short one.
+        // Only the last session may be short, so no session follows a short one.
         sessions.len() < limit
             && at - last.end >= request.off_min
             && last.end - since >= request.on_min
     }
 
-    fn finish(self, problem: &SwitchingProblem<'_>, answer: &EnergySchedule) -> SwitchingPlan {
+    /// Plan of the draft, with sessions, costs, outcomes and certificate.
+    fn finish(self, problem: &SwitchingProblem<'_>, schedule: &EnergySchedule) -> SwitchingPlan {
         let request = problem.request.clone();
         let intervals = self.intervals(request.step_power());
         let mut sessions = sessions(&intervals, carried_at(&request));
@@ -176,15 +181,17 @@ impl Draft {
         let energy = self.slots.iter().fold(Energy::ZERO, |sum, slot| sum + slot.energy);
         let energy_cost =
             self.slots.iter().fold(Money::ZERO, |sum, slot| sum + slot.price.of(slot.energy));
+        // A carried session pays no start.
         let starts = sessions.iter().filter(|session| !session.is_carried);
         let start_costs = starts.fold(Money::ZERO, |sum, _| sum + request.start_cost);
         let targets: Vec<TargetOutcome> =
             request.targets.iter().map(|target| self.outcome(problem, target, energy)).collect();
         let shortfall = targets.iter().fold(Energy::ZERO, |most, t| most.max(t.shortfall));
         let cost = energy_cost + start_costs;
+        // Compare with the plan that delivers as much without limits on switching.
         let free_request = delivering(request.free(), &targets, energy, &self.slots);
         let free_plan = free_plan(problem, free_request.clone());
-        let certificate = self.certificate(problem, answer, &free_plan, (cost, start_costs));
+        let certificate = self.certificate(problem, schedule, &free_plan, (cost, start_costs));
         let mut plan = SwitchingPlan {
             free_plan,
             free_request,
@@ -206,12 +213,12 @@ impl Draft {
         plan
     }
 
-    /// Cost and bound, with the slots after the last deadline in both: there the
-    /// plan has no choice.
+    /// Certificate with cost and bound. Both include the slots after the last deadline, in which
+    /// the plan has no choice. `cost` is the whole cost, of which `start_costs` are the starts.
     fn certificate(
         &self,
         problem: &SwitchingProblem<'_>,
-        answer: &EnergySchedule,
+        schedule: &EnergySchedule,
         free_plan: &Plan,
         (cost, start_costs): (Money, Money),
     ) -> SwitchingCertificate {
@@ -219,25 +226,26 @@ impl Draft {
         let pays = |slot: &PlannedSlot| slot.price.of(slot.energy);
         let paid = self.slots.iter().map(|slot| pays(slot).as_amount().abs()).sum::<f64>();
         let after = self.cost_after(problem);
-        // Prices of the steps rise a little with time, which is not in the cost.
+        // Prices of the steps include the additions of `TIE`, which the cost does not.
         let tie = problem.timeline.tie_cost();
-        let rounding = answer.method.tolerance() * (paid + start_costs.as_amount()) + tie;
-        let mut status = answer.status;
-        // Free choice of hours is a bound for every search, if a low one.
+        let rounding = schedule.method.tolerance() * (paid + start_costs.as_amount()) + tie;
+        let mut status = schedule.status;
+        // The plan without limits on switching is a lower bound for every search.
         let free = free_plan.certificate.bound;
-        let bound = match answer.bound {
+        let bound = match schedule.bound {
             Some(bound) if status.is_optimal() => money(bound - tie) + after,
             Some(bound) => (money(bound - tie) + after).max(free.min(cost)),
             None if !status.is_optimal() => free,
             None => cost,
         };
+        // A bound above the cost by more than rounding is an error of the solver.
         let gap = (cost - bound).as_amount();
         if gap < -rounding {
             status = status.max(SearchStatus::BoundAboveCost);
         }
-        let relaxed = answer.found.relaxed;
+        let relaxed = schedule.found.relaxed;
         SwitchingCertificate {
-            method: answer.method,
+            method: schedule.method,
             is_complete: status.is_optimal(),
             status,
             cost,
@@ -247,7 +255,7 @@ impl Draft {
         }
     }
 
-    /// Cost of the slots after the last deadline, and of the start there.
+    /// Cost of the slots after the last deadline, with the starts there.
     fn cost_after(&self, problem: &SwitchingProblem<'_>) -> Money {
         let request = &problem.request;
         let after = &self.slots[self.searched..];
@@ -258,10 +266,13 @@ impl Draft {
             let sessions = sessions(&intervals, carried_at(request));
             sessions.iter().filter(|session| !session.is_carried).count()
         };
+        // Starts of the whole plan less those up to the last deadline.
         let count = starts(&self.slots) - starts(&self.slots[..self.searched]);
         (0..count).fold(energy, |sum, _| sum + request.start_cost)
     }
 
+    /// Periods at one power; `least` is the least power while on. Neighbours of equal power are
+    /// merged, except the top-off.
     fn intervals(&self, least: Power) -> Vec<SwitchingInterval> {
         let mut intervals: Vec<SwitchingInterval> = Vec::new();
         for (index, slot) in self.slots.iter().enumerate() {
@@ -271,6 +282,7 @@ impl Draft {
             let is_top_off = self.top_off == Some(index);
             let (start, mut end) = (slot.start, slot.end);
             let power = if is_top_off {
+                // The top-off runs at the least power and ends early.
                 let micros = least.micros_for(slot.energy).round() as i64;
                 end = instant_at(micros_of(start) + micros).min(end);
                 least
@@ -290,7 +302,7 @@ impl Draft {
         intervals
     }
 
-    /// When the plan has bought so much, or `None` if it never has.
+    /// Instant at which the plan has bought the energy `wanted`; `None` if it never has.
     fn reached_at(&self, wanted: Energy, least: Power) -> Option<DateTime<Utc>> {
         let mut missing = wanted;
         for (index, slot) in self.slots.iter().enumerate() {
@@ -304,6 +316,7 @@ impl Draft {
         None
     }
 
+    /// Outcome of a target: energy delivered by its deadline, and the shortfall.
     fn outcome(
         &self,
         problem: &SwitchingProblem<'_>,
@@ -317,6 +330,7 @@ impl Draft {
         };
         let delivered = target.by.map_or(energy, before).min(wanted);
         let missing = wanted - delivered;
+        // A shortfall below one microsecond at least power, or a share of `MISSED`, is rounding.
         let least = problem.request.step_power();
         let is_met = missing <= least.over_micros(1).max(kwh(MISSED * wanted.as_kwh()));
         let reached_at = if wanted <= Energy::ZERO {
@@ -335,12 +349,13 @@ impl Draft {
     }
 }
 
+/// Energy of a finite number of kWh.
 fn kwh(value: f64) -> Energy {
     Energy::from_kwh(value).expect("a part of a quantity is finite")
 }
 
-/// Power of a slot that is on throughout: exactly the highest or the least
-/// where it is that, to rounding.
+/// Mean power of a slot that is on throughout. Within rounding of the highest or the least
+/// power it is exactly that one.
 fn mean_power(slot: &PlannedSlot, least: Power) -> Power {
     let share = slot.energy.as_kwh() / slot.capacity().as_kwh();
     let power = Power::from_kw(slot.power_max.as_kw() * share).unwrap_or(slot.power_max);
@@ -354,7 +369,8 @@ fn mean_power(slot: &PlannedSlot, least: Power) -> Power {
     }
 }
 
-/// Sessions of some intervals, without their energy.
+/// Sessions of intervals in time order, without their energy. `carried` is the instant at which
+/// a session from before the plan may continue.
 fn sessions(intervals: &[SwitchingInterval], carried: Option<DateTime<Utc>>) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     for interval in intervals {
@@ -371,17 +387,18 @@ fn sessions(intervals: &[SwitchingInterval], carried: Option<DateTime<Utc>>) -> 
     sessions
 }
 
+/// Energy of the slots of a session.
 fn energy_within(slots: &[PlannedSlot], session: &Session) -> Energy {
     let inside = |slot: &&PlannedSlot| session.start <= slot.start && slot.start < session.end;
     slots.iter().filter(inside).fold(Energy::ZERO, |sum, slot| sum + slot.energy)
 }
 
-/// Instant at which a session from before goes on, if one can.
+/// Instant at which a session from before the plan may continue; `None` if the device is off.
 fn carried_at(request: &SwitchingRequest) -> Option<DateTime<Utc>> {
     matches!(request.state, DeviceState::RunningSince(_)).then_some(request.now)
 }
 
-/// A request for what a plan delivers by each deadline.
+/// Request for the energy that a plan delivers by each deadline.
 fn delivering(
     mut request: ChargeRequest,
     outcomes: &[TargetOutcome],
@@ -391,20 +408,20 @@ fn delivering(
     for (target, outcome) in request.targets.iter_mut().zip(outcomes) {
         target.energy = outcome.delivered;
     }
-    // Time that must be run, or comes after a missed deadline, may take more.
+    // The time that must be run, and slots after a missed deadline, may add energy.
     if outcomes.iter().all(|outcome| outcome.delivered < energy) {
         request.targets.push(Target { by: slots.last().map(|slot| slot.end), energy });
     }
     request
 }
 
-/// The cheapest plan that delivers the same by each deadline.
+/// Cheapest plan for `request` without limits on switching.
 fn free_plan(problem: &SwitchingProblem<'_>, request: ChargeRequest) -> Plan {
     let free = ChargeProblem::new(request).expect("what was delivered is no less than nothing");
     plan_charge(problem.curve, &free)
 }
 
-/// Names what was not kept.
+/// List of the unmet wishes of a plan: shortfalls, short sessions, and time not run at the end.
 fn unmet(problem: &SwitchingProblem<'_>, plan: &SwitchingPlan) -> Vec<UnmetWish> {
     let outcomes = plan.targets.iter().enumerate();
     let missed = outcomes.filter(|(_, outcome)| outcome.shortfall > Energy::ZERO);
@@ -414,6 +431,7 @@ fn unmet(problem: &SwitchingProblem<'_>, plan: &SwitchingPlan) -> Vec<UnmetWish>
     if !unmet.is_empty() {
         let free = ChargeProblem::new(problem.request.free())
             .expect("the request was checked when the problem was built");
+        // Shortfall that remains without limits on switching is not due to them.
         let missing = plan.shortfall - plan_charge(problem.curve, &free).shortfall;
         if missing.as_kwh() > MISSED * plan.shortfall.as_kwh().max(1.0) {
             unmet.push(UnmetWish::SwitchingLimits { missing });
@@ -434,8 +452,8 @@ fn unmet(problem: &SwitchingProblem<'_>, plan: &SwitchingPlan) -> Vec<UnmetWish>
     unmet
 }
 
-/// Sessions that end too soon, and the microseconds that are missing. A
-/// session that went on until now and then stopped is among them.
+/// Sessions shorter than `on_min`: the end of each and the missing time in microseconds. A
+/// session from before the plan that stops at once is included.
 fn short_sessions<'p>(
     problem: &'p SwitchingProblem<'_>,
     plan: &'p SwitchingPlan,
@@ -451,6 +469,6 @@ fn short_sessions<'p>(
     });
     let short = before.into_iter().chain(sessions);
     let missing = short.map(|(at, length)| (at, timeline.on_min().saturating_sub(length)));
-    // A top-off counts as the slot that it is the last part of.
+    // The lengths include a top-off only up to its end.
     missing.filter(|&(_, missing)| missing > 0)
 }

@@ -1,4 +1,4 @@
-//! A request for a device that switches, checked and laid out in time.
+//! Checked request of a device that switches, with its timeline.
 use chrono::TimeDelta;
 
 use crate::plan::charge::request::{ChargeProblem, Target};
@@ -9,7 +9,7 @@ use crate::plan::switching::timeline::Timeline;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Money, Power};
 
-/// A request that makes sense, for the prices it is to be planned on.
+/// Valid request with the price curve and the timeline of its plan.
 #[derive(Debug, Clone)]
 pub struct SwitchingProblem<'c> {
     pub(crate) request: SwitchingRequest,
@@ -19,12 +19,11 @@ pub struct SwitchingProblem<'c> {
 }
 
 impl<'c> SwitchingProblem<'c> {
-    /// Checks a request against itself and against the slots it may use.
+    /// Checks a request, and the number of slots that it may use.
     ///
     /// # Errors
-    /// A number is negative, a state lies in the future, limits overlap, the
-    /// deadline is too far away; or the problem needs a mixed-integer
-    /// programme and the feature `lp` is off.
+    /// A number is negative, a state lies in the future, limits overlap, the deadline is too far
+    /// away; or the problem needs a mixed-integer programme and the feature `lp` is off.
     pub fn new(request: SwitchingRequest, curve: &'c PriceCurve) -> Result<Self, SwitchingError> {
         let free = ChargeProblem::new(request.free())?;
         check_power(&request)?;
@@ -48,23 +47,25 @@ impl<'c> SwitchingProblem<'c> {
         }
     }
 
-    /// The request as it was checked.
+    /// Checked request.
     #[must_use]
     pub fn request(&self) -> &SwitchingRequest {
         &self.request
     }
 
-    /// Why the exact search does not answer this problem; `None` if it does.
+    /// Reason why the exact search does not apply to this problem; `None` if it does.
     #[must_use]
     pub fn uneven(&self) -> Option<Uneven> {
         self.uneven
     }
 }
 
+/// Last deadline in microseconds.
 fn last_deadline(request: &SwitchingRequest) -> i64 {
     request.targets.iter().map(Target::by_micros).max().unwrap_or(i64::MAX)
 }
 
+/// Checks the least power and the start cost.
 fn check_power(request: &SwitchingRequest) -> Result<(), SwitchingError> {
     let SwitchingRequest { power_min, power_max, start_cost, .. } = *request;
     if power_min < Power::ZERO || power_min > power_max {
@@ -76,6 +77,7 @@ fn check_power(request: &SwitchingRequest) -> Result<(), SwitchingError> {
     Ok(())
 }
 
+/// Checks lengths of time, and that the state does not begin after `now`.
 fn check_times(request: &SwitchingRequest) -> Result<(), SwitchingError> {
     let lengths =
         [("on_min", request.on_min), ("off_min", request.off_min), ("run_last", request.run_last)];

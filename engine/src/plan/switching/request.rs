@@ -1,4 +1,4 @@
-//! What a device that switches is asked to do.
+//! Request of a device that switches: targets, limits on switching and its state.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,14 @@ use crate::units::{Energy, Money, Power};
 /// Most slots of one plan: two months of hours, two weeks of quarter hours.
 pub const SLOTS_MAX: usize = 1500;
 
-/// What the device did when the plan begins.
+/// State of the device when the plan begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum DeviceState {
     /// Off, for longer than any least time.
     #[default]
     #[serde(rename = "off")]
     Off,
-    /// On without pause since an instant. Going on costs no start, and counts
-    /// as a session.
+    /// On without pause since an instant. Continuing costs no start and counts as a session.
     #[serde(rename = "running_since")]
     RunningSince(DateTime<Utc>),
     /// Off since an instant.
@@ -27,60 +26,58 @@ pub enum DeviceState {
     StoppedSince(DateTime<Utc>),
 }
 
-/// The wishes and limits of one device, as a caller states them.
+/// Wishes and limits of one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchingRequest {
-    /// The present; the first instant a plan may use.
+    /// Present time: the first instant that a plan may use.
     pub now: DateTime<Utc>,
-    /// When the device is taken away, if that is known.
+    /// Instant at which the device is disconnected, if that is known.
     pub until: Option<DateTime<Utc>>,
     /// Highest power at any time.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
-    /// Least power while on. Zero is a device without steps: it runs at its
-    /// highest power or not at all.
+    /// Least power while on. Zero means a device that runs at its highest power or not at all.
     #[serde(rename = "power_min_kw")]
     pub power_min: Power,
     /// Periods with a lower limit, in any order. A limit below the least
     /// power forbids running.
     pub power_limits: Vec<PowerLimit>,
-    /// Energy wanted by deadlines, in any order.
+    /// Targets: energy wanted by deadlines, in any order.
     pub targets: Vec<Target>,
-    /// What one start costs, beside the energy.
+    /// Cost of one start, 0 or more.
     pub start_cost: Money,
-    /// Most sessions, one that goes on from before included.
+    /// Most sessions, including one that continues from before the plan.
     pub sessions_max: Option<u32>,
-    /// Whether there may be one session only.
+    /// True if the plan may have at most one session.
     pub one_block: bool,
-    /// Least time to stay on.
+    /// Least time on, 0 or more.
     #[serde(rename = "on_min_microseconds", with = "micros")]
     pub on_min: TimeDelta,
-    /// Least time to stay off.
+    /// Least time off, 0 or more.
     #[serde(rename = "off_min_microseconds", with = "micros")]
     pub off_min: TimeDelta,
-    /// What the device did before.
+    /// State of the device at `now`.
     pub state: DeviceState,
-    /// Time before the last deadline in which the device must run, at its
-    /// least power or more; the energy counts. The slot in which that time
-    /// begins is run as a whole. Where this takes more energy than the
-    /// targets want, more is taken.
+    /// Time before the last deadline in which the device must run, at its least power or more.
+    /// Its energy counts towards the targets. The slot in which that time begins is run as a
+    /// whole. The plan exceeds the targets if this time needs more energy than they want.
     #[serde(rename = "run_last_microseconds", with = "micros")]
     pub run_last: TimeDelta,
-    /// Meaning of a missed deadline. Where charging continues, its rest is wanted
-    /// by the next deadline at the least cost, and after the last one as soon as
-    /// the limits on switching allow. Where it stops, no rest is wanted.
+    /// Handling of a shortfall. With [`AfterDeadline::Continue`] the next deadline includes it, at
+    /// the least cost, and after the last deadline it is delivered as soon as the limits on
+    /// switching allow. With [`AfterDeadline::Stop`] it is not delivered.
     pub after_deadline: AfterDeadline,
-    /// Most nodes of a mixed-integer search, where one is needed.
+    /// Most nodes of a mixed-integer search, 1 or more.
     pub nodes_max: u32,
-    /// Most seconds of the search; with it a plan may differ from run to run, and
-    /// then says so.
+    /// Most seconds of one mixed-integer search. A plan that this limit ended may differ from run
+    /// to run, and its status is `TimeReached`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds_max: Option<f64>,
 }
 
 impl SwitchingRequest {
-    /// A request for one target and no limit on switching.
+    /// Request for one target without limits on switching.
     #[must_use]
     pub fn new(now: DateTime<Utc>, power_max: Power, target: Target) -> Self {
         Self {
@@ -103,19 +100,19 @@ impl SwitchingRequest {
         }
     }
 
-    /// Least power while on, which is the highest for a device without steps.
+    /// Least power while on: `power_min`, or `power_max` if that is zero.
     #[must_use]
     pub fn step_power(&self) -> Power {
         if self.power_min > Power::ZERO { self.power_min } else { self.power_max }
     }
 
-    /// Most sessions, however it was said.
+    /// Most sessions by `sessions_max` and `one_block`; `None` is no limit.
     #[must_use]
     pub fn sessions_limit(&self) -> Option<u32> {
         if self.one_block { Some(self.sessions_max.unwrap_or(1).min(1)) } else { self.sessions_max }
     }
 
-    /// The same wishes without limits on switching.
+    /// Request with these targets and power limits, without limits on switching.
     pub(crate) fn free(&self) -> ChargeRequest {
         ChargeRequest {
             until: self.until,
@@ -131,14 +128,13 @@ impl SwitchingRequest {
     }
 }
 
-/// Why a request makes no sense, or cannot be planned. An unmet wish is not
-/// among the reasons.
+/// Error of a request that is invalid or cannot be planned. An unmet wish is no error.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SwitchingError {
-    /// What any request can have wrong with it.
+    /// Error that any charge request can have.
     #[error(transparent)]
     Request(#[from] ChargeRequestError),
-    /// A least power below zero, or above the highest.
+    /// Least power below zero, or above the highest.
     #[error(
         "power_min_kw is {} kW; it is at least 0 kW and at most power_max_kw, {} kW",
         power_min.as_kw(), power_max.as_kw()
@@ -149,13 +145,13 @@ pub enum SwitchingError {
         /// The highest power as given.
         power_max: Power,
     },
-    /// A start that pays.
+    /// Negative start cost.
     #[error("start_cost is {}; a start costs 0 or more", start_cost.as_amount())]
     NegativeStartCost {
         /// The cost as given.
         start_cost: Money,
     },
-    /// A length of time below zero.
+    /// Negative length of time.
     #[error("{field} is {} s; it is 0 s or more", length.num_seconds())]
     NegativeLength {
         /// Name of the argument.
@@ -163,7 +159,7 @@ pub enum SwitchingError {
         /// The length as given.
         length: TimeDelta,
     },
-    /// The state began after the plan.
+    /// State that begins after `now`.
     #[error("{field} is {at}, after now at {now}")]
     StateInFuture {
         /// Name of the argument.
@@ -182,30 +178,30 @@ pub enum SwitchingError {
         /// Slots up to the last deadline.
         slots: usize,
     },
-    /// A search that may look at nothing.
+    /// Limit of 0 nodes.
     #[error("nodes_max is 0; a search looks at 1 node at least")]
     NoNodes,
-    /// A time that is no number, or below zero.
+    /// Seconds that are no number, negative or above 1e9.
     #[error("seconds_max is {seconds} s; it is from 0 to 1e9 s")]
     Seconds {
         /// The seconds as given.
         seconds: f64,
     },
-    /// Only a mixed-integer programme answers this, and it is not built in.
+    /// Problem that needs a mixed-integer programme, while the feature `lp` is off.
     #[error(
         "{why}: this needs a mixed-integer programme, and slackwater is built without its \
          feature lp"
     )]
     NeedsSolver {
-        /// What is not uniform.
+        /// Reason why the exact search does not apply.
         why: Uneven,
     },
 }
 
-/// Why a problem is beyond the exact search.
+/// Reason why the exact search does not apply to a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Uneven {
-    /// More than one deadline asks for energy.
+    /// More than one deadline wants energy.
     #[error("targets have several deadlines")]
     Deadlines,
     /// The highest power is not the same in all slots.

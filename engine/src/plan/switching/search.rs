@@ -1,33 +1,39 @@
-//! The search for the steps that run: which rules are tried, and by which method.
+//! Choice of the relaxed rules and of the method (exact search or mixed-integer programme).
+//!
+//! `on_min` and `run_last` may yield. [`search`] solves the problem once for each set of rules
+//! in the order of `attempts`, from all kept to all relaxed. It keeps the first schedule with
+//! the least shortfall, and stops at the first one without shortfall.
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::path_search::{self, FoundSchedule};
 use crate::plan::switching::plan::Method;
 use crate::plan::switching::problem::SwitchingProblem;
 use crate::plan::switching::timeline::{Rules, Timeline, misses_less};
 
-/// Energies with what is known about better ones.
+/// Schedule of a problem with its method, status and bound.
 pub(crate) struct EnergySchedule {
     pub(crate) found: FoundSchedule,
     pub(crate) method: Method,
     pub(crate) status: SearchStatus,
-    /// Cost at the prices of the steps that no plan undercuts. After a complete
-    /// search `None` is the cost of the plan itself.
+    /// Lower bound on the cost at the prices of the steps. After a complete search `None`
+    /// stands for the cost of the plan itself.
     pub(crate) bound: Option<f64>,
 }
 
 impl EnergySchedule {
+    /// Schedule of a complete path search.
     fn exact(found: FoundSchedule) -> Self {
         let (method, status) = (Method::ExactSearch, SearchStatus::Optimal);
         Self { found, method, status, bound: None }
     }
 
+    /// True if no level has a shortfall.
     fn misses_nothing(&self) -> bool {
         self.found.missing.iter().all(|&missing| missing <= 0.0)
     }
 }
 
-/// The plan that misses the least energy, of the earliest level first, keeps most
-/// rules among these, and then costs the least.
+/// Returns the plan with the least shortfall (earliest level first), then with the first
+/// rules in the order of `attempts`, then with the least cost.
 pub(crate) fn search(
     problem: &SwitchingProblem<'_>,
     seconds_left: &dyn Fn() -> f64,
@@ -37,31 +43,32 @@ pub(crate) fn search(
     if let Some(found) = part.and_then(|part| meet_first_level(timeline, &part, seconds_left)) {
         return EnergySchedule::exact(found);
     }
+    // Try the rules from all kept to all relaxed, and keep the first of least shortfall.
     let mut best: Option<EnergySchedule> = None;
     let mut status = SearchStatus::Optimal;
     for rules in attempts(timeline) {
-        let answer = match answer(problem, rules, seconds_left) {
-            Ok(Some(answer)) => answer,
+        let schedule = match solve_under(problem, rules, seconds_left) {
+            Ok(Some(schedule)) => schedule,
             Ok(None) => continue,
-            // A plan that keeps these rules may exist, and nobody knows it.
+            // A limit ended this search: a plan that keeps these rules may exist.
             Err(ended) => {
                 status = status.max(ended);
                 continue;
             }
         };
-        status = status.max(answer.status);
+        status = status.max(schedule.status);
         let is_better = |best: &EnergySchedule| {
-            misses_less(&answer.found.missing, &best.found.missing, timeline) == Some(true)
+            misses_less(&schedule.found.missing, &best.found.missing, timeline) == Some(true)
         };
         if best.as_ref().is_none_or(is_better) {
-            best = Some(answer);
+            best = Some(schedule);
         }
-        // No other rules miss less than nothing, and these keep more.
+        // No shortfall is left to reduce, and later attempts relax more rules.
         if best.as_ref().is_some_and(EnergySchedule::misses_nothing) {
             break;
         }
     }
-    // Staying off keeps every limit, but no search says that it is the best.
+    // Without any plan the device stays off. That is feasible, but not proved optimal.
     let best = best.unwrap_or_else(|| {
         status = status.max(SearchStatus::LimitReached);
         EnergySchedule::exact(FoundSchedule { relaxed: None, ..path_search::idle(timeline) })
@@ -69,17 +76,19 @@ pub(crate) fn search(
     EnergySchedule { status, ..best }
 }
 
-/// The cheapest plan that meets the first of several levels, if that one wants
-/// most and can be met: it meets all of them.
+/// Cheapest plan for the first of several levels, if that level can be met.
+///
+/// `part` is the problem up to the first level, which wants the most, so a plan that meets it
+/// meets all levels.
 fn meet_first_level(
     timeline: &Timeline,
     part: &Timeline,
     seconds_left: &dyn Fn() -> f64,
 ) -> Option<FoundSchedule> {
-    let until = share(seconds_left);
+    let until = reserve_half(seconds_left);
     let mut met = None;
     for rules in attempts(part) {
-        // A search that a limit ended leaves it to the mixed-integer programme.
+        // Where a limit ended the search, the mixed-integer programme takes over.
         let found = path_search::solve(part, rules, &until).ok()?;
         met = found.filter(|found| found.missing.iter().all(|&missing| missing <= 0.0));
         if met.is_some() {
@@ -92,14 +101,14 @@ fn meet_first_level(
     Some(found)
 }
 
-/// A clock that leaves half of the seconds to the searches that follow.
-fn share(seconds_left: &dyn Fn() -> f64) -> impl Fn() -> f64 {
+/// Clock that reserves half of the remaining seconds for the searches that follow.
+fn reserve_half(seconds_left: &dyn Fn() -> f64) -> impl Fn() -> f64 {
     let left = seconds_left();
     let kept = if left.is_finite() { left / 2.0 } else { 0.0 };
     move || seconds_left() - kept
 }
 
-/// Rules to try, in the order in which they may yield.
+/// Combinations of rules to try, from all kept to all relaxed.
 fn attempts(timeline: &Timeline) -> Vec<Rules> {
     let all = [(true, false), (true, true), (false, false), (false, true)];
     let rules = all.map(|(runs_last, last_may_be_short)| Rules { runs_last, last_may_be_short });
@@ -112,13 +121,19 @@ fn attempts(timeline: &Timeline) -> Vec<Rules> {
     rules
 }
 
-fn answer(
+/// Solves the problem under one set of rules: by exact search if the problem is even, else or
+/// after a limit by mixed-integer programme. `None` if no pattern keeps the rules.
+///
+/// # Errors
+/// The status of a search that a limit or the solver ended without a plan.
+fn solve_under(
     problem: &SwitchingProblem<'_>,
     rules: Rules,
     seconds_left: &dyn Fn() -> f64,
 ) -> Result<Option<EnergySchedule>, SearchStatus> {
     if problem.uneven.is_none() {
-        let ended = match path_search::solve(&problem.timeline, rules, &share(seconds_left)) {
+        let ended = match path_search::solve(&problem.timeline, rules, &reserve_half(seconds_left))
+        {
             Ok(found) => return Ok(found.map(EnergySchedule::exact)),
             Err(ended) => ended,
         };

@@ -1,4 +1,8 @@
-//! Where what lies before the one free step meets what lies after it.
+//! Join of forward and backward tables over the one step of free energy.
+//!
+//! A plan is a forward label `(E_before, cost)`, an edge with one free step, and a backward
+//! label `(E_after, cost)`. The free step takes `E − E_before − E_after − E_fixed`, where
+//! `E_fixed` is the energy of the other steps of the edge.
 use std::collections::VecDeque;
 
 use crate::plan::switching::cost_by_energy::{Cell, MoveGrid, Table};
@@ -6,38 +10,39 @@ use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::lagrangian_bound::LagrangianPaths;
 use crate::plan::switching::timeline::Timeline;
 
-/// Least share of its least energy that a top-off takes: some microseconds.
+/// Smallest top-off, as a share of the least energy of its step: some microseconds.
 const TOP_OFF_MIN: f64 = 1e-8;
 
-/// The one step that may run between its least and its most, on some edge.
+/// Edge with one free step, which takes any energy between its least and its most.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Meeting {
-    /// Position of the edge, among the edges or the top-offs.
+    /// Position of the edge in `Graph::edges`, or in `Graph::top_offs` for a top-off.
     pub(crate) edge: usize,
     pub(crate) is_top_off: bool,
     pub(crate) step: usize,
-    /// Energy and cost of the other steps of the edge, and of its start.
+    /// Energy of the other steps of the edge, in kWh.
     fixed_kwh: f64,
+    /// Cost of that energy and of the start, if the edge has one.
     fixed_cost: f64,
-    /// Least and most energy of the step.
+    /// Least and most energy of the free step, in kWh.
     least: f64,
     most: f64,
-    /// No plan by way of this meeting costs less.
+    /// Lagrangian lower bound on the cost of any plan through this meeting.
     pub(crate) bound: f64,
 }
 
-/// How a meeting is best used.
+/// Cheapest plan through one meeting: its cost, and its cells in both tables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Match {
     pub(crate) cost: f64,
     pub(crate) before: Cell,
     pub(crate) after: Cell,
-    /// Energy of the free step.
+    /// Energy of the free step, in kWh.
     pub(crate) kwh: f64,
 }
 
 impl Meeting {
-    /// All meetings of a graph, those with the lowest bound first.
+    /// All meetings of a graph, by rising bound.
     pub(crate) fn all(
         timeline: &Timeline,
         graph: &Graph,
@@ -62,6 +67,7 @@ impl Meeting {
         meetings
     }
 
+    /// Meeting at `step` of the run `first..last` of `edge`, which is at `position` in its list.
     fn new(
         timeline: &Timeline,
         (first, last): (usize, usize),
@@ -89,17 +95,18 @@ impl Meeting {
         meeting
     }
 
-    /// Least cost on the edge less the worth of its energy.
+    /// Reduced cost of the edge at a price on energy: `Σ (p − price)·x` plus the start, least over
+    /// the energy of the free step.
     fn reduced(&self, timeline: &Timeline, price: f64) -> f64 {
         let profit = timeline.steps[self.step].price - price;
         let free = (profit * self.least).min(profit * self.most);
         self.fixed_cost - price * self.fixed_kwh + free
     }
 
-    /// The cheapest way to buy `wanted` by way of this meeting.
+    /// Cheapest plan for `wanted` kWh through this meeting; `None` if no two labels fit.
     ///
-    /// The more was bought before, the less is bought after it, so a window
-    /// slides over what lies after; a queue holds what can still be cheapest.
+    /// As the forward energy rises, the window of backward energies that fit slides down. A
+    /// monotone queue holds the labels of the window that can still be the cheapest.
     pub(crate) fn best(
         &self,
         timeline: &Timeline,
@@ -110,11 +117,13 @@ impl Meeting {
         let price = timeline.steps[self.step].price;
         let rest = wanted - self.fixed_kwh;
         let slack = wanted.max(self.most) * 1e-10;
+        // Backward labels by falling energy; the queue holds `(kWh, cost − price·kWh, cell)`.
         let mut later = after.finite(right).into_iter().rev().peekable();
         let mut queue: VecDeque<(f64, f64, Cell)> = VecDeque::new();
         let mut best: Option<Match> = None;
         for (kwh, cost, cell) in before.finite(left) {
             let missing = rest - kwh;
+            // Admit backward labels that leave the free step no more than its most.
             while let Some(&(kwh, cost, cell)) =
                 later.peek().filter(|later| later.0 >= missing - self.most - slack)
             {
@@ -125,6 +134,7 @@ impl Meeting {
                 }
                 queue.push_back((kwh, worth, cell));
             }
+            // Drop those that leave it less than its least.
             let least = if self.is_top_off { self.least } else { self.least - slack };
             while queue.front().is_some_and(|first| first.0 > missing - least) {
                 queue.pop_front();
@@ -139,7 +149,8 @@ impl Meeting {
         best
     }
 
-    /// The most energy up to `wanted` that full slots add up to.
+    /// Most energy up to `wanted`, in kWh, as a sum of labels on both sides and the full steps
+    /// of the edge.
     pub(crate) fn most_below(
         &self,
         (left, before): (&MoveGrid, &Table),
@@ -158,7 +169,7 @@ impl Meeting {
         sums.max_by(f64::total_cmp)
     }
 
-    /// Writes the energies of the edge.
+    /// Writes the energies of the steps of the edge to `kwh`; `free` is that of the free step.
     pub(crate) fn write(
         &self,
         timeline: &Timeline,
@@ -173,7 +184,8 @@ impl Meeting {
     }
 }
 
-/// Cheaper steps than the free one are full, dearer ones at their least.
+/// Energy of another step of the edge: its most if it is cheaper than the free step, else its
+/// least. At equal price the earlier step counts as cheaper.
 fn fixed_energy(timeline: &Timeline, free: usize, other: usize) -> f64 {
     let (step, free_step) = (&timeline.steps[other], &timeline.steps[free]);
     let is_before = step.price.total_cmp(&free_step.price).then(other.cmp(&free)).is_lt();

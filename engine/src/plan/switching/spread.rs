@@ -1,23 +1,35 @@
-//! The energies of a plan whose steps to run are chosen.
+//! Energies of a fixed on-off pattern, by a greedy algorithm.
 //!
-//! With the steps fixed, levels before later and later boundaries are nested,
-//! so the energies that fit form a polymatroid above the least energies
-//! (Federgruen and Groenevelt, "The greedy procedure for resource allocation
-//! problems", 1986). Buying the cheapest room before each boundary in turn is
-//! exact, and it is plain arithmetic: no tolerance of a solver is in it.
+//! ```text
+//! minimise  Σ_t p_t·x_t    subject to  l_t ≤ x_t ≤ h_t,   Σ_{t < B_j} x_t ≥ E_j  for levels j
+//! ```
+//!
+//! One level, the [`Ending`], also bounds the sum from above. The shortfall of a level that
+//! cannot be met is as small as possible.
+//!
+//! With the steps fixed, the levels are nested, so the feasible energies above the least ones
+//! form a polymatroid (Federgruen and Groenevelt, "The greedy procedure for resource allocation
+//! problems", 1986). Filling the cheapest capacity before each boundary `B_j` in turn is exact,
+//! and no tolerance of a solver enters.
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `x_t` | `Spread::kwh` |
+//! | `p_t`, `l_t`, `h_t` | `timeline::Step::price`, `least`, `most` (top-off: `0`, `least`) |
+//! | `B_j`, `E_j` | `timeline::Level::boundary`, `kwh` |
 use crate::plan::switching::timeline::{MISSED, Rules, Timeline, misses_less};
 
-/// Part of an energy that is rounding.
+/// Relative rounding of an energy.
 const ROUNDING: f64 = 1e-12;
 
-/// The steps that are on, and the one of them that runs in part.
+/// On-off pattern: the steps that are on, and the one that is the top-off.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pattern {
     pub(crate) on: Vec<bool>,
     pub(crate) top_off: Option<usize>,
 }
 
-/// Energies of all steps, and what is missing of each level.
+/// Energies of all steps, and the shortfall of each level, in kWh.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) kwh: Vec<f64>,
@@ -26,20 +38,19 @@ pub(crate) struct Spread {
     pub(crate) cost: f64,
 }
 
-/// A level that ends the buying: no more than it wants is bought before its
-/// boundary, and after it only what must be run.
+/// Level that ends the buying: at most `kwh` is bought before `boundary`, and after it only the
+/// least energy of the steps that must run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ending {
     pub(crate) boundary: usize,
     pub(crate) kwh: f64,
 }
 
-/// The levels with which the buying can end.
+/// Levels that can end the buying.
 ///
-/// A plan buys what the levels want and no more, however negative the price.
-/// Where every level is met, the highest one ends the buying. Where one is
-/// missed and over, a later and lower one can. Time that must be run takes its
-/// least energy on top.
+/// A plan buys no more than the levels want, however negative the price. If every level is
+/// met, the highest one ends the buying; after a missed one, a later and lower one can. Steps
+/// that must run take their least energy on top.
 pub(crate) fn endings(timeline: &Timeline, rules: Rules) -> Vec<Ending> {
     let runs = timeline.first_run(rules) < timeline.len();
     let mut endings: Vec<Ending> = Vec::new();
@@ -54,8 +65,8 @@ pub(crate) fn endings(timeline: &Timeline, rules: Rules) -> Vec<Ending> {
     endings
 }
 
-/// The energies of a pattern that miss the least, of the earliest level first,
-/// and among these the cheapest; `None` if the pattern takes too much energy.
+/// Returns the cheapest energies of a pattern among those with the least shortfall, earliest
+/// level first; `None` if the pattern exceeds the need at its least power.
 pub(crate) fn spread(timeline: &Timeline, rules: Rules, pattern: &Pattern) -> Option<Spread> {
     let spreads = endings(timeline, rules)
         .into_iter()
@@ -69,7 +80,8 @@ pub(crate) fn spread(timeline: &Timeline, rules: Rules, pattern: &Pattern) -> Op
     })
 }
 
-/// Whether a plan misses less, of the earliest level first, or costs less.
+/// Returns true if plan `a` has less shortfall than `b` (earliest level first), or at equal
+/// shortfall less cost. Each tuple is shortfall per level and cost.
 pub(crate) fn is_better(a: (&[f64], f64), b: (&[f64], f64), timeline: &Timeline) -> bool {
     match misses_less(a.0, b.0, timeline) {
         Some(is_less) => is_less,
@@ -77,6 +89,7 @@ pub(crate) fn is_better(a: (&[f64], f64), b: (&[f64], f64), timeline: &Timeline)
     }
 }
 
+/// Returns the cheapest energies of a pattern with one ending; `None` if they exceed its energy.
 fn spread_until(
     timeline: &Timeline,
     rules: Rules,
@@ -84,6 +97,7 @@ fn spread_until(
     ending: Ending,
 ) -> Option<Spread> {
     let first_run = timeline.first_run(rules);
+    // Bounds per step; after the ending every step is at its least.
     let bounds: Vec<(f64, f64)> = (0..timeline.len())
         .map(|index| {
             let step = &timeline.steps[index];
@@ -95,6 +109,7 @@ fn spread_until(
             if index < ending.boundary { (least, most) } else { (least, least) }
         })
         .collect();
+    // After the ending, only steps that must run may be on.
     let is_run = |index: usize| index >= first_run;
     if (ending.boundary..timeline.len()).any(|index| bounds[index].0 > 0.0 && !is_run(index)) {
         return None;
@@ -105,7 +120,7 @@ fn spread_until(
         return None;
     }
     for level in timeline.levels.iter().filter(|level| level.boundary <= ending.boundary) {
-        // What must be run between the level and the ending is not free for the level.
+        // The least energy between the level and the ending is reserved.
         let later: f64 = bounds[level.boundary..ending.boundary].iter().map(|bound| bound.0).sum();
         let wanted = level.kwh.min(ending.kwh - later);
         buy(timeline, &bounds, level.boundary, wanted, &mut kwh);
@@ -118,7 +133,8 @@ fn spread_until(
     Some(Spread { missing: missing.collect(), cost, kwh })
 }
 
-/// Buys the cheapest room before a boundary until `wanted` is bought there.
+/// Fills the cheapest capacity before a boundary until `wanted` kWh are bought there. `bounds`
+/// are least and most energy per step.
 fn buy(timeline: &Timeline, bounds: &[(f64, f64)], boundary: usize, wanted: f64, kwh: &mut [f64]) {
     let mut missing = wanted - kwh[..boundary].iter().sum::<f64>();
     let mut order: Vec<usize> =

@@ -1,8 +1,7 @@
-//! The slots a device may use, and the rules of switching among them.
+//! Usable slots of a device as steps, with the rules of switching as step positions.
 //!
-//! A *boundary* `i` lies before step `i`; boundary `T` is the end. All rules
-//! that speak of time are turned into boundaries here, so that the searches
-//! only count.
+//! *Boundary* `i` lies before step `i`; boundary `T` is the end. Instants and lengths of time
+//! become boundaries here, so the searches compare positions only.
 use crate::plan::charge::request::{AfterDeadline, ChargeProblem};
 use crate::plan::charge::sub_slots::{Deadline, deadlines, nest, sub_slots};
 use crate::plan::switching::request::{DeviceState, SwitchingRequest, Uneven};
@@ -10,67 +9,72 @@ use crate::prices::curve::PriceCurve;
 use crate::time::instant::micros_of;
 use crate::units::{Energy, MICROS_PER_HOUR, Power};
 
-/// Most numbers in the tables of the exact search: 200 MB.
+/// Most cells in the tables of the exact search: 200 MB at 8 bytes a cell.
 const CELLS_MAX: f64 = 2.5e7;
 
-/// A later step is dearer by this part of the highest price, so that of equal
-/// plans the earlier is the cheaper one. Rounding of sums is a hundred times
-/// smaller, and what counts as proved ten times larger.
+/// Price added per hour from the start, as a share of the highest absolute price, so that of
+/// plans of equal cost the earlier is cheaper. Rounding of sums is a hundred times smaller, and
+/// the tolerance of a proof ten times larger.
 const TIE: f64 = 1e-13;
 
-/// A slot, or the part of one that can be used.
+/// Slot, or the usable part of one. Instants are in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Step {
     pub(crate) start: i64,
     pub(crate) end: i64,
-    /// Per kWh, the later the dearer among equals.
+    /// Price per kWh, with the addition of `TIE` per hour.
     pub(crate) price: f64,
-    /// Least and most energy when on, in kWh.
+    /// Energy at the least power, in kWh.
     pub(crate) least: f64,
+    /// Energy at the highest power, in kWh.
     pub(crate) most: f64,
 }
 
 impl Step {
+    /// Length in microseconds.
     fn length(&self) -> i64 {
         self.end - self.start
     }
 }
 
-/// What is relaxed in one attempt at a plan.
+/// Rules that are kept or relaxed in one search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rules {
-    /// The last slots are run.
+    /// True if the device runs in the last slots (`run_last`).
     pub(crate) runs_last: bool,
-    /// The last session may be shorter than `on_min`.
+    /// True if the last session may be shorter than `on_min`.
     pub(crate) last_may_be_short: bool,
 }
 
-/// All that the searches know of a problem.
+/// Input of the searches: steps, levels and rules.
 #[derive(Debug, Clone)]
 pub(crate) struct Timeline {
     pub(crate) steps: Vec<Step>,
-    /// Energy wanted before boundaries, in the order of these.
+    /// Energy wanted before boundaries, by rising boundary.
     pub(crate) levels: Vec<Level>,
+    /// Cost of one start.
     pub(crate) start_cost: f64,
     /// Most sessions; `None` is no limit.
     pub(crate) sessions_max: Option<usize>,
     /// First step of the time that must be run; `T` if there is none.
     pub(crate) first_run: usize,
-    /// The first step continues a session that began at this instant.
+    /// Start of the session that the first step can continue, in microseconds.
     pub(crate) carried_since: Option<i64>,
     /// First boundary at which the device may start.
     pub(crate) first_start: usize,
-    /// A session was running when the plan begins, since this instant.
+    /// Start of the session that was running when the plan begins, in microseconds. It is also
+    /// set where the first step cannot continue that session.
     pub(crate) running_since: Option<i64>,
-    /// Where the window of the plan ends, and where its slots are cut.
+    /// Last deadline: the end of the window of the plan, in microseconds.
     pub(crate) window_end: i64,
+    /// Deadlines at which slots are cut.
     pub(crate) cuts: Vec<Deadline>,
-    /// First instant of the time that must be run, and the end of that time.
+    /// Period in which the device must run, `[start, end)` in microseconds.
     run: (i64, i64),
     on_min: i64,
     off_min: i64,
     now: i64,
-    /// Largest addition to the price of a step that orders equal prices.
+    /// Largest addition of `TIE` to the price of a step.
     tie_max: f64,
 }
 
@@ -82,6 +86,7 @@ pub(crate) struct Level {
 }
 
 impl Timeline {
+    /// Timeline of a request; `free` is its request without limits on switching.
     pub(crate) fn new(
         curve: &PriceCurve,
         request: &SwitchingRequest,
@@ -118,7 +123,7 @@ impl Timeline {
         timeline
     }
 
-    /// Drops the steps after the only level: nothing is wanted there.
+    /// Drops the steps after the level, if there is only one and no time that must be run.
     fn drop_unwanted_end(&mut self) {
         if let [only] = self.levels[..]
             && self.first_run == self.len()
@@ -127,17 +132,18 @@ impl Timeline {
         }
     }
 
+    /// Truncates the timeline to its first `steps` steps.
     fn keep_first(&mut self, steps: usize) {
         self.steps.truncate(steps);
         self.first_run = self.first_run.min(steps);
         self.first_start = self.first_start.min(steps);
     }
 
-    /// The problem up to the first level, if no later level wants more.
+    /// Problem up to the first level; `None` if a later level wants more, or if that problem is
+    /// uneven.
     ///
-    /// A plan that meets this level meets all levels, so the cheapest such plan
-    /// is the cheapest plan of the whole problem. Where the level cannot be met,
-    /// the later levels decide how its rest is bought.
+    /// A plan that meets this level meets all levels, so the cheapest such plan is optimal for
+    /// the whole problem. If the level cannot be met, the later levels matter.
     pub(crate) fn first_part(&self) -> Option<Self> {
         let (first, later) = self.levels.split_first()?;
         let is_enough = later.iter().all(|level| level.kwh <= first.kwh);
@@ -149,7 +155,7 @@ impl Timeline {
         part.uneven().is_none().then_some(part)
     }
 
-    /// Takes over what the device did before.
+    /// Sets the carried session and the first start from the state of the device.
     fn carry(&mut self, state: DeviceState) {
         if let DeviceState::RunningSince(since) = state {
             self.running_since = Some(micros_of(since));
@@ -167,21 +173,23 @@ impl Timeline {
         let ready = stopped.saturating_add(self.off_min);
         self.first_start = self.steps.partition_point(|step| step.start < ready);
         if self.carried_since.is_some() {
-            // Stopping and starting at once is going on.
+            // A stop and a start at boundary 0 would be the carried session without a pause.
             self.first_start = self.first_start.max(1);
         }
     }
 
+    /// Number of steps, `T`.
     pub(crate) fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// First step that must be on, under these rules.
+    /// First step that must be on under `rules`; `T` if there is none.
     pub(crate) fn first_run(&self, rules: Rules) -> usize {
         if rules.runs_last { self.first_run } else { self.len() }
     }
 
-    /// Whether a session can go on over a boundary.
+    /// Returns true if a session can continue over a boundary, because no time lies between its
+    /// steps.
     pub(crate) fn is_joined(&self, boundary: usize) -> bool {
         match boundary {
             0 => self.carried_since.is_some(),
@@ -189,17 +197,20 @@ impl Timeline {
         }
     }
 
-    /// First boundary at which a session from `start` on may stop, if it can
-    /// last so long.
+    /// First boundary at which a session that starts with step `start` may stop; `None` if it
+    /// cannot last for `on_min`.
     pub(crate) fn may_stop(&self, start: usize) -> Option<usize> {
         self.on_until(start, self.steps[start].start).map(|end| end.max(start + 1))
     }
 
-    /// The same for the session that goes on at the first boundary.
+    /// First boundary at which the carried session may stop; `None` without one, or if it cannot
+    /// last for `on_min`.
     pub(crate) fn carried_may_stop(&self) -> Option<usize> {
         self.on_until(0, self.carried_since?)
     }
 
+    /// First boundary at or after `first` at which a session that began at `since` has lasted
+    /// for `on_min`; `None` if a gap or the end comes first.
     fn on_until(&self, first: usize, since: i64) -> Option<usize> {
         let until = since.saturating_add(self.on_min);
         let mut end = first;
@@ -214,8 +225,8 @@ impl Timeline {
         Some(end)
     }
 
-    /// First boundary at which the device may start again after it stopped at
-    /// a boundary; `T` if it may not.
+    /// First boundary at which the device may start after a stop at boundary `stopped`; `T` if
+    /// it may not.
     pub(crate) fn may_start(&self, stopped: usize) -> usize {
         if stopped == 0 {
             return self.first_start;
@@ -226,25 +237,26 @@ impl Timeline {
         if self.is_joined(stopped) { first.max(stopped + 1) } else { first }
     }
 
-    /// Most that the order of equal prices adds to the cost of any plan.
+    /// Upper bound on what the additions of `TIE` add to the cost of any plan.
     pub(crate) fn tie_cost(&self) -> f64 {
         let wanted = self.levels.iter().fold(0.0, |most: f64, level| most.max(level.kwh));
         let run: f64 = self.steps[self.first_run..].iter().map(|step| step.least).sum();
         self.tie_max * (wanted + run)
     }
 
-    /// Whether least times to be on or off matter at all.
+    /// Returns true if there is a least time on.
     pub(crate) fn has_on_min(&self) -> bool {
         self.on_min > 0
     }
 
-    /// The same time for a device that runs at full power or not at all.
+    /// Timeline of a device that runs at full power or not at all.
     pub(crate) fn at_full_power(&self) -> Self {
         let steps = self.steps.iter().map(|step| Step { least: step.most, ..*step });
         Self { steps: steps.collect(), ..self.clone() }
     }
 
-    /// Microseconds of the time that must be run in which nothing runs.
+    /// Time in which the device must run and does not, in microseconds. `running` are the
+    /// periods `[start, end)` of the plan.
     pub(crate) fn not_run(&self, running: impl Iterator<Item = (i64, i64)>) -> i64 {
         let (from, to) = self.run;
         let covered =
@@ -252,23 +264,26 @@ impl Timeline {
         (to.saturating_sub(from)).max(0) - covered
     }
 
+    /// Least time on, in microseconds.
     pub(crate) fn on_min(&self) -> i64 {
         self.on_min
     }
 
-    /// Energy wanted in all; with time that must be run, at least what that takes.
+    /// Need in kWh: that of the last level, or the least energy of the steps that must run if
+    /// that is more.
     pub(crate) fn wanted(&self, rules: Rules) -> f64 {
         let wanted = self.levels.last().map_or(0.0, |level| level.kwh);
         let run = self.steps[self.first_run(rules)..].iter().map(|step| step.least).sum::<f64>();
         wanted.max(run)
     }
 
-    /// A step of the length that all have but the first and the last.
+    /// Step of the length of all steps except the first and the last.
     pub(crate) fn regular(&self) -> Step {
         self.steps[usize::from(self.len() > 2)]
     }
 
-    /// Why the exact search does not apply. It knows one level, at the end.
+    /// Reason why the exact search does not apply; `None` if it does. The exact search has one
+    /// level, at the end.
     pub(crate) fn uneven(&self) -> Option<Uneven> {
         let is_at_end = |level: &Level| level.boundary == self.len();
         if self.levels.len() > 1 || !self.levels.iter().all(is_at_end) {
@@ -287,6 +302,7 @@ impl Timeline {
         let count = self.len() as f64;
         let wanted = self.levels.last().map_or(0.0, |level| level.kwh);
         let most = |kwh: f64| if kwh > 0.0 { (wanted / kwh + 2.0).min(count) } else { count };
+        // Size of the tables: full slots × least slots × boundaries × layers.
         let cells = most(regular.most)
             * most(regular.least)
             * count
@@ -296,6 +312,8 @@ impl Timeline {
     }
 }
 
+/// Steps up to the instant `last` at which the device may be on, with the largest addition to
+/// a price.
 fn steps(
     curve: &PriceCurve,
     request: &SwitchingRequest,
@@ -328,12 +346,12 @@ fn steps(
     (steps, tie_max)
 }
 
-/// The deadlines in time order, with the energy wanted by each.
+/// Deadlines in time order, with the energy wanted by each.
 ///
-/// The rest of a missed deadline is wanted by the next one, so that each wants
-/// what the one before it wants, or more. With [`AfterDeadline::Stop`] a missed
-/// deadline is over, and each stands for itself. A deadline that wants nothing
-/// cuts no slot, except for the last one, which ends the plan.
+/// With [`AfterDeadline::Continue`] the next deadline includes the shortfall of a missed one, so
+/// the energy wanted does not fall over time. With [`AfterDeadline::Stop`] each deadline is
+/// separate. A deadline that wants nothing cuts no slot, except for the last one, which ends
+/// the plan.
 fn wanted_by(request: &SwitchingRequest, free: &ChargeProblem) -> Vec<Deadline> {
     let mut wanted = deadlines(free);
     for deadline in &mut wanted {
@@ -349,9 +367,9 @@ fn wanted_by(request: &SwitchingRequest, free: &ChargeProblem) -> Vec<Deadline> 
     wanted
 }
 
-/// One level for each boundary by which energy is wanted: the highest one.
+/// Levels of the deadlines: for each boundary the most energy that is wanted there.
 ///
-/// A level before the first step is left out: no plan delivers any of it.
+/// A level before the first step is left out, because no plan can deliver any of it.
 fn levels(steps: &[Step], wanted: &[Deadline]) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for deadline in wanted {
@@ -366,10 +384,11 @@ fn levels(steps: &[Step], wanted: &[Deadline]) -> Vec<Level> {
     levels
 }
 
-/// Part of a level that may be missing without being told.
+/// Relative tolerance of a shortfall: a smaller share of a level counts as met.
 pub(crate) const MISSED: f64 = 1e-9;
 
-/// Order of two plans by the energy that they miss, of the earliest level first: `None` is equal.
+/// Compares two plans by the shortfall of each level in kWh, earliest level first: `Some(true)`
+/// if `a` has less, `None` if both are equal within `MISSED`.
 pub(crate) fn misses_less(a: &[f64], b: &[f64], timeline: &Timeline) -> Option<bool> {
     let levels = timeline.levels.iter().zip(a.iter().zip(b));
     let mut unequal = levels.filter(|(level, (a, b))| (**a - **b).abs() > MISSED * level.kwh);
