@@ -1,4 +1,4 @@
-//! The check that makes a request of a site a problem.
+//! Validation of a [`SiteRequest`], which makes a `SiteProblem` of it.
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
@@ -15,15 +15,16 @@ use crate::time::horizon::Horizon;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Power};
 
-/// Largest power of a device or limit in kW, priority, and price per kW:
-/// beyond it the solver's tolerances would no longer be next to nothing.
+/// Largest power (kW) of a device or limit, and largest price (per kWh, kW or kg). With larger
+/// numbers the tolerances of the solver would no longer be negligible.
 const MAGNITUDE_MAX: f64 = 1e6;
 
-/// Most slots of a site: half a year of quarter hours.
+/// Largest number of slots of a site: about 208 days of quarter hours.
 const SLOTS_MAX: usize = 20_000;
 
 type Checked = Result<(), SiteError>;
 
+/// Checks that `range.0 <= value <= range.1`; `rule` states the range in words.
 fn number(
     field: String,
     value: f64,
@@ -49,7 +50,7 @@ fn energy(field: String, value: Energy) -> Checked {
     number(field, value.as_kwh(), "kWh", (0.0, 1e9), rule)
 }
 
-/// Refuses what makes no sense, the first thing first.
+/// Validates a request and returns the first error found.
 pub(crate) fn check(request: &SiteRequest) -> Checked {
     names(request)?;
     prices(request)?;
@@ -88,6 +89,7 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
     forecasts(request)
 }
 
+/// Checks that names are unique and not empty, and that groups exist and form no cycle.
 fn names(request: &SiteRequest) -> Checked {
     let mut seen = BTreeSet::new();
     let devices = request.devices.iter().map(Device::name);
@@ -116,6 +118,7 @@ fn names(request: &SiteRequest) -> Checked {
     }
     for group in &request.groups {
         let mut parent = group.parent.as_deref();
+        // A chain of parents that is longer than the number of groups repeats one of them.
         for _ in 0..request.groups.len() {
             let Some(name) = parent else { break };
             let above = request.groups.iter().find(|other| other.name == name);
@@ -128,7 +131,7 @@ fn names(request: &SiteRequest) -> Checked {
     Ok(())
 }
 
-/// Prices per kWh so large that sums lose the cents are refused, not rounded.
+/// Checks that prices are small enough that sums of costs keep their cents.
 fn prices(request: &SiteRequest) -> Checked {
     let curves = [
         ("prices", Some(&request.import_prices)),
@@ -185,7 +188,7 @@ fn battery(field: &str, battery: &Battery) -> Checked {
     efficiency(format!("{field}.battery.efficiency"), battery.efficiency)
 }
 
-/// Below a thousandth nothing would be left of the energy.
+/// Checks that an efficiency lies in 0.001 to 1.
 fn efficiency(field: String, value: f64) -> Checked {
     number(field, value, "kWh per kWh", (1e-3, 1.0), "it is from 0.001 to 1")
 }
@@ -243,7 +246,8 @@ fn vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     taper(field, &vehicle.taper)
 }
 
-/// States of charge rise, and the power falls, ever faster.
+/// Checks that states of charge rise and that the power falls and is concave. A slope may exceed
+/// the one before it by 1e-9 kW per percent, which is rounding.
 fn taper(field: &str, points: &[TaperPoint]) -> Checked {
     let mut slope_before = 0.0;
     for (index, point) in points.iter().enumerate() {
@@ -342,7 +346,8 @@ fn carbon(carbon: &Carbon) -> Checked {
     Ok(())
 }
 
-/// A forecast that is missing is not zero: it is refused.
+/// Checks the number of slots, and that every forecast is known in all of them. A missing
+/// forecast is an error, and does not count as zero.
 fn forecasts(request: &SiteRequest) -> Checked {
     let grid = SiteSlots::new(request);
     if grid.len() > SLOTS_MAX {
