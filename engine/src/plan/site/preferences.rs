@@ -4,9 +4,9 @@
 //! request:
 //!
 //! ```text
-//! Earlier     Σ_i,t mid_t·c_it                          mid_t: hours from the first slot to mid-slot
-//! Smoother    Σ_t |P_t − P_{t−1}|                       P_t: net power at the meter in kW
-//! Fairer      max_k priority_k·s_k / wanted_k           s_k: shortfall of target k
+//! Earlier     Σ_i,t mid_t·c_it                  mid_t: hours to the middle of slot t
+//! Smoother    Σ_t |P_t − P_{t−1}|               P_t: net power at the meter in kW
+//! Fairer      max_k priority_k·s_k / wanted_k   s_k: shortfall of target k
 //! ```
 //!
 //! They are linear programmes: the directions of storages, the guards and the starts of loads stay

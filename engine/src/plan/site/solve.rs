@@ -42,7 +42,7 @@ const ROUNDS_MAX: usize = 4;
 const PREFERENCE_NODES_MAX: u32 = 100;
 
 /// Slack of the money row in such a search, in units of the largest price: above the tolerance of
-/// the solver (1e-9), at most that of a certificate.
+/// the solver (1e-9), below that of a certificate.
 const MONEY_SLACK: f64 = 1e-7;
 
 /// Values of the columns of a model, with their bound and status.
@@ -165,7 +165,7 @@ fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool 
     let burning = settle(model, values);
     let semis = model.semis.iter().any(|semi| !keeps_least(model, semi, values));
     let is_part = |value: f64| value > 1e-6 && value < 1.0 - 1e-6;
-    // 1e-6 is the distance from a whole number up to which the solver's values may lie.
+    // Starts are whole numbers to 1e-6, the largest tolerance of the searches in `lp`.
     let parts = model.starts.iter().any(|start| is_part(values[start.column]));
     let is_low = model.guards.iter().any(|guard| {
         values[guard.gate] > DUST && value_of(&guard.terms(), values) < guard.least - DUST
