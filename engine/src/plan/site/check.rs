@@ -147,6 +147,7 @@ fn prices(request: &SiteRequest) -> Checked {
     Ok(())
 }
 
+/// Checks that a device has at least one phase, and none twice.
 fn phases(field: &str, phases: &[Phase]) -> Checked {
     let unlike: BTreeSet<&Phase> = phases.iter().collect();
     if phases.is_empty() || unlike.len() < phases.len() {
@@ -155,6 +156,7 @@ fn phases(field: &str, phases: &[Phase]) -> Checked {
     Ok(())
 }
 
+/// Checks a series against the price slots, and each of its powers against its range.
 fn series(request: &SiteRequest, field: &str, series: &Series) -> Checked {
     series
         .check(request.import_prices.len())
@@ -273,6 +275,7 @@ fn stationary(field: &str, device: &StationaryBattery) -> Checked {
     discharge(field, &device.discharge)
 }
 
+/// Checks a window that ends after its start, and the numbers of a load.
 fn shiftable(field: &str, now: DateTime<Utc>, load: &ShiftableLoad) -> Checked {
     power(format!("{field}.power_kw"), load.power)?;
     priority(field, load.priority)?;
@@ -288,6 +291,7 @@ fn shiftable(field: &str, now: DateTime<Utc>, load: &ShiftableLoad) -> Checked {
     }
 }
 
+/// Checks the numbers and periods of a demand charge. A whole number of windows must be a day.
 fn demand_charge(charge: &DemandCharge) -> Checked {
     let rule = "it is from 0 to 1e6 per kW";
     let range = (0.0, MAGNITUDE_MAX);
@@ -307,6 +311,8 @@ fn demand_charge(charge: &DemandCharge) -> Checked {
         .map_err(|source| SiteError::Periods { field: "demand_charge.periods".into(), source })
 }
 
+/// Checks that blocks grow, that none is cheaper than the one before, and that only the last one
+/// has no upper end.
 fn tiers(tiers: &Tiers) -> Checked {
     energy("tiers.energy_before_kwh".into(), tiers.energy_before)?;
     let last = tiers.blocks.len().saturating_sub(1);

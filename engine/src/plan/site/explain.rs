@@ -373,6 +373,7 @@ impl SiteReason {
         );
         let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
         let price = rounded(self.price_max.as_per_kwh(), 5);
+        // The code as a clause, then the limit that binds.
         let why = match self.code {
             SiteReasonCode::Reserve => "as soon as can be, to reach its reserve".to_owned(),
             SiteReasonCode::MissedDeadline => {

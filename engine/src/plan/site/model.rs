@@ -215,6 +215,7 @@ impl SiteModel {
         for (index, device) in request.devices.iter().enumerate() {
             model.add_device(index, device);
         }
+        // The meter needs all flows; the peak, blocks and limits need the columns of the meter.
         model.add_meters(request);
         model.add_demand_charge(request);
         model.add_tiers(request);
@@ -254,6 +255,7 @@ impl SiteModel {
                 let powers = self.grid.powers(&solar.forecast);
                 for (slot, power) in powers.into_iter().enumerate() {
                     let most = power.unwrap_or(0.0) * self.grid.hours[slot];
+                    // A forecast that cannot be curtailed is fixed; another one is an upper bound.
                     if !solar.is_curtailable {
                         self.fixed[index][slot] = -most;
                     } else if most > 0.0 {

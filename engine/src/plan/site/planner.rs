@@ -404,6 +404,7 @@ fn binding_limits(
         if limit.shares[device] == 0.0 {
             continue;
         }
+        // Slots before the deadline in which the limit binds for this device.
         let binds = |slot: usize| {
             let most = limit.limit_kw[slot].unwrap_or(f64::INFINITY);
             let index = slot - storage.stay.start;
@@ -424,6 +425,7 @@ fn binding_limits(
         }
         let (name, phase) = name_of(request, limit.kind);
         causes.push(Cause::Limit { name, phase });
+        // Devices of higher priority that draw in one of these slots, under the same limit.
         goes_last |=
             model.storages.iter().zip(accounts).zip(&limit.shares).any(|((s, a), &share)| {
                 let weighs_more = s.as_ref().is_some_and(|s| s.priority > storage.priority);

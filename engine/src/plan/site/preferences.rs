@@ -40,6 +40,7 @@ pub(crate) fn apply(
         return (values, status);
     }
     let mut program = within_budget(request, model, start);
+    // Fix what is not linear, then apply one preference after the other on the optimal face.
     keep_directions(model, &mut program, &values);
     if keeps_switching {
         keep_switching(model, &mut program, &values);

@@ -22,7 +22,7 @@ pub struct PowerPeriod {
 /// A power as a step function of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Series {
-    /// The same power at all times.
+    /// Constant power.
     #[serde(rename = "constant_kw")]
     Constant(Power),
     /// One power for each slot of the import prices, the first slot first.
