@@ -14,7 +14,7 @@ use crate::plan::site::model::{Flow, Pair, SiteModel};
 pub(crate) fn settle(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     let before = values.to_vec();
     let is_both = |pair: &&Pair| before[pair.first].min(before[pair.second]) > DUST;
-    let burning = undo(model, values);
+    let burning = remove_opposite_flows(model, values);
     if keeps_limits(model, values) {
         return burning;
     }
@@ -33,10 +33,10 @@ fn keeps_limits(model: &SiteModel, values: &[f64]) -> bool {
 }
 
 /// Removes opposite flows of storages, then of the meter; returns the pairs in which it failed.
-fn undo(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
+fn remove_opposite_flows(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     let mut burning = Vec::new();
     for pair in model.pairs.iter().filter(|pair| pair.device.is_some()) {
-        if !settle_storage(model, values, pair) {
+        if !merge_storage_flows(model, values, pair) {
             burning.push(*pair);
         }
     }
@@ -58,7 +58,7 @@ fn undo(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
 
 /// Replaces the two flows of a storage by one with the same change of level. Returns false if that
 /// frees energy that would have to be paid for.
-fn settle_storage(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
+fn merge_storage_flows(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
     let (charge, discharge) = (values[pair.first], values[pair.second]);
     let Some(storage) = pair.device.and_then(|device| model.storages[device].as_ref()) else {
         return true;
@@ -74,7 +74,7 @@ fn settle_storage(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
         (0.0, -stored * storage.efficiency_out)
     };
     let freed = (charge - discharge) - (after.0 - after.1);
-    if charge.min(discharge) > DUST && !give_up(model, values, pair.slot, freed) {
+    if charge.min(discharge) > DUST && !absorb_surplus(model, values, pair.slot, freed) {
         return false;
     }
     (values[pair.first], values[pair.second]) = after;
@@ -83,7 +83,7 @@ fn settle_storage(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
 
 /// Reduces solar power, and then an import that is not paid for, by `freed` kWh. Returns false,
 /// and changes nothing, if they are less than that.
-fn give_up(model: &SiteModel, values: &mut [f64], slot: usize, freed: f64) -> bool {
+fn absorb_surplus(model: &SiteModel, values: &mut [f64], slot: usize, freed: f64) -> bool {
     let mut changes = Vec::new();
     let mut rest = freed;
     let sunshine = |flow: &&Flow| flow.weight < 0.0 && model.storages[flow.device].is_none();

@@ -194,12 +194,16 @@ impl View<'_> {
             Device::Load(_) => return None,
             Device::Solar(_) => {
                 let lost = self.device.power_max[slot].as_kw() + power;
-                let (code, limit) = (lost > SAME_KW).then(|| self.curtailed(slot))?;
+                let (code, limit) = (lost > SAME_KW).then(|| self.explain_curtailing(slot))?;
                 (code, limit, Power::from_kw(lost).unwrap_or_default().over(length))
             }
             _ if power.abs() <= SAME_KW => return None,
             _ => {
-                let (code, limit) = if power > 0.0 { self.draws(slot) } else { self.feeds(slot) };
+                let (code, limit) = if power > 0.0 {
+                    self.explain_drawing(slot)
+                } else {
+                    self.explain_feeding(slot)
+                };
                 (code, limit, self.device.power[slot].over(length))
             }
         };
@@ -230,7 +234,7 @@ impl View<'_> {
     }
 
     /// Reason of a slot in which the device draws.
-    fn draws(&self, slot: usize) -> LimitedReason {
+    fn explain_drawing(&self, slot: usize) -> LimitedReason {
         use SiteReasonCode as Code;
         let period = &self.plan.slots[slot];
         if self.is_below_reserve(slot) {
@@ -254,8 +258,8 @@ impl View<'_> {
         if self.price(slot) < 0.0 {
             return (Code::NegativePrice, None);
         }
-        if let Some(cheaper) = self.cheaper_room(slot) {
-            return self.why_not(cheaper);
+        if let Some(cheaper) = self.find_cheaper_slot(slot) {
+            return self.explain_unused(cheaper);
         }
         let is_full = |other: usize| {
             self.device.power[other].as_kw() >= self.device.power_max[other].as_kw() - SAME_KW
@@ -265,7 +269,7 @@ impl View<'_> {
     }
 
     /// Reason of a slot in which the device feeds.
-    fn feeds(&self, slot: usize) -> LimitedReason {
+    fn explain_feeding(&self, slot: usize) -> LimitedReason {
         match self.binding_at(slot) {
             Some(limit) => (SiteReasonCode::Limit, Some(limit)),
             None => (SiteReasonCode::HighPrice, None),
@@ -273,7 +277,7 @@ impl View<'_> {
     }
 
     /// Reason of a slot in which solar power is curtailed.
-    fn curtailed(&self, slot: usize) -> LimitedReason {
+    fn explain_curtailing(&self, slot: usize) -> LimitedReason {
         (SiteReasonCode::Curtailed, self.binding_at(slot))
     }
 
@@ -294,7 +298,7 @@ impl View<'_> {
 
     /// Cheapest slot of the window below the price of `slot` in which the device is not at full
     /// power; the earliest of equals.
-    fn cheaper_room(&self, slot: usize) -> Option<usize> {
+    fn find_cheaper_slot(&self, slot: usize) -> Option<usize> {
         let most = self.price(slot) - 1e-9;
         let has_room = |&other: &usize| {
             self.device.power[other].as_kw() < self.device.power_max[other].as_kw() - SAME_KW
@@ -306,7 +310,7 @@ impl View<'_> {
     }
 
     /// Reason for which the device does not use the cheaper slot `cheaper`.
-    fn why_not(&self, cheaper: usize) -> LimitedReason {
+    fn explain_unused(&self, cheaper: usize) -> LimitedReason {
         use SiteReasonCode as Code;
         if let Some(limit) = self.binding_at(cheaper) {
             return (Code::Limit, Some(limit));

@@ -41,7 +41,8 @@ fn use_sunshine(model: &SiteModel, values: &mut [f64]) {
         for flow in flows.iter().filter(|flow| flow.weight < 0.0) {
             if model.storages[flow.device].is_none() {
                 let most = model.program.columns[flow.column].upper;
-                values[flow.column] = most.min(room(model, values, slot, (flow.device, -1.0)));
+                values[flow.column] =
+                    most.min(residual_capacity(model, values, slot, (flow.device, -1.0)));
             }
         }
     }
@@ -56,7 +57,7 @@ fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64
         let hours = model.grid.hours[slot];
         let needed = (wanted - level).max(0.0) / storage.efficiency_in;
         let possible = storage.charge_from(level, slot, hours).min(needed);
-        let kwh = possible.min(room(model, values, slot, (device, 1.0)));
+        let kwh = possible.min(residual_capacity(model, values, slot, (device, 1.0)));
         // Less than the least power is possible only as a top-off, which takes all that is needed.
         let is_enough = kwh >= storage.charge_min[index].min(needed) - DUST;
         if kwh > 0.0 && is_enough {
@@ -71,7 +72,12 @@ fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64
 
 /// Residual capacity in kWh for a device in a slot: the energy that it can still draw (`sign` 1) or
 /// feed (`sign` -1) within all limits. The tuple is `(device, sign)`.
-fn room(model: &SiteModel, values: &[f64], slot: usize, (device, sign): (usize, f64)) -> f64 {
+fn residual_capacity(
+    model: &SiteModel,
+    values: &[f64],
+    slot: usize,
+    (device, sign): (usize, f64),
+) -> f64 {
     let mut room = f64::INFINITY;
     for limit in &model.limits {
         let share = limit.shares[device];

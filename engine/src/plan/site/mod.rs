@@ -48,9 +48,10 @@
 //! 3. Preferences among plans of that cost, or of up to `preference_budget` more.
 //!
 //! The first programme has a penalty on each quantity of stage 1. If its solution has none of
-//! them, it solves stages 1 and 2 together. The binaries of the last row enter lazily: the linear
-//! programme without them is a bound, and an integral solution of it is optimal. The last round
-//! has all binaries, and a solution of it that is not integral is rejected.
+//! them, it solves stages 1 and 2 together. Binaries (of the last row, of starts and of late
+//! goals) enter lazily: the linear programme without them is a bound, and an integral solution of
+//! it is optimal. The last round has all binaries, and a solution of it that is not integral is
+//! rejected.
 //!
 //! Energy that misses its deadline is still wanted by departure. A vehicle that can discharge must
 //! keep a target's level on departure only if it missed that target (a binary). For a vehicle that

@@ -2,8 +2,8 @@
 //!
 //! The model is solved without late goals first, if each device alone could meet its targets. If a
 //! target is missed all the same, the model with late goals is solved (`plan_within`). The values
-//! of the columns become energies by device (`accounts`). All that is reported is added up from
-//! these, without the solver (`finish`).
+//! of the columns become energies by device (`collect_accounts`). Costs, breaches and outcomes are
+//! added up from these, without the solver (`assemble_plan`).
 use chrono::{DateTime, Utc};
 
 use crate::lp::Limits;
@@ -80,13 +80,13 @@ pub(crate) fn plan_within(problem: &SiteProblem, limits: &Limits) -> SitePlan {
         && let Some(answer) = solve::solve(request, &model, limits)
         && (model.is_final || is_all_met(&model, &answer))
     {
-        return finish(request, &model, &answer);
+        return assemble_plan(request, &model, &answer);
     }
     // With late goals: energy that misses a deadline is wanted by departure.
     let model = SiteModel::new(request, true);
     let answer = solve::solve(request, &model, limits);
     let answer = answer.unwrap_or_else(|| solve::unsolved(&model, SearchStatus::SolverFailed));
-    finish(request, &model, &answer)
+    assemble_plan(request, &model, &answer)
 }
 
 /// True if each storage alone could meet its goals.
@@ -102,11 +102,11 @@ fn is_all_met(model: &SiteModel, answer: &SiteSolution) -> bool {
 }
 
 /// Makes the plan of a solution.
-fn finish(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution) -> SitePlan {
-    let accounts = accounts(request, model, &answer.values);
+fn assemble_plan(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution) -> SitePlan {
+    let accounts = collect_accounts(request, model, &answer.values);
     let books = Books::new(request, model, &accounts);
     let devices: Vec<DevicePlan> = (0..request.devices.len())
-        .map(|device| device_plan(request, model, &accounts, &books, device))
+        .map(|device| report_device(request, model, &accounts, &books, device))
         .collect();
     let cost = books.costs.total();
     let stored_value = money(books.stored_value);
@@ -125,7 +125,7 @@ fn finish(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution) -> Si
         slots: (0..grid.len()).map(slot).collect(),
         shortfall: devices.iter().fold(Energy::ZERO, |sum, device| sum + device.shortfall),
         devices,
-        limits: limits(request, model, &books, &answer.duals),
+        limits: report_limits(request, model, &books, &answer.duals),
         certificate,
         breaches: books.breaches,
         costs: books.costs,
@@ -181,7 +181,7 @@ fn certify(
 
 /// Energies of each device by slot. Values of columns are clamped to their bounds, and take the
 /// bound if they differ from it by at most 1e-9 (relative, above 1), the solver's tolerance.
-fn accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) -> Vec<Account> {
+fn collect_accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) -> Vec<Account> {
     let slots = model.grid.len();
     let clean = |column: usize| {
         let bounds = &model.program.columns[column];
@@ -215,7 +215,7 @@ fn accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) -> Vec<Acc
 }
 
 /// Outcome of each limit: its power and its shadow price by slot.
-fn limits(
+fn report_limits(
     request: &SiteRequest,
     model: &SiteModel,
     books: &Books,
@@ -243,7 +243,7 @@ fn limits(
 }
 
 /// Plan of the device at position `index`.
-fn device_plan(
+fn report_device(
     request: &SiteRequest,
     model: &SiteModel,
     accounts: &[Account],
@@ -255,12 +255,12 @@ fn device_plan(
     let powers: Vec<Power> =
         (0..hours.len()).map(|slot| power(account.net(slot) / hours[slot])).collect();
     let levels =
-        model.storages[index].as_ref().map(|storage| levels(storage, account, hours.len()));
+        model.storages[index].as_ref().map(|storage| trace_levels(storage, account, hours.len()));
     let wishes = match (&model.storages[index], &levels) {
         (Some(storage), Some(levels)) => {
-            storage_wishes(request, model, accounts, books, index, storage, levels)
+            report_storage_wishes(request, model, accounts, books, index, storage, levels)
         }
-        _ => shiftable_wishes(request, model, account, books, index),
+        _ => report_shiftable_wishes(request, model, account, books, index),
     };
     let capacity = model.storages[index].as_ref().and_then(|storage| storage.capacity);
     let soc = |level: f64| Percent::filled(energy(level), energy(capacity.unwrap_or(0.0)));
@@ -272,7 +272,7 @@ fn device_plan(
             (Some(levels), Some(_)) => levels.iter().map(|&level| soc(level)).collect(),
             _ => Vec::new(),
         },
-        intervals: intervals(model, &powers),
+        intervals: join_intervals(model, &powers),
         power: powers,
         energy: energy(account.drawn.iter().sum()),
         fed: energy(account.fed.iter().sum()),
@@ -296,7 +296,7 @@ fn power_max(model: &SiteModel, device: usize) -> Vec<Power> {
 }
 
 /// Stored energy in kWh at the start of each slot and after the last one.
-fn levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
+fn trace_levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
     let mut level = storage.start;
     let mut levels = vec![level];
     for slot in 0..slots {
@@ -308,7 +308,7 @@ fn levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
 }
 
 /// Periods of one power other than zero: adjacent slots of equal power are joined.
-fn intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
+fn join_intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
     let mut intervals: Vec<Interval> = Vec::new();
     for (slot, &power) in powers.iter().enumerate().filter(|(_, p)| **p != Power::ZERO) {
         let (start, end) = (instant_at(model.grid.starts[slot]), instant_at(model.grid.ends[slot]));
@@ -326,8 +326,8 @@ fn is_same(one: Power, other: Power) -> bool {
 }
 
 /// Outcomes of the targets of a storage, in the order of the request: energy targets, then states
-/// of charge. `levels` are those of [`levels`].
-fn storage_wishes(
+/// of charge. `levels` are those of [`trace_levels`].
+fn report_storage_wishes(
     request: &SiteRequest,
     model: &SiteModel,
     accounts: &[Account],
@@ -355,7 +355,15 @@ fn storage_wishes(
         // More is missing than the device would miss alone: a shared limit is the cause.
         if by_others > DUST {
             let limits = |at_full_power: bool| {
-                binding_limits(request, model, accounts, books, device, goal.slots, at_full_power)
+                find_binding_limits(
+                    request,
+                    model,
+                    accounts,
+                    books,
+                    device,
+                    goal.slots,
+                    at_full_power,
+                )
             };
             let held = limits(false);
             // Residual capacity below its least power is of no use to a device.
@@ -373,7 +381,7 @@ fn storage_wishes(
             wanted: energy(wanted),
             delivered: energy((wanted - missing).max(0.0)),
             shortfall: energy(missing),
-            reached_at: reached_at(model, storage, levels, level, request.now),
+            reached_at: find_reached_at(model, storage, levels, level, request.now),
             causes,
         };
         (goal.target, outcome)
@@ -388,7 +396,7 @@ fn storage_wishes(
 /// in a slot if it has no residual capacity, or less than the least power of an idle device; with
 /// `at_full_power`, less than the device needs for its full power. [`Cause::Priority`] is added if
 /// a device of higher priority charges in such a slot.
-fn binding_limits(
+fn find_binding_limits(
     request: &SiteRequest,
     model: &SiteModel,
     accounts: &[Account],
@@ -440,7 +448,7 @@ fn binding_limits(
 
 /// Instant at which the level reaches `wanted` (stored kWh), by linear interpolation inside the
 /// slot; `now` if it begins there, `None` if it never does.
-fn reached_at(
+fn find_reached_at(
     model: &SiteModel,
     storage: &Storage,
     levels: &[f64],
@@ -459,7 +467,7 @@ fn reached_at(
 }
 
 /// Outcome of a shiftable load; empty for other devices.
-fn shiftable_wishes(
+fn report_shiftable_wishes(
     request: &SiteRequest,
     model: &SiteModel,
     account: &Account,

@@ -105,9 +105,9 @@ pub(crate) fn solve(
         if solved.status != SearchStatus::Optimal {
             return Some(unsolved(model, solved.status));
         }
-        prices_first(model, &mut active);
+        activate_paying_pairs(model, &mut active);
         let start = first_come(model);
-        return Some(with_choices(request, model, &before, active, &start, limits));
+        return Some(solve_with_binaries(request, model, &before, active, &start, limits));
     }
     let duals = solved.solution.duals.clone();
     let start = Solved { solution: with_values(&solved, &values), ..solved };
@@ -116,14 +116,14 @@ pub(crate) fn solve(
         return Some(SiteSolution { values: preferred, duals, bound, status });
     }
     // The preferences use other slots than those that are on: search with binaries.
-    let chosen = with_choices(request, model, &before, active, &values, limits);
+    let chosen = solve_with_binaries(request, model, &before, active, &values, limits);
     let cheapest = SiteSolution { values, duals, bound, status };
     Some(if chosen.status == SearchStatus::Optimal { chosen } else { cheapest })
 }
 
 /// Solves with the active binaries, and adds those that the result violates, round by round.
 /// `start` are values of the model's columns from which the searches start.
-fn with_choices(
+fn solve_with_binaries(
     request: &SiteRequest,
     model: &SiteModel,
     before: &[Objective],
@@ -194,7 +194,7 @@ fn keeps_least(model: &SiteModel, semi: &Semi, values: &[f64]) -> bool {
 /// Activates the pairs of which both directions at once pay, if any pair is active: import and
 /// export where selling earns more than buying costs, and charging and discharging where a price
 /// is negative.
-fn prices_first(model: &SiteModel, active: &mut Active) {
+fn activate_paying_pairs(model: &SiteModel, active: &mut Active) {
     if active.pairs.is_empty() {
         return;
     }
