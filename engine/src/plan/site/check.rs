@@ -94,6 +94,7 @@ pub(crate) fn check(request: &SiteRequest) -> Checked {
             "it is from 0 to 1e9 s",
         )?;
     }
+    // Forecasts come last, because the slots need valid series.
     check_forecasts(request)
 }
 
@@ -180,6 +181,7 @@ fn check_series(request: &SiteRequest, field: &str, series: &Series) -> Checked 
         .try_for_each(|(index, value)| check_power(format!("{field}[{index}]"), value))
 }
 
+/// Checks a limit over time, and the price of its breach.
 fn check_limit(request: &SiteRequest, field: &str, limit: &Limit) -> Checked {
     check_series(request, &format!("{field}.power"), &limit.power)?;
     let Some(price) = limit.breach_price else { return Ok(()) };
@@ -188,6 +190,7 @@ fn check_limit(request: &SiteRequest, field: &str, limit: &Limit) -> Checked {
     check_number(field, price.as_per_kwh(), "per kWh", (0.0, MAGNITUDE_MAX), rule)
 }
 
+/// Checks that the state of charge is known, and the capacity and efficiency of a battery.
 fn check_battery(field: &str, battery: &Battery) -> Checked {
     let refused = |source| SiteError::Battery { field: field.to_owned(), source };
     if battery.soc.or(battery.soc_fallback).is_none() {
@@ -203,6 +206,7 @@ fn check_efficiency(field: String, value: f64) -> Checked {
     check_number(field, value, "kWh per kWh", (1e-3, 1.0), "it is from 0.001 to 1")
 }
 
+/// Checks the power, wear and efficiency of discharging.
 fn check_discharge(field: &str, discharge: &Discharge) -> Checked {
     check_power(format!("{field}.discharge.power_max_kw"), discharge.power_max)?;
     let wear = discharge.wear.as_per_kwh();
@@ -223,6 +227,7 @@ fn check_end_value(field: &str, value: f64) -> Checked {
     check_number(format!("{field}.end_value_per_kwh"), value, "per kWh", range, rule)
 }
 
+/// Checks the numbers and the session of a vehicle, and that it has a battery if a field needs it.
 fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     check_power(format!("{field}.power_max_kw"), vehicle.power_max)?;
     let (least, most) = (vehicle.power_min.as_kw(), vehicle.power_max.as_kw());
@@ -352,6 +357,7 @@ fn check_tiers(tiers: &Tiers) -> Checked {
     if tiers.blocks.is_empty() { Err(SiteError::OpenTier) } else { Ok(()) }
 }
 
+/// Checks the price of emissions, and the periods and numbers of the carbon intensity.
 fn check_carbon(carbon: &Carbon) -> Checked {
     let rule = "it is from 0 to 1e6 per kg";
     let range = (0.0, MAGNITUDE_MAX);

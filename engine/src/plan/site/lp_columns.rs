@@ -182,6 +182,7 @@ impl SiteModel {
             let first = self.misses.len();
             let miss = self.add_miss(device, storage, index);
             let relief = (miss, storage.efficiency_in);
+            // The late goal of a storage that can discharge depends on what the earlier goals miss.
             if goal.target.is_none() && storage.can_discharge() {
                 self.add_late(device, storage, (levels[slots - 1], relief), first);
                 continue;

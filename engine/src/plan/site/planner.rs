@@ -500,6 +500,7 @@ fn report_shiftable_wishes(
             }
         }
     }
+    // The run ends `duration` after the start of the first slot in which it draws.
     let last = account.drawn.iter().rposition(|&kwh| kwh > 0.0);
     let first = account.drawn.iter().position(|&kwh| kwh > 0.0);
     let reached_at = match (first, last) {

@@ -67,6 +67,7 @@ impl SiteSlots {
             for (start, end, export) in priced(request, start, end) {
                 let first = cuts.partition_point(|&cut| cut <= start);
                 let inner = cuts[first..].iter().copied().take_while(|&cut| cut < end);
+                // `last` is the start of the next slot, `inner` the cuts inside the priced part.
                 let mut last = start;
                 for cut in inner.chain([end]) {
                     grid.push(request, (last, cut), index, (curve.prices()[index], export));

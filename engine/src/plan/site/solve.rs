@@ -397,6 +397,7 @@ fn search(
         mixed.start = Some(exact.solution.values.clone());
         values = exact.solution.values;
     }
+    // The last stage: money, within the rows of the stages before it.
     for (column, money) in mixed.linear.columns.iter_mut().zip(&money.columns) {
         column.cost = money.cost;
     }

@@ -147,6 +147,7 @@ impl Storage {
                 let (soc_min, wear) = (discharge.soc_min.as_percent(), discharge.wear.as_per_kwh());
                 (kw, discharge.efficiency, soc_min, wear)
             });
+        // The floor is `soc_min` or the reserve, but at most the level on arrival.
         let floor = (soc_min / 100.0 * capacity.unwrap_or(0.0)).max(kept).min(start);
         let energies = |kw: f64| stay.clone().map(|slot| kw * grid.hours[slot]).collect();
         let mut storage = Self {
