@@ -1,9 +1,21 @@
 //! Linear and mixed-integer programmes on HiGHS, with reproducible results.
 //!
-//! Limits that several devices share give a linear programme; devices that are on or off give a
-//! [`MixedProgram`]. Only this module calls the solver: silent, on one thread, limited in nodes,
-//! and in seconds only if the caller sets a limit. The same programme therefore gives the same
-//! bytes on every run.
+//! ```text
+//! minimise    Σ_j cost_j·x_j
+//! subject to  lower_i ≤ Σ_j a_ij·x_j ≤ upper_i    for each row i
+//!             lower_j ≤ x_j ≤ upper_j             for each column j
+//! ```
+//!
+//! Limits that several devices share give a [`LinearProgram`]; devices that are on or off give a
+//! [`MixedProgram`], in which some `x_j` are whole numbers. Only this module calls the solver:
+//! silent, on one thread, limited in nodes, and in seconds only if the caller sets a limit. The
+//! same programme therefore gives the same bytes on every run.
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `cost_j`, bounds of `x_j` | [`Column`] |
+//! | `a_ij`, bounds of row `i` | [`Row`] |
+//! | `x_j` | `values` of [`Solution`] and [`MipSolution`] |
 use highs::{HighsModelStatus, HighsSolutionStatus, Model, RowProblem, Sense, SolvedModel};
 
 pub mod warm;
@@ -14,17 +26,17 @@ const TOLERANCES: [&str; 2] = ["primal_feasibility_tolerance", "dual_feasibility
 /// Search parameters of one solution of a mixed-integer programme.
 #[derive(Debug, Clone, Copy)]
 struct Search {
-    /// Distance by which whole numbers may be missed on the way.
+    /// Integrality tolerance: largest distance of a value from a whole number.
     tolerance: f64,
     /// Use of presolve; `None` leaves it to [`Limits::presolve`].
     presolve: Option<bool>,
     /// Seed of the solver; only the search of seed 0 starts from given values.
     seed: i32,
-    /// Part of the seconds that it may take.
+    /// Part of [`Limits::seconds`] that the search may take.
     share: f64,
 }
 
-/// Searches of a programme with whole numbers, in their order, until two of them agree.
+/// Searches of a mixed-integer programme, run in this order until two of them agree.
 ///
 /// HiGHS 1.15 and 1.16 cut off the optimum of one search in some thousands and prove the
 /// rest, at each tolerance and with each other setting. Agreement is no proof either, but no
@@ -36,10 +48,10 @@ const SEARCHES: [Search; 4] = [
     Search { tolerance: 1e-6, presolve: Some(true), seed: 3, share: 0.125 },
 ];
 
-/// Part of the cost, or of 1, to which two searches agree.
+/// Relative difference of cost (absolute below a cost of 1) up to which two searches agree.
 const AGREEMENT: f64 = 1e-6;
 
-/// A variable: its cost per unit and its bounds.
+/// Variable: its cost per unit and its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Column {
     /// Cost per unit.
@@ -50,7 +62,7 @@ pub struct Column {
     pub upper: f64,
 }
 
-/// A constraint: bounds on a weighted sum of variables.
+/// Constraint: bounds on a weighted sum of variables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Least value of the sum; negative infinity for none.
@@ -61,7 +73,7 @@ pub struct Row {
     pub terms: Vec<(usize, f64)>,
 }
 
-/// Minimise the total cost within all bounds.
+/// Linear programme: minimises the total cost within all bounds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LinearProgram {
     /// The variables.
@@ -70,28 +82,28 @@ pub struct LinearProgram {
     pub rows: Vec<Row>,
 }
 
-/// Values at the least cost.
+/// Optimal solution of a linear programme.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
     /// Least cost.
     pub cost: f64,
     /// Value of each variable.
     pub values: Vec<f64>,
-    /// Change of the cost per unit of each row's bound, positive where a
-    /// higher bound costs more.
+    /// Dual of each row: change of the cost per unit of the row's bound, positive if a higher bound
+    /// costs more.
     pub duals: Vec<f64>,
-    /// Reduced costs: change of the cost per unit of each variable net of the row duals; zero for
-    /// a variable between its bounds.
+    /// Reduced cost of each variable: its cost per unit less the duals of its rows; zero for a
+    /// variable between its bounds.
     pub reduced_costs: Vec<f64>,
 }
 
-/// A linear programme in which some variables are whole numbers.
+/// Mixed-integer linear programme: some variables are whole numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MixedProgram {
     /// Variables, constraints and costs.
     pub linear: LinearProgram,
-    /// Variables that are whole numbers, by position; without bounds of 0 and
-    /// 1 they are not yes or no.
+    /// Variables that are whole numbers, by position. They are binary only if their bounds are 0
+    /// and 1.
     pub integers: Vec<usize>,
     /// Values to start from, one per variable. HiGHS ignores values outside
     /// the bounds.
@@ -106,14 +118,14 @@ pub struct Limits {
     /// Most iterations of the simplex method, in a programme without whole
     /// numbers. HiGHS does not limit the iterations inside a search tree.
     pub iterations: u32,
-    /// Most seconds on the clock. With it the answer depends on the machine,
-    /// so [`MipSolution::is_reproducible`] is false where it struck.
+    /// Most seconds of wall-clock time. If this limit ends a search, the result depends on the
+    /// machine, and [`MipSolution::is_reproducible`] is false.
     pub seconds: Option<f64>,
-    /// Distance by which values may pass a bound or a row, and reduced costs may
-    /// have the wrong sign, from 1e-10 on.
+    /// Feasibility tolerance, at least 1e-10: distance by which values may violate a bound or a
+    /// row, and reduced costs may have the wrong sign.
     pub tolerance: f64,
-    /// Use of presolve in the first search with whole numbers. Large searches pass their
-    /// seconds without it.
+    /// Use of presolve in the first search with whole numbers. Without it, large searches exceed
+    /// their limit of seconds.
     pub presolve: bool,
 }
 
@@ -142,25 +154,25 @@ pub enum MipStatus {
     IterationLimit,
     /// The limit on seconds was reached.
     TimeLimit,
-    /// No two searches found the same least cost, so that none of them is believed.
+    /// No two searches found the same least cost, so that none counts as proven.
     Disputed,
 }
 
-/// The best values found, and how far from the least cost they can be.
+/// Best solution found, with a lower bound on the cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MipSolution {
     /// Cost of the values.
     pub cost: f64,
-    /// Cost that no values can undercut; negative infinity if none is known.
+    /// Lower bound on the cost of any solution; negative infinity if none is known.
     pub bound: f64,
-    /// Value of each variable. Whole numbers are whole, or to 1e-6 where a limit struck.
+    /// Value of each variable. Integers are whole, or whole to 1e-6 if a limit ended the search.
     pub values: Vec<f64>,
     /// Termination of the search.
     pub status: MipStatus,
 }
 
 impl MipStatus {
-    /// The limit that an error is about.
+    /// Status of the limit that an error reports; `None` for other errors.
     fn of_limit(error: LpError) -> Option<Self> {
         match error {
             LpError::NodeLimit => Some(Self::NodeLimit),
@@ -172,7 +184,7 @@ impl MipStatus {
 }
 
 impl MipSolution {
-    /// Cost minus bound: most that a better answer could save.
+    /// Cost minus bound: most that a better solution could save.
     #[must_use]
     pub fn gap(&self) -> f64 {
         self.cost - self.bound
@@ -185,7 +197,7 @@ impl MipSolution {
     }
 }
 
-/// Why a programme has no solution.
+/// Error of a programme without a solution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LpError {
     /// No values lie within all bounds.
@@ -194,20 +206,19 @@ pub enum LpError {
     /// The cost has no least value.
     #[error("the cost has no least value")]
     Unbounded,
-    /// A row names a variable that is not there, or a number is NaN.
+    /// A row refers to a variable that does not exist, or holds NaN.
     #[error("row {row} names a variable that is not there, or holds NaN")]
     BadRow {
         /// Position of the row.
         row: usize,
     },
-    /// A variable has a cost that is no number, or bounds that cross.
+    /// A variable has a cost that is not finite, or bounds that cross.
     #[error("column {column} has a cost that is no number, or bounds that cross")]
     BadColumn {
         /// Position of the column.
         column: usize,
     },
-    /// A whole number or a value to start from names a variable that is not
-    /// there.
+    /// `integers` or `start` refers to a variable that does not exist.
     #[error("a whole number or a start value names a variable that is not there")]
     BadInteger,
     /// The limit on iterations was reached before the optimum.
@@ -219,7 +230,7 @@ pub enum LpError {
     /// The limit on nodes was reached before any values were found.
     #[error("the limit on nodes was reached before any values were found")]
     NodeLimit,
-    /// The solver gave up.
+    /// The solver stopped without a result.
     #[error("the solver stopped before the optimum")]
     Stopped,
 }
@@ -234,8 +245,8 @@ impl LinearProgram {
     /// Solves the programme.
     ///
     /// # Errors
-    /// It makes no sense, has no solution or no least cost, or takes more
-    /// iterations than [`Limits::default`] allows.
+    /// The programme is invalid, infeasible or unbounded, or takes more iterations than
+    /// [`Limits::default`] allows.
     ///
     /// # Example
     ///
@@ -289,7 +300,7 @@ impl LinearProgram {
         let mut model = self.model(&[])?;
         make_reproducible(&mut model);
         set_limits(&mut model, limits);
-        // Presolve finds little in programmes like ours, and costs a quarter of the time.
+        // Presolve finds little in these programmes, and takes a quarter of the time.
         model.set_option("presolve", "off");
         let solved = model.try_solve().map_err(|_| LpError::Stopped)?;
         match solved.status() {
@@ -360,6 +371,7 @@ impl LinearProgram {
         }
     }
 
+    /// Checks positions of variables, costs and bounds.
     fn check(&self) -> Result<(), LpError> {
         for (index, column) in self.columns.iter().enumerate() {
             let is_range = column.lower <= column.upper; // False for NaN too.
@@ -390,14 +402,14 @@ impl MixedProgram {
     /// bound and the status.
     ///
     /// # Errors
-    /// The programme makes no sense or has no solution, or a limit struck
-    /// before any values were found.
+    /// The programme is invalid or has no solution, or a limit ended the search before a solution
+    /// was found.
     ///
     /// # Example
     ///
-    /// A device that takes 2 to 4 kW when it runs, at 3 per kWh, against a
-    /// source at 5 without a minimum. One hour, 5 kWh wanted: it runs at 4.
-    /// If only 1 kWh is wanted, running would be too much.
+    /// A device draws 2 to 4 kW when it runs, at 3 per kWh; a second source has no minimum and
+    /// costs 5. For 5 kWh within an hour the device runs at 4 kW, and the cost is 17. For 1 kWh
+    /// its minimum is too much, and the source supplies the energy for 5.
     ///
     /// ```
     /// use slackwater_engine::lp::{Column, Limits, MipStatus, MixedProgram, Row};
@@ -445,7 +457,7 @@ impl MixedProgram {
                     continue;
                 }
                 Err(error) => match (best.take(), MipStatus::of_limit(error)) {
-                    // Found once, and not confirmed in time.
+                    // One search found a solution, and no other one confirmed it in time.
                     (Some(best), Some(status)) => return Ok(MipSolution { status, ..best }),
                     (None, Some(_)) => return Err(error),
                     (kept, None) => {
@@ -462,6 +474,7 @@ impl MixedProgram {
                 continue;
             };
             let bound = known.bound.min(found.bound);
+            // Two searches agree if their costs differ by no more than `AGREEMENT`.
             let agrees = (known.cost - found.cost).abs()
                 <= AGREEMENT * known.cost.abs().max(found.cost.abs()).max(1.0);
             let status = found.status;
@@ -481,12 +494,12 @@ impl MixedProgram {
         }
     }
 
-    /// Values and cost of the linear programme with the whole numbers of a search. Where a
-    /// limit ends that programme, the values of the search stay.
+    /// Values and cost of the linear programme with the integers fixed at those of a search. If a
+    /// limit ends that programme, the values of the search are kept.
     fn exact(&self, found: MipSolution, limits: &Limits) -> Result<MipSolution, LpError> {
         match self.linear.with_whole(&self.integers, &found.values).minimise_within(limits) {
             Ok(exact) => Ok(MipSolution { cost: exact.cost, values: exact.values, ..found }),
-            // The rounded numbers break a row by as little as the search may.
+            // The rounded integers violate a row, within the tolerance of the search.
             Err(LpError::Infeasible) => Err(LpError::Stopped),
             Err(error) => match MipStatus::of_limit(error) {
                 Some(status) => Ok(MipSolution { status, ..found }),
@@ -535,6 +548,7 @@ impl MixedProgram {
         })
     }
 
+    /// Lower bound on the cost that the solver reports.
     fn bound(&self, solved: &SolvedModel, status: MipStatus) -> f64 {
         match status {
             _ if !self.integers.is_empty() => {
@@ -546,7 +560,7 @@ impl MixedProgram {
     }
 }
 
-/// Silent, and the same bytes on every run.
+/// Sets the options that make the solver silent and its results reproducible.
 fn make_reproducible(model: &mut Model) {
     model.make_quiet();
     model.set_option("threads", 1);
@@ -554,6 +568,7 @@ fn make_reproducible(model: &mut Model) {
     model.set_option("random_seed", 0);
 }
 
+/// Sets the tolerances and limits of a solution.
 fn set_limits(model: &mut Model, limits: &Limits) {
     for option in TOLERANCES {
         model.set_option(option, limits.tolerance);
@@ -622,8 +637,8 @@ mod tests {
         }
     }
 
-    /// Ten items of which some must weigh 50.5 to 51 together: a knapsack
-    /// that the search has to branch on.
+    /// Thirty items of which some must weigh 50.5 to 51 together: a knapsack problem on which the
+    /// search must branch.
     fn knapsack() -> MixedProgram {
         let item = |i: usize| (((i * 37) % 11 + 3) as f64, ((i * 29) % 13 + 4) as f64 + 0.25);
         let mut programme = MixedProgram::default();

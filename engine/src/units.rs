@@ -1,9 +1,12 @@
-//! Quantities with a unit. The only module where a bare number meets one.
+//! Physical quantities with a unit. Only this module converts between them and bare numbers.
 //!
-//! Each quantity is a finite number of a sensible size behind a private field: built by
-//! `from_<unit>`, read by `as_<unit>`, and written as a literal by a short
-//! function ([`kw`], [`kwh`], [`per_kwh`], [`percent`]) in tests and examples.
-//! Products that mean something are methods: [`Power::over`], [`Price::of`].
+//! Each quantity is a finite `f64` of bounded size in a private field. `from_<unit>` builds it and
+//! `as_<unit>` reads it. In tests and examples a short function writes a literal: [`kw`], [`kwh`],
+//! [`per_kwh`], [`percent`]. Products with a physical meaning are methods:
+//!
+//! ```text
+//! energy = power · time     Power::over            money = price · energy     Price::of
+//! ```
 use std::cmp::Ordering;
 use std::ops::{Add, Neg, Sub};
 
@@ -13,14 +16,14 @@ use serde::{Deserialize, Serialize};
 /// Microseconds in an hour. Instants are kept to the microsecond.
 pub const MICROS_PER_HOUR: f64 = 3.6e9;
 
-/// Largest power, in kW: a hundred times a power station. Beyond it a
-/// nanosecond of charging would no longer be next to nothing.
+/// Largest power in kW (10 GW), and largest current and temperature in their units. At a higher
+/// power a nanosecond of charging would no longer be negligible.
 pub(crate) const POWER_MAX: f64 = 1e7;
 
-/// Largest energy or price. It keeps every product finite.
+/// Largest energy in kWh, and largest price per kWh. Products of such numbers are finite.
 pub(crate) const MAGNITUDE_MAX: f64 = 1e12;
 
-/// Why a number is not a quantity.
+/// Error of a number that is no valid quantity.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum UnitError {
     /// NaN or infinite.
@@ -31,7 +34,7 @@ pub enum UnitError {
         /// Its unit, such as `kWh`.
         unit: &'static str,
     },
-    /// Beyond any vehicle, grid or currency; products of such numbers overflow.
+    /// Above the largest number of the quantity, which keeps products finite.
     #[error("{value:e} {unit} is beyond {most:e}")]
     TooLarge {
         /// The number as given.
@@ -57,20 +60,20 @@ macro_rules! quantity {
         pub struct $name(f64);
 
         impl $name {
-            /// Nothing.
+            /// Zero.
             pub const ZERO: Self = Self(0.0);
 
             #[doc = concat!("A quantity of `value` ", $unit, ".")]
             ///
             /// # Errors
-            /// `value` is NaN, infinite, or larger than any such quantity is.
+            /// `value` is NaN or infinite, or its absolute value exceeds the largest one.
             pub fn $from(value: f64) -> Result<Self, UnitError> {
                 if !value.is_finite() {
                     Err(UnitError::NotFinite { value, unit: $unit })
                 } else if value.abs() > $most {
                     Err(UnitError::TooLarge { value, unit: $unit, most: $most })
                 } else {
-                    // Adding zero turns -0.0 into 0.0: one zero, one bit pattern.
+                    // Adding zero turns -0.0 into 0.0, so that zero has one bit pattern.
                     Ok(Self(value + 0.0))
                 }
             }
@@ -93,7 +96,7 @@ macro_rules! quantity {
                 Self(self.0.max(other.0))
             }
 
-            /// The order of the numbers, total because none is NaN.
+            /// Total order of the numbers; none is NaN.
             #[must_use]
             pub fn total_cmp(&self, other: &Self) -> Ordering {
                 self.0.total_cmp(&other.0)
@@ -130,7 +133,7 @@ macro_rules! quantity {
 
         impl From<$name> for f64 {
             fn from(quantity: $name) -> f64 {
-                // Differences and products can be -0.0, which nobody would read back.
+                // Differences and products can be -0.0; it is written as 0.0.
                 quantity.0 + 0.0
             }
         }
@@ -164,7 +167,7 @@ quantity!(
     Current, from_amps, as_amps, amps, "A", POWER_MAX
 );
 quantity!(
-    /// A temperature, or a difference of two, in degrees Celsius.
+    /// Temperature, or a difference of two, in degrees Celsius.
     Temperature, from_celsius, as_celsius, celsius, "°C", POWER_MAX
 );
 quantity!(
@@ -173,7 +176,7 @@ quantity!(
 );
 
 impl Energy {
-    /// Whether it is nothing.
+    /// True if the energy is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         *self == Self::ZERO
@@ -181,24 +184,25 @@ impl Energy {
 }
 
 impl Power {
-    /// Energy that this power moves in `length`.
+    /// Energy of this power over `length`.
     #[must_use]
     pub fn over(self, length: TimeDelta) -> Energy {
         // Exact for whole microseconds up to 285 years.
         self.over_micros(length.num_microseconds().unwrap_or(i64::MAX))
     }
 
-    /// Energy that this power moves in so many microseconds.
+    /// Energy of this power over `micros` microseconds.
     pub(crate) fn over_micros(self, micros: i64) -> Energy {
         Energy(self.0 * (micros as f64) / MICROS_PER_HOUR)
     }
 
-    /// Microseconds that this power needs to move `energy`; infinite at zero power.
+    /// Microseconds that this power takes for `energy`; infinite at zero power, 0 for no energy.
     pub(crate) fn micros_for(self, energy: Energy) -> f64 {
         self.micros_for_kwh(energy.0)
     }
 
-    /// The same for a bare number of kWh.
+    /// Microseconds that this power takes for `energy_kwh`; infinite at zero power, 0 for no
+    /// energy.
     #[inline(always)]
     pub(crate) fn micros_for_kwh(self, energy_kwh: f64) -> f64 {
         if energy_kwh <= 0.0 { 0.0 } else { energy_kwh / self.0 * MICROS_PER_HOUR }
@@ -206,14 +210,14 @@ impl Power {
 }
 
 impl Price {
-    /// What `energy` costs at this price.
+    /// Cost of `energy` at this price.
     #[must_use]
     pub fn of(self, energy: Energy) -> Money {
         Money(self.0 * energy.0)
     }
 }
 
-/// A share of the usable battery capacity, from 0 to 100. Never a fraction.
+/// Share of the usable battery capacity in percent, from 0 to 100 (not a fraction of 1).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Percent(f64);
@@ -224,7 +228,7 @@ impl Percent {
     /// A full battery.
     pub const FULL: Self = Self(100.0);
 
-    /// A percentage.
+    /// A percentage of `value` %.
     ///
     /// # Errors
     /// `value` is NaN, below 0 or above 100.
@@ -264,7 +268,7 @@ impl Percent {
 
     /// State of charge of a battery of `capacity` that stores `stored`.
     ///
-    /// Zero capacity is empty at any level; the answer is kept in 0 to 100.
+    /// At zero capacity it is zero for any `stored`. The result is clamped to 0 to 100.
     #[must_use]
     pub fn filled(stored: Energy, capacity: Energy) -> Self {
         if capacity.0 <= 0.0 {

@@ -1,14 +1,13 @@
-//! What clients of the HTTP interface see: words, pages of lists, and dated versions.
+//! Representation of data in the HTTP interface: words, pages of lists, and dated versions.
 //!
-//! Everything here is a pure function without an HTTP framework, so that the
-//! service and the Python package give the same answers. Nothing here decides
-//! about charging: that is the engine's affair.
+//! This crate has pure functions without an HTTP framework, so that the service and the Python
+//! package give the same results. Decisions about charging are made in the engine.
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`page`] | pages of a list that others change meanwhile |
-//! | [`version`] | what each dated version of the interface has |
-//! | [`words`] | the words of the interface for what the engine decides |
+//! | [`page`] | pages of a list that may change between two requests |
+//! | [`version`] | fields and life cycle of each dated version of the interface |
+//! | [`words`] | names of the engine's states in the interface |
 pub mod page;
 pub mod version;
 pub mod words;

@@ -1,9 +1,9 @@
-//! Words of the interface for states that the engine decides on.
+//! Names of the engine's states in the interface.
 use slackwater_engine::policy::charger::{ChargerState, IntervalStatus};
 use slackwater_engine::policy::flex_status::FlexState;
 
-/// Name of a flex state that clients may see. Three of the states have none:
-/// the specification does not print one, and we make none up.
+/// Name of a flex state in the interface; `None` for the three states for which the specification
+/// prints no name.
 #[must_use]
 pub const fn flex_state_name(state: FlexState) -> Option<&'static str> {
     match state {
@@ -26,7 +26,7 @@ pub const fn charger_state_name(state: ChargerState) -> &'static str {
     }
 }
 
-/// Name of how an interval of a plan stands to the present.
+/// Name of the status of an interval of a plan relative to the present.
 #[must_use]
 pub const fn interval_status_name(status: IntervalStatus) -> &'static str {
     match status {

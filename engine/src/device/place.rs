@@ -102,7 +102,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is so far in some direction is so far away, everywhere.
+        /// The distance to a point `km` away in any direction is `km`, everywhere.
         #[test]
         fn there_is_as_far_as_back(
             latitude in -89.0..89.0f64, longitude in -180.0..180.0f64, degrees in 0.0..360.0f64, km in 0.0..500.0f64,

@@ -86,7 +86,7 @@ mod tests {
         prop::collection::vec(prop::option::of(-2..3i8), length)
     }
 
-    /// The same laid over each other microsecond by microsecond.
+    /// Reference implementation: the overlay of `layers`, computed microsecond by microsecond.
     fn by_hand(layers: &[&[Option<i8>]]) -> Vec<Option<i8>> {
         (0..layers[0].len()).map(|i| layers.iter().find_map(|layer| layer[i])).collect()
     }

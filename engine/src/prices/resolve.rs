@@ -78,11 +78,11 @@ pub struct ResolvedPrices {
     sources: Vec<Source>,
 }
 
-/// The price that counts at each instant of `[from, to)`.
+/// Effective price at each instant of `[from, to)`.
 ///
-/// The first source with a price decides; a gap falls through to the next.
-/// Where none has one there is no slot: a price is never made up. Slots keep
-/// the boundaries of their source.
+/// The first source with a price decides, and a gap in it falls through to the next one. At an
+/// instant without a price in any source there is no slot. Slots keep the boundaries of their
+/// source.
 ///
 /// # Example
 ///

@@ -8,9 +8,9 @@
 //!    instant.
 //! 3. [`fill_gaps`] serves remaining shortfalls in the residual capacity and closes short pauses.
 //!
-//! Where a limit binds and vehicles are alike, many plans cost the same, and each new search would
-//! choose other vehicles. So those that are on now see prices with a switching bonus that falls to
-//! zero within [`SWITCHING_BONUS_SPAN`]:
+//! If a limit binds and vehicles are alike, many plans have the same cost, and each new search
+//! could choose other vehicles. Vehicles that are on now therefore get prices with a switching
+//! bonus that falls to zero within [`SWITCHING_BONUS_SPAN`]:
 //!
 //! ```text
 //! p'(t) = p(t) - β·(p_max - p_min)·max(0, 1 - (t - t_0)/H)

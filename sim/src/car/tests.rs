@@ -151,8 +151,8 @@ fn a_long_way_leaves_something_in_the_battery() {
 }
 
 proptest! {
-    /// What the plug counted, less losses, is what the battery gained; and the
-    /// state of charge stays within its bounds.
+    /// Energy at the plug less losses equals the gain of the battery, and the state of charge stays
+    /// within its bounds.
     #[test]
     fn energy_is_conserved(
         soc in 0.0..100.0f64, limit in 0.0..100.0f64, switches in prop::collection::vec((1..400i64, any::<bool>(), 6.0..32.0f64), 0..20),

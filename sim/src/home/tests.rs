@@ -223,7 +223,7 @@ fn shown(home: &Home) -> Vec<(PartView, Counted)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// The same seed and commands give the same bits, however the time is cut.
+    /// Equal seeds and commands give equal bits, in one step of time or in many.
     #[test]
     fn at_once_and_in_pieces(seed in 0..1000u64, mut cuts in prop::collection::vec(0..4 * 1440i64, 0..30)) {
         let script = |home: &mut Home| {

@@ -1,23 +1,23 @@
-//! Positions in a list that stay where they are when the list changes.
+//! Cursors: positions between items of a list that stay valid when the list changes.
 use std::cmp::Reverse;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// What orders an item: when it was created, then its identifier.
+/// Sort key of an item: its creation time, then its identifier.
 ///
-/// Lists are newest first; of two items created together the one whose
-/// identifier sorts last comes first (PAG-08, PAG-09).
+/// Lists are newest first. Of two items with one creation time, the one with the greater
+/// identifier comes first (PAG-08, PAG-09).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
-    /// When it was created.
+    /// Creation time.
     pub created_at: DateTime<Utc>,
-    /// Its identifier, unique in the list.
+    /// Identifier, unique in the list.
     pub id: String,
 }
 
-/// Which side of an item.
+/// Side of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Side {
     /// Just above it: the item lies after the cursor.
@@ -29,7 +29,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The word that stands for it in data.
+    /// Name of the side in serialised data.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,21 +39,20 @@ impl Side {
     }
 }
 
-/// A place between two items of a list, named by one of them.
+/// Position between two adjacent items of a list, given by one of them.
 ///
-/// The item need not exist any more. Users are shown something opaque; what
-/// that is, and whose, is decided by the service.
+/// The item need not exist any more. The service turns a cursor into an opaque text for clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cursor {
     /// The item.
     pub key: Key,
-    /// Which side of it.
+    /// Side of the item.
     pub side: Side,
 }
 
 impl Cursor {
-    /// Whether an item lies behind the cursor, towards the old end of the list.
+    /// True if an item lies behind the cursor, towards the old end of the list.
     #[must_use]
     pub fn is_ahead_of(&self, key: &Key) -> bool {
         match self.side {

@@ -1,14 +1,14 @@
-//! One page of a list.
+//! One page of a list: the request, the lookup in a store, and the page.
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
 use crate::page::cursor::{Cursor, Key, Side, newest_first};
 
-/// Items on a page if nobody says otherwise (PAG-06, LIM-01).
+/// Default number of items on a page (PAG-06, LIM-01).
 pub const SIZE_DEFAULT: NonZeroUsize = NonZeroUsize::new(50).expect("fifty is not zero");
 
-/// Which page.
+/// Position of a page in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Position {
     /// The newest items (PAG-07).
@@ -23,7 +23,7 @@ pub enum Position {
     Before(Cursor),
 }
 
-/// Why a request names no page.
+/// Error of an invalid page request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
     /// Both cursors were given (PAG-05, AMB-49).
@@ -43,24 +43,24 @@ pub enum PageError {
     },
 }
 
-/// Which page, and how long.
+/// Position and size of a requested page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageRequest {
-    /// Where.
+    /// Position of the page.
     pub position: Position,
-    /// Most items on it. There is no maximum of ours (PAG-12).
+    /// Most items on the page. The size has no maximum (PAG-12).
     pub size: NonZeroUsize,
 }
 
-/// What to look up for a page: items on one side of a cursor, from it outwards.
+/// Lookup in a store for a page: the items on one side of a cursor, from the cursor outwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookup<'a> {
-    /// Items to look at; `None` is all.
+    /// Cursor at which the lookup begins; `None` begins at the newest item.
     pub from: Option<&'a Cursor>,
-    /// Whether towards the newer end, else the older.
+    /// Direction: true for newer items, false for older ones.
     pub towards_newer: bool,
-    /// At most so many: one more than fit, to see whether there are more.
+    /// Most items to return: one more than the page holds, which shows that there are more.
     pub limit: usize,
 }
 
@@ -68,19 +68,19 @@ pub struct Lookup<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// Its items.
+    /// Items of the page.
     pub keys: Vec<Key>,
-    /// Leads to the previous page; `None` if nothing newer exists.
+    /// Cursor of the previous page; `None` if there are no newer items.
     pub before: Option<Cursor>,
-    /// Leads to the next page; `None` if nothing older exists.
+    /// Cursor of the next page; `None` if there are no older items.
     pub after: Option<Cursor>,
 }
 
 impl PageRequest {
-    /// A request from what a caller gives: at most one cursor, and a size.
+    /// Page request from at most one cursor, and a size ([`SIZE_DEFAULT`] if there is none).
     ///
     /// # Errors
-    /// Both cursors, or a size below one.
+    /// Both cursors are given, or the size is below one.
     pub fn new(
         before: Option<Cursor>,
         after: Option<Cursor>,
@@ -102,7 +102,7 @@ impl PageRequest {
         Ok(Self { position, size })
     }
 
-    /// What a store has to look up.
+    /// Lookup that a store must do for this request.
     #[must_use]
     pub fn lookup(&self) -> Lookup<'_> {
         let (from, towards_newer) = match &self.position {
@@ -113,12 +113,11 @@ impl PageRequest {
         Lookup { from, towards_newer, limit: self.size.get().saturating_add(1) }
     }
 
-    /// The page from what the store found, and from whether anything lies on
-    /// the other side of the cursor.
+    /// Page from the items that a store found. `is_other_side_empty` tells that no item lies on the
+    /// other side of the cursor.
     ///
-    /// `found` is in the order of the lookup: from the cursor outwards. A page
-    /// without items keeps the cursor that led to it, so that the way back is
-    /// open when all that was behind it has been deleted.
+    /// `found` is in the order of the lookup: from the cursor outwards. An empty page returns the
+    /// cursor of its request, so that a client can go back after all items behind it were deleted.
     #[must_use]
     pub fn page(&self, found: Vec<Key>, is_other_side_empty: bool) -> Page {
         let mut keys = found;
@@ -146,13 +145,13 @@ impl PageRequest {
     }
 }
 
-/// A page of items that are given in any order (PAG-03 to PAG-10).
+/// Page of items that are given in any order (PAG-03 to PAG-10).
 ///
-/// A cursor is a position, not a count: items that come and go between two
-/// requests are neither repeated nor do they hide others.
+/// A cursor is a position and not a count. Items that are added or deleted between two requests
+/// therefore neither repeat nor hide others.
 ///
 /// # Errors
-/// Two items have the same time and identifier.
+/// Two items have the same creation time and identifier.
 ///
 /// # Example
 ///

@@ -1,3 +1,3 @@
-//! Pages of a list, newest first, that others add to and delete from meanwhile.
+//! Pages of a list, newest first, whose items may be added and deleted between two requests.
 pub mod cursor;
 pub mod list;

@@ -1,4 +1,4 @@
-//! The dated versions.
+//! Dated versions of the interface.
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub enum ApiVersion {
     V2024_10_01,
 }
 
-/// A text that names no version (VER-06).
+/// Error of a text that is no version (VER-06).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is no version; one of {}", ApiVersion::ALL.map(ApiVersion::as_str).join(", "))]
 pub struct ApiVersionError {
@@ -36,7 +36,7 @@ impl ApiVersion {
     /// The latest, to which new clients are pinned (VER-02).
     pub const LATEST: Self = Self::V2024_10_01;
 
-    /// Its date.
+    /// Date of the version, as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,10 +47,10 @@ impl ApiVersion {
         }
     }
 
-    /// The version of a date.
+    /// Parses a version from its date.
     ///
     /// # Errors
-    /// There is none of that date.
+    /// There is no version of that date.
     pub fn parse(date: &str) -> Result<Self, ApiVersionError> {
         let found = Self::ALL.into_iter().find(|version| version.as_str() == date);
         found.ok_or_else(|| ApiVersionError { given: date.to_string() })

@@ -1,11 +1,11 @@
-//! What exists in which version.
+//! Fields and behaviours of the interface by dated version.
 use serde::{Deserialize, Serialize};
 
 use crate::version::dated::ApiVersion;
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident $word:literal $since:ident ..= $until:ident;)*) => {
-        /// A member or a habit that not every version has.
+        /// Member or behaviour that not every version has.
         ///
         /// Members that all versions have are not listed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -14,16 +14,16 @@ macro_rules! fields {
         }
 
         impl Field {
-            /// All of them.
+            /// All fields.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The word that stands for it in data.
+            /// Name of the field in serialised data.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
             }
 
-            /// The first and the last version that have it.
+            /// First and last version that have the field.
             #[must_use]
             pub const fn versions(self) -> (ApiVersion, ApiVersion) {
                 match self { $(Self::$name => (ApiVersion::$since, ApiVersion::$until),)* }
@@ -51,7 +51,7 @@ fields! {
     SeriesNonSmartCostSum "series_non_smart_cost_sum" V2023_05_01 ..= V2023_05_01;
     /// Savings in a charging series; null when unaffected (STA-19).
     SeriesEstimatedSavings "series_estimated_savings" V2023_08_01 ..= V2024_10_01;
-    /// Whether a session was smart (STA-23).
+    /// Flag of a smart session (STA-23).
     SessionSmartSession "session_smart_session" V2023_05_01 ..= V2023_05_01;
     /// A session's comparison with charging at once, in one object (STA-23, STA-24).
     SessionSmartStats "session_smart_stats" V2023_05_01 ..= V2023_05_01;
@@ -84,7 +84,7 @@ fields! {
 }
 
 impl Field {
-    /// Whether a version has it.
+    /// True if a version has the field.
     ///
     /// # Example
     ///
@@ -100,7 +100,7 @@ impl Field {
         since <= version && version <= until
     }
 
-    /// The field of a word; `None` if there is none.
+    /// Field of a name; `None` if there is none.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|field| field.as_str() == word)

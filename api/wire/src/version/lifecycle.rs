@@ -1,25 +1,25 @@
-//! How a version grows old.
+//! Life cycle of a version: the stage that follows from the dates of releases.
 use chrono::{DateTime, Months, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::version::dated::ApiVersion;
 
-/// Calendar months for which a version is supported after its successor came (VER-15).
+/// Calendar months for which a version is supported after its successor's release (VER-15).
 const DEPRECATED_MONTHS: Months = Months::new(6);
 
-/// From then on requests may be rejected at random (VER-13).
+/// Time as legacy after which requests may be rejected at random (VER-13).
 const BROWNOUTS_AFTER: TimeDelta = TimeDelta::weeks(4);
 
-/// From then on clients are on the current version (VER-14).
+/// Time as legacy after which clients are moved to the current version (VER-14).
 const UPGRADED_AFTER: TimeDelta = TimeDelta::weeks(8);
 
-/// Where a version stands.
+/// Stage in the life cycle of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stage {
     /// Not released yet.
     #[serde(rename = "unreleased")]
     Unreleased,
-    /// The latest: for new clients.
+    /// The latest version, for new clients.
     #[serde(rename = "current")]
     Current,
     /// Superseded; may still be chosen (VER-11).
@@ -28,16 +28,16 @@ pub enum Stage {
     /// Cannot be chosen any more (VER-12).
     #[serde(rename = "legacy")]
     Legacy,
-    /// The same, and requests may be rejected at random (VER-13).
+    /// Cannot be chosen any more, and requests may be rejected at random (VER-13).
     #[serde(rename = "legacy_brownouts")]
     LegacyBrownouts,
-    /// Its clients are on the current version (VER-14).
+    /// Retired: its clients are served the current version (VER-14).
     #[serde(rename = "upgraded")]
     Upgraded,
 }
 
 impl Stage {
-    /// The word that stands for it in data.
+    /// Name of the stage in serialised data.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -50,41 +50,41 @@ impl Stage {
         }
     }
 
-    /// Whether new clients and subscriptions may choose it.
+    /// True if new clients and subscriptions may choose the version.
     #[must_use]
     pub const fn may_be_chosen(self) -> bool {
         matches!(self, Self::Current | Self::Deprecated)
     }
 }
 
-/// When versions were released, oldest first. Set by whoever runs the service (AMB-60).
+/// Dates of releases, oldest first; a setting of the operator of the service (AMB-60).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<(ApiVersion, DateTime<Utc>)>", into = "Vec<(ApiVersion, DateTime<Utc>)>")]
 pub struct Releases(Vec<(ApiVersion, DateTime<Utc>)>);
 
-/// Why a list is no history of releases.
+/// Error of a list that is no valid history of releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReleasesError {
-    /// Nothing was ever released.
+    /// The list is empty.
     #[error("releases: at least one version is needed")]
     Empty,
-    /// A version does not follow the one ahead of it, in date or in time.
+    /// A version does not follow the one before it, in date or in time of release.
     #[error("releases[{index}]: {version} at {at} does not follow the release ahead of it")]
     OutOfOrder {
         /// Position in the list.
         index: usize,
         /// The version.
         version: ApiVersion,
-        /// When it was released.
+        /// Time of its release.
         at: DateTime<Utc>,
     },
 }
 
 impl Releases {
-    /// A history of releases. Versions that are not in it are not served.
+    /// History of releases. Versions that are not in it are not served.
     ///
     /// # Errors
-    /// The list is empty, or a version or time does not follow the one ahead of it.
+    /// The list is empty, or a version or time does not follow the one before it.
     pub fn new(releases: Vec<(ApiVersion, DateTime<Utc>)>) -> Result<Self, ReleasesError> {
         if releases.is_empty() {
             return Err(ReleasesError::Empty);
@@ -98,10 +98,10 @@ impl Releases {
         Ok(Self(releases))
     }
 
-    /// Where a version stands at an instant. Each stage begins at its instant.
+    /// Stage of a version at an instant. The first instant of a stage belongs to it.
     ///
-    /// Six months are calendar months: superseded on 31 August, a version is
-    /// legacy from the last day of February on.
+    /// Six months are calendar months: a version that is superseded on 31 August is legacy from the
+    /// last day of February on.
     #[must_use]
     pub fn stage(&self, version: ApiVersion, now: DateTime<Utc>) -> Stage {
         let released = self.0.iter().position(|(one, at)| *one == version && *at <= now);
@@ -121,13 +121,13 @@ impl Releases {
         }
     }
 
-    /// The current version at an instant; `None` before the first release.
+    /// Current version at an instant; `None` before the first release.
     #[must_use]
     pub fn current(&self, now: DateTime<Utc>) -> Option<ApiVersion> {
         self.0.iter().rev().find(|(_, at)| *at <= now).map(|(version, _)| *version)
     }
 
-    /// The version that a client pinned to `pin` is served (VER-14).
+    /// Version that is served to a client pinned to `pin` (VER-14).
     #[must_use]
     pub fn served(&self, pin: ApiVersion, now: DateTime<Utc>) -> Option<ApiVersion> {
         match self.stage(pin, now) {

@@ -1,4 +1,4 @@
-//! Tables of what each dated version of the service's interface has.
+//! Dated versions of the service's interface: fields, life cycle, operation modes and records.
 pub mod dated;
 pub mod field;
 pub mod lifecycle;

@@ -3,7 +3,7 @@ use slackwater_engine::device::battery::OperationMode;
 
 use crate::version::dated::ApiVersion;
 
-/// Why a word is no operation mode of a version.
+/// Error of a word that is no operation mode of a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OperationModeError {
     /// No mode has this name.
@@ -17,15 +17,16 @@ pub enum OperationModeError {
     NotInVersion {
         /// The mode.
         mode: OperationMode,
-        /// The version asked in.
+        /// The version of the request.
         version: ApiVersion,
     },
 }
 
-/// The mode of a name in a dated version: four, and `idle` in the latest (BAT-03, BAT-04).
+/// Parses an operation mode of a dated version. Every version has four modes, and the latest also
+/// has `idle` (BAT-03, BAT-04).
 ///
 /// # Errors
-/// No mode has that name, or not in that version.
+/// No mode has that name, or the version lacks it.
 pub fn parse_operation_mode(
     word: &str,
     version: ApiVersion,

@@ -1,8 +1,8 @@
-//! Which members a record of statistics has in which dated version.
+//! Members of the records of statistics by dated version.
 //!
-//! Until 1 August 2023 savings were told by the cost that would have been, and
-//! a session held what belongs to smart charging in an object of its own.
-//! Which version has which member is said in one place, by [`Field::versions`].
+//! Before the version of 1 August 2023, savings were given as the cost without smart charging, and
+//! a session held its smart-charging members in an object of its own. The versions of each member
+//! are listed in one place, [`Field::versions`].
 use serde::{Deserialize, Serialize};
 
 use crate::version::dated::ApiVersion;
@@ -20,17 +20,17 @@ pub enum Record {
     /// A charging session.
     #[serde(rename = "session")]
     Session,
-    /// What a session holds in its member `smartStats`; all null where smart
-    /// charging had no part in it.
+    /// Content of a session's member `smartStats`; all members are null if the session was not
+    /// smart.
     #[serde(rename = "smart_stats")]
     SmartStats,
 }
 
-/// How records look in one dated version.
+/// Members of all records in one dated version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape(ApiVersion);
 
-/// A name, and what a version must have for it; `None` if all versions have it.
+/// Name of a member, and the field that a version must have for it; `None` if all versions have it.
 type Member = (&'static str, Option<Field>);
 
 const CHARGING: &[Member] = &[
@@ -66,7 +66,7 @@ const SMART_STATS: &[Member] = &[
     ("estimatedSavings", Some(Field::SessionSmartStats)),
 ];
 
-/// Why there are no members to name.
+/// Error of an unknown version or record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// There is no version of that date.
@@ -90,7 +90,7 @@ impl Record {
     /// All records.
     pub const ALL: [Self; 4] = [Self::Charging, Self::Production, Self::Session, Self::SmartStats];
 
-    /// The record as a word, the same as in serialised data.
+    /// Name of the record, as in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -135,7 +135,7 @@ impl Shape {
 
     /// Names of the members of a record, in the order in which they are written.
     ///
-    /// Where a session holds no `smartStats`, that record has no members.
+    /// [`Record::SmartStats`] has no members in versions in which a session has no `smartStats`.
     #[must_use]
     pub fn members(self, record: Record) -> Vec<&'static str> {
         let members = match record {

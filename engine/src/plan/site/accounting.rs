@@ -1,5 +1,6 @@
-//! Adds up what a site does, from the energies of its devices alone. The
-//! programme that found them plays no part in it.
+//! Costs, loads and breaches of a site, added up from the energies of its devices alone.
+//!
+//! The linear programme plays no part in it, so that a plan's cost is independent of the solver.
 use crate::plan::site::demand_charge::demand_windows;
 use crate::plan::site::device::Phase;
 use crate::plan::site::model::{LimitKind, LimitRows, SiteModel};
@@ -8,25 +9,27 @@ use crate::plan::site::request::SiteRequest;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Money, Power};
 
-/// Powers above a limit by less are rounding: a milliwatt and a half.
+/// Excess over a limit, as a part of it (in kW for limits below 1 kW), that counts as rounding:
+/// 1.5e-6, a milliwatt and a half at 1 kW.
 const BREACH_MIN_KW: f64 = 1.5e-6;
 
 /// Energies of one device, slot by slot, in kWh at the plug.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Account {
-    /// Energy drawn.
+    /// Energy drawn, by slot.
     pub(crate) drawn: Vec<f64>,
-    /// Energy fed.
+    /// Energy fed by slot, as a positive number.
     pub(crate) fed: Vec<f64>,
 }
 
 impl Account {
+    /// Energy drawn less energy fed in a slot, in kWh.
     pub(crate) fn net(&self, slot: usize) -> f64 {
         self.drawn[slot] - self.fed[slot]
     }
 }
 
-/// What the devices do together.
+/// Sums over all devices: energies at the meter by slot in kWh, costs, loads and breaches.
 #[derive(Debug, Clone)]
 pub(crate) struct Books {
     pub(crate) import: Vec<f64>,
@@ -52,7 +55,7 @@ pub(crate) fn power(kw: f64) -> Power {
     Power::from_kw(kw).unwrap_or(Power::ZERO)
 }
 
-/// Name and phase of a limit.
+/// Name of a limit, and its phase if it is one per phase.
 pub(crate) fn name_of(request: &SiteRequest, kind: LimitKind) -> (String, Option<Phase>) {
     match kind {
         LimitKind::Import => ("import".into(), None),
@@ -62,12 +65,12 @@ pub(crate) fn name_of(request: &SiteRequest, kind: LimitKind) -> (String, Option
 }
 
 impl Books {
-    /// Adds up the accounts of all devices.
+    /// Adds up the accounts of all devices, one account per device.
     pub(crate) fn new(request: &SiteRequest, model: &SiteModel, accounts: &[Account]) -> Self {
         let grid = &model.grid;
         let net = |slot: usize| accounts.iter().map(|account| account.net(slot)).sum::<f64>();
         let nets: Vec<f64> = (0..grid.len()).map(net).collect();
-        // Rounding is neither bought nor sold.
+        // Less than 1e-9 kWh is rounding, and neither imported nor exported.
         let part = |kwh: f64| if kwh > 1e-9 { kwh } else { 0.0 };
         let mut books = Self {
             import: nets.iter().map(|&kwh| part(kwh)).collect(),
@@ -85,6 +88,7 @@ impl Books {
         books
     }
 
+    /// Mean power through a limit in kW, by slot; negative if a group feeds.
     fn load(&self, limit: &LimitRows, model: &SiteModel, accounts: &[Account]) -> Vec<f64> {
         let energy = |slot: usize| match limit.kind {
             LimitKind::Import => self.import[slot],
@@ -96,6 +100,7 @@ impl Books {
         (0..model.grid.len()).map(|slot| energy(slot) / model.grid.hours[slot]).collect()
     }
 
+    /// Sets the parts of the cost except breaches, the value of stored energy and the emissions.
     fn price(&mut self, request: &SiteRequest, model: &SiteModel, accounts: &[Account]) {
         let grid = &model.grid;
         let cost = |energies: &[f64], prices: &[f64]| -> f64 {
@@ -119,6 +124,7 @@ impl Books {
         self.price_tiers(request);
     }
 
+    /// Sets the peak and its cost.
     fn price_peak(&mut self, request: &SiteRequest, model: &SiteModel) {
         let Some(charge) = &request.demand_charge else { return };
         let hours = f64::from(charge.window_minutes) / 60.0;
@@ -133,6 +139,7 @@ impl Books {
         self.peak = Some(peak);
     }
 
+    /// Sets the cost of the blocks of energy, which fill in their order.
     fn price_tiers(&mut self, request: &SiteRequest) {
         let Some(tiers) = &request.tiers else { return };
         let mut from = tiers.energy_before.as_kwh();
@@ -146,6 +153,7 @@ impl Books {
         self.costs.tiers = money(cost);
     }
 
+    /// Lists the slots in which a limit is exceeded, and sets their cost.
     fn find_breaches(&mut self, request: &SiteRequest, model: &SiteModel) {
         let mut cost = 0.0;
         for (limit, load) in model.limits.iter().zip(&self.loads) {

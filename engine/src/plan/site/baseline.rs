@@ -1,4 +1,4 @@
-//! The same site without a plan.
+//! Baseline: the site without a plan, as the measure of savings.
 use crate::plan::site::accounting::{Account, Books, money, power};
 use crate::plan::site::device::Device;
 use crate::plan::site::model::SiteModel;
@@ -6,9 +6,9 @@ use crate::plan::site::plan::SiteBaseline;
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::storage::Storage;
 
-/// Every device on its own: vehicles at full power from plug-in until their
-/// wishes are met, batteries idle, loads at their first chance, and no
-/// sunshine turned down. Limits are ignored, and breaches of them named.
+/// Baseline of a request. Vehicles charge at full power from plug-in until their targets are met,
+/// stationary batteries are idle, shiftable loads run as early as possible, and no solar power is
+/// curtailed. Limits are ignored; breaches of them are listed.
 pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBaseline {
     let account = |(index, device): (usize, &Device)| {
         let slots = model.grid.len();
@@ -40,6 +40,7 @@ pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBase
     }
 }
 
+/// Charges a vehicle at full power from arrival up to its highest goal or its reserve.
 fn charge_at_once(model: &SiteModel, storage: &Storage, account: &mut Account) {
     let wanted = storage.goals.iter().map(|goal| goal.wanted).fold(storage.reserve, f64::max);
     let mut before = storage.start;
@@ -51,6 +52,7 @@ fn charge_at_once(model: &SiteModel, storage: &Storage, account: &mut Account) {
     }
 }
 
+/// Runs a shiftable load at its earliest possible start.
 fn run_first(model: &SiteModel, device: usize, account: &mut Account) {
     let Some(start) = model.starts.iter().find(|start| start.device == device) else { return };
     for (slot, flows) in model.flows.iter().enumerate() {

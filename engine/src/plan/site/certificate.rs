@@ -1,56 +1,61 @@
-//! A bound on the money, by weak duality, from rows, columns and duals alone.
+//! Lower bound on the cost of a site, by weak duality, from rows, columns and duals alone.
+//!
+//! For a programme `min c·x, lower <= A x <= upper, l <= x <= u` and any duals `y`, with reduced
+//! costs `r = c − Aᵀy`:
+//!
+//! ```text
+//! bound = Σ_rows max(y, 0)·lower + min(y, 0)·upper  +  Σ_columns max(r, 0)·l + min(r, 0)·u
+//! ```
 use serde::{Deserialize, Serialize};
 
 use crate::lp::LinearProgram;
 use crate::units::Money;
 
-/// The proof that comes with a plan of a site.
+/// Certificate of a plan of a site: its cost and a lower bound on the cost of any plan.
 ///
-/// The bound is on plans with no more shortfall than this one. It is rebuilt
-/// from the rows, the columns and the shadow prices by adding up; what the
-/// solver calls its optimum does not enter. Only where something is on or off
-/// is it the bound of the solver's search.
+/// The bound holds for plans with no more shortfall than this one. It is a sum over rows, columns
+/// and shadow prices, and does not use the optimum of the solver. Only for a plan that needed
+/// binaries is it the bound of the solver's search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiteCertificate {
-    /// Cost of the plan, rebuilt from its slots, less the worth of what is
-    /// stored at the end.
+    /// Cost of the plan, added up from its slots, less the value of the energy stored at the end.
     pub cost: Money,
-    /// Cost that no plan can undercut.
+    /// Lower bound on the cost of any plan.
     pub bound: Money,
-    /// What the preferences may have cost.
+    /// Most that the preferences may have added to the cost.
     pub allowance: Money,
-    /// Difference between cost and bound that rounding explains: a small part
-    /// of the money that passes.
+    /// Difference between cost and bound that counts as rounding: 1e-7 of the sum of all payments,
+    /// and a milliwatt-hour at the highest price.
     #[serde(default)]
     pub tolerance: Money,
 }
 
 impl SiteCertificate {
-    /// Cost minus bound: the most that a better plan could save.
+    /// Cost minus bound: most that a better plan could save.
     #[must_use]
     pub fn gap(&self) -> Money {
         self.cost - self.bound
     }
 
-    /// Whether cost and bound meet, up to the tolerance and what the
-    /// preferences may have cost. A bound above the cost proves nothing.
+    /// True if cost and bound are equal up to [`Self::tolerance`] and [`Self::allowance`]. A bound
+    /// above the cost by more than the tolerance proves nothing.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         let excess = self.gap() - self.allowance;
         !self.is_contradicted() && excess <= self.tolerance
     }
 
-    /// Whether the plan costs less than the bound, so that one of them is wrong.
+    /// True if the plan costs less than the bound, so that one of the two is wrong.
     pub(crate) fn is_contradicted(&self) -> bool {
         self.cost + self.tolerance < self.bound
     }
 }
 
-/// The least that any values within all bounds can cost, as the duals prove.
+/// Lower bound on the cost of all feasible values, from any duals.
 ///
-/// Whatever the duals are, the bound holds; good ones make it tight. A dual
-/// that asks for a bound which is not there counts as zero.
+/// The bound holds for all duals and equals the least cost at optimal ones. A dual whose side of
+/// the row is infinite counts as zero.
 pub(crate) fn weak_bound(program: &LinearProgram, duals: &[f64]) -> f64 {
     let mut reduced: Vec<f64> = program.columns.iter().map(|column| column.cost).collect();
     let mut bound = 0.0;
@@ -75,7 +80,8 @@ mod tests {
     use super::*;
     use crate::lp::{Column, Row};
 
-    /// Two hours at 1 and 3 with room for 4 each, 6 wanted: 4 + 2·3 = 10.
+    /// Two hours at prices of 1 and 3 with a capacity of 4 kWh each, and a need of 6 kWh:
+    /// 4 + 2·3 = 10.
     fn programme() -> LinearProgram {
         let mut programme = LinearProgram::default();
         for cost in [1.0, 3.0] {
@@ -109,7 +115,7 @@ mod tests {
             let bound = weak_bound(&programme(), &[f64::from(tenth) / 10.0]);
             assert!(bound <= 10.0 + 1e-12, "{tenth}: {bound}");
         }
-        // A dual for an upper side that is not there counts for nothing.
+        // A negative dual of a row without an upper side counts as zero.
         assert!((weak_bound(&programme(), &[-2.0]) - 0.0).abs() < 1e-12);
     }
 }

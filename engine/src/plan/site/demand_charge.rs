@@ -1,11 +1,25 @@
-//! Columns and rows of the peak and of blocks of energy.
+//! Columns and rows of the demand charge and of blocks of energy.
+//!
+//! ```text
+//! cost D·(P − P₀),  P ≥ P₀,   energy_w + Σ_{t in w} g_t ≤ hours·P        for each window w
+//! cost Σ_k r_k·v_k,           Σ_t g_t = Σ_k v_k,   0 ≤ v_k ≤ width of block k
+//! ```
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `D`, `P₀`, `hours` | `DemandCharge::{price_per_kw, peak, window_minutes / 60}` |
+//! | `P` | `SiteModel::peak`, in kW |
+//! | `energy_w` | `ChargeWindow::energy`, imported before now, in kWh |
+//! | `r_k` | `Tier::surcharge` |
+//!
+//! The surcharges rise from block to block, so that a least cost fills the blocks in their order.
 use crate::plan::site::model::SiteModel;
 use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::SiteRequest;
 use crate::time::instant::{instant_at, micros_of};
 
 impl SiteModel {
-    /// The peak as a column, and a row for each window that can raise it.
+    /// Adds the column of the peak, and a row for each window that can raise it.
     pub(crate) fn add_demand_charge(&mut self, request: &SiteRequest) {
         let Some(charge) = &request.demand_charge else { return };
         if charge.price_per_kw == 0.0 {
@@ -39,7 +53,7 @@ impl SiteModel {
         }
     }
 
-    /// A column for each block of imported energy.
+    /// Adds a column for each block of imported energy, and the row of their sum.
     pub(crate) fn add_tiers(&mut self, request: &SiteRequest) {
         let Some(tiers) = &request.tiers else { return };
         let mut terms = Vec::new();
@@ -65,14 +79,14 @@ impl SiteModel {
     }
 }
 
-/// A window of a demand charge: its slots, and what was imported before now.
+/// Window of a demand charge: its slots, and the energy imported before now in kWh.
 #[derive(Debug, Clone)]
 pub(crate) struct ChargeWindow {
     pub(crate) slots: Vec<usize>,
     pub(crate) energy: f64,
 }
 
-/// The windows of the demand charge in time order, with the slots that count.
+/// Windows of the demand charge in time order, each with the slots that lie in its periods.
 pub(crate) fn demand_windows(request: &SiteRequest, grid: &SiteSlots) -> Vec<ChargeWindow> {
     let Some(charge) = &request.demand_charge else { return Vec::new() };
     let length = i64::from(charge.window_minutes) * 60_000_000;
@@ -98,7 +112,7 @@ pub(crate) fn demand_windows(request: &SiteRequest, grid: &SiteSlots) -> Vec<Cha
     windows
 }
 
-/// Adds up the weights of columns that stand in several slots.
+/// Merges terms with the same column by adding their weights.
 pub(crate) fn add_up(terms: &mut Vec<(usize, f64)>) {
     terms.sort_by_key(|&(column, _)| column);
     terms.dedup_by(|next, kept| {

@@ -1,4 +1,4 @@
-//! What stands behind the meter: vehicles, batteries, sunshine and loads.
+//! Devices behind the meter: vehicles, batteries, solar systems and loads.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ impl Phase {
     /// All three.
     pub const ALL: [Self; 3] = [Self::L1, Self::L2, Self::L3];
 
-    /// The phase as a word, the same as in serialised data.
+    /// Name of the phase, as in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Phase {
     }
 }
 
-/// The power of a current on so many phases: A times V times phases.
+/// Power in kW of a current on a number of phases: `amps · volts · phases / 1000`.
 ///
 /// # Example
 ///
@@ -53,7 +53,7 @@ pub fn power_of(amps: f64, volts: f64, phases: usize) -> f64 {
     amps * volts * phases as f64 / 1000.0
 }
 
-/// A point of a curve of the highest charging power over the state of charge.
+/// Point of a curve of the highest charging power over the state of charge.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaperPoint {
@@ -65,7 +65,7 @@ pub struct TaperPoint {
     pub power_max: Power,
 }
 
-/// What a battery may give back.
+/// Discharging of a battery.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Discharge {
@@ -74,62 +74,61 @@ pub struct Discharge {
     pub power_max: Power,
     /// Energy at the plug per stored energy, above 0 and at most 1.
     pub efficiency: f64,
-    /// State of charge below which nothing is given back.
+    /// State of charge below which the battery does not discharge.
     #[serde(rename = "soc_min_percent")]
     pub soc_min: Percent,
-    /// What a kWh given back costs in wear, zero or more.
+    /// Wear per discharged kWh, counted at the plug; zero or more.
     #[serde(rename = "wear_per_kwh")]
     pub wear: Price,
 }
 
-/// A vehicle: wishes by deadlines, at the plug from arrival to departure.
+/// Vehicle with targets by deadlines, at the plug from arrival to departure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vehicle {
-    /// Name, unlike all others of the site.
+    /// Name, unique among the devices and groups of the site.
     pub name: String,
     /// Group whose limit it shares; `None` is the site itself.
     pub group: Option<String>,
     /// Highest charging power.
     #[serde(rename = "power_max_kw")]
     pub power_max: Power,
-    /// Least charging power while charging; zero for none. The mean power of a
-    /// slot is zero or at least this, but for a top-off: the last slot of a run
-    /// may take less where the run ends at a target, at the reserve or at a
-    /// full battery. The vehicle then runs for a part of that slot.
+    /// Least power while charging; zero for none. The mean power of a slot is zero or at least
+    /// this, except in a top-off: the last slot of a run may take less if the run ends at a
+    /// target, at the reserve or at a full battery. The vehicle then charges for a part of it.
     #[serde(rename = "power_min_kw")]
     pub power_min: Power,
     /// Phases that it loads, in equal parts.
     pub phases: Vec<Phase>,
-    /// When it is plugged in; `None` is now.
+    /// Time of plug-in; `None` is now.
     pub arrival: Option<DateTime<Utc>>,
-    /// When it leaves; `None` is the end of the prices.
+    /// Time of departure; `None` is the end of the prices.
     pub departure: Option<DateTime<Utc>>,
-    /// The battery, needed for percentages, discharging and taper.
+    /// Battery; required by states of charge, a reserve, discharging, a taper and
+    /// `fill_when_worth`.
     pub battery: Option<Battery>,
-    /// Energy at the plug by deadlines, counted from arrival.
+    /// Targets of energy at the plug, counted from arrival.
     pub targets: Vec<Target>,
-    /// States of charge by deadlines.
+    /// Targets of state of charge.
     pub soc_targets: Vec<SocTarget>,
-    /// State of charge reached as soon as can be, at any price.
+    /// State of charge that is reached as soon as possible, at any price.
     #[serde(rename = "reserve_percent")]
     pub reserve: Percent,
-    /// What a kWh missing at a deadline weighs against those of others.
+    /// Weight of a kWh that is missing at a deadline, relative to other devices.
     pub priority: f64,
-    /// Whether it may charge beyond its targets, up to its charge limit,
-    /// where that pays.
+    /// True if the vehicle may charge beyond its targets, up to its charge limit, where that pays.
     pub fill_when_worth: bool,
-    /// What it may give back; `None` never discharges.
+    /// Discharging; `None` for a vehicle that only charges.
     pub discharge: Option<Discharge>,
-    /// What a stored kWh is worth when it leaves, or when prices end.
+    /// Value of a stored kWh at departure, or at the end of the prices.
     #[serde(rename = "end_value_per_kwh")]
     pub end_value: Price,
-    /// Highest charging power over the state of charge, concave; empty for none.
+    /// Highest charging power over the state of charge, a concave curve; empty for none.
     pub taper: Vec<TaperPoint>,
 }
 
 impl Vehicle {
-    /// A vehicle that takes part with all phases and without a wish.
+    /// Vehicle on all three phases, without targets.
     #[must_use]
     pub fn new(name: impl Into<String>, power_max: Power) -> Self {
         Self {
@@ -152,15 +151,15 @@ impl Vehicle {
         }
     }
 
-    /// Whether it may charge beyond its targets, or give back.
+    /// True if the vehicle may charge beyond its targets or discharge.
     pub(crate) fn may_fill(&self) -> bool {
         self.fill_when_worth
             || self.discharge.is_some()
             || self.end_value.as_per_kwh() > 0.0 && self.battery.is_some()
     }
 
-    /// The last instant at which it wants something, in microseconds;
-    /// `i64::MAX` is the end of the prices.
+    /// Last deadline, or the departure of a vehicle that may charge beyond its targets, in
+    /// microseconds; `i64::MAX` is the end of the prices.
     pub(crate) fn last_deadline(&self) -> i64 {
         let departure = self.departure.map_or(i64::MAX, micros_of);
         let energies = self.targets.iter().map(|target| target.by);
@@ -172,11 +171,11 @@ impl Vehicle {
     }
 }
 
-/// A battery that stays where it is.
+/// Stationary battery.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StationaryBattery {
-    /// Name, unlike all others of the site.
+    /// Name, unique among the devices and groups of the site.
     pub name: String,
     /// Group whose limit it shares; `None` is the site itself.
     pub group: Option<String>,
@@ -187,37 +186,37 @@ pub struct StationaryBattery {
     pub power_max: Power,
     /// Capacity, state of charge and highest state of charge.
     pub battery: Battery,
-    /// What it may give back.
+    /// Discharging.
     pub discharge: Discharge,
-    /// State of charge wanted when prices end; `None` for no wish.
+    /// Target of state of charge at the end of the plan; `None` for none.
     #[serde(rename = "soc_end_percent")]
     pub soc_end: Option<Percent>,
-    /// What a stored kWh is worth when prices end.
+    /// Value of a stored kWh at the end of the plan.
     #[serde(rename = "end_value_per_kwh")]
     pub end_value: Price,
 }
 
-/// Sunshine as forecast.
+/// Solar system with a forecast of its power.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Solar {
-    /// Name, unlike all others of the site.
+    /// Name, unique among the devices and groups of the site.
     pub name: String,
     /// Group whose limit it shares; `None` is the site itself.
     pub group: Option<String>,
     /// Phases that it feeds, in equal parts.
     pub phases: Vec<Phase>,
-    /// Power that it yields, zero or more.
+    /// Power that it can feed, as a positive number.
     pub forecast: Series,
-    /// Whether it can be turned down.
+    /// True if its power can be reduced below the forecast.
     pub is_curtailable: bool,
 }
 
-/// A load that nobody can move, as forecast.
+/// Inflexible load with a forecast of its power.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
-    /// Name, unlike all others of the site.
+    /// Name, unique among the devices and groups of the site.
     pub name: String,
     /// Group whose limit it shares; `None` is the site itself.
     pub group: Option<String>,
@@ -227,11 +226,11 @@ pub struct Load {
     pub forecast: Series,
 }
 
-/// A load that runs once, without pause, at a time of our choice.
+/// Load that runs once, without a pause, at a time that the planner chooses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShiftableLoad {
-    /// Name, unlike all others of the site.
+    /// Name, unique among the devices and groups of the site.
     pub name: String,
     /// Group whose limit it shares; `None` is the site itself.
     pub group: Option<String>,
@@ -240,18 +239,18 @@ pub struct ShiftableLoad {
     /// Power while it runs.
     #[serde(rename = "power_kw")]
     pub power: Power,
-    /// How long it runs, in minutes.
+    /// Duration of the run in minutes.
     pub duration_minutes: f64,
-    /// First instant at which it may start; `None` is now.
+    /// Earliest start; `None` is now.
     pub earliest: Option<DateTime<Utc>>,
-    /// Instant by which it must have ended; `None` is the end of the prices.
+    /// Deadline of the end of the run; `None` is the end of the prices.
     pub latest: Option<DateTime<Utc>>,
-    /// What a kWh not run weighs against what others miss.
+    /// Weight of a kWh that does not run, relative to the shortfall of other devices.
     pub priority: f64,
 }
 
 impl ShiftableLoad {
-    /// How long it runs.
+    /// Duration of the run.
     #[must_use]
     pub fn duration(&self) -> TimeDelta {
         TimeDelta::microseconds((self.duration_minutes * 6e7).round() as i64)
@@ -264,23 +263,23 @@ impl ShiftableLoad {
     }
 }
 
-/// Anything behind the meter.
+/// Device behind the meter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind")]
 pub enum Device {
     /// A vehicle.
     #[serde(rename = "vehicle")]
     Vehicle(Vehicle),
-    /// A battery that stays.
+    /// A stationary battery.
     #[serde(rename = "battery")]
     Battery(StationaryBattery),
-    /// Sunshine.
+    /// A solar system.
     #[serde(rename = "solar")]
     Solar(Solar),
-    /// A load that nobody can move.
+    /// An inflexible load.
     #[serde(rename = "load")]
     Load(Load),
-    /// A load that runs once.
+    /// A load that runs once, at a time that the planner chooses.
     #[serde(rename = "shiftable_load")]
     Shiftable(ShiftableLoad),
 }
@@ -298,7 +297,7 @@ impl Device {
         }
     }
 
-    /// Kind of the device as a word, the same as in serialised data.
+    /// Kind of the device, as in serialised data.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

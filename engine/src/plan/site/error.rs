@@ -1,18 +1,18 @@
-//! Why a site makes no sense.
+//! Errors of an invalid site request.
 use chrono::{DateTime, Utc};
 
 use crate::plan::charge::vehicle::VehicleError;
 use crate::plan::site::series::SeriesError;
 use crate::time::horizon::HorizonError;
 
-/// Why a request of a site makes no sense. An unmet wish is not among the
-/// reasons, and neither is a limit that cannot be kept.
+/// Error of an invalid site request. A target that cannot be met is no error, and neither is a
+/// limit that cannot be kept.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SiteError {
     /// A number outside its range.
     #[error("{field} is {value} {unit}; {rule}")]
     Number {
-        /// What the number is, such as `devices[2].power_max_kw`.
+        /// Field that holds the number, such as `devices[2].power_max_kw`.
         field: String,
         /// The number as given.
         value: f64,
@@ -24,19 +24,19 @@ pub enum SiteError {
     /// A name that is empty.
     #[error("{field} has no name")]
     NoName {
-        /// What has no name, such as `devices[2]`.
+        /// Device or group without a name, such as `devices[2]`.
         field: String,
     },
-    /// Two devices or groups of one name.
+    /// Two devices or groups with the same name.
     #[error("the name {name:?} is given twice; devices and groups need names of their own")]
     NameTwice {
         /// The name.
         name: String,
     },
-    /// A group that is not there.
+    /// Reference to a group that does not exist.
     #[error("{field} is in group {name:?}, which is not there")]
     NoGroup {
-        /// What names the group.
+        /// Device or group that refers to it.
         field: String,
         /// The name of the group.
         name: String,
@@ -53,45 +53,45 @@ pub enum SiteError {
         /// The device.
         field: String,
     },
-    /// A forecast or limit over time that makes no sense.
+    /// An invalid forecast or limit over time.
     #[error("{field}: {source}")]
     Series {
-        /// What the series is.
+        /// Field that holds the series.
         field: String,
-        /// What is wrong with it.
+        /// Error of the series.
         source: SeriesError,
     },
     /// Periods that overlap or have no length.
     #[error("{field}: {source}")]
     Periods {
-        /// What the periods are.
+        /// Field that holds the periods.
         field: String,
-        /// What is wrong with them.
+        /// Error of the periods.
         source: HorizonError,
     },
-    /// Nothing is known of a time that has a price.
+    /// A forecast or carbon intensity is missing at a time that has a price.
     #[error("{field} is not known at {at}, where there is a price; give until= or the value")]
     Unknown {
-        /// What is not known.
+        /// The missing quantity.
         field: String,
         /// First such instant.
         at: DateTime<Utc>,
     },
-    /// A battery that makes no sense.
+    /// An invalid battery.
     #[error("{field}: {source}")]
     Battery {
         /// The device.
         field: String,
-        /// What is wrong with it.
+        /// Error of the battery.
         source: VehicleError,
     },
-    /// Percentages of a vehicle whose battery is not known.
+    /// A field in percent for a vehicle without a battery.
     #[error("{field} needs the vehicle's battery")]
     NeedsBattery {
-        /// What needs it.
+        /// Field that needs the battery.
         field: String,
     },
-    /// A taper that rises, is not concave, or is not in order.
+    /// A taper that rises, is not concave, or is not sorted by state of charge.
     #[error("{field}.taper[{index}]: with the state of charge the power falls, and ever faster")]
     Taper {
         /// The device.
@@ -99,17 +99,17 @@ pub enum SiteError {
         /// Position of the point.
         index: usize,
     },
-    /// A vehicle that leaves before it comes.
+    /// A session or time window that does not end after its start.
     #[error("{field} ends at {end}, not after its start at {start}")]
     Stay {
         /// The device.
         field: String,
-        /// Arrival.
+        /// Arrival, or earliest start.
         start: DateTime<Utc>,
-        /// Departure.
+        /// Departure, or latest end.
         end: DateTime<Utc>,
     },
-    /// A later block that is cheaper: not convex, and not supported.
+    /// A later block that is cheaper: the cost is then not convex, which is not supported.
     #[error(
         "tiers[{index}] is cheaper or ends earlier than the block before it; \
          only blocks that grow dearer can be planned exactly"
@@ -118,15 +118,15 @@ pub enum SiteError {
         /// Position of the block.
         index: usize,
     },
-    /// More slots than can be planned.
+    /// Number of slots above the limit.
     #[error("the site has {slots} slots; at most {most} can be planned: give until=")]
     TooLong {
         /// Number of slots, after cutting at all forecasts and deadlines.
         slots: usize,
-        /// Most slots.
+        /// Largest allowed number of slots.
         most: usize,
     },
-    /// Blocks that end before all energy is priced.
+    /// The last block has an upper end, or an earlier block has none.
     #[error("tiers: the last block needs until_kwh of none, and only the last one")]
     OpenTier,
 }

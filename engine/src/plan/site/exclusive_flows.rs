@@ -1,23 +1,29 @@
-//! Undoes what is exclusive and happens at once only because it costs nothing.
+//! Removal of opposite flows in one slot that cost nothing.
+//!
+//! The linear relaxation may charge and discharge a storage, or import and export, in one slot. A
+//! storage that charges `c` and discharges `d` keeps its level with the one flow that stores
+//! `η·c − d/ζ`. The energy at the plug that this saves reduces solar power, or the import unless
+//! its price is negative. If they are less than that energy, burning it has a value, and the pair
+//! needs a binary.
 use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{Flow, Pair, SiteModel};
 
-/// Takes out of the values what charges and discharges, or imports and
-/// exports, in one slot without any use. Returns the pairs of which it does
-/// have a use, because energy is then paid for: those need a binary.
+/// Removes opposite flows in one slot from the values where they have no use. Returns the pairs
+/// that need a binary: those that burn energy at a gain, or all pairs with two flows if a limit
+/// would be exceeded without them.
 pub(crate) fn settle(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     let before = values.to_vec();
     let is_both = |pair: &&Pair| before[pair.first].min(before[pair.second]) > DUST;
-    let burning = undo(model, values);
+    let burning = remove_opposite_flows(model, values);
     if keeps_limits(model, values) {
         return burning;
     }
-    // What is given up held another limit: all that is exclusive is a choice.
+    // A removed flow kept a limit: restore the values, and make all these pairs binary.
     values.copy_from_slice(&before);
     model.pairs.iter().filter(is_both).copied().collect()
 }
 
-/// Whether the rows of all limits hold.
+/// True if the rows of all limits hold, to [`DUST`] of the limit (at least of 1 kWh).
 fn keeps_limits(model: &SiteModel, values: &[f64]) -> bool {
     let rows = model.limits.iter().flat_map(|limit| limit.rows.iter().flatten().flatten());
     rows.map(|&row| &model.program.rows[row]).all(|row| {
@@ -26,10 +32,11 @@ fn keeps_limits(model: &SiteModel, values: &[f64]) -> bool {
     })
 }
 
-fn undo(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
+/// Removes opposite flows of storages, then of the meter; returns the pairs in which it failed.
+fn remove_opposite_flows(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     let mut burning = Vec::new();
     for pair in model.pairs.iter().filter(|pair| pair.device.is_some()) {
-        if !settle_storage(model, values, pair) {
+        if !merge_storage_flows(model, values, pair) {
             burning.push(*pair);
         }
     }
@@ -38,7 +45,7 @@ fn undo(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
         if both <= 0.0 {
             continue;
         }
-        // A kWh that is bought and sold at one price is a kWh left alone.
+        // A kWh that is bought and sold in one slot earns nothing at import price >= export price.
         if both <= DUST || model.import_least[pair.slot] >= model.grid.export[pair.slot] {
             values[pair.first] -= both;
             values[pair.second] -= both;
@@ -49,8 +56,9 @@ fn undo(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     burning
 }
 
-/// Whether a storage now charges or discharges only.
-fn settle_storage(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
+/// Replaces the two flows of a storage by one with the same change of level. Returns false if that
+/// frees energy that would have to be paid for.
+fn merge_storage_flows(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
     let (charge, discharge) = (values[pair.first], values[pair.second]);
     let Some(storage) = pair.device.and_then(|device| model.storages[device].as_ref()) else {
         return true;
@@ -59,22 +67,23 @@ fn settle_storage(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
         return true;
     }
     let stored = charge * storage.efficiency_in - discharge / storage.efficiency_out;
+    // `(charge, discharge)` with the same change of level and one of the two at zero.
     let after = if stored >= 0.0 {
         (stored / storage.efficiency_in, 0.0)
     } else {
         (0.0, -stored * storage.efficiency_out)
     };
     let freed = (charge - discharge) - (after.0 - after.1);
-    if charge.min(discharge) > DUST && !give_up(model, values, pair.slot, freed) {
+    if charge.min(discharge) > DUST && !absorb_surplus(model, values, pair.slot, freed) {
         return false;
     }
     (values[pair.first], values[pair.second]) = after;
     true
 }
 
-/// Takes energy that is no longer needed from sunshine, or from an import
-/// that costs nothing, or sends it where it earns nothing.
-fn give_up(model: &SiteModel, values: &mut [f64], slot: usize, freed: f64) -> bool {
+/// Reduces solar power, and then an import that is not paid for, by `freed` kWh. Returns false,
+/// and changes nothing, if they are less than that.
+fn absorb_surplus(model: &SiteModel, values: &mut [f64], slot: usize, freed: f64) -> bool {
     let mut changes = Vec::new();
     let mut rest = freed;
     let sunshine = |flow: &&Flow| flow.weight < 0.0 && model.storages[flow.device].is_none();

@@ -1,4 +1,10 @@
-//! Why a device of a site does what it does, and when.
+//! Explanation of a plan of a site: the reason for each period of each device.
+//!
+//! The reasons are derived from the finished plan, without the solver. The first rule that holds
+//! for a slot gives its code; adjacent slots with the same reason are joined. For a slot that
+//! draws, the rules are: below the reserve, a missed target, solar surplus, a negative price,
+//! a cheaper slot with capacity that a limit, the peak or a preference keeps free, all slots before
+//! the deadline full, and else a cheap slot.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -15,52 +21,53 @@ use crate::plan::site::request::SiteRequest;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Power, Price};
 
-/// Powers that differ by less are the same: a tenth of a watt.
+/// Tolerance between equal powers in kW: a tenth of a watt.
 const SAME_KW: f64 = 1e-4;
 
-/// Why a device draws, feeds, or is turned down in a period.
+/// Reason for which a device draws, feeds or is curtailed in a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SiteReasonCode {
-    /// Charged as soon as can be, to the reserve.
+    /// Charges as soon as possible, up to the reserve.
     #[serde(rename = "reserve")]
     Reserve,
-    /// Charged where it can, because a deadline cannot be met in full.
+    /// Charges wherever it can, because a target cannot be met in full.
     #[serde(rename = "missed_deadline")]
     MissedDeadline,
-    /// The same, and others that weigh more went first.
+    /// Charges wherever it can, because a target cannot be met in full: devices with a higher
+    /// priority use a shared limit.
     #[serde(rename = "priority")]
     Priority,
-    /// Takes sunshine that would else be sold or turned down.
+    /// Draws solar power that would otherwise be exported or curtailed.
     #[serde(rename = "solar_surplus")]
     SolarSurplus,
-    /// Drawing is paid for.
+    /// Draws at a negative price.
     #[serde(rename = "negative_price")]
     NegativePrice,
-    /// A cheaper time is full: a shared limit binds there.
+    /// A cheaper slot is full because a shared limit binds there; or, if it feeds, a limit binds.
     #[serde(rename = "limit")]
     Limit,
-    /// A cheaper time would raise the peak that is charged for.
+    /// A cheaper slot would raise the peak of the demand charge.
     #[serde(rename = "peak")]
     Peak,
     /// Every other slot before the deadline is used as well.
     #[serde(rename = "deadline")]
     Deadline,
-    /// A preference took it, within its budget.
+    /// A preference chose the slot, within its budget.
     #[serde(rename = "preference")]
     Preference,
-    /// Among the cheapest time there is.
+    /// The slot is among the cheapest before the deadline.
     #[serde(rename = "cheap")]
     Cheap,
-    /// Gives back because energy is dear.
+    /// Discharges because energy is expensive.
     #[serde(rename = "high_price")]
     HighPrice,
-    /// Turned down, because what it yields has no use.
+    /// Solar power is curtailed, because it can be neither used nor exported at a gain.
     #[serde(rename = "curtailed")]
     Curtailed,
 }
 
 impl SiteReasonCode {
-    /// The code as a word, the same as in serialised data.
+    /// Name of the code, as in serialised data.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -80,7 +87,7 @@ impl SiteReasonCode {
     }
 }
 
-/// The limit behind a reason.
+/// Limit that causes a reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LimitReason {
     /// `import`, `export`, or the name of the group.
@@ -89,12 +96,12 @@ pub struct LimitReason {
     pub phase: Option<Phase>,
     /// Start of the slot in which it binds.
     pub at: DateTime<Utc>,
-    /// What one more kWh through it would save there.
+    /// Cost saved per additional kWh of the limit in that slot.
     #[serde(rename = "shadow_price_per_kwh")]
     pub shadow_price: Price,
 }
 
-/// A period in which a device does one thing for one reason.
+/// Period of a device with one reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SiteReason {
     /// Name of the device.
@@ -103,23 +110,22 @@ pub struct SiteReason {
     pub start: DateTime<Utc>,
     /// First instant after it.
     pub end: DateTime<Utc>,
-    /// Energy drawn; negative is fed. Of sunshine turned down: what is lost.
+    /// Energy drawn; negative is fed. For curtailed solar power, the energy lost.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
-    /// Highest price of the period, of import or else of export, with the
-    /// price of emissions.
+    /// Highest price of the period: of import with its emissions, or of export in slots that only
+    /// export.
     #[serde(rename = "price_max_per_kwh")]
     pub price_max: Price,
-    /// Why.
+    /// The reason.
     pub code: SiteReasonCode,
-    /// Deadline that it serves, where it serves one.
+    /// Next deadline of the device, if it has one.
     pub deadline: Option<DateTime<Utc>>,
-    /// Limit that it has to do with, where there is one.
+    /// Limit that causes the reason, if one does.
     pub limit: Option<LimitReason>,
 }
 
-/// One reason for each period in which a device does one thing, device by
-/// device, in time order. Loads that nobody can move need none.
+/// Reasons of a plan, device by device, each in time order. Inflexible loads have none.
 #[must_use]
 pub fn explain(request: &SiteRequest, plan: &SitePlan) -> Vec<SiteReason> {
     let mut reasons: Vec<SiteReason> = Vec::new();
@@ -141,8 +147,8 @@ pub fn explain(request: &SiteRequest, plan: &SitePlan) -> Vec<SiteReason> {
     reasons
 }
 
-/// The periods up to the last deadline without a price, each with the wishes
-/// that are missed because of it.
+/// Periods up to the last deadline without a price, each with the wishes that are missed because
+/// of it.
 #[must_use]
 pub fn gaps(request: &SiteRequest, plan: &SitePlan) -> Vec<Gap> {
     let gap = |(start, end): (i64, i64)| {
@@ -158,6 +164,7 @@ pub fn gaps(request: &SiteRequest, plan: &SitePlan) -> Vec<Gap> {
     SiteSlots::new(request).gaps.into_iter().map(gap).collect()
 }
 
+/// True if a reason continues the period before it: same code, deadline, limit and direction.
 fn continues(last: &SiteReason, next: &SiteReason) -> bool {
     let limit = |reason: &SiteReason| reason.limit.clone().map(|limit| (limit.name, limit.phase));
     last.code == next.code
@@ -166,7 +173,7 @@ fn continues(last: &SiteReason, next: &SiteReason) -> bool {
         && (last.energy < Energy::ZERO) == (next.energy < Energy::ZERO)
 }
 
-/// A device inside of its plan.
+/// One device in the context of its request and plan.
 struct View<'a> {
     request: &'a SiteRequest,
     plan: &'a SitePlan,
@@ -174,9 +181,11 @@ struct View<'a> {
     index: usize,
 }
 
+/// Code of a reason with the limit that causes it, if one does.
 type LimitedReason = (SiteReasonCode, Option<LimitReason>);
 
 impl View<'_> {
+    /// Reason of the device in a slot; `None` if it is idle or an inflexible load.
     fn reason(&self, slot: usize) -> Option<SiteReason> {
         let power = self.device.power[slot].as_kw();
         let period = &self.plan.slots[slot];
@@ -185,12 +194,16 @@ impl View<'_> {
             Device::Load(_) => return None,
             Device::Solar(_) => {
                 let lost = self.device.power_max[slot].as_kw() + power;
-                let (code, limit) = (lost > SAME_KW).then(|| self.curtailed(slot))?;
+                let (code, limit) = (lost > SAME_KW).then(|| self.explain_curtailing(slot))?;
                 (code, limit, Power::from_kw(lost).unwrap_or_default().over(length))
             }
             _ if power.abs() <= SAME_KW => return None,
             _ => {
-                let (code, limit) = if power > 0.0 { self.draws(slot) } else { self.feeds(slot) };
+                let (code, limit) = if power > 0.0 {
+                    self.explain_drawing(slot)
+                } else {
+                    self.explain_feeding(slot)
+                };
                 (code, limit, self.device.power[slot].over(length))
             }
         };
@@ -201,14 +214,15 @@ impl View<'_> {
         Some(SiteReason { device, start, end, energy, price_max, code, deadline, limit })
     }
 
-    /// The first deadline that energy of a slot can serve.
+    /// First deadline of the device at or after the end of a slot.
     fn deadline(&self, slot: usize) -> Option<DateTime<Utc>> {
         let end = self.plan.slots[slot].end;
         let deadlines = self.device.wishes.iter().filter_map(|wish| wish.by);
         deadlines.filter(|&by| by >= end).min()
     }
 
-    /// What a kWh at the margin of a slot costs: bought, or not sold.
+    /// Marginal price per kWh in a slot: of export if the site only exports, else of import with
+    /// its emissions.
     fn price(&self, slot: usize) -> f64 {
         let SiteSlot { import, export, import_price, export_price, carbon_kg_per_kwh, .. } =
             &self.plan.slots[slot];
@@ -219,13 +233,14 @@ impl View<'_> {
         import_price.as_per_kwh() + per_kg * carbon_kg_per_kwh
     }
 
-    fn draws(&self, slot: usize) -> LimitedReason {
+    /// Reason of a slot in which the device draws.
+    fn explain_drawing(&self, slot: usize) -> LimitedReason {
         use SiteReasonCode as Code;
         let period = &self.plan.slots[slot];
         if self.is_below_reserve(slot) {
             return (Code::Reserve, None);
         }
-        // What lies above the charge limit is no reason to charge.
+        // A target above the charge limit is no reason to charge.
         let missed = self.device.wishes.iter().find(|wish| {
             let is_missed = wish.causes.iter().any(|cause| *cause != Cause::ChargeLimit);
             is_missed && wish.by.is_none_or(|by| by >= period.end)
@@ -243,8 +258,8 @@ impl View<'_> {
         if self.price(slot) < 0.0 {
             return (Code::NegativePrice, None);
         }
-        if let Some(cheaper) = self.cheaper_room(slot) {
-            return self.why_not(cheaper);
+        if let Some(cheaper) = self.find_cheaper_slot(slot) {
+            return self.explain_unused(cheaper);
         }
         let is_full = |other: usize| {
             self.device.power[other].as_kw() >= self.device.power_max[other].as_kw() - SAME_KW
@@ -253,24 +268,27 @@ impl View<'_> {
         (code, None)
     }
 
-    fn feeds(&self, slot: usize) -> LimitedReason {
+    /// Reason of a slot in which the device feeds.
+    fn explain_feeding(&self, slot: usize) -> LimitedReason {
         match self.binding_at(slot) {
             Some(limit) => (SiteReasonCode::Limit, Some(limit)),
             None => (SiteReasonCode::HighPrice, None),
         }
     }
 
-    fn curtailed(&self, slot: usize) -> LimitedReason {
+    /// Reason of a slot in which solar power is curtailed.
+    fn explain_curtailing(&self, slot: usize) -> LimitedReason {
         (SiteReasonCode::Curtailed, self.binding_at(slot))
     }
 
+    /// True if the state of charge at the start of a slot is below the reserve, to 1e-6 percent.
     fn is_below_reserve(&self, slot: usize) -> bool {
         let Device::Vehicle(vehicle) = &self.request.devices[self.index] else { return false };
         let soc = self.device.soc.get(slot);
         soc.is_some_and(|soc| soc.as_percent() < vehicle.reserve.as_percent() - 1e-6)
     }
 
-    /// Slots in which the device is there, up to its next deadline.
+    /// Slots up to the next deadline in which the device could draw.
     fn window(&self, slot: usize) -> impl Iterator<Item = usize> + '_ {
         let deadline = self.deadline(slot);
         (0..self.plan.slots.len())
@@ -278,8 +296,9 @@ impl View<'_> {
             .filter(|&other| self.device.power_max[other] > Power::ZERO)
     }
 
-    /// The cheapest slot with room that costs less, the earliest of equals.
-    fn cheaper_room(&self, slot: usize) -> Option<usize> {
+    /// Cheapest slot of the window below the price of `slot` in which the device is not at full
+    /// power; the earliest of equals.
+    fn find_cheaper_slot(&self, slot: usize) -> Option<usize> {
         let most = self.price(slot) - 1e-9;
         let has_room = |&other: &usize| {
             self.device.power[other].as_kw() < self.device.power_max[other].as_kw() - SAME_KW
@@ -290,7 +309,8 @@ impl View<'_> {
             .min_by(|&one, &other| self.price(one).total_cmp(&self.price(other)))
     }
 
-    fn why_not(&self, cheaper: usize) -> LimitedReason {
+    /// Reason for which the device does not use the cheaper slot `cheaper`.
+    fn explain_unused(&self, cheaper: usize) -> LimitedReason {
         use SiteReasonCode as Code;
         if let Some(limit) = self.binding_at(cheaper) {
             return (Code::Limit, Some(limit));
@@ -303,8 +323,7 @@ impl View<'_> {
         (if has_budget { Code::Preference } else { Code::Cheap }, None)
     }
 
-    /// The limit of the device that binds in a slot; of several the one with
-    /// the highest shadow price.
+    /// Limit of the device that binds in a slot; of several, the one with the highest shadow price.
     fn binding_at(&self, slot: usize) -> Option<LimitReason> {
         let binds = |limit: &&LimitOutcome| {
             let is_full = limit.limit[slot].is_some_and(|most| {
@@ -313,7 +332,7 @@ impl View<'_> {
             self.is_under(limit) && (is_full || limit.shadow_price[slot] > Price::ZERO)
         };
         let price = |limit: &&LimitOutcome| limit.shadow_price[slot];
-        // The last of equals is the innermost group.
+        // Of equal shadow prices `max_by` takes the last limit in the order of the plan.
         let limit =
             self.plan.limits.iter().filter(binds).max_by(|a, b| price(a).total_cmp(&price(b)))?;
         Some(LimitReason {
@@ -324,12 +343,13 @@ impl View<'_> {
         })
     }
 
-    /// The first slot of its stay in which a limit binds.
+    /// Limit that binds in the first such slot of the device's session.
     fn first_binding(&self) -> Option<LimitReason> {
         let there = |&slot: &usize| self.device.power_max[slot] > Power::ZERO;
         (0..self.plan.slots.len()).filter(there).find_map(|slot| self.binding_at(slot))
     }
 
+    /// True if a limit applies to the device: to its phases, and to the site or one of its groups.
     fn is_under(&self, limit: &LimitOutcome) -> bool {
         let device = &self.request.devices[self.index];
         let is_on = limit.phase.is_none_or(|phase| device.phases().contains(&phase));
@@ -357,6 +377,7 @@ impl SiteReason {
         );
         let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
         let price = rounded(self.price_max.as_per_kwh(), 5);
+        // The code as a clause, then the limit that binds.
         let why = match self.code {
             SiteReasonCode::Reserve => "as soon as can be, to reach its reserve".to_owned(),
             SiteReasonCode::MissedDeadline => {

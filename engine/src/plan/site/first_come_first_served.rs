@@ -1,15 +1,14 @@
-//! What a site does where a limit ended the search before any answer.
+//! First-come-first-served plan: the fallback if a limit ends the search without a solution.
 use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{LimitKind, SiteModel};
 use crate::plan::site::storage::Storage;
 
-/// Values in which what is wanted is charged as early as limits allow:
-/// whoever weighs more first, then the earlier deadline, then the order of
-/// the request. Nothing is given back, loads that can wait do not run, and
-/// sunshine is not turned down.
+/// Values of a plan in which storages charge as early as the limits allow. A higher priority comes
+/// first, then an earlier deadline, then the order of the request. No storage discharges, no
+/// shiftable load runs, and solar power is used as far as the limits allow.
 pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
     let mut values: Vec<f64> = model.program.columns.iter().map(|column| column.lower).collect();
-    // Nobody counts on it: all may be missed.
+    // Shortfalls are at their upper bounds: the rows of the targets hold for any charge.
     for miss in &model.misses {
         values[miss.column] = model.program.columns[miss.column].upper;
     }
@@ -27,6 +26,7 @@ pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
     }
     for slot in 0..model.grid.len() {
         if let Some(meter) = model.meters[slot] {
+            // Import and export balance the flows that were chosen.
             let net = net_in(model, &values, slot, None);
             values[meter.import] = net.max(0.0);
             values[meter.export] = (-net).max(0.0);
@@ -35,18 +35,20 @@ pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
     values
 }
 
-/// All sunshine that the meter may pass on.
+/// Uses solar power as far as the limits allow.
 fn use_sunshine(model: &SiteModel, values: &mut [f64]) {
     for (slot, flows) in model.flows.iter().enumerate() {
         for flow in flows.iter().filter(|flow| flow.weight < 0.0) {
             if model.storages[flow.device].is_none() {
                 let most = model.program.columns[flow.column].upper;
-                values[flow.column] = most.min(room(model, values, slot, (flow.device, -1.0)));
+                values[flow.column] =
+                    most.min(residual_capacity(model, values, slot, (flow.device, -1.0)));
             }
         }
     }
 }
 
+/// Charges one storage in time order, within the limits that the values leave.
 fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64]) {
     let goals = storage.goals.iter().map(|goal| goal.wanted);
     let wanted = goals.fold(storage.reserve, f64::max).min(storage.ceiling);
@@ -55,8 +57,8 @@ fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64
         let hours = model.grid.hours[slot];
         let needed = (wanted - level).max(0.0) / storage.efficiency_in;
         let possible = storage.charge_from(level, slot, hours).min(needed);
-        let kwh = possible.min(room(model, values, slot, (device, 1.0)));
-        // Less than the least power is a top-off, and only where it is the rest.
+        let kwh = possible.min(residual_capacity(model, values, slot, (device, 1.0)));
+        // Less than the least power is possible only as a top-off, which takes all that is needed.
         let is_enough = kwh >= storage.charge_min[index].min(needed) - DUST;
         if kwh > 0.0 && is_enough {
             values[model.columns[device].charge[index]] = kwh;
@@ -68,9 +70,14 @@ fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64
     }
 }
 
-/// Energy that a device may still draw, or feed with a sign of -1, before a
-/// limit is reached.
-fn room(model: &SiteModel, values: &[f64], slot: usize, (device, sign): (usize, f64)) -> f64 {
+/// Residual capacity in kWh for a device in a slot: the energy that it can still draw (`sign` 1) or
+/// feed (`sign` -1) within all limits. The tuple is `(device, sign)`.
+fn residual_capacity(
+    model: &SiteModel,
+    values: &[f64],
+    slot: usize,
+    (device, sign): (usize, f64),
+) -> f64 {
     let mut room = f64::INFINITY;
     for limit in &model.limits {
         let share = limit.shares[device];
@@ -88,7 +95,8 @@ fn room(model: &SiteModel, values: &[f64], slot: usize, (device, sign): (usize, 
     room
 }
 
-/// What passes in a slot: what is fixed and what the values say.
+/// Net energy in kWh that a slot draws: fixed energy and the flows at their values. `shares` weighs
+/// the devices; `None` counts each in full.
 fn net_in(model: &SiteModel, values: &[f64], slot: usize, shares: Option<&[f64]>) -> f64 {
     let terms = model.draws(slot, shares);
     let chosen: f64 = terms.iter().map(|&(column, weight)| weight * values[column]).sum();

@@ -1,26 +1,38 @@
-//! One objective after the other: what decides later never undoes what
-//! decided before.
+//! Lexicographic minimisation: one objective after the other, none at the expense of an earlier.
+//!
+//! ```text
+//! z_1 = min f_1(x),   z_k = min { f_k(x) : f_j(x) = z_j for j < k },   x in X
+//! ```
+//!
+//! After a stage the programme is restricted to the optimal face of its objective. By
+//! complementary slackness this face holds the solutions in which each column with a reduced cost
+//! and each row with a dual stays at its bound, so those bounds are fixed (`keep_optimal`). No row
+//! `f_k(x) <= z_k` is needed, whose tolerance would add up over the stages.
+//!
+//! In the usual case nothing is missing. Then one programme with penalties on all stages before
+//! money shows it, and its solution is optimal in every stage (`least_money`).
 use crate::lp::{Limits, LinearProgram, LpError, Row, Solution};
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::model::SiteModel;
 
-/// Weights of columns: something to be made small.
+/// Objective to be minimised, as terms `(column, weight)`.
 pub(crate) type Objective = Vec<(usize, f64)>;
 
-/// Sums below it are nothing: a hundredth of a watt-hour.
+/// Energy in kWh below which a flow or a sum counts as zero: a hundredth of a watt-hour.
 pub(crate) const DUST: f64 = 1e-5;
 
-/// Relative size below which a reduced cost or dual is noise.
+/// Tolerance of a reduced cost or dual, as a part of the largest cost of the programme, and of a
+/// value in its own unit: smaller numbers count as zero. It is the tolerance of the solver.
 const NOISE: f64 = 1e-9;
 
-/// The value of an objective.
+/// Value of an objective.
 pub(crate) fn value_of(objective: &Objective, values: &[f64]) -> f64 {
     objective.iter().map(|&(column, weight)| weight * values[column]).sum()
 }
 
-/// What comes before money, the most important first: limits that nobody can
-/// hold, reserves, wishes by their priority, among those the earlier
-/// deadlines, and what is late.
+/// Objectives before money, the most important first: breaches of hard limits, energy below
+/// reserves, shortfall by priority, shortfall with more weight on earlier deadlines, and late
+/// shortfall. Empty objectives are left out.
 pub(crate) fn before_money(model: &SiteModel) -> Vec<Objective> {
     let misses = |is_late: bool| model.misses.iter().filter(move |miss| miss.is_late == is_late);
     let breaches = model.breaches.iter().map(|&column| (column, 1.0)).collect();
@@ -29,6 +41,7 @@ pub(crate) fn before_money(model: &SiteModel) -> Vec<Objective> {
     deadlines.sort_unstable();
     deadlines.dedup();
     let rank = |slots: usize| deadlines.partition_point(|&deadline| deadline < slots);
+    // Weights fall from 1 for the earliest of n deadlines to 1/n for the last.
     let earliness = |slots: usize| (deadlines.len() - rank(slots)) as f64 / deadlines.len() as f64;
     let earliest = misses(false)
         .map(|miss| (miss.column, miss.priority * miss.energy * earliness(miss.slots)))
@@ -40,20 +53,20 @@ pub(crate) fn before_money(model: &SiteModel) -> Vec<Objective> {
         .collect()
 }
 
-/// A programme with its last solution.
+/// Programme with its last solution.
 #[derive(Debug, Clone)]
 pub(crate) struct Solved {
-    /// The programme: earlier objectives are in its bounds, the last one is
-    /// its costs.
+    /// The programme. Earlier objectives are in its bounds, the last one is its costs.
     pub(crate) program: LinearProgram,
     pub(crate) solution: Solution,
-    /// How it ended. Where a limit struck, the values are those of the last
-    /// objective that was solved, and there are no duals.
+    /// Termination. If a limit ended the last objective, the values are those of the objective
+    /// before it, and all duals are zero.
     pub(crate) status: SearchStatus,
 }
 
 impl Solved {
-    /// The money in front of an objective that a limit ended.
+    /// Result of a search that a limit ended: `values` of the last solved objective, at their cost
+    /// in money.
     fn stopped(
         mut program: LinearProgram,
         money: &[f64],
@@ -69,11 +82,12 @@ impl Solved {
     }
 }
 
-/// Least money among the least of everything before it.
+/// Minimises the costs of a programme among the solutions that minimise `before`, one objective
+/// after the other.
 ///
-/// One solution with a price on everything before money is enough where
-/// nothing is missing: then the price, whatever it is, was not paid. Only
-/// else each objective is solved on its own.
+/// A first solution has penalties on all objectives in `before`. If they are all zero in it, no
+/// penalty is paid, and the solution is optimal at any size of the penalties. Otherwise each
+/// objective is solved on its own.
 pub(crate) fn least_money(
     program: &LinearProgram,
     before: &[Objective],
@@ -83,7 +97,7 @@ pub(crate) fn least_money(
     Ok(after_penalties(program, before, solution, limits))
 }
 
-/// What is left to do when the programme with penalties is solved.
+/// Completes [`least_money`] from the solution of the programme with penalties.
 pub(crate) fn after_penalties(
     program: &LinearProgram,
     before: &[Objective],
@@ -93,6 +107,7 @@ pub(crate) fn after_penalties(
     let mut program = program.clone();
     let status = SearchStatus::Optimal;
     if before.iter().all(|objective| value_of(objective, &solution.values) <= DUST) {
+        // No penalty is paid: stages before money and money are solved together.
         for objective in before {
             forbid(&mut program, objective, &solution.values);
         }
@@ -100,6 +115,7 @@ pub(crate) fn after_penalties(
     }
     let money: Vec<f64> = program.columns.iter().map(|column| column.cost).collect();
     let mut values = solution.values;
+    // One stage per objective. One that is zero in the present values needs no solution.
     for objective in before {
         if value_of(objective, &values) <= DUST {
             forbid(&mut program, objective, &values);
@@ -121,14 +137,15 @@ pub(crate) fn after_penalties(
     }
 }
 
+/// Sets the costs of the first columns to `money`.
 fn set_money(program: &mut LinearProgram, money: &[f64]) {
     for (column, &cost) in program.columns.iter_mut().zip(money) {
         column.cost = cost;
     }
 }
 
-/// The programme with a price on everything that comes before money, above
-/// what a kWh can save.
+/// Copy of the programme with a penalty on every column of the objectives in `before`. The penalty
+/// is ten times the highest cost, times the weight relative to the lightest one, at most 1e4.
 pub(crate) fn with_penalties(program: &LinearProgram, before: &[Objective]) -> LinearProgram {
     let mut priced = program.clone();
     let highest = priced.columns.iter().map(|column| column.cost.abs()).fold(0.0, f64::max);
@@ -142,8 +159,8 @@ pub(crate) fn with_penalties(program: &LinearProgram, before: &[Objective]) -> L
     priced
 }
 
-/// No column of the objective may be more than nothing, or than the dust that
-/// it is: a load a milliwatt above its limit stays possible.
+/// Fixes the columns of an objective at zero (their lower bound), or at their present value if
+/// that is small but positive: a load that exceeds its limit by a milliwatt stays feasible.
 pub(crate) fn forbid(program: &mut LinearProgram, objective: &Objective, values: &[f64]) {
     for &(column, _) in objective {
         let bounds = &mut program.columns[column];
@@ -152,7 +169,7 @@ pub(crate) fn forbid(program: &mut LinearProgram, objective: &Objective, values:
     }
 }
 
-/// The objective as the costs, and nothing else.
+/// Replaces the costs of the programme by an objective.
 pub(crate) fn set_costs(program: &mut LinearProgram, objective: &Objective) {
     for column in &mut program.columns {
         column.cost = 0.0;
@@ -162,15 +179,15 @@ pub(crate) fn set_costs(program: &mut LinearProgram, objective: &Objective) {
     }
 }
 
-/// Leaves only the optimal values: by complementary slackness, columns and
-/// rows with a price stay at their bounds. No tolerance adds up over the
-/// objectives, as it would with a row for the least value.
+/// Restricts a programme to its optimal face: columns with a reduced cost and rows with a dual are
+/// fixed at their bounds (complementary slackness).
 pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) {
     let scale = program.columns.iter().map(|column| column.cost.abs()).fold(0.0, f64::max);
     let noise = NOISE * scale.max(1e-12);
     for (index, column) in program.columns.iter_mut().enumerate() {
         let price = solution.reduced_costs[index];
         let value = solution.values[index];
+        // A column is fixed only if its value is at that bound, to 1e-7 of it.
         if price > noise && value - column.lower <= 1e-7 * column.lower.abs().max(1.0) {
             column.upper = column.lower;
         } else if price < -noise && column.upper - value <= 1e-7 * column.upper.abs().max(1.0) {
@@ -186,8 +203,8 @@ pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) {
     }
 }
 
-/// Room that a row for a least value leaves, in its own unit: nothing of its
-/// lightest column, and more than the tolerance of the solver.
+/// Slack of the row that bounds an objective, in the unit of the objective: 1e-7 of its lightest
+/// weight (a hundred times the tolerance of the solver), or 1e-8 of its heaviest if that is more.
 pub(crate) fn slack_of(objective: &Objective) -> f64 {
     let weights = || objective.iter().map(|&(_, weight)| weight.abs());
     let (lightest, heaviest) =
@@ -195,7 +212,7 @@ pub(crate) fn slack_of(objective: &Objective) -> f64 {
     (DUST / 100.0 * lightest).max(1e-8 * heaviest)
 }
 
-/// An objective at most so much, with a tolerance.
+/// Row `objective <= most`, with a relative tolerance of 1e-9.
 pub(crate) fn bound_row(objective: &Objective, most: f64) -> Row {
     let most = most + 1e-9 * most.abs().max(1.0);
     Row { lower: f64::NEG_INFINITY, upper: most, terms: objective.clone() }

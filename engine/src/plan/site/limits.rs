@@ -1,11 +1,21 @@
-//! Rows of limits at the meter, of groups, and of their phases.
+//! Rows of the limits: import, export, groups and phases of groups.
+//!
+//! In slot `t` of `h_t` hours a limit of `limit_t` kW on flows `f` with shares `s` is
+//!
+//! ```text
+//! Σ_f s_f·weight_f·x_f + fixed_t − b_t ≤ h_t·limit_t,    b_t ≥ 0
+//! ```
+//!
+//! The column of the breach `b_t` exists only if the limit has a price, or if the fixed energy
+//! alone exceeds a hard limit. A group has a second row with the opposite sign, so that the limit
+//! holds in both directions. Rows that cannot bind are left out.
 use crate::plan::site::device::{Device, Phase};
 use crate::plan::site::model::{LimitKind, LimitRows, SiteModel};
 use crate::plan::site::request::SiteRequest;
 use crate::units::Price;
 
 impl SiteModel {
-    /// Rows of all limits that can bind.
+    /// Adds the rows of all limits that can bind.
     pub(crate) fn add_limits(&mut self, request: &SiteRequest) {
         let count = request.devices.len();
         if let Some(limit) = &request.import_limit {
@@ -30,6 +40,7 @@ impl SiteModel {
             if let Some(limit) = &group.phase_limit {
                 let price = limit.breach_price.map(Price::as_per_kwh);
                 for phase in Phase::ALL {
+                    // A device loads its phases in equal parts.
                     let share = |(device, &is_in): (&Device, &bool)| {
                         let on = device.phases();
                         let is_on = is_in && on.contains(&phase);
@@ -44,6 +55,7 @@ impl SiteModel {
         }
     }
 
+    /// Adds the rows of one limit in all slots, in kWh.
     fn add_limit(
         &mut self,
         kind: LimitKind,
@@ -63,6 +75,7 @@ impl SiteModel {
         self.limits.push(LimitRows { kind, limit_kw, rows, shares, breach_price });
     }
 
+    /// Adds the row of the import limit of `most` kWh in a slot.
     fn bound_import(&mut self, slot: usize, most: f64, price: Option<f64>) -> Option<usize> {
         let (terms, known) = self.import_terms(slot);
         let highest = self.most_import(slot);
@@ -70,6 +83,7 @@ impl SiteModel {
         self.bound(terms, (known, idle, highest), most, price)
     }
 
+    /// Adds the row of the export limit of `most` kWh in a slot; none if the slot cannot export.
     fn bound_export(&mut self, slot: usize, most: f64, price: Option<f64>) -> Option<usize> {
         let export = self.meters[slot]?.export;
         let idle = -self.fixed_in(slot, None);
@@ -77,6 +91,7 @@ impl SiteModel {
         self.bound(vec![(export, 1.0)], (0.0, idle, highest), most, price)
     }
 
+    /// Adds the rows of a group's limit of `most` kWh in a slot, for drawing and for feeding.
     fn bound_group(
         &mut self,
         slot: usize,
@@ -92,9 +107,9 @@ impl SiteModel {
         [forward, self.bound(back, (-fixed, -fixed, -(fixed + least)), most, price)]
     }
 
-    /// Terms and `known` together at most `most`, if they can be more. Where
-    /// even idle devices break it, or where a breach has a price, a breach is
-    /// a column.
+    /// Adds the row `terms + known <= most`, unless `highest <= most`. The tuple is `(known, idle,
+    /// highest)` in kWh: the constant of the sum, its value if all devices are idle, and its
+    /// largest value. A column of the breach is added if it has a `price` or if `idle > most`.
     fn bound(
         &mut self,
         mut terms: Vec<(usize, f64)>,
@@ -116,7 +131,7 @@ impl SiteModel {
     }
 }
 
-/// Whether a device is in a group, or in a group inside of it.
+/// True if a device is in a group, directly or through a subgroup.
 pub(crate) fn is_member(request: &SiteRequest, device: &Device, group: usize) -> bool {
     let mut at = device.group();
     while let Some(name) = at {

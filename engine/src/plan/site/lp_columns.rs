@@ -1,10 +1,22 @@
-//! Columns and rows of what stores energy.
+//! Columns and rows of storages.
+//!
+//! A storage that only charges, without reserve, taper and least power, needs one row per
+//! deadline; any other storage needs a level per slot (`Storage::needs_levels`):
+//!
+//! ```text
+//! sums     Σ_t c_t + s_k ≥ (reachable_k − L_0) / η           over the slots t before deadline k
+//! levels   L_t = L_{t−1} + η·c_t − d_t / ζ,   L_k + η·s_k ≥ reachable_k
+//! taper    c_t + h_t·fall_j·L_t ≤ h_t·at_zero_j              reserve   L_t + m_t ≥ reserve_t
+//! ```
+//!
+//! `c_t`, `d_t` and `L_t` are the columns of `StorageColumns`, `s_k` is a `Miss`, and `m_t` a
+//! column of `SiteModel::reserves`.
 use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{Flow, Guard, Miss, Pair, Semi, SiteModel, StorageColumns};
 use crate::plan::site::storage::{Goal, Storage};
 
 impl SiteModel {
-    /// Columns, goals and levels of a vehicle or battery.
+    /// Adds the columns and rows of a vehicle or battery.
     pub(crate) fn add_storage(&mut self, index: usize) {
         let Some(storage) = self.storages[index].clone() else { return };
         let mut columns = self.add_flows(index, &storage);
@@ -13,6 +25,7 @@ impl SiteModel {
         } else {
             self.add_sums(index, &storage, &columns);
         }
+        // A storage that arrives below its least level for discharging may discharge above it only.
         if storage.discharge_from > storage.floor + DUST {
             let least = storage.discharge_from;
             let guard = |(discharge, &level): (&Option<usize>, &usize)| {
@@ -24,9 +37,10 @@ impl SiteModel {
         self.columns[index] = columns;
     }
 
+    /// Adds a charge and, if possible, a discharge for each slot of the session.
     fn add_flows(&mut self, device: usize, storage: &Storage) -> StorageColumns {
         let mut columns = StorageColumns::default();
-        // What is stored at the end is worth money, whenever it was charged.
+        // Energy stored at the end has a value, whichever slot charged it.
         let worth = storage.end_value * storage.efficiency_in;
         let lost = storage.end_value / storage.efficiency_out;
         for (index, slot) in storage.stay.clone().enumerate() {
@@ -48,7 +62,7 @@ impl SiteModel {
         columns
     }
 
-    /// Charges of what cannot run below a least power.
+    /// Adds the semicontinuous charges of a storage with a least power.
     fn add_semis(&mut self, device: usize, storage: &Storage, columns: &StorageColumns) {
         if !storage.has_least_power() {
             return;
@@ -65,19 +79,19 @@ impl SiteModel {
         }
     }
 
-    /// Levels at which a run of a device may end with a top-off.
+    /// Levels (stored kWh) at which a run of the device may end with a top-off.
     pub(crate) fn run_ends(&self, semi: &Semi) -> Vec<f64> {
         self.storages[semi.device].as_ref().map_or_else(Vec::new, Storage::run_ends)
     }
 
-    /// Whether a run reaches such a level in a slot, and ends there.
+    /// True if a run ends in this slot, at a level at which a run may end.
     pub(crate) fn ends_run(&self, semi: &Semi, values: &[f64]) -> bool {
         let is_end = |end: &f64| (values[semi.level] - end).abs() <= DUST;
         let is_last = semi.next.is_none_or(|next| values[next] <= DUST);
         is_last && self.run_ends(semi).iter().any(is_end)
     }
 
-    /// The column of what a goal misses, in kWh at the plug.
+    /// Adds the column of the shortfall of one goal, in kWh at the plug.
     fn add_miss(&mut self, device: usize, storage: &Storage, goal: usize) -> usize {
         let wish = &storage.goals[goal];
         let most = (wish.reachable - storage.floor).max(0.0) / storage.efficiency_in;
@@ -94,7 +108,8 @@ impl SiteModel {
         column
     }
 
-    /// Without discharging, sums of the charging up to each deadline.
+    /// Adds one row per deadline: the sum of the charges before it and the shortfall. A last row
+    /// keeps the sum of all charges below the ceiling, if it can exceed it.
     fn add_sums(&mut self, device: usize, storage: &Storage, columns: &StorageColumns) {
         let room = (storage.ceiling - storage.start).max(0.0) / storage.efficiency_in;
         let possible: f64 = storage.charge_max.iter().sum();
@@ -109,7 +124,7 @@ impl SiteModel {
             let mut terms: Vec<(usize, f64)> =
                 columns.charge[..slots].iter().map(|&column| (column, 1.0)).collect();
             terms.push((miss, 1.0));
-            // One row is both need and room where the sum is over all slots.
+            // A sum over all slots has the need as its lower and the room as its upper bound.
             let is_last = slots == columns.charge.len();
             let most = if is_last && !is_bounded { room.max(needed) } else { f64::INFINITY };
             is_bounded |= is_last;
@@ -121,7 +136,7 @@ impl SiteModel {
         }
     }
 
-    /// Levels slot by slot, with their bounds, taper, reserve and goals.
+    /// Adds the level after each slot, with rows for balance, taper, reserve and goals.
     fn add_levels(
         &mut self,
         device: usize,
@@ -134,6 +149,7 @@ impl SiteModel {
         for (index, &charge) in columns.charge.iter().enumerate() {
             let level = self.add_column(0.0, storage.floor, storage.ceiling);
             let mut terms = vec![(level, 1.0), (charge, -storage.efficiency_in)];
+            // Balance: the level rises by the stored part of the charge and falls by the discharge.
             if let Some(discharge) = columns.discharge[index] {
                 terms.push((discharge, 1.0 / storage.efficiency_out));
             }
@@ -150,6 +166,7 @@ impl SiteModel {
                 self.add_row(f64::NEG_INFINITY, line.at_zero * hours[index], terms);
             }
             let reserve = storage.reserve.min(full_power[index]);
+            // A reserve binds from the first slot on, as far as full power reaches it.
             if reserve > storage.floor {
                 let missing = self.add_column(0.0, 0.0, reserve - storage.floor);
                 self.reserves.push((missing, hours[index]));
@@ -165,6 +182,7 @@ impl SiteModel {
             let first = self.misses.len();
             let miss = self.add_miss(device, storage, index);
             let relief = (miss, storage.efficiency_in);
+            // The late goal of a storage that can discharge depends on what the earlier goals miss.
             if goal.target.is_none() && storage.can_discharge() {
                 self.add_late(device, storage, (levels[slots - 1], relief), first);
                 continue;
@@ -174,8 +192,11 @@ impl SiteModel {
         levels
     }
 
-    /// Level on departure of what can give back: it is held to a target only
-    /// where that target was missed, by itself or beside the others.
+    /// Adds the late goal of a storage that can discharge: `level` and `relief` (the late shortfall
+    /// and its stored kWh per unit) reach a target on departure only if that target was missed. A
+    /// target that the storage cannot reach alone is missed in any case: its row is a plain one.
+    /// The others get a [`Guard`] on their shortfall. `misses` counts the misses before the late
+    /// one.
     fn add_late(
         &mut self,
         device: usize,

@@ -1,64 +1,78 @@
-//! Everything behind one meter: vehicles, batteries, sunshine and loads that
-//! share limits, a peak and a tariff.
+//! Plan of one site: the vehicles, batteries, solar systems and loads behind one meter, which
+//! share limits, a demand charge and a tariff.
 //!
 //! # The problem
 //!
-//! Slots `t` of `h_t` hours, cut wherever a price, a forecast, a limit or the
-//! presence of a vehicle changes. The meter imports `g_t` and exports `e_t`
-//! kWh, device i charges `c_it` and gives back `d_it`:
+//! Slots `t` of `h_t` hours are cut wherever a price, a forecast, a limit or the presence of a
+//! vehicle changes. The meter imports `g_t` kWh and exports `e_t` kWh. Device `i` charges `c_it`
+//! kWh and discharges `d_it` kWh, both counted at the plug:
 //!
 //! ```text
 //! minimise    Σ_t (p_t + κ·I_t)·g_t − q_t·e_t                energy and emissions
 //!             + D·(P − P₀) + Σ_k r_k·v_k                     peak and blocks of energy
-//!             + Σ_i,t w_i·d_it − Σ_i V_i·L_iT                wear, worth of what is stored
+//!             + Σ_i,t w_i·d_it − Σ_i V_i·L_iT                wear, value of stored energy
 //! subject to  g_t − e_t = fixed_t + Σ_i (c_it − d_it)        the meter
 //!             L_it = L_i,t−1 + η_i·c_it − d_it / ζ_i         levels, within their bounds
 //!             c_it ≤ h_t·(a_ij − b_ij·L_it)                  taper
-//!             L_ik ≥ wanted_ik − η_i·s_ik                    wishes, and what is missing
+//!             L_ik ≥ wanted_ik − η_i·s_ik                    targets and shortfall
 //!             g_t ≤ h_t·limit_t, |Σ_i∈group (c − d)| ≤ ...   limits, per phase too
 //!             Σ_t∈window g_t ≤ hours·P;  Σ_t g_t = Σ_k v_k   peak and blocks
 //!             c·d = 0,  g·e = 0,  c ∈ {0} ∪ [least, most]    only where it matters
 //! ```
 //!
-//! A top-off may break `c ≥ least`: the last slot of a run takes less where the
-//! level after it is one at which a run may end, which is a target, the reserve
-//! or a full battery. `plan::switching` knows the same exception for its one
-//! target; what else stops a run early (a shared limit) leaves it off instead.
+//! | Symbol | Field or function |
+//! |---|---|
+//! | `h_t`, `p_t`, `q_t`, `I_t` | `SiteSlots::{hours, import, export, carbon}` |
+//! | `κ` | `Carbon::price_per_kg` |
+//! | `g_t`, `e_t` | `Meter::{import, export}` |
+//! | `fixed_t` | `SiteModel::fixed_in`: forecasts that no decision changes |
+//! | `c_it`, `d_it`, `L_it` | `StorageColumns::{charge, discharge, level}` |
+//! | `D`, `P₀`, `P` | `DemandCharge::{price_per_kw, peak}`, `SiteModel::peak` |
+//! | `r_k`, `v_k` | `Tier::surcharge`, the columns of `SiteModel::add_tiers` |
+//! | `w_i`, `V_i` | `Storage::{wear, end_value}` |
+//! | `η_i`, `ζ_i` | `Storage::{efficiency_in, efficiency_out}` |
+//! | `a_ij`, `b_ij` | `TaperLine::{at_zero, fall}` |
+//! | `wanted_ik`, `s_ik` | `Goal::reachable`, `Miss::column` |
+//! | `least` | `Storage::charge_min`; `most` is `charge_max` |
+//!
+//! A top-off may break `c ≥ least`. It is the last slot of a run, after which the level is a
+//! target, the reserve or a full battery. `plan::switching` has this exception for its one target.
+//! In a slot in which another cause, such as a shared limit, leaves less, the device is off.
 //!
 //! # Three stages
 //!
-//! 1. Least breach of limits that nobody can hold, then reserves, then the
-//!    least sum of what is missing at deadlines, weighed by priority, and
-//!    among equals the earlier deadlines first.
-//! 2. Least money among those.
-//! 3. Preferences among plans of that money, or up to a budget more.
+//! 1. Shortfall: the least breach of hard limits that cannot be kept, then the least energy below
+//!    reserves, then the least shortfall at deadlines, weighted by priority. Of equal sums the one
+//!    with less shortfall at earlier deadlines is taken, then the one with less late shortfall.
+//! 2. Money: the least cost among those plans.
+//! 3. Preferences among plans of that cost, or of up to `preference_budget` more.
 //!
-//! The first programme has a price on all that stage 1 looks at. Where it
-//! pays none of it, that solution is the answer to both stages. The first
-//! two lines of binaries enter lazily: the programme without them is a bound,
-//! and where its solution is whole it is the answer. After the last round all
-//! of them are in, and an answer that is not whole is not taken.
+//! The first programme has a penalty on each quantity of stage 1. If its solution has none of
+//! them, it solves stages 1 and 2 together. Binaries (of the last row, of starts and of late
+//! goals) enter lazily: the linear programme without them is a bound, and an integral solution of
+//! it is optimal. The last round has all binaries, and a solution of it that is not integral is
+//! rejected.
 //!
-//! What a missed deadline leaves over is wanted on until departure, from the
-//! vehicle that missed: one that can give back is held to a target on departure
-//! only where it missed that target (a binary), and for the others the wish
-//! changes nothing where it is met.
+//! Energy that misses its deadline is still wanted by departure. A vehicle that can discharge must
+//! keep a target's level on departure only if it missed that target (a binary). For a vehicle that
+//! only charges, the row on departure does not bind where the target was met in time.
 //!
 //! # Map
 //!
 //! | File | What it decides |
 //! |---|---|
-//! | `device`, `series`, `problem` | what can be asked |
-//! | `check`, `error` | what makes no sense |
-//! | `grid` | the slots |
-//! | `storage` | vehicles and batteries as one thing; what they can reach alone |
-//! | `model`, `columns`, `limits`, `charges` | columns and rows |
-//! | `lexicographic`, `stages` | one objective after the other; whole numbers |
-//! | `fallback` | what happens where a limit ended the search |
-//! | `preferences`, `settle` | what decides between equals; nothing burns |
-//! | `books`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
-//! | `planner`, `plan` | the plan |
-//! | `explain` | a reason for each period |
+//! | `request`, `device`, `series`, `problem` | the request and its parts |
+//! | `check`, `error` | validation of a request |
+//! | `price_slots` | the slots |
+//! | `storage` | vehicles and batteries as storages, with the levels that each can reach alone |
+//! | `model`, `lp_columns`, `limits`, `demand_charge` | columns and rows |
+//! | `lexicographic`, `solve` | one objective after the other; binaries |
+//! | `first_come_first_served` | fallback if a limit ends the search without a solution |
+//! | `preferences` | choice among plans of equal cost |
+//! | `exclusive_flows` | removal of opposite flows in one slot |
+//! | `accounting`, `certificate`, `baseline` | cost, proof and comparison, without the solver |
+//! | `planner`, `plan` | from a problem to a plan |
+//! | `explain` | reason for each period of a plan |
 pub(crate) mod accounting;
 pub(crate) mod baseline;
 pub(crate) mod certificate;

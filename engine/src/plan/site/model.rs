@@ -1,10 +1,21 @@
-//! The site as columns and rows.
+//! Linear programme of a site: columns and rows.
 //!
-//! Columns are energies per slot in kWh at the plug, levels in stored kWh,
-//! and what is missing or in breach. A slot in which nothing behind the
-//! meter can feed the grid needs no columns for the meter: the import is the
-//! sum of the devices. All columns have bounds that come from the data, so
-//! no constant stands in for infinity.
+//! Columns are energies per slot in kWh at the plug, levels in stored kWh, shortfalls, breaches
+//! and the peak in kW. The balance of the meter in slot `t` is
+//!
+//! ```text
+//! g_t − e_t = fixed_t + Σ_f weight_f·x_f      over the flows f of the slot
+//! ```
+//!
+//! A slot in which the devices cannot feed more than they draw needs no columns `g_t` and `e_t`:
+//! the import is the right-hand side, and its price goes to the columns `x_f`. All columns have
+//! bounds that come from the data, so that no constant replaces infinity.
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `g_t`, `e_t` | `Meter::import`, `Meter::export` |
+//! | `fixed_t` | sum of `SiteModel::fixed` over the devices |
+//! | `weight_f`, `x_f` | `Flow::weight`, `Flow::column` |
 use crate::lp::{Column, LinearProgram, Row};
 use crate::plan::site::device::{Device, Phase};
 use crate::plan::site::price_slots::SiteSlots;
@@ -12,8 +23,8 @@ use crate::plan::site::request::SiteRequest;
 use crate::plan::site::storage::Storage;
 use crate::time::instant::micros_of;
 
-/// A column that moves energy of a device in a slot: `weight` times its
-/// value is what the device draws.
+/// Column that moves energy of a device in a slot: the device draws `weight` times its value, in
+/// kWh at the plug; a negative energy is fed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flow {
     pub(crate) device: usize,
@@ -21,137 +32,137 @@ pub(crate) struct Flow {
     pub(crate) weight: f64,
 }
 
-/// Two columns of which one must be zero.
+/// Two columns of which at least one must be zero.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
     /// Charging, or importing.
     pub(crate) first: usize,
     /// Discharging, or exporting.
     pub(crate) second: usize,
-    /// Slot in which they meet.
+    /// Slot of both columns.
     pub(crate) slot: usize,
     /// Position of the storage; `None` for the meter.
     pub(crate) device: Option<usize>,
 }
 
-/// A charge that is zero or at least so much, or the top-off of a run: less
-/// than that, in the last slot of the run, to one of the levels at which a
-/// run may end.
+/// Semicontinuous charge of a slot: zero, or at least `least` kWh, or a top-off. A top-off is less
+/// than `least`, in the last slot of a run, up to one of the levels at which a run may end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Semi {
     pub(crate) column: usize,
     pub(crate) least: f64,
     pub(crate) device: usize,
-    /// Level after the slot.
+    /// Column of the level after the slot.
     pub(crate) level: usize,
-    /// Charge of the slot that follows without a gap.
+    /// Column of the charge of the next slot, if no gap lies between.
     pub(crate) next: Option<usize>,
 }
 
-/// A column that needs a level: it is zero, or the level is high enough.
+/// Column that requires a level: `gate` is zero, or the sum of [`Guard::terms`] is at least
+/// `least`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guard {
-    /// Discharge of a slot, or what a deadline misses.
+    /// Column of the discharge of a slot, or of the shortfall at a deadline.
     pub(crate) gate: usize,
-    /// Level after the slot, or on departure.
+    /// Column of the level after the slot, or on departure, in stored kWh.
     pub(crate) level: usize,
     pub(crate) least: f64,
-    /// Column that makes up for a lower level, with what a unit of it is worth.
+    /// Column of the late shortfall, which replaces level, with its stored kWh per unit.
     pub(crate) relief: Option<(usize, f64)>,
 }
 
 impl Guard {
-    /// Terms of which the sum is the level that counts.
+    /// Terms `(column, weight)` of the level with its relief.
     pub(crate) fn terms(&self) -> Vec<(usize, f64)> {
         std::iter::once((self.level, 1.0)).chain(self.relief).collect()
     }
 }
 
-/// What a row of a limit belongs to.
+/// Quantity that a limit bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitKind {
     Import,
     Export,
-    /// Position of the group, the phase if it is a limit per phase.
+    /// Position of the group; the phase, if the limit is one per phase.
     Group(usize, Option<Phase>),
 }
 
-/// A limit over all slots.
+/// One limit with its rows in all slots.
 #[derive(Debug, Clone)]
 pub(crate) struct LimitRows {
     pub(crate) kind: LimitKind,
-    /// The limit in kW; `None` where there is none.
+    /// The limit in kW by slot; `None` in slots without a limit.
     pub(crate) limit_kw: Vec<Option<f64>>,
-    /// Row of the limit, and of the one in the other direction.
+    /// Rows of a slot: the limit, and the limit in the opposite direction; `None` for a row that
+    /// cannot bind.
     pub(crate) rows: Vec<[Option<usize>; 2]>,
-    /// Share of each device's power that counts.
+    /// Share of each device's power that counts towards the limit, from 0 to 1.
     pub(crate) shares: Vec<f64>,
-    /// Price of a kWh in breach; `None` for a hard limit.
+    /// Price per kWh above the limit; `None` for a hard limit.
     pub(crate) breach_price: Option<f64>,
 }
 
-/// A missing kWh: a column, what it weighs, and where it belongs.
+/// Shortfall of one goal: its column, its weight and its deadline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Miss {
     pub(crate) column: usize,
-    /// Energy at the plug per unit of the column.
+    /// Energy in kWh at the plug per unit of the column.
     pub(crate) energy: f64,
     pub(crate) priority: f64,
     pub(crate) device: usize,
-    /// Position of the goal in its storage; 0 for a load that runs once.
+    /// Position of the goal in its storage; 0 for a shiftable load.
     pub(crate) goal: usize,
     /// Number of slots before the deadline.
     pub(crate) slots: usize,
-    /// Whether it is what a missed deadline leaves over.
+    /// True for the late goal: energy that is wanted by departure after a missed deadline.
     pub(crate) is_late: bool,
 }
 
-/// Columns of a storage, one per slot of its stay.
+/// Columns of a storage, one per slot of its session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StorageColumns {
     pub(crate) charge: Vec<usize>,
     pub(crate) discharge: Vec<Option<usize>>,
-    /// Level after each slot; empty where sums are enough.
+    /// Level after each slot; empty if the storage needs no levels.
     pub(crate) level: Vec<usize>,
 }
 
-/// A start of a load that runs once.
+/// Possible start of a shiftable load. The column is 1 if the load starts there, else 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
     pub(crate) device: usize,
     pub(crate) column: usize,
 }
 
-/// The columns of the meter in a slot.
+/// Columns of the meter in a slot, in kWh.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Meter {
     pub(crate) import: usize,
     pub(crate) export: usize,
 }
 
-/// A site as a linear programme whose costs are money.
+/// Linear programme of a site. Its costs are money in units of `unit`.
 #[derive(Debug, Clone)]
 pub(crate) struct SiteModel {
     pub(crate) grid: SiteSlots,
-    /// Whether what a deadline missed is wanted until departure, or nobody
-    /// stays longer.
+    /// True if the late goals are included, or if no storage can have one.
     pub(crate) is_final: bool,
-    /// What stores energy, by device.
+    /// Storage of each device; `None` for other kinds of device.
     pub(crate) storages: Vec<Option<Storage>>,
     pub(crate) columns: Vec<StorageColumns>,
     pub(crate) program: LinearProgram,
-    /// Money per unit of cost in the programme: a power of two near the highest
-    /// price, so that the tolerances of the solver are a part of it.
+    /// Money per unit of cost in the programme: the largest power of two up to the highest price.
+    /// The tolerances of the solver are thereby relative to the prices.
     pub(crate) unit: f64,
-    /// Cost that no choice changes, in money.
+    /// Cost that no decision changes, in money.
     pub(crate) constant: f64,
-    /// Flows of each slot.
+    /// Flows by slot.
     pub(crate) flows: Vec<Vec<Flow>>,
-    /// Energy of each device and slot that no choice changes.
+    /// Energy in kWh by device and slot that no decision changes; negative is fed.
     pub(crate) fixed: Vec<Vec<f64>>,
     pub(crate) meters: Vec<Option<Meter>>,
-    /// Least that a kWh imported in each slot can cost in all: with its
-    /// emissions, in the cheapest block.
+    /// Least cost per imported kWh by slot: price, emissions and the surcharge of the cheapest
+    /// block.
     pub(crate) import_least: Vec<f64>,
     pub(crate) limits: Vec<LimitRows>,
     pub(crate) pairs: Vec<Pair>,
@@ -159,17 +170,16 @@ pub(crate) struct SiteModel {
     pub(crate) guards: Vec<Guard>,
     pub(crate) starts: Vec<Start>,
     pub(crate) misses: Vec<Miss>,
-    /// Columns of energy above hard limits.
+    /// Columns of the energy above hard limits that cannot be kept.
     pub(crate) breaches: Vec<usize>,
-    /// Columns below a reserve, with the length of their slot.
+    /// Columns of the stored kWh below a reserve, each with the hours of its slot.
     pub(crate) reserves: Vec<(usize, f64)>,
     /// Column of the peak in kW.
     pub(crate) peak: Option<usize>,
 }
 
 impl SiteModel {
-    /// The model of a request. With `goes_on`, what a deadline missed is
-    /// wanted until departure.
+    /// Model of a request. With `goes_on`, energy that misses a deadline is wanted by departure.
     pub(crate) fn new(request: &SiteRequest, goes_on: bool) -> Self {
         let grid = SiteSlots::new(request);
         let (count, slots) = (request.devices.len(), grid.len());
@@ -205,6 +215,7 @@ impl SiteModel {
         for (index, device) in request.devices.iter().enumerate() {
             model.add_device(index, device);
         }
+        // The meter needs all flows; the peak, blocks and limits need the columns of the meter.
         model.add_meters(request);
         model.add_demand_charge(request);
         model.add_tiers(request);
@@ -213,11 +224,11 @@ impl SiteModel {
         model
     }
 
-    /// Divides all costs by the largest power of two that none of them is
-    /// below everywhere. Such a division is exact.
+    /// Divides all costs by the largest power of two up to the highest absolute cost. Such a
+    /// division is exact.
     fn set_unit(&mut self) {
         let highest = self.program.columns.iter().map(|c| c.cost.abs()).fold(0.0, f64::max);
-        // The exponent of the number alone.
+        // The bits of the exponent alone: the number rounded down to a power of two.
         let unit = f64::from_bits(highest.to_bits() & f64::INFINITY.to_bits());
         if unit > 0.0 {
             self.unit = unit;
@@ -236,6 +247,7 @@ impl SiteModel {
         self.program.rows.len() - 1
     }
 
+    /// Adds the columns, flows and rows of a device.
     fn add_device(&mut self, index: usize, device: &Device) {
         match device {
             Device::Vehicle(_) | Device::Battery(_) => self.add_storage(index),
@@ -243,6 +255,7 @@ impl SiteModel {
                 let powers = self.grid.powers(&solar.forecast);
                 for (slot, power) in powers.into_iter().enumerate() {
                     let most = power.unwrap_or(0.0) * self.grid.hours[slot];
+                    // A forecast that cannot be curtailed is fixed; another one is an upper bound.
                     if !solar.is_curtailable {
                         self.fixed[index][slot] = -most;
                     } else if most > 0.0 {
@@ -258,6 +271,7 @@ impl SiteModel {
                 }
             }
             Device::Shiftable(load) => {
+                // One start or the shortfall of the whole run: Σ starts + miss = 1.
                 let duration = load.duration().num_microseconds().unwrap_or(i64::MAX);
                 let from = load.earliest.map_or(i64::MIN, micros_of);
                 let to = load.latest.map_or(i64::MAX, micros_of);
@@ -285,8 +299,8 @@ impl SiteModel {
         }
     }
 
-    /// One column for each start of a slot from which a run stays inside its
-    /// window and meets no gap.
+    /// Adds a column for each slot at whose start a run of `duration` (microseconds) at `power`
+    /// (kW) can begin: it stays inside `window` (microseconds) and crosses no gap.
     fn add_starts(&mut self, device: usize, window: (i64, i64), duration: i64, power: f64) {
         for first in 0..self.grid.len() {
             let at = self.grid.starts[first];
@@ -315,7 +329,8 @@ impl SiteModel {
         }
     }
 
-    /// Least and most energy that a slot can draw by choice.
+    /// Least and largest energy `(least, most)` in kWh that the flows of a slot can draw together.
+    /// `shares` weighs the devices; `None` counts each in full.
     pub(crate) fn choice(&self, slot: usize, shares: Option<&[f64]>) -> (f64, f64) {
         let mut range = (0.0, 0.0);
         for flow in &self.flows[slot] {
@@ -326,18 +341,20 @@ impl SiteModel {
         range
     }
 
-    /// Energy of a slot that no choice changes.
+    /// Energy of a slot in kWh that no decision changes. `shares` weighs the devices.
     pub(crate) fn fixed_in(&self, slot: usize, shares: Option<&[f64]>) -> f64 {
         let share = |device: usize| shares.map_or(1.0, |shares| shares[device]);
         self.fixed.iter().enumerate().map(|(device, kwh)| share(device) * kwh[slot]).sum()
     }
 
-    /// Prices of imported energy with its emissions.
+    /// Price per imported kWh with its emissions, without the surcharge of a block.
     pub(crate) fn import_price(&self, request: &SiteRequest, slot: usize) -> f64 {
         let per_kg = request.carbon.as_ref().map_or(0.0, |carbon| carbon.price_per_kg);
         self.grid.import[slot] + per_kg * self.grid.carbon[slot]
     }
 
+    /// Adds the balance of the meter in each slot that may export, and the price of the import in
+    /// all slots.
     fn add_meters(&mut self, request: &SiteRequest) {
         let block = request.tiers.as_ref().and_then(|tiers| tiers.blocks.first());
         let surcharge = block.map_or(0.0, |block| block.surcharge.as_per_kwh());
@@ -348,6 +365,7 @@ impl SiteModel {
             let (least, most) = self.choice(slot, None);
             let price = self.import_price(request, slot);
             if fixed + least >= 0.0 {
+                // The slot cannot export: its import is the sum of the devices.
                 self.constant += price * fixed;
                 for flow in self.flows[slot].clone() {
                     self.program.columns[flow.column].cost += price * flow.weight;
@@ -365,7 +383,8 @@ impl SiteModel {
         }
     }
 
-    /// What the devices draw in a slot, as terms.
+    /// Terms `(column, weight)` of the energy that the flows of a slot draw, in kWh. `shares`
+    /// weighs the devices.
     pub(crate) fn draws(&self, slot: usize, shares: Option<&[f64]>) -> Vec<(usize, f64)> {
         let share = |device: usize| shares.map_or(1.0, |shares| shares[device]);
         let flows = self.flows[slot].iter();
@@ -375,7 +394,7 @@ impl SiteModel {
             .collect()
     }
 
-    /// The import of a slot as terms and a constant.
+    /// Import of a slot in kWh, as terms `(column, weight)` and a constant.
     pub(crate) fn import_terms(&self, slot: usize) -> (Vec<(usize, f64)>, f64) {
         match self.meters[slot] {
             Some(meter) => (vec![(meter.import, 1.0)], 0.0),
@@ -383,7 +402,7 @@ impl SiteModel {
         }
     }
 
-    /// Most energy that a slot can import.
+    /// Upper bound on the import of a slot in kWh.
     pub(crate) fn most_import(&self, slot: usize) -> f64 {
         match self.meters[slot] {
             Some(meter) => self.program.columns[meter.import].upper,

@@ -1,4 +1,4 @@
-//! What a site is to do, with everything a caller asks of it.
+//! Plan of a site: slots, devices, limits, costs, baseline and certificate.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::plan::site::certificate::SiteCertificate;
 use crate::plan::site::device::Phase;
 use crate::units::{Energy, Money, Percent, Power, Price};
 
-/// A period in which nothing changes, with what passes the meter.
+/// Slot of a plan, with the prices and energies at the meter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiteSlot {
@@ -16,13 +16,13 @@ pub struct SiteSlot {
     pub start: DateTime<Utc>,
     /// First instant after it.
     pub end: DateTime<Utc>,
-    /// Price of an imported kWh.
+    /// Price per imported kWh.
     #[serde(rename = "import_price_per_kwh")]
     pub import_price: Price,
-    /// What an exported kWh earns.
+    /// Revenue per exported kWh.
     #[serde(rename = "export_price_per_kwh")]
     pub export_price: Price,
-    /// Emissions of an imported kWh in kg; zero where none were given.
+    /// Emissions per imported kWh in kg; zero if the request has none.
     pub carbon_kg_per_kwh: f64,
     /// Energy from the grid.
     #[serde(rename = "import_kwh")]
@@ -32,21 +32,21 @@ pub struct SiteSlot {
     pub export: Energy,
 }
 
-/// Why a wish is not met.
+/// Cause of a shortfall.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "cause", deny_unknown_fields)]
 pub enum Cause {
-    /// The device cannot do it by then, even alone.
+    /// The device cannot meet the target by its deadline, even alone.
     #[serde(rename = "own_limits")]
     OwnLimits,
-    /// The wish lies above the charge limit of its battery.
+    /// The target lies above the charge limit of the battery.
     #[serde(rename = "charge_limit")]
     ChargeLimit,
-    /// A price is missing before the deadline: with one the device could do
-    /// more of it.
+    /// Prices are missing before the deadline; with them the device alone could come closer to the
+    /// target.
     #[serde(rename = "no_price")]
     NoPrice,
-    /// A limit that it shares was reached.
+    /// A shared limit was reached.
     #[serde(rename = "limit")]
     Limit {
         /// Name of the limit.
@@ -54,16 +54,16 @@ pub enum Cause {
         /// Phase of the limit, if it is one per phase.
         phase: Option<Phase>,
     },
-    /// Others weigh more, and take what a shared limit leaves.
+    /// Devices with a higher priority use the capacity of a shared limit.
     #[serde(rename = "priority")]
     Priority,
 }
 
-/// What becomes of one wish of a device.
+/// Outcome of one wish: an energy target, a target of state of charge, or a run of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WishOutcome {
-    /// The deadline; `None` is the end of the prices or of the stay.
+    /// The deadline; `None` is the end of the plan or of the session.
     pub by: Option<DateTime<Utc>>,
     /// Energy wanted by then, at the plug.
     #[serde(rename = "wanted_kwh")]
@@ -74,13 +74,13 @@ pub struct WishOutcome {
     /// Energy missing at the deadline, at the plug.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
-    /// When it is reached, late or in time; `None` if never.
+    /// Instant at which the target is reached, in time or late; `None` if never.
     pub reached_at: Option<DateTime<Utc>>,
-    /// Why it is not met; empty if it is.
+    /// Causes of the shortfall; empty if there is none.
     pub causes: Vec<Cause>,
 }
 
-/// What one device is to do.
+/// Plan of one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DevicePlan {
@@ -91,15 +91,14 @@ pub struct DevicePlan {
     /// Mean power in each slot: positive draws, negative feeds.
     #[serde(rename = "power_kw")]
     pub power: Vec<Power>,
-    /// Highest power that it could draw in each slot; for sunshine the
-    /// highest that it could feed.
+    /// Highest power that it could draw in each slot; for a solar system, that it could feed.
     #[serde(rename = "power_max_kw")]
     pub power_max: Vec<Power>,
-    /// State of charge at the start of each slot and at the end of the last;
-    /// empty where there is no known battery.
+    /// State of charge at the start of each slot and at the end of the last one; empty if the
+    /// battery is unknown.
     #[serde(rename = "soc_percent")]
     pub soc: Vec<Percent>,
-    /// Periods of one power other than zero, in time order.
+    /// Periods of constant power other than zero, in time order.
     pub intervals: Vec<Interval>,
     /// Energy drawn.
     #[serde(rename = "energy_kwh")]
@@ -107,14 +106,14 @@ pub struct DevicePlan {
     /// Energy fed, as a positive number.
     #[serde(rename = "fed_kwh")]
     pub fed: Energy,
-    /// One outcome per wish: energy targets, then states of charge.
+    /// One outcome per wish: energy targets, then targets of state of charge.
     pub wishes: Vec<WishOutcome>,
-    /// Sum of what is missing at the deadlines.
+    /// Sum of the shortfalls at the deadlines.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
 }
 
-/// A limit over time: what it allows, what passes, and what more would save.
+/// Outcome of a limit by slot: the limit, the power and the shadow price.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitOutcome {
@@ -128,12 +127,12 @@ pub struct LimitOutcome {
     /// Mean power in each slot; negative where a group feeds.
     #[serde(rename = "power_kw")]
     pub power: Vec<Power>,
-    /// What one more kWh through the limit would save, in each slot.
+    /// Cost saved per additional kWh of the limit, in each slot; zero or more.
     #[serde(rename = "shadow_price_per_kwh")]
     pub shadow_price: Vec<Price>,
 }
 
-/// A slot in which a limit is passed.
+/// Slot in which a limit is exceeded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Breach {
@@ -154,32 +153,32 @@ pub struct Breach {
     /// Energy above the limit.
     #[serde(rename = "excess_kwh")]
     pub energy: Energy,
-    /// Whether the limit had no price: what cannot move was above it.
+    /// True for a limit without a price, which fixed loads exceed.
     pub is_hard: bool,
 }
 
-/// The parts of the cost.
+/// Parts of the cost of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
     /// Imported energy at the price curve.
     pub energy: Money,
-    /// Exported energy; negative where it earns.
+    /// Exported energy; negative if it earns money.
     pub export: Money,
-    /// The peak above what was paid for already.
+    /// Peak above the one that is paid for already.
     pub demand: Money,
     /// Surcharges of the blocks of energy.
     pub tiers: Money,
-    /// Emissions of imported energy, weighted.
+    /// Emissions of imported energy at their price.
     pub carbon: Money,
-    /// Wear of batteries that give back.
+    /// Wear of batteries that discharge.
     pub wear: Money,
     /// Energy above limits that have a price.
     pub breach: Money,
 }
 
 impl Costs {
-    /// All parts together.
+    /// Sum of all parts.
     #[must_use]
     pub fn total(&self) -> Money {
         let Self { energy, export, demand, tiers, carbon, wear, breach } = *self;
@@ -187,25 +186,25 @@ impl Costs {
     }
 }
 
-/// The same devices without a plan: each at full power from the start,
-/// whatever the limits.
+/// Baseline: each vehicle at full power from plug-in, batteries idle, shiftable loads as early as
+/// possible, regardless of the limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiteBaseline {
     /// Parts of its cost.
     pub costs: Costs,
-    /// Their sum.
+    /// Sum of the parts.
     pub cost: Money,
-    /// Worth of what is stored at the end.
+    /// Value of the energy stored at the end.
     pub stored_value: Money,
     /// Highest mean power of the import in a slot.
     #[serde(rename = "import_max_kw")]
     pub import_max: Power,
-    /// Limits that it passes.
+    /// Slots in which it exceeds a limit.
     pub breaches: Vec<Breach>,
 }
 
-/// The cheapest way to do what a site was asked.
+/// Plan of a site: the cheapest of those with the least shortfall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SitePlan {
@@ -215,40 +214,40 @@ pub struct SitePlan {
     pub devices: Vec<DevicePlan>,
     /// All limits, those of the meter first.
     pub limits: Vec<LimitOutcome>,
-    /// Slots in which a limit is passed.
+    /// Slots in which a limit is exceeded.
     pub breaches: Vec<Breach>,
     /// Parts of the cost.
     pub costs: Costs,
-    /// Their sum.
+    /// Sum of the parts.
     pub cost: Money,
-    /// Worth of what is stored at the end, not part of the cost.
+    /// Value of the energy stored at the end, not part of the cost.
     pub stored_value: Money,
-    /// Sum of what is missing at all deadlines.
+    /// Sum of the shortfalls of all devices at their deadlines.
     #[serde(rename = "shortfall_kwh")]
     pub shortfall: Energy,
-    /// Highest mean power of the import over the windows of the demand
-    /// charge, with what was incurred before; `None` without such a charge.
+    /// Highest mean import power over the windows of the demand charge, at least the peak that is
+    /// paid for already; `None` without a demand charge.
     #[serde(rename = "peak_kw")]
     pub peak: Option<Power>,
     /// Emissions of the imported energy in kg.
     pub carbon_kg: f64,
-    /// The same devices without a plan.
+    /// Baseline of the request.
     pub baseline: SiteBaseline,
-    /// The proof of the cost.
+    /// Certificate of the cost.
     pub certificate: SiteCertificate,
-    /// How the search ended.
+    /// Termination of the search.
     pub status: SearchStatus,
-    /// Whether every run gives this plan: no clock ended the search.
+    /// True if every run gives this plan: no time limit ended a search.
     pub is_reproducible: bool,
-    /// Time from now to the last deadline without a price of import, or of
-    /// export where there are any, in hours; see [`crate::plan::charge::gaps`].
+    /// Hours from now to the last deadline without an import price, or without an export price if
+    /// the request has any; see [`crate::plan::charge::gaps`].
     pub unpriced_hours: f64,
 }
 
 impl SitePlan {
-    /// What the baseline costs more, each less the worth of what is stored
-    /// at the end. Negative when the plan costs more, as when it keeps limits
-    /// that the baseline breaks.
+    /// Cost of the baseline minus cost of the plan, each less the value of the energy stored at the
+    /// end. It is negative if the plan costs more, for example because it keeps limits that the
+    /// baseline exceeds.
     #[must_use]
     pub fn savings(&self) -> Money {
         let baseline = self.baseline.cost - self.baseline.stored_value;

@@ -1,4 +1,9 @@
-//! From a problem to a plan.
+//! Planner of a site: from a [`SiteProblem`] to a [`SitePlan`].
+//!
+//! The model is solved without late goals first, if each device alone could meet its targets. If a
+//! target is missed all the same, the model with late goals is solved (`plan_within`). The values
+//! of the columns become energies by device (`collect_accounts`). Costs, breaches and outcomes are
+//! added up from these, without the solver (`assemble_plan`).
 use chrono::{DateTime, Utc};
 
 use crate::lp::Limits;
@@ -19,19 +24,20 @@ use crate::plan::site::storage::{Goal, Storage};
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Percent, Power, Price};
 
-/// Plans everything behind one meter: first the least shortfall, then the
-/// least money, then what is preferred.
+/// Plans all devices behind one meter: for the least shortfall, then for the least cost, then for
+/// the preferences.
 ///
-/// Limits hold for the mean power of each slot. A limit that nobody can hold
-/// is passed by as little as possible, and named. A wish that cannot be met
-/// is met as far as can be, by priority and then the earlier deadline first;
-/// what is missing and why is in the plan. Nothing charges and discharges, or
-/// imports and exports, at once. Time without a price is not used.
+/// Limits hold for the mean power of each slot. A hard limit that fixed loads exceed is exceeded by
+/// as little as possible, and listed in `breaches`. A target that cannot be met is met as far as
+/// possible, by priority and then the earlier deadline first; the plan holds the shortfall and its
+/// causes. No storage charges and discharges in one slot, and the meter does not import and export
+/// in one slot. Time without a price is not used.
 ///
 /// # Example
 ///
-/// Two vans on one connection of 11 kW, two hours at 0.10 and 0.30. Each van
-/// wants 10 kWh. The cheap hour holds 11 kWh, and the other 9 kWh cost 2.70:
+/// Two vans on one connection of 11 kW, two hours at 0.10 and 0.30 per kWh. Each van wants 10 kWh.
+/// The cheap hour holds 11 kWh for 1.10, and the other 9 kWh cost 2.70, together 3.80. One more kWh
+/// of the limit in the cheap hour would save 0.20:
 ///
 /// ```
 /// use slackwater_engine::plan::charge::Target;
@@ -65,39 +71,42 @@ pub fn plan_site(problem: &SiteProblem) -> SitePlan {
     plan_within(problem, &Limits { nodes, seconds, ..Limits::default() })
 }
 
-/// Plans a site with so many nodes, iterations and seconds for each search.
+/// Plans a site within `limits` on the nodes, iterations and seconds of each search.
 pub(crate) fn plan_within(problem: &SiteProblem, limits: &Limits) -> SitePlan {
     let request = problem.request();
+    // Without late goals, which is enough if no target is missed.
     let model = SiteModel::new(request, false);
     if (model.is_final || is_reachable(&model))
         && let Some(answer) = solve::solve(request, &model, limits)
         && (model.is_final || is_all_met(&model, &answer))
     {
-        return finish(request, &model, &answer);
+        return assemble_plan(request, &model, &answer);
     }
-    // What a deadline missed is wanted on until departure.
+    // With late goals: energy that misses a deadline is wanted by departure.
     let model = SiteModel::new(request, true);
     let answer = solve::solve(request, &model, limits);
     let answer = answer.unwrap_or_else(|| solve::unsolved(&model, SearchStatus::SolverFailed));
-    finish(request, &model, &answer)
+    assemble_plan(request, &model, &answer)
 }
 
-/// Whether each device could meet its wishes alone.
+/// True if each storage alone could meet its goals.
 fn is_reachable(model: &SiteModel) -> bool {
     let mut goals = model.storages.iter().flatten().flat_map(|storage| &storage.goals);
     goals.all(|goal| goal.wanted - goal.reachable <= DUST)
 }
 
+/// True if no target is missed, to [`DUST`] kWh.
 fn is_all_met(model: &SiteModel, answer: &SiteSolution) -> bool {
     let is_met = |miss: &Miss| answer.values[miss.column] * miss.energy <= DUST;
     model.misses.iter().all(is_met)
 }
 
-fn finish(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution) -> SitePlan {
-    let accounts = accounts(request, model, &answer.values);
+/// Makes the plan of a solution.
+fn assemble_plan(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution) -> SitePlan {
+    let accounts = collect_accounts(request, model, &answer.values);
     let books = Books::new(request, model, &accounts);
     let devices: Vec<DevicePlan> = (0..request.devices.len())
-        .map(|device| device_plan(request, model, &accounts, &books, device))
+        .map(|device| report_device(request, model, &accounts, &books, device))
         .collect();
     let cost = books.costs.total();
     let stored_value = money(books.stored_value);
@@ -116,7 +125,7 @@ fn finish(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution) -> Si
         slots: (0..grid.len()).map(slot).collect(),
         shortfall: devices.iter().fold(Energy::ZERO, |sum, device| sum + device.shortfall),
         devices,
-        limits: limits(request, model, &books, &answer.duals),
+        limits: report_limits(request, model, &books, &answer.duals),
         certificate,
         breaches: books.breaches,
         costs: books.costs,
@@ -131,15 +140,14 @@ fn finish(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution) -> Si
     }
 }
 
-/// Part of the money that passes which rounding moves.
+/// Tolerance of a certificate as a part of the sum of all payments.
 const MONEY_PART: f64 = 1e-7;
 
-/// Energy that rounding moves, at the highest price.
+/// Tolerance of a certificate in kWh at the highest price: a milliwatt-hour.
 const ENERGY_KWH: f64 = 1e-6;
 
-/// The proof of a cost, and the status that goes with it. A bound above the
-/// cost is wrong, so one that needs no solver takes its place; and nothing is
-/// optimal beside an open gap.
+/// Certificate of `cost`, and the final status of the plan. A bound above the cost is wrong, and is
+/// replaced by a bound without duals. A plan with an open gap is not `Optimal`.
 fn certify(
     request: &SiteRequest,
     model: &SiteModel,
@@ -148,6 +156,7 @@ fn certify(
 ) -> (SiteCertificate, SearchStatus) {
     let in_money = |bound: f64| money(bound * model.unit + model.constant);
     let passes = model.program.columns.iter().zip(&answer.values);
+    // The sum of all payments, which scales the tolerance.
     let turnover: f64 = passes.map(|(c, value)| (c.cost * (value - c.lower)).abs()).sum();
     let is_preferring = !request.preferences.is_empty();
     let without_duals = weak_bound(&model.program, &vec![0.0; model.program.rows.len()]);
@@ -170,8 +179,9 @@ fn certify(
     (certificate, status)
 }
 
-/// The energies of each device, without the solver's dust.
-fn accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) -> Vec<Account> {
+/// Energies of each device by slot. Values of columns are clamped to their bounds, and take the
+/// bound if they differ from it by at most 1e-9 (relative, above 1), the solver's tolerance.
+fn collect_accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) -> Vec<Account> {
     let slots = model.grid.len();
     let clean = |column: usize| {
         let bounds = &model.program.columns[column];
@@ -204,7 +214,8 @@ fn accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) -> Vec<Acc
     accounts
 }
 
-fn limits(
+/// Outcome of each limit: its power and its shadow price by slot.
+fn report_limits(
     request: &SiteRequest,
     model: &SiteModel,
     books: &Books,
@@ -213,7 +224,7 @@ fn limits(
     let both = model.limits.iter().zip(&books.loads);
     both.map(|(limit, load)| {
         let (name, phase) = name_of(request, limit.kind);
-        // A higher limit costs less, so its dual is negative.
+        // A higher limit costs less, so its dual is negative. Less than 1e-9 is rounding.
         let shadow = |rows: &[Option<usize>; 2]| {
             let saved: f64 = rows.iter().flatten().map(|&row| (-duals[row]).max(0.0)).sum();
             let saved = saved * model.unit;
@@ -231,7 +242,8 @@ fn limits(
     .collect()
 }
 
-fn device_plan(
+/// Plan of the device at position `index`.
+fn report_device(
     request: &SiteRequest,
     model: &SiteModel,
     accounts: &[Account],
@@ -243,12 +255,12 @@ fn device_plan(
     let powers: Vec<Power> =
         (0..hours.len()).map(|slot| power(account.net(slot) / hours[slot])).collect();
     let levels =
-        model.storages[index].as_ref().map(|storage| levels(storage, account, hours.len()));
+        model.storages[index].as_ref().map(|storage| trace_levels(storage, account, hours.len()));
     let wishes = match (&model.storages[index], &levels) {
         (Some(storage), Some(levels)) => {
-            storage_wishes(request, model, accounts, books, index, storage, levels)
+            report_storage_wishes(request, model, accounts, books, index, storage, levels)
         }
-        _ => shiftable_wishes(request, model, account, books, index),
+        _ => report_shiftable_wishes(request, model, account, books, index),
     };
     let capacity = model.storages[index].as_ref().and_then(|storage| storage.capacity);
     let soc = |level: f64| Percent::filled(energy(level), energy(capacity.unwrap_or(0.0)));
@@ -260,7 +272,7 @@ fn device_plan(
             (Some(levels), Some(_)) => levels.iter().map(|&level| soc(level)).collect(),
             _ => Vec::new(),
         },
-        intervals: intervals(model, &powers),
+        intervals: join_intervals(model, &powers),
         power: powers,
         energy: energy(account.drawn.iter().sum()),
         fed: energy(account.fed.iter().sum()),
@@ -269,6 +281,7 @@ fn device_plan(
     }
 }
 
+/// Highest power by slot that a device could draw; of solar power, that it could feed.
 fn power_max(model: &SiteModel, device: usize) -> Vec<Power> {
     let most = |slot: usize| {
         let own = model.flows[slot].iter().filter(|flow| flow.device == device);
@@ -282,8 +295,8 @@ fn power_max(model: &SiteModel, device: usize) -> Vec<Power> {
     (0..model.grid.len()).map(most).collect()
 }
 
-/// Stored energy at the start of each slot and after the last.
-fn levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
+/// Stored energy in kWh at the start of each slot and after the last one.
+fn trace_levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
     let mut level = storage.start;
     let mut levels = vec![level];
     for slot in 0..slots {
@@ -294,8 +307,9 @@ fn levels(storage: &Storage, account: &Account, slots: usize) -> Vec<f64> {
     levels
 }
 
-fn intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
-    let mut intervals = Vec::new();
+/// Periods of one power other than zero: adjacent slots of equal power are joined.
+fn join_intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
+    let mut intervals: Vec<Interval> = Vec::new();
     for (slot, &power) in powers.iter().enumerate().filter(|(_, p)| **p != Power::ZERO) {
         let (start, end) = (instant_at(model.grid.starts[slot]), instant_at(model.grid.ends[slot]));
         Interval { start, end, power }.join(&mut intervals, is_same);
@@ -303,11 +317,14 @@ fn intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
     intervals
 }
 
+/// True if two powers are equal up to rounding: 1e-9 of the first, at least 1e-9 kW.
 fn is_same(one: Power, other: Power) -> bool {
     (one.as_kw() - other.as_kw()).abs() <= 1e-9 * one.as_kw().abs().max(1.0)
 }
 
-fn storage_wishes(
+/// Outcomes of the targets of a storage, in the order of the request: energy targets, then states
+/// of charge. `levels` are those of [`trace_levels`].
+fn report_storage_wishes(
     request: &SiteRequest,
     model: &SiteModel,
     accounts: &[Account],
@@ -320,6 +337,7 @@ fn storage_wishes(
         let at_plug = |level: f64| (level - storage.start) / storage.efficiency_in;
         let level = goal.wanted + goal.above_limit;
         let above_limit = goal.above_limit / storage.efficiency_in;
+        // Shortfall below the charge limit; the part above the limit is added at the end.
         let missing = at_plug(goal.wanted) - at_plug(levels[goal.slots]);
         let missing = if missing > DUST { missing } else { 0.0 };
         let wanted = at_plug(level).max(0.0);
@@ -331,12 +349,21 @@ fn storage_wishes(
             causes.push(Cause::NoPrice);
         }
         let by_others = missing - (goal.wanted - goal.reachable) / storage.efficiency_in;
+        // More is missing than the device would miss alone: a shared limit is the cause.
         if by_others > DUST {
             let limits = |at_full_power: bool| {
-                binding_limits(request, model, accounts, books, device, goal.slots, at_full_power)
+                find_binding_limits(
+                    request,
+                    model,
+                    accounts,
+                    books,
+                    device,
+                    goal.slots,
+                    at_full_power,
+                )
             };
             let held = limits(false);
-            // Between its least and a limit, a device may have room that it cannot use.
+            // Residual capacity below its least power is of no use to a device.
             causes.extend(if held.is_empty() { limits(true) } else { held });
         }
         if missing > 0.0 && causes.is_empty() {
@@ -351,7 +378,7 @@ fn storage_wishes(
             wanted: energy(wanted),
             delivered: energy((wanted - missing).max(0.0)),
             shortfall: energy(missing),
-            reached_at: reached_at(model, storage, levels, level, request.now),
+            reached_at: find_reached_at(model, storage, levels, level, request.now),
             causes,
         };
         (goal.target, outcome)
@@ -362,10 +389,11 @@ fn storage_wishes(
     wishes.into_iter().map(|(_, wish)| wish).collect()
 }
 
-/// The limits that held a device back before a deadline, or with
-/// `at_full_power` left no room for its full power, and whether others went
-/// first.
-fn binding_limits(
+/// Limits that bound the charging of a device in the first `slots` slots, as causes. A limit binds
+/// in a slot if it has no residual capacity, or less than the least power of an idle device; with
+/// `at_full_power`, less than the device needs for its full power. [`Cause::Priority`] is added if
+/// a device of higher priority charges in such a slot.
+fn find_binding_limits(
     request: &SiteRequest,
     model: &SiteModel,
     accounts: &[Account],
@@ -381,11 +409,12 @@ fn binding_limits(
         if limit.shares[device] == 0.0 {
             continue;
         }
+        // Slots before the deadline in which the limit binds for this device.
         let binds = |slot: usize| {
             let most = limit.limit_kw[slot].unwrap_or(f64::INFINITY);
             let index = slot - storage.stay.start;
             let drawn = accounts[device].drawn[slot];
-            // What has a least power is held back by less room than that.
+            // Energy (kWh) by which the device would have to draw more to use the capacity.
             let step = match (at_full_power, drawn <= DUST) {
                 (true, _) => storage.charge_max[index] - drawn,
                 (false, true) => storage.charge_min[index],
@@ -401,6 +430,7 @@ fn binding_limits(
         }
         let (name, phase) = name_of(request, limit.kind);
         causes.push(Cause::Limit { name, phase });
+        // Devices of higher priority that draw in one of these slots, under the same limit.
         goes_last |=
             model.storages.iter().zip(accounts).zip(&limit.shares).any(|((s, a), &share)| {
                 let weighs_more = s.as_ref().is_some_and(|s| s.priority > storage.priority);
@@ -413,8 +443,9 @@ fn binding_limits(
     causes
 }
 
-/// When a level is reached, on a straight line inside of a slot.
-fn reached_at(
+/// Instant at which the level reaches `wanted` (stored kWh), by linear interpolation inside the
+/// slot; `now` if it begins there, `None` if it never does.
+fn find_reached_at(
     model: &SiteModel,
     storage: &Storage,
     levels: &[f64],
@@ -432,7 +463,8 @@ fn reached_at(
     Some(instant_at(start + part))
 }
 
-fn shiftable_wishes(
+/// Outcome of a shiftable load; empty for other devices.
+fn report_shiftable_wishes(
     request: &SiteRequest,
     model: &SiteModel,
     account: &Account,
@@ -447,12 +479,14 @@ fn shiftable_wishes(
     let can_run = |slot: &usize| model.flows[*slot].iter().any(|flow| flow.device == index);
     if missing > 0.0 {
         let slots: Vec<usize> = (0..model.grid.len()).filter(can_run).collect();
+        // Without a possible start, the window is too short or prices are missing.
         if slots.is_empty() {
             let has_time = has_time_to_run(load, request, &model.grid);
             causes.push(if has_time { Cause::NoPrice } else { Cause::OwnLimits });
         }
         for (limit, loads) in model.limits.iter().zip(&books.loads) {
             let share = limit.shares[index];
+            // A limit is a cause if the load would exceed it in any slot of a possible run.
             let is_short = |&slot: &usize| {
                 let most = limit.limit_kw[slot].unwrap_or(f64::INFINITY);
                 loads[slot] + share * load.power.as_kw() > most
@@ -463,6 +497,7 @@ fn shiftable_wishes(
             }
         }
     }
+    // The run ends `duration` after the start of the first slot in which it draws.
     let last = account.drawn.iter().rposition(|&kwh| kwh > 0.0);
     let first = account.drawn.iter().position(|&kwh| kwh > 0.0);
     let reached_at = match (first, last) {
@@ -481,12 +516,12 @@ fn shiftable_wishes(
     }]
 }
 
-/// Whether a load could run if all time up to its deadline had a price.
+/// True if a load could run if all time up to its deadline had a price.
 fn has_time_to_run(load: &ShiftableLoad, request: &SiteRequest, grid: &SiteSlots) -> bool {
     let start = load.earliest.map_or(request.now, |earliest| earliest.max(request.now));
     let until = request.until.map_or(i64::MAX, micros_of);
     let end = load.latest.map_or(i64::MAX, micros_of).min(until);
-    // Without a deadline only time between the prices counts.
+    // Without a deadline, time after the last price does not count.
     let end = if end == i64::MAX { grid.open_end } else { end };
     let duration = load.duration().num_microseconds().unwrap_or(i64::MAX);
     end.saturating_sub(micros_of(start)) >= duration
@@ -504,8 +539,8 @@ mod tests {
     use crate::time::horizon::Horizon;
     use crate::units::{kw, kwh, percent};
 
-    /// Three vans of 11 kW behind 8 kW for four hours, the last one urgent.
-    /// Each wants `energy`, and of what goes wrong with 10 they miss nothing.
+    /// Three vans of 11 kW behind a limit of 8 kW for four hours, the last one with a higher
+    /// priority. Each wants `energy` kWh. At 10 kWh each, all targets can be met.
     fn vans(energy: f64) -> SiteProblem {
         let noon = "2026-01-05T12:00:00Z".parse().unwrap();
         let hours = Horizon::steps(noon, chrono::TimeDelta::hours(1), 4).unwrap();
@@ -526,7 +561,7 @@ mod tests {
         plan_within(problem, &Limits { iterations, ..Limits::default() })
     }
 
-    /// Causes of one device on two hours of prices, wanted within four hours.
+    /// Causes of the first wish of a device, and `unpriced_hours`, on two hours of prices.
     fn causes(device: Device) -> (Vec<Cause>, f64) {
         let noon: DateTime<Utc> = "2026-01-05T12:00:00Z".parse().unwrap();
         let hours = Horizon::steps(noon, chrono::TimeDelta::hours(1), 2).unwrap();
@@ -552,7 +587,7 @@ mod tests {
 
     #[test]
     fn a_taper_leaves_as_much_with_a_gap_as_without() {
-        // 10 kW at an empty battery, none at a full one of 10 kWh: the level nears 10 kWh.
+        // 10 kW at an empty battery, zero at a full one of 10 kWh: the level tends to 10 kWh.
         let by = Some("2026-01-05T16:00:00Z".parse().unwrap());
         let van = |soc: f64| {
             let mut van = Vehicle::new("van", kw(10.0));
@@ -569,7 +604,7 @@ mod tests {
             van.soc_targets.push(SocTarget { by, soc: Some(percent(soc)) });
             Device::Vehicle(van)
         };
-        // Within two slots of an hour 7.5 kWh, and 8 steps of a quarter leave 0.8^8 of the rest.
+        // Two slots of an hour give 7.5 kWh, and 8 steps of a quarter hour leave 0.8^8 of the rest.
         assert_eq!(causes(van(75.0)).0, vec![]);
         assert_eq!(causes(van(95.0)).0, vec![Cause::NoPrice]);
         assert_eq!(causes(van(100.0)).0, vec![Cause::OwnLimits, Cause::NoPrice]);

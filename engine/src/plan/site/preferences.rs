@@ -1,5 +1,16 @@
-//! What decides between plans of the same shortfall and of (almost) the same
-//! cost.
+//! Choice among plans of equal shortfall and of equal cost, or of a cost within the budget.
+//!
+//! The preferences are further objectives of the lexicographic minimisation, in the order of the
+//! request:
+//!
+//! ```text
+//! Earlier     Σ_i,t mid_t·c_it                  mid_t: hours to the middle of slot t
+//! Smoother    Σ_t |P_t − P_{t−1}|               P_t: net power at the meter in kW
+//! Fairer      max_k priority_k·s_k / wanted_k   s_k: shortfall of target k
+//! ```
+//!
+//! They are linear programmes: the directions of storages, the guards and the starts of loads stay
+//! as the money stage left them.
 use crate::lp::{Column, Limits, LinearProgram, LpError, Row};
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::demand_charge::add_up;
@@ -10,10 +21,10 @@ use crate::plan::site::lexicographic::{
 use crate::plan::site::model::SiteModel;
 use crate::plan::site::request::{Preference, SiteRequest};
 
-/// The values that the preferences choose, and how that ended; those of
-/// `start` where there are none, or where a limit struck. What a limit left
-/// undecided is decided by nobody. With `keeps_switching`, whatever has a
-/// least power is on or off in the slots of `start`.
+/// Applies the preferences to `start`; returns the chosen values and the termination. Without
+/// preferences the values are those of `start`; if a limit ends a preference, they are those of
+/// the one before it. With `keeps_switching`, devices with a least power are on in the same slots
+/// as in `start`.
 pub(crate) fn apply(
     request: &SiteRequest,
     model: &SiteModel,
@@ -29,6 +40,7 @@ pub(crate) fn apply(
         return (values, status);
     }
     let mut program = within_budget(request, model, start);
+    // Fix what is not linear, then apply one preference after the other on the optimal face.
     keep_directions(model, &mut program, &values);
     if keeps_switching {
         keep_switching(model, &mut program, &values);
@@ -48,7 +60,7 @@ pub(crate) fn apply(
             Err(error @ (LpError::IterationLimit | LpError::TimeLimit)) => {
                 return (values, error.into());
             }
-            // Within the tolerances nothing else is left to choose from.
+            // Within the tolerances no other solution is left.
             Err(_) => return (values, status),
         };
         keep_optimal(&mut program, &solution);
@@ -58,7 +70,7 @@ pub(crate) fn apply(
     (values, status)
 }
 
-/// The plans that cost the least, or up to the budget more.
+/// Restricts a programme to the plans of least cost, or of up to the budget more.
 fn within_budget(request: &SiteRequest, model: &SiteModel, start: Solved) -> LinearProgram {
     let Solved { mut program, solution, .. } = start;
     if request.preference_budget.as_amount() > 0.0 {
@@ -70,7 +82,7 @@ fn within_budget(request: &SiteRequest, model: &SiteModel, start: Solved) -> Lin
     program
 }
 
-/// The costs of a programme at most those of some values, and the budget more.
+/// Row that bounds the cost of a programme by the cost of `values` plus the budget.
 pub(crate) fn money_row(
     request: &SiteRequest,
     model: &SiteModel,
@@ -84,7 +96,8 @@ pub(crate) fn money_row(
     bound_row(&money, value_of(&money, values) + budget)
 }
 
-/// Preferences turn no battery around, so what was exclusive stays so.
+/// Fixes the directions of pairs, the guards and the starts of loads at those of `values`, so that
+/// exclusive flows stay exclusive.
 fn keep_directions(model: &SiteModel, program: &mut LinearProgram, values: &[f64]) {
     for pair in &model.pairs {
         let idle = if values[pair.second] > values[pair.first] { pair.first } else { pair.second };
@@ -107,9 +120,9 @@ fn keep_directions(model: &SiteModel, program: &mut LinearProgram, values: &[f64
     }
 }
 
-/// Preferences switch nothing on that has a least power, and hold it to that
-/// power, except in the last slot of a run that reaches a level at which it may
-/// end: there the level stays, and any power is a top-off.
+/// Fixes the slots in which devices with a least power are on, and keeps the least power. In the
+/// last slot of a run that reaches a level at which it may end, the level is fixed instead, and
+/// any power is a top-off.
 fn keep_switching(model: &SiteModel, program: &mut LinearProgram, values: &[f64]) {
     for semi in &model.semis {
         let column = &mut program.columns[semi.column];
@@ -125,7 +138,8 @@ fn keep_switching(model: &SiteModel, program: &mut LinearProgram, values: &[f64]
     }
 }
 
-/// Hours from the start to each kWh charged.
+/// Objective of `Earlier`: kWh charged times the hours from the first slot to the middle of its
+/// slot. Gaps do not count.
 pub(crate) fn earlier(model: &SiteModel) -> Objective {
     let mut objective = Objective::new();
     let mut after = 0.0;
@@ -142,9 +156,11 @@ pub(crate) fn earlier(model: &SiteModel) -> Objective {
     objective
 }
 
-/// Steps of the power at the meter from slot to slot, in kW.
+/// Objective of `Smoother`: the sum of the absolute steps of the power at the meter from slot to
+/// slot, in kW. Adds two columns and a row per step.
 fn smoother(model: &SiteModel, program: &mut LinearProgram) -> Objective {
     let mut objective = Objective::new();
+    // Net power at the meter, as terms and a constant, times `sign`.
     let net = |slot: usize, sign: f64| {
         let per_kw = sign / model.grid.hours[slot];
         if let Some(meter) = model.meters[slot] {
@@ -164,6 +180,7 @@ fn smoother(model: &SiteModel, program: &mut LinearProgram) -> Objective {
             index.1.abs() * column.upper.abs().max(column.lower.abs())
         };
         let most = terms.iter().map(bound).sum::<f64>() + (known + known_before).abs();
+        // The step is `up - down`; at most one of the two is positive in an optimum.
         let up = program.add_column(Column { cost: 0.0, lower: 0.0, upper: most });
         let down = program.add_column(Column { cost: 0.0, lower: 0.0, upper: most });
         terms.extend([(up, -1.0), (down, 1.0)]);
@@ -174,7 +191,8 @@ fn smoother(model: &SiteModel, program: &mut LinearProgram) -> Objective {
     objective
 }
 
-/// The largest share of a wish that is missed, by priority.
+/// Objective of `Fairer`: the largest missing share of a target times its priority. Empty if
+/// nothing is missing. Adds one column and a row per target.
 fn fairer(
     request: &SiteRequest,
     model: &SiteModel,

@@ -1,4 +1,11 @@
-//! The slots of a site: prices cut wherever anything else may change.
+//! Slots of a site: the price slots, cut wherever any other input changes.
+//!
+//! A cut is an instant at which a forecast, limit, carbon intensity, window or period of the
+//! demand charge, session or deadline begins or ends. A [`ShiftableLoad`] of duration `D` adds the
+//! instants `b − D` of all borders `b`: between two adjacent cuts the cost of a run is a linear
+//! function of its start, so that a cheapest run starts at a cut.
+//!
+//! [`ShiftableLoad`]: crate::plan::site::device::ShiftableLoad
 use crate::plan::site::device::Device;
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::series::Series;
@@ -10,33 +17,33 @@ use crate::units::MICROS_PER_HOUR;
 /// Microseconds in a minute.
 const MICROS_PER_MINUTE: i64 = 60_000_000;
 
-/// Slots in time order. Within a slot every price, limit and forecast is
-/// constant, and every vehicle is there or away.
+/// Slots in time order. Within a slot every price, limit and forecast is constant, and every
+/// vehicle is either present or absent.
 #[derive(Debug, Clone)]
 pub(crate) struct SiteSlots {
-    /// First microseconds.
+    /// Start of each slot, in microseconds.
     pub(crate) starts: Vec<i64>,
-    /// First microseconds after.
+    /// End of each slot, in microseconds.
     pub(crate) ends: Vec<i64>,
-    /// Lengths in hours.
+    /// Length of each slot in hours.
     pub(crate) hours: Vec<f64>,
-    /// Slot of the import prices that each one lies in.
+    /// Slot of the import prices that contains each slot.
     pub(crate) price_slots: Vec<usize>,
-    /// Price of an imported kWh.
+    /// Price per imported kWh.
     pub(crate) import: Vec<f64>,
-    /// What an exported kWh earns.
+    /// Revenue per exported kWh.
     pub(crate) export: Vec<f64>,
-    /// Emissions of an imported kWh in kg; NaN where not known.
+    /// Emissions per imported kWh in kg; NaN if unknown, zero without [`SiteRequest::carbon`].
     pub(crate) carbon: Vec<f64>,
-    /// Periods up to the last deadline in which a price is missing, in time
-    /// order, in microseconds.
+    /// Periods `(start, end)` up to the last deadline in which a price is missing, in time order,
+    /// in microseconds.
     pub(crate) gaps: Vec<(i64, i64)>,
-    /// End of a wish without a deadline, in microseconds.
+    /// Deadline of a target without one, in microseconds.
     pub(crate) open_end: i64,
 }
 
 impl SiteSlots {
-    /// The slots that a plan may use: from now on, where both prices are known.
+    /// Slots of a request: from `now` to `until`, at times at which both prices are known.
     pub(crate) fn new(request: &SiteRequest) -> Self {
         let cuts = cuts(request);
         let from = micros_of(request.now);
@@ -54,11 +61,13 @@ impl SiteSlots {
         };
         let curve = &request.import_prices;
         let horizon = curve.horizon();
+        // Cut each price slot at the borders of export prices, then at all other changes.
         for index in horizon.overlapping(from, to) {
             let (start, end) = (horizon.starts()[index].max(from), horizon.ends()[index].min(to));
             for (start, end, export) in priced(request, start, end) {
                 let first = cuts.partition_point(|&cut| cut <= start);
                 let inner = cuts[first..].iter().copied().take_while(|&cut| cut < end);
+                // `last` is the start of the next slot, `inner` the cuts inside the priced part.
                 let mut last = start;
                 for cut in inner.chain([end]) {
                     grid.push(request, (last, cut), index, (curve.prices()[index], export));
@@ -68,6 +77,7 @@ impl SiteSlots {
         }
         let mut last = from;
         let to = last_deadline(request, grid.open_end);
+        // Gaps are the times between slots, up to the last deadline.
         let slots = grid.starts.iter().zip(&grid.ends).take_while(|(start, _)| **start < to);
         for (&start, &end) in slots {
             if last < start {
@@ -81,18 +91,19 @@ impl SiteSlots {
         grid
     }
 
-    /// Hours up to the last deadline in which a price is missing.
+    /// Total length in hours of [`Self::gaps`].
     pub(crate) fn unpriced_hours(&self) -> f64 {
         self.gaps.iter().map(|(start, end)| end - start).sum::<i64>() as f64 / MICROS_PER_HOUR
     }
 
-    /// Hours of `[from, to)` in which a price is missing.
+    /// Total length in hours of the gaps inside `[from, to)`, given in microseconds.
     pub(crate) fn unpriced_between(&self, from: i64, to: i64) -> f64 {
         let inside = self.gaps.iter().map(|&(start, end)| (start.max(from), end.min(to)));
         let lengths = inside.filter(|(start, end)| start < end).map(|(start, end)| end - start);
         lengths.sum::<i64>() as f64 / MICROS_PER_HOUR
     }
 
+    /// Adds the slot `[start, end)` of one price slot.
     fn push(
         &mut self,
         request: &SiteRequest,
@@ -114,14 +125,14 @@ impl SiteSlots {
         self.starts.len()
     }
 
-    /// A series in kW over the slots; `None` where nothing is known.
+    /// Powers of a series in kW, one per slot; `None` if unknown.
     pub(crate) fn powers(&self, series: &Series) -> Vec<Option<f64>> {
         let slots = self.price_slots.iter().zip(&self.starts);
         slots.map(|(&slot, &start)| series.at(slot, start)).collect()
     }
 
-    /// Slots inside `[from, to)`. Borders of stays and deadlines are cuts, so
-    /// no slot is inside in part, unless the instant lies in a gap.
+    /// Range of the slots inside `[from, to)`, given in microseconds. Borders of sessions and
+    /// deadlines are cuts, so that no slot is inside in part.
     pub(crate) fn between(&self, from: i64, to: i64) -> std::ops::Range<usize> {
         let first = self.starts.partition_point(|&start| start < from);
         let last = self.ends.partition_point(|&end| end <= to);
@@ -129,7 +140,8 @@ impl SiteSlots {
     }
 }
 
-/// The parts of `[start, end)` with an export price, each with that price.
+/// Parts `(start, end, price)` of `[start, end)` that have an export price. Without a curve of
+/// export prices, the whole period at a price of zero.
 fn priced(request: &SiteRequest, start: i64, end: i64) -> Vec<(i64, i64, f64)> {
     let Some(curve) = &request.export_prices else { return vec![(start, end, 0.0)] };
     let horizon: &Horizon = curve.horizon();
@@ -140,6 +152,8 @@ fn priced(request: &SiteRequest, start: i64, end: i64) -> Vec<(i64, i64, f64)> {
     horizon.overlapping(start, end).map(part).collect()
 }
 
+/// Carbon intensity at `start` in kg per kWh; NaN if unknown, zero without
+/// [`SiteRequest::carbon`].
 fn carbon_at(request: &SiteRequest, start: i64) -> f64 {
     let Some(carbon) = &request.carbon else { return 0.0 };
     let after = carbon.intensity.partition_point(|slot| micros_of(slot.start) <= start);
@@ -149,14 +163,14 @@ fn carbon_at(request: &SiteRequest, start: i64) -> f64 {
     }
 }
 
-/// End of a wish without a deadline: the end that was asked for, or else the
-/// last price.
+/// Deadline of a target without one, in microseconds: [`SiteRequest::until`], or else the end of
+/// the import prices.
 fn open_end(request: &SiteRequest) -> i64 {
     let known = || request.import_prices.horizon().end();
     request.until.or_else(known).map_or(i64::MIN, micros_of)
 }
 
-/// The last instant at which any device wants something.
+/// Latest of the deadlines of all devices, in microseconds; `open_end` for a device without one.
 fn last_deadline(request: &SiteRequest, open_end: i64) -> i64 {
     let until = request.until.map_or(i64::MAX, micros_of);
     let end = |device: &Device| match device {
@@ -168,7 +182,7 @@ fn last_deadline(request: &SiteRequest, open_end: i64) -> i64 {
     ends.map(|end| if end == i64::MAX { open_end } else { end }).max().unwrap_or(open_end)
 }
 
-/// All instants at which something other than a price changes, in order.
+/// Sorted instants (microseconds) at which any input other than a price changes.
 fn cuts(request: &SiteRequest) -> Vec<i64> {
     let mut cuts = Vec::new();
     for device in &request.devices {
@@ -194,7 +208,7 @@ fn cuts(request: &SiteRequest) -> Vec<i64> {
             let (start, end) = (horizon.starts()[index].max(from), horizon.ends()[index].min(to));
             let first = start.div_euclid(window) + 1;
             let inside = (first..).map(|index| index * window).take_while(|&cut| cut < end);
-            // Enough to be refused for its number of slots, and no more.
+            // `WINDOWS_MAX` cuts exceed the allowed number of slots: the request is rejected.
             cuts.extend(inside.take(WINDOWS_MAX));
         }
     }
@@ -204,8 +218,8 @@ fn cuts(request: &SiteRequest) -> Vec<i64> {
     cuts
 }
 
-/// Starts of runs that end where something changes. Between such starts and
-/// those where something changes the cost of a run is a straight line.
+/// Adds the starts of runs that end at a border of a price slot or at another cut. Between
+/// adjacent cuts the cost of a run is then a linear function of its start.
 fn run_cuts(request: &SiteRequest, cuts: &mut Vec<i64>) {
     let curves = [Some(&request.import_prices), request.export_prices.as_ref()];
     let horizons = curves.into_iter().flatten().map(PriceCurve::horizon);
@@ -226,9 +240,11 @@ fn run_cuts(request: &SiteRequest, cuts: &mut Vec<i64>) {
     }
 }
 
-/// Most windows of a demand charge inside one price slot.
+/// Most windows of a demand charge that are cut inside one price slot; more than the slots that a
+/// site may have.
 const WINDOWS_MAX: usize = 30_000;
 
+/// Adds the instants (microseconds) at which the session, forecast or targets of a device change.
 fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
     match device {
         Device::Vehicle(vehicle) => {

@@ -1,9 +1,9 @@
-//! A request for a site, checked.
+//! Checked request for a plan of a site.
 use crate::plan::site::check;
 use crate::plan::site::error::SiteError;
 use crate::plan::site::request::SiteRequest;
 
-/// A request that makes sense. Planning it cannot fail.
+/// Request that passed [`SiteProblem::new`]. Planning it cannot fail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SiteProblem {
     request: SiteRequest,
@@ -13,16 +13,16 @@ impl SiteProblem {
     /// Checks a request.
     ///
     /// # Errors
-    /// A number has the wrong sign or is out of measure; names repeat or name
-    /// nothing; groups contain each other; a forecast or the carbon intensity
-    /// is unknown while there is a price; later blocks of energy are cheaper;
-    /// a taper is not concave; a state of charge is unknown.
+    /// A number is outside its range; a name is empty, repeated or refers to no group; groups
+    /// contain each other; a forecast or the carbon intensity is missing at a time that has a
+    /// price; a later block of energy is cheaper; a taper is not concave; a state of charge is
+    /// unknown; there are too many slots.
     pub fn new(request: SiteRequest) -> Result<Self, SiteError> {
         check::check(&request)?;
         Ok(Self { request })
     }
 
-    /// The request as it was checked.
+    /// The request.
     #[must_use]
     pub fn request(&self) -> &SiteRequest {
         &self.request

@@ -1,4 +1,4 @@
-//! What a site is asked to do, and the door through which requests enter.
+//! Request for a plan of a site: prices, devices, limits, tariff and preferences.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -7,51 +7,50 @@ use crate::plan::site::series::Series;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Power, Price};
 
-/// A power that should not be passed, as a mean over each slot.
+/// Upper limit on a power, as a mean over each slot.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// The power; where nothing is known there is no limit.
+    /// The limit; there is none at times at which the series is unknown.
     pub power: Series,
-    /// Price of each kWh above the limit; `None` forbids it, and then the
-    /// least that nobody can move is above it.
+    /// Price of each kWh above the limit. `None` makes the limit hard: it is exceeded only in
+    /// slots in which fixed loads alone exceed it, and there by as little as possible.
     #[serde(rename = "breach_price_per_kwh")]
     pub breach_price: Option<Price>,
 }
 
-/// Devices that share a limit, such as a fuse. Power counts in either
-/// direction.
+/// Devices that share a limit, such as a fuse. The limit holds in both directions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// Name, unlike all others of the site.
+    /// Name, unique among the devices and groups of the site.
     pub name: String,
-    /// Group that this one is a part of; `None` is the site itself.
+    /// Parent group; `None` is the site itself.
     pub parent: Option<String>,
-    /// Limit on the power of all its phases together.
+    /// Limit on the sum of the phases.
     pub limit: Option<Limit>,
-    /// Limit on the power of each phase: amps times volts.
+    /// Limit on the power of each phase, in kW: amperes times volts over 1000.
     pub phase_limit: Option<Limit>,
 }
 
-/// A price on the highest mean power of the import over windows of time.
+/// Price of the highest mean import power over windows of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DemandCharge {
-    /// Price of each kW of the peak, zero or more.
+    /// Price per kW of the peak, zero or more.
     #[serde(rename = "price_per_kw")]
     pub price_per_kw: f64,
-    /// Peak that is paid for already; only what is above it costs.
+    /// Peak that is paid for already, in kW. Only the part above it costs.
     #[serde(rename = "peak_kw")]
     pub peak: Power,
-    /// Length of a window in minutes, a whole number of which is a day. Windows
-    /// begin at whole multiples of it since midnight in UTC: where clocks are
-    /// half an hour off, a window of an hour begins at half past on the wall.
+    /// Length of a window in minutes, a divisor of 1440. Windows begin at whole multiples of it
+    /// since midnight in UTC. In a time zone with an offset of half an hour, a window of an hour
+    /// therefore begins at half past on the local clock.
     pub window_minutes: u32,
-    /// Energy imported so far in the window that now lies in.
+    /// Energy imported so far in the window that contains [`SiteRequest::now`].
     #[serde(rename = "window_energy_kwh")]
     pub window_energy: Energy,
-    /// Periods whose import counts; empty for all time.
+    /// Periods whose import counts; empty for all times.
     pub periods: Vec<Period>,
 }
 
@@ -65,41 +64,41 @@ pub struct Period {
     pub end: DateTime<Utc>,
 }
 
-/// A block of imported energy with a price on top of the price curve.
+/// Block of imported energy with a surcharge on the price curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tier {
-    /// Energy at which the block ends, counted with what was imported
-    /// before; `None` for the last block.
+    /// Energy at which the block ends, counted from where [`Tiers::energy_before`] is counted;
+    /// `None` for the last block.
     #[serde(rename = "until_kwh")]
     pub until: Option<Energy>,
-    /// Price on top of the price curve.
+    /// Price added to the price curve.
     #[serde(rename = "surcharge_per_kwh")]
     pub surcharge: Price,
 }
 
-/// Blocks of imported energy, each dearer than the one before.
+/// Blocks of imported energy, none cheaper than the one before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tiers {
-    /// The blocks, the first one first.
+    /// The blocks, in the order in which they fill.
     pub blocks: Vec<Tier>,
-    /// Energy imported since the count began.
+    /// Energy imported before [`SiteRequest::now`] in the tariff's billing period.
     #[serde(rename = "energy_before_kwh")]
     pub energy_before: Energy,
 }
 
-/// A price on the emissions of imported energy.
+/// Price of the emissions of imported energy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Carbon {
-    /// Money per kg, zero or more.
+    /// Price per kg, zero or more.
     pub price_per_kg: f64,
-    /// Kilograms per kWh over time. Must be known wherever there is a price.
+    /// Carbon intensity over time. It must be known wherever there is a price.
     pub intensity: Vec<CarbonSlot>,
 }
 
-/// A period of constant carbon intensity.
+/// Period `[start, end)` of constant carbon intensity.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CarbonSlot {
@@ -111,8 +110,8 @@ pub struct CarbonSlot {
     pub kg_per_kwh: f64,
 }
 
-/// What decides between plans of the same shortfall and, within the money
-/// budget, of the same cost.
+/// Criterion of choice among plans of equal shortfall and, within
+/// [`SiteRequest::preference_budget`], of equal cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preference {
     /// Energy earlier rather than later.
@@ -121,68 +120,67 @@ pub enum Preference {
     /// Fewer and smaller steps of the power at the meter.
     #[serde(rename = "smoother")]
     Smoother,
-    /// The largest share of a wish that anybody misses is as small as can be.
+    /// The largest missing share of a target, weighted by priority, is as small as possible.
     #[serde(rename = "fairer")]
     Fairer,
 }
 
-/// How hard to search where a choice is either on or off.
+/// Limits on each search with binary variables.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effort {
-    /// Most nodes of each search.
+    /// Most nodes of the search tree.
     pub nodes_max: u32,
-    /// Most seconds of each search; with it a plan may differ from run to
-    /// run, and then says so.
+    /// Most seconds of the search. If this limit ends a search, the plan may differ from run to
+    /// run, and its `is_reproducible` is false.
     pub seconds_max: Option<f64>,
 }
 
 impl Default for Effort {
-    /// 2,000 nodes, no clock.
+    /// 2,000 nodes, no limit on time.
     fn default() -> Self {
         Self { nodes_max: 2_000, seconds_max: None }
     }
 }
 
-/// The wishes and limits of everything behind one meter, as a caller states
-/// them.
+/// Request for a plan of all devices behind one meter, as the caller states it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiteRequest {
     /// Price of an imported kWh.
     pub import_prices: PriceCurve,
-    /// What an exported kWh earns; `None` earns nothing.
+    /// Revenue per exported kWh; `None` is zero.
     pub export_prices: Option<PriceCurve>,
-    /// The present: the first instant a plan may use.
+    /// Present time: the first instant that the plan may use.
     pub now: DateTime<Utc>,
-    /// First instant that is planned no longer; `None` is the end of prices.
+    /// End of the plan; `None` is the end of the prices.
     pub until: Option<DateTime<Utc>>,
-    /// Everything behind the meter.
+    /// Devices behind the meter.
     pub devices: Vec<Device>,
-    /// Limits inside the site.
+    /// Groups of devices with limits inside the site.
     pub groups: Vec<Group>,
     /// Limit on the power from the grid.
     pub import_limit: Option<Limit>,
     /// Limit on the power into the grid.
     pub export_limit: Option<Limit>,
-    /// Price of the peak.
+    /// Price of the peak import.
     pub demand_charge: Option<DemandCharge>,
     /// Blocks of imported energy.
     pub tiers: Option<Tiers>,
     /// Price of emissions.
     pub carbon: Option<Carbon>,
-    /// What decides between equals, the first one first.
+    /// Criteria among plans of equal cost, in the order in which they are applied.
     pub preferences: Vec<Preference>,
-    /// What the preferences together may cost.
+    /// Most that the preferences together may add to the cost.
     #[serde(rename = "preference_budget")]
     pub preference_budget: Money,
-    /// How hard to search.
+    /// Limits on each search.
     pub effort: Effort,
 }
 
 impl SiteRequest {
-    /// A site with these prices and nothing behind the meter. Of equal plans
-    /// the earlier one is preferred.
+    /// Request with these prices, no devices and no limits. Among plans of equal cost the earlier
+    /// one is preferred.
     #[must_use]
     pub fn new(import_prices: PriceCurve, now: DateTime<Utc>) -> Self {
         Self {

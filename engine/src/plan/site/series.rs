@@ -1,4 +1,4 @@
-//! A power over time: a constant, one number per price slot, or periods.
+//! Power over time: a constant, one value per price slot, or periods.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -22,18 +22,18 @@ pub struct PowerPeriod {
 /// A power as a step function of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Series {
-    /// The same power at all times.
+    /// Constant power.
     #[serde(rename = "constant_kw")]
     Constant(Power),
     /// One power for each slot of the import prices, the first slot first.
     #[serde(rename = "per_slot_kw")]
     PerSlot(Vec<Power>),
-    /// Periods in time order, without overlap; between them nothing is known.
+    /// Periods in time order, without overlap. The power between them is unknown.
     #[serde(rename = "periods")]
     Periods(Vec<PowerPeriod>),
 }
 
-/// Why a power over time makes no sense.
+/// Error of an invalid power over time.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SeriesError {
     /// A power below zero.
@@ -44,7 +44,7 @@ pub enum SeriesError {
         /// The power as given.
         power: Power,
     },
-    /// Not one number per slot.
+    /// The number of values differs from the number of price slots.
     #[error("{given} values for {slots} price slots; give one for each")]
     Count {
         /// Number of values.
@@ -58,7 +58,8 @@ pub enum SeriesError {
 }
 
 impl Series {
-    /// Refuses what is negative, overlaps, or has another number of slots.
+    /// Checks that powers are not negative, periods do not overlap, and a `PerSlot` series has
+    /// `slots` values.
     pub(crate) fn check(&self, slots: usize) -> Result<(), SeriesError> {
         let negative = |(index, power): (usize, Power)| {
             if power < Power::ZERO {
@@ -79,7 +80,8 @@ impl Series {
         }
     }
 
-    /// Instants at which the power may change, other than borders of price slots.
+    /// Adds the instants (in microseconds) at which the power may change, except the borders of
+    /// price slots.
     pub(crate) fn cuts(&self, cuts: &mut Vec<i64>) {
         if let Self::Periods(periods) = self {
             for period in periods {
@@ -88,8 +90,8 @@ impl Series {
         }
     }
 
-    /// Power in kW from `start` on, inside of price slot `slot`; `None` where
-    /// nothing is known.
+    /// Power in kW at `start` (in microseconds), an instant in price slot `slot`; `None` if it is
+    /// unknown.
     pub(crate) fn at(&self, slot: usize, start: i64) -> Option<f64> {
         match self {
             Self::Constant(power) => Some(power.as_kw()),

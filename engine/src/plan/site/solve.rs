@@ -1,4 +1,26 @@
-//! Shortfall, then money, then preferences; on or off only where it must be.
+//! Solution of the programme of a site: shortfall, money and preferences, with lazy binaries.
+//!
+//! The linear relaxation is solved first. If it is integral ([`is_whole`]: opposite flows are
+//! exclusive, charges are zero or at least their least, starts are 0 or 1), it is optimal.
+//! Otherwise the violated families of binaries enter and a mixed-integer search follows, for
+//! [`ROUNDS_MAX`] rounds. The last round has all binaries. After a search its binaries are fixed,
+//! and the linear programme that is left gives exact values and duals.
+//!
+//! ```text
+//! pair       x ≤ X·y,   x' ≤ X'·(1 − y)
+//! switch     c ≤ most·y,   c ≥ least·(y − Σ_j z_j),   Σ_j z_j ≤ y
+//! top-off    L ≥ lower + (end_j − lower)·z_j,   L ≤ upper − (upper − end_j)·z_j
+//!            c_next ≤ most·(1 − Σ_j z_j)
+//! guard      gate ≤ most·y,   terms ≥ lower + (least − lower)·y
+//! ```
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `x`, `x'` | `Pair::{first, second}`; `X`, `X'` are their upper bounds |
+//! | `c`, `L`, `c_next`, `least` | `Semi::{column, level, next, least}` |
+//! | `end_j` | levels of `SiteModel::run_ends` |
+//! | `gate`, `terms`, `least` | `Guard::{gate, least}`, `Guard::terms` |
+//! | `y`, `z_j` | binaries |
 use crate::lp::{Limits, LpError, MipStatus, MixedProgram};
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::certificate::weak_bound;
@@ -12,39 +34,39 @@ use crate::plan::site::model::{Guard, Pair, Semi, SiteModel};
 use crate::plan::site::preferences;
 use crate::plan::site::request::{Preference, SiteRequest};
 
-/// How often binaries are added before all are in.
+/// Rounds of the mixed-integer search; the last one has all binaries.
 const ROUNDS_MAX: usize = 4;
 
-/// Most nodes of a search that only decides between plans of one cost. Its
-/// answer needs no proof, so a few are enough.
+/// Most nodes of a search that only chooses among plans of one cost. Its result needs no proof,
+/// so that a few nodes are enough.
 const PREFERENCE_NODES_MAX: u32 = 100;
 
-/// Room in units of the largest price that the preferences of such a search
-/// get: above the tolerance of the solver, below that of a certificate.
+/// Slack of the money row in such a search, in units of the largest price: above the tolerance of
+/// the solver (1e-9), below that of a certificate.
 const MONEY_SLACK: f64 = 1e-7;
 
-/// The values of a model's columns, with what is known of them.
+/// Values of the columns of a model, with their bound and status.
 #[derive(Debug, Clone)]
 pub(crate) struct SiteSolution {
     /// Value of each column of the model.
     pub(crate) values: Vec<f64>,
     /// Dual of each row of the model in the last money stage.
     pub(crate) duals: Vec<f64>,
-    /// Cost that no plan can undercut, without the model's constant.
+    /// Lower bound on the cost of any plan, without the model's constant.
     pub(crate) bound: f64,
     pub(crate) status: SearchStatus,
 }
 
-/// Binaries that are in the programme.
+/// Families of binaries that are in the programme.
 #[derive(Debug, Clone, Default)]
 struct Active {
     pairs: Vec<Pair>,
-    /// Whether everything with a least power is on or off. One device alone
-    /// would be no help: the parts would move to the others.
+    /// True if all semicontinuous charges have their binaries. With those of one device alone, the
+    /// charges below the least power would move to other devices.
     semis: bool,
-    /// Whether columns that need a level are a choice.
+    /// True if all [`Guard`]s have their binary.
     guards: bool,
-    /// Whether starts are whole.
+    /// True if the starts of shiftable loads are binary.
     starts: bool,
 }
 
@@ -55,15 +77,16 @@ impl Active {
     }
 }
 
-/// Solves a model within limits. Never fails: what comes first can be served
-/// first. `None` where a wish is missed that is to be wanted on, which is
-/// another model.
+/// Solves a model within limits. A search without a result gives a first-come-first-served plan.
+/// Returns `None` if a target is missed and the model has no late goals: the model that includes
+/// them must be solved instead.
 pub(crate) fn solve(
     request: &SiteRequest,
     model: &SiteModel,
     limits: &Limits,
 ) -> Option<SiteSolution> {
     let before = before_money(model);
+    // Linear relaxation, with penalties on all objectives before money.
     let solution = match with_penalties(&model.program, &before).minimise_within(limits) {
         Ok(solution) => solution,
         Err(error) => return Some(unsolved(model, error.into())),
@@ -77,13 +100,14 @@ pub(crate) fn solve(
     let bound = weak_bound(&solved.program, &solved.solution.duals);
     let mut values = solved.solution.values.clone();
     let mut active = Active::default();
+    // A relaxation that is not integral needs binaries.
     if !is_whole(model, &mut values, &mut active) {
         if solved.status != SearchStatus::Optimal {
             return Some(unsolved(model, solved.status));
         }
-        prices_first(model, &mut active);
+        activate_paying_pairs(model, &mut active);
         let start = first_come(model);
-        return Some(with_choices(request, model, &before, active, &start, limits));
+        return Some(solve_with_binaries(request, model, &before, active, &start, limits));
     }
     let duals = solved.solution.duals.clone();
     let start = Solved { solution: with_values(&solved, &values), ..solved };
@@ -91,14 +115,15 @@ pub(crate) fn solve(
     if is_whole(model, &mut preferred, &mut active) {
         return Some(SiteSolution { values: preferred, duals, bound, status });
     }
-    // The preferences ask for other slots than those that are on.
-    let chosen = with_choices(request, model, &before, active, &values, limits);
+    // The preferences use other slots than those that are on: search with binaries.
+    let chosen = solve_with_binaries(request, model, &before, active, &values, limits);
     let cheapest = SiteSolution { values, duals, bound, status };
     Some(if chosen.status == SearchStatus::Optimal { chosen } else { cheapest })
 }
 
-/// Solves with binaries where they are needed, round by round.
-fn with_choices(
+/// Solves with the active binaries, and adds those that the result violates, round by round.
+/// `start` are values of the model's columns from which the searches start.
+fn solve_with_binaries(
     request: &SiteRequest,
     model: &SiteModel,
     before: &[Objective],
@@ -123,22 +148,24 @@ fn with_choices(
         }
         return SiteSolution { values, status: next.status.max(ended), ..next };
     }
-    // With all binaries in, the answer of the solver was not whole.
+    // With all binaries, the result of the solver was still not integral.
     unsolved(model, SearchStatus::SolverFailed)
 }
 
+/// The solution of `solved` with other values of its first columns.
 fn with_values(solved: &Solved, values: &[f64]) -> crate::lp::Solution {
     let mut solution = solved.solution.clone();
     solution.values[..values.len()].copy_from_slice(values);
     solution
 }
 
-/// Whether everything is on or off that must be; if not, what is to become a
-/// binary is added. Ties that can be undone at no cost are undone.
+/// Returns true if the values are integral; otherwise activates the binaries that they violate.
+/// Opposite flows that can be removed at no cost are removed from the values first.
 fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool {
     let burning = settle(model, values);
     let semis = model.semis.iter().any(|semi| !keeps_least(model, semi, values));
     let is_part = |value: f64| value > 1e-6 && value < 1.0 - 1e-6;
+    // Starts are whole numbers to 1e-6, the largest tolerance of the searches in `lp`.
     let parts = model.starts.iter().any(|start| is_part(values[start.column]));
     let is_low = model.guards.iter().any(|guard| {
         values[guard.gate] > DUST && value_of(&guard.terms(), values) < guard.least - DUST
@@ -155,7 +182,7 @@ fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool 
     is_whole
 }
 
-/// Whether a charge is zero, its least or more, or a top-off.
+/// True if a charge is zero, at least its least, or a top-off.
 fn keeps_least(model: &SiteModel, semi: &Semi, values: &[f64]) -> bool {
     let value = values[semi.column];
     if value <= DUST || value >= semi.least - DUST {
@@ -164,9 +191,10 @@ fn keeps_least(model: &SiteModel, semi: &Semi, values: &[f64]) -> bool {
     model.ends_run(semi, values)
 }
 
-/// Where a price is below zero, or selling pays more than buying costs, both
-/// directions at once would pay: such pairs are binary from the start.
-fn prices_first(model: &SiteModel, active: &mut Active) {
+/// Activates the pairs of which both directions at once pay, if any pair is active: import and
+/// export where selling earns more than buying costs, and charging and discharging where a price
+/// is negative.
+fn activate_paying_pairs(model: &SiteModel, active: &mut Active) {
     if active.pairs.is_empty() {
         return;
     }
@@ -181,7 +209,8 @@ fn prices_first(model: &SiteModel, active: &mut Active) {
     }
 }
 
-/// The programme with binaries. They start from what they are at some values.
+/// Mixed-integer programme with the active binaries. It starts from the values `start` of the
+/// model's columns and the binaries that belong to them.
 fn with_binaries(model: &SiteModel, active: &Active, start: &[f64]) -> MixedProgram {
     let linear = model.program.clone();
     let mut mixed = MixedProgram { linear, integers: Vec::new(), start: Some(start.to_vec()) };
@@ -204,7 +233,8 @@ fn with_binaries(model: &SiteModel, active: &Active, start: &[f64]) -> MixedProg
     mixed
 }
 
-/// On or off, and the top-off of a run to each level at which it may end.
+/// Adds the binaries of one charge: on or off, and one top-off for each level at which a run may
+/// end.
 fn add_switch(model: &SiteModel, mixed: &mut MixedProgram, semi: &Semi, start: &[f64]) {
     let upper = |column: usize| model.program.columns[column].upper;
     let level = model.program.columns[semi.level];
@@ -215,6 +245,7 @@ fn add_switch(model: &SiteModel, mixed: &mut MixedProgram, semi: &Semi, start: &
     let mut least = vec![(semi.column, -1.0), (is_on, semi.least)];
     let mut one = vec![(is_on, -1.0)];
     let mut top_offs = Vec::new();
+    // A top-off holds the level at its end from both sides, and lifts the least charge.
     for end in model.run_ends(semi) {
         let ends_here = is_short && (start[semi.level] - end).abs() <= DUST;
         is_short &= !ends_here;
@@ -231,13 +262,14 @@ fn add_switch(model: &SiteModel, mixed: &mut MixedProgram, semi: &Semi, start: &
     }
     at_most(mixed, least, 0.0);
     at_most(mixed, one, 0.0);
+    // After a top-off the next slot does not charge.
     if let Some(next) = semi.next {
         let ended = top_offs.into_iter().map(|top_off| (top_off, upper(next)));
         at_most(mixed, std::iter::once((next, 1.0)).chain(ended).collect(), upper(next));
     }
 }
 
-/// A column that is zero, or a level that is high enough.
+/// Adds the binary of a guard: the gate is zero, or the level is high enough.
 fn add_guard(model: &SiteModel, mixed: &mut MixedProgram, guard: &Guard, start: &[f64]) {
     let most = model.program.columns[guard.gate].upper;
     let lower = model.program.columns[guard.level].lower;
@@ -249,6 +281,7 @@ fn add_guard(model: &SiteModel, mixed: &mut MixedProgram, guard: &Guard, start: 
     at_most(mixed, terms, -lower);
 }
 
+/// Adds a binary column that starts at `is_one`.
 fn binary(mixed: &mut MixedProgram, is_one: bool) -> usize {
     let column = crate::lp::Column { cost: 0.0, lower: 0.0, upper: 1.0 };
     let position = mixed.linear.add_column(column);
@@ -259,11 +292,12 @@ fn binary(mixed: &mut MixedProgram, is_one: bool) -> usize {
     position
 }
 
+/// Adds the row `terms <= upper`.
 fn at_most(mixed: &mut MixedProgram, terms: Vec<(usize, f64)>, upper: f64) {
     mixed.linear.rows.push(crate::lp::Row { lower: f64::NEG_INFINITY, upper, terms });
 }
 
-/// Values of a search with whole numbers, and what is known of them.
+/// Values of a mixed-integer search, with the bound on their cost and the status.
 #[derive(Debug)]
 struct FoundValues {
     values: Vec<f64>,
@@ -271,9 +305,9 @@ struct FoundValues {
     status: SearchStatus,
 }
 
-/// Solves with binaries, then once more with them fixed, which gives the
-/// shadow prices and exact values. Where the two contradict each other, the
-/// solver failed.
+/// Solves with the active binaries, then again with the binaries fixed, which gives exact values
+/// and duals. If the two solutions contradict each other, the status is `SolverFailed`. The
+/// [`Solved`] is that of the second programme; `None` if it has no solution.
 fn solve_mixed(
     request: &SiteRequest,
     model: &SiteModel,
@@ -287,7 +321,7 @@ fn solve_mixed(
     let found = search(&mut mixed, before, limits);
     let is_found = found.is_ok();
     let mut found = found.unwrap_or_else(|error| FoundValues {
-        // Nothing better in time: binaries stay as they were.
+        // The search ended without a solution: the binaries keep their start values.
         values: mixed.start.clone().unwrap_or_default(),
         bound: f64::NEG_INFINITY,
         status: error.into(),
@@ -310,8 +344,8 @@ fn solve_mixed(
     }
 }
 
-/// Whether more is missing than the search found, or less although it was
-/// complete.
+/// True if an objective of `solved` is higher than in the search, or lower although the search was
+/// optimal. Only the first objective that differs counts.
 fn contradicts(before: &[Objective], found: &FoundValues, solved: &Solved) -> bool {
     for objective in before {
         let searched = value_of(objective, &found.values);
@@ -323,9 +357,8 @@ fn contradicts(before: &[Objective], found: &FoundValues, solved: &Solved) -> bo
     false
 }
 
-/// Whole values of least money among the least of everything before it, the
-/// bound on the money, and how the search ended. The programme is left with
-/// the rows of what comes before money, and with money as its costs.
+/// Minimises the objectives in `before`, then money, with binaries. On return, `mixed` has a row
+/// for each objective in `before` that is not zero, and money as its costs.
 fn search(
     mixed: &mut MixedProgram,
     before: &[Objective],
@@ -337,6 +370,7 @@ fn search(
     let mut status = first.status.into();
     mixed.linear = money.clone();
     mixed.start = Some(first.values.clone());
+    // No penalty is paid: this is the solution of all stages.
     if before.iter().all(|objective| value_of(objective, &first.values) <= DUST) {
         for objective in before {
             forbid(&mut mixed.linear, objective, &first.values);
@@ -352,8 +386,9 @@ fn search(
         set_costs(&mut mixed.linear, objective);
         let found = mixed.minimise(limits)?;
         status = status.max(found.status.into());
-        // The search may owe a part of its value to the room of earlier rows and to numbers
-        // that are not quite whole. Held to that, later searches would have no true plan left.
+        // The value of the search may profit from the slack of earlier rows and from numbers that
+        // are not quite whole. A row at that value could leave no true plan for later searches,
+        // so that it takes the value with the binaries fixed.
         let rest = money.with_whole(&mixed.integers, &found.values);
         let exact = least_money(&rest, &before[..=rank], limits)?;
         status = status.max(exact.status);
@@ -362,6 +397,7 @@ fn search(
         mixed.start = Some(exact.solution.values.clone());
         values = exact.solution.values;
     }
+    // The last stage: money, within the rows of the stages before it.
     for (column, money) in mixed.linear.columns.iter_mut().zip(&money.columns) {
         column.cost = money.cost;
     }
@@ -370,8 +406,8 @@ fn search(
     Ok(FoundValues { values: found.values, bound: found.bound, status })
 }
 
-/// Moves whole values to earlier slots at the same money. What is not found
-/// within a few nodes is left, as money has been decided.
+/// Moves binaries to earlier slots at equal cost. A result that is not found within
+/// [`PREFERENCE_NODES_MAX`] nodes is given up, because the cost is decided already.
 fn search_earlier(
     request: &SiteRequest,
     model: &SiteModel,
@@ -397,7 +433,7 @@ fn search_earlier(
     }
 }
 
-/// The answer where the solver has none: the wishes as they come.
+/// Fallback without a result of the solver: a first-come-first-served plan with a weak bound.
 pub(crate) fn unsolved(model: &SiteModel, status: SearchStatus) -> SiteSolution {
     let duals = vec![0.0; model.program.rows.len()];
     let bound = weak_bound(&model.program, &duals);

@@ -1,5 +1,20 @@
-//! Vehicles and batteries as one thing: a store with a level, power limits
-//! and goals.
+//! Vehicles and stationary batteries as storages: a level, power limits and goals.
+//!
+//! ```text
+//! L_t = L_{t−1} + η·c_t − d_t / ζ,   floor ≤ L_t ≤ ceiling
+//! c_t ≤ h_t·(a_j − b_j·L_t)          for each line j of the taper
+//! ```
+//!
+//! The taper holds for the level at the end of a slot. The largest charge from a level `L` is
+//! therefore `c = h·(a − b·L) / (1 + b·η·h)`, which [`Storage::charge_from`] returns. Charging it
+//! in every slot from arrival gives the highest levels that the storage can reach alone.
+//!
+//! | Symbol | Field |
+//! |---|---|
+//! | `c_t`, `d_t` | at most `Storage::charge_max` and `discharge_max`, in kWh at the plug |
+//! | `L_0` | `Storage::start`, in stored kWh |
+//! | `η`, `ζ` | `Storage::efficiency_in`, `efficiency_out` |
+//! | `a_j`, `b_j` | `TaperLine::at_zero`, `fall` |
 use std::ops::Range;
 
 use chrono::{DateTime, Utc};
@@ -8,28 +23,29 @@ use crate::plan::site::device::{StationaryBattery, Vehicle};
 use crate::plan::site::price_slots::SiteSlots;
 use crate::time::instant::micros_of;
 
-/// A level wanted at the end of a slot.
+/// Level that a target wants at the end of a slot.
 #[derive(Debug, Clone)]
 pub(crate) struct Goal {
-    /// Position among the device's targets; energy targets come first.
-    /// `None` for what is still wanted after a missed deadline.
+    /// Position among the device's targets; energy targets come first. `None` for the late goal:
+    /// energy that missed its deadline and is wanted by departure.
     pub(crate) target: Option<usize>,
     /// The deadline as the caller gave it.
     pub(crate) by: Option<DateTime<Utc>>,
     /// Number of slots of the site that end by the deadline.
     pub(crate) slots: usize,
-    /// Level wanted, in stored kWh, as far as the charge limit allows.
+    /// Level wanted in stored kWh, at most the charge limit.
     pub(crate) wanted: f64,
-    /// What is wanted above that.
+    /// Part of the target above the charge limit, in stored kWh.
     pub(crate) above_limit: f64,
-    /// The most of it that the device's own limits allow.
+    /// Highest level up to `wanted` that the device can reach alone.
     pub(crate) reachable: f64,
-    /// The most of it that they would allow if all time had a price.
+    /// Highest level up to `wanted` that it could reach alone if all times had a price.
     pub(crate) reachable_if_priced: f64,
 }
 
 impl Goal {
-    /// A level that is wanted up to `most`.
+    /// Goal of `level`, cut at the charge limit `most`. `(target, by)` are the fields of that
+    /// name. Both reachable levels begin as the level wanted.
     fn new(
         (target, by): (Option<usize>, Option<DateTime<Utc>>),
         slots: usize,
@@ -49,7 +65,7 @@ impl Goal {
     }
 }
 
-/// A line that bounds the charging power: `at_zero - fall * level`.
+/// Line that bounds the charging power: `at_zero - fall * level`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaperLine {
     /// Power in kW at an empty battery.
@@ -58,51 +74,50 @@ pub(crate) struct TaperLine {
     pub(crate) fall: f64,
 }
 
-/// A vehicle or battery in stored kWh and in kWh at the plug per slot.
+/// Vehicle or battery. Levels are in stored kWh, charges and discharges in kWh at the plug.
 #[derive(Debug, Clone)]
 pub(crate) struct Storage {
-    /// Whether a missed deadline leaves it time in which to go on.
+    /// True if a deadline lies before the end of the session, so that late energy is possible.
     pub(crate) may_go_on: bool,
-    /// Slots in which it is there.
+    /// Slots of the session; without further use after the last deadline, the slots up to it.
     pub(crate) stay: Range<usize>,
-    /// Most energy charged in each slot of the stay, at the plug.
+    /// Most energy charged in each slot of the session, in kWh at the plug.
     pub(crate) charge_max: Vec<f64>,
-    /// Least energy charged in each slot of the stay in which it charges.
+    /// Least energy charged in each slot of the session, if any, in kWh at the plug.
     pub(crate) charge_min: Vec<f64>,
-    /// Most energy given back in each slot of the stay, at the plug.
+    /// Most energy discharged in each slot of the session, in kWh at the plug.
     pub(crate) discharge_max: Vec<f64>,
-    /// Stored energy per energy charged.
+    /// Stored energy per energy charged, above 0 and at most 1.
     pub(crate) efficiency_in: f64,
-    /// Energy given back per stored energy.
+    /// Energy discharged at the plug per stored energy, above 0 and at most 1.
     pub(crate) efficiency_out: f64,
     /// Stored energy on arrival.
     pub(crate) start: f64,
-    /// Stored energy below which it never falls.
+    /// Stored energy below which the level never falls.
     pub(crate) floor: f64,
-    /// Stored energy below which nothing is given back; above the floor where
-    /// it arrives with less.
+    /// Stored energy below which it does not discharge; above the floor if it arrives with less.
     pub(crate) discharge_from: f64,
-    /// Most stored energy.
+    /// Highest stored energy.
     pub(crate) ceiling: f64,
-    /// Capacity for percentages; `None` if the battery is not known.
+    /// Capacity in stored kWh; `None` if the battery is unknown.
     pub(crate) capacity: Option<f64>,
-    /// Level wanted as soon as can be; zero where it is there from the start.
+    /// Level to be reached as soon as possible; zero if the level on arrival is not below it.
     pub(crate) reserve: f64,
-    /// Levels wanted by deadlines, the earliest first.
+    /// Levels wanted by deadlines, the earliest first; the late goal is the last.
     pub(crate) goals: Vec<Goal>,
-    /// Weight of a missing kWh.
+    /// Weight of a kWh of shortfall.
     pub(crate) priority: f64,
-    /// Cost of a kWh given back.
+    /// Wear per discharged kWh.
     pub(crate) wear: f64,
-    /// Worth of a stored kWh at the end of the stay.
+    /// Value of a stored kWh at the end of the session.
     pub(crate) end_value: f64,
-    /// Bounds on the power that fall with the level.
+    /// Upper bounds on the charging power that fall with the level.
     pub(crate) taper: Vec<TaperLine>,
 }
 
 impl Storage {
-    /// A vehicle over the slots of a site. With `goes_on`, what a deadline
-    /// missed is wanted until departure.
+    /// Storage of a vehicle over the slots of a site. With `goes_on`, energy that misses a
+    /// deadline is wanted by departure (the late goal).
     pub(crate) fn of_vehicle(vehicle: &Vehicle, grid: &SiteSlots, goes_on: bool) -> Self {
         let (start, capacity, limit, efficiency_in) = levels(vehicle);
         let from = vehicle.arrival.map_or(i64::MIN, micros_of);
@@ -111,17 +126,19 @@ impl Storage {
         let wanted = goals.iter().fold(start, |most, goal| most.max(goal.wanted));
         let kept = capacity.map_or(0.0, |kwh| vehicle.reserve.as_percent() / 100.0 * kwh);
         let reserve = if kept > start { kept.min(limit.max(start)) } else { 0.0 };
+        // Without leave to fill up, the ceiling is the highest level that anything wants.
         let may_fill = vehicle.may_fill();
         let ceiling = if may_fill { limit.max(start) } else { wanted.max(reserve) };
         let mut stay = grid.between(from, to);
         let ended = goals.iter().filter(|goal| goal.slots < stay.end);
         let late = ended.map(|goal| goal.wanted).reduce(f64::max);
         if !may_fill && !goes_on && reserve == 0.0 {
-            // Nothing is wanted after the last deadline.
+            // Charging after the last deadline serves no goal.
             let last = goals.last().map_or(stay.start, |goal| goal.slots);
             stay.end = stay.end.min(last).max(stay.start);
         }
         if let Some(wanted) = late.filter(|_| goes_on) {
+            // The late goal: the highest level of the earlier goals, by departure.
             goals.push(Goal::new((None, None), stay.end, wanted, wanted));
         }
         let (discharge_kw, efficiency_out, soc_min, wear) =
@@ -130,6 +147,7 @@ impl Storage {
                 let (soc_min, wear) = (discharge.soc_min.as_percent(), discharge.wear.as_per_kwh());
                 (kw, discharge.efficiency, soc_min, wear)
             });
+        // The floor is `soc_min` or the reserve, but at most the level on arrival.
         let floor = (soc_min / 100.0 * capacity.unwrap_or(0.0)).max(kept).min(start);
         let energies = |kw: f64| stay.clone().map(|slot| kw * grid.hours[slot]).collect();
         let mut storage = Self {
@@ -157,7 +175,8 @@ impl Storage {
         storage
     }
 
-    /// Where the taper reaches zero, charging ends.
+    /// Lowers the ceiling to the level at which the taper reaches zero power. A storage that
+    /// arrives at that level or above does not charge.
     fn end_at_taper(&mut self) {
         let falling = self.taper.iter().filter(|line| line.fall > 0.0);
         let end = falling.map(|line| line.at_zero / line.fall).fold(f64::INFINITY, f64::min);
@@ -168,7 +187,7 @@ impl Storage {
         }
     }
 
-    /// A battery over the slots of a site.
+    /// Storage of a stationary battery over the slots of a site.
     pub(crate) fn of_battery(device: &StationaryBattery, grid: &SiteSlots) -> Self {
         let capacity = device.battery.capacity.as_kwh();
         let soc = device.battery.soc.or(device.battery.soc_fallback).unwrap_or_default();
@@ -202,18 +221,18 @@ impl Storage {
         storage
     }
 
-    /// Whether it can give anything back.
+    /// True if the storage can discharge.
     pub(crate) fn can_discharge(&self) -> bool {
         self.discharge_max.iter().any(|&kwh| kwh > 0.0)
     }
 
-    /// Whether it cannot run below a least power.
+    /// True if the storage has a least charging power.
     pub(crate) fn has_least_power(&self) -> bool {
         self.charge_min.iter().any(|&kwh| kwh > 0.0)
     }
 
-    /// Whether its level must be followed slot by slot. Without discharging,
-    /// reserve, taper or least power, sums up to the deadlines are enough.
+    /// True if the programme needs a level column per slot. Without discharging, reserve, taper
+    /// and least power, sums of charges up to the deadlines are enough.
     pub(crate) fn needs_levels(&self) -> bool {
         self.can_discharge()
             || self.reserve > 0.0
@@ -221,8 +240,8 @@ impl Storage {
             || self.has_least_power()
     }
 
-    /// Levels at which a run may end with a top-off, in rising order: what is
-    /// wanted by a deadline, the reserve, and all that it stores.
+    /// Levels at which a run may end with a top-off, in rising order: those of the goals, the
+    /// reserve and the ceiling.
     pub(crate) fn run_ends(&self) -> Vec<f64> {
         let goals = self.goals.iter().map(|goal| goal.wanted);
         let mut ends: Vec<f64> = goals.chain([self.reserve, self.ceiling]).collect();
@@ -232,26 +251,26 @@ impl Storage {
         ends
     }
 
-    /// Most energy charged in one slot, from a level on.
+    /// Most energy in kWh at the plug that a slot of `hours` can charge from `level`.
     pub(crate) fn charge_from(&self, level: f64, slot: usize, hours: f64) -> f64 {
         self.charge_within(level, self.charge_max[slot - self.stay.start], hours)
     }
 
-    /// Most energy charged in so many hours, from a level on and up to `most`.
+    /// Most energy in kWh at the plug that `hours` can charge from `level`, at most `most`.
     fn charge_within(&self, level: f64, most: f64, hours: f64) -> f64 {
         let room = (self.ceiling - level).max(0.0) / self.efficiency_in;
         let most = most.min(room);
         self.taper.iter().fold(most, |most, line| most.min(self.under(*line, level, hours)))
     }
 
-    /// Most energy under a line that holds for the level at the end of the
-    /// slot: a battery can take it whatever the course of the power inside.
+    /// Most energy in kWh at the plug under one line of the taper. The line holds for the level at
+    /// the end of the slot, so that the battery can take the energy at any course of the power.
     fn under(&self, line: TaperLine, level: f64, hours: f64) -> f64 {
         let power = (line.at_zero - line.fall * level).max(0.0);
         power * hours / (1.0 + line.fall * self.efficiency_in * hours)
     }
 
-    /// Levels at full power from arrival: one per slot of the stay.
+    /// Levels at full power from arrival, after each slot of the session, in stored kWh.
     pub(crate) fn levels_at_full_power(&self, grid: &SiteSlots) -> Vec<f64> {
         let mut level = self.start;
         self.stay
@@ -263,7 +282,8 @@ impl Storage {
             .collect()
     }
 
-    /// What the own limits allow of each goal, in the stay `[from, to)`.
+    /// Sets the reachable levels of each goal. The session is `[from, to)` in microseconds;
+    /// `power_max` is in kW.
     fn find_reachable(&mut self, grid: &SiteSlots, power_max: f64, (from, to): (i64, i64)) {
         let levels = self.levels_at_full_power(grid);
         let mut goals = std::mem::take(&mut self.goals);
@@ -271,6 +291,7 @@ impl Storage {
             let slots = goal.slots.clamp(self.stay.start, self.stay.end) - self.stay.start;
             let most = slots.checked_sub(1).map_or(self.start, |last| levels[last]);
             goal.reachable = goal.wanted.min(most.max(self.start));
+            // Time without a price before the deadline, added after the priced slots.
             let due = goal.by.map_or(i64::MAX, micros_of).min(to);
             let due = if due == i64::MAX { grid.open_end } else { due };
             let unpriced = grid.unpriced_between(from, due);
@@ -280,8 +301,9 @@ impl Storage {
         self.goals = goals;
     }
 
-    /// The level that so many hours at full power lead to. The order of hours
-    /// does not matter: what a taper leaves depends on the level alone.
+    /// Level after `hours` at full power from `level`. The hours may come before or after others,
+    /// because the power under a taper depends on the level alone. With a taper it is computed in
+    /// steps of a quarter of an hour, at most 400.
     fn level_after(&self, level: f64, power_max: f64, hours: f64) -> f64 {
         let steps =
             if self.taper.is_empty() { 1.0 } else { (4.0 * hours).ceil().clamp(1.0, 400.0) };
@@ -292,7 +314,7 @@ impl Storage {
     }
 }
 
-/// Stored energy on arrival, capacity, most that is stored, and efficiency.
+/// Stored energy on arrival, capacity, charge limit (all in stored kWh) and charging efficiency.
 fn levels(vehicle: &Vehicle) -> (f64, Option<f64>, f64, f64) {
     let Some(battery) = &vehicle.battery else { return (0.0, None, f64::INFINITY, 1.0) };
     let capacity = battery.capacity.as_kwh();
@@ -302,6 +324,8 @@ fn levels(vehicle: &Vehicle) -> (f64, Option<f64>, f64, f64) {
     (start, Some(capacity), limit, battery.efficiency)
 }
 
+/// Goals of a vehicle that departs at `to` (microseconds), the earliest first. `start` is the
+/// stored energy on arrival; energy targets count from there, at the plug.
 fn goals(
     vehicle: &Vehicle,
     grid: &SiteSlots,
@@ -325,7 +349,7 @@ fn goals(
     let goal = |(index, (by, level)): (usize, (Option<DateTime<Utc>>, f64))| {
         let end = by.map_or(i64::MAX, micros_of).min(to);
         let slots = grid.ends.partition_point(|&slot_end| slot_end <= end);
-        // What only charges is above a lower wish for good.
+        // A vehicle that only charges stays above a target below its level on arrival.
         let least = if vehicle.discharge.is_some() { 0.0 } else { start };
         Goal::new((Some(index), by), slots, level.max(least), limit.max(start))
     };
@@ -334,8 +358,8 @@ fn goals(
     goals
 }
 
-/// The lines through neighbouring points of the taper; the first goes on
-/// below the first point, the last above the last one.
+/// Lines through neighbouring points of the taper. The first extends below the first point, the
+/// last above the last point.
 fn taper_lines(vehicle: &Vehicle, capacity: f64) -> Vec<TaperLine> {
     let level = |index: usize| vehicle.taper[index].soc.as_percent() / 100.0 * capacity;
     let power = |index: usize| vehicle.taper[index].power_max.as_kw();
