@@ -38,8 +38,7 @@ pub fn area<'a>(columns: &'a Columns, curves: Curves<'a>, limit_kw: f64) -> Area
 /// A limit at [`SHARE`] of what the fleet draws at most when nobody manages it.
 #[must_use]
 pub fn binding_limit_kw(columns: &Columns, curves: Curves<'_>) -> f64 {
-    let free =
-        plan_area(&area(columns, curves, UNLIMITED_KW), &AreaOptions::default(), &mut |_| false);
+    let free = plan_area(&area(columns, curves, UNLIMITED_KW), &AreaOptions::default());
     SHARE * free.unmanaged.load_kw.iter().copied().fold(0.0, f64::max)
 }
 
@@ -49,9 +48,10 @@ pub fn binding_limit_kw(columns: &Columns, curves: Curves<'_>) -> f64 {
 /// A vehicle has no plan.
 #[must_use]
 pub fn planned(problem: &AreaProblem<'_>) -> AreaPlan {
-    let plan = plan_area(problem, &AreaOptions::default(), &mut |_| false);
+    let plan = plan_area(problem, &AreaOptions::default());
     let mut rows = 0;
-    plan.rows(problem, RUN_ROWS, &mut |run| rows += black_box(run).len());
+    plan.rows(problem, RUN_ROWS, &mut |run| rows += black_box(run).len())
+        .expect("the plan is of this problem");
     assert_eq!(rows, plan.vehicles());
     plan
 }

@@ -5,13 +5,13 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use slackwater_engine::area::distributed::Partition;
 use slackwater_engine::area::{
-    self as engine, AreaOptions, AreaProblem, PlanChange, Status, WarmStart, plan_area_observed,
+    self as engine, AreaOptions, AreaProblem, Hooks, PlanChange, Status, WarmStart, plan_area_with,
 };
 
 use crate::area_crew::{Crew, text};
 use crate::area_input::{AreaColumns, NodeArg, Paid, one_batch};
 use crate::area_table;
-use crate::area_watch::Watched;
+use crate::area_watch::{Raised, Store, Watched};
 use crate::arrow::Table;
 use crate::error::Refused;
 
@@ -273,23 +273,31 @@ pub(crate) fn plan_area(
     let options = AreaOptions { gap, max_rounds, start };
     let Listeners { progress, recall, keep, sink, crew } = listeners;
     let slots = problem.horizon().len();
-    let crew = crew.map(|crew| Crew::new(py, crew, batch, slots)).transpose()?;
-    let mut watch = Watched { progress, recall, keep, crew, failed: None, is_interrupted: false };
+    let raised = Raised::default();
+    let crew = crew.map(|crew| Crew::new(py, crew, batch, slots, raised.clone()));
+    let mut crew = crew.transpose()?;
+    let mut watch = Watched { progress, raised: raised.clone() };
+    let mut store = Store { recall, keep, raised: raised.clone() };
     let (mut plan, change) = crate::work::in_parallel(py, || {
-        let plan = plan_area_observed(&problem, &options, &mut watch);
-        match &previous {
+        let hooks = Hooks {
+            observer: &mut watch,
+            store: Some(&mut store),
+            workers: crew.as_mut().map(|crew| crew as &mut dyn engine::Workers),
+        };
+        let plan = plan_area_with(&problem, &options, hooks);
+        Ok::<_, engine::AreaError>(match &previous {
             Some(previous) => {
-                let (plan, change) = plan.replan_close_to(&problem, previous, before.budget);
+                let (plan, change) = plan.replan_close_to(&problem, previous, before.budget)?;
                 (plan, Some(change))
             }
             None => (plan, None),
-        }
-    })?;
-    if let Some(error) = watch.failure() {
+        })
+    })??;
+    if let Some(error) = raised.take() {
         return Err(Refused::Python(error));
     }
     let currency = paid.import()?.1;
-    let places = watch.crew.map(Crew::into_places);
+    let places = crew.map(Crew::into_places);
     let what = (columns.id(), currency);
     // Ctrl-C after the rounds: whoever takes the table must not be the one to be stopped.
     let is_interrupted = py.check_signals().is_err();

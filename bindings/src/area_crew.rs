@@ -17,6 +17,7 @@ use slackwater_engine::area::distributed::{
 };
 
 use crate::area_input::one_batch;
+use crate::area_watch::Raised;
 use crate::arrow::{Columns, Table, refused};
 use crate::error::Refused;
 
@@ -40,7 +41,7 @@ pub(crate) struct Crew {
     vehicles: RecordBatch,
     slots: usize,
     places: Vec<Partition>,
-    pub(crate) failed: Option<PyErr>,
+    raised: Raised,
 }
 
 impl Crew {
@@ -49,12 +50,13 @@ impl Crew {
         crew: Py<PyAny>,
         vehicles: RecordBatch,
         slots: usize,
+        raised: Raised,
     ) -> Result<Self, Refused> {
         let parts = crew.getattr(py, "parts")?.extract(py)?;
         if parts == 0 {
             return Err(Refused::Input("parts is 0; it is 1 or more".into()));
         }
-        Ok(Self { python: crew, parts, vehicles, slots, places: Vec::new(), failed: None })
+        Ok(Self { python: crew, parts, vehicles, slots, places: Vec::new(), raised })
     }
 
     pub(crate) fn into_places(self) -> Vec<Partition> {
@@ -112,9 +114,9 @@ impl Crew {
         Ok(())
     }
 
-    fn note(&mut self, done: Result<(), Refused>) {
-        if let (Err(error), None) = (done, &self.failed) {
-            self.failed = Some(error.into());
+    fn note(&self, done: Result<(), Refused>) {
+        if let Err(error) = done {
+            self.raised.fail(error.into());
         }
     }
 }
@@ -146,7 +148,7 @@ impl engine::Workers for Crew {
 
     fn deal(&mut self, shares: Vec<Assigned>) {
         for (at, share) in shares.into_iter().enumerate() {
-            if self.failed.is_none() {
+            if !self.raised.has_failed() {
                 let done = self.dealt(at, &share);
                 self.note(done);
             }
@@ -155,7 +157,7 @@ impl engine::Workers for Crew {
     }
 
     fn change(&mut self, changes: &[SessionUpdate]) {
-        if self.failed.is_none() {
+        if !self.raised.has_failed() {
             let changes: Vec<String> = changes.iter().map(text).collect();
             let done =
                 Python::attach(|py| self.python.call_method1(py, "change", (changes,)).map(drop));
@@ -164,7 +166,7 @@ impl engine::Workers for Crew {
     }
 
     fn ask(&mut self, question: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>> {
-        if self.failed.is_some() {
+        if self.raised.has_failed() {
             return None;
         }
         match self.asked(question, own) {

@@ -82,7 +82,7 @@ pub(crate) fn tables(
         first += rows.len();
         done = record_batch(&schema, ids, rows, Arc::new(texts.finish()))
             .and_then(|batch| sink(Table::from_batch(batch)));
-    });
+    })?;
     done
 }
 

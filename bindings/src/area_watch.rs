@@ -1,45 +1,61 @@
-//! What Python hears of an area that is planned, and may say to it.
+//! Hooks of an area's search that call Python: progress, and a store of priced rounds.
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use slackwater_engine::area::{self as engine, Observer, Progress, SavedRound};
+use slackwater_engine::area::{Observer, Progress, RoundStore, SavedRound};
 
-use crate::area_crew::Crew;
+/// First exception that a hook raised, and whether Ctrl-C came while one ran. All hooks of a search
+/// share it.
+#[derive(Clone, Default)]
+pub(crate) struct Raised(Arc<Mutex<State>>);
 
-/// Calls Python once a round: for signals, for who watches the progress, and
-/// for who remembers what was answered.
+#[derive(Default)]
+struct State {
+    failed: Option<PyErr>,
+    is_interrupted: bool,
+}
+
+impl Raised {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state().failed.is_some()
+    }
+
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.state().failed.take()
+    }
+
+    pub(crate) fn fail(&self, error: PyErr) {
+        self.state().failed.get_or_insert(error);
+    }
+
+    /// Keeps an exception. Ctrl-C while a hook runs is raised there, and asks for the plan so far,
+    /// not for an exception.
+    fn note(&self, py: Python<'_>, error: PyErr) {
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            self.state().is_interrupted = true;
+        } else {
+            self.fail(error);
+        }
+    }
+}
+
+/// Calls a Python function with the progress of each round, and ends the search on Ctrl-C, on an
+/// exception, or when that function says so.
 pub(crate) struct Watched {
     pub(crate) progress: Option<Py<PyAny>>,
-    /// Gives back what was kept, as text, in the same order, then `None`.
-    pub(crate) recall: Option<Py<PyAny>>,
-    /// Takes what is to be kept, as text without a line break.
-    pub(crate) keep: Option<Py<PyAny>>,
-    /// Asks the vehicles, if they are asked elsewhere.
-    pub(crate) crew: Option<Crew>,
-    pub(crate) failed: Option<PyErr>,
-    /// Whether Ctrl-C came while Python was called.
-    pub(crate) is_interrupted: bool,
+    pub(crate) raised: Raised,
 }
 
 impl Watched {
-    /// The first exception that any of them raised.
-    pub(crate) fn failure(&mut self) -> Option<PyErr> {
-        let of_crew = self.crew.as_mut().and_then(|crew| crew.failed.take());
-        of_crew.or(self.failed.take())
-    }
-
-    /// Keeps what a call raised. Ctrl-C while it runs is raised there, and asks for the
-    /// plan so far, not for an exception.
-    fn note(&mut self, py: Python<'_>, error: PyErr) {
-        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-            self.is_interrupted = true;
-        } else {
-            self.failed = Some(error);
-        }
-    }
-
-    fn asks_to_stop(&mut self, progress: &Progress) -> bool {
+    fn stops(&self, progress: &Progress) -> bool {
         Python::attach(|py| {
-            if self.is_interrupted || py.check_signals().is_err() {
+            if self.raised.state().is_interrupted || py.check_signals().is_err() {
                 return true;
             }
             let Some(watch) = &self.progress else { return false };
@@ -47,50 +63,64 @@ impl Watched {
             match watch.call1(py, numbers).and_then(|answer| answer.is_truthy(py)) {
                 Ok(stop) => stop,
                 Err(error) => {
-                    self.note(py, error);
+                    self.raised.note(py, error);
                     true
                 }
             }
         })
     }
+}
 
+fn break_if(stops: bool) -> ControlFlow<()> {
+    if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+impl Observer for Watched {
+    fn after_round(&mut self, progress: &Progress) -> ControlFlow<()> {
+        break_if(self.raised.has_failed() || self.stops(progress))
+    }
+
+    fn during_recovery(&mut self) -> ControlFlow<()> {
+        let is_interrupted = self.raised.state().is_interrupted;
+        break_if(is_interrupted || Python::attach(|py| py.check_signals().is_err()))
+    }
+}
+
+/// Store of priced rounds in Python, as text.
+pub(crate) struct Store {
+    /// Gives back what was saved, in the same order, then `None`.
+    pub(crate) recall: Option<Py<PyAny>>,
+    /// Takes a round as text without a line break.
+    pub(crate) keep: Option<Py<PyAny>>,
+    pub(crate) raised: Raised,
+}
+
+impl Store {
     fn recalled(&self, py: Python<'_>) -> PyResult<Option<SavedRound>> {
         let Some(recall) = &self.recall else { return Ok(None) };
         let Some(text) = recall.call0(py)?.extract::<Option<String>>(py)? else { return Ok(None) };
-        // Text that is cut off or from elsewhere is nothing that is remembered.
+        // Text that is cut off or from elsewhere is no round.
         Ok(serde_json::from_str(&text).ok())
     }
 }
 
-impl Observer for Watched {
-    fn stop(&mut self, progress: &Progress) -> bool {
-        let has_failed = self.crew.as_ref().is_some_and(|crew| crew.failed.is_some());
-        has_failed || self.failed.is_some() || self.asks_to_stop(progress)
-    }
-
-    fn hurries(&mut self) -> bool {
-        self.is_interrupted || Python::attach(|py| py.check_signals().is_err())
-    }
-
+impl RoundStore for Store {
     fn recall(&mut self) -> Option<SavedRound> {
         Python::attach(|py| {
             self.recalled(py).unwrap_or_else(|error| {
-                self.note(py, error);
+                self.raised.note(py, error);
                 None
             })
         })
     }
 
-    fn keep(&mut self, answered: &SavedRound) {
+    fn save(&mut self, round: &SavedRound) {
         let Some(keep) = &self.keep else { return };
-        let text = serde_json::to_string(answered).unwrap_or_default();
-        let kept = Python::attach(|py| keep.call1(py, (text,)));
-        if let Err(error) = kept {
-            Python::attach(|py| self.note(py, error));
-        }
-    }
-
-    fn workers(&mut self) -> Option<&mut dyn engine::Workers> {
-        self.crew.as_mut().map(|crew| crew as &mut dyn engine::Workers)
+        let text = serde_json::to_string(round).unwrap_or_default();
+        Python::attach(|py| {
+            if let Err(error) = keep.call1(py, (text,)) {
+                self.raised.note(py, error);
+            }
+        });
     }
 }

@@ -33,13 +33,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let problem = AreaProblem::new(vehicles, Curves::Shared(&curve), vec![feeder])?;
 
     // The last argument is asked after each iteration whether to stop.
-    let plan = plan_area(&problem, &AreaOptions::default(), &mut |_| false);
+    let plan = plan_area(&problem, &AreaOptions::default());
 
     println!("cost {:.3}, bound {:.3}, unmet {:.1} kWh", plan.cost, plan.bound, plan.unmet_kwh);
     println!("load in kW: {:.1?}", plan.load_kw);
     println!("price added by the limit: {:.3?}", plan.nodes[0].added_per_kwh);
     plan.rows(&problem, usize::MAX, &mut |rows| {
         println!("cost by vehicle: {:.3?}", rows.numbers.cost);
-    });
+    })?;
     Ok(())
 }

@@ -139,7 +139,7 @@ mod coordinated {
             });
             let wishes: Vec<SharedWish<'_>> = wishes.collect();
             let power = SharedPower::with_headroom(power_max);
-            plan_shared(&curves, &wishes, power, &options, &mut |_| false)
+            plan_shared(&curves, &wishes, power, &options)
         };
         let briefs = plan.unwrap_or_else(|error| {
             error!(%error, "an area makes no sense");

@@ -101,8 +101,10 @@ pub(crate) mod shortage;
 pub(crate) mod solve;
 mod worker;
 
-pub use distributed::observer::{Observer, Progress, SavedColumn, SavedRound, Workers};
-pub use plan_area::{plan_area, plan_area_observed};
+pub use distributed::observer::{
+    Hooks, Observer, Progress, RoundStore, SavedColumn, SavedRound, Workers,
+};
+pub use plan_area::{plan_area, plan_area_with};
 pub use pricing::block_loads::BlockLoad;
 pub use problem::area_problem::{AreaError, AreaProblem, AreaVehicles, StorageColumns};
 pub use problem::limits::{Limit, Node, PriceBlock, Profile, base_loads_kw};

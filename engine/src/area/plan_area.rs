@@ -8,9 +8,11 @@
 //! 4. If a shortfall remains, share it and solve for the reduced needs (`shortage`). Small areas
 //!    with indivisible vehicles are solved as a mixed-integer programme.
 //! 5. Report cost, bound and gap of the finished plans (`report`).
+use std::ops::ControlFlow;
+
 use crate::area::column_generation::incumbent::{StoppingCriteria, Termination};
 use crate::area::distributed::executor::Executor;
-use crate::area::distributed::observer::{Observer, Progress, StopCallback};
+use crate::area::distributed::observer::{Hooks, Progress};
 use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
@@ -29,9 +31,8 @@ const LATE_MAX: usize = 8;
 /// Plans an area: the energy of every vehicle in every slot, at least cost within shared limits.
 ///
 /// Every need is met unless limits forbid it, and every hard limit holds. The cost is within `gap`
-/// of a bound that no plan can undercut, unless the search ends before. `stop` is called after each
-/// round; once it returns true, the search ends with the best plan so far. The same input gives the
-/// same bytes on any number of threads, unless `stop` cut the search short.
+/// of a bound that no plan can undercut, unless the search ends before at `max_rounds`. The same input
+/// gives the same bytes on any number of threads.
 ///
 /// If limits leave less than all needs together, the total shortfall is as small as possible.
 /// Vehicles of one node that miss the same deadline, mostly their departure, share it in proportion
@@ -39,26 +40,23 @@ const LATE_MAX: usize = 8;
 ///
 /// The time of a round is linear in vehicles and slots.
 #[must_use]
-pub fn plan_area(
-    problem: &AreaProblem<'_>,
-    options: &AreaOptions,
-    stop: &mut dyn FnMut(&Progress) -> bool,
-) -> AreaPlan {
-    plan_area_observed(problem, options, &mut StopCallback(stop))
+pub fn plan_area(problem: &AreaProblem<'_>, options: &AreaOptions) -> AreaPlan {
+    let mut to_the_end = |_: &Progress| ControlFlow::Continue(());
+    plan_area_with(problem, options, Hooks::new(&mut to_the_end))
 }
 
-/// Plans an area as [`plan_area`] does, with an observer that may stop the search, save its rounds
-/// and provide workers.
+/// Plans an area as [`plan_area`] does, with hooks: an observer that may end the search with the
+/// best plan so far, a store of priced rounds by which a search is resumed, and workers.
 #[must_use]
-pub fn plan_area_observed(
+pub fn plan_area_with(
     problem: &AreaProblem<'_>,
     options: &AreaOptions,
-    observer: &mut dyn Observer,
+    hooks: Hooks<'_>,
 ) -> AreaPlan {
     let count = problem.vehicles.fleet.len();
     let groups = if count <= ALONE_MAX { count.max(1) } else { GROUPS };
     let sessions = Sessions::new(problem, groups);
-    let executor = &mut Executor::new(observer, &sessions);
+    let executor = &mut Executor::new(hooks, &sessions);
     let constraints = LinkingConstraints::new(problem);
     let penalty = ShortfallPenalty { base: constraints.shortfall_penalty, step: 0.0, tiers: 1 };
     // Unmanaged charging gives the scales of the gap and of money.

@@ -25,7 +25,6 @@
 //! Reported costs are those of `p`.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::area::distributed::observer::Progress;
 use crate::area::plan_area::plan_area;
 use crate::area::problem::area_problem::{AreaError, AreaProblem, AreaVehicles};
 use crate::area::problem::limits::Node;
@@ -150,7 +149,6 @@ pub fn plan_within_capacity(
     wishes: &[SharedWish<'_>],
     power: SharedPower,
     options: &AreaOptions,
-    stop: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Vec<Option<PlanSummary>>, AreaError> {
     // Cut each curve at `now`: the elapsed part of the current slot is no capacity.
     let curves: Vec<PriceCurve> = curves.iter().map(|curve| ahead(curve, wishes)).collect();
@@ -168,7 +166,7 @@ pub fn plan_within_capacity(
     let missed = alone.iter().zip(wishes).zip(&rows.scale).map(|((plan, wish), scale)| {
         (plan.shortfall - wish.problem.request().above_limit()).as_kwh() * scale
     });
-    let (area, plan) = least_short((&rows, &table), power, missed.sum(), options, stop)?;
+    let (area, plan) = least_short((&rows, &table), power, missed.sum(), options)?;
     let mut briefs = Vec::with_capacity(wishes.len());
     plan.rows(&area, RUN, &mut |made| {
         for row in 0..made.len() {
@@ -178,7 +176,7 @@ pub fn plan_within_capacity(
             let made = brief(&made, row, alone, rows.scale[position]);
             briefs.push(made.map(|made| with_limit(made, wish)));
         }
-    });
+    })?;
     sequence_within_slots(&mut briefs, wishes, (table.horizon(), power.power_max));
     fill_gaps(&mut briefs, wishes, (&curves, &alone), power.power_max);
     Ok(briefs)
@@ -206,7 +204,6 @@ fn least_short<'a>(
     power: SharedPower,
     alone_kwh: f64,
     options: &AreaOptions,
-    stop: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<(AreaProblem<'a>, AreaPlan), AreaError> {
     let vehicles = AreaVehicles {
         fleet: rows.fleet(),
@@ -221,14 +218,14 @@ fn least_short<'a>(
         AreaProblem::new(vehicles, Curves::PerVehicle(table), vec![node])
     };
     let area = problem(power)?;
-    let plan = plan_area(&area, options, stop);
+    let plan = plan_area(&area, options);
     let wanted_kwh: f64 = rows.energy_kwh.iter().sum();
     if power.headroom <= 0.0 || plan.unmet_kwh <= alone_kwh + 1e-6 * wanted_kwh {
         return Ok((area, plan));
     }
     let area = problem(SharedPower::whole(power.power_max))?;
     let options = AreaOptions { start: Some(plan.state), ..options.clone() };
-    let plan = plan_area(&area, &options, stop);
+    let plan = plan_area(&area, &options);
     Ok((area, plan))
 }
 
@@ -368,14 +365,8 @@ mod tests {
         let cars = cars(4);
         let wishes = wishes(&cars);
         let options = AreaOptions::default();
-        let plan = plan_within_capacity(
-            &curves,
-            &wishes,
-            SharedPower::whole(kw(20.0)),
-            &options,
-            &mut |_| false,
-        )
-        .unwrap();
+        let plan =
+            plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(20.0)), &options).unwrap();
         let mut starts: Vec<i64> =
             plan.iter().flatten().map(|b| (b.intervals[0].start - at(0)).num_hours()).collect();
         starts.sort_unstable();
@@ -393,14 +384,8 @@ mod tests {
         let chargers = vec![ChargeProblem::new(wish).unwrap(); 2];
         let wishes = wishes(&chargers);
         let options = AreaOptions::default();
-        let plan = plan_within_capacity(
-            &curves,
-            &wishes,
-            SharedPower::whole(kw(10.0)),
-            &options,
-            &mut |_| false,
-        )
-        .unwrap();
+        let plan =
+            plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(10.0)), &options).unwrap();
         let mut hours: Vec<_> = plan
             .iter()
             .flatten()
@@ -420,14 +405,8 @@ mod tests {
         let cars = vec![ChargeProblem::new(ChargeRequest::new(now, kw(10.0), need)).unwrap(); 4];
         let wishes = wishes(&cars);
         let options = AreaOptions::default();
-        let plan = plan_within_capacity(
-            &curves,
-            &wishes,
-            SharedPower::whole(kw(25.0)),
-            &options,
-            &mut |_| false,
-        )
-        .unwrap();
+        let plan =
+            plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(25.0)), &options).unwrap();
         let briefs: Vec<&PlanSummary> = plan.iter().flatten().collect();
         assert!(briefs.iter().all(|brief| brief.shortfall.as_kwh() < 1e-6));
         for minute in 0..120 {
@@ -449,8 +428,7 @@ mod tests {
         let minutes_of_the_cheapest = |count: usize| {
             let cars = [cars(count), vec![hopeless.clone()]].concat();
             let wishes = wishes(&cars);
-            let plan =
-                plan_within_capacity(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let plan = plan_within_capacity(&curves, &wishes, power, &options).unwrap();
             let short: f64 = plan.iter().flatten().map(|brief| brief.shortfall.as_kwh()).sum();
             assert!((short - 5.0).abs() < 1e-6, "{short}");
             let intervals = plan.iter().flatten().flat_map(|brief| &brief.intervals);
@@ -470,8 +448,7 @@ mod tests {
             wishes[on].is_on = true;
             let power = SharedPower::whole(kw(10.0));
             let options = AreaOptions::default();
-            let plan =
-                plan_within_capacity(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let plan = plan_within_capacity(&curves, &wishes, power, &options).unwrap();
             let brief = plan[on].as_ref().unwrap();
             assert_eq!((brief.intervals[0].start, brief.intervals.len()), (at(0), 1));
             // The cost is that of the prices without the bonus.
@@ -485,7 +462,7 @@ mod tests {
         wishes[0].is_on = true;
         let power = SharedPower::whole(kw(10.0));
         let options = AreaOptions::default();
-        let plan = plan_within_capacity(&curves, &wishes, power, &options, &mut |_| false).unwrap();
+        let plan = plan_within_capacity(&curves, &wishes, power, &options).unwrap();
         assert_eq!(plan[0].as_ref().unwrap().intervals[0].start, at(1));
     }
 
@@ -498,14 +475,8 @@ mod tests {
         let late = [late];
         let wishes = wishes(&late);
         let options = AreaOptions::default();
-        let plan = plan_within_capacity(
-            &curves,
-            &wishes,
-            SharedPower::whole(kw(20.0)),
-            &options,
-            &mut |_| false,
-        )
-        .unwrap();
+        let plan =
+            plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(20.0)), &options).unwrap();
         let brief = plan[0].as_ref().unwrap();
         assert_eq!(brief.intervals[0].start, at(0));
         assert!((brief.energy - kwh(10.0)).as_kwh().abs() < 1e-9);

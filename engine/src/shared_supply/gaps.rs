@@ -344,7 +344,7 @@ mod tests {
             let power = SharedPower::with_headroom(kw(power_max));
             let curves = std::slice::from_ref(&curve);
             let options = AreaOptions::default();
-            let plan = plan_within_capacity(curves, &wishes, power, &options, &mut |_| false).unwrap();
+            let plan = plan_within_capacity(curves, &wishes, power, &options).unwrap();
             let briefs: Vec<PlanSummary> = plan.into_iter().map(Option::unwrap).collect();
             let taker = |(brief, wish): (&PlanSummary, &SharedWish<'_>)| OtherLoad {
                 intervals: brief.intervals.clone(),

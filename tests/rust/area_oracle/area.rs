@@ -100,7 +100,7 @@ pub(crate) struct Planned {
 impl Planned {
     pub(crate) fn new(problem: &AreaProblem<'_>, plan: AreaPlan) -> Self {
         let mut rows = PlanTable::default();
-        plan.rows(problem, usize::MAX, &mut |run| rows = run);
+        plan.rows(problem, usize::MAX, &mut |run| rows = run).expect("the plan is of this problem");
         Self { plan, rows }
     }
 
@@ -417,7 +417,7 @@ impl Area {
 
     pub(crate) fn plan(&self, options: &AreaOptions) -> Planned {
         let problem = self.problem();
-        let plan = plan_area(&problem, options, &mut |_| false);
+        let plan = plan_area(&problem, options);
         Planned::new(&problem, plan)
     }
 

@@ -3,9 +3,11 @@
 //! Each line is one scenario: its money in clear, so that a difference says something,
 //! and fingerprints of every number of the plan and of its prices. What changes on
 //! purpose, or with another version of the solver, is written anew with `UPDATE_EXPECT=1`.
+use std::ops::ControlFlow;
+
 use expect_test::expect_file;
 use slackwater_engine::area::AreaPlan;
-use slackwater_engine::area::{AreaOptions, plan_area};
+use slackwater_engine::area::{AreaOptions, Hooks, Progress, plan_area, plan_area_with};
 use slackwater_engine::area::{Node, Profile};
 use slackwater_engine::units::kw;
 
@@ -115,7 +117,10 @@ fn scenarios() -> String {
         let area = Area::random(3);
         let problem = area.problem();
         let tight = AreaOptions { gap: 0.0, ..AreaOptions::default() };
-        let plan = plan_area(&problem, &tight, &mut |progress| progress.round >= round);
+        let mut stop = |progress: &Progress| {
+            if progress.round >= round { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let plan = plan_area_with(&problem, &tight, Hooks::new(&mut stop));
         add(&format!("stopped at round {round}"), &Planned::new(&problem, plan));
     }
     let (first, later) = again(5, &options);
@@ -139,10 +144,10 @@ fn close_to(first: &Planned, seed: u64) -> Planned {
     let mut dearer = Area::mixed(seed, false);
     dearer.change_prices(seed);
     let problem = dearer.problem();
-    let cheapest: AreaPlan = plan_area(&problem, &AreaOptions::default(), &mut |_| false);
+    let cheapest: AreaPlan = plan_area(&problem, &AreaOptions::default());
     let previous = &first.rows.intervals;
     let budget = 0.02 * cheapest.cost.abs().max(1.0);
-    let (near, _) = cheapest.replan_close_to(&problem, previous, budget);
+    let (near, _) = cheapest.replan_close_to(&problem, previous, budget).expect("same problem");
     Planned::new(&problem, near)
 }
 

@@ -6,13 +6,13 @@ use expect_test::expect_file;
 use slackwater_engine::area::distributed::{Overrides, Partition, PricingRequest, SessionUpdate};
 use slackwater_engine::area::{
     AreaOptions, BlockLoad, Limit, LoadAndCost, Node, NodeOutcome, PriceBlock, Profile,
-    SavedColumn, SavedRound, ShadowPrice, Status, Unmet, WarmStart, plan_area_observed,
+    SavedColumn, SavedRound, ShadowPrice, Status, Unmet, WarmStart,
 };
 use slackwater_engine::units::{kw, per_kwh};
 
 use crate::area::Area;
 use crate::examples::Examples;
-use crate::workers::Cluster;
+use crate::workers::{Cluster, plan_by};
 
 fn limits(examples: &mut Examples) {
     let per_slot = || Profile::PerSlot(vec![Some(kw(40.5)), None]);
@@ -97,7 +97,7 @@ fn rounds(examples: &mut Examples) {
 fn messages(examples: &mut Examples) {
     let area = Area::two_alike([2.0, 1.0]);
     let mut workers = Cluster::new(&area, 1);
-    let plan = plan_area_observed(&area.problem(), &AreaOptions::default(), &mut workers);
+    let plan = plan_by(&area.problem(), &mut workers);
     for kind in ["at_once", "answer", "plans"] {
         let is_kind = |text: &&String| text.starts_with("{\"worth\"") && text.contains(kind);
         let found = workers.said.iter().find(is_kind).expect("every kind is asked");

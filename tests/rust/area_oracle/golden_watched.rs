@@ -2,46 +2,41 @@
 //!
 //! Below the line of a plan stand the calls of the watch, and a fingerprint of what was answered
 //! or sent.
-use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use slackwater_engine::area::{
-    AreaOptions, Node, Observer, Profile, Progress, SavedRound, plan_area_observed,
+    AreaOptions, Hooks, Node, Observer, Profile, Progress, SavedRound, plan_area_with,
 };
 use slackwater_engine::prices::table::PriceTable;
 use slackwater_engine::units::kw;
 
+use crate::Notes;
 use crate::area::{Area, HOUR, More, Planned, Random};
 use crate::golden::{feeders, fingerprint, large, line};
-use crate::workers::Cluster;
+use crate::workers::{Cluster, plan_by};
 
-/// A watch that stops the work at one of its calls, and has answers of an earlier run.
+/// Calls of an observer that stops the work at one of them.
 #[derive(Default)]
 struct Stopper {
     stops: usize,
     stop_at: Option<usize>,
     hurries: usize,
     hurry_at: Option<usize>,
-    known: VecDeque<SavedRound>,
-    kept: Vec<SavedRound>,
+}
+
+fn break_if(stops: bool) -> ControlFlow<()> {
+    if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 impl Observer for Stopper {
-    fn stop(&mut self, _: &Progress) -> bool {
+    fn after_round(&mut self, _: &Progress) -> ControlFlow<()> {
         self.stops += 1;
-        Some(self.stops) == self.stop_at
+        break_if(Some(self.stops) == self.stop_at)
     }
 
-    fn hurries(&mut self) -> bool {
+    fn during_recovery(&mut self) -> ControlFlow<()> {
         self.hurries += 1;
-        Some(self.hurries) == self.hurry_at
-    }
-
-    fn recall(&mut self) -> Option<SavedRound> {
-        self.known.pop_front()
-    }
-
-    fn keep(&mut self, answered: &SavedRound) {
-        self.kept.push(answered.clone());
+        break_if(Some(self.hurries) == self.hurry_at)
     }
 }
 
@@ -58,19 +53,25 @@ fn bits_of(answered: &[SavedRound]) -> u64 {
     fingerprint(numbers)
 }
 
-fn watched(name: &str, area: &Area, mut watch: Stopper) -> (String, Vec<SavedRound>) {
-    let problem = area.problem();
-    let plan = plan_area_observed(&problem, &AreaOptions::default(), &mut watch);
+fn watched(
+    name: &str,
+    area: &Area,
+    mut watch: Stopper,
+    known: &[SavedRound],
+) -> (String, Vec<SavedRound>) {
+    let (problem, mut notes) = (area.problem(), Notes::new(known));
+    let hooks = Hooks { store: Some(&mut notes), ..Hooks::new(&mut watch) };
+    let plan = plan_area_with(&problem, &AreaOptions::default(), hooks);
     let text = line(name, &Planned::new(&problem, plan));
-    let (asked, bits) = (watch.kept.len(), bits_of(&watch.kept));
+    let (asked, bits) = (notes.kept.len(), bits_of(&notes.kept));
     let counted = format!("stops {} hurries {}", watch.stops, watch.hurries);
-    (text + &format!("    {counted} asked {asked} answers {bits:016x}\n"), watch.kept)
+    (text + &format!("    {counted} asked {asked} answers {bits:016x}\n"), notes.kept)
 }
 
 /// The plan of an area whose vehicles are priced by so many workers.
 fn by_workers(name: &str, area: &Area, wanted: usize) -> String {
     let (problem, mut workers) = (area.problem(), Cluster::new(area, wanted));
-    let plan = plan_area_observed(&problem, &AreaOptions::default(), &mut workers);
+    let plan = plan_by(&problem, &mut workers);
     let messages = workers.said.len();
     let planned = Planned::new(&problem, plan);
     let text = line(&format!("{name}, workers {wanted}"), &planned);
@@ -118,28 +119,27 @@ pub(crate) fn scenarios() -> String {
     let stop_at = |call| Stopper { stop_at: Some(call), ..Stopper::default() };
     let hurry_at = |call| Stopper { hurry_at: Some(call), ..Stopper::default() };
     let mut text = String::new();
-    let mut add = |name: &str, area: &Area, watch: Stopper| {
-        let (line, kept) = watched(name, area, watch);
+    let mut add = |name: &str, area: &Area, watch: Stopper, known: &[SavedRound]| {
+        let (line, kept) = watched(name, area, watch, known);
         text += &line;
         kept
     };
     let (short, branched) = (Area::mixed(1, false), Area::branched(3));
     for (name, area) in [("short", &short), ("branched", &branched)] {
-        let kept = add(name, area, Stopper::default());
+        let kept = add(name, area, Stopper::default(), &[]);
         for call in [1, 3] {
-            add(&format!("{name}, stop {call}"), area, stop_at(call));
+            add(&format!("{name}, stop {call}"), area, stop_at(call), &[]);
         }
-        let known = kept[..kept.len() / 2].iter().cloned().collect();
-        add(&format!("{name}, half known"), area, Stopper { known, ..Stopper::default() });
+        add(&format!("{name}, half known"), area, Stopper::default(), &kept[..kept.len() / 2]);
     }
     // The first search is over by then, and needs are being shared.
-    add("short, stop 20", &short, stop_at(20));
-    add("branched, hurry 20", &branched, hurry_at(20));
+    add("short, stop 20", &short, stop_at(20), &[]);
+    add("branched, hurry 20", &branched, hurry_at(20), &[]);
     let long = large(9_000);
-    add("9,000, stop 3", &long, stop_at(3));
-    add("9,000, hurry 1", &long, hurry_at(1));
+    add("9,000, stop 3", &long, stop_at(3), &[]);
+    add("9,000, hurry 1", &long, hurry_at(1), &[]);
     // The first prices come from a sample, which is not cut short.
-    add("33,000, stop 1", &large(33_000), stop_at(1));
+    add("33,000, stop 1", &large(33_000), stop_at(1), &[]);
     let town = feeders(12, 400);
     for wanted in [1, 3, 7] {
         text += &by_workers("short", &short, wanted);

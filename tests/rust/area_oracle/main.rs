@@ -16,9 +16,12 @@ mod on_off;
 mod workers;
 
 use area::{Area, Planned};
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
 use slackwater_engine::area::Status;
-use slackwater_engine::area::{AreaOptions, plan_area, plan_area_observed};
-use slackwater_engine::area::{Observer, Progress, SavedRound};
+use slackwater_engine::area::{AreaOptions, AreaPlan, Hooks, plan_area, plan_area_with};
+use slackwater_engine::area::{Progress, RoundStore, SavedRound};
 
 const AREAS: u64 = 200;
 
@@ -152,11 +155,12 @@ fn stop_ends_the_rounds_and_says_so() {
         (0..100).map(Area::random).find(|area| area.plan(&AreaOptions::default()).plan.rounds > 5);
     let area = area.unwrap();
     let (problem, mut calls) = (area.problem(), 0);
-    let plan =
-        plan_area(&problem, &AreaOptions { gap: 0.0, ..AreaOptions::default() }, &mut |progress| {
-            calls += 1;
-            progress.round >= 3
-        });
+    let mut observer = |progress: &Progress| {
+        calls += 1;
+        if progress.round >= 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = AreaOptions { gap: 0.0, ..AreaOptions::default() };
+    let plan = plan_area_with(&problem, &options, Hooks::new(&mut observer));
     assert_eq!((plan.status, plan.reproducible), (Status::Stopped, false));
     assert!(calls <= 3 && plan.gap > 0.0);
 }
@@ -189,22 +193,31 @@ fn earlier_prices_save_rounds() {
     assert!(warm < cold, "{warm} rounds after {cold}");
 }
 
-/// Somebody who remembers everything, or all but the last.
+/// Store of rounds that keeps those it is given apart from those it knows.
 struct Notes {
     kept: Vec<SavedRound>,
-    known: std::collections::VecDeque<SavedRound>,
+    known: VecDeque<SavedRound>,
 }
 
-impl Observer for Notes {
-    fn stop(&mut self, _: &Progress) -> bool {
-        false
+impl Notes {
+    fn new(known: &[SavedRound]) -> Self {
+        Self { kept: vec![], known: known.iter().cloned().collect() }
     }
+}
 
+/// Plan of an area whose rounds go to a store.
+fn plan_storing(area: &Area, store: &mut dyn RoundStore) -> AreaPlan {
+    let mut to_the_end = |_: &Progress| ControlFlow::Continue(());
+    let hooks = Hooks { store: Some(store), ..Hooks::new(&mut to_the_end) };
+    plan_area_with(&area.problem(), &AreaOptions::default(), hooks)
+}
+
+impl RoundStore for Notes {
     fn recall(&mut self) -> Option<SavedRound> {
         self.known.pop_front()
     }
 
-    fn keep(&mut self, answered: &SavedRound) {
+    fn save(&mut self, answered: &SavedRound) {
         self.kept.push(answered.clone());
     }
 }
@@ -218,8 +231,8 @@ fn what_was_answered_is_not_asked_again() {
         let problem = area.problem();
         let options = AreaOptions::default();
         let run = |known: &[SavedRound]| {
-            let mut notes = Notes { kept: vec![], known: known.iter().cloned().collect() };
-            let plan = plan_area_observed(&problem, &options, &mut notes);
+            let mut notes = Notes::new(known);
+            let plan = plan_storing(&area, &mut notes);
             (Planned::new(&problem, plan).bytes(), notes.kept)
         };
         let (whole, asked) = run(&[]);
@@ -229,8 +242,7 @@ fn what_was_answered_is_not_asked_again() {
         assert!(whole == again && more.is_empty(), "area {seed}");
         // What is remembered of another area is asked again.
         let other = Area::mixed(seed + 1, false);
-        let mut notes = Notes { kept: vec![], known: asked.into_iter().skip(1).collect() };
-        let plan = plan_area_observed(&other.problem(), &options, &mut notes);
+        let plan = plan_storing(&other, &mut Notes::new(&asked[1..]));
         assert!(Planned::new(&other.problem(), plan).bytes() == other.plan(&options).bytes());
     }
 }
@@ -242,10 +254,8 @@ struct Spoilt {
     good: usize,
 }
 
-impl Observer for Spoilt {
-    fn stop(&mut self, _: &Progress) -> bool {
-        false
-    }
+impl RoundStore for Spoilt {
+    fn save(&mut self, _: &SavedRound) {}
 
     fn recall(&mut self) -> Option<SavedRound> {
         let mut answer = self.answers.get(self.asked)?.clone();
@@ -263,11 +273,11 @@ impl Observer for Spoilt {
 fn a_failure_of_the_solver_is_a_status_of_its_own() {
     for (seed, good) in [(3, 0), (3, 1), (5, 0), (4, 0), (4, 2)] {
         let area = if seed == 4 { Area::branched(seed) } else { Area::random(seed) };
-        let (problem, options) = (area.problem(), AreaOptions::default());
-        let mut notes = Notes { kept: vec![], known: [].into() };
-        drop(plan_area_observed(&problem, &options, &mut notes));
+        let problem = area.problem();
+        let mut notes = Notes::new(&[]);
+        drop(plan_storing(&area, &mut notes));
         let mut spoilt = Spoilt { answers: notes.kept, asked: 0, good };
-        let plan = plan_area_observed(&problem, &options, &mut spoilt);
+        let plan = plan_storing(&area, &mut spoilt);
         assert_eq!(plan.status, Status::Failed, "area {seed} after {good} answers");
         assert!(plan.bound <= plan.cost && plan.gap >= 0.0, "area {seed}: gap {}", plan.gap);
         judge::keeps_its_word(&area, &Planned::new(&problem, plan), seed);
@@ -286,13 +296,14 @@ fn a_budget_keeps_vehicles_where_they_were() {
         dearer.change_prices(seed);
         let problem = dearer.problem();
         let options = AreaOptions::default();
-        let cheapest = plan_area(&problem, &options, &mut |_| false);
+        let cheapest = plan_area(&problem, &options);
         let previous = &told.rows.intervals;
         let before = cheapest.cost;
         let scale = before.abs().max(1.0);
         for part in [0.0, 0.02, 1e6] {
             let budget = part * scale;
-            let (near, change) = cheapest.clone().replan_close_to(&problem, previous, budget);
+            let (near, change) =
+                cheapest.clone().replan_close_to(&problem, previous, budget).unwrap();
             assert!(near.cost <= before + budget + 1e-6 * scale, "area {seed}: {}", near.cost);
             assert!(change.moved_kwh <= change.cheapest_kwh + 1e-6, "area {seed}");
             assert!((near.unmet_kwh - cheapest.unmet_kwh).abs() < 1e-9, "area {seed}");

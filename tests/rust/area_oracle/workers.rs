@@ -1,12 +1,15 @@
 //! Workers that price the parts of an area elsewhere: all they are sent and all that they
 //! answer passes through JSON.
+use std::ops::ControlFlow;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use slackwater_engine::area::distributed::{
     Assigned, Overrides, Partition, PricingRequest, SessionUpdate,
 };
 use slackwater_engine::area::{
-    AreaNumbers, AreaPlan, BlockLoad, Observer, Progress, Worker, Workers,
+    AreaNumbers, AreaOptions, AreaPlan, AreaProblem, BlockLoad, Hooks, Progress, Worker, Workers,
+    plan_area_with,
 };
 use slackwater_engine::columns::PlanTable;
 
@@ -104,12 +107,9 @@ impl Workers for Cluster<'_> {
     }
 }
 
-impl Observer for Cluster<'_> {
-    fn stop(&mut self, _: &Progress) -> bool {
-        false
-    }
-
-    fn workers(&mut self) -> Option<&mut dyn Workers> {
-        Some(self)
-    }
+/// Plan of an area whose vehicles are priced by workers.
+pub(crate) fn plan_by(problem: &AreaProblem<'_>, workers: &mut Cluster<'_>) -> AreaPlan {
+    let mut to_the_end = |_: &Progress| ControlFlow::Continue(());
+    let hooks = Hooks { workers: Some(workers), ..Hooks::new(&mut to_the_end) };
+    plan_area_with(problem, &AreaOptions::default(), hooks)
 }

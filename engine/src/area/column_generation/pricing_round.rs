@@ -54,15 +54,16 @@ impl<'a> PricingOracle<'a> {
         Self { context, constraints, nodes }
     }
 
-    /// Solves the pricing problems at `duals`, unless the observer recalls a round of this area and
-    /// these duals. A new round is handed to the observer.
+    /// Solves the pricing problems at `duals`, unless the store recalls a round of this area and these
+    /// duals. A new round is handed to the store.
     pub(crate) fn solve(
         &self,
         round: usize,
         duals: &[f64],
         executor: &mut Executor<'_>,
     ) -> PricingRound {
-        if let Some(known) = executor.observer.recall().filter(|known| self.fits(known, duals)) {
+        let known = executor.hooks.store.as_mut().and_then(|store| store.recall());
+        if let Some(known) = known.filter(|known| self.fits(known, duals)) {
             let groups = known.groups.into_iter().enumerate();
             let columns = groups.map(|(group, known)| {
                 let SavedColumn { cost: value, optimality_slack: slack, shortfall: shed, loads } =
@@ -79,14 +80,16 @@ impl<'a> PricingOracle<'a> {
             return self.round_of(columns.collect());
         }
         let priced = self.price(round, duals, executor);
-        let groups = priced.columns.iter().map(|column| SavedColumn {
-            cost: column.cost,
-            optimality_slack: column.optimality_slack,
-            shortfall: column.shortfall,
-            loads: column.loads.clone(),
-        });
-        let groups = groups.collect();
-        executor.observer.keep(&SavedRound { prices_per_kwh: duals.to_vec(), groups });
+        if let Some(store) = &mut executor.hooks.store {
+            let groups = priced.columns.iter().map(|column| SavedColumn {
+                cost: column.cost,
+                optimality_slack: column.optimality_slack,
+                shortfall: column.shortfall,
+                loads: column.loads.clone(),
+            });
+            let groups = groups.collect();
+            store.save(&SavedRound { prices_per_kwh: duals.to_vec(), groups });
+        }
         priced
     }
 

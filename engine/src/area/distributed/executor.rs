@@ -8,7 +8,7 @@
 //! ([`session_update`]).
 use std::ops::Range;
 
-use crate::area::distributed::observer::{Observer, Progress};
+use crate::area::distributed::observer::{Hooks, Progress};
 use crate::area::distributed::protocol::{
     self, Assigned, Overrides, Partition, PricingRequest, RequestKind, SessionUpdate,
 };
@@ -18,9 +18,9 @@ use crate::area::pricing::block_loads::BlockLoad;
 use crate::area::pricing::context::PricingContext;
 use crate::lp::LpError;
 
-/// Observer of a search, its workers, and the state that these know of.
+/// Hooks of a search, and the state that its workers know of.
 pub(crate) struct Executor<'a> {
-    pub(crate) observer: &'a mut dyn Observer,
+    pub(crate) hooks: Hooks<'a>,
     /// Positions of the vehicles of each part; empty without workers.
     parts: Vec<Range<usize>>,
     /// `Sessions::state` that the workers have.
@@ -42,10 +42,10 @@ const AT_ONCE_MAX: usize = 8_192;
 const GAP_PATIENT: f64 = 0.01;
 
 impl<'a> Executor<'a> {
-    /// Executor for `sessions`. If the observer has workers, the vehicles are dealt to them.
-    pub(crate) fn new(observer: &'a mut dyn Observer, sessions: &Sessions) -> Self {
+    /// Executor for `sessions`. If there are workers, the vehicles are dealt to them.
+    pub(crate) fn new(mut hooks: Hooks<'a>, sessions: &Sessions) -> Self {
         let mut parts = Vec::new();
-        if let Some(workers) = observer.workers() {
+        if let Some(workers) = &mut hooks.workers {
             let shares = partition(sessions, workers.parts());
             let range = |share: &protocol::Assigned| {
                 share.partition.first..share.partition.first + share.partition.vehicles()
@@ -55,7 +55,7 @@ impl<'a> Executor<'a> {
         }
         let is_long = sessions.each.len() > AT_ONCE_MAX;
         Self {
-            observer,
+            hooks,
             parts,
             state: sessions.state,
             is_stopped: false,
@@ -68,7 +68,7 @@ impl<'a> Executor<'a> {
     /// Returns true if the search is to end here. The observer is called until it first says so;
     /// a stop is final.
     pub(crate) fn stops(&mut self, progress: &Progress) -> bool {
-        self.is_stopped = self.is_stopped || self.observer.stop(progress);
+        self.is_stopped = self.is_stopped || self.hooks.observer.after_round(progress).is_break();
         self.is_stopped && !(self.finishes_first && progress.gap > GAP_PATIENT)
     }
 
@@ -100,7 +100,7 @@ impl<'a> Executor<'a> {
     /// Returns true if the caller asked to stop, and recovery of this many vehicles is to be cut
     /// short. Calls the observer.
     pub(crate) fn is_hurried(&mut self) -> bool {
-        self.is_stopped = self.is_stopped || self.observer.hurries();
+        self.is_stopped = self.is_stopped || self.hooks.observer.during_recovery().is_break();
         self.is_stopped && self.is_long
     }
 
@@ -118,7 +118,7 @@ impl<'a> Executor<'a> {
         if context.sessions.is_sample {
             return None;
         }
-        let workers = self.observer.workers()?;
+        let workers = self.hooks.workers.as_mut()?;
         // Needs or reserves changed since the last request: update the workers first.
         if self.state != context.sessions.state {
             let changes: Vec<SessionUpdate> = self

@@ -1,4 +1,6 @@
 //! Interfaces for callers of a search: progress, stopping, saved rounds, and remote workers.
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::area::distributed::protocol::{Assigned, Overrides, PricingRequest, SessionUpdate};
@@ -46,33 +48,55 @@ pub struct SavedRound {
     pub groups: Vec<SavedColumn>,
 }
 
-/// Observer of a search: may stop it, save its rounds, and provide workers.
+/// Observer of a search, which may end it.
 ///
-/// An observer that saves rounds can resume a search that was cut off. It returns them in
-/// [`recall`](Self::recall) when the same area is planned with the same options. The search then
-/// takes the same course to the last bit without pricing those rounds again.
+/// Every closure `FnMut(&Progress) -> ControlFlow<()>` is one.
 pub trait Observer {
-    /// Returns true to stop the search. Called after each round, until it returns true.
-    fn stop(&mut self, progress: &Progress) -> bool;
+    /// Progress after a pricing round; [`ControlFlow::Break`] ends the search with the best plan so
+    /// far. Called after each round, until it breaks.
+    fn after_round(&mut self, progress: &Progress) -> ControlFlow<()>;
 
-    /// Returns true to cut short the making of plans after the rounds. The search then counts as
-    /// stopped. Called now and then while plans are made.
-    fn hurries(&mut self) -> bool {
-        false
+    /// Called now and then while plans are made after the rounds; [`ControlFlow::Break`] cuts that
+    /// short, and the search counts as stopped.
+    fn during_recovery(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
+}
 
-    /// Next saved round, in the order in which [`keep`](Self::keep) received them. A round with
+impl<F: FnMut(&Progress) -> ControlFlow<()>> Observer for F {
+    fn after_round(&mut self, progress: &Progress) -> ControlFlow<()> {
+        self(progress)
+    }
+}
+
+/// Store of priced rounds, by which a search that was cut off is resumed.
+///
+/// When the same area is planned again with the same options, a store that gives back its rounds
+/// lets the search take the same course to the last bit without pricing them again.
+pub trait RoundStore {
+    /// Next saved round, in the order in which [`save`](Self::save) received them. A round with
     /// other prices than those at hand is ignored.
-    fn recall(&mut self) -> Option<SavedRound> {
-        None
-    }
+    fn recall(&mut self) -> Option<SavedRound>;
 
     /// Receives every round that was priced and not recalled.
-    fn keep(&mut self, _answered: &SavedRound) {}
+    fn save(&mut self, round: &SavedRound);
+}
 
-    /// Workers that solve the pricing problems; `None` to solve them in this process.
-    fn workers(&mut self) -> Option<&mut dyn Workers> {
-        None
+/// Callers of a search: its observer, and a store and workers if there are any.
+pub struct Hooks<'a> {
+    /// Observer that may end the search.
+    pub observer: &'a mut dyn Observer,
+    /// Store of priced rounds.
+    pub store: Option<&'a mut dyn RoundStore>,
+    /// Workers that solve the pricing problems; without them they are solved in this process.
+    pub workers: Option<&'a mut dyn Workers>,
+}
+
+impl<'a> Hooks<'a> {
+    /// Hooks of an observer alone.
+    #[must_use]
+    pub fn new(observer: &'a mut dyn Observer) -> Self {
+        Self { observer, store: None, workers: None }
     }
 }
 
@@ -96,13 +120,4 @@ pub trait Workers {
     /// must refuse sums that do not fit a part, see
     /// [`Partition::fits`](crate::area::distributed::Partition::fits).
     fn ask(&mut self, request: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>>;
-}
-
-/// Observer that only calls a function to stop the search.
-pub(crate) struct StopCallback<'a>(pub(crate) &'a mut dyn FnMut(&Progress) -> bool);
-
-impl Observer for StopCallback<'_> {
-    fn stop(&mut self, progress: &Progress) -> bool {
-        (self.0)(progress)
-    }
 }

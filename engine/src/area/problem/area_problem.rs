@@ -63,6 +63,9 @@ pub enum AreaError {
         /// Row of the vehicle.
         row: usize,
     },
+    /// A plan is read with a problem that is not the one it was made of.
+    #[error("the plan was made of other vehicles, prices or nodes than those given")]
+    OtherProblem,
     /// The energy of all vehicles exceeds what sums in whole µWh can hold, 4e9 kWh.
     #[error("the vehicles need {energy_kwh:e} kWh together; an area holds 4e9 kWh")]
     TooMuchEnergy {

@@ -1,5 +1,6 @@
 //! Problem of an area as its caller gives it: vehicles, nodes and limits, checked.
 pub(crate) mod area_problem;
+pub(crate) mod fingerprint;
 pub(crate) mod limits;
 pub(crate) mod micro_wh;
 pub(crate) mod options;

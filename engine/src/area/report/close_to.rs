@@ -23,7 +23,7 @@ use crate::area::model::session::Session;
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
 use crate::area::pricing::oracle::solve_within_capacity;
-use crate::area::problem::area_problem::AreaProblem;
+use crate::area::problem::area_problem::{AreaError, AreaProblem};
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh};
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::repair::RepairPass;
@@ -90,13 +90,16 @@ impl AreaPlan {
     ///
     /// Limits hold and shortfalls stay as they are. The change is small but not proved minimal. A
     /// budget of 0 still restores what costs nothing.
-    #[must_use]
+    ///
+    /// # Errors
+    /// [`AreaError::OtherProblem`] if `problem` has other vehicles, prices or nodes.
     pub fn replan_close_to(
         mut self,
         problem: &AreaProblem<'_>,
         previous: &IntervalColumns,
         budget: f64,
-    ) -> (Self, PlanChange) {
+    ) -> Result<(Self, PlanChange), AreaError> {
+        self.check_problem(problem)?;
         let constraints = LinkingConstraints::new(problem);
         let sessions = self.sessions.clone();
         let (penalty, export) = (self.penalty, problem.export());
@@ -140,7 +143,7 @@ impl AreaPlan {
         };
         self.refresh(problem, &plans, &constraints, (&nearest.load, nearest.cost));
         self.assignment = nearest.assignment;
-        (self, change)
+        Ok((self, change))
     }
 }
 

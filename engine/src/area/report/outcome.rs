@@ -25,7 +25,8 @@ use crate::area::pricing::block_loads::{self, BlockLoad};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::PricingContext;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
-use crate::area::problem::area_problem::AreaProblem;
+use crate::area::problem::area_problem::{AreaError, AreaProblem};
+use crate::area::problem::fingerprint::fingerprint;
 use crate::area::problem::limits::{Limit, Node, base_loads_kw};
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh};
 use crate::area::problem::options::WarmStart;
@@ -178,6 +179,8 @@ pub struct AreaPlan {
     pub(crate) penalty: ShortfallPenalty,
     /// Part of the needs that is unmet and not proved to be.
     pub(crate) unmet_gap: f64,
+    /// Fingerprint of the problem.
+    pub(crate) problem: u64,
 }
 
 /// Load and cost of unmanaged charging: full power from arrival.
@@ -289,6 +292,7 @@ pub(crate) fn finish(
         duals: solution.duals,
         penalty: subproblem.penalty,
         unmet_gap,
+        problem: fingerprint(subproblem.problem),
         sessions,
     }
 }
@@ -441,18 +445,27 @@ fn binding_node(
 }
 
 impl AreaPlan {
+    /// Checks that `problem` is the one that was planned.
+    pub(crate) fn check_problem(&self, problem: &AreaProblem<'_>) -> Result<(), AreaError> {
+        if self.problem == fingerprint(problem) { Ok(()) } else { Err(AreaError::OtherProblem) }
+    }
+
     /// Passes the plan of every vehicle to `sink`, in runs of at most `run` rows in the order of
     /// the fleet. `problem` is the one that was planned.
     ///
     /// A vehicle charges at constant power in each slot, so a limit on the mean of a slot holds at
     /// every instant, except in slots in which a vehicle arrives or departs. A vehicle with a least
     /// power runs at full power for a part of the slot instead.
+    ///
+    /// # Errors
+    /// [`AreaError::OtherProblem`] if `problem` has other vehicles, prices or nodes.
     pub fn rows(
         &self,
         problem: &AreaProblem<'_>,
         run: usize,
         sink: &mut dyn FnMut(PlanTable<AreaNumbers>),
-    ) {
+    ) -> Result<(), AreaError> {
+        self.check_problem(problem)?;
         let mut unmet_kwh = vec![0.0; problem.vehicles.fleet.len()];
         for unmet in &self.unmet {
             unmet_kwh[unmet.row] += unmet.energy_kwh;
@@ -465,6 +478,7 @@ impl AreaPlan {
         let plans =
             PlanReader { context: &context, assignment: &self.assignment, prices: &by_class };
         write_rows(&RowWriter { problem, plans: &plans, unmet_kwh: &unmet_kwh }, run, sink);
+        Ok(())
     }
 
     /// Unmet need in kWh by position of the vehicle, in that order.

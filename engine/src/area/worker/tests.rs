@@ -1,4 +1,6 @@
 //! Parts against the whole, and what a part refuses.
+use std::ops::ControlFlow;
+
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,9 +8,7 @@ use serde::de::DeserializeOwned;
 use super::*;
 use crate::area::distributed::executor::partition;
 use crate::area::distributed::protocol::Assigned;
-use crate::area::{
-    AreaOptions, AreaPlan, Observer, Progress, Workers, plan_area, plan_area_observed,
-};
+use crate::area::{AreaOptions, AreaPlan, Hooks, Progress, Workers, plan_area, plan_area_with};
 use crate::columns::plan_table::PlanTable;
 
 mod town;
@@ -80,16 +80,6 @@ impl Workers for Keepers<'_> {
     }
 }
 
-impl Observer for Keepers<'_> {
-    fn stop(&mut self, _: &Progress) -> bool {
-        false
-    }
-
-    fn workers(&mut self) -> Option<&mut dyn Workers> {
-        Some(self)
-    }
-}
-
 /// Rounds enough for a plan; the gap decides little here.
 fn options() -> AreaOptions {
     AreaOptions { max_rounds: 25, ..AreaOptions::default() }
@@ -137,13 +127,15 @@ fn written_in_parts(plan: &AreaPlan, keepers: &Keepers<'_>) -> Vec<String> {
 #[track_caller]
 fn check_same<'a>(columns: &'a Columns, town: &'a Town, parts: usize) -> (AreaPlan, Keepers<'a>) {
     let problem = columns.problem(town);
-    let alone = plan_area(&problem, &options(), &mut |_| false);
+    let alone = plan_area(&problem, &options());
     let mut keepers = Keepers::new(columns, town, parts);
-    let plan = plan_area_observed(&problem, &options(), &mut keepers);
+    let mut to_the_end = |_: &Progress| ControlFlow::Continue(());
+    let hooks = Hooks { workers: Some(&mut keepers), ..Hooks::new(&mut to_the_end) };
+    let plan = plan_area_with(&problem, &options(), hooks);
     // Text of a float is the shortest that reads as its bits.
     assert!(format!("{plan:?}") == format!("{alone:?}"), "{} in {parts}", columns.arrival.len());
     let mut rows = Vec::new();
-    alone.rows(&problem, usize::MAX, &mut |run| rows.extend(written(&run)));
+    alone.rows(&problem, usize::MAX, &mut |run| rows.extend(written(&run))).unwrap();
     assert_eq!(written_in_parts(&plan, &keepers), rows);
     assert!(keepers.questions > plan.rounds && keepers.kept.len() <= parts.max(1));
     (plan, keepers)
