@@ -228,7 +228,7 @@ class Questions:
             >>> by = six + 2 * hour
             >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
             >>> print(plan.what_if(floor=[(six + hour, 2)]).sentence)
-            With 2 kWh by Mon 19:00, charging would cost 0.4 more.
+            With 2 kWh by Mon 19:00, charging would cost 0.40 more.
         """
         answer = _engine.what_if(
             self._native,
@@ -264,10 +264,10 @@ class Questions:
             >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
             >>> for answer in plan.costs():
             ...     print(answer.sentence)
-            Leaving Mon 19:00, charging would cost 0.7 more.
-            Leaving Mon 21:00, charging would cost 0.7 less.
-            With 1 kWh more, charging would cost 0.3 more.
-            Without the deadline Mon 20:00, charging would cost 0.7 less.
+            Leaving Mon 19:00, charging would cost 0.70 more.
+            Leaving Mon 21:00, charging would cost 0.70 less.
+            With 1 kWh more, charging would cost 0.30 more.
+            Without the deadline Mon 20:00, charging would cost 0.70 less.
         """
         answers = _engine.costs(self._native, self._prices._native, time_zone=time_zone)
         return [self._answer(answer) for answer in answers]

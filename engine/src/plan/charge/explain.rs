@@ -252,8 +252,13 @@ pub(crate) fn format_amount(amount: Money) -> String {
     if text == "-0.00" { "0.00".to_owned() } else { text }
 }
 
-/// A price with three significant digits and at least two decimals.
+/// A price with its unit.
 pub(crate) fn format_price(price: Price) -> String {
+    format_price_number(price) + " per kWh"
+}
+
+/// A price with three significant digits and at least two decimals, without its unit.
+pub(crate) fn format_price_number(price: Price) -> String {
     let value = price.as_per_kwh();
     let (mut decimals, mut least) = (2, 1.0);
     while value.abs() < least && decimals < 8 {
@@ -264,8 +269,7 @@ pub(crate) fn format_price(price: Price) -> String {
         text.pop();
         decimals -= 1;
     }
-    let text = if text == "-0.00" { "0.00" } else { text.as_str() };
-    format!("{text} per kWh")
+    if text == "-0.00" { "0.00".to_owned() } else { text }
 }
 
 /// The price of a period, or the highest of several.
