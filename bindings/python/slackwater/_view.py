@@ -153,6 +153,11 @@ def energy(kwh: float) -> str:
     return f"{text.removesuffix('.0')} kWh"
 
 
+def intervals(count: int) -> str:
+    """Write a number of intervals."""
+    return "1 interval" if count == 1 else f"{count} intervals"
+
+
 def sessions(count: int) -> str:
     """Write a number of sessions."""
     return "1 session" if count == 1 else f"{count} sessions"

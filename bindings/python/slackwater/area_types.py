@@ -58,14 +58,14 @@ class AreaChange(NamedTuple):
 
 
 class UnmetNeed(NamedTuple):
-    """Need that a vehicle goes without.
+    """Unmet energy of a vehicle.
 
     Attributes:
         row: Row of the vehicle.
         energy_kwh: Energy missing; stored energy if the vehicle discharges.
-        node: Node whose limit is in the way; ``None`` where the stay itself is
-            too short, the charger too weak, or the charge limit below what is
-            wanted.
+        node: Node whose limit is the cause; ``None`` where the stay itself is
+            too short, the charger too weak, or the charge limit below the
+            target.
     """
 
     row: int

@@ -216,8 +216,8 @@ def deadlines(
 ) -> list[Deadline]:
     """List all deadlines after ``now``, ``until`` included, in time order.
 
-    A time that clocks skip takes the offset before the jump, one that they
-    show twice is its first showing.
+    A time that clocks skip takes the offset before the jump; an ambiguous time
+    in autumn is taken as its first occurrence.
 
     Args:
         policy: The policy.

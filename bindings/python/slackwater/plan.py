@@ -228,7 +228,8 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         notes = "".join(f", {note}" for note in _view.notes(self))
         return (
             f"Plan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
-            f"in {len(self.intervals)} intervals, saves {round(self.savings, 4) + 0.0:.4f}"
+            f"in {_view.intervals(len(self.intervals))}, "
+            f"saves {round(self.savings, 4) + 0.0:.4f}"
             f"{short}{notes}, {proof})"
         )
 
@@ -291,7 +292,7 @@ def plan_charge(
         >>> nine = six + timedelta(hours=3)
         >>> plan = plan_charge(prices, now=six, power_max_kw=7, targets=[Target(nine, 10)])
         >>> plan
-        Plan(10 kWh for 1.3000 EUR in 1 intervals, saves 1.1000, proved optimal)
+        Plan(10 kWh for 1.3000 EUR in 1 interval, saves 1.1000, proved optimal)
         >>> print(plan.explain()[0].sentence)
         Mon 19:00 to Mon 20:25: charges 10 kWh for 1.30 (up to 0.20 per kWh) in the \
 cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:25 (0.20 per kWh).

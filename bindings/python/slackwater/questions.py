@@ -296,7 +296,7 @@ class Questions:
 
     @property
     def decide_by(self) -> datetime | None:
-        """Latest instant until which doing nothing cannot hurt; ``None`` if nothing is to do.
+        """Latest time to wait for prices without risk; ``None`` if nothing is to be charged.
 
         Whatever the prices that are still unknown turn out to be, a plan made
         then misses no more of a target and costs no more than known prices
@@ -306,7 +306,7 @@ class Questions:
 
     @property
     def awaiting_prices(self) -> bool:
-        """Whether to do nothing for now, because better prices may come and waiting cannot hurt."""
+        """Whether to wait for now: lower prices may come, and waiting is without risk."""
         return _engine.provenance(self._native, self._prices._native)[4]
 
 

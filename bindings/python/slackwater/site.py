@@ -1,4 +1,4 @@
-"""Plans of everything behind one meter: vehicles, batteries, sunshine and loads."""
+"""Plans of everything behind one meter: vehicles, batteries, solar power and loads."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ Preference = Literal["earlier", "smoother", "fairer"]
 
 
 class SitePlan(SavedPlan["_engine.SitePlan"]):
-    """The cheapest way to do what a site was asked. Cannot be changed.
+    """The cheapest plan of a site for its targets. Cannot be changed.
 
-    An unmet wish and a limit that nobody can hold are in
-    :attr:`shortfall_kwh` and :attr:`breaches`, never an exception.
+    An unmet target is in :attr:`shortfall_kwh` and an infeasible limit in
+    :attr:`breaches`; neither is an exception.
     """
 
     __slots__ = ()
@@ -249,13 +249,14 @@ def plan_site(
 ) -> SitePlan:
     """Plan everything behind one meter.
 
-    First the least shortfall, then the least money, then what is preferred.
-    Limits hold for the mean power of each slot. A wish that cannot be met is
-    met as far as can be: by priority, and among equals the earlier deadline
-    first. A limit that nobody can hold is passed by as little as possible,
-    and named. Nothing charges and discharges, or imports and exports, at
-    once. Time without a price is not used; with ``export_prices``, time
-    without one of the two prices.
+    The plan has the least shortfall; of these plans the least cost; of these
+    the plan that is preferred. Limits hold for the mean power of each slot. A
+    target that cannot be met is met as far as possible: by priority, and with
+    equal priorities the earlier deadline first. An infeasible limit is exceeded
+    as little as possible and listed in :attr:`SitePlan.breaches`. No battery
+    charges and discharges in the same slot; the site never imports and exports
+    in the same slot. Time without a price is not used; with ``export_prices``,
+    neither is time without one of the two prices.
 
     Args:
         prices: What an imported kWh costs.

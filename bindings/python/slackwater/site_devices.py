@@ -66,19 +66,19 @@ class Vehicle:
         amps: Highest current of each phase.
         volts: Voltage between a phase and neutral.
         phases: Phases that it loads, in equal parts.
-        power_min_kw: Least power while charging: in each slot the mean power
-            is zero or at least this. Only a top-off may take less: the last
-            slot of a run that ends at a target, at the reserve or at a full
-            battery, in which the vehicle runs for a part of the slot. With
-            ``power_max_kw`` it is a device that is on or off.
-        reserve_percent: State of charge reached as soon as can be.
-        priority: What a kWh missing weighs against those of others.
+        power_min_kw: Minimum power while charging: in each slot the mean power
+            is zero or at least this. A remainder smaller than one slot at
+            minimum power is charged in a part of a slot: the last slot of a
+            run that ends at a target, at the reserve or at a full battery.
+            Equal to ``power_max_kw`` it is a device that is on or off.
+        reserve_percent: State of charge reached as soon as possible.
+        priority: Weight of a missing kWh against those of other devices.
         fill_when_worth: Whether it may charge beyond its targets, up to its
-            charge limit, where that pays.
-        discharge: What it may give back; ``None`` for nothing.
+            charge limit, where that lowers the cost.
+        discharge: Limits of discharging; ``None`` if it cannot discharge.
         end_value_per_kwh: What a stored kWh is worth on departure.
-        taper: Highest power by state of charge, ``(percent, kW)``; it falls,
-            and ever faster. Between the points it is a straight line.
+        taper: Highest power by state of charge, ``(percent, kW)``; it must be
+            non-increasing and concave, and is linear between the points.
     """
 
     name: str
@@ -205,13 +205,13 @@ class StationaryBattery:
 
 @dataclass(frozen=True)
 class Solar:
-    """Sunshine as forecast.
+    """Solar power as forecast.
 
     Attributes:
         name: Name, unlike all others of the site.
         power_kw: Power that it yields: one number, one for each slot of the
             prices, or periods. It must be known wherever there is a price.
-        is_curtailable: Whether it can be turned down.
+        is_curtailable: Whether it can be curtailed.
         group: Group whose limit it shares.
         phases: Phases that it feeds, in equal parts.
     """

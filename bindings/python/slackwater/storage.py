@@ -289,14 +289,14 @@ def plan_storage(
     """Plan a battery that buys cheap, sells dear, and is full when it should be.
 
     Exact: the plan carries a proof that no other is cheaper, also where prices
-    are negative. No slot charges and discharges at once. Wishes come first,
-    then the cost; of two slots with one price the earlier is used, and what
-    brings no gain is not done.
+    are negative. No slot both charges and discharges. Targets come before the
+    cost; of two slots with one price the earlier is used, and a cycle without
+    a gain is left out.
 
-    An unmet wish is no error: as much as possible is charged for it, and the
-    plan says what is missing. What a target wants above the charge limit is
-    missed by its deadline, told as ``above_limit_kwh`` of its outcome, and not
-    pursued after it.
+    An unmet target is no error: as much as possible is charged for it, and the
+    plan has its shortfall. The part of a target above the charge limit is
+    missed by its deadline, reported as ``above_limit_kwh`` of its outcome, and
+    not charged after it.
 
     Args:
         prices: What a bought kWh costs. Time without a price is not used.
@@ -314,8 +314,8 @@ def plan_storage(
             kept: nothing below it is sold.
         consumption: Periods of driving; the vehicle is away then.
         limits: Periods with power limits and state-of-charge bounds.
-        end_value_per_kwh: What a kWh stored at the end is worth. With 0 and
-            without a target all that may be sold is sold.
+        end_value_per_kwh: Value of a kWh stored at the end. With 0 and no
+            target the battery is sold empty at the end.
         wear_price_per_kwh: Wear per stored kWh that is discharged to the plug.
         after_deadline: Whether a missed target is still pursued
             (``"continue"``) or given up at its deadline (``"stop"``).

@@ -45,7 +45,7 @@ ExportPrices = Annotated[
     typer.Option(
         "--export-prices",
         metavar="FILE",
-        help="What a kWh brings that is sold; as --prices.",
+        help="Price earned per exported kWh; as --prices.",
         rich_help_panel=options.PRICES,
     ),
 ]
@@ -68,7 +68,7 @@ StabilityBudget = Annotated[
     typer.Option(
         "--stability-budget",
         metavar="MONEY",
-        help="What staying near --previous may cost; 0 if not said.",
+        help="Amount that staying near --previous may cost; 0 by default.",
         rich_help_panel=LIMITS,
     ),
 ]
@@ -86,7 +86,7 @@ CheckpointFile = Annotated[
     typer.Option(
         "--checkpoint",
         metavar="FILE",
-        help="Where rounds are kept while planning; next to --out if not said.",
+        help="Where rounds are kept while planning; next to --out by default.",
         rich_help_panel=options.OUTPUT,
     ),
 ]

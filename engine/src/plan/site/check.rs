@@ -243,7 +243,7 @@ fn vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     taper(field, &vehicle.taper)
 }
 
-/// States of charge rise, and the power falls, ever faster.
+/// Checks that states of charge rise, and that the power is non-increasing and concave.
 fn taper(field: &str, points: &[TaperPoint]) -> Checked {
     let mut slope_before = 0.0;
     for (index, point) in points.iter().enumerate() {

@@ -92,7 +92,7 @@ pub enum SiteError {
         field: String,
     },
     /// A taper that rises, is not concave, or is not in order.
-    #[error("{field}.taper[{index}]: with the state of charge the power falls, and ever faster")]
+    #[error("{field}.taper[{index}]: soc must rise, and the power be non-increasing and concave")]
     Taper {
         /// The device.
         field: String,
