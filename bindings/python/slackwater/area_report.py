@@ -363,7 +363,7 @@ def _nodes(plan: AreaPlan, nodes: Sequence[Node]) -> str:
     more = len(pairs) - NODES_MAX
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
     dearest_room = (
-        f'<th scope="col" class="number">Highest value of capacity ({escape(plan.currency)}/kWh)</th>'
+        f'<th scope="col" class="number">Highest shadow price ({escape(plan.currency)}/kWh)</th>'
         if is_money
         else ""
     )
@@ -381,7 +381,7 @@ def _proof(plan: AreaPlan) -> str:
         "gap": "they converged: the requested gap is proved",
         "rounds": "the allowed number of rounds was reached",
         "stopped": "they were stopped; this is the best plan found",
-        "stalled": "there was no further improvement: the remaining gap is due to indivisible plans",
+        "stalled": "nothing improved further: the remaining gap is due to indivisible plans",
         "failed": "the solver failed: limits hold, but a better plan may exist",
     }
     words = (

@@ -81,10 +81,10 @@ class NodeLoad(NamedTuple):
         load_kw: Mean power, base load included; of every node, limited or not.
         breach_kw: Most by which a hard limit is exceeded; only base load and
             limits on export can lead there.
-        added_per_kwh: What limits of the node and of those above it add to the
-            price of a kWh. While limits leave needs unmet it is no money: the
-            dearest hours are those in which one more kWh would serve somebody,
-            and how dear they are says only that this comes before any cost.
+        added_per_kwh: Amount that limits of the node and of the nodes above it
+            add to the price of a kWh. While limits leave needs unmet it ranks
+            slots and is not a price: it is highest in slots where one more kWh
+            would reduce unmet energy.
         base_kw: Base load, that of the nodes below it included.
     """
 

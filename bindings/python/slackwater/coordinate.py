@@ -275,11 +275,11 @@ class AreaPlan:
         title: str = "Area plan",
         time_zone: str = "UTC",
     ) -> None:
-        """Write a page for people who plan grids: one HTML file that needs nothing else.
+        """Write a report for grid planners: one HTML file without other resources.
 
         It has a summary, the load against the limit, the price of the limit,
-        what is saved, and the vehicles at risk. Drawn is the node at the top;
-        of several the first, alone.
+        the savings, and the vehicles at risk. It shows the top node; of several
+        only the first.
 
         Args:
             path: The file.
