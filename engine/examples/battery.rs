@@ -9,7 +9,8 @@ use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{kw, kwh, per_kwh, percent};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let midnight: DateTime<Utc> = "2026-01-05T00:00:00Z".parse().map_err(|error| error.to_string())?;
+    let midnight: DateTime<Utc> =
+        "2026-01-05T00:00:00Z".parse().map_err(|error| error.to_string())?;
     let hours = Horizon::steps(midnight, TimeDelta::hours(4), 6)?;
     let import = PriceCurve::from_parts(hours.clone(), vec![0.10, 0.28, 0.22, 0.18, 0.41, 0.15])?;
     let export = PriceCurve::from_parts(hours, vec![0.06, 0.22, 0.17, 0.13, 0.35, 0.10])?;

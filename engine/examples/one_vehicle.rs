@@ -9,7 +9,8 @@ use slackwater_engine::time::horizon::Horizon;
 use slackwater_engine::units::{kw, kwh};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let evening: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().map_err(|error| error.to_string())?;
+    let evening: DateTime<Utc> =
+        "2026-01-05T18:00:00Z".parse().map_err(|error| error.to_string())?;
     let hours = Horizon::steps(evening, TimeDelta::hours(1), 12)?;
     let prices = [0.34, 0.31, 0.29, 0.25, 0.22, 0.19, 0.12, 0.11, 0.11, 0.14, 0.21, 0.30];
     let curve = PriceCurve::from_parts(hours, prices.to_vec())?;

@@ -132,18 +132,18 @@ pub struct Overrides {
     pub(crate) unmet_kwh: Vec<(u32, f64)>,
 }
 
-/// Why a part cannot be asked.
+/// Error of a worker that cannot handle a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WorkerError {
-    /// Other rows than those that the place was made for.
-    #[error("the part has {found} vehicles; its place has {expected}")]
+    /// Rows other than those of the worker.
+    #[error("the part has {found} vehicles; its worker has {expected}")]
     OtherRows {
-        /// Vehicles that make sense.
+        /// Valid vehicles of the part.
         found: usize,
-        /// Vehicles of the place.
+        /// Vehicles of the worker.
         expected: usize,
     },
     /// A change, prices or a mix of another area.
-    #[error("the question belongs to another area")]
+    #[error("the message belongs to another area")]
     OtherArea,
 }

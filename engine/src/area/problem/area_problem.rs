@@ -16,8 +16,8 @@ pub enum AreaError {
     /// There is no node at all.
     #[error("an area needs at least one node")]
     NoNodes,
-    /// A node hangs from one that is not there, or from itself in a circle.
-    #[error("node {node:?} hangs from no node, or from itself")]
+    /// A node whose parent does not exist, or that is its own ancestor.
+    #[error("node {node:?} has an unknown parent, or is its own ancestor")]
     BadParent {
         /// Name of the node.
         node: String,
@@ -57,14 +57,14 @@ pub enum AreaError {
     /// Prices to sell at that do not belong to those to buy at.
     #[error("export prices have other slots or other ids than the prices")]
     OtherSlots,
-    /// A vehicle names a node that is not there.
-    #[error("node of row {row} names no node")]
+    /// The node of a vehicle does not exist.
+    #[error("node of row {row} does not exist")]
     UnknownNode {
         /// Row of the vehicle.
         row: usize,
     },
     /// More energy than whole numbers can hold.
-    #[error("the vehicles need {energy_kwh:e} kWh together; an area holds 4e9 kWh")]
+    #[error("the vehicles need {energy_kwh:e} kWh together; an area has at most 4e9 kWh")]
     TooMuchEnergy {
         /// Their needs.
         energy_kwh: f64,

@@ -67,7 +67,7 @@ pub struct VehicleRequest {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum VehicleError {
     /// The state of charge is not known and nothing may be assumed.
-    #[error("soc_percent is not known; give soc_fallback_percent to plan all the same")]
+    #[error("soc_percent is not known; give soc_fallback_percent to plan without it")]
     UnknownSoc,
     /// A battery that holds next to nothing.
     #[error("capacity_kwh is {} kWh; a battery holds at least {CAPACITY_MIN_KWH} kWh", capacity.as_kwh())]

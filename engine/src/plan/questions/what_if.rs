@@ -67,7 +67,7 @@ pub enum ChangeError {
     #[error(transparent)]
     Request(#[from] ChargeRequestError),
     /// The energy is beyond all measure.
-    #[error("more_kwh leads beyond any battery: {} kWh", energy.as_kwh())]
+    #[error("more_kwh is beyond any battery: {} kWh", energy.as_kwh())]
     TooMuch {
         /// The energy as given.
         energy: Energy,
@@ -393,7 +393,7 @@ mod tests {
             "no target is due at 2026-01-05 18:07:00 UTC"
         );
         let more = ChangedInput::MoreEnergy { energy: kwh(1e12) };
-        assert_eq!(text(more), "more_kwh leads beyond any battery: 1000000000000 kWh");
+        assert_eq!(text(more), "more_kwh is beyond any battery: 1000000000000 kWh");
         let levels = vec![Target { by: None, energy: kwh(-1.0) }];
         let negative = "targets[1].energy_kwh is -1 kWh; a target is 0 kWh or more";
         assert_eq!(text(ChangedInput::Floor { levels }), negative);

@@ -37,9 +37,9 @@ pub struct PriceSources {
     pub export: Option<Arc<LayeredPrices>>,
 }
 
-/// Layers that make other prices than a plan was made on.
+/// Layers that differ from the prices of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("layers.{name}: they make other prices than the plan was made on")]
+#[error("layers.{name}: they differ from the prices of the plan")]
 pub struct PriceSourcesError {
     /// `import` or `export`.
     pub name: &'static str,

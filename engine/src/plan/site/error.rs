@@ -28,13 +28,13 @@ pub enum SiteError {
         field: String,
     },
     /// Two devices or groups of one name.
-    #[error("the name {name:?} is given twice; devices and groups need names of their own")]
+    #[error("the name {name:?} is given twice; names of devices and groups are unique")]
     NameTwice {
         /// The name.
         name: String,
     },
-    /// A group that is not there.
-    #[error("{field} is in group {name:?}, which is not there")]
+    /// A group that does not exist.
+    #[error("{field} is in group {name:?}, which does not exist")]
     NoGroup {
         /// What names the group.
         field: String,
@@ -112,7 +112,7 @@ pub enum SiteError {
     /// A later block that is cheaper: not convex, and not supported.
     #[error(
         "tiers[{index}] is cheaper or ends earlier than the block before it; \
-         only blocks that grow dearer can be planned exactly"
+         only blocks of rising prices can be planned exactly"
     )]
     Tiers {
         /// Position of the block.

@@ -183,7 +183,7 @@ pub enum SwitchingError {
         slots: usize,
     },
     /// A search that may look at nothing.
-    #[error("nodes_max is 0; a search looks at 1 node at least")]
+    #[error("nodes_max is 0; a search has at least 1 node")]
     NoNodes,
     /// A time that is no number, or below zero.
     #[error("seconds_max is {seconds} s; it is from 0 to 1e9 s")]
