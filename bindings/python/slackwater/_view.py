@@ -249,7 +249,7 @@ def storage_headline(plan: StoragePlan) -> str:
 
 
 def storage_missing(plan: StoragePlan) -> list[str]:
-    """Tell which wishes of a storage plan are not met."""
+    """Describe the unmet targets of a storage plan."""
     wishes = [
         (plan.shortfall_kwh, "short of a target"),
         (plan.floor_shortfall_kwh, "below the reserve at times"),

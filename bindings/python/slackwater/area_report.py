@@ -224,9 +224,7 @@ def _loads(plan: AreaPlan, top: _Top, zone: ZoneInfo) -> str:
     if top.load.breach_kw > 0:
         words += f" Other load alone exceeds the limit, by up to {_power(top.load.breach_kw)}."
     if most > frame.high:
-        words += (
-            f" The price-only load reaches {_power(most)}, beyond this chart."
-        )
+        words += f" The price-only load reaches {_power(most)}, beyond this chart."
     figure = chart(picture, frame, 350.0, data, "Load of the area in kW over time")
     return (
         f"<section><h2>Load against the limit</h2><p>{escape(words)}</p>"

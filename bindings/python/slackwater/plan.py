@@ -105,9 +105,9 @@ class Battery(NamedTuple):
 
 
 class Plan(Questions, SavedPlan["_engine.Plan"]):
-    """The cheapest way to do what was asked. Cannot be changed.
+    """The cheapest plan that meets the targets. Cannot be changed.
 
-    An unmet wish is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
+    An unmet target is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
     exception.
     """
 
@@ -149,7 +149,7 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
 
     @property
     def marginal_price_per_kwh(self) -> float | None:
-        """Price of the next kWh before the last deadline; ``None`` without room."""
+        """Price of the next kWh before the last deadline; ``None`` without capacity."""
         return self._native.marginal_price_per_kwh
 
     @property
@@ -324,11 +324,11 @@ def plan_vehicle(
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
     after_deadline: AfterDeadline = "continue",
 ) -> Plan:
-    """Plan the cheapest charging that brings a battery where it should be.
+    """Plan the cheapest charging that meets targets in percent of a battery.
 
     As :func:`plan_charge`, in percent. Nothing is charged above the charge
-    limit: what a target wants there is missed, and is told as
-    ``above_limit_kwh`` of its outcome. A vehicle that is above a wish is left
+    limit: that part of a target is missed, and is reported as
+    ``above_limit_kwh`` of its outcome. A vehicle above its target is left
     there: it is never discharged.
 
     Args:

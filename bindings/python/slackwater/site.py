@@ -117,12 +117,12 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
 
     @property
     def baseline(self) -> SiteBaseline:
-        """The same devices without a plan: at full power at once, limits ignored."""
+        """Baseline: the same devices without a plan, at full power at once, limits ignored."""
         return self._native.baseline
 
     @property
     def savings(self) -> float:
-        """What the baseline costs more; negative if keeping limits made it dearer."""
+        """Cost of the baseline minus the cost; negative if limits made the plan more expensive."""
         return self._native.savings
 
     @property
@@ -271,7 +271,7 @@ def plan_site(
         export_breach_price_per_kwh: Price of each kWh above it.
         groups: Limits inside the site; a group may be a part of another.
         demand_charge: Price of the peak.
-        tiers: Blocks of imported energy, each dearer than the one before.
+        tiers: Blocks of imported energy, of rising surcharges.
         co2: Price of emissions.
         prefer: What decides between plans of one cost, the first one first.
         preference_budget: What the preferences together may cost.

@@ -33,13 +33,13 @@ def _minutes(length: timedelta) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Discharge:
-    """What a vehicle's battery may give back.
+    """Limits of discharging a vehicle's battery.
 
     Attributes:
         power_max_kw: Highest power at the plug, as a positive number.
         efficiency: Energy at the plug per stored energy.
-        soc_min_percent: State of charge below which nothing is given back.
-        wear_per_kwh: What a kWh given back costs in wear.
+        soc_min_percent: State of charge below which it is not discharged.
+        wear_per_kwh: Cost of wear per discharged kWh.
     """
 
     power_max_kw: float
@@ -76,7 +76,7 @@ class Vehicle:
         fill_when_worth: Whether it may charge beyond its targets, up to its
             charge limit, where that lowers the cost.
         discharge: Limits of discharging; ``None`` if it cannot discharge.
-        end_value_per_kwh: What a stored kWh is worth on departure.
+        end_value_per_kwh: Value of a stored kWh on departure.
         taper: Highest power by state of charge, ``(percent, kW)``; it must be
             non-increasing and concave, and is linear between the points.
     """
@@ -142,21 +142,21 @@ def _battery(battery: Battery) -> tuple[float, float | None, float | None, float
 
 @dataclass(frozen=True)
 class StationaryBattery:
-    """A battery that stays.
+    """A stationary battery.
 
     Attributes:
         name: Name, unlike all others of the site.
         capacity_kwh: Usable energy of the full battery.
         soc_percent: State of charge now.
         power_max_kw: Highest charging power.
-        discharge_max_kw: Highest power given back; ``None`` is ``power_max_kw``.
+        discharge_max_kw: Highest discharging power; ``None`` is ``power_max_kw``.
         efficiency: Stored energy per energy charged.
-        discharge_efficiency: Energy given back per stored energy.
-        soc_min_percent: State of charge below which nothing is given back.
+        discharge_efficiency: Energy at the plug per stored energy.
+        soc_min_percent: State of charge below which it is not discharged.
         soc_max_percent: State of charge at which charging ends.
         soc_end_percent: State of charge wanted when prices end.
-        wear_per_kwh: What a kWh given back costs in wear.
-        end_value_per_kwh: What a stored kWh is worth when prices end.
+        wear_per_kwh: Cost of wear per discharged kWh.
+        end_value_per_kwh: Value of a stored kWh when prices end.
         group: Group whose limit it shares.
         phases: Phases that it loads, in equal parts.
     """
@@ -235,7 +235,7 @@ class Solar:
 
 @dataclass(frozen=True)
 class Load:
-    """A load that nobody can move, as forecast.
+    """An inflexible load, as forecast.
 
     Attributes:
         name: Name, unlike all others of the site.
@@ -372,7 +372,7 @@ class DemandCharge:
 
 @dataclass(frozen=True, kw_only=True)
 class Tiers:
-    """Blocks of imported energy, each dearer than the one before.
+    """Blocks of imported energy, of rising surcharges.
 
     Attributes:
         blocks: ``(until_kwh, surcharge_per_kwh)``, the first block first; the

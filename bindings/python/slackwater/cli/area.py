@@ -320,7 +320,7 @@ def _summary(plan: sw.AreaPlan) -> Table:
     lines.add_row("vehicles", f"{plan.vehicles:,}", f"in error {plan.errors:,}")
     lines.add_row("energy", amount(plan.energy_kwh), "kWh")
     if plan.discharged_kwh:
-        lines.add_row("given back", amount(plan.discharged_kwh), "kWh")
+        lines.add_row("discharged", amount(plan.discharged_kwh), "kWh")
     lines.add_row("cost", amount(plan.cost), money)
     unmanaged = f"{money}, full power at once, limits or not"
     lines.add_row("unmanaged", amount(plan.unmanaged_cost), unmanaged)

@@ -56,8 +56,8 @@ def batch(
     """Plan every vehicle of a table, each as if it were alone.
 
     The columns are id, arrival, departure (times with an offset), power_max_kw, and
-    energy_kwh or soc_percent, target_percent and capacity_kwh. A row that
-    makes no sense fills its error column and stops nobody else.
+    energy_kwh or soc_percent, target_percent and capacity_kwh. An
+    invalid row fills its error column; the other rows are planned.
     """
     clock = Clock(time_zone)
     options.check_out(out)

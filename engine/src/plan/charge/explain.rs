@@ -1,4 +1,4 @@
-//! Why a plan charges when it does.
+//! Reasons of a plan: one for each period of charging, as a code and as a sentence.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -9,7 +9,7 @@ use crate::plan::charge::plan::{Plan, PlannedSlot, Purpose};
 use crate::time::civil::{Showing, local_of, showing};
 use crate::units::{Energy, Money, Price};
 
-/// Why a period of charging is in the plan.
+/// Reason of a period of charging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChargeReasonCode {
     /// Charged at once to the reserve, at any price.
@@ -18,16 +18,16 @@ pub enum ChargeReasonCode {
     /// Charged without pause: the deadline cannot be met in full.
     #[serde(rename = "missed_deadline")]
     MissedDeadline,
-    /// Dearer than later room, but needed before this deadline.
+    /// More expensive than later capacity, but needed before this deadline.
     #[serde(rename = "deadline")]
     Deadline,
-    /// Among the cheapest room before the last deadline.
+    /// Among the cheapest capacity before the last deadline.
     #[serde(rename = "below_marginal_price")]
     BelowMarginalPrice,
     /// Beyond the targets, because the price is negative.
     #[serde(rename = "negative_price")]
     NegativePrice,
-    /// As the plan before had it: moving it would gain too little.
+    /// As in the earlier plan: moving it would save too little.
     #[serde(rename = "kept")]
     Kept,
 }
@@ -47,10 +47,10 @@ impl ChargeReasonCode {
     }
 }
 
-/// The slot that would be used next.
+/// The slot in which the next kWh would be charged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RunnerUp {
-    /// First instant of its unused room.
+    /// First instant of its unused capacity.
     pub start: DateTime<Utc>,
     /// Its price.
     #[serde(rename = "price_per_kwh")]
@@ -72,14 +72,14 @@ pub struct Reason {
     /// Highest price paid in the period.
     #[serde(rename = "price_max_per_kwh")]
     pub price_max: Price,
-    /// Why it is there.
+    /// Reason of the period.
     pub code: ChargeReasonCode,
     /// Deadline that it serves, where it serves one.
     pub deadline: Option<DateTime<Utc>>,
     /// Price of the next kWh before that deadline, or before the last one.
     #[serde(rename = "marginal_price_per_kwh")]
     pub marginal_price: Option<Price>,
-    /// Slot that the next kWh would come from; `None` when there is no room.
+    /// Slot in which the next kWh would be charged; `None` when no capacity is left.
     pub runner_up: Option<RunnerUp>,
 }
 
@@ -148,7 +148,7 @@ fn reason(
         }
         Purpose::Reserve | Purpose::NegativePrice => None,
     };
-    // What is bought because it pays competes with nothing.
+    // Energy at a negative price has no runner-up.
     let runner_up = match purpose {
         Purpose::NegativePrice => None,
         _ => runner_up(plan, deadline.or(last)),
@@ -176,7 +176,7 @@ fn reason(
     }
 }
 
-/// The cheapest room before an instant; of equal prices the earliest.
+/// The cheapest unused capacity before an instant; of equal prices the earliest.
 fn runner_up(plan: &Plan, by: Option<DateTime<Utc>>) -> Option<RunnerUp> {
     let before = plan.slots.iter().filter(|slot| by.is_none_or(|by| slot.end <= by));
     let room =

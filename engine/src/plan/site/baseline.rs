@@ -6,9 +6,9 @@ use crate::plan::site::plan::SiteBaseline;
 use crate::plan::site::request::SiteRequest;
 use crate::plan::site::storage::Storage;
 
-/// Every device on its own: vehicles at full power from plug-in until their
-/// wishes are met, batteries idle, loads at their first chance, and no
-/// sunshine turned down. Limits are ignored, and breaches of them named.
+/// Baseline of every device on its own: vehicles at full power from plug-in until
+/// their targets are met, batteries idle, loads as early as allowed, and no
+/// curtailment. Limits are ignored, and their breaches listed.
 pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBaseline {
     let account = |(index, device): (usize, &Device)| {
         let slots = model.grid.len();

@@ -1,4 +1,4 @@
-//! What stands behind the meter: vehicles, batteries, sunshine and loads.
+//! Devices behind the meter: vehicles, batteries, solar power and loads.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ pub struct Vehicle {
     pub targets: Vec<Target>,
     /// States of charge by deadlines.
     pub soc_targets: Vec<SocTarget>,
-    /// State of charge reached as soon as can be, at any price.
+    /// State of charge reached as soon as possible, at any price.
     #[serde(rename = "reserve_percent")]
     pub reserve: Percent,
     /// What a kWh missing at a deadline weighs against those of others.
@@ -209,11 +209,11 @@ pub struct Solar {
     pub phases: Vec<Phase>,
     /// Power that it yields, zero or more.
     pub forecast: Series,
-    /// Whether it can be turned down.
+    /// Whether it can be curtailed.
     pub is_curtailable: bool,
 }
 
-/// A load that nobody can move, as forecast.
+/// An inflexible load, as forecast.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
@@ -277,7 +277,7 @@ pub enum Device {
     /// Sunshine.
     #[serde(rename = "solar")]
     Solar(Solar),
-    /// A load that nobody can move.
+    /// An inflexible load.
     #[serde(rename = "load")]
     Load(Load),
     /// A load that runs once.

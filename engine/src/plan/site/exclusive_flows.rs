@@ -72,8 +72,8 @@ fn settle_storage(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
     true
 }
 
-/// Takes energy that is no longer needed from sunshine, or from an import
-/// that costs nothing, or sends it where it earns nothing.
+/// Removes energy that is no longer needed from solar power, or from an import
+/// at price zero, or exports it at price zero.
 fn give_up(model: &SiteModel, values: &mut [f64], slot: usize, freed: f64) -> bool {
     let mut changes = Vec::new();
     let mut rest = freed;

@@ -1,4 +1,4 @@
-//! Why a device of a site does what it does, and when.
+//! Reasons of a site's plan, one for each period of a device.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -20,43 +20,43 @@ use crate::units::{Energy, Power, Price};
 /// Powers that differ by less are the same: a tenth of a watt.
 const SAME_KW: f64 = 1e-4;
 
-/// Why a device draws, feeds, or is turned down in a period.
+/// Reason why a device draws, discharges, or is curtailed in a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SiteReasonCode {
-    /// Charged as soon as can be, to the reserve.
+    /// Charged as soon as possible, to the reserve.
     #[serde(rename = "reserve")]
     Reserve,
-    /// Charged where it can, because a deadline cannot be met in full.
+    /// Charged wherever possible, because a deadline cannot be met in full.
     #[serde(rename = "missed_deadline")]
     MissedDeadline,
-    /// The same, and others that weigh more went first.
+    /// A deadline cannot be met in full, because devices of higher priority come first.
     #[serde(rename = "priority")]
     Priority,
-    /// Takes sunshine that would else be sold or turned down.
+    /// Surplus solar that would otherwise be exported or curtailed.
     #[serde(rename = "solar_surplus")]
     SolarSurplus,
-    /// Drawing is paid for.
+    /// The price is negative.
     #[serde(rename = "negative_price")]
     NegativePrice,
-    /// A cheaper time is full: a shared limit binds there.
+    /// A shared limit leaves no capacity in cheaper slots.
     #[serde(rename = "limit")]
     Limit,
-    /// A cheaper time would raise the peak that is charged for.
+    /// More power in cheaper slots would raise the demand charge.
     #[serde(rename = "peak")]
     Peak,
     /// Every other slot before the deadline is used as well.
     #[serde(rename = "deadline")]
     Deadline,
-    /// A preference took it, within its budget.
+    /// Chosen by a preference within its budget.
     #[serde(rename = "preference")]
     Preference,
-    /// Among the cheapest time there is.
+    /// Among the cheapest slots.
     #[serde(rename = "cheap")]
     Cheap,
-    /// Gives back because energy is dear.
+    /// Discharged because the price is high.
     #[serde(rename = "high_price")]
     HighPrice,
-    /// Turned down, because what it yields has no use.
+    /// Curtailed: it can be neither used nor sold at a gain.
     #[serde(rename = "curtailed")]
     Curtailed,
 }
@@ -105,7 +105,7 @@ pub struct SiteReason {
     pub start: DateTime<Utc>,
     /// First instant after it.
     pub end: DateTime<Utc>,
-    /// Energy drawn; negative is fed. Of sunshine turned down: what is lost.
+    /// Energy drawn; negative is discharged. Of curtailed solar power: the lost energy.
     #[serde(rename = "energy_kwh")]
     pub energy: Energy,
     /// Highest price of the period, of import or else of export, with the

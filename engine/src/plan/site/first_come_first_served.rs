@@ -1,12 +1,11 @@
-//! What a site does where a limit ended the search before any answer.
+//! Greedy plan of a site where a limit ended the search without a solution.
 use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{LimitKind, SiteModel};
 use crate::plan::site::storage::Storage;
 
-/// Values in which what is wanted is charged as early as limits allow:
-/// whoever weighs more first, then the earlier deadline, then the order of
-/// the request. Nothing is given back, loads that can wait do not run, and
-/// sunshine is not turned down.
+/// Values in which targets are charged as early as limits allow: the higher
+/// priority first, then the earlier deadline, then the order of the request.
+/// Nothing is discharged or curtailed, and shiftable loads do not run.
 pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
     let mut values: Vec<f64> = model.program.columns.iter().map(|column| column.lower).collect();
     // Nobody counts on it: all may be missed.
@@ -35,7 +34,7 @@ pub(crate) fn first_come(model: &SiteModel) -> Vec<f64> {
     values
 }
 
-/// All sunshine that the meter may pass on.
+/// Uses all solar power that the meter's limits allow.
 fn use_sunshine(model: &SiteModel, values: &mut [f64]) {
     for (slot, flows) in model.flows.iter().enumerate() {
         for flow in flows.iter().filter(|flow| flow.weight < 0.0) {

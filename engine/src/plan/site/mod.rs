@@ -1,5 +1,5 @@
-//! Everything behind one meter: vehicles, batteries, sunshine and loads that
-//! share limits, a peak and a tariff.
+//! Plans of everything behind one meter: vehicles, batteries, solar power and
+//! loads that share limits, a demand charge and a tariff.
 //!
 //! # The problem
 //!
@@ -27,7 +27,7 @@
 //!
 //! # Three stages
 //!
-//! 1. Least breach of limits that nobody can hold, then reserves, then the
+//! 1. Least breach of infeasible limits, then reserves, then the
 //!    least sum of what is missing at deadlines, weighed by priority, and
 //!    among equals the earlier deadlines first.
 //! 2. Least money among those.

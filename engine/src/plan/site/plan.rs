@@ -91,7 +91,7 @@ pub struct DevicePlan {
     /// Mean power in each slot: positive draws, negative feeds.
     #[serde(rename = "power_kw")]
     pub power: Vec<Power>,
-    /// Highest power that it could draw in each slot; for sunshine the
+    /// Highest power that it could draw in each slot; for solar power the
     /// highest that it could feed.
     #[serde(rename = "power_max_kw")]
     pub power_max: Vec<Power>,

@@ -19,14 +19,14 @@ use crate::plan::site::storage::{Goal, Storage};
 use crate::time::instant::{instant_at, micros_of};
 use crate::units::{Energy, Money, Percent, Power, Price};
 
-/// Plans everything behind one meter: first the least shortfall, then the
-/// least money, then what is preferred.
+/// Plans everything behind one meter: least shortfall, then least cost, then preferences.
 ///
-/// Limits hold for the mean power of each slot. A limit that nobody can hold
-/// is passed by as little as possible, and named. A wish that cannot be met
-/// is met as far as can be, by priority and then the earlier deadline first;
-/// what is missing and why is in the plan. Nothing charges and discharges, or
-/// imports and exports, at once. Time without a price is not used.
+/// Limits hold for the mean power of each slot. An infeasible limit is exceeded
+/// as little as possible and listed in the breaches. A target that cannot be met
+/// is met as far as possible, by priority and then the earlier deadline first;
+/// its shortfall and causes are in the plan. No battery charges and discharges in
+/// the same slot, and the site never imports and exports in the same slot. Time
+/// without a price is not used.
 ///
 /// # Example
 ///

@@ -1,4 +1,4 @@
-//! Why a plan charges and discharges when it does.
+//! Reasons of a storage plan: one for each period of charging or discharging.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -11,7 +11,7 @@ use crate::plan::charge::explain::{
 use crate::plan::storage::plan::{StoragePlan, StorageSlot, Wish};
 use crate::units::{Energy, Money, Price};
 
-/// Why a period of charging or discharging is in the plan.
+/// Reason of a period of charging or discharging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StorageReasonCode {
     /// Charged for the reserve, or for the lowest state of charge of a period.
@@ -23,7 +23,7 @@ pub enum StorageReasonCode {
     /// Charged for driving.
     #[serde(rename = "driving")]
     Driving,
-    /// Charged because it is paid for.
+    /// Charged because the price is negative.
     #[serde(rename = "negative_price")]
     NegativePrice,
     /// Charged to be sold at a higher price.
@@ -32,13 +32,13 @@ pub enum StorageReasonCode {
     /// Charged because a stored kWh is worth more at the end.
     #[serde(rename = "end_value")]
     EndValue,
-    /// Sold dear, and bought back cheaper.
+    /// Sold at a high price, and bought back at a lower one.
     #[serde(rename = "buy_back")]
     BuyBack,
-    /// Sold because a stored kWh is worth less than it brings.
+    /// Sold because a stored kWh is worth no more than its price.
     #[serde(rename = "above_value")]
     AboveValue,
-    /// Sold at a loss, to be paid for charging again.
+    /// Sold at a loss, to have room for charging at a negative price.
     #[serde(rename = "make_room")]
     MakeRoom,
 }

@@ -1,4 +1,4 @@
-//! Why a device that switches runs when it does.
+//! Reasons of a switching plan: one for each period in which the device runs.
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
@@ -13,7 +13,7 @@ use crate::plan::switching::plan::{Session, SwitchingPlan};
 use crate::plan::switching::request::DeviceState;
 use crate::units::{Energy, Money, Price};
 
-/// Why a period of running is in the plan.
+/// Reason of a period in which the device runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwitchingReasonCode {
     /// No slot that stays unused before the deadline is cheaper.
@@ -26,10 +26,10 @@ pub enum SwitchingReasonCode {
     #[serde(rename = "missed_deadline")]
     MissedDeadline,
     /// A cheaper slot stays unused, because it would need a start of its own
-    /// or power below the least.
+    /// or the minimum power.
     #[serde(rename = "avoids_start")]
     AvoidsStart,
-    /// A cheaper slot stays unused, because the session must last so long.
+    /// A cheaper slot stays unused, because of the minimum time on.
     #[serde(rename = "on_min")]
     OnMin,
     /// The device must run in the last minutes.
