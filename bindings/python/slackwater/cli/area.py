@@ -1,4 +1,4 @@
-"""``slackwater area``: vehicles of a table under limits that they share."""
+"""``slackwater area``: vehicles of a table under shared limits."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Gap = Annotated[
 ]
 MaxRounds = Annotated[
     int,
-    typer.Option("--max-rounds", min=0, help="Rounds of a search at most.", rich_help_panel=LIMITS),
+    typer.Option("--max-rounds", min=0, help="Most rounds of a search.", rich_help_panel=LIMITS),
 ]
 PreviousPlans = Annotated[
     Path | None,
@@ -77,7 +77,7 @@ Report = Annotated[
     typer.Option(
         "--report",
         metavar="FILE",
-        help="Write a page about the area: .html.",
+        help="Write a report of the area: .html.",
         rich_help_panel=options.OUTPUT,
     ),
 ]
@@ -92,13 +92,13 @@ CheckpointFile = Annotated[
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Go on where a run was cut off.", rich_help_panel=options.OUTPUT),
+    typer.Option("--resume", help="Resume an interrupted run.", rich_help_panel=options.OUTPUT),
 ]
 ShowProgress = Annotated[
     bool | None,
     typer.Option(
         "--progress/--no-progress",
-        help="Tell each round; by default on a terminal.",
+        help="Show each round; by default on a terminal.",
         rich_help_panel=options.OUTPUT,
     ),
 ]
