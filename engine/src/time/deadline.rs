@@ -7,7 +7,7 @@ use crate::time::civil::occurrences;
 /// Next instant, strictly after `now`, at which clocks in `time_zone` show `time`.
 ///
 /// A time of day equal to the wall clock at `now` means the next day. A time that clocks skip
-/// takes the offset before the jump; a time that they show twice is its first occurrence. For an
+/// takes the offset before the jump; an ambiguous time is taken as its first occurrence. For an
 /// unknown zone pass `Tz::UTC`.
 ///
 /// # Example

@@ -66,11 +66,11 @@ pub struct Provenance {
     pub cost_on_estimates: Money,
     /// Source of each slot of the plan: a position among the shares.
     pub slot_sources: Vec<usize>,
-    /// Latest instant until which doing nothing cannot hurt; `None` if there
-    /// is nothing to do. Not before the first usable instant.
+    /// Latest instant to wait for prices without risk; `None` if nothing is to
+    /// be charged. Not before the first usable instant.
     pub decide_by: Option<DateTime<Utc>>,
-    /// Whether to do nothing for now: prices before the last deadline are not
-    /// known yet, nothing is charged now, and waiting cannot hurt.
+    /// Whether to wait for now: prices before the last deadline are not known
+    /// yet, nothing is charged now, and waiting is without risk.
     pub awaiting_prices: bool,
 }
 

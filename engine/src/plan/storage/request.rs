@@ -79,7 +79,7 @@ pub struct StorageRequest {
     pub reserve: Percent,
     /// Periods of driving, in any order.
     pub consumption: Vec<Consumption>,
-    /// What a kWh stored at the end of the plan is worth.
+    /// Value of a kWh stored at the end of the plan.
     #[serde(rename = "end_value_per_kwh")]
     pub end_value: Price,
     /// Wear per stored kWh that is discharged to the plug. Charging and
