@@ -28,26 +28,26 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve requests until a signal says stop.
+    /// Serve requests until a stop signal.
     Serve(Serve),
     /// Make and list clients, at a running server or in its database.
     Client(Kept<ClientCommand>),
-    /// Tell devices something, and follow what becomes of it.
+    /// Send commands to devices, and follow their actions.
     #[command(name = "command")]
     Tell(CommandLine),
     /// Read events, and manage their receivers, at a running server or in its database.
     Events(Kept<EventsCommand>),
     /// Answer a link session of a running sandbox, as its user would in a browser.
     Link(Asked<LinkCommand>),
-    /// Pull the strings of a running sandbox.
+    /// Control a running sandbox.
     Sandbox(Asked<SandboxCommand>),
-    /// Keep and look up prices of a running server.
+    /// Import and look up prices of a running server.
     Prices(Asked<PricesCommand>),
-    /// Say which tariff a location has, at a running server.
+    /// Set the tariff of a location, at a running server.
     Tariff(Asked<TariffCommand>),
-    /// Show and set what smart charging is to do with devices.
+    /// Show and set the policies of smart charging.
     Policy(Asked<PolicyCommand>),
-    /// Show what is planned for devices.
+    /// Show the plans of devices.
     Plan(Asked<PlanCommand>),
     /// Print the OpenAPI document.
     Openapi,
@@ -134,7 +134,7 @@ pub(crate) enum PlanCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PricesCommand {
-    /// Keep a list of market prices, in delimited text or JSON.
+    /// Import a list of market prices, in delimited text or JSON.
     Import {
         /// The list; `-` reads the standard input.
         file: PathBuf,
@@ -144,14 +144,14 @@ pub(crate) enum PricesCommand {
         /// The currency, where the settings do not know the zone.
         #[arg(long)]
         currency: Option<String>,
-        /// What the numbers count, such as EUR/MWh, if the header does not say so.
+        /// Unit of the numbers, such as EUR/MWh, if the header has none.
         #[arg(long)]
         unit: Option<String>,
-        /// Whose clocks the times are, where they name no offset.
+        /// Time zone of times without an offset.
         #[arg(long)]
         time_zone: Option<String>,
     },
-    /// Print the price that counts at a location at an instant, and where it is from.
+    /// Print the price in force at a location at an instant, and its source.
     At {
         #[command(flatten)]
         place: Place,
@@ -159,14 +159,14 @@ pub(crate) enum PricesCommand {
         #[arg(long)]
         at: DateTime<Utc>,
     },
-    /// Print the prices that count at a location in a window.
+    /// Print the prices in force at a location in a window.
     Window {
         #[command(flatten)]
         place: Place,
         #[command(flatten)]
         window: Window,
     },
-    /// Print what a client pushed for an area in a window.
+    /// Print the price signal of a client for an area in a window.
     Signal {
         /// The client.
         #[arg(long)]
@@ -209,7 +209,7 @@ pub(crate) struct Window {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TariffCommand {
-    /// Give a location a tariff, in the place of what it had.
+    /// Set the tariff of a location, in place of the previous one.
     Assign {
         /// The client.
         #[arg(long)]
@@ -243,15 +243,15 @@ pub(crate) struct Serve {
     )]
     pub(crate) log: String,
 
-    /// How fast the sandbox's time runs, such as 60x; 0x stands still.
+    /// Speed of the sandbox's clock, such as 60x; 0x stops it.
     #[arg(long, value_name = "SPEED", value_parser = checked_speed)]
     pub(crate) clock: Option<String>,
 
-    /// What the sandbox simulates: a scenario file, or `street`.
+    /// Scenario of the sandbox: a file, or `street`.
     #[arg(long, value_name = "FILE", conflicts_with = "homes")]
     pub(crate) scenario: Option<PathBuf>,
 
-    /// Homes to make up and simulate.
+    /// Number of generated homes to simulate.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) homes: Option<u32>,
 
@@ -262,7 +262,7 @@ pub(crate) struct Serve {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EventsCommand {
-    /// Print events as lines of JSON, and go on with those that come.
+    /// Print events as lines of JSON, and follow new ones.
     Tail(Tail),
     /// Subscribe a receiver from now on.
     Subscribe(Subscribe),
@@ -339,11 +339,11 @@ pub(crate) enum LinkCommand {
         /// The code, where the manufacturer wants one.
         #[arg(long)]
         code: Option<String>,
-        /// Devices to link, by the names of the scenario; without any, all that fit.
+        /// Devices to link, by the names of the scenario; by default all that match.
         #[arg(long = "device", value_name = "DEVICE")]
         devices: Vec<String>,
     },
-    /// Say no.
+    /// Refuse the link session.
     Deny {
         /// The `linkUrl` of the session.
         link_url: String,
@@ -356,44 +356,44 @@ pub(crate) enum SandboxCommand {
     Apply {
         /// The patch; `-` reads the standard input.
         file: PathBuf,
-        /// The client that is given what is linked, if not the scenario's own.
+        /// The client of the linked devices, if not the scenario's own.
         #[arg(long)]
         client: Option<String>,
     },
-    /// Print all there is, patches included.
+    /// Print the whole scenario, patches included.
     Scenario,
-    /// List the devices, and what clients know them by.
+    /// List the devices and their identifiers.
     Devices,
-    /// Print what a device would report if it were awake and its manufacturer honest.
+    /// Print the true state of a device, without sleep or faults of its manufacturer.
     Truth {
         /// Its name or identifier.
         device: String,
     },
-    /// Say what a device or manufacturer does when it is called.
+    /// Set the behaviour of a device or manufacturer.
     Conduct {
         /// Such as `{"device": "ada-car", "conduct": {"sleep": {"may_be_woken": true}}}`.
         order: String,
     },
-    /// Do something to a device by hand.
+    /// Operate a device by hand, such as its plug.
     Hand {
         /// Such as `{"device": "ada-car", "hand": "unplug"}`.
         order: String,
     },
-    /// Let a device do now what it was told.
+    /// Let a device execute its pending command now.
     Reach {
         /// Its name or identifier.
         device: String,
     },
-    /// Send a command past all actions.
+    /// Send a command without an action.
     Send {
         /// Its name or identifier.
         device: String,
         /// Such as `{"charge": "start"}`.
         command: String,
     },
-    /// List the commands that manufacturers were sent.
+    /// List the commands sent to manufacturers.
     Commands {
-        /// Those to one device only.
+        /// Commands to one device only.
         #[arg(long)]
         device: Option<String>,
     },
@@ -402,16 +402,16 @@ pub(crate) enum SandboxCommand {
         /// Seconds to put it forward.
         #[arg(long)]
         step: Option<f64>,
-        /// How many times faster than the machine's it runs; 0 stands still.
+        /// Speed relative to the machine's clock; 0 stops it.
         #[arg(long)]
         speed: Option<f64>,
     },
-    /// Print a scenario of so many homes.
+    /// Print a generated scenario.
     Generate {
-        /// Their number.
+        /// Number of homes.
         #[arg(long, default_value_t = 20)]
         homes: usize,
-        /// Another seed is another town.
+        /// Seed of the random numbers.
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },

@@ -201,13 +201,13 @@ impl MipSolution {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LpError {
     /// No values lie within all bounds.
-    #[error("no values lie within all bounds")]
+    #[error("infeasible: no values lie within all bounds")]
     Infeasible,
     /// The cost has no least value.
-    #[error("the cost has no least value")]
+    #[error("the cost is unbounded below")]
     Unbounded,
-    /// A row refers to a variable that does not exist, or holds NaN.
-    #[error("row {row} names a variable that is not there, or holds NaN")]
+    /// A row names a variable that is not there, or a number is NaN.
+    #[error("row {row} names an unknown variable, or holds NaN")]
     BadRow {
         /// Position of the row.
         row: usize,
@@ -218,8 +218,9 @@ pub enum LpError {
         /// Position of the column.
         column: usize,
     },
-    /// `integers` or `start` refers to a variable that does not exist.
-    #[error("a whole number or a start value names a variable that is not there")]
+    /// A whole number or a value to start from names a variable that is not
+    /// there.
+    #[error("an integrality or a start value names an unknown variable")]
     BadInteger,
     /// The limit on iterations was reached before the optimum.
     #[error("the limit on iterations was reached before the optimum")]

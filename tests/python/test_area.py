@@ -430,7 +430,7 @@ def test_remembered_rounds_are_not_asked_again() -> None:
         ({"limit_kw": math.nan}, 'limit_kw of node "area": NaN kW is not a finite number'),
         ({"limit_kw": 5, "gap": -1}, "gap is -1"),
         ({"nodes": [sw.Node(name="a", parent="b")]}, "parent of node"),
-        ({"nodes": [sw.Node(name="a", parent="a")]}, "hangs from no node, or from itself"),
+        ({"nodes": [sw.Node(name="a", parent="a")]}, "unknown parent, or is its own ancestor"),
         ({"nodes": [sw.Node(name="a"), sw.Node(name="a")]}, "two nodes"),
         ({"nodes": [sw.Node(name="a", blocks=[(5, 0.2), (2, 0.3)])]}, "no less than"),
     ],

@@ -80,7 +80,7 @@ def test_of_several_nodes_at_the_top_one_is_named(tmp_path: Path) -> None:
         "limit": pytest.approx([5, 5, 5, 5]),
     }
     text = page(plan, tmp_path)
-    assert "Drawn is a alone, one of several nodes at the top" in text
+    assert "Shows a alone, one of several top nodes" in text
     assert "Highest load of a" in text
     # What all vehicles would do does not compare with a limit of some.
     assert 'class="unmanaged" d=' not in text
@@ -103,13 +103,13 @@ def test_in_a_shortage_nothing_is_called_a_saving(limit_kw: float, tmp_path: Pat
     assert (plan.unmanaged_cost, plan.price_only_cost) == pytest.approx((6, 2))
     text = page(plan, tmp_path)
     missing = f"{withheld:.1f}\N{NO-BREAK SPACE}kWh"
-    assert f"without {missing} that limits withhold" in text
-    assert f"they get {missing} less: that energy is not in the cost" in text
-    for word in ("below unmanaged charging", "costs nothing", "EUR/kWh", "would save"):
+    assert f"without {missing} withheld by limits" in text
+    assert f"delivers {missing} less. Its cost does not include this energy" in text
+    for word in ("below unmanaged charging", "adds no cost", "EUR/kWh", "Saving by"):
         assert word not in text
-    assert "Where room is short" in text
+    assert "Where capacity is short" in text
     below = plan.plot().axes[1]
-    assert below.get_ylabel() == "Room is short\n(no money)"
+    assert below.get_ylabel() == "Capacity is short\n(ranking, not a price)"
     assert not below.yaxis.get_tick_params()["labelleft"]
 
 
@@ -127,8 +127,8 @@ def test_a_vehicle_with_two_reasons_is_one_vehicle(tmp_path: Path) -> None:
     assert [(need.row, need.node) for need in plan.unmet][:2] == [(0, None), (0, "area")]
     assert plan.short_vehicles == len({need.row for need in plan.unmet}) < len(plan.unmet)
     text = page(plan, tmp_path)
-    assert f"vehicles that lack some: {plan.short_vehicles}<" in text
-    assert f"at departure or by a deadline: {plan.short_vehicles}.<" in text
+    assert f"vehicles affected: {plan.short_vehicles}<" in text
+    assert f"at departure or at a deadline: {plan.short_vehicles}.<" in text
 
 
 def test_the_command_says_that_savings_are_unknown(tmp_path: Path) -> None:
@@ -150,9 +150,9 @@ def test_the_command_says_that_savings_are_unknown(tmp_path: Path) -> None:
             "unknown",
             "10.00",
             "kWh",
-            "that",
+            "withheld",
+            "by",
             "limits",
-            "withhold",
             "are",
             "not",
             "in",

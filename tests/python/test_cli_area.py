@@ -128,7 +128,7 @@ def test_unmet_needs_are_named(tmp_path: Path) -> None:
     answer = run("area", fleet, "--prices", price_file(tmp_path), "--limit", "2", "--progress")
     assert answer.code == 0
     assert "van: 4.00 kWh, limit of area" in answer.err
-    assert "at departure or by a deadline: 1\n" in answer.err
+    assert "at departure or at a deadline: 1\n" in answer.err
     assert "round 1: gap" in answer.err
 
 

@@ -43,11 +43,11 @@ def test_a_batch_shows_rows_and_totals(prices: Path, vehicles: Path) -> None:
     assert "5 Jan 19:00" in answer.out
     cells = (re.split(r"  +", line.strip(), maxsplit=1) for line in answer.out.splitlines())
     lines = {name: rest[0].split() for name, *rest in cells if rest}
-    assert lines["vehicles"] == ["2"]
+    assert lines["stays"] == ["2"]
     assert lines["energy"] == ["50.00", "kWh"]
     assert lines["cost"] == ["13.30", "EUR"]
     assert lines["savings"] == ["1.10", "EUR"]
-    assert lines["shortfall"] == ["10.00", "kWh", "of", "1", "vehicles"]
+    assert lines["shortfall"] == ["10.00", "kWh", "of", "1", "stays"]
     assert lines["in error"] == ["0", "rows"]
 
 
@@ -205,7 +205,7 @@ def test_driving_events_become_a_table_for_batch(tmp_path: Path) -> None:
     assert table.num_rows > 5
     plans = run("batch", out, "--prices", samples.AUTUMN_WEEK, *zone)
     assert plans.code == 0
-    assert "vehicles" in plans.out
+    assert "stays" in plans.out
 
 
 def test_a_log_can_be_moved_to_other_days() -> None:

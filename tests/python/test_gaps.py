@@ -123,7 +123,7 @@ def test_a_load_that_finds_no_prices_to_run_in_has_the_cause() -> None:
 def test_export_prices_that_are_shorter_are_told() -> None:
     four = prices(0.1, 0.2, 0.3, 0.4)
     battery = store(four, export_prices=TWO)
-    told = "Mon 20:00 to Mon 22:00: nothing is sold, because no price to sell at is known."
+    told = "Mon 20:00 to Mon 22:00: nothing is sold, because no export price is known."
     assert (battery.unpriced_hours, unpriced(battery)) == (2, [told])
     assert store(four, export_prices=TWO, discharge_max_kw=0).unpriced_hours == 0
     assert store(four).unpriced_hours == 0

@@ -119,7 +119,7 @@ def test_the_doubled_hour_is_resolved_by_position(write: Write) -> None:
     ]  # fmt: skip
     assert read.notes[1:] == (
         (
-            "rows 5 to 6 are the second showing of times that clocks in Europe/Brussels repeat, "
+            "rows 5 to 6 are the second occurrence of times that clocks in Europe/Brussels repeat, "
             "from 2023-10-29 02:00 CET"
         ),
     )
@@ -129,7 +129,7 @@ def test_a_doubled_hour_that_is_there_once_leaves_a_gap(write: Write) -> None:
     text = "time,EUR/kWh\n2023-10-29T01:00,1\n2023-10-29T02:00,2\n2023-10-29T03:00,3\n"
     read = read_csv(write(text))
     assert read.gaps == ((at("2023-10-29T01:00Z"), at("2023-10-29T02:00Z")),)
-    assert "second showing of times that clocks repeat, has no row after row 3" in read.notes[-1]
+    assert "second occurrence of times that clocks repeat, has no row after row 3" in read.notes[-1]
 
 
 def test_gaps_are_named_and_never_filled(write: Write) -> None:

@@ -188,7 +188,7 @@ def test_rows_that_are_not_those_of_a_place_are_refused() -> None:
     crew = Listening(2)
     parts.plan_area(fleets.fleet(900), fleets.day_ahead(), crew=crew, limit_kw=2_000)
     rows = pa.Table.from_batches(crew.rows)
-    with pytest.raises(sw.InputError, match="the part has 10 vehicles; its place has"):
+    with pytest.raises(sw.InputError, match="the part has 10 vehicles; its worker has"):
         open_part(rows.slice(0, 10), crew.heard.terms, crew.heard.places[0])
     other = AreaTerms(prices=fleets.day_ahead(48), nodes=crew.heard.terms.nodes)
     part = open_part(rows, other, crew.heard.places[0])

@@ -104,7 +104,7 @@ def test_estimates_are_still_estimates_when_loaded() -> None:
 def test_layers_that_make_other_prices_are_refused() -> None:
     saved = json.loads(charge(prices=layered()).to_json())
     saved["layers"]["import"][0]["curve"][2]["price_per_kwh"] += 0.5
-    with pytest.raises(sw.InputError, match=r"^layers\.import: they make other prices"):
+    with pytest.raises(sw.InputError, match=r"^layers\.import: they differ from the prices"):
         sw.Plan.from_json(json.dumps(saved))
     saved["layers"]["import"][0]["ceiling_per_kwh"] = 1.0
     with pytest.raises(sw.InputError, match=r"layers\.import: .* is known and needs no ceiling"):

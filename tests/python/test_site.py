@@ -269,7 +269,8 @@ def test_reasons_name_the_limit_and_its_price() -> None:
     assert moved
     assert {reason.limit for reason in moved} == {"import"}
     assert moved[0].shadow_price_per_kwh == pytest.approx(0.2)
-    assert "import binds at Mon 12:00, where one more kWh would save 0.2" in moved[0].sentence
+    told = "the import limit is reached at Mon 12:00, where one more kWh would save 0.20"
+    assert told in moved[0].sentence
 
 
 def test_shown_in_a_notebook() -> None:

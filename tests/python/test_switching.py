@@ -317,7 +317,7 @@ def test_a_search_that_is_stopped_says_so() -> None:
     assert whole.certificate.is_proved
     assert early.certificate.bound <= whole.cost + 1e-6
     assert whole.cost <= early.cost + 1e-6
-    with pytest.raises(sw.InputError, match="nodes_max is 0; a search looks at 1 node at least"):
+    with pytest.raises(sw.InputError, match="nodes_max is 0; a search has at least 1 node"):
         stopped(0)
 
 

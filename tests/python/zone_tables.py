@@ -32,7 +32,7 @@ class Clocks(NamedTuple):
         return offset_of(at, self.zone)
 
     def instant(self, day: date, clock: time) -> datetime:
-        """Find the first showing of a time; a skipped one takes the offset before."""
+        """Find the first occurrence of a time; a skipped one takes the offset before."""
         return datetime.combine(day, clock, self.zone).astimezone(UTC)
 
 

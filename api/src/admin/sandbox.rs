@@ -1,4 +1,4 @@
-//! The strings of the sandbox, on the operators' address only.
+//! Control of the sandbox, on the operators' address only.
 //!
 //! Each call returns when readers of the service see what it did: what clients
 //! hold is read from memory, so the devices that an order is about are polled

@@ -153,6 +153,11 @@ def energy(kwh: float) -> str:
     return f"{text.removesuffix('.0')} kWh"
 
 
+def intervals(count: int) -> str:
+    """Write a number of intervals."""
+    return "1 interval" if count == 1 else f"{count} intervals"
+
+
 def sessions(count: int) -> str:
     """Write a number of sessions."""
     return "1 session" if count == 1 else f"{count} sessions"
@@ -244,7 +249,7 @@ def storage_headline(plan: StoragePlan) -> str:
 
 
 def storage_missing(plan: StoragePlan) -> list[str]:
-    """Tell which wishes of a storage plan are not met."""
+    """Describe the unmet targets of a storage plan."""
     wishes = [
         (plan.shortfall_kwh, "short of a target"),
         (plan.floor_shortfall_kwh, "below the reserve at times"),

@@ -58,7 +58,7 @@ def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> P
 
     Each row gets, bit for bit, the plan that :func:`slackwater.plan_charge`
     would give it. Rows are planned in parallel without the interpreter lock.
-    A row that makes no sense fills its ``error`` column and stops nobody else.
+    An invalid row fills its ``error`` column; the other rows are planned.
 
     Args:
         vehicles: Anything with ``__arrow_c_stream__``, one row a vehicle:
@@ -88,7 +88,7 @@ def plan_batch(vehicles: ArrowTable, prices: Prices | Mapping[str, Prices]) -> P
 
     Returns:
         A table with ``id``, ``cost``, ``energy_kwh``, ``shortfall_kwh``,
-        ``marginal_price`` (of the next kWh; null without room),
+        ``marginal_price`` (of the next kWh; null without capacity),
         ``baseline_cost``, ``savings``, ``gap`` (cost minus the proved bound),
         ``unpriced_hours`` (time of the stay without a price, never used),
         ``intervals`` (list of ``{start, end, power_kw}``), ``status``

@@ -148,7 +148,7 @@ def _summary(plan: AreaPlan, top: _Top) -> str:
         _tile(
             "Cost",
             f"{in_digits(plan.cost)} {plan.currency}",
-            f"without {_energy(withheld)} that limits withhold: not to be compared with others"
+            f"without {_energy(withheld)} withheld by limits: not comparable with other costs"
             if withheld > 0
             else f"{in_digits(saved)} {plan.currency} ({_percent(share)}) below unmanaged charging",
             "bad" if withheld > 0 else "",
@@ -162,7 +162,7 @@ def _summary(plan: AreaPlan, top: _Top) -> str:
         _tile(
             "Energy delivered",
             _energy(plan.energy_kwh),
-            f"{_energy(plan.unmet_kwh)} unmet, vehicles that lack some: {plan.short_vehicles:,}"
+            f"{_energy(plan.unmet_kwh)} unmet, vehicles affected: {plan.short_vehicles:,}"
             if plan.unmet_kwh > 0
             else "all needs are met",
             "bad" if plan.unmet_kwh else "",
@@ -170,8 +170,7 @@ def _summary(plan: AreaPlan, top: _Top) -> str:
         _tile(
             "Proof",
             _percent(plan.gap),
-            "from the least cost at most: "
-            f"no plan is below {in_digits(plan.bound)} {plan.currency}",
+            f"within this of the optimum (lower bound {in_digits(plan.bound)} {plan.currency})",
         ),
     ]
     return f'<dl class="tiles">{"".join(tiles)}</dl>'
@@ -218,16 +217,14 @@ def _loads(plan: AreaPlan, top: _Top, zone: ZoneInfo) -> str:
     words = (
         f"The load is at its limit in {_binding(top.node, own)} of {count} slots."
         if known
-        else "There is no limit on import here; prices and other terms shape the load."
+        else "There is no import limit here; the load follows prices and the other terms."
     )
     if not top.is_all:
-        words = f"Drawn is {top.node.name} alone, one of several nodes at the top. {words}"
+        words = f"Shows {top.node.name} alone, one of several top nodes. {words}"
     if top.load.breach_kw > 0:
         words += f" Other load alone exceeds the limit, by up to {_power(top.load.breach_kw)}."
     if most > frame.high:
-        words += (
-            f" Each vehicle at its own cheapest would go up to {_power(most)}: beyond the picture."
-        )
+        words += f" The price-only load reaches {_power(most)}, beyond this chart."
     figure = chart(picture, frame, 350.0, data, "Load of the area in kW over time")
     return (
         f"<section><h2>Load against the limit</h2><p>{escape(words)}</p>"
@@ -250,12 +247,12 @@ def _prices(plan: AreaPlan, load: NodeLoad, zone: ZoneInfo) -> str:
     added = load.added_per_kwh
     most, least = max(added, default=0.0), min([0.0, *added])
     is_short = plan.withheld_kwh > 0
-    headline = "Where room is short" if is_short else "Price of the limit"
+    headline = "Where capacity is short" if is_short else "Price of the limit"
     if most <= 0 and least >= 0:
         words = (
-            "Limits leave needs unmet, and no hour has room to share out: a price says nothing."
+            "Limits leave needs unmet, and no slot has capacity to share: there is no price."
             if is_short
-            else "The limit costs nothing: nowhere is a kWh worth more than its price."
+            else "The limit adds no cost: in no slot would one more kWh lower the cost."
         )
         return f"<section><h2>{headline}</h2><p>{words}</p></section>"
     frame = frame_of(plan, (34.0, 156.0), least, most)
@@ -270,12 +267,11 @@ def _prices(plan: AreaPlan, load: NodeLoad, zone: ZoneInfo) -> str:
     data = {"edges": frame.edges, "times": _times(plan, zone), "series": rows}
     top = max(range(len(added)), key=lambda slot: added[slot])
     words = (
-        "Limits leave needs unmet, and to meet those comes before any cost. High is where one "
-        "more kWh of room would serve somebody who goes without, low where it would only make "
-        "charging cheaper. How high is no amount of money, and says nothing of what more room "
-        "is worth."
+        "Limits leave needs unmet, and meeting needs comes before cost. The curve is high in "
+        "slots where one more kWh of capacity would reduce unmet energy, and low where it would "
+        "only lower the cost. The height is a ranking, not a price."
         if is_short
-        else f"What one more kWh of room would save, slot by slot. It is worth most "
+        else f"Saving by one more kWh of capacity in each slot. It is highest "
         f"{_times(plan, zone)[top]}: {in_digits(added[top], 3)} {unit}."
     )
     figure = chart(picture, frame, 190.0, data, f"{headline} over time")
@@ -315,12 +311,12 @@ def _savings(plan: AreaPlan, top: _Top) -> str:
     short = ""
     if withheld > 0:
         short = (
-            f" Together they get {_energy(withheld)} less: that energy is not in the cost, so "
-            "that the difference is no saving."
+            f" The coordinated plan delivers {_energy(withheld)} less. Its cost does not include "
+            "this energy, so the difference is not a saving."
         )
     return (
-        "<section><h2>What it costs</h2><p>The same vehicles, charged at full power from "
-        f"arrival, each at its own cheapest, and together.{short}</p>"
+        "<section><h2>Cost</h2><p>The same vehicles charged at full power from arrival, each "
+        f"at its own least cost, and coordinated.{short}</p>"
         f"<table>{bars}</table></section>"
     )
 
@@ -328,7 +324,7 @@ def _savings(plan: AreaPlan, top: _Top) -> str:
 def _at_risk(plan: AreaPlan, names: Sequence[object] | None) -> str:
     unmet = sorted(plan.unmet, key=lambda need: (-need.energy_kwh, need.row))
     if not unmet:
-        words = "Every vehicle has what it needs, when it needs it."
+        words = "All needs are met by their deadlines."
         return f"<section><h2>Vehicles at risk</h2><p>{words}</p></section>"
     rows = "".join(
         f'<tr><th scope="row">{escape(str(names[need.row] if names else need.row))}</th>'
@@ -338,11 +334,11 @@ def _at_risk(plan: AreaPlan, names: Sequence[object] | None) -> str:
     )
     more = len(unmet) - AT_RISK_MAX
     rest = f"<p>and {more:,} more, each with less missing</p>" if more > 0 else ""
-    words = f"Vehicles that lack something, at departure or by a deadline: {plan.short_vehicles:,}."
+    words = f"Vehicles with unmet energy at departure or at a deadline: {plan.short_vehicles:,}."
     return (
         f"<section><h2>Vehicles at risk</h2><p>{words}</p>"
         '<table><thead><tr><th scope="col">Vehicle</th>'
-        '<th scope="col" class="number">Missing</th><th scope="col">In the way</th></tr></thead>'
+        '<th scope="col" class="number">Missing</th><th scope="col">Cause</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>{rest}</section>"
     )
 
@@ -365,7 +361,7 @@ def _nodes(plan: AreaPlan, nodes: Sequence[Node]) -> str:
     more = len(pairs) - NODES_MAX
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
     dearest_room = (
-        f'<th scope="col" class="number">Dearest room ({escape(plan.currency)}/kWh)</th>'
+        f'<th scope="col" class="number">Highest shadow price ({escape(plan.currency)}/kWh)</th>'
         if is_money
         else ""
     )
@@ -380,17 +376,17 @@ def _nodes(plan: AreaPlan, nodes: Sequence[Node]) -> str:
 
 def _proof(plan: AreaPlan) -> str:
     ends = {
-        "gap": "the gap asked for was proved",
-        "rounds": "as many rounds were done as allowed",
-        "stopped": "it was stopped, and this is the best plan until then",
-        "stalled": "what is left of the gap comes from vehicles that cannot share an answer",
-        "failed": "the solver failed: limits hold, but a better plan may be within reach",
+        "gap": "they converged: the requested gap is proved",
+        "rounds": "the allowed number of rounds was reached",
+        "stopped": "they were stopped; this is the best plan found",
+        "stalled": "nothing improved further: the remaining gap is due to indivisible plans",
+        "failed": "the solver failed: limits hold, but a better plan may exist",
     }
     words = (
-        f"In the last {plan.rounds} rounds all vehicles were asked what they would buy if the "
-        "limits had a price. Those prices prove that no plan which serves the same needs costs "
-        f"less than {in_digits(plan.bound)} {plan.currency}; this one costs {in_digits(plan.cost)} "
-        f"{plan.currency}. The rounds ended because {ends[plan.status]}."
+        f"In each of the last {plan.rounds} rounds the plan of every vehicle was solved for trial "
+        "prices of the limits. These prices prove a lower bound: no plan that serves the same "
+        f"needs costs less than {in_digits(plan.bound)} {plan.currency}. This plan costs "
+        f"{in_digits(plan.cost)} {plan.currency}. The rounds ended because {ends[plan.status]}."
     )
     again = "The same input gives the same plan, to the last bit." if plan.reproducible else ""
-    return f"<section><h2>How good is this?</h2><p>{escape(words)} {again}</p></section>"
+    return f"<section><h2>Quality of the plan</h2><p>{escape(words)} {again}</p></section>"

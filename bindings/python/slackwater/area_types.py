@@ -1,4 +1,4 @@
-"""What is told of an area while it is planned, and of its plan."""
+"""Progress of the planning of an area, and types of its plan."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import NamedTuple, Protocol
 
 
 class AreaProgress(NamedTuple):
-    """Where the rounds are.
+    """Progress of the rounds.
 
     Attributes:
-        rounds: How often vehicles have been asked in this search; the next one
-            counts anew.
-        cost: Cost of the best mix of answers; infinite before there is one.
+        rounds: Rounds of this search; the next search starts at 1 again.
+        cost: Cost of the best mix of columns; infinite before there is one.
         bound: No plan costs less.
         gap: Their distance in proportion to the cost.
     """
@@ -23,21 +22,22 @@ class AreaProgress(NamedTuple):
 
 
 class RoundMemory(Protocol):
-    """Remembers what vehicles answered, so that work that was cut off goes on.
+    """Memory of rounds, so that an interrupted call can be resumed.
 
-    Rounds are the same for the same call. Whoever gives back what was kept, in
-    the same order, saves asking again, and the plan is the same to the last bit.
+    Rounds are the same for the same call. If the kept texts are returned in the
+    same order, their rounds are not computed again, and the plan is the same to
+    the last bit.
     """
 
     def recall(self) -> str | None:
-        """Give back the next text that was kept; ``None`` when there is no more."""
+        """Return the next kept text; ``None`` after the last one."""
 
     def keep(self, text: str) -> None:
         """Keep a text of one line."""
 
 
 class AreaChange(NamedTuple):
-    """How far a plan is from the one before.
+    """Distance of a plan from the previous one.
 
     Energies are sums over vehicles and slots of what is more or less than
     before.
@@ -58,14 +58,14 @@ class AreaChange(NamedTuple):
 
 
 class UnmetNeed(NamedTuple):
-    """Need that a vehicle goes without.
+    """Unmet energy of a vehicle.
 
     Attributes:
         row: Row of the vehicle.
         energy_kwh: Energy missing; stored energy if the vehicle discharges.
-        node: Node whose limit is in the way; ``None`` where the stay itself is
-            too short, the charger too weak, or the charge limit below what is
-            wanted.
+        node: Node whose limit is the cause; ``None`` where the stay itself is
+            too short, the charger too weak, or the charge limit below the
+            target.
     """
 
     row: int
@@ -81,10 +81,10 @@ class NodeLoad(NamedTuple):
         load_kw: Mean power, base load included; of every node, limited or not.
         breach_kw: Most by which a hard limit is exceeded; only base load and
             limits on export can lead there.
-        added_per_kwh: What limits of the node and of those above it add to the
-            price of a kWh. While limits leave needs unmet it is no money: the
-            dearest hours are those in which one more kWh would serve somebody,
-            and how dear they are says only that this comes before any cost.
+        added_per_kwh: Amount that limits of the node and of the nodes above it
+            add to the price of a kWh. While limits leave needs unmet it ranks
+            slots and is not a price: it is highest in slots where one more kWh
+            would reduce unmet energy.
         base_kw: Base load, that of the nodes below it included.
     """
 

@@ -39,7 +39,7 @@ class AreaPlan:
 
     @property
     def bound(self) -> float:
-        """No plan that serves the same needs costs less."""
+        """Lower bound: no plan that serves the same needs costs less."""
         return self._native.bound
 
     @property
@@ -53,11 +53,11 @@ class AreaPlan:
 
     @property
     def rounds(self) -> int:
-        """How often all vehicles were asked in the last search.
+        """Rounds of the last search; each prices all vehicles once.
 
-        There may be several: on samples of a large fleet before all of it, and
-        anew where limits withhold energy. ``progress`` is told of the rounds
-        of each.
+        There may be several searches: on samples of a large fleet before the
+        whole fleet, and again where limits withhold energy. ``progress`` is
+        called in the rounds of each.
         """
         return self._native.rounds
 
@@ -65,11 +65,12 @@ class AreaPlan:
     def status(self) -> str:
         """Why the rounds ended.
 
-        ``gap`` (the gap asked for is proved), ``rounds`` (as many as allowed),
-        ``stopped`` (the caller or Ctrl-C), ``stalled`` (what is left of the
-        gap comes from whole answers) or ``failed`` (the solver failed in one
-        of the searches: limits hold and the bound is proved, but a better plan
-        may have been within reach).
+        ``gap`` (converged: the requested gap is proved), ``rounds`` (the
+        allowed rounds are used), ``stopped`` (by the caller or Ctrl-C),
+        ``stalled`` (no further improvement: the remaining gap is due to
+        indivisible vehicle plans) or ``failed`` (the solver failed in one of
+        the searches: limits hold and the bound is proved, but a better plan
+        may exist).
         """
         return self._native.status
 
@@ -90,50 +91,50 @@ class AreaPlan:
 
     @property
     def errors(self) -> int:
-        """Rows that make no sense; their ``error`` column says why."""
+        """Invalid rows; their ``error`` column gives the reason."""
         return self._native.errors
 
     @property
     def energy_kwh(self) -> float:
-        """Energy that vehicles take in."""
+        """Energy that vehicles charge."""
         return self._native.energy_kwh
 
     @property
     def discharged_kwh(self) -> float:
-        """Energy that vehicles give back."""
+        """Energy that vehicles discharge."""
         return self._native.discharged_kwh
 
     @property
     def late_reserves(self) -> list[int]:
-        """Rows whose reserve limits let come later than full power from arrival."""
+        """Rows whose reserve is delayed by limits, compared with full power from arrival."""
         return self._native.late_reserves
 
     @property
     def change(self) -> AreaChange | None:
-        """How far it is from the plan before; ``None`` if that was not asked for."""
+        """Distance from the previous plan; ``None`` if it was not requested."""
         change = self._native.change
         return None if change is None else AreaChange(*change)
 
     @property
     def unmet_kwh(self) -> float:
-        """Need that is not met in time; of several deadlines the worst.
+        """Need that is not met in time.
 
-        What a stay is too short for and what limits withhold of the rest are
-        two amounts, each at its worst deadline, and both count.
+        Sum of (a) energy the stay is too short for and (b) energy withheld by
+        limits, each at its worst deadline.
         """
         return self._native.unmet_kwh
 
     @property
     def unmet_bound_kwh(self) -> float | None:
-        """Need that goes unmet in any plan, where vehicles are on or off.
+        """Lower bound on the unmet need, where vehicles are on or off.
 
-        The bound of a search with whole numbers in a small area (up to 400
-        decisions, two a slot of each such vehicle, without batteries that
-        discharge and without reserves), exact where that search ends. In a
-        larger one it is what would go unmet if these vehicles could take
-        parts of slots; with batteries that discharge only what their stays
-        are too short for. ``None`` where no vehicle is on or off, or the work
-        was stopped.
+        In a small area (up to 400 decisions, two a slot of each such vehicle,
+        without batteries that discharge and without reserves) it is the bound
+        of a mixed-integer search, exact where that search ends. In a larger
+        area it is the unmet need if these vehicles could charge in parts of
+        slots; with batteries that discharge only the energy that the stays
+        are too short for. ``None`` where no vehicle is on or off, or the
+        search was stopped.
         """
         return self._native.unmet_bound_kwh
 
@@ -148,14 +149,14 @@ class AreaPlan:
 
     @property
     def unmet(self) -> list[UnmetNeed]:
-        """What vehicles go without, by row; a vehicle can have two reasons."""
+        """Unmet energy by row; a vehicle can have two causes."""
         return [UnmetNeed(*unmet) for unmet in self._native.unmet]
 
     @property
     def short_vehicles(self) -> int:
-        """Number of vehicles that go without something.
+        """Number of vehicles with unmet energy.
 
-        Of one that misses a deadline, what it misses may come later.
+        A vehicle that misses a deadline may get the missing energy later.
         """
         return len({need.row for need in self.unmet})
 
@@ -176,17 +177,17 @@ class AreaPlan:
 
     @property
     def unmanaged_load_kw(self) -> list[float]:
-        """The same if all charged at full power from arrival."""
+        """Baseline: the load if all vehicles charge at full power from arrival."""
         return self._native.unmanaged[0]
 
     @property
     def unmanaged_cost(self) -> float:
-        """What that costs, soft limits included; also for what is withheld here."""
+        """Cost of the baseline, soft limits included; also of energy withheld here."""
         return self._native.unmanaged[1]
 
     @property
     def price_only_load_kw(self) -> list[float]:
-        """The same if each vehicle took its own cheapest slots."""
+        """Load if each vehicle charges in its own cheapest slots."""
         return self._native.price_only[0]
 
     @property
@@ -203,7 +204,7 @@ class AreaPlan:
     def shadow_prices(self) -> list[tuple[str, list[float]]]:
         """Node and price of one more kWh in each slot, a row for each limit.
 
-        While limits leave needs unmet this is no money; see
+        While limits leave needs unmet these values are no prices; see
         :attr:`NodeLoad.added_per_kwh`.
         """
         return self._native.shadow_prices
@@ -274,11 +275,11 @@ class AreaPlan:
         title: str = "Area plan",
         time_zone: str = "UTC",
     ) -> None:
-        """Write a page for people who plan grids: one HTML file that needs nothing else.
+        """Write a report for grid planners: one HTML file without other resources.
 
         It has a summary, the load against the limit, the price of the limit,
-        what is saved, and the vehicles at risk. Drawn is the node at the top;
-        of several the first, alone.
+        the savings, and the vehicles at risk. It shows the top node; of several
+        only the first.
 
         Args:
             path: The file.
@@ -319,10 +320,10 @@ def plan_area(
     equal shares of their needs, divided by their priorities. The gap is that
     of the finished plans.
 
-    What limits leave no room for by a deadline before departure, or at once,
-    comes later, and the need at departure is still met if it can be. A reserve
-    is wanted as much as a need: where there is not room for both, some of each
-    may go, and only the need counts as unmet.
+    Energy that limits withhold at arrival or at a deadline before departure
+    is delivered later, and the need at departure is still met if possible.
+    Reserves and needs have equal weight in a shortage; only missing need is
+    reported as unmet.
 
     Ctrl-C ends the work, and the plan so far is returned with the status
     ``stopped``: within a second up to about 100,000 vehicles.
@@ -351,8 +352,8 @@ def plan_area(
             ======================== ==========================================
 
         prices: One curve for all, or curves by their ``price_id``.
-        export_prices: What a kWh brings that a vehicle discharges, in the same
-            slots and with the same ids; without them nothing is sold.
+        export_prices: Price earned per discharged kWh, in the same slots and
+            with the same ids; without them nothing is sold.
         limit_kw: Highest load of all vehicles together: one number, or one
             per slot of the prices. A short form of ``nodes`` with one node.
         nodes: Nodes with their limits; give these or ``limit_kw``.
@@ -364,25 +365,26 @@ def plan_area(
         previous: An earlier plan of the same limits and slots, to begin with
             its shadow prices. Where next to nothing has changed, that saves
             about a third of the rounds; after new prices, an hour later or
-            with other vehicles it saves none, and may take more.
+            with other vehicles it saves none, and may need more.
             With ``stability_budget`` also a table with ``id`` and
             ``intervals`` of an earlier plan.
-        stability_budget: What the plan may cost more than the cheapest one so
-            that vehicles keep what ``previous`` told them; see
-            :attr:`AreaPlan.change`. Vehicles are known by their ``id``, which
-            has to be theirs alone.
+        stability_budget: Amount that the plan may cost above the cheapest one
+            so that vehicles keep their plan of ``previous``; see
+            :attr:`AreaPlan.change`. Vehicles are matched by their ``id``, which
+            must be unique.
         sink: Called with the plans of the vehicles, some ten thousand at a
             time, in place of keeping them: for files larger than memory.
-        memory: Keeps what was answered, so that work cut off can go on.
+        memory: Keeps the plans of finished rounds, so that an interrupted
+            call can go on.
 
     Returns:
         The plan. It is an Arrow table of the vehicles' plans as well.
 
     Raises:
-        InputError: Nodes, limits or columns make no sense.
+        InputError: Nodes, limits or columns are invalid.
 
     Example:
-        Two vehicles want the cheap hour, which has room for one and a half:
+        Two vehicles share the cheap hour, whose limit is 15 kW:
 
         >>> import pyarrow as pa
         >>> from datetime import UTC, datetime, timedelta

@@ -17,7 +17,7 @@ StateName: TypeAlias = Literal[
 
 
 class Day(NamedTuple):
-    """The wish for a weekday. Both members are needed.
+    """The target of a weekday. Both members are needed.
 
     Attributes:
         deadline: Time of day by the clocks of the location.
@@ -29,11 +29,11 @@ class Day(NamedTuple):
 
 
 class FlexPolicy(NamedTuple):
-    """A reserve, and wishes by the name of the day, ``"monday"`` to ``"sunday"``.
+    """A reserve, and targets by the name of the day, ``"monday"`` to ``"sunday"``.
 
     Attributes:
         reserve_percent: State of charge reached at once on arrival.
-        schedule: Wishes; days may be missing.
+        schedule: Targets; days may be missing.
         observed_limit_percent: Charge limit of the vehicle when it was last
             seen at the location.
     """
@@ -181,7 +181,7 @@ def observe(policy: FlexPolicy, facts: VehicleFacts) -> FlexPolicy:
     """Note the charge limit of the vehicle, if it is at the location of the policy.
 
     Raises:
-        InputError: A number is no percentage, or the policy makes no sense.
+        InputError: A number is no percentage, or the policy is invalid.
 
     Example:
         >>> facts = VehicleFacts("home", "home", True, 40, charge_limit_percent=80)
@@ -216,8 +216,8 @@ def deadlines(
 ) -> list[Deadline]:
     """List all deadlines after ``now``, ``until`` included, in time order.
 
-    A time that clocks skip takes the offset before the jump, one that they
-    show twice is its first showing.
+    A time that clocks skip takes the offset before the jump; an ambiguous time
+    in autumn is taken as its first occurrence.
 
     Args:
         policy: The policy.
@@ -227,7 +227,7 @@ def deadlines(
         charge_limit_percent: Where targets are cut; ``None`` is 100 %.
 
     Raises:
-        InputError: The policy makes no sense, or the zone is unknown.
+        InputError: The policy is invalid, or the zone is unknown.
         TypeError: A time has no zone.
 
     Example:
@@ -270,7 +270,7 @@ def next_deadline(
         charge_limit_percent: Where the target is cut; ``None`` is 100 %.
 
     Raises:
-        InputError: The policy makes no sense, or the zone is unknown.
+        InputError: The policy is invalid, or the zone is unknown.
         TypeError: ``now`` has no zone.
 
     Example:
@@ -312,7 +312,7 @@ def intent(
         until: End of the known prices.
 
     Raises:
-        InputError: The policy makes no sense, or the zone is unknown.
+        InputError: The policy is invalid, or the zone is unknown.
         TypeError: A time has no zone.
     """
     known = row(VehicleFacts, facts)

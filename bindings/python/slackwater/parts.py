@@ -1,9 +1,9 @@
-"""Areas in parts: one plan, its vehicles asked by several processes or machines.
+"""Areas in parts: one plan, its vehicles priced by several processes or machines.
 
-The rounds of :func:`slackwater.plan_area` need from the vehicles only what they
-come to together. So the vehicles can be dealt in parts, each to somebody who
-answers for it: a crew. The plan is the same to the last bit, in any number of
-parts. :mod:`slackwater.ray` has a crew of Ray actors.
+The rounds of :func:`slackwater.plan_area` need only sums over vehicles. So the
+vehicles can be distributed in parts to the workers of a crew, which compute
+these sums. The plan is the same to the last bit, in any number of parts.
+:mod:`slackwater.ray` has a crew of Ray actors.
 
 A crew of your own needs a way to call a function on partitions of a table.
 :func:`answer_parts` and :func:`plan_parts` take and give Arrow record batches,
@@ -44,7 +44,7 @@ class AreaTerms:
 
     Attributes:
         prices: One curve for all, or curves by their ``price_id``.
-        export_prices: What a kWh brings that a vehicle discharges.
+        export_prices: Price earned per discharged kWh.
         nodes: Nodes with their limits.
     """
 
@@ -55,18 +55,18 @@ class AreaTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of all parts at once.
+    """A request to all parts.
 
-    It holds all that an answer depends on besides the rows, and can be pickled:
-    asked twice, or of another process, a part answers the same.
+    It has all inputs of a response besides the rows, and can be pickled: sent
+    twice, or to another process, it gets the same response.
 
     Attributes:
         terms: Prices and nodes.
-        places: Where each part stands among all vehicles.
-        question: What is asked of all.
-        own: What is said to each part alone.
-        changes: In what each part is no longer as it was dealt; ``None`` where
-            it is.
+        places: Position of each part among all vehicles.
+        question: The message to all parts.
+        own: A further message to each part.
+        changes: Changes of each part since it was distributed; ``None`` where
+            there are none.
     """
 
     terms: AreaTerms
@@ -84,7 +84,7 @@ class Crew(Protocol):
         """Number of parts wanted; small areas have fewer."""
 
     def deal(self, part: int, vehicles: PlanTable) -> None:
-        """Keep the rows of a part; called once for each, before anything is asked.
+        """Keep the rows of a part; called once for each, before the first request.
 
         The table has the columns of the vehicles, and three more.
         """
@@ -95,7 +95,7 @@ class Crew(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AreaInParts:
-    """The plan of an area whose vehicles were asked in parts.
+    """The plan of an area whose vehicles were priced in parts.
 
     Attributes:
         area: The plan, without rows.
@@ -121,10 +121,10 @@ def plan_area(
     previous: AreaPlan | None = None,
     memory: RoundMemory | None = None,
 ) -> AreaInParts:
-    """Plan vehicles that share limits, their answers given by a crew.
+    """Plan vehicles that share limits with the workers of a crew.
 
-    This process deals the vehicles, finds the prices, and brings the plans
-    within the limits, for which it holds all vehicles in memory; the crew asks
+    This process distributes the vehicles, finds the prices, and brings the plans
+    within the limits, for which it holds all vehicles in memory; the crew prices
     the vehicles, adds plans up and writes them. The result is that of
     :func:`slackwater.plan_area`, to the last bit.
 
@@ -132,7 +132,7 @@ def plan_area(
         vehicles: One row a vehicle, as in :func:`slackwater.plan_area`.
         prices: One curve for all, or curves by their ``price_id``.
         crew: Who asks the vehicles.
-        export_prices: What a kWh brings that a vehicle discharges.
+        export_prices: Price earned per discharged kWh.
         limit_kw: Highest load of all vehicles together.
         nodes: Nodes with their limits; give these or ``limit_kw``.
         gap: Gap at which to end, in proportion to the cost.
@@ -143,11 +143,11 @@ def plan_area(
         memory: Keeps what was answered, so that work cut off can go on.
 
     Returns:
-        The plan without rows, and what is to be asked to have them.
+        The plan without rows, and the request that returns them.
 
     Raises:
-        InputError: Nodes, limits or columns make no sense, or a part did not
-            answer what it was asked.
+        InputError: Nodes, limits or columns are invalid, or a response does
+            not match its request.
     """
     began = perf_counter()
     nodes = area_nodes(limit_kw, nodes)
@@ -205,15 +205,15 @@ class _Dealer:
 
 
 def open_part(vehicles: ArrowTable, terms: AreaTerms, place: str) -> _engine.AreaPart:
-    """Make a part ready to be asked, once for many questions.
+    """Prepare a part once for many requests.
 
-    ``answer`` and ``plans`` of what is returned take the question, what is
-    said to the part alone, and its change, as a :class:`Request` has them.
+    ``answer`` and ``plans`` of the result take the message to all parts, that to
+    the part, and its change, as a :class:`Request` has them.
 
     Args:
         vehicles: All rows of the part, in any order.
         terms: Prices and nodes of the area.
-        place: Where the part stands.
+        place: Position of the part.
 
     Raises:
         InputError: The rows are not those of the place.
@@ -226,11 +226,11 @@ def answer_parts(batches: Iterable[pa.RecordBatch], request: Request) -> Iterato
     """Answer a request for the parts of a partition.
 
     Args:
-        batches: Rows that were dealt.
-        request: What is asked.
+        batches: Rows of the parts.
+        request: The request.
 
     Yields:
-        A few rows for each part: what its vehicles come to.
+        A few rows for each part: sums over its vehicles.
     """
     import pyarrow as pa  # noqa: PLC0415 - the package itself needs none
 

@@ -105,9 +105,9 @@ class Battery(NamedTuple):
 
 
 class Plan(Questions, SavedPlan["_engine.Plan"]):
-    """The cheapest way to do what was asked. Cannot be changed.
+    """The cheapest plan that meets the targets. Cannot be changed.
 
-    An unmet wish is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
+    An unmet target is in :attr:`shortfall_kwh` and in :attr:`targets`, never an
     exception.
     """
 
@@ -149,7 +149,7 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
 
     @property
     def marginal_price_per_kwh(self) -> float | None:
-        """Price of the next kWh before the last deadline; ``None`` without room."""
+        """Price of the next kWh before the last deadline; ``None`` without capacity."""
         return self._native.marginal_price_per_kwh
 
     @property
@@ -228,7 +228,8 @@ class Plan(Questions, SavedPlan["_engine.Plan"]):
         notes = "".join(f", {note}" for note in _view.notes(self))
         return (
             f"Plan({self.energy_kwh:.6g} kWh for {self.cost:.4f} {self.currency} "
-            f"in {len(self.intervals)} intervals, saves {round(self.savings, 4) + 0.0:.4f}"
+            f"in {_view.intervals(len(self.intervals))}, "
+            f"saves {round(self.savings, 4) + 0.0:.4f}"
             f"{short}{notes}, {proof})"
         )
 
@@ -291,10 +292,10 @@ def plan_charge(
         >>> nine = six + timedelta(hours=3)
         >>> plan = plan_charge(prices, now=six, power_max_kw=7, targets=[Target(nine, 10)])
         >>> plan
-        Plan(10 kWh for 1.3000 EUR in 1 intervals, saves 1.1000, proved optimal)
+        Plan(10 kWh for 1.3000 EUR in 1 interval, saves 1.1000, proved optimal)
         >>> print(plan.explain()[0].sentence)
-        Mon 19:00 to Mon 20:25: 10 kWh for 1.3, because 0.2 is among the cheapest \
-before Mon 21:00; the next kWh would come Mon 20:25 at 0.2.
+        Mon 19:00 to Mon 20:25: charges 10 kWh for 1.30 (up to 0.20 per kWh) in the \
+cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:25 (0.20 per kWh).
     """
     native = _engine.plan_charge(
         prices._native,
@@ -323,11 +324,11 @@ def plan_vehicle(
     power_limits: Iterable[PowerLimit | tuple[datetime, datetime, float]] = (),
     after_deadline: AfterDeadline = "continue",
 ) -> Plan:
-    """Plan the cheapest charging that brings a battery where it should be.
+    """Plan the cheapest charging that meets targets in percent of a battery.
 
     As :func:`plan_charge`, in percent. Nothing is charged above the charge
-    limit: what a target wants there is missed, and is told as
-    ``above_limit_kwh`` of its outcome. A vehicle that is above a wish is left
+    limit: that part of a target is missed, and is reported as
+    ``above_limit_kwh`` of its outcome. A vehicle above its target is left
     there: it is never discharged.
 
     Args:

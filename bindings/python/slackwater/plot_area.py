@@ -80,9 +80,9 @@ def _title(plan: AreaPlan, node: Node, *, is_all: bool) -> str:
 
 
 def _meaning(plan: AreaPlan) -> str:
-    """What the lower picture shows: while somebody goes short, that comes before money."""
+    """Label of the lower chart; in a shortage its values rank slots and are no prices."""
     if plan.withheld_kwh > 0:
-        return "Room is short\n(no money)"
+        return "Capacity is short\n(ranking, not a price)"
     return f"Shadow price\n({plan.currency}/kWh)"
 
 

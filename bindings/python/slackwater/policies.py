@@ -90,7 +90,7 @@ class ChargerStatus(NamedTuple):
 
 
 def check_vehicle(policy: VehiclePolicy, *, charge_limit_percent: float | None = None) -> None:
-    """Refuse a policy that makes no sense for its vehicle.
+    """Refuse a policy that is invalid for its vehicle.
 
     Args:
         policy: The policy.
@@ -124,7 +124,7 @@ def vehicle_deadline(
         now: Aware time from which to look.
 
     Raises:
-        InputError: The policy makes no sense, or the zone is unknown.
+        InputError: The policy is invalid, or the zone is unknown.
         TypeError: ``now`` has no zone.
     """
     return _engine.vehicle_policy_deadline(row(VehiclePolicy, policy), time_zone=time_zone, now=now)

@@ -56,7 +56,7 @@ class WhatIf(NamedTuple):
 
 
 class Questions:
-    """What a plan can be asked. A part of :class:`slackwater.Plan`."""
+    """Questions to a plan. A part of :class:`slackwater.Plan`."""
 
     __slots__ = ()
     _native: _engine.Plan
@@ -73,10 +73,10 @@ class Questions:
     def close_to(self, previous: Plan, *, budget: float = 0.0, spent: float | None = None) -> Self:
         """Change an older plan as little as a budget allows.
 
-        Planning anew every quarter of an hour gives plans that jump, often for
-        less than a cent. This is the plan for the same wishes and prices that
-        changes least, in kWh slot by slot, of all that cost at most ``budget``
-        more than the cheapest. Deadlines come first as always. With a budget
+        Planning again every quarter of an hour gives plans that change much,
+        often for less than a cent. This is the plan for the same targets and
+        prices with the least change, in kWh slot by slot, of all plans that cost
+        at most ``budget`` more than the cheapest. Deadlines still come first. With a budget
         of 0 the older plan is kept only where that costs nothing.
 
         The budget is for the whole stay: what an older plan spent of it while
@@ -198,7 +198,7 @@ class Questions:
         floor: Iterable[Target | tuple[datetime | None, float]] = (),
         time_zone: str = "UTC",
     ) -> WhatIf:
-        """Plan anew with something changed, and tell the difference to the cheapest plan.
+        """Plan again with changed inputs, and return the difference to the cheapest plan.
 
         Exact: both plans are the cheapest of their kind.
 
@@ -217,7 +217,7 @@ class Questions:
 
         Raises:
             InputError: A change does not fit: there is no such deadline, or
-                the changed wishes make no sense.
+                the changed request is invalid.
             TypeError: A time has no zone.
 
         Example:
@@ -228,7 +228,7 @@ class Questions:
             >>> by = six + 2 * hour
             >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
             >>> print(plan.what_if(floor=[(six + hour, 2)]).sentence)
-            With 2 kWh by Mon 19:00, charging would cost 0.4 more.
+            With 2 kWh by Mon 19:00, charging would cost 0.40 more.
         """
         answer = _engine.what_if(
             self._native,
@@ -243,7 +243,7 @@ class Questions:
         return self._answer(answer)
 
     def costs(self, *, time_zone: str = "UTC") -> list[WhatIf]:
-        """Tell what each wish costs, as exact differences.
+        """Return the cost of each part of the request, as exact differences.
 
         Without the reserve, leaving an hour earlier or later, with one more
         percent (one more kWh if the plan knows no battery), and without each
@@ -264,10 +264,10 @@ class Questions:
             >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(by, 7)])
             >>> for answer in plan.costs():
             ...     print(answer.sentence)
-            Leaving Mon 19:00, charging would cost 0.7 more.
-            Leaving Mon 21:00, charging would cost 0.7 less.
-            With 1 kWh more, charging would cost 0.3 more.
-            Without the deadline Mon 20:00, charging would cost 0.7 less.
+            Leaving Mon 19:00, charging would cost 0.70 more.
+            Leaving Mon 21:00, charging would cost 0.70 less.
+            With 1 kWh more, charging would cost 0.30 more.
+            Without the deadline Mon 20:00, charging would cost 0.70 less.
         """
         answers = _engine.costs(self._native, self._prices._native, time_zone=time_zone)
         return [self._answer(answer) for answer in answers]
@@ -296,7 +296,7 @@ class Questions:
 
     @property
     def decide_by(self) -> datetime | None:
-        """Latest instant until which doing nothing cannot hurt; ``None`` if nothing is to do.
+        """Latest time to wait for prices without risk; ``None`` if nothing is to be charged.
 
         Whatever the prices that are still unknown turn out to be, a plan made
         then misses no more of a target and costs no more than known prices
@@ -306,7 +306,7 @@ class Questions:
 
     @property
     def awaiting_prices(self) -> bool:
-        """Whether to do nothing for now, because better prices may come and waiting cannot hurt."""
+        """Whether to wait for now: lower prices may come, and waiting is without risk."""
         return _engine.provenance(self._native, self._prices._native)[4]
 
 
@@ -381,10 +381,10 @@ class InsuranceFrontier:
 
 
 def insurance_frontier(plan: Plan, *, at: datetime) -> InsuranceFrontier:
-    """Tell what it costs at least to have energy by an earlier instant.
+    """Return the least cost of having energy by an earlier instant.
 
-    Each point is what planning anew with a target at ``at`` would add to the
-    cost. The frontier is exact and convex: the first kWh is the cheapest.
+    Each point is the cost added by planning again with a target at ``at``. The
+    frontier is exact and convex: the first kWh is the cheapest.
 
     Args:
         plan: The cheapest plan.

@@ -1,9 +1,9 @@
 """Areas on a Ray cluster: the plan of :func:`slackwater.plan_area`, bit for bit.
 
-Each part of the vehicles is kept by an actor, which answers in every round and
-writes the plans of its rows. An answer depends on the rows and on the question
-alone: an actor that was killed is started anew and asked again, and nothing
-else changes. ``pip install 'slackwater[ray]'`` brings Ray.
+Each part of the vehicles is kept by an actor, which prices them in every round
+and writes the plans of its rows. A response depends only on the rows and the
+request: a killed actor is restarted and gets the request again, with the same
+result. ``pip install 'slackwater[ray]'`` installs Ray.
 """
 
 from __future__ import annotations
@@ -165,11 +165,11 @@ class RayCrew:
 
 @dataclass(frozen=True, slots=True)
 class RayAreaPlan:
-    """The plan of an area, and actors that know the plans of its vehicles.
+    """The plan of an area, and actors with the plans of its vehicles.
 
     Attributes:
         area: The plan, without rows.
-        request: What the actors are asked for the plans of their rows.
+        request: Request to the actors for the plans of their rows.
         crew: The actors; ``crew.close()`` stops them.
     """
 
@@ -224,15 +224,15 @@ def plan_area(
     Cost, bound, loads, prices and the plan of every vehicle are those of
     :func:`slackwater.plan_area`, to the last bit, in any number of parts.
 
-    This process holds all vehicles: it sorts them, deals them, solves for the
-    prices and brings the plans within the limits. The actors ask the vehicles
-    in every round, add plans up, and write them.
+    This process holds all vehicles: it sorts and distributes them, solves for
+    the prices and brings the plans within the limits. The actors price the
+    vehicles in every round, add plans up, and write them.
 
     Args:
         dataset: A ``ray.data.Dataset`` or an Arrow table, one row a vehicle, as
             in :func:`slackwater.plan_area`.
         prices: One curve for all, or curves by their ``price_id``.
-        export_prices: What a kWh brings that a vehicle discharges.
+        export_prices: Price earned per discharged kWh.
         limit_kw: Highest load of all vehicles together.
         nodes: Nodes with their limits; give these or ``limit_kw``.
         gap: Gap at which to end, in proportion to the cost.
@@ -240,14 +240,14 @@ def plan_area(
         progress: Called once a round; a true answer ends the rounds.
         previous: An earlier plan of the same limits and slots, to begin with
             its shadow prices.
-        memory: Keeps what was answered, so that work cut off can go on.
+        memory: Keeps finished rounds, so that an interrupted call can go on.
         crew: Actors in other numbers than one for every core.
 
     Returns:
-        The plan, and the actors that know its rows.
+        The plan, and the actors with its rows.
 
     Raises:
-        InputError: Nodes, limits or columns make no sense.
+        InputError: Nodes, limits or columns are invalid.
     """
     crew = RayCrew() if crew is None else crew
     try:

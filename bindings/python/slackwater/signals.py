@@ -50,7 +50,7 @@ class Zone(NamedTuple):
 
 
 def check(signal: PriceSignal, *, zone: Zone | None = None) -> None:
-    """Refuse a price signal that makes no sense, or that its zone does not take.
+    """Refuse a price signal that is invalid, or that its zone does not accept.
 
     Args:
         signal: The signal.

@@ -1,4 +1,4 @@
-"""Plans of everything behind one meter: vehicles, batteries, sunshine and loads."""
+"""Plans of everything behind one meter: vehicles, batteries, solar power and loads."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ Preference = Literal["earlier", "smoother", "fairer"]
 
 
 class SitePlan(SavedPlan["_engine.SitePlan"]):
-    """The cheapest way to do what a site was asked. Cannot be changed.
+    """The cheapest plan of a site for its targets. Cannot be changed.
 
-    An unmet wish and a limit that nobody can hold are in
-    :attr:`shortfall_kwh` and :attr:`breaches`, never an exception.
+    An unmet target is in :attr:`shortfall_kwh` and an infeasible limit in
+    :attr:`breaches`; neither is an exception.
     """
 
     __slots__ = ()
@@ -117,12 +117,12 @@ class SitePlan(SavedPlan["_engine.SitePlan"]):
 
     @property
     def baseline(self) -> SiteBaseline:
-        """The same devices without a plan: at full power at once, limits ignored."""
+        """Baseline: the same devices without a plan, at full power at once, limits ignored."""
         return self._native.baseline
 
     @property
     def savings(self) -> float:
-        """What the baseline costs more; negative if keeping limits made it dearer."""
+        """Cost of the baseline minus the cost; negative if limits made the plan more expensive."""
         return self._native.savings
 
     @property
@@ -249,13 +249,14 @@ def plan_site(
 ) -> SitePlan:
     """Plan everything behind one meter.
 
-    First the least shortfall, then the least money, then what is preferred.
-    Limits hold for the mean power of each slot. A wish that cannot be met is
-    met as far as can be: by priority, and among equals the earlier deadline
-    first. A limit that nobody can hold is passed by as little as possible,
-    and named. Nothing charges and discharges, or imports and exports, at
-    once. Time without a price is not used; with ``export_prices``, time
-    without one of the two prices.
+    The plan has the least shortfall; of these plans the least cost; of these
+    the plan that is preferred. Limits hold for the mean power of each slot. A
+    target that cannot be met is met as far as possible: by priority, and with
+    equal priorities the earlier deadline first. An infeasible limit is exceeded
+    as little as possible and listed in :attr:`SitePlan.breaches`. No battery
+    charges and discharges in the same slot; the site never imports and exports
+    in the same slot. Time without a price is not used; with ``export_prices``,
+    neither is time without one of the two prices.
 
     Args:
         prices: What an imported kWh costs.
@@ -270,7 +271,7 @@ def plan_site(
         export_breach_price_per_kwh: Price of each kWh above it.
         groups: Limits inside the site; a group may be a part of another.
         demand_charge: Price of the peak.
-        tiers: Blocks of imported energy, each dearer than the one before.
+        tiers: Blocks of imported energy, of rising surcharges.
         co2: Price of emissions.
         prefer: What decides between plans of one cost, the first one first.
         preference_budget: What the preferences together may cost.

@@ -33,13 +33,13 @@ def _minutes(length: timedelta) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Discharge:
-    """What a vehicle's battery may give back.
+    """Limits of discharging a vehicle's battery.
 
     Attributes:
         power_max_kw: Highest power at the plug, as a positive number.
         efficiency: Energy at the plug per stored energy.
-        soc_min_percent: State of charge below which nothing is given back.
-        wear_per_kwh: What a kWh given back costs in wear.
+        soc_min_percent: State of charge below which it is not discharged.
+        wear_per_kwh: Cost of wear per discharged kWh.
     """
 
     power_max_kw: float
@@ -66,19 +66,19 @@ class Vehicle:
         amps: Highest current of each phase.
         volts: Voltage between a phase and neutral.
         phases: Phases that it loads, in equal parts.
-        power_min_kw: Least power while charging: in each slot the mean power
-            is zero or at least this. Only a top-off may take less: the last
-            slot of a run that ends at a target, at the reserve or at a full
-            battery, in which the vehicle runs for a part of the slot. With
-            ``power_max_kw`` it is a device that is on or off.
-        reserve_percent: State of charge reached as soon as can be.
-        priority: What a kWh missing weighs against those of others.
+        power_min_kw: Minimum power while charging: in each slot the mean power
+            is zero or at least this. A remainder smaller than one slot at
+            minimum power is charged in a part of a slot: the last slot of a
+            run that ends at a target, at the reserve or at a full battery.
+            Equal to ``power_max_kw`` it is a device that is on or off.
+        reserve_percent: State of charge reached as soon as possible.
+        priority: Weight of a missing kWh against those of other devices.
         fill_when_worth: Whether it may charge beyond its targets, up to its
-            charge limit, where that pays.
-        discharge: What it may give back; ``None`` for nothing.
-        end_value_per_kwh: What a stored kWh is worth on departure.
-        taper: Highest power by state of charge, ``(percent, kW)``; it falls,
-            and ever faster. Between the points it is a straight line.
+            charge limit, where that lowers the cost.
+        discharge: Limits of discharging; ``None`` if it cannot discharge.
+        end_value_per_kwh: Value of a stored kWh on departure.
+        taper: Highest power by state of charge, ``(percent, kW)``; it must be
+            non-increasing and concave, and is linear between the points.
     """
 
     name: str
@@ -142,21 +142,21 @@ def _battery(battery: Battery) -> tuple[float, float | None, float | None, float
 
 @dataclass(frozen=True)
 class StationaryBattery:
-    """A battery that stays.
+    """A stationary battery.
 
     Attributes:
         name: Name, unlike all others of the site.
         capacity_kwh: Usable energy of the full battery.
         soc_percent: State of charge now.
         power_max_kw: Highest charging power.
-        discharge_max_kw: Highest power given back; ``None`` is ``power_max_kw``.
+        discharge_max_kw: Highest discharging power; ``None`` is ``power_max_kw``.
         efficiency: Stored energy per energy charged.
-        discharge_efficiency: Energy given back per stored energy.
-        soc_min_percent: State of charge below which nothing is given back.
+        discharge_efficiency: Energy at the plug per stored energy.
+        soc_min_percent: State of charge below which it is not discharged.
         soc_max_percent: State of charge at which charging ends.
         soc_end_percent: State of charge wanted when prices end.
-        wear_per_kwh: What a kWh given back costs in wear.
-        end_value_per_kwh: What a stored kWh is worth when prices end.
+        wear_per_kwh: Cost of wear per discharged kWh.
+        end_value_per_kwh: Value of a stored kWh when prices end.
         group: Group whose limit it shares.
         phases: Phases that it loads, in equal parts.
     """
@@ -205,13 +205,13 @@ class StationaryBattery:
 
 @dataclass(frozen=True)
 class Solar:
-    """Sunshine as forecast.
+    """Solar power as forecast.
 
     Attributes:
         name: Name, unlike all others of the site.
         power_kw: Power that it yields: one number, one for each slot of the
             prices, or periods. It must be known wherever there is a price.
-        is_curtailable: Whether it can be turned down.
+        is_curtailable: Whether it can be curtailed.
         group: Group whose limit it shares.
         phases: Phases that it feeds, in equal parts.
     """
@@ -235,7 +235,7 @@ class Solar:
 
 @dataclass(frozen=True)
 class Load:
-    """A load that nobody can move, as forecast.
+    """An inflexible load, as forecast.
 
     Attributes:
         name: Name, unlike all others of the site.
@@ -372,7 +372,7 @@ class DemandCharge:
 
 @dataclass(frozen=True, kw_only=True)
 class Tiers:
-    """Blocks of imported energy, each dearer than the one before.
+    """Blocks of imported energy, of rising surcharges.
 
     Attributes:
         blocks: ``(until_kwh, surcharge_per_kwh)``, the first block first; the

@@ -44,7 +44,7 @@ def facts(plan: SitePlan) -> list[str]:
     above = f"at most {_view.number(plan.gap, 3)} above the best"
     words = [_view.proved(plan) if plan.certificate.is_proved else above]
     if plan.shortfall_kwh > 0:
-        words.append(f"{_view.energy(plan.shortfall_kwh)} short of wishes")
+        words.append(f"{_view.energy(plan.shortfall_kwh)} short of targets")
     if plan.breaches:
         words.append(f"{len(plan.breaches)} slots above a limit")
     if plan.baseline.breaches:
@@ -53,7 +53,7 @@ def facts(plan: SitePlan) -> list[str]:
 
 
 def cause(wish: SiteWish) -> str:
-    """Tell why a wish is not met."""
+    """Name the causes of an unmet target."""
     words = []
     for why in wish.causes:
         if why.code == "limit":

@@ -44,7 +44,7 @@ KINDS = {
     "vehicle": "vehicles",
     "battery": "batteries",
     "shiftable_load": "shiftable loads",
-    "solar": "sunshine",
+    "solar": "solar",
 }
 
 

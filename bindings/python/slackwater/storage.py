@@ -1,4 +1,4 @@
-"""Plans of batteries that also give back: vehicle-to-grid, and storage."""
+"""Plans of batteries that also discharge: vehicle-to-grid, and storage."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class Consumption(NamedTuple):
 
 
 class StoragePlan(SavedPlan["_engine.StoragePlan"]):
-    """The cheapest way to charge and discharge a battery. Cannot be changed.
+    """The cheapest plan to charge and discharge a battery. Cannot be changed.
 
-    Unmet wishes are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and
+    Unmet targets are in :attr:`shortfall_kwh`, :attr:`unserved_kwh` and
     :attr:`floor_shortfall_kwh`, never an exception.
     """
 
@@ -101,7 +101,7 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
 
     @property
     def export_revenue(self) -> float:
-        """What the sold energy brings."""
+        """Revenue of the sold energy."""
         return self._native.export_revenue
 
     @property
@@ -167,8 +167,8 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
     def baseline_cost(self) -> float:
         """Cost without discharging, charged at full power from plug-in.
 
-        So much is charged as the wishes need, or as the plan gains if that is
-        more; energy left at the end counts at ``end_value_per_kwh`` in both.
+        It charges the energy of the targets, or the net energy of the plan if
+        that is more; energy left at the end counts at ``end_value_per_kwh`` in both.
         """
         return self._native.baseline_cost
 
@@ -196,7 +196,7 @@ class StoragePlan(SavedPlan["_engine.StoragePlan"]):
 
     @property
     def export_sources(self) -> list[SourceShare]:
-        """What is sold at the prices of each source, with what that brings."""
+        """Energy sold at the prices of each source, with its revenue."""
         return self._native.export_sources
 
     @property
@@ -286,22 +286,22 @@ def plan_storage(
     wear_price_per_kwh: float = 0.0,
     after_deadline: AfterDeadline = "continue",
 ) -> StoragePlan:
-    """Plan a battery that buys cheap, sells dear, and is full when it should be.
+    """Plan a battery that charges at low prices, discharges at high ones, and meets targets.
 
     Exact: the plan carries a proof that no other is cheaper, also where prices
-    are negative. No slot charges and discharges at once. Wishes come first,
-    then the cost; of two slots with one price the earlier is used, and what
-    brings no gain is not done.
+    are negative. No slot both charges and discharges. Targets come before the
+    cost; of two slots with one price the earlier is used, and a cycle without
+    a gain is left out.
 
-    An unmet wish is no error: as much as possible is charged for it, and the
-    plan says what is missing. What a target wants above the charge limit is
-    missed by its deadline, told as ``above_limit_kwh`` of its outcome, and not
-    pursued after it.
+    An unmet target is no error: as much as possible is charged for it, and the
+    plan has its shortfall. The part of a target above the charge limit is
+    missed by its deadline, reported as ``above_limit_kwh`` of its outcome, and
+    not charged after it.
 
     Args:
         prices: What a bought kWh costs. Time without a price is not used.
-        export_prices: What a sold kWh brings; without it nothing is sold. A
-            household's own load is not known here, and nothing covers it.
+        export_prices: Price earned per sold kWh; without it nothing is sold. A
+            household's own load is not part of the problem.
         now: Plug-in time or the present, aware: the first usable instant.
         until: End of the plan; without it the last price, deadline or drive.
         battery: Capacity, state of charge, charge limit, and the efficiency of
@@ -314,8 +314,8 @@ def plan_storage(
             kept: nothing below it is sold.
         consumption: Periods of driving; the vehicle is away then.
         limits: Periods with power limits and state-of-charge bounds.
-        end_value_per_kwh: What a kWh stored at the end is worth. With 0 and
-            without a target all that may be sold is sold.
+        end_value_per_kwh: Value of a kWh stored at the end. With 0 and no
+            target the battery is sold empty at the end.
         wear_price_per_kwh: Wear per stored kWh that is discharged to the plug.
         after_deadline: Whether a missed target is still pursued
             (``"continue"``) or given up at its deadline (``"stop"``).
@@ -350,7 +350,8 @@ def plan_storage(
         >>> plan
         StoragePlan(buys 4 kWh, sells 4 kWh, costs -1.2000 EUR, saves 1.2000, proved optimal)
         >>> print(plan.explain()[0].sentence)
-        Mon 18:00 to Mon 19:00: buys 4 kWh for 0.4, at 0.1, to sell Mon 19:00 at 0.4.
+        Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 (0.10 per kWh), to sell at Mon 19:00 \
+(0.40 per kWh).
     """
     native = _engine.plan_storage(
         prices._native,
@@ -386,8 +387,8 @@ def plan_storage_batch(
     """Plan every battery of a table, each as if it were alone.
 
     As :func:`plan_storage` from ``arrival`` to ``departure``, in parallel and
-    without the interpreter lock. A row that makes no sense fills its ``error``
-    column and stops nobody else.
+    without the interpreter lock. An invalid row fills its ``error`` column;
+    the other rows are planned.
 
     Args:
         vehicles: Anything with ``__arrow_c_stream__``, one row a battery:
@@ -415,8 +416,8 @@ def plan_storage_batch(
             Other columns are ignored; those that other functions honour
             (``targets``, ``power_max_kw``, …) are refused.
         prices: One curve for all, or curves by their ``price_id``.
-        export_prices: What a sold kWh brings, in the same way. Where there is
-            none nothing is sold.
+        export_prices: Price earned per sold kWh, in the same way. Without a
+            price nothing is sold.
 
     Returns:
         A table with ``id``, ``cost``, ``charged_kwh``, ``discharged_kwh``,

@@ -43,8 +43,8 @@ def plot_storage(plan: StoragePlan, *, time_zone: str = "UTC") -> Figure:
 
     Above are the prices to buy at and, dashed, to sell at, with a gap wherever
     there is none. In the middle is the power, up where the plan buys and down
-    where it sells. Below is the state of charge in the band that wishes and
-    limits leave for it; a dot marks a target, green if it is met. Periods of
+    where it sells. Below is the state of charge in its feasible
+    range; a dot marks a target, green if it is met. Periods of
     driving are shaded.
 
     Args:
@@ -180,7 +180,7 @@ def _draw_level(below: Axes, plan: StoragePlan, slots: Sequence[StorageSlot]) ->
         color=INK,
         alpha=0.08,
         linewidth=0,
-        label="within wishes and limits",
+        label="within targets and limits",
         gid="band",
     )
     corners = {corner for i in plan.intervals for corner in (i.start, i.end)}
@@ -217,7 +217,7 @@ def _head(
         *estimates,
         Patch(facecolor=BUY_COLOUR, label="buys"),
         Patch(facecolor=SELL_COLOUR, label="sells"),
-        Patch(facecolor=INK, alpha=0.08, label="room for the state of charge"),
+        Patch(facecolor=INK, alpha=0.08, label="feasible state of charge"),
     ]
     if any(slot.driven_kwh > 0 for slot in slots):
         handles.append(Patch(facecolor=DRIVE_COLOUR, alpha=0.13, label="drives"))

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class SwitchingPlan(SavedPlan["_engine.SwitchingPlan"]):
-    """The cheapest way to switch. Cannot be changed.
+    """The cheapest switching plan. Cannot be changed.
 
-    An unmet wish is in :attr:`unmet`, in :attr:`shortfall_kwh` and in
+    An unmet rule or target is in :attr:`unmet`, in :attr:`shortfall_kwh` and in
     :attr:`targets`, never an exception.
     """
 
@@ -183,7 +183,7 @@ def plan_switching(
     nodes_max: int = 1000,
     time_max: timedelta | None = timedelta(seconds=10),
 ) -> SwitchingPlan:
-    """Plan one device with a least power, start costs and limits on switching.
+    """Plan one device with a minimum power, start costs and limits on switching.
 
     The device is on or off for whole slots. Power is 0 or at least
     ``power_min_kw``; only the last slot may end early, at that power, when the
@@ -191,25 +191,25 @@ def plan_switching(
 
     Exact for one deadline, a constant highest power and slots of one length;
     the first and the last slot may be shorter. Anything else is a
-    mixed-integer programme, and ``certificate.gap`` says how far from the
-    best its answer can be.
+    mixed-integer programme, and ``certificate.gap`` is its largest distance
+    from the optimum.
 
-    Power, ``sessions_max``, ``one_block`` and ``off_min`` are always kept.
-    ``on_min`` yields for the last session, and ``run_last`` altogether, where
-    energy would be missing otherwise. What yielded is in ``unmet``.
+    Power, ``sessions_max``, ``one_block`` and ``off_min`` always hold.
+    ``on_min`` may be broken in the last session, and ``run_last`` anywhere,
+    where energy would be missing otherwise. Broken rules are in ``unmet``.
 
     Args:
         prices: What a kWh costs.
         now: The present, aware: the first usable instant.
         power_max_kw: Highest power, in kW.
-        power_min_kw: Least power while on. 0 is a device without steps: it
+        power_min_kw: Minimum power while on. 0 is a device without steps: it
             runs at ``power_max_kw`` or not at all.
         targets: Energy wanted by deadlines, in any order.
-        start_cost: What one start costs, beside the energy.
+        start_cost: Cost of one start, beside the energy.
         sessions_max: Most sessions, one that goes on from before included.
         one_block: Whether there may be one session only.
-        on_min: Least time to stay on.
-        off_min: Least time to stay off.
+        on_min: Minimum time on.
+        off_min: Minimum time off.
         running_since: The device is on, since this instant.
         stopped_since: The device is off, since this instant. Without either
             it may start at once.

@@ -97,7 +97,7 @@ class ResolvedPrices(NamedTuple):
 
 
 def check_rates(rates: Sequence[Rate]) -> None:
-    """Refuse rates that make no sense.
+    """Refuse invalid rates.
 
     Raises:
         InputError: Two rates have one name, or a cost is no decimal number of
@@ -113,7 +113,7 @@ def check_rates(rates: Sequence[Rate]) -> None:
 
 
 def check_intervals(intervals: Sequence[TariffInterval]) -> None:
-    """Refuse intervals that overlap or make no sense.
+    """Refuse intervals that overlap or are invalid.
 
     Each weekday is looked at with its parts before and after midnight, so the
     answer does not depend on the order of the intervals.

@@ -20,8 +20,8 @@ def next_deadline(time: time | str, *, time_zone: str = "UTC", now: datetime) ->
     """Find the next instant at which the clocks of a zone show a time of day.
 
     The answer lies strictly after ``now``. A time that clocks skip in spring
-    takes the offset before the jump; one that they show twice in autumn is its
-    first showing.
+    takes the offset before the jump; an ambiguous time in autumn is taken as
+    its first occurrence.
 
     Args:
         time: Time of day: a ``datetime.time``, or a text ``"HH:MM"``.

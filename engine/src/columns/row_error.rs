@@ -68,7 +68,7 @@ pub enum RowError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The planner panicked on this row.
-    #[error("planning this row failed by a fault of slackwater; please report it with the row")]
+    #[error("internal error of slackwater in this row; please report it with the row")]
     Defect,
 }
 

@@ -98,7 +98,7 @@ pub enum CivilSeriesError {
 /// showing, and its second once the first has passed: of the rows 02:00,
 /// 02:30, 02:00, 02:30 of an autumn night the last two are the second
 /// showing, and they are named in the findings. Where such times stand in
-/// the list only once, they are the first showing and the second is a gap.
+/// the list only once, they are the first occurrence and the second is a gap.
 /// (Where a zone repeats less than a step, as half an hour in a list of
 /// hours, the showing that keeps the step is meant.) A row that says which
 /// showing it is, as `02:00 (CET)`, is taken at its word.
@@ -143,7 +143,7 @@ pub enum CivilSeriesError {
 ///     imported.notes(chrono_tz::Europe::Brussels),
 ///     [
 ///         "row 3 has no price: 2023-10-29 01:00 CEST to 2023-10-29 02:00 CEST is a gap",
-///         "row 5 is the second showing of times that clocks in Europe/Brussels repeat, \
+///         "row 5 is the second occurrence of times that clocks in Europe/Brussels repeat, \
 ///          from 2023-10-29 02:00 CET",
 ///     ]
 /// );
@@ -215,7 +215,7 @@ fn place(
 struct Start {
     at: DateTime<Utc>,
     first_of_two: bool,
-    /// True if only the order of the rows shows that it is a second showing.
+    /// True if only the order of the rows shows that it is a second occurrence.
     second_by_order: bool,
 }
 
@@ -267,7 +267,7 @@ fn name_of_offset(at: DateTime<Utc>, time_zone: Tz) -> String {
     at.with_timezone(&time_zone).format("%Z").to_string()
 }
 
-/// Returns true if a time that clocks show twice is the second showing, given the instant of the
+/// Returns true if a time that clocks show twice is the second occurrence, given the instant of the
 /// row before and the list's usual step.
 fn is_second(
     first: DateTime<Utc>,
@@ -296,7 +296,7 @@ fn usual_step(rows: &[CivilRow]) -> Option<i64> {
     most_frequent(distances.filter(|&distance| distance > 0)).map(|(step, _)| step)
 }
 
-/// Names a row of the second showing; rows that follow each other are one finding.
+/// Names a row of the second occurrence; rows that follow each other are one finding.
 fn note_second(
     findings: &mut Vec<PriceFinding>,
     row: usize,
@@ -425,7 +425,7 @@ mod tests {
                 29 00:00Z   60 min     2
                 29 01:00Z   60 min     3
                 29 02:00Z   60 min     4
-                * row 3 is the second showing of times that clocks in Europe/Brussels repeat, from 2023-10-29 02:00 CET
+                * row 3 is the second occurrence of times that clocks in Europe/Brussels repeat, from 2023-10-29 02:00 CET
             "]],
         );
     }
@@ -453,7 +453,7 @@ mod tests {
                 29 01:30Z   15 min     7
                 29 01:45Z   15 min     8
                 29 02:00Z   15 min     9
-                * rows 5 to 8 are the second showing of times that clocks in Europe/Brussels repeat, from 2023-10-29 02:00 CET
+                * rows 5 to 8 are the second occurrence of times that clocks in Europe/Brussels repeat, from 2023-10-29 02:00 CET
             "]],
         );
     }
@@ -467,7 +467,7 @@ mod tests {
             28 23:00Z   60 min     1
             29 00:00Z   60 min     2
             29 02:00Z   60 min     3
-            * 2023-10-29 02:00 CET to 2023-10-29 03:00 CET, the second showing of times that clocks repeat, has no row after row 2: a gap
+            * 2023-10-29 02:00 CET to 2023-10-29 03:00 CET, the second occurrence of times that clocks repeat, has no row after row 2: a gap
         "]];
         check(BRUSSELS, once, &expected);
         check(
@@ -481,7 +481,7 @@ mod tests {
                 29 00:00Z   30 min     2
                 29 00:30Z   30 min     3
                 29 02:00Z   30 min     4
-                * 2023-10-29 02:00 CET to 2023-10-29 03:00 CET, the second showing of times that clocks repeat, has no row after row 3: a gap
+                * 2023-10-29 02:00 CET to 2023-10-29 03:00 CET, the second occurrence of times that clocks repeat, has no row after row 3: a gap
             "]],
         );
     }
@@ -505,8 +505,8 @@ mod tests {
                 29 01:30Z   15 min     5
                 29 01:45Z   15 min     6
                 29 02:00Z   15 min     7
-                * 2023-10-29 02:00 CET to 2023-10-29 02:30 CET, the second showing of times that clocks repeat, has no row after row 4: a gap
-                * rows 5 to 6 are the second showing of times that clocks in Europe/Brussels repeat, from 2023-10-29 02:30 CET
+                * 2023-10-29 02:00 CET to 2023-10-29 02:30 CET, the second occurrence of times that clocks repeat, has no row after row 4: a gap
+                * rows 5 to 6 are the second occurrence of times that clocks in Europe/Brussels repeat, from 2023-10-29 02:30 CET
             "]],
         );
     }
@@ -768,7 +768,7 @@ mod tests {
                 04 14:30Z   30 min     2
                 04 15:00Z   30 min     3
                 04 15:30Z   30 min     4
-                * row 3 is the second showing of times that clocks in Australia/Lord_Howe repeat, from 2026-04-05 01:30 +1030
+                * row 3 is the second occurrence of times that clocks in Australia/Lord_Howe repeat, from 2026-04-05 01:30 +1030
             "]],
         );
         // Hours that are whole in UTC: one of them starts at the second 01:30.
@@ -783,7 +783,7 @@ mod tests {
                 04 14:00Z   60 min     2
                 04 15:00Z   60 min     3
                 04 16:00Z   60 min     4
-                * row 3 is the second showing of times that clocks in Australia/Lord_Howe repeat, from 2026-04-05 01:30 +1030
+                * row 3 is the second occurrence of times that clocks in Australia/Lord_Howe repeat, from 2026-04-05 01:30 +1030
             "]],
         );
     }

@@ -568,7 +568,7 @@ mod tests {
             &expect![[r"
                 25 02:30Z - 25 03:30Z home 12 kWh at 11 kW from 55 % to 75 %
                 2 events: 1 stay at a charger (12.0 kWh charged, 0 without a need), 0 parked without one, 1 of driving (10.0 kWh used); capacity Some(50.0)
-                * row 2 starts at 2026-10-25 02:30:00, which clocks in Europe/Berlin show twice: the first showing is taken
+                * row 2 starts at 2026-10-25 02:30:00, which clocks in Europe/Berlin show twice: the first occurrence is taken
                 * 2026-10-25 02:30 CET to 2026-10-25 03:30 CET has no event ahead of row 3
                 * from row 3 on, clocks in Europe/Berlin are behind the timestamps by 1 h: the log counts its steps through the change of clocks, and steps are elapsed time
                 * row 3 starts at 55 % where the event ahead of it ended at 60 %

@@ -84,7 +84,7 @@ impl DrivingCounts {
 /// Something about a driving log that its reader should know.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DrivingFinding {
-    /// The log starts at a time that clocks show twice: its first showing is taken.
+    /// The log starts at a time that clocks show twice: its first occurrence is taken.
     FirstShowing {
         /// The first row.
         row: usize,
@@ -163,7 +163,7 @@ impl DrivingFinding {
         match *self {
             Self::FirstShowing { row, local, time_zone } => format!(
                 "row {row} starts at {local}, which clocks in {time_zone} show twice: \
-                 the first showing is taken"
+                 the first occurrence is taken"
             ),
             Self::ClocksMoved { row, moved, time_zone } => format!(
                 "from row {row} on, clocks in {time_zone} are {} the timestamps by {}: the log \

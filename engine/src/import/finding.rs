@@ -31,7 +31,7 @@ pub enum PriceFinding {
         from: DateTime<Utc>,
         /// End of the gap.
         to: DateTime<Utc>,
-        /// The gap is the second showing of times that clocks repeat.
+        /// The gap is the second occurrence of times that clocks repeat.
         second_showing: bool,
     },
     /// A row without a price at a local time that clocks skip: dropped.
@@ -43,11 +43,11 @@ pub enum PriceFinding {
         /// The instant of the jump, or shortly after it.
         at: DateTime<Utc>,
     },
-    /// Rows at local times that clocks show twice, taken as the second showing.
+    /// Rows at local times that clocks show twice, taken as the second occurrence.
     SecondShowing {
-        /// First row of the second showing.
+        /// First row of the second occurrence.
         first_row: usize,
-        /// Last row of the second showing.
+        /// Last row of the second occurrence.
         last_row: usize,
         /// Instant of the first of these rows.
         at: DateTime<Utc>,
@@ -128,7 +128,7 @@ impl PriceFinding {
                 let place = after_row.map_or_else(String::new, |row| format!(" after row {row}"));
                 let period = Period(clock(from), clock(to));
                 let cause = if second_showing {
-                    ", the second showing of times that clocks repeat,"
+                    ", the second occurrence of times that clocks repeat,"
                 } else {
                     ""
                 };
@@ -142,7 +142,7 @@ impl PriceFinding {
                 let rows = Rows { first_row, last_row };
                 let verb = if first_row == last_row { "is" } else { "are" };
                 format!(
-                    "{rows} {verb} the second showing of times that clocks in {time_zone} \
+                    "{rows} {verb} the second occurrence of times that clocks in {time_zone} \
                      repeat, from {}",
                     clock(at)
                 )

@@ -24,9 +24,9 @@ pub enum Showing {
     Once(DateTime<Utc>),
     /// Clocks show it twice: the hour is repeated in autumn.
     Twice {
-        /// The first showing.
+        /// The first occurrence.
         first: DateTime<Utc>,
-        /// The second showing.
+        /// The second occurrence.
         second: DateTime<Utc>,
     },
     /// Clocks skip it. The instant takes the offset before the jump.
@@ -55,7 +55,7 @@ pub fn showing(local: NaiveDateTime, time_zone: Tz) -> Showing {
 
 /// The instant at which clocks in `time_zone` show `local`.
 ///
-/// A time that clocks show twice is its first showing. A time that they skip
+/// An ambiguous time is taken as its first occurrence. A time that clocks skip
 /// takes the offset before the jump, so it lies as far after the jump as it
 /// would have lain in the missing hour.
 ///

@@ -7,7 +7,7 @@ use crate::time::civil::occurrences;
 /// Next instant, strictly after `now`, at which clocks in `time_zone` show `time`.
 ///
 /// A time of day equal to the wall clock at `now` means the next day. A time that clocks skip
-/// takes the offset before the jump; a time that they show twice is its first showing. For an
+/// takes the offset before the jump; an ambiguous time is taken as its first occurrence. For an
 /// unknown zone pass `Tz::UTC`.
 ///
 /// # Example
@@ -26,7 +26,7 @@ use crate::time::civil::occurrences;
 /// # Example: the hour that clocks show twice
 ///
 /// Clocks in Oslo go back from 03:00 to 02:00 on 25 October 2026. "Ready by
-/// 02:30" is the first showing; once that has passed, the answer is tomorrow.
+/// 02:30" is the first occurrence; once that has passed, the answer is tomorrow.
 ///
 /// ```
 /// # use slackwater_engine::time::deadline::next_deadline;

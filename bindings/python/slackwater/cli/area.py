@@ -1,4 +1,4 @@
-"""``slackwater area``: vehicles of a table under limits that they share."""
+"""``slackwater area``: vehicles of a table under shared limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ExportPrices = Annotated[
     typer.Option(
         "--export-prices",
         metavar="FILE",
-        help="What a kWh brings that is sold; as --prices.",
+        help="Price earned per exported kWh; as --prices.",
         rich_help_panel=options.PRICES,
     ),
 ]
@@ -55,7 +55,7 @@ Gap = Annotated[
 ]
 MaxRounds = Annotated[
     int,
-    typer.Option("--max-rounds", min=0, help="Rounds of a search at most.", rich_help_panel=LIMITS),
+    typer.Option("--max-rounds", min=0, help="Most rounds of a search.", rich_help_panel=LIMITS),
 ]
 PreviousPlans = Annotated[
     Path | None,
@@ -68,7 +68,7 @@ StabilityBudget = Annotated[
     typer.Option(
         "--stability-budget",
         metavar="MONEY",
-        help="What staying near --previous may cost; 0 if not said.",
+        help="Amount that staying near --previous may cost; 0 by default.",
         rich_help_panel=LIMITS,
     ),
 ]
@@ -77,7 +77,7 @@ Report = Annotated[
     typer.Option(
         "--report",
         metavar="FILE",
-        help="Write a page about the area: .html.",
+        help="Write a report of the area: .html.",
         rich_help_panel=options.OUTPUT,
     ),
 ]
@@ -86,19 +86,19 @@ CheckpointFile = Annotated[
     typer.Option(
         "--checkpoint",
         metavar="FILE",
-        help="Where rounds are kept while planning; next to --out if not said.",
+        help="Where rounds are kept while planning; next to --out by default.",
         rich_help_panel=options.OUTPUT,
     ),
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Go on where a run was cut off.", rich_help_panel=options.OUTPUT),
+    typer.Option("--resume", help="Resume an interrupted run.", rich_help_panel=options.OUTPUT),
 ]
 ShowProgress = Annotated[
     bool | None,
     typer.Option(
         "--progress/--no-progress",
-        help="Tell each round; by default on a terminal.",
+        help="Show each round; by default on a terminal.",
         rich_help_panel=options.OUTPUT,
     ),
 ]
@@ -320,34 +320,34 @@ def _summary(plan: sw.AreaPlan) -> Table:
     lines.add_row("vehicles", f"{plan.vehicles:,}", f"in error {plan.errors:,}")
     lines.add_row("energy", amount(plan.energy_kwh), "kWh")
     if plan.discharged_kwh:
-        lines.add_row("given back", amount(plan.discharged_kwh), "kWh")
+        lines.add_row("discharged", amount(plan.discharged_kwh), "kWh")
     lines.add_row("cost", amount(plan.cost), money)
     unmanaged = f"{money}, full power at once, limits or not"
     lines.add_row("unmanaged", amount(plan.unmanaged_cost), unmanaged)
     if plan.withheld_kwh > 0:
-        withheld = f"{amount(plan.withheld_kwh)} kWh that limits withhold are not in the cost"
+        withheld = f"{amount(plan.withheld_kwh)} kWh withheld by limits are not in the cost"
         lines.add_row("savings", Text("unknown", "bold red"), withheld)
     else:
         saved = amount(plan.unmanaged_cost - plan.cost)
         lines.add_row("savings", Text(saved, "bold green"), money)
-    lines.add_row("no plan below", amount(plan.bound), f"{money}, gap {plan.gap:.1e}")
+    lines.add_row("lower bound", amount(plan.bound), f"{money}, gap {plan.gap:.1e}")
     lines.add_row("highest load", amount(max(plan.load_kw, default=0.0)), "kW of vehicles")
     colour = "bold red" if plan.unmet else ""
-    missing = f"kWh, vehicles that lack some: {plan.short_vehicles:,}" if plan.unmet else "kWh"
+    missing = f"kWh, vehicles affected: {plan.short_vehicles:,}" if plan.unmet else "kWh"
     lines.add_row("unmet", Text(amount(plan.unmet_kwh), colour), missing)
     if plan.change:
         change = plan.change
-        lines.add_row("moved", amount(change.moved_kwh), "kWh against the plan before")
+        lines.add_row("moved", amount(change.moved_kwh), "kWh against the earlier plan")
         lines.add_row("unchanged", f"{change.unchanged:,}", f"of {change.vehicles:,} vehicles")
-        lines.add_row("for that", amount(change.spent), money)
-    rounds = f"s, at last {plan.rounds} rounds, {plan.status}"
+        lines.add_row("cost of that", amount(change.spent), money)
+    rounds = f"s, {plan.rounds} rounds in the last search, {plan.status}"
     lines.add_row("planned in", f"{plan.seconds:,.2f}", rounds)
     return lines
 
 
 def _show_failure(plan: sw.AreaPlan) -> None:
     if plan.status == "failed":
-        text = "warning: the solver failed: limits hold, but a better plan may be within reach"
+        text = "warning: the solver failed: limits hold, but a better plan may exist"
         remarks().print(Text(text, style="bold yellow"), soft_wrap=True)
 
 
@@ -355,7 +355,7 @@ def _show_unmet(plan: sw.AreaPlan, rows: pa.Table) -> None:
     if not plan.unmet:
         return
     console = remarks()
-    count = f"vehicles that lack something, at departure or by a deadline: {plan.short_vehicles:,}"
+    count = f"vehicles with unmet energy at departure or at a deadline: {plan.short_vehicles:,}"
     console.print(Text(f"warning: {count}", style="bold yellow"))
     worst = sorted(plan.unmet, key=lambda need: (-need.energy_kwh, need.row))
     for need in worst[:UNMET_SHOWN]:

@@ -56,8 +56,8 @@ def batch(
     """Plan every vehicle of a table, each as if it were alone.
 
     The columns are id, arrival, departure (times with an offset), power_max_kw, and
-    energy_kwh or soc_percent, target_percent and capacity_kwh. A row that
-    makes no sense fills its error column and stops nobody else.
+    energy_kwh or soc_percent, target_percent and capacity_kwh. An
+    invalid row fills its error column; the other rows are planned.
     """
     clock = Clock(time_zone)
     options.check_out(out)
@@ -202,14 +202,14 @@ def _summary(planned: Planned) -> Table:
     lines.add_column(style="bold")
     lines.add_column(justify="right")
     lines.add_column(style="dim")
-    lines.add_row("vehicles", f"{plans.num_rows:,}", "")
+    lines.add_row("stays", f"{plans.num_rows:,}", "")
     lines.add_row("energy", amount(_total(plans, "energy_kwh")), "kWh")
     lines.add_row("cost", amount(_total(plans, "cost")), money)
     lines.add_row(
         "unmanaged", amount(_total(plans, "baseline_cost")), f"{money}, full power at once"
     )
     lines.add_row("savings", Text(amount(_total(plans, "savings")), "bold green"), money)
-    missing = f"kWh of {short.num_rows:,} vehicles" if short.num_rows else "kWh"
+    missing = f"kWh of {short.num_rows:,} stays" if short.num_rows else "kWh"
     colour = "bold red" if short.num_rows else ""
     lines.add_row("shortfall", Text(amount(_total(plans, "shortfall_kwh")), colour), missing)
     errors = len(_errors(plans))

@@ -31,14 +31,14 @@ PricesFiles = Annotated[
 PricesForm = Annotated[
     PriceFormat,
     typer.Option(
-        "--prices-format", help="Form of the prices; auto looks into it.", rich_help_panel=PRICES
+        "--prices-format", help="Format of the prices; auto detects it.", rich_help_panel=PRICES
     ),
 ]
 TimeZone = Annotated[
     str | None,
     typer.Option(
         "--time-zone",
-        help="IANA name of the zone of local prices, of times like 07:00, and of the answer.",
+        help="IANA name of the zone of local prices, of times like 07:00, and of the output.",
         metavar="ZONE",
         rich_help_panel=PRICES,
     ),
@@ -48,14 +48,17 @@ Currency = Annotated[
     typer.Option(
         "--currency",
         metavar="CODE",
-        help="Currency, if the file does not say.",
+        help="Currency, if the file has none.",
         rich_help_panel=PRICES,
     ),
 ]
 Unit = Annotated[
     str | None,
     typer.Option(
-        "--unit", metavar="UNIT", help="What prices count, such as EUR/MWh.", rich_help_panel=PRICES
+        "--unit",
+        metavar="UNIT",
+        help="Unit of the prices, such as EUR/MWh.",
+        rich_help_panel=PRICES,
     ),
 ]
 Area = Annotated[
@@ -110,7 +113,7 @@ ChargeLimit = Annotated[
     typer.Option(
         "--charge-limit",
         metavar="PERCENT",
-        help="Where the vehicle stops itself, in percent.",
+        help="State of charge at which the vehicle stops itself, in percent.",
         rich_help_panel=NEED,
     ),
 ]
@@ -168,7 +171,7 @@ Until = Annotated[
 ]
 
 Form = Annotated[
-    OutputFormat, typer.Option("--format", help="Form on stdout.", rich_help_panel=OUTPUT)
+    OutputFormat, typer.Option("--format", help="Format on stdout.", rich_help_panel=OUTPUT)
 ]
 Out = Annotated[
     Path | None,
@@ -198,7 +201,7 @@ Save = Annotated[
     ),
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Give the reasons.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--explain", help="Print the reasons.", rich_help_panel=OUTPUT)
 ]
 
 

@@ -114,7 +114,7 @@ def _site(plan: sw.SitePlan, clock: Clock) -> _Told:
         for each in reasons
     ]
     missing = [
-        f"{device.name}: {_view.energy(device.shortfall_kwh)} short of its wishes"
+        f"{device.name}: {_view.energy(device.shortfall_kwh)} short of its targets"
         for device in plan.devices
         if device.shortfall_kwh > 0
     ]

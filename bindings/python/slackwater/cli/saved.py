@@ -50,10 +50,10 @@ FOLLOWS = re.compile(
 
 Saved = Annotated[Path, typer.Argument(help="A plan that --save wrote.", metavar="FILE")]
 Before = Annotated[Path, typer.Argument(help="A plan that --save wrote.", metavar="BEFORE")]
-After = Annotated[Path, typer.Argument(help="Another.", metavar="AFTER")]
+After = Annotated[Path, typer.Argument(help="Another saved plan.", metavar="AFTER")]
 TimeZone = Annotated[
     str | None,
-    typer.Option("--time-zone", help="IANA name of the zone of the answer.", metavar="ZONE"),
+    typer.Option("--time-zone", help="IANA name of the zone of the output.", metavar="ZONE"),
 ]
 
 

@@ -83,7 +83,7 @@ PowerMax = Annotated[
     typer.Option(
         "--power-max",
         metavar="KW",
-        help="Most that a device can do: readings that need more are faults, and dropped.",
+        help="Highest power of a device: readings that need more are faults, and dropped.",
         rich_help_panel=READING,
     ),
 ]
@@ -113,20 +113,20 @@ Start = Annotated[
     typer.Option(
         "--start",
         metavar="TIME",
-        help="First instant that counts, such as 2026-01-01T00:00Z.",
+        help="First instant of the range, such as 2026-01-01T00:00Z.",
         rich_help_panel=WHAT,
     ),
 ]
 End = Annotated[
     str | None,
     typer.Option(
-        "--end", metavar="TIME", help="First instant that does not.", rich_help_panel=WHAT
+        "--end", metavar="TIME", help="First instant after the range.", rich_help_panel=WHAT
     ),
 ]
 Strict = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Exit with 1 if readings were odd.", rich_help_panel=options.OUTPUT
+        "--strict", help="Exit with 1 if there are notes.", rich_help_panel=options.OUTPUT
     ),
 ]
 

@@ -36,7 +36,7 @@ Origin = Annotated[
 StepMinutes = Annotated[int, typer.Option("--step-minutes", help="Length of a step.")]
 LogCapacity = Annotated[
     float | None,
-    typer.Option("--capacity-kwh", help="Capacity, if driving shall not tell."),
+    typer.Option("--capacity-kwh", help="Capacity; by default estimated from driving."),
 ]
 
 

@@ -94,7 +94,7 @@ def read_prices_csv(
         >>> for note in week.notes:
         ...     print(note)
         times from column 'local_time', prices from column 'price_eur_per_mwh' in EUR/MWh
-        row 77 is the second showing of times that clocks in Europe/Berlin repeat,
+        row 77 is the second occurrence of times that clocks in Europe/Berlin repeat,
         from 2026-10-25 02:00 CET
     """
     table = read_table(path)

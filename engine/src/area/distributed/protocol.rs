@@ -139,15 +139,15 @@ pub struct Overrides {
 /// Reason that a worker refuses a part or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WorkerError {
-    /// The rows are not those of the part.
-    #[error("the part has {found} vehicles; its place has {expected}")]
+    /// Rows other than those of the worker.
+    #[error("the part has {found} vehicles; its worker has {expected}")]
     OtherRows {
         /// Vehicles in the rows, without rows in error.
         found: usize,
         /// Vehicles of the part.
         expected: usize,
     },
-    /// The update, duals, columns or overrides do not fit this area.
-    #[error("the question belongs to another area")]
+    /// A change, prices or a mix of another area.
+    #[error("the message belongs to another area")]
     OtherArea,
 }

@@ -16,8 +16,8 @@ pub enum AreaError {
     /// No node is given.
     #[error("an area needs at least one node")]
     NoNodes,
-    /// The parent of a node does not exist, or is the node itself or one below it.
-    #[error("node {node:?} hangs from no node, or from itself")]
+    /// A node whose parent does not exist, or that is its own ancestor.
+    #[error("node {node:?} has an unknown parent, or is its own ancestor")]
     BadParent {
         /// Name of the node.
         node: String,
@@ -58,7 +58,7 @@ pub enum AreaError {
     #[error("export prices have other slots or other ids than the prices")]
     OtherSlots,
     /// The node of a vehicle does not exist.
-    #[error("node of row {row} names no node")]
+    #[error("node of row {row} does not exist")]
     UnknownNode {
         /// Row of the vehicle.
         row: usize,
@@ -67,7 +67,7 @@ pub enum AreaError {
     #[error("the plan was made of other vehicles, prices or nodes than those given")]
     OtherProblem,
     /// The energy of all vehicles exceeds what sums in whole µWh can hold, 4e9 kWh.
-    #[error("the vehicles need {energy_kwh:e} kWh together; an area holds 4e9 kWh")]
+    #[error("the vehicles need {energy_kwh:e} kWh together; an area has at most 4e9 kWh")]
     TooMuchEnergy {
         /// Upper bound on the energy of all vehicles, in kWh.
         energy_kwh: f64,

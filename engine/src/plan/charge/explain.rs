@@ -198,44 +198,32 @@ impl Reason {
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let mut text = format!(
-            "{} to {}: {} kWh for {}, ",
+            "{} to {}: charges {} kWh for {} ({})",
             clock(self.start),
             clock(self.end),
             rounded(self.energy.as_kwh(), 2),
-            rounded(self.cost.as_amount(), 4),
+            format_amount(self.cost),
+            format_prices(self.price_max, self.energy, self.cost),
         );
-        // The clause of the code.
-        let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
-        let price = rounded(self.price_max.as_per_kwh(), 5);
-        match self.code {
-            ChargeReasonCode::Reserve => text += "at once, to reach the reserve at any price",
+        let by = self.deadline.map_or_else(|| END_OF_PRICES.to_owned(), clock);
+        let _ = match self.code {
+            ChargeReasonCode::Reserve => write!(text, " at once, to reach the reserve"),
             ChargeReasonCode::MissedDeadline => {
-                let _ = write!(
-                    text,
-                    "without pause, because the target for {by} cannot be met in full"
-                );
+                write!(text, " without pause, because the target for {by} cannot be met in full")
             }
-            ChargeReasonCode::NegativePrice => {
-                let _ = write!(text, "because charging is paid for (price {price})");
-            }
+            ChargeReasonCode::NegativePrice => write!(text, ", because the price is negative"),
             ChargeReasonCode::Deadline => {
-                let _ = write!(
-                    text,
-                    "because the target for {by} leaves no cheaper time (price {price})"
-                );
+                write!(text, ", because the target for {by} leaves no cheaper time")
             }
-            ChargeReasonCode::Kept => {
-                let _ = write!(text, "as planned before (price {price})");
-            }
+            ChargeReasonCode::Kept => write!(text, ", as in the earlier plan"),
             ChargeReasonCode::BelowMarginalPrice => {
-                let _ = write!(text, "because {price} is among the cheapest before {by}");
+                write!(text, " in the cheapest hours before {by}")
             }
-        }
-        // All energy before a missed deadline is used, so there is no next kWh to name.
+        };
         match self.runner_up {
             Some(next) if self.code != ChargeReasonCode::MissedDeadline => {
-                let price = rounded(next.price.as_per_kwh(), 5);
-                let _ = write!(text, "; the next kWh would come {} at {price}", clock(next.start));
+                let (at, price) = (clock(next.start), format_price(next.price));
+                let _ = write!(text, "; the next kWh would be charged at {at} ({price})");
             }
             _ => {}
         }
@@ -243,7 +231,10 @@ impl Reason {
     }
 }
 
-/// Day and time on a wall clock, with the abbreviation of the zone if clocks
+/// End of a plan that has no deadline, in a sentence.
+pub(crate) const END_OF_PRICES: &str = "the end of the known prices";
+
+/// Day and time on a wall clock; with the zone's abbreviation where clocks
 /// show the time twice.
 pub(crate) fn wall_clock(at: DateTime<Utc>, time_zone: Tz) -> String {
     let form = match showing(local_of(at, time_zone), time_zone) {
@@ -258,6 +249,39 @@ pub(crate) fn rounded(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// An amount of money with two decimals; the engine knows no currency.
+pub(crate) fn format_amount(amount: Money) -> String {
+    let text = format!("{:.2}", amount.as_amount());
+    if text == "-0.00" { "0.00".to_owned() } else { text }
+}
+
+/// A price with its unit.
+pub(crate) fn format_price(price: Price) -> String {
+    format_price_number(price) + " per kWh"
+}
+
+/// A price with three significant digits and at least two decimals, without its unit.
+pub(crate) fn format_price_number(price: Price) -> String {
+    let value = price.as_per_kwh();
+    let (mut decimals, mut least) = (2, 1.0);
+    while value.abs() < least && decimals < 8 {
+        (decimals, least) = (decimals + 1, least / 10.0);
+    }
+    let mut text = format!("{value:.decimals$}");
+    while decimals > 2 && text.ends_with('0') {
+        text.pop();
+        decimals -= 1;
+    }
+    if text == "-0.00" { "0.00".to_owned() } else { text }
+}
+
+/// The price of a period, or the highest of several.
+pub(crate) fn format_prices(highest: Price, energy: Energy, cost: Money) -> String {
+    let is_one_price = (highest.of(energy) - cost).as_amount().abs() < 1e-6;
+    let price = format_price(highest);
+    if is_one_price { price } else { format!("up to {price}") }
 }
 
 #[cfg(test)]
@@ -306,7 +330,7 @@ mod tests {
             &[(4, 20.0)],
             |_| {},
             &expect![[r#"
-            below_marginal_price: Mon 19:00 to Mon 21:00: 20 kWh for 3, because 0.2 is among the cheapest before Mon 22:00; the next kWh would come Mon 21:00 at 0.25.
+            below_marginal_price: Mon 19:00 to Mon 21:00: charges 20 kWh for 3.00 (up to 0.20 per kWh) in the cheapest hours before Mon 22:00; the next kWh would be charged at Mon 21:00 (0.25 per kWh).
         "#]],
         );
     }
@@ -318,8 +342,8 @@ mod tests {
             &[(3, 16.0)],
             |wish| wish.reserve = kwh(4.0),
             &expect![[r#"
-            reserve: Mon 18:00 to Mon 18:24: 4 kWh for 1.2, at once, to reach the reserve at any price; the next kWh would come Mon 20:12 at 0.2.
-            below_marginal_price: Mon 19:00 to Mon 20:12: 12 kWh for 1.4, because 0.2 is among the cheapest before Mon 21:00; the next kWh would come Mon 20:12 at 0.2.
+            reserve: Mon 18:00 to Mon 18:24: charges 4 kWh for 1.20 (0.30 per kWh) at once, to reach the reserve; the next kWh would be charged at Mon 20:12 (0.20 per kWh).
+            below_marginal_price: Mon 19:00 to Mon 20:12: charges 12 kWh for 1.40 (up to 0.20 per kWh) in the cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:12 (0.20 per kWh).
         "#]],
         );
         check(
@@ -327,8 +351,8 @@ mod tests {
             &[(3, 16.0)],
             |wish| wish.reserve = kwh(4.0),
             &expect![[r#"
-            reserve: Mon 18:00 to Mon 18:24: 4 kWh for 0.4, at once, to reach the reserve at any price; the next kWh would come Mon 19:36 at 0.2.
-            below_marginal_price: Mon 18:24 to Mon 19:36: 12 kWh for 1.8, because 0.2 is among the cheapest before Mon 21:00; the next kWh would come Mon 19:36 at 0.2.
+            reserve: Mon 18:00 to Mon 18:24: charges 4 kWh for 0.40 (0.10 per kWh) at once, to reach the reserve; the next kWh would be charged at Mon 19:36 (0.20 per kWh).
+            below_marginal_price: Mon 18:24 to Mon 19:36: charges 12 kWh for 1.80 (up to 0.20 per kWh) in the cheapest hours before Mon 21:00; the next kWh would be charged at Mon 19:36 (0.20 per kWh).
         "#]],
         );
     }
@@ -340,8 +364,8 @@ mod tests {
             &[(1, 6.0), (4, 12.0)],
             |_| {},
             &expect![[r#"
-            deadline: Mon 18:00 to Mon 18:36: 6 kWh for 1.8, because the target for Mon 19:00 leaves no cheaper time (price 0.3); the next kWh would come Mon 18:36 at 0.3.
-            below_marginal_price: Mon 21:00 to Mon 21:36: 6 kWh for 0.3, because 0.05 is among the cheapest before Mon 22:00; the next kWh would come Mon 21:36 at 0.05.
+            deadline: Mon 18:00 to Mon 18:36: charges 6 kWh for 1.80 (0.30 per kWh), because the target for Mon 19:00 leaves no cheaper time; the next kWh would be charged at Mon 18:36 (0.30 per kWh).
+            below_marginal_price: Mon 21:00 to Mon 21:36: charges 6 kWh for 0.30 (0.05 per kWh) in the cheapest hours before Mon 22:00; the next kWh would be charged at Mon 21:36 (0.05 per kWh).
         "#]],
         );
     }
@@ -353,7 +377,7 @@ mod tests {
             &[(1, 16.0)],
             |_| {},
             &expect![[r#"
-            missed_deadline: Mon 18:00 to Mon 19:36: 16 kWh for 5.4, without pause, because the target for Mon 19:00 cannot be met in full.
+            missed_deadline: Mon 18:00 to Mon 19:36: charges 16 kWh for 5.40 (up to 0.40 per kWh) without pause, because the target for Mon 19:00 cannot be met in full.
         "#]],
         );
         check(
@@ -361,10 +385,23 @@ mod tests {
             &[(1, 2.0)],
             |wish| wish.energy_max = Some(kwh(9.0)),
             &expect![[r#"
-                below_marginal_price: Mon 18:00 to Mon 18:12: 2 kWh for 0.6, because 0.3 is among the cheapest before Mon 19:00; the next kWh would come Mon 18:12 at 0.3.
-                negative_price: Mon 19:00 to Mon 19:42: 7 kWh for -0.28, because charging is paid for (price -0.04).
+                below_marginal_price: Mon 18:00 to Mon 18:12: charges 2 kWh for 0.60 (0.30 per kWh) in the cheapest hours before Mon 19:00; the next kWh would be charged at Mon 18:12 (0.30 per kWh).
+                negative_price: Mon 19:00 to Mon 19:42: charges 7 kWh for -0.28 (-0.04 per kWh), because the price is negative.
             "#]],
         );
+    }
+
+    #[test]
+    fn prices_have_three_significant_digits_and_amounts_two_decimals() {
+        let price = |value: f64| format_price(crate::units::per_kwh(value));
+        assert_eq!(price(0.2), "0.20 per kWh");
+        assert_eq!(price(0.20244), "0.202 per kWh");
+        assert_eq!(price(-0.06443), "-0.0644 per kWh");
+        assert_eq!(price(12.345), "12.35 per kWh");
+        assert_eq!(price(0.0), "0.00 per kWh");
+        assert_eq!(price(-1e-12), "0.00 per kWh");
+        let amount = |value: f64| format_amount(crate::units::money(value));
+        assert_eq!([amount(3.0), amount(1.4667), amount(-0.001)], ["3.00", "1.47", "0.00"]);
     }
 
     #[test]
@@ -383,7 +420,7 @@ mod tests {
             &[(2, 20.0)],
             |_| {},
             &expect![[r#"
-            deadline: Mon 18:00 to Mon 20:00: 20 kWh for 4, because the target for Mon 20:00 leaves no cheaper time (price 0.3).
+            deadline: Mon 18:00 to Mon 20:00: charges 20 kWh for 4.00 (up to 0.30 per kWh), because the target for Mon 20:00 leaves no cheaper time.
         "#]],
         );
     }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use crate::plan::charge::explain::wall_clock;
+use crate::plan::charge::explain::{END_OF_PRICES, wall_clock};
 use crate::plan::charge::plan::Plan;
 use crate::plan::charge::request::ChargeProblem;
 use crate::plan::charge::sub_slots;
@@ -56,12 +56,12 @@ impl Gap {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let nothing = match self.missing {
             MissingPrice::Any => "nothing is planned, because no price is known",
-            MissingPrice::Export => "nothing is sold, because no price to sell at is known",
+            MissingPrice::Export => "nothing is sold, because no export price is known",
         };
         let mut text = format!("{} to {}: {nothing}", clock(self.start), clock(self.end));
         for missed in &self.missed {
             let of = missed.device.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
-            let by = missed.by.map_or_else(|| "the last price".to_owned(), clock);
+            let by = missed.by.map_or_else(|| END_OF_PRICES.to_owned(), clock);
             let _ = write!(text, "; the target{of} for {by} is missed");
         }
         text + "."
@@ -160,7 +160,7 @@ mod tests {
     fn prices_that_end_before_the_departure_are_a_gap() {
         let gap = "Mon 20:00 to Mon 21:00: nothing is planned, because no price is known";
         check(None, 15.0, |wish| wish.until = Some(hour(3)), &[&format!("{gap}.")]);
-        let missed = format!("{gap}; the target for the last price is missed.");
+        let missed = format!("{gap}; the target for the end of the known prices is missed.");
         check(None, 25.0, |wish| wish.until = Some(hour(3)), &[&missed]);
     }
 

@@ -163,7 +163,7 @@ pub enum ChargeRequestError {
     },
     /// The bound on the energy is below the highest target or the reserve.
     #[error(
-        "energy_max_kwh is {} kWh, less than the {} kWh that targets and reserve want",
+        "energy_max_kwh is {} kWh, less than the {} kWh of targets and reserve",
         energy_max.as_kwh(), wanted.as_kwh()
     )]
     MaxBelowTargets {
@@ -283,7 +283,7 @@ mod tests {
         check(|r| r.reserve = kwh(-1.0), "reserve_kwh is -1 kWh; a reserve is 0 kWh or more");
         check(
             |r| r.energy_max = Some(kwh(20.0)),
-            "energy_max_kwh is 20 kWh, less than the 30 kWh that targets and reserve want",
+            "energy_max_kwh is 20 kWh, less than the 30 kWh of targets and reserve",
         );
         check(
             |r| {

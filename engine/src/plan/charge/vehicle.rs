@@ -66,8 +66,8 @@ pub struct VehicleRequest {
 /// Reason why a vehicle cannot be planned.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum VehicleError {
-    /// The state of charge is not known, and there is no fallback.
-    #[error("soc_percent is not known; give soc_fallback_percent to plan all the same")]
+    /// The state of charge is not known and nothing may be assumed.
+    #[error("soc_percent is not known; give soc_fallback_percent to plan without it")]
     UnknownSoc,
     /// A capacity below [`CAPACITY_MIN_KWH`].
     #[error("capacity_kwh is {} kWh; a battery holds at least {CAPACITY_MIN_KWH} kWh", capacity.as_kwh())]

@@ -78,7 +78,7 @@ pub enum DepartureError {
         sum: f64,
     },
     /// Wanted energy below zero.
-    #[error("wanted_kwh is {} kWh; a wish is 0 kWh or more", wanted.as_kwh())]
+    #[error("wanted_kwh is {} kWh; it is 0 kWh or more", wanted.as_kwh())]
     NegativeWish {
         /// The energy as given.
         wanted: Energy,
@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(text(&[leave(0.0)], None), none);
         let huge = "the weights of departures add up to inf, not to a number above 0";
         assert_eq!(text(&[leave(f64::MAX), leave(f64::MAX)], None), huge);
-        let wish = "wanted_kwh is -1 kWh; a wish is 0 kWh or more";
+        let wish = "wanted_kwh is -1 kWh; it is 0 kWh or more";
         assert_eq!(text(&[leave(1.0)], Some(kwh(-1.0))), wish);
     }
 

@@ -92,11 +92,11 @@ impl ChangeCode {
             Self::PriceChanged => "prices changed",
             Self::PowerLimitChanged => "power limits changed",
             Self::DeadlineChanged => "a deadline changed",
-            Self::TargetChanged => "other energy is wanted",
-            Self::DeliveredOtherwise => "less was delivered until now than planned",
-            Self::WishChanged => "reserve or limits of the energy changed",
-            Self::Stability => "a plan was kept close to an older one",
-            Self::Tie => "both are equally good",
+            Self::TargetChanged => "the requested energy changed",
+            Self::DeliveredOtherwise => "less energy was delivered so far than planned",
+            Self::WishChanged => "the reserve or a limit of the energy changed",
+            Self::Stability => "one plan was kept close to an earlier one",
+            Self::Tie => "both plans cost the same",
         }
     }
 }
@@ -431,8 +431,8 @@ mod tests {
             &before,
             &Made::new(&CENTS, request(0, 25.0)),
             &expect![[r#"
-            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because other energy is wanted.
-            Mon 19:30 to Mon 20:00: 5 kWh instead of 0 kWh, because other energy is wanted.
+            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because the requested energy changed.
+            Mon 19:30 to Mon 20:00: 5 kWh instead of 0 kWh, because the requested energy changed.
         "#]],
         );
         let mut early = request(0, 15.0);
@@ -452,8 +452,8 @@ mod tests {
             &before,
             &Made::new(&CENTS, reserve),
             &expect![[r#"
-            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because reserve or limits of the energy changed.
-            Mon 19:00 to Mon 19:30: 0 kWh instead of 5 kWh, because reserve or limits of the energy changed.
+            Mon 18:00 to Mon 18:30: 5 kWh instead of 0 kWh, because the reserve or a limit of the energy changed.
+            Mon 19:00 to Mon 19:30: 0 kWh instead of 5 kWh, because the reserve or a limit of the energy changed.
         "#]],
         );
         let mut limited = request(0, 15.0);
@@ -486,7 +486,7 @@ mod tests {
             &Made::new(&[10, 20, 30, 40], request(60, 15.0)),
             &expect![[r#"
             Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because this time has passed.
-            Mon 19:30 to Mon 20:30: 10 kWh instead of 0 kWh, because less was delivered until now than planned.
+            Mon 19:30 to Mon 20:30: 10 kWh instead of 0 kWh, because less energy was delivered so far than planned.
         "#]],
         );
     }
@@ -504,8 +504,8 @@ mod tests {
             &cheapest,
             &steady(&cheapest, 0.0),
             &expect![[r#"
-            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because both are equally good.
-            Mon 19:00 to Mon 20:00: 10 kWh instead of 0 kWh, because both are equally good.
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because both plans cost the same.
+            Mon 19:00 to Mon 20:00: 10 kWh instead of 0 kWh, because both plans cost the same.
         "#]],
         );
         let dearer = Made::new(&[9, 10, 40, 40], request(0, 10.0));
@@ -513,8 +513,8 @@ mod tests {
             &dearer,
             &steady(&dearer, 1.0),
             &expect![[r#"
-            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because a plan was kept close to an older one.
-            Mon 19:00 to Mon 20:00: 10 kWh instead of 0 kWh, because a plan was kept close to an older one.
+            Mon 18:00 to Mon 19:00: 0 kWh instead of 10 kWh, because one plan was kept close to an earlier one.
+            Mon 19:00 to Mon 20:00: 10 kWh instead of 0 kWh, because one plan was kept close to an earlier one.
         "#]],
         );
     }

@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::explain::{rounded, wall_clock};
+use crate::plan::charge::explain::{END_OF_PRICES, format_amount, rounded, wall_clock};
 use crate::plan::charge::greedy::plan_charge;
 use crate::plan::charge::plan::Plan;
 use crate::plan::charge::request::{ChargeProblem, ChargeRequest, ChargeRequestError, Target};
@@ -66,8 +66,8 @@ pub enum ChangeError {
     /// The changed request is invalid.
     #[error(transparent)]
     Request(#[from] ChargeRequestError),
-    /// The changed target is above the largest energy.
-    #[error("more_kwh leads beyond any battery: {} kWh", energy.as_kwh())]
+    /// The energy is beyond all measure.
+    #[error("more_kwh is beyond any battery: {} kWh", energy.as_kwh())]
     TooMuch {
         /// The energy as given.
         energy: Energy,
@@ -126,7 +126,7 @@ pub struct WhatIf {
 ///
 /// let without = what_if(&evening, &ChargeProblem::new(request)?, &[ChangedInput::NoReserve])?;
 ///
-/// assert_eq!(without.sentence(chrono_tz::UTC), "Without the reserve, charging would cost 0.4 less.");
+/// assert_eq!(without.sentence(chrono_tz::UTC), "Without the reserve, charging would cost 0.40 less.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn what_if(
@@ -259,14 +259,19 @@ impl WhatIf {
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clauses: Vec<String> =
             self.changes.iter().map(|change| clause(change, time_zone)).collect();
-        let text = if clauses.is_empty() { "as it is".to_owned() } else { clauses.join(" and ") };
-        // The first clause starts the sentence.
+        if clauses.is_empty() {
+            return "Nothing was changed; the cost is the same.".to_owned();
+        }
+        let text = clauses.join(" and ");
         let mut text = text[..1].to_uppercase() + &text[1..];
-        let money = rounded(self.cost_change.as_amount().abs(), 4);
-        let _ = match (money.as_str(), self.cost_change > Money::ZERO) {
-            ("0", _) => write!(text, ", charging would cost the same"),
-            (money, true) => write!(text, ", charging would cost {money} more"),
-            (money, false) => write!(text, ", charging would cost {money} less"),
+        let difference = self.cost_change.max(Money::ZERO - self.cost_change);
+        let word = if self.cost_change > Money::ZERO { "more" } else { "less" };
+        let _ = if difference.as_amount() < 5e-5 {
+            write!(text, ", charging would cost the same")
+        } else if difference.as_amount() < 0.005 {
+            write!(text, ", charging would cost less than 0.01 {word}")
+        } else {
+            write!(text, ", charging would cost {} {word}", format_amount(difference))
         };
         // The clause of the change names the energy already if that is the change itself.
         let is_energy = |change: &ChangedInput| matches!(change, ChangedInput::MoreEnergy { .. });
@@ -297,7 +302,7 @@ fn clause(change: &ChangedInput, time_zone: Tz) -> String {
         ChangedInput::NoDeadline { by } => format!("without the deadline {}", clock(*by)),
         ChangedInput::Floor { levels } => match levels[..] {
             [Target { by, energy }] => {
-                let by = by.map_or_else(|| "the last price".to_owned(), clock);
+                let by = by.map_or_else(|| END_OF_PRICES.to_owned(), clock);
                 format!("with {} kWh by {by}", rounded(energy.as_kwh(), 2))
             }
             _ => format!("with {} levels on the way", levels.len()),
@@ -347,10 +352,10 @@ mod tests {
             wish,
             Some(kwh(1.0)),
             &expect![[r#"
-                Without the reserve, charging would cost 0.1 less.
-                Leaving Mon 20:00, charging would cost 1 more.
+                Without the reserve, charging would cost 0.10 less.
+                Leaving Mon 20:00, charging would cost 1.00 more.
                 Leaving Mon 22:00, charging would cost the same.
-                With 1 kWh more, charging would cost 0.2 more.
+                With 1 kWh more, charging would cost 0.20 more.
                 Without the deadline Mon 19:00, charging would cost the same.
                 Without the deadline Mon 21:00, charging would cost the same.
             "#]],
@@ -379,9 +384,9 @@ mod tests {
         };
         let more = ChangedInput::MoreEnergy { energy: kwh(-5.0) };
         let answer = what_if(&prices(), &problem, &[floor, more]).unwrap();
-        expect!["With 12 kWh by Mon 19:00 and with 5 kWh less, charging would cost 1.4 more and 2 kWh more would be missing."].assert_eq(&answer.sentence(chrono_tz::UTC));
+        expect!["With 12 kWh by Mon 19:00 and with 5 kWh less, charging would cost 1.40 more and 2 kWh more would be missing."].assert_eq(&answer.sentence(chrono_tz::UTC));
         let nothing = what_if(&prices(), &problem, &[]).unwrap();
-        assert_eq!(nothing.sentence(chrono_tz::UTC), "As it is, charging would cost the same.");
+        assert_eq!(nothing.sentence(chrono_tz::UTC), "Nothing was changed; the cost is the same.");
     }
 
     #[test]
@@ -394,7 +399,7 @@ mod tests {
             "no target is due at 2026-01-05 18:07:00 UTC"
         );
         let more = ChangedInput::MoreEnergy { energy: kwh(1e12) };
-        assert_eq!(text(more), "more_kwh leads beyond any battery: 1000000000000 kWh");
+        assert_eq!(text(more), "more_kwh is beyond any battery: 1000000000000 kWh");
         let levels = vec![Target { by: None, energy: kwh(-1.0) }];
         let negative = "targets[1].energy_kwh is -1 kWh; a target is 0 kWh or more";
         assert_eq!(text(ChangedInput::Floor { levels }), negative);

@@ -565,7 +565,7 @@ pub(crate) mod tests {
         let text = text_of(&bundle);
         let read: SavedPlan = serde_json::from_str(&text).unwrap();
         assert_eq!(read.layers, layers(&[30, 10, 20]));
-        let flaw = "layers.import: they make other prices than the plan was made on";
+        let flaw = "layers.import: they differ from the prices of the plan";
         let other = layers(&[30, 10, 21]);
         assert_eq!(evening().with_layers(other.clone()).unwrap_err().to_string(), flaw);
         let mixed = SavedPlan { layers: other, ..bundle };

@@ -27,14 +27,14 @@ pub enum SiteError {
         /// Device or group without a name, such as `devices[2]`.
         field: String,
     },
-    /// Two devices or groups with the same name.
-    #[error("the name {name:?} is given twice; devices and groups need names of their own")]
+    /// Two devices or groups of one name.
+    #[error("the name {name:?} is given twice; names of devices and groups are unique")]
     NameTwice {
         /// The name.
         name: String,
     },
-    /// Reference to a group that does not exist.
-    #[error("{field} is in group {name:?}, which is not there")]
+    /// A group that does not exist.
+    #[error("{field} is in group {name:?}, which does not exist")]
     NoGroup {
         /// Device or group that refers to it.
         field: String,
@@ -91,8 +91,8 @@ pub enum SiteError {
         /// Field that needs the battery.
         field: String,
     },
-    /// A taper that rises, is not concave, or is not sorted by state of charge.
-    #[error("{field}.taper[{index}]: with the state of charge the power falls, and ever faster")]
+    /// A taper that rises, is not concave, or is not in order.
+    #[error("{field}.taper[{index}]: soc must rise, and the power be non-increasing and concave")]
     Taper {
         /// The device.
         field: String,
@@ -112,7 +112,7 @@ pub enum SiteError {
     /// A later block that is cheaper: the cost is then not convex, which is not supported.
     #[error(
         "tiers[{index}] is cheaper or ends earlier than the block before it; \
-         only blocks that grow dearer can be planned exactly"
+         only blocks of rising prices can be planned exactly"
     )]
     Tiers {
         /// Position of the block.

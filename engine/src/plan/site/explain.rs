@@ -11,7 +11,9 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::explain::{rounded, wall_clock};
+use crate::plan::charge::explain::{
+    END_OF_PRICES, format_price, format_price_number, rounded, wall_clock,
+};
 use crate::plan::charge::gaps::{Gap, MissedTarget, MissingPrice};
 use crate::plan::site::device::{Device, Phase};
 use crate::plan::site::limits::is_member;
@@ -365,44 +367,60 @@ impl SiteReason {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
         let energy = rounded(self.energy.as_kwh().abs(), 2);
         let verb = match self.code {
-            SiteReasonCode::Curtailed => "is turned down by",
-            _ if self.energy < Energy::ZERO => "gives",
-            _ => "takes",
+            SiteReasonCode::Curtailed => "curtails",
+            _ if self.energy < Energy::ZERO => "discharges",
+            _ => "draws",
         };
         let mut text = format!(
-            "{} to {}: {} {verb} {energy} kWh ",
+            "{} to {}: {} {verb} {energy} kWh",
             clock(self.start),
             clock(self.end),
             self.device
         );
-        let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
-        let price = rounded(self.price_max.as_per_kwh(), 5);
-        // The code as a clause, then the limit that binds.
-        let why = match self.code {
-            SiteReasonCode::Reserve => "as soon as can be, to reach its reserve".to_owned(),
+        let by = self.deadline.map_or_else(|| END_OF_PRICES.to_owned(), clock);
+        let price = format_price(self.price_max);
+        text += &match self.code {
+            SiteReasonCode::Reserve => " as soon as possible, to reach its reserve".to_owned(),
             SiteReasonCode::MissedDeadline => {
-                format!("because its wish for {by} cannot be met in full")
+                format!(", because its target for {by} cannot be met in full")
             }
-            SiteReasonCode::Priority => {
-                format!("because its wish for {by} cannot be met in full: others weigh more")
+            SiteReasonCode::Priority => format!(
+                ", because its target for {by} cannot be met in full: devices of higher \
+                 priority come first"
+            ),
+            SiteReasonCode::SolarSurplus => " of surplus solar".to_owned(),
+            SiteReasonCode::NegativePrice => format!(", because the price is negative ({price})"),
+            SiteReasonCode::Limit if self.energy < Energy::ZERO => {
+                " to stay within a limit".to_owned()
             }
-            SiteReasonCode::SolarSurplus => "from sunshine that nobody else uses".to_owned(),
-            SiteReasonCode::NegativePrice => format!("because it is paid for (price {price})"),
-            SiteReasonCode::Limit if self.energy < Energy::ZERO => "to keep a limit".to_owned(),
-            SiteReasonCode::Limit => format!("at {price}, because cheaper time is full"),
-            SiteReasonCode::Peak => format!("at {price}, to keep the peak down"),
-            SiteReasonCode::Deadline => format!("because all time before {by} is needed"),
-            SiteReasonCode::Preference => format!("at {price}, as it was preferred"),
-            SiteReasonCode::Cheap => format!("because {price} is among the cheapest before {by}"),
-            SiteReasonCode::HighPrice => format!("because a kWh is worth {price}"),
-            SiteReasonCode::Curtailed => "because nobody can use or buy it".to_owned(),
+            SiteReasonCode::Limit => {
+                format!(" at up to {price}, because no capacity is left in cheaper hours")
+            }
+            SiteReasonCode::Peak => format!(
+                " at up to {price}, because drawing more in cheaper hours would raise the \
+                 demand charge"
+            ),
+            SiteReasonCode::Deadline => format!(", because all time before {by} is needed"),
+            SiteReasonCode::Preference => {
+                format!(" at up to {price}, for a preference within its budget")
+            }
+            SiteReasonCode::Cheap => {
+                format!(" in the cheapest hours before {by} (up to {price})")
+            }
+            SiteReasonCode::HighPrice => format!(", because the price is high (up to {price})"),
+            SiteReasonCode::Curtailed if self.limit.is_some() => {
+                " of solar, because no capacity is left for it".to_owned()
+            }
+            SiteReasonCode::Curtailed => {
+                " of solar, because it can be neither used nor sold at a gain".to_owned()
+            }
         };
-        text += &why;
         if let Some(limit) = &self.limit {
             let phase = limit.phase.map_or_else(String::new, |p| format!(" on {}", p.as_str()));
-            let saves = rounded(limit.shadow_price.as_per_kwh(), 5);
-            let _ = write!(text, "; {}{phase} binds at {}", limit.name, clock(limit.at));
+            let (name, at) = (&limit.name, clock(limit.at));
+            let _ = write!(text, "; the {name} limit{phase} is reached at {at}");
             if limit.shadow_price > Price::ZERO {
+                let saves = format_price_number(limit.shadow_price);
                 let _ = write!(text, ", where one more kWh would save {saves}");
             }
         }

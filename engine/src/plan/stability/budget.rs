@@ -29,8 +29,8 @@ pub enum BudgetError {
         /// The budget as given.
         total: Money,
     },
-    /// The amount spent is below zero.
-    #[error("spent is {} units of currency; what was spent is 0 or more", spent.as_amount())]
+    /// What was spent is below zero.
+    #[error("spent is {} units of currency; it is 0 or more", spent.as_amount())]
     NegativeSpent {
         /// The amount as given.
         spent: Money,
@@ -101,7 +101,7 @@ mod tests {
     fn amounts_below_zero_are_no_budget() {
         let text = |total, spent| Budget::new(money(total), money(spent)).unwrap_err().to_string();
         assert_eq!(text(-1.0, 0.0), "budget is -1 units of currency; a budget is 0 or more");
-        assert_eq!(text(1.0, -0.5), "spent is -0.5 units of currency; what was spent is 0 or more");
+        assert_eq!(text(1.0, -0.5), "spent is -0.5 units of currency; it is 0 or more");
         let overspent = Budget::new(money(1.0), money(2.0)).unwrap();
         assert_eq!(overspent.left(), Money::ZERO);
         assert!(serde_json::from_str::<Budget>(r#"{"total":-1.0,"spent":0.0}"#).is_err());

@@ -624,8 +624,9 @@ mod tests {
         let steady = plan_close_to(&curve_of(60, &[9, 10]), &wish, &before, budget(1.0));
         let [reason] = &crate::plan::charge::explain::explain(&steady.plan)[..] else { panic!() };
         let sentence = reason.sentence(chrono_tz::UTC);
-        let expected = "Mon 19:00 to Mon 20:00: 10 kWh for 1, as planned before (price 0.1); \
-                        the next kWh would come Mon 18:00 at 0.09.";
+        let expected = "Mon 19:00 to Mon 20:00: charges 10 kWh for 1.00 (0.10 per kWh), \
+                        as in the earlier plan; the next kWh would be charged at Mon 18:00 \
+                        (0.09 per kWh).";
         assert_eq!(sentence, expected);
     }
 

@@ -10,7 +10,9 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::explain::{rounded, wall_clock};
+use crate::plan::charge::explain::{
+    format_amount, format_price, format_price_number, format_prices, rounded, wall_clock,
+};
 use crate::plan::storage::plan::{StoragePlan, StorageSlot, Wish};
 use crate::units::{Energy, Money, Price};
 
@@ -229,46 +231,50 @@ impl StorageReason {
         let charges = self.energy > Energy::ZERO;
         let (verb, cost) =
             if charges { ("buys", self.cost) } else { ("sells", Money::ZERO - self.cost) };
+        let price = if charges {
+            format_prices(self.price_max, self.energy, self.cost)
+        } else {
+            format_price(self.price_min) + if self.is_one_price() { "" } else { " or more" }
+        };
         let mut text = format!(
-            "{} to {}: {verb} {} kWh for {}, ",
+            "{} to {}: {verb} {} kWh for {} ({price}), ",
             clock(self.start),
             clock(self.end),
             rounded(self.energy.as_kwh().abs(), 2),
-            rounded(cost.as_amount(), 4),
+            format_amount(cost),
         );
-        let due = self.due.map_or_else(|| "the end".to_owned(), clock);
-        let per_kwh = |price: Price| rounded(price.as_per_kwh(), 5);
-        let (price, value) = (self.price_max, per_kwh(self.marginal_value));
-        let price = per_kwh(if charges { price } else { self.price_min });
+        let due = self.due.map_or_else(|| "the end of the plan".to_owned(), clock);
+        let value = format_price_number(self.marginal_value);
         let (deal, at) = self.counterpart.map_or((String::new(), String::new()), |deal| {
-            (per_kwh(deal.price), clock(deal.start))
+            (format_price(deal.price), clock(deal.start))
         });
         let _ = match self.code {
-            StorageReasonCode::Reserve => write!(text, "for the reserve, kept at {due}"),
+            StorageReasonCode::Reserve => write!(text, "to hold the reserve at {due}"),
             StorageReasonCode::Target => {
-                write!(text, "for the target at {due}; {price} is among the cheapest before it")
+                write!(text, "for the target at {due}, in the cheapest hours before it")
             }
             StorageReasonCode::Driving => {
-                write!(text, "for driving until {due}; {price} is among the cheapest before it")
+                write!(text, "for driving until {due}, in the cheapest hours before it")
             }
-            StorageReasonCode::NegativePrice => {
-                write!(text, "because charging is paid for (price {price})")
-            }
-            StorageReasonCode::SellLater => write!(text, "at {price}, to sell {at} at {deal}"),
+            StorageReasonCode::NegativePrice => write!(text, "because the price is negative"),
+            StorageReasonCode::SellLater => write!(text, "to sell at {at} ({deal})"),
             StorageReasonCode::EndValue => {
-                write!(text, "at {price}, because a stored kWh is worth {value}")
+                write!(text, "kept to the end of the plan; one more stored kWh is worth {value}")
             }
-            StorageReasonCode::BuyBack => {
-                write!(text, "at {price} or more, and buys back {at} at {deal}")
-            }
+            StorageReasonCode::BuyBack => write!(text, "and buys back at {at} ({deal})"),
             StorageReasonCode::AboveValue => {
-                write!(text, "at {price} or more, where a stored kWh is worth {value}")
+                write!(text, "while one more stored kWh is worth {value}")
             }
             StorageReasonCode::MakeRoom => {
-                write!(text, "to have room {at}, when charging is paid for (price {deal})")
+                write!(text, "to have room at {at}, when the price is negative ({deal})")
             }
         };
         text + "."
+    }
+
+    /// Whether one price holds in the whole period.
+    fn is_one_price(&self) -> bool {
+        self.price_min.total_cmp(&self.price_max).is_eq()
     }
 }
 
@@ -325,17 +331,17 @@ mod tests {
             &[10, 40, 20],
             target(3, 50.0),
             &expect![[r#"
-            sell_later: Mon 18:00 to Mon 19:00: buys 4 kWh for 0.4, at 0.1, to sell Mon 19:00 at 0.4.
-            buy_back: Mon 19:00 to Mon 20:00: sells 4 kWh for 1.6, at 0.4 or more, and buys back Mon 20:00 at 0.2.
-            target: Mon 20:00 to Mon 20:14: buys 0.94 kWh for 0.1877, for the target at Mon 21:00; 0.2 is among the cheapest before it.
+            sell_later: Mon 18:00 to Mon 19:00: buys 4 kWh for 0.40 (0.10 per kWh), to sell at Mon 19:00 (0.40 per kWh).
+            buy_back: Mon 19:00 to Mon 20:00: sells 4 kWh for 1.60 (0.40 per kWh), and buys back at Mon 20:00 (0.20 per kWh).
+            target: Mon 20:00 to Mon 20:14: buys 0.94 kWh for 0.19 (0.20 per kWh), for the target at Mon 21:00, in the cheapest hours before it.
         "#]],
         );
         check(
             &[40, 10, 20],
             target(3, 50.0),
             &expect![[r#"
-            buy_back: Mon 18:00 to Mon 19:00: sells 4 kWh for 1.6, at 0.4 or more, and buys back Mon 19:00 at 0.1.
-            target: Mon 19:00 to Mon 20:14: buys 4.94 kWh for 0.5877, for the target at Mon 21:00; 0.2 is among the cheapest before it.
+            buy_back: Mon 18:00 to Mon 19:00: sells 4 kWh for 1.60 (0.40 per kWh), and buys back at Mon 19:00 (0.10 per kWh).
+            target: Mon 19:00 to Mon 20:14: buys 4.94 kWh for 0.59 (up to 0.20 per kWh), for the target at Mon 21:00, in the cheapest hours before it.
         "#]],
         );
     }
@@ -346,9 +352,9 @@ mod tests {
             &[30, 20, 40],
             target(3, 80.0),
             &expect![[r#"
-            sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.4667, at 0.3, to sell Mon 20:00 at 0.4.
-            sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.8, at 0.2, to sell Mon 20:00 at 0.4.
-            above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72, at 0.4 or more, where a stored kWh is worth 0.36.
+            sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.47 (0.30 per kWh), to sell at Mon 20:00 (0.40 per kWh).
+            sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.80 (0.20 per kWh), to sell at Mon 20:00 (0.40 per kWh).
+            above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72 (0.40 per kWh), while one more stored kWh is worth 0.36.
         "#]],
         );
         check(
@@ -358,9 +364,9 @@ mod tests {
                 request.end_value = per_kwh(0.3);
             },
             &expect![[r#"
-                reserve: Mon 18:00 to Mon 18:33: buys 2.22 kWh for 0.6667, for the reserve, kept at Mon 19:00.
-                sell_later: Mon 19:00 to Mon 19:50: buys 3.33 kWh for 0.6667, at 0.2, to sell Mon 20:00 at 0.4.
-                above_value: Mon 20:00 to Mon 20:40: sells 2.7 kWh for 1.08, at 0.4 or more, where a stored kWh is worth 0.36.
+                reserve: Mon 18:00 to Mon 18:33: buys 2.22 kWh for 0.67 (0.30 per kWh), to hold the reserve at Mon 19:00.
+                sell_later: Mon 19:00 to Mon 19:50: buys 3.33 kWh for 0.67 (0.20 per kWh), to sell at Mon 20:00 (0.40 per kWh).
+                above_value: Mon 20:00 to Mon 20:40: sells 2.7 kWh for 1.08 (0.40 per kWh), while one more stored kWh is worth 0.36.
             "#]],
         );
         check(
@@ -372,9 +378,9 @@ mod tests {
                 request.consumption.push(Consumption { start, end, energy, is_plugged_in: false });
             },
             &expect![[r#"
-                sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.4667, at 0.3, to sell Mon 20:00 at 0.4.
-                sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.8, at 0.2, to sell Mon 20:00 at 0.4.
-                above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72, at 0.4 or more, where a stored kWh is worth 0.36.
+                sell_later: Mon 18:00 to Mon 18:23: buys 1.56 kWh for 0.47 (0.30 per kWh), to sell at Mon 20:00 (0.40 per kWh).
+                sell_later: Mon 19:00 to Mon 20:00: buys 4 kWh for 0.80 (0.20 per kWh), to sell at Mon 20:00 (0.40 per kWh).
+                above_value: Mon 20:00 to Mon 20:27: sells 1.8 kWh for 0.72 (0.40 per kWh), while one more stored kWh is worth 0.36.
             "#]],
         );
     }
@@ -385,9 +391,9 @@ mod tests {
             &[-1, -20, 5],
             target(3, 50.0),
             &expect![[r#"
-            negative_price: Mon 18:00 to Mon 18:23: buys 1.56 kWh for -0.0156, because charging is paid for (price -0.01).
-            negative_price: Mon 19:00 to Mon 20:00: buys 4 kWh for -0.8, because charging is paid for (price -0.2).
-            above_value: Mon 20:00 to Mon 21:00: sells 4 kWh for 0.2, at 0.05 or more, where a stored kWh is worth 0.
+            negative_price: Mon 18:00 to Mon 18:23: buys 1.56 kWh for -0.02 (-0.01 per kWh), because the price is negative.
+            negative_price: Mon 19:00 to Mon 20:00: buys 4 kWh for -0.80 (-0.20 per kWh), because the price is negative.
+            above_value: Mon 20:00 to Mon 21:00: sells 4 kWh for 0.20 (0.05 per kWh), while one more stored kWh is worth 0.00.
         "#]],
         );
     }

@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn export_prices_that_are_shorter_are_a_gap() {
         let export = curve_of(60, &[10, 20]);
-        let unsold = "nothing is sold, because no price to sell at is known.";
+        let unsold = "nothing is sold, because no export price is known.";
         check(60.0, &[10; 4], Some(&export), &[&format!("Mon 20:00 to Mon 22:00: {unsold}")]);
         let unplanned = "Mon 21:00 to Mon 22:00: nothing is planned, because no price is known.";
         let both = [&*format!("Mon 20:00 to Mon 21:00: {unsold}"), unplanned];

@@ -298,7 +298,7 @@ mod tests {
         check(|r| r.battery.efficiency = f64::NAN, "efficiency is NaN; it lies between 0.01 and 1");
         check(
             |r| r.battery.soc = None,
-            "soc_percent is not known; give soc_fallback_percent to plan all the same",
+            "soc_percent is not known; give soc_fallback_percent to plan without it",
         );
         check(
             |r| r.wear_price = per_kwh(-0.1),

@@ -9,7 +9,9 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::explain::{RunnerUp, rounded, wall_clock};
+use crate::plan::charge::explain::{
+    END_OF_PRICES, RunnerUp, format_amount, format_price, format_prices, rounded, wall_clock,
+};
 use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::switching::plan::{Session, SwitchingPlan};
 use crate::plan::switching::request::DeviceState;
@@ -28,7 +30,7 @@ pub enum SwitchingReasonCode {
     #[serde(rename = "missed_deadline")]
     MissedDeadline,
     /// A cheaper slot stays unused, because it would need a start of its own
-    /// or power below the least.
+    /// or the minimum power.
     #[serde(rename = "avoids_start")]
     AvoidsStart,
     /// A cheaper slot stays unused, because the session must last for `on_min`.
@@ -197,50 +199,43 @@ impl SwitchingReason {
     #[must_use]
     pub fn sentence(&self, time_zone: Tz) -> String {
         let clock = |at: DateTime<Utc>| wall_clock(at, time_zone);
-        let number = |price: Price| rounded(price.as_per_kwh(), 5);
         let mut text = format!(
-            "{} to {}: {} kWh for {}, ",
+            "{} to {}: uses {} kWh for {} ({})",
             clock(self.start),
             clock(self.end),
             rounded(self.energy.as_kwh(), 2),
-            rounded(self.cost.as_amount(), 4),
+            format_amount(self.cost),
+            format_prices(self.price_max, self.energy, self.cost),
         );
-        let by = self.deadline.map_or_else(|| "the last price".to_owned(), clock);
-        let price = number(self.price_max);
+        let by = self.deadline.map_or_else(|| END_OF_PRICES.to_owned(), clock);
         let other = self
             .runner_up
-            .map(|next| format!("{} would cost {}", clock(next.start), number(next.price)));
+            .map(|next| format!("{} would cost {}", clock(next.start), format_price(next.price)));
         let other = other.unwrap_or_else(|| "no other time is left".to_owned());
         let _ = match self.code {
             SwitchingReasonCode::Cheapest => match self.runner_up {
-                Some(_) => {
-                    write!(text, "because {price} is among the cheapest before {by}; {other}")
-                }
-                None => write!(text, "because the target for {by} takes all the time there is"),
+                Some(_) => write!(text, " in the cheapest hours before {by}; {other}"),
+                None => write!(text, ", because the target for {by} needs all the available time"),
             },
             SwitchingReasonCode::Deadline => {
-                write!(text, "because the target for {by} leaves no cheaper time (price {price})")
+                write!(text, ", because the target for {by} leaves no cheaper time")
             }
             SwitchingReasonCode::MissedDeadline => {
-                write!(text, "because the target for {by} cannot be met in full")
+                write!(text, ", because the target for {by} cannot be met in full")
             }
             SwitchingReasonCode::AvoidsStart => write!(
                 text,
-                "although {other}, because running then costs more in starts and least power than \
-                 this at {price}; a start costs {}",
-                rounded(self.start_cost.as_amount(), 4)
+                ", although {other}, because its minimum power or a start (at {}) would cost more",
+                format_amount(self.start_cost)
             ),
             SwitchingReasonCode::OnMin => {
-                write!(
-                    text,
-                    "although {other}, because a session must last so long (price {price})"
-                )
+                write!(text, ", although {other}, because of the minimum time on")
             }
             SwitchingReasonCode::RunLast => {
-                write!(text, "because the device must run until {by} (price {price})")
+                write!(text, ", because the device must run until {by}")
             }
             SwitchingReasonCode::TopOff => {
-                write!(text, "the rest, at the least power; the slot is not run to its end")
+                write!(text, ", the remainder, at minimum power for a part of the slot")
             }
         };
         text + "."
@@ -292,9 +287,9 @@ mod tests {
             20.0,
             |request| request.start_cost = money(1.5),
             &expect![[r#"
-                cheapest: Mon 18:00 to Mon 19:00: 10 kWh for 1, because 0.1 is among the cheapest before the last price; Mon 21:00 would cost 0.2.
-                avoids_start: Mon 19:00 to Mon 20:00: 4 kWh for 1.2, although Mon 21:00 would cost 0.2, because running then costs more in starts and least power than this at 0.3; a start costs 1.5.
-                cheapest: Mon 20:00 to Mon 21:00: 6 kWh for 0.6, because 0.1 is among the cheapest before the last price; Mon 21:00 would cost 0.2.
+                cheapest: Mon 18:00 to Mon 19:00: uses 10 kWh for 1.00 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 21:00 would cost 0.20 per kWh.
+                avoids_start: Mon 19:00 to Mon 20:00: uses 4 kWh for 1.20 (0.30 per kWh), although Mon 21:00 would cost 0.20 per kWh, because its minimum power or a start (at 1.50) would cost more.
+                cheapest: Mon 20:00 to Mon 21:00: uses 6 kWh for 0.60 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 21:00 would cost 0.20 per kWh.
             "#]],
         );
     }
@@ -306,8 +301,8 @@ mod tests {
             9.0,
             |request| request.on_min = TimeDelta::hours(2),
             &expect![[r#"
-                cheapest: Mon 18:00 to Mon 19:00: 5 kWh for 0.5, because 0.1 is among the cheapest before the last price; Mon 21:00 would cost 0.2.
-                on_min: Mon 19:00 to Mon 20:00: 4 kWh for 2, although Mon 21:00 would cost 0.2, because a session must last so long (price 0.5).
+                cheapest: Mon 18:00 to Mon 19:00: uses 5 kWh for 0.50 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 21:00 would cost 0.20 per kWh.
+                on_min: Mon 19:00 to Mon 20:00: uses 4 kWh for 2.00 (0.50 per kWh), although Mon 21:00 would cost 0.20 per kWh, because of the minimum time on.
             "#]],
         );
     }
@@ -319,8 +314,8 @@ mod tests {
             10.0,
             |request| request.run_last = TimeDelta::minutes(30),
             &expect![[r#"
-                cheapest: Mon 18:00 to Mon 19:00: 6 kWh for 0.6, because 0.1 is among the cheapest before the last price; Mon 19:00 would cost 0.2.
-                run_last: Mon 20:00 to Mon 21:00: 4 kWh for 3.6, because the device must run until the last price (price 0.9).
+                cheapest: Mon 18:00 to Mon 19:00: uses 6 kWh for 0.60 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 19:00 would cost 0.20 per kWh.
+                run_last: Mon 20:00 to Mon 21:00: uses 4 kWh for 3.60 (0.90 per kWh), because the device must run until the end of the known prices.
             "#]],
         );
         check(
@@ -328,8 +323,8 @@ mod tests {
             11.0,
             |_| {},
             &expect![[r#"
-                cheapest: Mon 18:00 to Mon 19:00: 10 kWh for 1, because the target for the last price takes all the time there is.
-                top_off: Mon 19:00 to Mon 19:15: 1 kWh for 0.2, the rest, at the least power; the slot is not run to its end.
+                cheapest: Mon 18:00 to Mon 19:00: uses 10 kWh for 1.00 (0.10 per kWh), because the target for the end of the known prices needs all the available time.
+                top_off: Mon 19:00 to Mon 19:15: uses 1 kWh for 0.20 (0.20 per kWh), the remainder, at minimum power for a part of the slot.
             "#]],
         );
     }

@@ -178,8 +178,8 @@ pub enum SwitchingError {
         /// Slots up to the last deadline.
         slots: usize,
     },
-    /// Limit of 0 nodes.
-    #[error("nodes_max is 0; a search looks at 1 node at least")]
+    /// A search that may look at nothing.
+    #[error("nodes_max is 0; a search has at least 1 node")]
     NoNodes,
     /// Seconds that are no number, negative or above 1e9.
     #[error("seconds_max is {seconds} s; it is from 0 to 1e9 s")]
