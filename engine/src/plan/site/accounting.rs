@@ -305,7 +305,8 @@ mod tests {
         /// Each kWh costs the surcharge of the block that it falls into.
         #[test]
         fn blocks_are_priced_kwh_by_kwh(
-            widths in prop::collection::vec((1..6u32, 0..5u32), 0..4), before in 0..20u32, bought in 0..20u32,
+            widths in prop::collection::vec((1..6u32, 0..5u32), 0..4),
+            before in 0..20u32, bought in 0..20u32,
         ) {
             let (mut blocks, mut end, mut tenths) = (Vec::new(), 0, 0);
             for (width, rise) in widths {

@@ -119,8 +119,12 @@ mod tests {
         /// No values within all bounds cost less, whatever the duals are.
         #[test]
         fn no_feasible_values_cost_less_than_the_bound(
-            columns in prop::collection::vec((-5.0..5.0_f64, -3.0..3.0_f64, 0.0..4.0_f64, 0.0..=1.0_f64), 1..5),
-            rows in prop::collection::vec((prop::collection::vec(-2.0..2.0_f64, 5), 0.0..2.0_f64, 0..3u8, -4.0..4.0_f64), 0..5),
+            columns in prop::collection::vec(
+                (-5.0..5.0_f64, -3.0..3.0_f64, 0.0..4.0_f64, 0.0..=1.0_f64), 1..5,
+            ),
+            rows in prop::collection::vec(
+                (prop::array::uniform5(-2.0..2.0_f64), 0.0..2.0_f64, 0..3u8, -4.0..4.0_f64), 0..5,
+            ),
         ) {
             let mut programme = LinearProgram::default();
             let (mut values, mut cost) = (Vec::new(), 0.0);

@@ -497,40 +497,6 @@ mod tests {
         assert_eq!(starts(&load, &gap), 0);
     }
 
-    proptest! {
-        /// Imports and exports of each hour, priced one by one, are the cost of the programme.
-        #[test]
-        fn the_programme_costs_what_the_meter_shows(
-            hours in prop::collection::vec((-20..60i32, -5..20i32, 0.0..4.0_f64, 0.0..4.0_f64, 0.0..5.0_f64), 1..6),
-        ) {
-            let column = |read: fn(&(i32, i32, f64, f64, f64)) -> f64| hours.iter().map(read).collect::<Vec<_>>();
-            let cents: Vec<i32> = hours.iter().map(|hour| hour.0).collect();
-            let mut van = van("van", 5.0, 1.0);
-            van.fill_when_worth = true;
-            let devices = [Device::Vehicle(van), house(&column(|hour| hour.2)), sun(&column(|hour| hour.3), false)];
-            let mut request = site(&cents, &devices);
-            let export: Vec<i32> = hours.iter().map(|hour| hour.1).collect();
-            request.export_prices = Some(curve_of(60, &export));
-            let model = model(&request);
-            let mut values = vec![0.0; model.program.columns.len()];
-            let mut expected = 0.0;
-            for (slot, &(import, export, house, sun, charge)) in hours.iter().enumerate() {
-                let net = house - sun + charge;
-                let (bought, sold) = (f64::max(net, 0.0), f64::max(-net, 0.0));
-                expected += (bought * f64::from(import) - sold * f64::from(export)) / 100.0;
-                values[model.columns[0].charge[slot]] = charge;
-                if let Some(meter) = model.meters[slot] {
-                    (values[meter.import], values[meter.export]) = (bought, sold);
-                    let row = model.program.rows.iter().find(|row| row.terms.contains(&(meter.export, 1.0))).unwrap();
-                    let sum: f64 = row.terms.iter().map(|&(column, weight)| weight * values[column]).sum();
-                    prop_assert!((sum - row.lower).abs() < 1e-9 && row.lower == row.upper);
-                }
-            }
-            let cost: f64 = model.program.columns.iter().zip(&values).map(|(c, value)| c.cost * value).sum();
-            prop_assert!((cost * model.unit + model.constant - expected).abs() < 1e-9);
-        }
-    }
-
     #[test]
     fn the_cheapest_block_and_the_emissions_are_in_the_least_price() {
         let mut request = site(&[10, -10], &[]);
@@ -542,5 +508,43 @@ mod tests {
         assert!((least[0] - 0.17).abs() < 1e-12 && (least[1] + 0.03).abs() < 1e-12);
         request.tiers.as_mut().unwrap().blocks[0].surcharge = per_kwh(0.5);
         assert!((model(&request).import_least[0] - 0.65).abs() < 1e-12);
+    }
+
+    proptest! {
+        /// Imports and exports of each hour, priced one by one, are the cost of the programme.
+        #[test]
+        fn the_programme_costs_what_the_meter_shows(
+            cents in prop::collection::vec((-20..60i32, -5..20i32), 1..6),
+            kws in prop::collection::vec((0.0..4.0_f64, 0.0..4.0_f64, 0.0..5.0_f64), 6),
+        ) {
+            let (import, export): (Vec<i32>, Vec<i32>) = cents.iter().copied().unzip();
+            let (drawn, fed): (Vec<f64>, Vec<f64>) =
+                kws[..cents.len()].iter().map(|&(house, sun, _)| (house, sun)).unzip();
+            let mut van = van("van", 5.0, 1.0);
+            van.fill_when_worth = true;
+            let devices = [Device::Vehicle(van), house(&drawn), sun(&fed, false)];
+            let mut request = site(&import, &devices);
+            request.export_prices = Some(curve_of(60, &export));
+            let model = model(&request);
+            let columns = &model.program.columns;
+            let mut values = vec![0.0; columns.len()];
+            let mut expected = 0.0;
+            for (slot, &(house, sun, charge)) in kws[..cents.len()].iter().enumerate() {
+                let net = house - sun + charge;
+                let (bought, sold) = (f64::max(net, 0.0), f64::max(-net, 0.0));
+                let price = if net > 0.0 { import[slot] } else { export[slot] };
+                expected += net * f64::from(price) / 100.0;
+                values[model.columns[0].charge[slot]] = charge;
+                if let Some(meter) = model.meters[slot] {
+                    (values[meter.import], values[meter.export]) = (bought, sold);
+                }
+            }
+            for row in model.program.rows.iter().filter(|row| row.lower == row.upper) {
+                let terms = row.terms.iter().map(|&(column, weight)| weight * values[column]);
+                prop_assert!((terms.sum::<f64>() - row.lower).abs() < 1e-9);
+            }
+            let cost: f64 = columns.iter().zip(&values).map(|(c, value)| c.cost * value).sum();
+            prop_assert!((cost * model.unit + model.constant - expected).abs() < 1e-9);
+        }
     }
 }

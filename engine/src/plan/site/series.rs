@@ -161,9 +161,10 @@ mod tests {
                 periods.push(period(end + gap, end + gap + length, (end + gap) as f64));
                 end += gap + length;
             }
-            let holds = |period: &&PowerPeriod| period.start <= at(minute) && at(minute) < period.end;
+            let instant = at(minute);
+            let holds = |period: &&PowerPeriod| period.start <= instant && instant < period.end;
             let expected = periods.iter().find(holds).map(|period| period.power.as_kw());
-            prop_assert_eq!(Series::Periods(periods).at(0, micros_of(at(minute))), expected);
+            prop_assert_eq!(Series::Periods(periods).at(0, micros_of(instant)), expected);
         }
     }
 }

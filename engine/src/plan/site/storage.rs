@@ -534,7 +534,8 @@ mod tests {
             let mut car = car();
             car.battery = Some(battery_of(20.0, soc));
             car.battery.as_mut().unwrap().efficiency = efficiency;
-            (car.taper, car.fill_when_worth) = (taper(&[(20.0, 9.0), (60.0, power), (100.0, 0.0)]), true);
+            car.taper = taper(&[(20.0, 9.0), (60.0, power), (100.0, 0.0)]);
+            car.fill_when_worth = true;
             let storage = stored(&car, 1, false);
             let start = storage.start;
             let fits = |kwh: f64| {
