@@ -120,12 +120,12 @@ mod tests {
     use crate::units::kwh;
 
     /// Slots and energy of each window of a site without devices.
-    fn windows(minutes: u32, change: impl Fn(&mut SiteRequest)) -> Vec<(Vec<usize>, f64)> {
+    fn windows(minutes: u32, adjust: impl Fn(&mut SiteRequest)) -> Vec<(Vec<usize>, f64)> {
         let mut request = site(&[10, 20, 30, 40], &[]);
         let mut charge = demand(1.0, 0.0);
         (charge.window_minutes, charge.window_energy) = (minutes, kwh(1.5));
         request.demand_charge = Some(charge);
-        change(&mut request);
+        adjust(&mut request);
         let windows = demand_windows(&request, &SiteSlots::new(&request)).into_iter();
         windows.map(|window| (window.slots, window.energy)).collect()
     }

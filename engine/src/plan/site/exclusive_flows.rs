@@ -164,7 +164,8 @@ mod tests {
             values[column] = kwh;
         }
         assert!(settle(&model, &mut values).is_empty());
-        assert_eq!([charge, import, sunshine].map(|column| values[column]), [0.0, 2.0, 0.0]);
+        let found = (values[charge], values[import], values[sunshine]);
+        assert_eq!(found, (0.0, 2.0, 0.0));
     }
 
     #[test]

@@ -170,7 +170,8 @@ mod tests {
         request.import_limit.as_mut().unwrap().breach_price = Some(per_kwh(0.5));
         let soft = model(&request);
         assert!(soft.breaches.is_empty());
-        let priced = soft.program.columns.iter().filter(|c| c.cost * soft.unit == 0.5);
+        let priced =
+            soft.program.columns.iter().filter(|c| (c.cost * soft.unit - 0.5).abs() < 1e-12);
         assert_eq!(priced.map(|c| c.upper).collect::<Vec<_>>(), [2.0, 8.0]);
     }
 

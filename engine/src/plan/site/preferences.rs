@@ -280,7 +280,7 @@ mod tests {
         keep_directions(&model, &mut program, &values);
         let upper =
             [charge, discharge, meter.import, meter.export].map(|c| program.columns[c].upper);
-        assert_eq!(upper, [0.0, 5.0, 0.0, 4.0]);
+        assert_eq!(upper[..], [0.0, 5.0, 0.0, 4.0]);
     }
 
     #[test]

@@ -369,7 +369,7 @@ mod tests {
             request.demand_charge.as_mut().unwrap().window_minutes = minutes;
             let grid = SiteSlots::new(&request);
             prop_assert_eq!(grid.len(), hours * 60 / minutes as usize);
-            prop_assert!(grid.hours.iter().all(|&hours| hours * 60.0 == f64::from(minutes)));
+            prop_assert!(grid.hours.iter().all(|&h| (h * 60.0 - f64::from(minutes)).abs() < 1e-9));
         }
 
         /// Slots follow each other without overlap, and no border of a period lies inside one.

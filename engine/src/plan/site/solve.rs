@@ -571,7 +571,8 @@ mod tests {
             cheapest.sort_unstable();
             let expected = 4.0 * f64::from(cheapest[..hours].iter().sum::<i32>()) / 100.0;
             prop_assert!((plan.cost.as_amount() - expected).abs() < 1e-6);
-            prop_assert!(powers_of(&plan, "van").iter().all(|&power| power == 0.0 || power == 4.0));
+            let is_whole = |power: &f64| [0.0, 4.0].contains(power);
+            prop_assert!(powers_of(&plan, "van").iter().all(is_whole));
         }
 
         /// A run tried at every minute costs no less than the planned one.
