@@ -181,3 +181,153 @@ impl Books {
         self.costs.breach = money(cost);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::site::device::Device;
+    use crate::plan::site::request::tests::{
+        at, demand, discharge, group, hard, home, site, sun, tiers, van,
+    };
+    use crate::plan::site::request::{Carbon, CarbonSlot};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kwh, per_kwh};
+
+    fn account(drawn: &[f64], fed: &[f64]) -> Account {
+        Account { drawn: drawn.to_vec(), fed: fed.to_vec() }
+    }
+
+    fn books(request: &SiteRequest, accounts: &[Account]) -> Books {
+        Books::new(request, &SiteModel::new(request, false), accounts)
+    }
+
+    fn near(money: Money, amount: f64) {
+        assert!((money.as_amount() - amount).abs() < 1e-9, "{} and {amount}", money.as_amount());
+    }
+
+    /// A van that draws 4 and 1 kWh, and sunshine of 1 and 3: 3 are bought and 2 are sold.
+    fn two_hours() -> (SiteRequest, [Account; 2]) {
+        let devices = [Device::Vehicle(van("van", 5.0, 5.0)), sun(&[1.0, 3.0], true)];
+        let mut request = site(&[10, 30], &devices);
+        request.export_prices = Some(curve_of(60, &[2, 5]));
+        (request, [account(&[4.0, 1.0], &[0.0; 2]), account(&[0.0; 2], &[1.0, 3.0])])
+    }
+
+    #[test]
+    fn what_is_bought_costs_and_what_is_sold_earns() {
+        let (request, accounts) = two_hours();
+        let books = books(&request, &accounts);
+        assert_eq!((&books.import, &books.export), (&vec![3.0, 0.0], &vec![0.0, 2.0]));
+        near(books.costs.energy, 0.3);
+        near(books.costs.export, -0.1);
+        near(books.costs.total(), 0.2);
+        assert_eq!((books.peak, books.breaches.len()), (None, 0));
+    }
+
+    #[test]
+    fn peak_blocks_and_emissions_are_priced_on_the_import() {
+        let (mut request, accounts) = two_hours();
+        request.demand_charge = Some(demand(2.0, 1.0));
+        request.demand_charge.as_mut().unwrap().window_energy = kwh(0.5);
+        request.tiers = Some(tiers(&[(2.0, 0.1), (f64::INFINITY, 0.5)], 1.0));
+        let slot = |hour: i64, kg_per_kwh: f64| CarbonSlot {
+            start: at(60 * hour),
+            end: at(60 * hour + 60),
+            kg_per_kwh,
+        };
+        let intensity = vec![slot(0, 0.5), slot(1, 9.0)];
+        request.carbon = Some(Carbon { price_per_kg: 0.2, intensity });
+        let books = books(&request, &accounts);
+        // 3 kWh and the 0.5 from before, over an hour, of which 1 kW is paid for.
+        assert_eq!(books.peak, Some(3.5));
+        near(books.costs.demand, 5.0);
+        // From 1 to 2 kWh at 0.10, and from 2 to 4 at 0.50.
+        near(books.costs.tiers, 1.1);
+        assert!((books.carbon_kg - 1.5).abs() < 1e-12);
+        near(books.costs.carbon, 0.3);
+    }
+
+    #[test]
+    fn wear_counts_what_is_fed_and_the_worth_what_stays() {
+        let mut home = home(5.0, 10.0, 50.0);
+        (home.battery.efficiency, home.discharge) = (0.5, discharge(5.0));
+        (home.discharge.efficiency, home.discharge.wear) = (0.8, per_kwh(0.1));
+        home.end_value = per_kwh(0.2);
+        let request = site(&[10, 10], &[Device::Battery(home)]);
+        let books = books(&request, &[account(&[4.0, 0.0], &[0.0, 2.0])]);
+        near(books.costs.wear, 0.2);
+        // 5 kWh at first, 4·0.5 more, and 2 / 0.8 less.
+        assert!((books.stored_value - 0.2 * 4.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_breach_has_its_name_its_time_and_its_price() {
+        let (mut request, accounts) = two_hours();
+        let mut soft = hard(2.5);
+        soft.breach_price = Some(per_kwh(4.0));
+        (request.import_limit, request.export_limit) = (Some(soft), Some(hard(1.5)));
+        let books = books(&request, &accounts);
+        near(books.costs.breach, 2.0);
+        let found = |breach: &Breach| {
+            let name = breach.name.clone();
+            (name, breach.start, breach.excess.as_kw(), breach.energy.as_kwh(), breach.is_hard)
+        };
+        let breaches: Vec<_> = books.breaches.iter().map(found).collect();
+        let expected = [
+            ("import".to_owned(), at(0), 0.5, 0.5, false),
+            ("export".to_owned(), at(60), 0.5, 0.5, true),
+        ];
+        assert_eq!(breaches, expected);
+    }
+
+    #[test]
+    fn rounding_is_neither_energy_nor_a_breach() {
+        let (mut request, _) = two_hours();
+        request.import_limit = Some(hard(2.0));
+        let at_plug =
+            |kwh: f64| [account(&[2.0 + kwh, 5e-10], &[0.0; 2]), account(&[0.0; 2], &[0.0; 2])];
+        let (little, more) = (books(&request, &at_plug(2e-6)), books(&request, &at_plug(4e-6)));
+        assert_eq!((little.import[1], little.breaches.len(), more.breaches.len()), (0.0, 0, 1));
+    }
+
+    #[test]
+    fn a_phase_carries_its_share_in_either_direction() {
+        let mut one = van("one", 5.0, 5.0);
+        (one.group, one.phases) = (Some("g".to_owned()), vec![Phase::L1]);
+        let mut home = home(5.0, 10.0, 50.0);
+        home.group = Some("g".to_owned());
+        let mut request = site(&[10], &[Device::Vehicle(one), Device::Battery(home)]);
+        request.groups = vec![group("g", None, None)];
+        request.groups[0].phase_limit = Some(hard(0.5));
+        let books = books(&request, &[account(&[3.0], &[0.0]), account(&[0.0], &[3.0])]);
+        // 3 − 3/3 kW on the first phase, and a third of the battery on the others.
+        assert_eq!(books.loads, [[2.0], [-1.0], [-1.0]]);
+        let phases: Vec<_> = books.breaches.iter().map(|b| (b.phase, b.excess.as_kw())).collect();
+        let [l1, l2, l3] = Phase::ALL.map(Some);
+        assert_eq!(phases, [(l1, 1.5), (l2, 0.5), (l3, 0.5)]);
+    }
+
+    proptest! {
+        /// Each kWh costs the surcharge of the block that it falls into.
+        #[test]
+        fn blocks_are_priced_kwh_by_kwh(
+            widths in prop::collection::vec((1..6u32, 0..5u32), 0..4),
+            before in 0..20u32, bought in 0..20u32,
+        ) {
+            let (mut blocks, mut end, mut tenths) = (Vec::new(), 0, 0);
+            for (width, rise) in widths {
+                (end, tenths) = (end + width, tenths + rise);
+                blocks.push((f64::from(end), f64::from(tenths) / 10.0));
+            }
+            blocks.push((f64::INFINITY, f64::from(tenths + 1) / 10.0));
+            let mut request = site(&[10], &[Device::Vehicle(van("van", 20.0, 1.0))]);
+            request.tiers = Some(tiers(&blocks, f64::from(before)));
+            let price = |kwh: u32| blocks.iter().find(|block| f64::from(kwh) < block.0).unwrap().1;
+            let expected: f64 = (before..before + bought).map(price).sum();
+            let found = books(&request, &[account(&[f64::from(bought)], &[0.0])]).costs.tiers;
+            prop_assert!((found.as_amount() - expected).abs() < 1e-9);
+        }
+    }
+}

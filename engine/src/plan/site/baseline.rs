@@ -60,3 +60,56 @@ fn run_first(model: &SiteModel, device: usize, account: &mut Account) {
         account.drawn[slot] += own.map(|flow| flow.weight).sum::<f64>();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::request::tests::{
+        at, battery_of, hard, home, house, site, sun, van, washer,
+    };
+    use crate::units::{kw, per_kwh, percent};
+
+    fn baseline(request: &SiteRequest) -> SiteBaseline {
+        without_plan(request, &SiteModel::new(request, false))
+    }
+
+    #[test]
+    fn a_vehicle_charges_at_full_power_from_its_arrival() {
+        let mut van = van("van", 4.0, 6.0);
+        van.arrival = Some(at(60));
+        let found = baseline(&site(&[10, 20, 30, 40], &[Device::Vehicle(van)]));
+        // 4 kWh at 0.20 and 2 at 0.30.
+        assert!((found.cost.as_amount() - 1.4).abs() < 1e-9);
+        assert_eq!(found.import_max, kw(4.0));
+    }
+
+    #[test]
+    fn losses_are_paid_for_and_the_largest_wish_is_met() {
+        let mut van = van("van", 4.0, 2.0);
+        van.battery = Some(battery_of(10.0, 20.0));
+        van.battery.as_mut().unwrap().efficiency = 0.5;
+        van.end_value = per_kwh(0.1);
+        van.reserve = percent(40.0);
+        let found = baseline(&site(&[10, 20], &[Device::Vehicle(van)]));
+        // From 2 kWh to the reserve of 4, which is more than 2 + 2·0.5: 4 kWh at the plug.
+        assert!((found.cost.as_amount() - 0.4).abs() < 1e-9);
+        assert!((found.stored_value.as_amount() - 0.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nobody_waits_and_nothing_is_turned_down() {
+        let devices = [
+            house(&[1.0, 1.0]),
+            sun(&[3.0, 0.0], true),
+            Device::Battery(home(5.0, 10.0, 50.0)),
+            Device::Shiftable(washer(6.0, 60.0)),
+        ];
+        let mut request = site(&[30, 10], &devices);
+        request.import_limit = Some(hard(3.0));
+        let found = baseline(&request);
+        // 1 + 6 − 3 kWh at 0.30, then 1 at 0.10; the battery is idle.
+        assert!((found.costs.energy.as_amount() - 1.3).abs() < 1e-9);
+        assert_eq!(found.import_max, kw(4.0));
+        assert_eq!((found.breaches.len(), found.breaches[0].excess), (1, kw(1.0)));
+    }
+}

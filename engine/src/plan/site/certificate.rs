@@ -77,6 +77,8 @@ pub(crate) fn weak_bound(program: &LinearProgram, duals: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::lp::{Column, Row};
 
@@ -117,5 +119,38 @@ mod tests {
         }
         // A negative dual of a row without an upper side counts as zero.
         assert!((weak_bound(&programme(), &[-2.0]) - 0.0).abs() < 1e-12);
+    }
+
+    proptest! {
+        /// No values within all bounds cost less, whatever the duals are.
+        #[test]
+        fn no_feasible_values_cost_less_than_the_bound(
+            columns in prop::collection::vec(
+                (-5.0..5.0_f64, -3.0..3.0_f64, 0.0..4.0_f64, 0.0..=1.0_f64), 1..5,
+            ),
+            rows in prop::collection::vec(
+                (prop::array::uniform5(-2.0..2.0_f64), 0.0..2.0_f64, 0..3u8, -4.0..4.0_f64), 0..5,
+            ),
+        ) {
+            let mut programme = LinearProgram::default();
+            let (mut values, mut cost) = (Vec::new(), 0.0);
+            for (price, lower, width, share) in columns {
+                programme.add_column(Column { cost: price, lower, upper: lower + width });
+                values.push(lower + share * width);
+                cost += price * (lower + share * width);
+            }
+            let mut duals = Vec::new();
+            for (weights, room, sides, dual) in rows {
+                // The values keep the row, with some room to the side or sides that it has.
+                let terms: Vec<_> = weights.into_iter().take(values.len()).enumerate().collect();
+                let sum: f64 = terms.iter().map(|&(column, weight)| weight * values[column]).sum();
+                let lower = if sides == 1 { f64::NEG_INFINITY } else { sum - room };
+                let upper = if sides == 0 { f64::INFINITY } else { sum + room };
+                programme.rows.push(Row { lower, upper, terms });
+                duals.push(dual);
+            }
+            let bound = weak_bound(&programme, &duals);
+            prop_assert!(bound <= cost + 1e-9, "{bound} above {cost}");
+        }
     }
 }

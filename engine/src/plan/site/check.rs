@@ -397,3 +397,233 @@ fn check_forecasts(request: &SiteRequest) -> Checked {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::request::tests::{
+        at, battery_of, demand, discharge, group, hard, home, house, powers, site, sun, tiers, van,
+        washer,
+    };
+    use crate::plan::site::request::{CarbonSlot, Group, Period};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh, money, per_kwh, percent};
+
+    fn refusal(request: &SiteRequest) -> String {
+        check(request).unwrap_err().to_string()
+    }
+
+    /// The refusal of one device on two hours of prices.
+    fn refused(device: Device) -> String {
+        refusal(&site(&[10, 20], &[device]))
+    }
+
+    /// The refusal of a vehicle with a battery, changed in one way.
+    fn car(change: impl Fn(&mut Vehicle)) -> String {
+        let mut car = van("car", 11.0, 5.0);
+        car.battery = Some(battery_of(50.0, 20.0));
+        assert_eq!(check(&site(&[10, 20], &[Device::Vehicle(car.clone())])), Ok(()));
+        change(&mut car);
+        refused(Device::Vehicle(car))
+    }
+
+    /// The refusal of a site with all that a site has, changed in one way.
+    fn changed(change: impl Fn(&mut SiteRequest)) -> String {
+        let home = Device::Battery(home(5.0, 10.0, 50.0));
+        let mut request = site(&[10, 20], &[sun(&[1.0, 2.0], true), house(&[1.0, 2.0]), home]);
+        request.groups = vec![group("a", Some("b"), Some(hard(9.0))), group("b", None, None)];
+        request.import_limit = Some(hard(11.0));
+        request.demand_charge = Some(demand(3.0, 2.0));
+        request.tiers = Some(tiers(&[(10.0, 0.0), (f64::INFINITY, 0.1)], 0.0));
+        let slot = CarbonSlot { start: at(0), end: at(120), kg_per_kwh: 0.1 };
+        request.carbon = Some(Carbon { price_per_kg: 0.1, intensity: vec![slot] });
+        assert_eq!(check(&request), Ok(()));
+        change(&mut request);
+        refusal(&request)
+    }
+
+    #[test]
+    fn names_are_there_once_and_lead_somewhere() {
+        let groups = |change: fn(&mut Vec<Group>)| changed(|request| change(&mut request.groups));
+        assert_eq!(groups(|groups| groups[1].name.clear()), "groups[1] has no name");
+        let twice = groups(|groups| groups[1].name = "sun".to_owned());
+        assert!(twice.starts_with(r#"the name "sun" is given twice"#), "{twice}");
+        let lost = groups(|groups| drop(groups.pop()));
+        assert_eq!(lost, r#"a is in group "b", which is not there"#);
+        let circle = groups(|groups| groups[1].parent = Some("a".to_owned()));
+        assert_eq!(circle, r#"group "a" is a part of itself"#);
+        let nowhere = car(|car| car.group = Some("shed".to_owned()));
+        assert_eq!(nowhere, r#"car is in group "shed", which is not there"#);
+        assert_eq!(car(|car| car.name.clear()), "devices[0] has no name");
+    }
+
+    #[test]
+    fn phases_are_there_once() {
+        let message = "devices[0] (car).phases names no phase, or one twice";
+        assert_eq!(car(|car| car.phases.clear()), message);
+        assert_eq!(car(|car| car.phases = vec![Phase::L1, Phase::L2, Phase::L1]), message);
+    }
+
+    #[test]
+    fn numbers_of_a_vehicle_lie_in_their_ranges() {
+        let number = |change: fn(&mut Vehicle), message: &str| {
+            assert_eq!(car(change), format!("devices[0] (car).{message}"));
+        };
+        number(|car| car.power_max = kw(-1.0), "power_max_kw is -1 kW; it is from 0 to 1e6 kW");
+        number(
+            |car| car.power_min = kw(12.0),
+            "power_min_kw is 12 kW; it is from 0 kW to power_max_kw",
+        );
+        number(
+            |car| car.targets[0].energy = kwh(-2.0),
+            "targets[0].energy_kwh is -2 kWh; it is from 0 to 1e9 kWh",
+        );
+        number(
+            |car| car.end_value = per_kwh(-2e6),
+            "end_value_per_kwh is -2000000 per kWh; it is from -1e6 to 1e6 per kWh",
+        );
+        number(
+            |car| car.battery.as_mut().unwrap().efficiency = 1.01,
+            "battery.efficiency is 1.01 kWh per kWh; it is from 0.001 to 1",
+        );
+        number(
+            |car| car.discharge = Some(Discharge { efficiency: 0.0, ..discharge(5.0) }),
+            "discharge.efficiency is 0 kWh per kWh; it is from 0.001 to 1",
+        );
+        number(
+            |car| car.discharge = Some(Discharge { wear: per_kwh(-0.1), ..discharge(5.0) }),
+            "discharge.wear_per_kwh is -0.1 per kWh; wear costs from 0 to 1e6 per kWh",
+        );
+        for priority in [0.0, 1001.0, f64::NAN] {
+            let weighs = car(|car| car.priority = priority);
+            assert!(weighs.starts_with("devices[0] (car).priority is "), "{weighs}");
+        }
+    }
+
+    #[test]
+    fn percentages_need_a_battery_of_known_charge() {
+        let without = |change: fn(&mut Vehicle)| {
+            car(|car| {
+                car.battery = None;
+                change(car);
+            })
+        };
+        let needs = |field: &str| format!("devices[0] (car).{field} needs the vehicle's battery");
+        assert_eq!(without(|car| car.reserve = percent(1.0)), needs("reserve_percent"));
+        assert_eq!(without(|car| car.discharge = Some(discharge(5.0))), needs("discharge"));
+        assert_eq!(without(|car| car.fill_when_worth = true), needs("fill_when_worth"));
+        let unknown = car(|car| car.battery.as_mut().unwrap().soc = None);
+        assert!(unknown.starts_with("devices[0] (car): soc_percent is not known"), "{unknown}");
+        let tiny = car(|car| car.battery = Some(battery_of(1e-7, 20.0)));
+        assert!(tiny.starts_with("devices[0] (car): capacity_kwh is 0.0000001 kWh"), "{tiny}");
+    }
+
+    #[test]
+    fn a_taper_falls_ever_faster() {
+        let tapered = |points: &[(f64, f64)]| {
+            let point = |&(soc, power)| TaperPoint { soc: percent(soc), power_max: kw(power) };
+            taper("car", &points.iter().map(point).collect::<Vec<_>>())
+        };
+        let refused = |index| Err(SiteError::Taper { field: "car".to_owned(), index });
+        assert_eq!(tapered(&[(50.0, 10.0), (80.0, 8.0), (100.0, 0.0)]), Ok(()));
+        assert_eq!(tapered(&[(50.0, 10.0), (80.0, 10.0)]), Ok(()));
+        assert_eq!(tapered(&[(50.0, 10.0), (80.0, 11.0)]), refused(1));
+        // 6 kW over 30 points, then 4 kW over 20: the same slope. 3 kW over 20 is flatter.
+        assert_eq!(tapered(&[(50.0, 10.0), (80.0, 4.0), (100.0, 0.0)]), Ok(()));
+        assert_eq!(tapered(&[(50.0, 10.0), (80.0, 4.0), (100.0, 1.0)]), refused(2));
+        assert_eq!(tapered(&[(50.0, 10.0), (50.0, 9.0)]), refused(1));
+    }
+
+    #[test]
+    fn nobody_leaves_before_they_come() {
+        let gone = car(|car| (car.arrival, car.departure) = (Some(at(60)), Some(at(60))));
+        assert!(gone.starts_with("devices[0] (car) ends at 2026-01-05 19:00:00 UTC"), "{gone}");
+        let mut load = washer(2.0, 60.0);
+        (load.earliest, load.latest) = (Some(at(30)), Some(at(20)));
+        let device = Device::Shiftable(load.clone());
+        assert!(refused(device).starts_with("devices[0] (washer) ends at"));
+        // Without an earliest start a deadline that has passed is missed, and no mistake.
+        (load.earliest, load.latest) = (None, Some(at(-20)));
+        assert_eq!(check(&site(&[10, 20], &[Device::Shiftable(load.clone())])), Ok(()));
+        load.duration_minutes = 0.0;
+        let message = "devices[0] (washer).duration is 0 minutes; it is from 1 s to a year";
+        assert_eq!(refused(Device::Shiftable(load)), message);
+    }
+
+    #[test]
+    fn windows_of_a_demand_charge_divide_the_day() {
+        let charge = |change: fn(&mut DemandCharge)| {
+            changed(|request| change(request.demand_charge.as_mut().unwrap()))
+        };
+        let window = "demand_charge.window is";
+        let long = charge(|charge| charge.window_minutes = 1441);
+        assert_eq!(long, format!("{window} 1441 minutes; it is from 1 minute to a day"));
+        let none = charge(|charge| charge.window_minutes = 0);
+        assert_eq!(none, format!("{window} 0 minutes; it is from 1 minute to a day"));
+        let uneven = charge(|charge| charge.window_minutes = 50);
+        assert_eq!(uneven, format!("{window} 50 minutes; a whole number of windows is a day"));
+        let paid = charge(|charge| charge.price_per_kw = -1.0);
+        assert_eq!(paid, "demand_charge.price_per_kw is -1 per kW; it is from 0 to 1e6 per kW");
+        let period = charge(|charge| charge.periods = vec![Period { start: at(9), end: at(9) }]);
+        assert!(period.starts_with("demand_charge.periods: slot 0 ends at"), "{period}");
+    }
+
+    #[test]
+    fn later_blocks_are_dearer_and_the_last_one_is_open() {
+        let blocks = |blocks: &[(f64, f64)]| super::tiers(&tiers(blocks, 0.0));
+        let open = f64::INFINITY;
+        assert_eq!(blocks(&[(10.0, -0.1), (20.0, 0.0), (open, 0.0)]), Ok(()));
+        assert_eq!(blocks(&[(10.0, 0.1), (open, 0.05)]), Err(SiteError::Tiers { index: 1 }));
+        let shrinks = [(10.0, 0.1), (10.0, 0.2), (open, 0.3)];
+        assert_eq!(blocks(&shrinks), Err(SiteError::Tiers { index: 1 }));
+        let unpriced: [&[(f64, f64)]; 3] = [&[], &[(10.0, 0.1)], &[(open, 0.1), (open, 0.2)]];
+        for unpriced in unpriced {
+            assert_eq!(blocks(unpriced), Err(SiteError::OpenTier));
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_site_lie_in_their_ranges() {
+        let carbon = changed(|request| request.carbon.as_mut().unwrap().price_per_kg = -1.0);
+        assert_eq!(carbon, "carbon.price_per_kg is -1 per kg; it is from 0 to 1e6 per kg");
+        let budget = changed(|request| request.preference_budget = money(-1.0));
+        assert_eq!(budget, "preference_budget is -1 units of currency; it is from 0 to 1e12");
+        let seconds = changed(|request| request.effort.seconds_max = Some(f64::INFINITY));
+        assert_eq!(seconds, "effort.seconds_max is inf s; it is from 0 to 1e9 s");
+        let breach = changed(|request| {
+            request.import_limit.as_mut().unwrap().breach_price = Some(per_kwh(-1.0));
+        });
+        let rule = "a breach costs from 0 to 1e6 per kWh";
+        assert_eq!(breach, format!("import_limit.breach_price_per_kwh is -1 per kWh; {rule}"));
+        let fuse = changed(|request| request.groups[0].limit = Some(hard(2e6)));
+        assert_eq!(fuse, "groups[0] (a).power[0] is 2000000 kW; it is from 0 to 1e6 kW");
+        let price = changed(|request| {
+            request.export_prices = Some(curve_of(60, &[-1_000_000_000, 0]));
+        });
+        assert!(price.starts_with("export_prices[0] is -10000000 per kWh"), "{price}");
+    }
+
+    #[test]
+    fn a_forecast_or_intensity_that_is_unknown_is_refused() {
+        let short = changed(|request| request.devices[1] = house(&[1.0]));
+        assert!(short.starts_with("devices[1] (house).power: 1 values for 2"), "{short}");
+        let carbon = changed(|request| {
+            request.carbon.as_mut().unwrap().intensity[0].end = at(30);
+        });
+        assert!(carbon.starts_with("the carbon intensity is not known at 2026-01-05 18:30:00"));
+        let export = Limit { power: powers(&[1.0, -1.0]), breach_price: None };
+        let negative = changed(|request| request.export_limit = Some(export.clone()));
+        assert_eq!(negative, "export_limit.power: value 1 is -1 kW; it is 0 kW or more");
+    }
+
+    #[test]
+    fn more_slots_than_can_be_planned_are_refused() {
+        // 15 days in windows of a minute: 21,600 slots.
+        let mut request = site(&[10; 360], &[]);
+        request.demand_charge = Some(demand(1.0, 0.0));
+        request.demand_charge.as_mut().unwrap().window_minutes = 1;
+        assert_eq!(check(&request), Err(SiteError::TooLong { slots: 21_600, most: 20_000 }));
+        request.until = Some(at(20_000));
+        assert_eq!(check(&request), Ok(()));
+    }
+}

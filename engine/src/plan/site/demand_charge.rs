@@ -123,3 +123,102 @@ pub(crate) fn add_up(terms: &mut Vec<(usize, f64)>) {
         is_same
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::device::Device;
+    use crate::plan::site::planner::tests::{planned, powers_of};
+    use crate::plan::site::request::Period;
+    use crate::plan::site::request::tests::{at, demand, house, site, tiers, van};
+    use crate::units::kwh;
+
+    /// Slots and energy of each window of a site without devices.
+    fn windows(minutes: u32, adjust: impl Fn(&mut SiteRequest)) -> Vec<(Vec<usize>, f64)> {
+        let mut request = site(&[10, 20, 30, 40], &[]);
+        let mut charge = demand(1.0, 0.0);
+        (charge.window_minutes, charge.window_energy) = (minutes, kwh(1.5));
+        request.demand_charge = Some(charge);
+        adjust(&mut request);
+        let windows = demand_windows(&request, &SiteSlots::new(&request)).into_iter();
+        windows.map(|window| (window.slots, window.energy)).collect()
+    }
+
+    #[test]
+    fn windows_are_whole_multiples_since_midnight_in_utc() {
+        assert_eq!(windows(120, |_| {}), [(vec![0, 1], 1.5), (vec![2, 3], 0.0)]);
+        // At 18:00 a window of 8 hours has been open since 16:00 and lasts until midnight.
+        assert_eq!(windows(480, |_| {}), [(vec![0, 1, 2, 3], 1.5)]);
+        let hours = windows(60, |request| request.now = at(90));
+        assert_eq!(hours, [(vec![0], 1.5), (vec![1], 0.0), (vec![2], 0.0)]);
+    }
+
+    #[test]
+    fn only_import_inside_the_periods_counts() {
+        let windows = windows(120, |request| {
+            let periods = [(60, 90), (180, 500)];
+            request.demand_charge.as_mut().unwrap().periods =
+                periods.map(|(start, end)| Period { start: at(start), end: at(end) }).to_vec();
+        });
+        // The cut at 90 makes slots [0, 60), [60, 90), [90, 120), [120, 180) and [180, 240).
+        assert_eq!(windows, [(vec![1], 1.5), (vec![4], 0.0)]);
+    }
+
+    #[test]
+    fn weights_of_one_column_are_added_up() {
+        let mut terms = vec![(3, 1.0), (1, 2.0), (3, 4.0), (2, 1.0), (3, -0.5)];
+        add_up(&mut terms);
+        assert_eq!(terms, [(1, 2.0), (2, 1.0), (3, 4.5)]);
+    }
+
+    #[test]
+    fn only_a_window_that_can_raise_the_peak_has_a_row() {
+        let mut van = van("van", 5.0, 4.0);
+        van.departure = Some(at(60));
+        let mut request = site(&[10, 20], &[Device::Vehicle(van), house(&[1.0, 2.0])]);
+        let rows = SiteModel::new(&request, false).program.rows.len();
+        request.demand_charge = Some(demand(3.0, 2.0));
+        let model = SiteModel::new(&request, false);
+        // The house alone is no more than the 2 kW that are paid for.
+        assert_eq!(model.program.rows.len(), rows + 1);
+        let peak = model.peak.unwrap();
+        let row = model.program.rows.last().unwrap();
+        assert_eq!(
+            (row.upper, &row.terms),
+            (-1.0, &vec![(model.columns[0].charge[0], 1.0), (peak, -1.0)])
+        );
+        let column = model.program.columns[peak];
+        assert_eq!((column.cost * model.unit, column.lower, column.upper), (3.0, 2.0, 6.0));
+        // The house costs 1·0.1 + 2·0.2, less the 6.0 that are paid for.
+        assert!((model.constant - (0.5 - 6.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn blocks_are_as_wide_as_what_is_left_of_them() {
+        let mut request =
+            site(&[10, 20], &[Device::Vehicle(van("van", 5.0, 4.0)), house(&[1.0, 1.0])]);
+        let blocks = [(10.0, 0.1), (20.0, 0.2), (f64::INFINITY, 0.3)];
+        request.tiers = Some(tiers(&blocks, 12.0));
+        let model = SiteModel::new(&request, false);
+        let row = model.program.rows.last().unwrap();
+        let widths = row.terms.iter().filter(|term| term.1 < 0.0);
+        let widths: Vec<f64> = widths.map(|&(c, _)| model.program.columns[c].upper).collect();
+        // The first block is over, 8 kWh of the second are left, and all that comes is 12.
+        assert_eq!(widths, [0.0, 8.0, 12.0]);
+        assert_eq!((row.lower, row.upper), (-2.0, -2.0));
+    }
+
+    #[test]
+    fn a_dear_peak_spreads_the_energy() {
+        let mut request = site(&[10, 20, 30], &[Device::Vehicle(van("van", 9.0, 9.0))]);
+        request.demand_charge = Some(demand(10.0, 0.0));
+        let plan = planned(&request);
+        assert_eq!(powers_of(&plan, "van"), [3.0, 3.0, 3.0]);
+        assert!((plan.costs.demand.as_amount() - 30.0).abs() < 1e-9);
+        // Up to 4.5 kW a kW more saves 0.30: 2 kWh leave the dearest hour. Above it saves 0.10.
+        request.demand_charge = Some(demand(0.15, 0.0));
+        assert_eq!(powers_of(&planned(&request), "van"), [4.5, 4.5, 0.0]);
+        request.demand_charge = Some(demand(0.05, 0.0));
+        assert_eq!(powers_of(&planned(&request), "van"), [9.0, 0.0, 0.0]);
+    }
+}

@@ -333,3 +333,83 @@ impl Device {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::request::tests::{at, battery_of, discharge, home, house, sun};
+    use crate::plan::site::request::tests::{van, washer};
+    use crate::units::{kwh, per_kwh};
+
+    #[test]
+    fn words_are_those_of_serialised_data() {
+        for phase in Phase::ALL {
+            let text = serde_json::to_string(&phase).unwrap();
+            assert_eq!(text.trim_matches('"'), phase.as_str());
+        }
+        let devices = [
+            Device::Vehicle(van("van", 11.0, 5.0)),
+            Device::Battery(home(5.0, 10.0, 50.0)),
+            sun(&[1.0], true),
+            house(&[1.0]),
+            Device::Shiftable(washer(2.0, 90.0)),
+        ];
+        for device in &devices {
+            let value = serde_json::to_value(device).unwrap();
+            assert_eq!(value["kind"], device.kind());
+            assert_eq!(value["name"], device.name());
+            assert_eq!(serde_json::from_value::<Device>(value).unwrap(), *device);
+        }
+    }
+
+    #[test]
+    fn group_and_phases_are_those_of_the_device() {
+        let mut van = van("van", 11.0, 5.0);
+        (van.group, van.phases) = (Some("garage".to_owned()), vec![Phase::L2]);
+        let device = Device::Vehicle(van);
+        assert_eq!((device.group(), device.phases()), (Some("garage"), &[Phase::L2][..]));
+        let mut battery = home(5.0, 10.0, 50.0);
+        battery.phases = vec![Phase::L3];
+        assert_eq!(Device::Battery(battery).phases(), [Phase::L3]);
+        assert_eq!(house(&[1.0]).group(), None);
+    }
+
+    #[test]
+    fn a_run_takes_its_power_for_its_minutes() {
+        let load = washer(2.0, 90.0);
+        assert_eq!(load.duration(), TimeDelta::minutes(90));
+        assert!((load.energy().as_kwh() - 3.0).abs() < 1e-12);
+        assert_eq!(washer(2.0, 0.0125).duration(), TimeDelta::milliseconds(750));
+    }
+
+    #[test]
+    fn a_worth_counts_only_where_the_battery_is_known() {
+        let mut van = van("van", 11.0, 5.0);
+        van.end_value = per_kwh(0.2);
+        assert!(!van.may_fill());
+        van.battery = Some(battery_of(50.0, 10.0));
+        assert!(van.may_fill());
+        van.end_value = per_kwh(-0.2);
+        assert!(!van.may_fill());
+        van.discharge = Some(discharge(5.0));
+        assert!(van.may_fill());
+    }
+
+    #[test]
+    fn nothing_is_wanted_after_the_last_deadline_but_by_who_may_fill() {
+        let mut van = van("van", 11.0, 5.0);
+        van.departure = Some(at(300));
+        // Its one target has no deadline, so the departure is the last one.
+        assert_eq!(van.last_deadline(), micros_of(at(300)));
+        van.targets[0].by = Some(at(60));
+        van.targets.push(Target { by: Some(at(120)), energy: kwh(9.0) });
+        assert_eq!(van.last_deadline(), micros_of(at(120)));
+        van.targets[1].by = Some(at(999));
+        assert_eq!(van.last_deadline(), micros_of(at(300)));
+        van.targets.pop();
+        (van.battery, van.fill_when_worth) = (Some(battery_of(50.0, 10.0)), true);
+        assert_eq!(van.last_deadline(), micros_of(at(300)));
+        (van.departure, van.targets) = (None, Vec::new());
+        assert_eq!(van.last_deadline(), i64::MAX);
+    }
+}

@@ -130,3 +130,40 @@ pub enum SiteError {
     #[error("tiers: the last block needs until_kwh of none, and only the last one")]
     OpenTier,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::request::tests::at;
+    use crate::units::kw;
+
+    #[test]
+    fn a_message_names_the_field_and_what_was_given() {
+        let field = || "devices[0] (van)".to_owned();
+        let (value, unit, rule) = (-2.5, "kW", "it is 0 kW or more");
+        let number = SiteError::Number { field: field(), value, unit, rule };
+        assert_eq!(number.to_string(), "devices[0] (van) is -2.5 kW; it is 0 kW or more");
+        let stay = SiteError::Stay { field: field(), start: at(60), end: at(0) };
+        assert_eq!(
+            stay.to_string(),
+            "devices[0] (van) ends at 2026-01-05 18:00:00 UTC, not after its start at \
+             2026-01-05 19:00:00 UTC"
+        );
+        let source = SeriesError::Negative { index: 3, power: kw(-1.0) };
+        let series = SiteError::Series { field: field(), source };
+        assert_eq!(series.to_string(), "devices[0] (van): value 3 is -1 kW; it is 0 kW or more");
+        let group = SiteError::NoGroup { field: field(), name: "a \"b\"".to_owned() };
+        assert_eq!(
+            group.to_string(),
+            r#"devices[0] (van) is in group "a \"b\"", which is not there"#
+        );
+    }
+
+    #[test]
+    fn the_cause_below_is_not_lost() {
+        use std::error::Error as _;
+        let source = VehicleError::UnknownSoc;
+        let error = SiteError::Battery { field: "van".to_owned(), source };
+        assert_eq!(error.source().unwrap().to_string(), source.to_string());
+    }
+}

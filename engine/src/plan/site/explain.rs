@@ -427,3 +427,205 @@ impl SiteReason {
         text + "."
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::planner::tests::planned;
+    use crate::plan::site::request::tests::{
+        at, battery_of, demand, hard, home, house, site, sun, van,
+    };
+    use crate::units::{kwh, money, per_kwh, percent};
+
+    fn charger(power: f64, energy: f64) -> Device {
+        Device::Vehicle(van("van", power, energy))
+    }
+
+    fn reasons(request: &SiteRequest, name: &str) -> Vec<SiteReason> {
+        let all = explain(request, &planned(request));
+        all.into_iter().filter(|reason| reason.device == name).collect()
+    }
+
+    /// Start, end and code of each reason, in minutes.
+    fn codes(request: &SiteRequest, name: &str) -> Vec<(i64, i64, &'static str)> {
+        let minute = |instant: DateTime<Utc>| (instant - at(0)).num_minutes();
+        let reasons = reasons(request, name).into_iter();
+        reasons.map(|r| (minute(r.start), minute(r.end), r.code.as_str())).collect()
+    }
+
+    #[test]
+    fn codes_are_those_of_serialised_data() {
+        use SiteReasonCode as Code;
+        for code in [Code::Reserve, Code::MissedDeadline, Code::SolarSurplus, Code::Curtailed] {
+            let text = serde_json::to_string(&code).unwrap();
+            assert_eq!(text.trim_matches('"'), code.as_str());
+        }
+    }
+
+    #[test]
+    fn a_vehicle_takes_the_cheapest_time_or_all_there_is() {
+        let request = |energy: f64| site(&[30, 10, 20], &[charger(4.0, energy)]);
+        assert_eq!(codes(&request(4.0), "van"), [(60, 120, "cheap")]);
+        assert_eq!(codes(&request(12.0), "van"), [(0, 180, "deadline")]);
+        assert_eq!(codes(&request(13.0), "van"), [(0, 180, "missed_deadline")]);
+        let whole = &reasons(&request(12.0), "van")[0];
+        assert_eq!((whole.energy, whole.price_max), (kwh(12.0), per_kwh(0.3)));
+    }
+
+    #[test]
+    fn a_deadline_is_the_first_that_the_energy_can_serve() {
+        let mut van = van("van", 4.0, 8.0);
+        van.targets[0].by = Some(at(180));
+        let early = crate::plan::charge::request::Target { by: Some(at(60)), energy: kwh(4.0) };
+        van.targets.push(early);
+        let request = site(&[10, 20, 30], &[Device::Vehicle(van)]);
+        let deadlines = reasons(&request, "van").into_iter().map(|reason| reason.deadline);
+        assert_eq!(deadlines.collect::<Vec<_>>(), [Some(at(60)), Some(at(180))]);
+    }
+
+    #[test]
+    fn a_full_limit_or_a_peak_sends_energy_to_dearer_time() {
+        let mut request = site(&[10, 20], &[charger(4.0, 6.0)]);
+        request.import_limit = Some(hard(3.0));
+        assert_eq!(codes(&request, "van"), [(0, 60, "cheap"), (60, 120, "limit")]);
+        let limit = reasons(&request, "van")[1].limit.clone().unwrap();
+        assert_eq!((limit.name.as_str(), limit.at), ("import", at(0)));
+        assert!((limit.shadow_price.as_per_kwh() - 0.1).abs() < 1e-9);
+        request.import_limit = None;
+        request.demand_charge = Some(demand(10.0, 0.0));
+        assert_eq!(codes(&request, "van"), [(0, 60, "cheap"), (60, 120, "peak")]);
+    }
+
+    #[test]
+    fn a_budget_buys_dearer_time() {
+        let mut request = site(&[20, 10], &[charger(4.0, 4.0)]);
+        request.preference_budget = money(0.2);
+        assert_eq!(codes(&request, "van"), [(0, 60, "preference"), (60, 120, "cheap")]);
+    }
+
+    #[test]
+    fn others_that_weigh_more_go_first() {
+        let mut first = van("first", 4.0, 2.0);
+        first.priority = 2.0;
+        let mut request = site(&[10], &[charger(4.0, 4.0), Device::Vehicle(first)]);
+        request.import_limit = Some(hard(4.0));
+        assert_eq!(codes(&request, "van"), [(0, 60, "priority")]);
+        assert_eq!(codes(&request, "first"), [(0, 60, "cheap")]);
+    }
+
+    #[test]
+    fn a_reserve_comes_before_the_price() {
+        let mut van = van("van", 4.0, 8.0);
+        (van.battery, van.reserve) = (Some(battery_of(20.0, 10.0)), percent(20.0));
+        let request = site(&[30, 10, 20], &[Device::Vehicle(van)]);
+        // From 2 kWh to the reserve of 4 in the first hour, then 4 and 2 where it is cheap.
+        assert_eq!(codes(&request, "van"), [(0, 60, "reserve"), (60, 180, "cheap")]);
+    }
+
+    #[test]
+    fn sunshine_and_negative_prices_are_reasons() {
+        let request = site(&[10, 10], &[charger(3.0, 3.0), sun(&[0.0, 3.0], true)]);
+        assert_eq!(codes(&request, "van"), [(60, 120, "solar_surplus")]);
+        let request = site(&[-10, 10], &[charger(3.0, 3.0)]);
+        assert_eq!(codes(&request, "van"), [(0, 60, "negative_price")]);
+        let mut request = site(&[10], &[sun(&[3.0], true), house(&[1.0])]);
+        request.export_limit = Some(hard(0.5));
+        request.export_prices = Some(crate::prices::curve::tests::curve_of(60, &[5]));
+        let lost = &reasons(&request, "sun")[0];
+        assert_eq!(
+            (lost.code, lost.limit.as_ref().unwrap().name.as_str()),
+            (SiteReasonCode::Curtailed, "export")
+        );
+        assert!((lost.energy.as_kwh() - 1.5).abs() < 1e-6);
+        assert!(reasons(&request, "house").is_empty());
+    }
+
+    #[test]
+    fn a_battery_gives_back_at_high_prices_or_to_keep_a_limit() {
+        let battery = Device::Battery(home(5.0, 10.0, 20.0));
+        let request = site(&[10, 50], &[battery.clone(), house(&[3.0, 3.0])]);
+        assert_eq!(codes(&request, "home").last(), Some(&(60, 120, "high_price")));
+        assert!(reasons(&request, "home").last().unwrap().energy < Energy::ZERO);
+        // The 2 kWh that it has are needed where the house draws 6 of at most 4 kW.
+        let mut request = site(&[10, 10], &[battery, house(&[1.0, 6.0])]);
+        request.import_limit = Some(hard(4.0));
+        assert_eq!(codes(&request, "home"), [(60, 120, "limit")]);
+    }
+
+    #[test]
+    fn a_gap_names_the_wishes_that_are_missed_for_it() {
+        let mut late = van("van", 10.0, 40.0);
+        late.targets[0].by = Some(at(240));
+        let request = site(&[10, 20], &[Device::Vehicle(late)]);
+        let found = gaps(&request, &planned(&request));
+        assert_eq!((found.len(), found[0].start, found[0].end), (1, at(120), at(240)));
+        let missed = MissedTarget { device: Some("van".to_owned()), by: Some(at(240)) };
+        assert_eq!(found[0].missed, [missed]);
+    }
+
+    /// A reason of a van for 1.5 kWh, from 01:30 to 02:30 in UTC.
+    fn reason(code: SiteReasonCode) -> SiteReason {
+        SiteReason {
+            device: "van".to_owned(),
+            start: "2026-01-05T01:30:00Z".parse().unwrap(),
+            end: "2026-01-05T02:30:00Z".parse().unwrap(),
+            energy: kwh(1.5),
+            price_max: per_kwh(0.25),
+            code,
+            deadline: None,
+            limit: None,
+        }
+    }
+
+    #[test]
+    fn a_sentence_says_what_when_and_why() {
+        let oslo = chrono_tz::Europe::Oslo;
+        let sentence = |reason: &SiteReason| reason.sentence(oslo);
+        let mut cheap = reason(SiteReasonCode::Cheap);
+        assert_eq!(
+            sentence(&cheap),
+            "Mon 02:30 to Mon 03:30: van takes 1.5 kWh because 0.25 is among the cheapest before \
+             the last price."
+        );
+        cheap.deadline = Some("2026-01-05T06:00:00Z".parse().unwrap());
+        assert!(sentence(&cheap).ends_with("among the cheapest before Mon 07:00."));
+        let mut limit = reason(SiteReasonCode::Limit);
+        limit.energy = kwh(-1.5);
+        let (name, at, shadow_price) = ("garage".to_owned(), limit.start, Price::ZERO);
+        limit.limit = Some(LimitReason { name, phase: Some(Phase::L2), at, shadow_price });
+        assert_eq!(
+            sentence(&limit),
+            "Mon 02:30 to Mon 03:30: van gives 1.5 kWh to keep a limit; garage on l2 binds at Mon \
+             02:30."
+        );
+        limit.limit.as_mut().unwrap().shadow_price = per_kwh(0.1);
+        let saves = "binds at Mon 02:30, where one more kWh would save 0.1.";
+        assert!(sentence(&limit).ends_with(saves), "{}", sentence(&limit));
+        let lost = sentence(&reason(SiteReasonCode::Curtailed));
+        assert!(lost.contains("van is turned down by 1.5 kWh because"), "{lost}");
+    }
+
+    #[test]
+    fn an_hour_that_clocks_show_twice_has_its_zone_and_a_skipped_one_is_not_shown() {
+        let clock = |start: &str, end: &str| {
+            let mut reason = reason(SiteReasonCode::Reserve);
+            (reason.start, reason.end) = (start.parse().unwrap(), end.parse().unwrap());
+            let sentence = reason.sentence(chrono_tz::Europe::Oslo);
+            sentence.split(": van").next().unwrap().to_owned()
+        };
+        let october = clock("2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z");
+        assert_eq!(october, "Sun 02:30 CEST to Sun 02:30 CET");
+        let march = clock("2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z");
+        assert_eq!(march, "Sun 01:30 to Sun 03:30");
+    }
+
+    #[test]
+    fn a_device_that_pauses_has_two_reasons() {
+        let request = site(&[10, 30, 10], &[charger(4.0, 8.0)]);
+        assert_eq!(codes(&request, "van"), [(0, 60, "cheap"), (120, 180, "cheap")]);
+        let mut request = site(&[10, 10], &[charger(4.0, 8.0)]);
+        request.now = at(15);
+        assert_eq!(codes(&request, "van"), [(15, 120, "missed_deadline")]);
+        assert!((reasons(&request, "van")[0].energy.as_kwh() - 7.0).abs() < 1e-9);
+    }
+}

@@ -102,3 +102,66 @@ fn net_in(model: &SiteModel, values: &[f64], slot: usize, shares: Option<&[f64]>
     let chosen: f64 = terms.iter().map(|&(column, weight)| weight * values[column]).sum();
     model.fixed_in(slot, shares) + chosen
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::site::device::Device;
+    use crate::plan::site::request::tests::{hard, house, site, sun, van};
+    use crate::units::kw;
+
+    #[test]
+    fn less_than_the_least_power_is_drawn_only_as_the_rest() {
+        let mut van = van("van", 10.0, 12.0);
+        van.power_min = kw(4.0);
+        let mut request = site(&[10, 10, 10], &[Device::Vehicle(van), house(&[9.0, 0.0, 0.0])]);
+        request.import_limit = Some(hard(11.0));
+        let model = SiteModel::new(&request, false);
+        let values = first_come(&model);
+        // 2 kW beside the house are below the least; then 10, and a rest of 2.
+        let columns = &model.columns[0];
+        assert_eq!(columns.charge.iter().map(|&c| values[c]).collect::<Vec<_>>(), [0.0, 10.0, 2.0]);
+        assert_eq!(columns.level.iter().map(|&c| values[c]).collect::<Vec<_>>(), [0.0, 10.0, 12.0]);
+    }
+
+    #[test]
+    fn sunshine_is_used_up_to_the_export_limit() {
+        let mut request = site(&[10], &[sun(&[5.0], true), house(&[1.0])]);
+        request.export_limit = Some(hard(3.0));
+        let model = SiteModel::new(&request, false);
+        let values = first_come(&model);
+        let meter = model.meters[0].unwrap();
+        assert!((values[model.flows[0][0].column] - 4.0).abs() < 1e-12);
+        assert_eq!((values[meter.import], values[meter.export]), (0.0, 3.0));
+    }
+
+    proptest! {
+        /// Two vans by hand: the one that weighs more fills the room that the house leaves, and
+        /// the other one what is left of it.
+        #[test]
+        fn who_weighs_more_is_served_first(
+            house_kw in prop::collection::vec(0.0..6.0_f64, 1..6), most in 6.0..12.0_f64,
+            wanted in prop::array::uniform2(0.0..20.0_f64), weighs_more in 0..2usize,
+        ) {
+            let mut vans = [van("a", 5.0, wanted[0]), van("b", 5.0, wanted[1])];
+            vans[weighs_more].priority = 2.0;
+            let [a, b] = vans.map(Device::Vehicle);
+            let mut request = site(&vec![10; house_kw.len()], &[a, b, house(&house_kw)]);
+            request.import_limit = Some(hard(most));
+            let model = SiteModel::new(&request, false);
+            let values = first_come(&model);
+            let mut room: Vec<f64> = house_kw.iter().map(|house| most - house).collect();
+            for device in [weighs_more, 1 - weighs_more] {
+                let mut rest = wanted[device];
+                for (slot, room) in room.iter_mut().enumerate() {
+                    let expected = room.min(5.0).min(rest);
+                    let found = model.columns[device].charge.get(slot).map_or(0.0, |&c| values[c]);
+                    prop_assert!((found - expected).abs() < 1e-9, "{device} {slot}");
+                    (*room, rest) = (*room - expected, rest - expected);
+                }
+            }
+        }
+    }
+}

@@ -217,3 +217,122 @@ pub(crate) fn bound_row(objective: &Objective, most: f64) -> Row {
     let most = most + 1e-9 * most.abs().max(1.0);
     Row { lower: f64::NEG_INFINITY, upper: most, terms: objective.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::lp::Column;
+    use crate::plan::site::device::Device;
+    use crate::plan::site::request::tests::{at, hard, house, site, van};
+
+    /// Two loads that share `room`: columns of what they draw, then of what they miss.
+    fn programme(costs: [i32; 2], wanted: [i32; 2], room: i32) -> LinearProgram {
+        let mut programme = LinearProgram::default();
+        for cost in costs {
+            programme.add_column(Column { cost: cost.into(), lower: 0.0, upper: room.into() });
+        }
+        for most in wanted {
+            programme.add_column(Column { cost: 0.0, lower: 0.0, upper: most.into() });
+        }
+        for (load, most) in wanted.into_iter().enumerate() {
+            let terms = vec![(load, 1.0), (load + 2, 1.0)];
+            programme.rows.push(Row { lower: most.into(), upper: f64::INFINITY, terms });
+        }
+        let (lower, terms) = (f64::NEG_INFINITY, vec![(0, 1.0), (1, 1.0)]);
+        programme.rows.push(Row { lower, upper: room.into(), terms });
+        programme
+    }
+
+    #[test]
+    fn breaches_come_before_wishes_and_those_before_what_is_late() {
+        let (mut a, mut b) = (van("a", 4.0, 3.0), van("b", 4.0, 3.0));
+        (a.targets[0].by, b.targets[0].by) = (Some(at(60)), Some(at(120)));
+        b.priority = 3.0;
+        let devices = [Device::Vehicle(a), Device::Vehicle(b), house(&[9.0, 0.0, 0.0])];
+        let mut request = site(&[10, 10, 10], &devices);
+        request.import_limit = Some(hard(8.0));
+        let model = SiteModel::new(&request, true);
+        let found = before_money(&model);
+        let miss = |index: usize| model.misses[index].column;
+        let on_time = [&model.misses[0], &model.misses[2]].map(|m| m.is_late);
+        assert_eq!(on_time, [false, false]);
+        assert_eq!(found[0], [(model.breaches[0], 1.0)]);
+        assert_eq!(found[1], [(miss(0), 1.0), (miss(2), 3.0)]);
+        // Of two deadlines the earlier one counts in full, and the later one half.
+        assert_eq!(found[2], [(miss(0), 1.0), (miss(2), 1.5)]);
+        assert_eq!(found[3], [(miss(1), 1.0), (miss(3), 3.0)]);
+    }
+
+    #[test]
+    fn what_is_optimal_stays_so_under_other_costs() {
+        let mut programme = programme([1, 3], [6, 0], 9);
+        programme.columns[0].upper = 4.0;
+        set_costs(&mut programme, &vec![(2, 1.0)]);
+        let solution = programme.minimise().unwrap();
+        keep_optimal(&mut programme, &solution);
+        // 2 of 6 are missed. Whatever comes next, the first load draws its 4.
+        set_costs(&mut programme, &vec![(0, 1.0), (2, -1.0)]);
+        let next = programme.minimise().unwrap();
+        assert!((next.values[0] - 4.0).abs() < 1e-9 && (next.values[2] - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_forbidden_keeps_its_dust() {
+        let mut programme = programme([1, 1], [5, 5], 9);
+        forbid(&mut programme, &vec![(2, 1.0), (3, 1.0)], &[0.0, 0.0, 1e-6, 1e-12]);
+        assert_eq!((programme.columns[2].upper, programme.columns[3].upper), (1e-6, 0.0));
+    }
+
+    #[test]
+    fn a_row_for_a_least_value_leaves_the_room_of_the_solver() {
+        // A hundredth of the dust in the lightest column, or 1e-8 of the heaviest.
+        assert!((slack_of(&vec![(0, 2.0), (1, 4.0)]) - 2e-7).abs() < 1e-20);
+        assert!((slack_of(&vec![(0, 1.0), (1, -100.0)]) - 1e-6).abs() < 1e-20);
+        let row = bound_row(&vec![(0, 2.0)], -5.0);
+        assert!((row.upper - (-5.0 + 5e-9)).abs() < 1e-12 && row.lower == f64::NEG_INFINITY);
+        assert!((bound_row(&vec![(0, 2.0)], 0.0).upper - 1e-9).abs() < 1e-20);
+    }
+
+    #[test]
+    fn a_limit_leaves_the_values_before_it_and_the_money_as_costs() {
+        let before = [vec![(2, 1.0), (3, 1.0)]];
+        let programme = programme([1, 2], [4, 4], 5);
+        let first = with_penalties(&programme, &before).minimise().unwrap();
+        let none = Limits { iterations: 0, ..Limits::default() };
+        let stopped = after_penalties(&programme, &before, first.clone(), &none);
+        assert_eq!(stopped.status, SearchStatus::LimitReached);
+        assert_eq!(stopped.solution.values, first.values);
+        // 5 are drawn, 4 of them at 1.
+        assert!((stopped.solution.cost - 6.0).abs() < 1e-9);
+        assert!((stopped.program.columns[1].cost - 2.0).abs() < 1e-12);
+        assert!(stopped.solution.duals.iter().all(|&dual| dual == 0.0));
+    }
+
+    proptest! {
+        /// All whole plans of two loads, of which one is the best: the matrix is that of a network.
+        #[test]
+        fn money_decides_among_plans_that_miss_the_least(
+            costs in prop::array::uniform2(-5..6i32), wanted in prop::array::uniform2(0..5i32),
+            weights in prop::array::uniform2(1..4i32), room in 0..7i32,
+        ) {
+            let programme = programme(costs, wanted, room);
+            let miss = |index: usize| (index + 2, f64::from(weights[index]));
+            let before = [vec![miss(0), miss(1)], vec![(2, 1.0)]];
+            let solved = least_money(&programme, &before, &Limits::default()).unwrap();
+            let plans = (0..=room).flat_map(|a| (0..=room - a).map(move |b| [a, b]));
+            let value = |drawn: [i32; 2]| {
+                let missed = [0, 1].map(|load| (wanted[load] - drawn[load]).max(0));
+                let weighed = missed[0] * weights[0] + missed[1] * weights[1];
+                (weighed, missed[0], costs[0] * drawn[0] + costs[1] * drawn[1])
+            };
+            let (weighed, first, money) = plans.map(value).min().unwrap();
+            let values = &solved.solution.values;
+            prop_assert_eq!(solved.status, SearchStatus::Optimal);
+            prop_assert!((value_of(&before[0], values) - f64::from(weighed)).abs() < 1e-6);
+            prop_assert!((value_of(&before[1], values) - f64::from(first)).abs() < 1e-6);
+            prop_assert!((solved.solution.cost - f64::from(money)).abs() < 1e-6);
+        }
+    }
+}

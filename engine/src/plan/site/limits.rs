@@ -143,3 +143,119 @@ pub(crate) fn is_member(request: &SiteRequest, device: &Device, group: usize) ->
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::request::tests::{group, hard, home, house, powers, site, sun, van};
+    use crate::units::per_kwh;
+
+    fn charger(name: &str) -> Device {
+        Device::Vehicle(van(name, 5.0, 4.0))
+    }
+
+    fn model(request: &SiteRequest) -> SiteModel {
+        SiteModel::new(request, false)
+    }
+
+    #[test]
+    fn only_a_limit_that_can_bind_has_a_row() {
+        let mut request = site(&[10, 20], &[charger("van"), house(&[1.0, 2.0])]);
+        request.import_limit = Some(hard(6.0));
+        let model = model(&request);
+        // 5 + 1 kW are within the limit, 5 + 2 are not.
+        let limit = &model.limits[0];
+        assert_eq!(limit.rows[0], [None, None]);
+        let row = &model.program.rows[limit.rows[1][0].unwrap()];
+        assert_eq!((row.upper, &row.terms), (4.0, &vec![(model.columns[0].charge[1], 1.0)]));
+        assert!(model.breaches.is_empty());
+    }
+
+    #[test]
+    fn what_is_fixed_may_break_a_hard_limit_at_its_least() {
+        let mut request = site(&[10, 20], &[charger("van"), house(&[1.0, 7.0])]);
+        request.import_limit = Some(hard(4.0));
+        let hard = model(&request);
+        // The first hour is a choice; in the second one up to 7 + 5 − 4 are above the limit.
+        assert_eq!(hard.breaches.len(), 1);
+        let breach = hard.program.columns[hard.breaches[0]];
+        assert_eq!((breach.cost, breach.lower, breach.upper), (0.0, 0.0, 8.0));
+        let row = &hard.program.rows[hard.limits[0].rows[1][0].unwrap()];
+        assert_eq!((row.upper, row.terms.last()), (-3.0, Some(&(hard.breaches[0], -1.0))));
+        request.import_limit.as_mut().unwrap().breach_price = Some(per_kwh(0.5));
+        let soft = model(&request);
+        assert!(soft.breaches.is_empty());
+        let priced =
+            soft.program.columns.iter().filter(|c| (c.cost * soft.unit - 0.5).abs() < 1e-12);
+        assert_eq!(priced.map(|c| c.upper).collect::<Vec<_>>(), [2.0, 8.0]);
+    }
+
+    #[test]
+    fn an_export_limit_bounds_the_export_and_not_what_is_turned_down() {
+        let export = |is_curtailable: bool| {
+            let mut request = site(&[10], &[sun(&[5.0], is_curtailable)]);
+            request.export_limit = Some(hard(3.0));
+            let model = model(&request);
+            let row = &model.program.rows[model.limits[0].rows[0][0].unwrap()];
+            assert_eq!((row.terms[0], row.upper), ((model.meters[0].unwrap().export, 1.0), 3.0));
+            model.breaches.len()
+        };
+        assert_eq!((export(true), export(false)), (0, 1));
+    }
+
+    #[test]
+    fn a_group_counts_in_both_directions() {
+        let mut home = home(5.0, 10.0, 50.0);
+        home.group = Some("g".to_owned());
+        let mut request = site(&[10], &[Device::Battery(home), charger("van")]);
+        request.groups = vec![group("g", None, Some(hard(3.0)))];
+        let model = model(&request);
+        let (charge, discharge) =
+            (model.columns[0].charge[0], model.columns[0].discharge[0].unwrap());
+        let terms = |row: Option<usize>| model.program.rows[row.unwrap()].terms.clone();
+        let [forward, back] = model.limits[0].rows[0];
+        assert_eq!(terms(forward), [(charge, 1.0), (discharge, -1.0)]);
+        assert_eq!(terms(back), [(charge, -1.0), (discharge, 1.0)]);
+        assert_eq!(model.limits[0].shares, [1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_device_loads_its_phases_in_equal_parts() {
+        let mut two = van("two", 5.0, 4.0);
+        (two.group, two.phases) = (Some("g".to_owned()), vec![Phase::L1, Phase::L3]);
+        let mut three = two.clone();
+        (three.name, three.phases) = ("three".to_owned(), Phase::ALL.to_vec());
+        let devices = [Device::Vehicle(two), Device::Vehicle(three), charger("out")];
+        let mut request = site(&[10], &devices);
+        request.groups = vec![group("g", None, None)];
+        request.groups[0].phase_limit = Some(hard(2.0));
+        let shares: Vec<_> = model(&request).limits.into_iter().map(|limit| limit.shares).collect();
+        let third = 1.0 / 3.0;
+        assert_eq!(shares, [[0.5, third, 0.0], [0.0, third, 0.0], [0.5, third, 0.0]]);
+    }
+
+    #[test]
+    fn a_member_of_a_part_is_a_member_of_the_whole() {
+        let mut inner = van("van", 5.0, 4.0);
+        inner.group = Some("c".to_owned());
+        let mut request = site(&[10], &[Device::Vehicle(inner), charger("out")]);
+        let groups = [("a", None), ("b", Some("a")), ("c", Some("b")), ("d", Some("a"))];
+        request.groups = groups.map(|(name, parent)| group(name, parent, None)).to_vec();
+        let members = |device: usize| {
+            let device = &request.devices[device];
+            [0, 1, 2, 3].map(|index| is_member(&request, device, index))
+        };
+        assert_eq!(members(0), [true, true, true, false]);
+        assert_eq!(members(1), [false; 4]);
+    }
+
+    #[test]
+    fn a_limit_over_time_follows_its_slots() {
+        let mut request = site(&[10, 20], &[charger("van")]);
+        request.import_limit = Some(hard(0.0));
+        request.import_limit.as_mut().unwrap().power = powers(&[2.0, 9.0]);
+        let limit = &model(&request).limits[0];
+        assert_eq!(limit.limit_kw, [Some(2.0), Some(9.0)]);
+        assert!(limit.rows[0][0].is_some() && limit.rows[1][0].is_none());
+    }
+}

@@ -223,3 +223,194 @@ impl SiteModel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lp::Row;
+    use crate::plan::charge::request::Target;
+    use crate::plan::charge::vehicle::SocTarget;
+    use crate::plan::site::device::{Device, TaperPoint, Vehicle};
+    use crate::plan::site::request::tests::{at, battery_of, discharge, home, site, van};
+    use crate::prices::curve::PriceCurve;
+    use crate::time::horizon::Horizon;
+    use crate::units::{kw, kwh, percent};
+
+    /// A vehicle alone on three hours of one price.
+    fn model(vehicle: &Vehicle, goes_on: bool) -> SiteModel {
+        SiteModel::new(&site(&[10, 10, 10], &[Device::Vehicle(vehicle.clone())]), goes_on)
+    }
+
+    /// 4 kW and a battery of 20 kWh, half full, that can give back.
+    fn car() -> Vehicle {
+        let mut car = Vehicle::new("car", kw(4.0));
+        (car.battery, car.discharge) = (Some(battery_of(20.0, 50.0)), Some(discharge(4.0)));
+        car
+    }
+
+    fn soc_by(minutes: i64, soc: f64) -> SocTarget {
+        SocTarget { by: Some(at(minutes)), soc: Some(percent(soc)) }
+    }
+
+    #[test]
+    fn without_levels_each_deadline_is_a_sum() {
+        let mut van = van("van", 5.0, 8.0);
+        van.targets.push(Target { by: Some(at(60)), energy: kwh(4.0) });
+        let model = model(&van, false);
+        let (charge, misses) = (&model.columns[0].charge, &model.misses);
+        let by_hour = vec![(charge[0], 1.0), (misses[0].column, 1.0)];
+        let by_end = charge.iter().map(|&c| (c, 1.0)).chain([(misses[1].column, 1.0)]).collect();
+        // 8 kWh is also all that it has room for.
+        let rows = [
+            Row { lower: 4.0, upper: f64::INFINITY, terms: by_hour },
+            Row { lower: 8.0, upper: 8.0, terms: by_end },
+        ];
+        assert_eq!(model.program.rows, rows);
+        assert_eq!((misses[0].slots, misses[1].slots), (1, 3));
+        let most: Vec<f64> = misses.iter().map(|m| model.program.columns[m.column].upper).collect();
+        assert_eq!(most, [4.0, 8.0]);
+    }
+
+    #[test]
+    fn what_fills_up_is_bounded_by_its_room() {
+        let mut car = car();
+        (car.discharge, car.fill_when_worth, car.power_max) = (None, true, kw(5.0));
+        car.battery.as_mut().unwrap().efficiency = 0.8;
+        car.soc_targets.push(soc_by(60, 60.0));
+        let rows = model(&car, false).program.rows;
+        // 2 kWh to the target and 10 to a full battery, at 0.8 stored per kWh.
+        let bounds: Vec<_> =
+            rows.iter().map(|row| (row.lower, row.upper, row.terms.len())).collect();
+        assert_eq!(bounds, [(2.5, f64::INFINITY, 2), (f64::NEG_INFINITY, 12.5, 3)]);
+    }
+
+    #[test]
+    fn a_level_is_the_one_before_and_what_is_stored_and_given_back() {
+        let mut car = car();
+        car.battery.as_mut().unwrap().efficiency = 0.5;
+        car.discharge.as_mut().unwrap().efficiency = 0.8;
+        let model = model(&car, false);
+        let columns = &model.columns[0];
+        let terms = |slot: usize| {
+            let gives = columns.discharge[slot].unwrap();
+            vec![(columns.level[slot], 1.0), (columns.charge[slot], -0.5), (gives, 1.25)]
+        };
+        let rows = &model.program.rows;
+        assert_eq!(rows[0], Row { lower: 10.0, upper: 10.0, terms: terms(0) });
+        let mut later = terms(1);
+        later.push((columns.level[0], -1.0));
+        assert_eq!(rows[1], Row { lower: 0.0, upper: 0.0, terms: later });
+        let level = model.program.columns[columns.level[2]];
+        assert_eq!((level.lower, level.upper), (0.0, 20.0));
+    }
+
+    #[test]
+    fn a_taper_bounds_the_energy_by_the_level_after_it() {
+        let mut car = car();
+        let point = |(soc, power)| TaperPoint { soc: percent(soc), power_max: kw(power) };
+        car.taper = [(50.0, 10.0), (100.0, 0.0)].map(point).to_vec();
+        let mut request = site(&[10], &[Device::Vehicle(car)]);
+        request.until = Some(at(30));
+        let model = SiteModel::new(&request, false);
+        let (charge, level) = (model.columns[0].charge[0], model.columns[0].level[0]);
+        // 20 kW − 1 kW per kWh, for half an hour.
+        let row =
+            Row { lower: f64::NEG_INFINITY, upper: 10.0, terms: vec![(charge, 1.0), (level, 0.5)] };
+        assert!(model.program.rows.contains(&row), "{:?}", model.program.rows);
+    }
+
+    #[test]
+    fn a_reserve_is_wanted_as_far_as_full_power_leads() {
+        let mut car = car();
+        (car.discharge, car.reserve) = (None, percent(80.0));
+        let model = model(&car, false);
+        // From 10 kWh at 4 kW: 14 after an hour, and then the 16 that are wanted.
+        let upper = |&(column, hours): &(usize, f64)| (model.program.columns[column].upper, hours);
+        let missing: Vec<_> = model.reserves.iter().map(upper).collect();
+        assert_eq!(missing, [(4.0, 1.0), (6.0, 1.0), (6.0, 1.0)]);
+        let wanted = |&(column, _): &(usize, f64)| {
+            let mut rows = model.program.rows.iter();
+            rows.find(|row| row.terms.contains(&(column, 1.0))).map(|row| row.lower)
+        };
+        assert_eq!(
+            model.reserves.iter().filter_map(wanted).collect::<Vec<_>>(),
+            [14.0, 16.0, 16.0]
+        );
+    }
+
+    #[test]
+    fn what_arrives_too_low_gives_back_only_from_a_level_on() {
+        let mut home = home(5.0, 10.0, 20.0);
+        let guards = |home: &crate::plan::site::device::StationaryBattery| {
+            SiteModel::new(&site(&[10, 20], &[Device::Battery(home.clone())]), false).guards
+        };
+        assert!(guards(&home).is_empty());
+        home.discharge.soc_min = percent(50.0);
+        let guards = guards(&home);
+        let kept = guards.iter().map(|guard| (guard.least, guard.relief));
+        assert_eq!(kept.collect::<Vec<_>>(), [(5.0, None); 2]);
+    }
+
+    #[test]
+    fn a_run_is_interrupted_by_a_gap_and_ends_at_its_target() {
+        let mut van = van("van", 4.0, 6.0);
+        van.power_min = kw(2.0);
+        let mut request = site(&[10, 10, 10], &[Device::Vehicle(van)]);
+        let periods = [(at(0), at(60)), (at(60), at(120)), (at(150), at(210))];
+        let periods = Horizon::new(periods).unwrap();
+        request.import_prices = PriceCurve::from_parts(periods, vec![0.1; 3]).unwrap();
+        let model = SiteModel::new(&request, false);
+        let charge = &model.columns[0].charge;
+        assert_eq!(
+            model.semis.iter().map(|semi| semi.next).collect::<Vec<_>>(),
+            [Some(charge[1]), None, None]
+        );
+        assert_eq!(model.semis.iter().map(|semi| semi.least).collect::<Vec<_>>(), [2.0; 3]);
+        let mut values = vec![0.0; model.program.columns.len()];
+        let semi = model.semis[0];
+        values[semi.level] = 6.0;
+        assert_eq!((model.run_ends(&semi), model.ends_run(&semi, &values)), (vec![6.0], true));
+        values[charge[1]] = 0.5;
+        assert!(!model.ends_run(&semi, &values));
+        (values[charge[1]], values[semi.level]) = (0.0, 5.9);
+        assert!(!model.ends_run(&semi, &values));
+    }
+
+    #[test]
+    fn a_missed_deadline_is_wanted_on_departure() {
+        let mut car = car();
+        // 18 kWh after an hour at 4 kW are out of reach, 12 are not.
+        car.soc_targets = vec![soc_by(60, 90.0)];
+        let far = model(&car, true);
+        let late = far.misses[1];
+        assert!(late.is_late && !far.misses[0].is_late && far.guards.is_empty());
+        let level = far.columns[0].level[2];
+        let mut rows = far.program.rows.iter();
+        let row = rows.find(|row| row.terms.contains(&(late.column, 1.0))).unwrap();
+        assert_eq!((row.lower, &row.terms), (18.0, &vec![(level, 1.0), (late.column, 1.0)]));
+        car.soc_targets = vec![soc_by(60, 60.0)];
+        let near = model(&car, true);
+        let guard = near.guards[0];
+        assert_eq!((guard.gate, guard.least), (near.misses[0].column, 12.0));
+        assert_eq!(guard.terms(), [(near.columns[0].level[2], 1.0), (near.misses[1].column, 1.0)]);
+        // Without discharging the level stays, and a row costs nothing.
+        car.discharge = None;
+        let charging = model(&car, true);
+        assert!(charging.guards.is_empty() && charging.misses[1].is_late);
+    }
+
+    #[test]
+    fn the_worth_of_what_is_left_is_a_cost_with_a_sign() {
+        let mut home = home(5.0, 10.0, 40.0);
+        (home.battery.efficiency, home.discharge.efficiency) = (0.5, 0.8);
+        home.discharge.wear = crate::units::per_kwh(0.25);
+        home.end_value = crate::units::per_kwh(2.0);
+        let model = SiteModel::new(&site(&[0], &[Device::Battery(home)]), false);
+        let cost = |column: usize| model.program.columns[column].cost * model.unit;
+        let columns = &model.columns[0];
+        // A kWh in is worth 2·0.5, and one out costs 0.25 and 2/0.8; 4 kWh are there.
+        assert_eq!((cost(columns.charge[0]), cost(columns.discharge[0].unwrap())), (-1.0, 2.75));
+        assert!((model.constant + 8.0).abs() < 1e-12);
+        assert_eq!(model.pairs[0].device, Some(0));
+    }
+}

@@ -410,3 +410,160 @@ impl SiteModel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::site::device::ShiftableLoad;
+    use crate::plan::site::request::tests::{at, house, site, sun, tiers, van, washer};
+    use crate::plan::site::request::{Carbon, CarbonSlot};
+    use crate::prices::curve::PriceCurve;
+    use crate::prices::curve::tests::curve_of;
+    use crate::time::horizon::Horizon;
+    use crate::units::per_kwh;
+
+    fn model(request: &SiteRequest) -> SiteModel {
+        SiteModel::new(request, false)
+    }
+
+    #[test]
+    fn a_slot_that_cannot_feed_the_grid_has_no_meter() {
+        let van = Device::Vehicle(van("van", 5.0, 3.0));
+        let model = model(&site(&[10, 20], &[van, house(&[1.0, 2.0])]));
+        assert!(model.meters.iter().all(Option::is_none) && model.pairs.is_empty());
+        // The house costs 1·0.10 + 2·0.20, whatever the van does.
+        assert!((model.constant - 0.5).abs() < 1e-12);
+        let costs = model.columns[0].charge.iter().map(|&c| model.program.columns[c].cost);
+        assert_eq!(costs.map(|cost| cost * model.unit).collect::<Vec<_>>(), [0.1, 0.2]);
+        let (terms, fixed) = model.import_terms(1);
+        assert_eq!((terms, fixed), (vec![(model.columns[0].charge[1], 1.0)], 2.0));
+        assert_eq!((model.most_import(1), model.choice(1, None)), (7.0, (0.0, 5.0)));
+    }
+
+    #[test]
+    fn a_slot_that_can_feed_the_grid_has_a_meter() {
+        let van = Device::Vehicle(van("van", 5.0, 3.0));
+        let model = model(&site(&[10, 20], &[van, house(&[1.0, 1.0]), sun(&[1.0, 3.0], true)]));
+        // In the first hour the sunshine does no more than feed the house.
+        assert!(model.meters[0].is_none());
+        let meter = model.meters[1].unwrap();
+        let upper = |column: usize| model.program.columns[column].upper;
+        assert_eq!((upper(meter.import), upper(meter.export)), (6.0, 2.0));
+        assert_eq!((model.most_import(1), model.import_terms(1).1), (6.0, 0.0));
+        let pair = model.pairs[0];
+        assert_eq!((pair.first, pair.second), (meter.import, meter.export));
+        assert_eq!((pair.slot, pair.device), (1, None));
+    }
+
+    #[test]
+    fn sunshine_that_cannot_be_turned_down_is_no_choice() {
+        let model = model(&site(&[10], &[sun(&[3.0], false), house(&[1.0])]));
+        assert!(model.flows[0].is_empty());
+        assert_eq!((model.fixed_in(0, None), model.fixed_in(0, Some(&[1.0, 0.0]))), (-2.0, -3.0));
+    }
+
+    #[test]
+    fn shares_weigh_what_devices_draw() {
+        let vans = ["a", "b", "c"].map(|name| Device::Vehicle(van(name, 4.0, 1.0)));
+        let model = model(&site(&[10], &vans));
+        let column = |device: usize| model.columns[device].charge[0];
+        let shares = [0.5, 0.0, 1.0];
+        assert_eq!(model.draws(0, Some(&shares)), [(column(0), 0.5), (column(2), 1.0)]);
+        assert_eq!(model.choice(0, Some(&shares)), (0.0, 6.0));
+    }
+
+    #[test]
+    fn costs_are_in_units_of_the_power_of_two_below_the_highest() {
+        let van = Device::Vehicle(van("van", 5.0, 3.0));
+        let unit = |cents: &[i32]| model(&site(cents, std::slice::from_ref(&van))).unit;
+        assert_eq!((unit(&[10, 30]), unit(&[-100, 30]), unit(&[399, 0])), (0.25, 1.0, 2.0));
+        assert!((unit(&[0, 0]) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_run_starts_where_it_stays_inside_its_window() {
+        let mut load = washer(2.0, 90.0);
+        let starts = |load: &ShiftableLoad, request: &dyn Fn(&mut SiteRequest)| {
+            let mut site = site(&[10, 20, 30], &[Device::Shiftable(load.clone())]);
+            request(&mut site);
+            let model = model(&site);
+            let energy = |start: &Start| {
+                let flows = model.flows.iter().flatten();
+                flows
+                    .filter(|flow| flow.column == start.column)
+                    .map(|flow| flow.weight)
+                    .sum::<f64>()
+            };
+            assert!(model.starts.iter().all(|start| (energy(start) - 3.0).abs() < 1e-12));
+            model.starts.len()
+        };
+        // At 0 and 60, and to end at 120 and 180: at 30 and 90.
+        assert_eq!(starts(&load, &|_| {}), 4);
+        load.earliest = Some(at(30));
+        assert_eq!(starts(&load, &|_| {}), 3);
+        load.latest = Some(at(120));
+        assert_eq!(starts(&load, &|_| {}), 1);
+        load.latest = Some(at(119));
+        assert_eq!(starts(&load, &|_| {}), 0);
+        // An hour without a price in the middle interrupts every run.
+        load = washer(2.0, 90.0);
+        let gap = |site: &mut SiteRequest| {
+            let periods = Horizon::new([(at(0), at(60)), (at(120), at(180))]).unwrap();
+            site.import_prices = PriceCurve::from_parts(periods, vec![0.1, 0.1]).unwrap();
+        };
+        assert_eq!(starts(&load, &gap), 0);
+    }
+
+    #[test]
+    fn the_cheapest_block_and_the_emissions_are_in_the_least_price() {
+        let mut request = site(&[10, -10], &[]);
+        request.tiers = Some(tiers(&[(10.0, 0.02), (f64::INFINITY, 0.5)], 0.0));
+        let intensity = vec![CarbonSlot { start: at(0), end: at(120), kg_per_kwh: 0.5 }];
+        request.carbon = Some(Carbon { price_per_kg: 0.1, intensity });
+        let least = model(&request).import_least;
+        // 0.10 + 0.05 + 0.02, and -0.10 + 0.05 + 0.02.
+        assert!((least[0] - 0.17).abs() < 1e-12 && (least[1] + 0.03).abs() < 1e-12);
+        request.tiers.as_mut().unwrap().blocks[0].surcharge = per_kwh(0.5);
+        assert!((model(&request).import_least[0] - 0.65).abs() < 1e-12);
+    }
+
+    proptest! {
+        /// Imports and exports of each hour, priced one by one, are the cost of the programme.
+        #[test]
+        fn the_programme_costs_what_the_meter_shows(
+            cents in prop::collection::vec((-20..60i32, -5..20i32), 1..6),
+            kws in prop::collection::vec((0.0..4.0_f64, 0.0..4.0_f64, 0.0..5.0_f64), 6),
+        ) {
+            let (import, export): (Vec<i32>, Vec<i32>) = cents.iter().copied().unzip();
+            let (drawn, fed): (Vec<f64>, Vec<f64>) =
+                kws[..cents.len()].iter().map(|&(house, sun, _)| (house, sun)).unzip();
+            let mut van = van("van", 5.0, 1.0);
+            van.fill_when_worth = true;
+            let devices = [Device::Vehicle(van), house(&drawn), sun(&fed, false)];
+            let mut request = site(&import, &devices);
+            request.export_prices = Some(curve_of(60, &export));
+            let model = model(&request);
+            let columns = &model.program.columns;
+            let mut values = vec![0.0; columns.len()];
+            let mut expected = 0.0;
+            for (slot, &(house, sun, charge)) in kws[..cents.len()].iter().enumerate() {
+                let net = house - sun + charge;
+                let (bought, sold) = (f64::max(net, 0.0), f64::max(-net, 0.0));
+                let price = if net > 0.0 { import[slot] } else { export[slot] };
+                expected += net * f64::from(price) / 100.0;
+                values[model.columns[0].charge[slot]] = charge;
+                if let Some(meter) = model.meters[slot] {
+                    (values[meter.import], values[meter.export]) = (bought, sold);
+                }
+            }
+            for row in model.program.rows.iter().filter(|row| row.lower >= row.upper) {
+                let terms = row.terms.iter().map(|&(column, weight)| weight * values[column]);
+                prop_assert!((terms.sum::<f64>() - row.lower).abs() < 1e-9);
+            }
+            let cost: f64 = columns.iter().zip(&values).map(|(c, value)| c.cost * value).sum();
+            prop_assert!((cost * model.unit + model.constant - expected).abs() < 1e-9);
+        }
+    }
+}

@@ -254,3 +254,52 @@ impl SitePlan {
         baseline - (self.cost - self.stored_value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::device::Device;
+    use crate::plan::site::planner::plan_site;
+    use crate::plan::site::problem::SiteProblem;
+    use crate::plan::site::request::tests::{home, site, van};
+    use crate::units::{money, per_kwh};
+
+    #[test]
+    fn every_part_counts_once_in_the_total() {
+        // Powers of two: each sum of some of them is another number.
+        let costs = Costs {
+            energy: money(1.0),
+            export: money(-2.0),
+            demand: money(4.0),
+            tiers: money(8.0),
+            carbon: money(16.0),
+            wear: money(32.0),
+            breach: money(64.0),
+        };
+        assert_eq!(costs.total(), money(123.0));
+    }
+
+    #[test]
+    fn what_is_left_in_the_battery_is_no_saving() {
+        // At once, 4 kWh cost 2.00 at 0.50; planned they cost 0.40 at 0.10.
+        let van = Device::Vehicle(van("van", 4.0, 4.0));
+        let mut home = home(2.0, 10.0, 0.0);
+        // A stored kWh is worth 0.15, and two hours of 2 kW, bought at 0.10, gain 0.05 a kWh.
+        home.end_value = per_kwh(0.15);
+        let request = site(&[50, 10, 10], &[van, Device::Battery(home)]);
+        let plan = plan_site(&SiteProblem::new(request).unwrap());
+        assert!((plan.baseline.cost.as_amount() - 2.0).abs() < 1e-9);
+        assert!((plan.cost.as_amount() - 0.8).abs() < 1e-9);
+        assert!((plan.stored_value.as_amount() - 0.6).abs() < 1e-9);
+        assert!((plan.savings().as_amount() - 1.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_plan_survives_its_json() {
+        let request = site(&[50, 10], &[Device::Vehicle(van("van", 4.0, 9.0))]);
+        let plan = plan_site(&SiteProblem::new(request).unwrap());
+        let text = serde_json::to_string(&plan).unwrap();
+        assert!(text.contains(r#""cause":"own_limits""#), "{text}");
+        assert_eq!(serde_json::from_str::<SitePlan>(&text).unwrap(), plan);
+    }
+}

@@ -528,16 +528,27 @@ fn has_time_to_run(load: &ShiftableLoad, request: &SiteRequest, grid: &SiteSlots
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::plan::charge::request::Target;
     use crate::plan::charge::vehicle::{Battery, SocTarget};
     use crate::plan::site::device::{Phase, TaperPoint, Vehicle};
     use crate::plan::site::request::Limit;
+    use crate::plan::site::request::tests::{at, battery_of, group, hard, house, site, van};
     use crate::plan::site::series::Series;
     use crate::prices::curve::PriceCurve;
     use crate::time::horizon::Horizon;
     use crate::units::{kw, kwh, percent};
+
+    pub(crate) fn planned(request: &SiteRequest) -> SitePlan {
+        plan_site(&SiteProblem::new(request.clone()).unwrap())
+    }
+
+    /// Powers of a device in kW, to a tenth of a milliwatt.
+    pub(crate) fn powers_of(plan: &SitePlan, name: &str) -> Vec<f64> {
+        let device = plan.devices.iter().find(|device| device.name == name).unwrap();
+        device.power.iter().map(|power| (power.as_kw() * 1e7).round() / 1e7 + 0.0).collect()
+    }
 
     /// Three vans of 11 kW behind a limit of 8 kW for four hours, the last one with a higher
     /// priority. Each wants `energy` kWh. At 10 kWh each, all targets can be met.
@@ -665,5 +676,94 @@ mod tests {
             }
             assert!(0 < limited && limited < 60, "{limited} of 60 ended early");
         }
+    }
+
+    #[test]
+    fn a_level_is_reached_on_a_straight_line_inside_its_slot() {
+        let mut van = van("van", 4.0, 6.0);
+        van.targets.push(Target { by: None, energy: kwh(2.0) });
+        van.targets.push(Target { by: None, energy: kwh(0.0) });
+        let plan = planned(&site(&[10, 20], &[Device::Vehicle(van)]));
+        // 4 kWh in the first hour and 2 in the second one; nothing is wanted last.
+        let reached = plan.devices[0].wishes.iter().map(|wish| wish.reached_at);
+        assert_eq!(reached.collect::<Vec<_>>(), [Some(at(120)), Some(at(30)), Some(at(0))]);
+    }
+
+    #[test]
+    fn slots_of_one_power_are_one_interval() {
+        let request = site(&[10, 10, 30, 20], &[Device::Vehicle(van("van", 4.0, 10.0))]);
+        let intervals = planned(&request).devices[0].intervals.clone();
+        let expected = [(at(0), at(120), kw(4.0)), (at(180), at(240), kw(2.0))];
+        let found: Vec<_> = intervals.iter().map(|i| (i.start, i.end, i.power)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_plan_tells_levels_powers_and_limits() {
+        let mut car = van("car", 4.0, 6.0);
+        car.battery = Some(battery_of(20.0, 50.0));
+        let mut request = site(&[10, 20], &[Device::Vehicle(car), house(&[1.0, 1.0])]);
+        request.import_limit = Some(hard(4.0));
+        let plan = planned(&request);
+        // 3 kW beside the house, twice. A kWh more in the first hour saves 0.10.
+        assert_eq!(plan.devices[0].soc, [50.0, 65.0, 80.0].map(percent));
+        assert_eq!(plan.devices[0].power_max, [kw(4.0), kw(4.0)]);
+        let limit = &plan.limits[0];
+        assert_eq!(
+            (limit.limit.clone(), limit.power.clone()),
+            (vec![Some(kw(4.0)); 2], vec![kw(4.0); 2])
+        );
+        let shadow: Vec<f64> = limit.shadow_price.iter().map(|price| price.as_per_kwh()).collect();
+        assert!((shadow[0] - shadow[1] - 0.1).abs() < 1e-9, "{shadow:?}");
+        assert!((plan.cost.as_amount() - 1.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_bound_above_the_cost_is_told_and_replaced() {
+        let request = site(&[10, 20], &[Device::Vehicle(van("van", 4.0, 6.0))]);
+        let model = SiteModel::new(&request, false);
+        let mut answer = solve::solve(&request, &model, &Limits::default()).unwrap();
+        let cost = money(0.8);
+        let (certificate, status) = certify(&request, &model, &answer, cost);
+        assert!(certificate.is_proved() && status == SearchStatus::Optimal);
+        // An open gap is not optimal.
+        answer.bound -= 1.0;
+        assert_eq!(certify(&request, &model, &answer, cost).1, SearchStatus::SolverFailed);
+        answer.bound += 2.0;
+        let (certificate, status) = certify(&request, &model, &answer, cost);
+        assert_eq!(status, SearchStatus::BoundAboveCost);
+        // Without duals no more is known than that nothing is drawn below zero.
+        assert_eq!(certificate.bound, money(0.0));
+    }
+
+    #[test]
+    fn the_dust_of_a_solver_is_swept_to_the_bounds() {
+        let request = site(&[10, 20], &[Device::Vehicle(van("van", 4.0, 6.0)), house(&[1.0, 1.0])]);
+        let model = SiteModel::new(&request, false);
+        let mut values = vec![0.0; model.program.columns.len()];
+        let charge = &model.columns[0].charge;
+        (values[charge[0]], values[charge[1]]) = (4.0 + 1e-12, -1e-12);
+        let found = accounts(&request, &model, &values);
+        assert_eq!((&found[0].drawn, &found[1].drawn), (&vec![4.0, 0.0], &vec![1.0, 1.0]));
+        values[charge[1]] = 0.5;
+        assert_eq!(accounts(&request, &model, &values)[0].drawn, [4.0, 0.5]);
+    }
+
+    #[test]
+    fn a_missed_wish_names_the_limit_and_who_went_first() {
+        let mut urgent = van("urgent", 5.0, 8.0);
+        urgent.priority = 3.0;
+        let devices = [Device::Vehicle(van("van", 5.0, 5.0)), Device::Vehicle(urgent)];
+        let mut request = site(&[10, 10], &devices);
+        request.groups = vec![group("garage", None, Some(hard(5.0)))];
+        for device in &mut request.devices {
+            let Device::Vehicle(vehicle) = device else { unreachable!() };
+            vehicle.group = Some("garage".to_owned());
+        }
+        let wish = planned(&request).devices[0].wishes[0].clone();
+        let garage = Cause::Limit { name: "garage".to_owned(), phase: None };
+        assert_eq!(wish.causes, [garage, Cause::Priority]);
+        assert!((wish.shortfall.as_kwh() - 3.0).abs() < 1e-6);
+        assert!((wish.delivered.as_kwh() - 2.0).abs() < 1e-6 && wish.reached_at.is_none());
     }
 }

@@ -218,3 +218,104 @@ fn fairer(
     }
     vec![(most, 1.0)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::planner::tests::{planned, powers_of};
+    use crate::plan::site::request::tests::{at, hard, home, house, site, van};
+    use crate::units::{kw, money};
+
+    fn charger(name: &str, power: f64, energy: f64) -> Device {
+        Device::Vehicle(van(name, power, energy))
+    }
+
+    #[test]
+    fn a_kwh_counts_the_hours_to_the_middle_of_its_slot() {
+        let mut late = van("van", 4.0, 4.0);
+        late.arrival = Some(at(30));
+        let model = SiteModel::new(&site(&[10, 10], &[Device::Vehicle(late)]), false);
+        let hours: Vec<f64> = earlier(&model).iter().map(|&(_, hours)| hours).collect();
+        // From 30 to 60 and from 60 to 120 minutes.
+        assert_eq!(hours, [0.75, 1.5]);
+    }
+
+    #[test]
+    fn a_budget_buys_earlier_energy_and_no_more() {
+        let mut request = site(&[20, 10], &[charger("van", 4.0, 4.0)]);
+        assert_eq!(powers_of(&planned(&request), "van"), [0.0, 4.0]);
+        // Each kWh an hour earlier costs 0.10.
+        request.preference_budget = money(0.15);
+        let plan = planned(&request);
+        assert_eq!(powers_of(&plan, "van"), [1.5, 2.5]);
+        assert!((plan.cost.as_amount() - 0.55).abs() < 1e-6 && plan.certificate.is_proved());
+        request.preferences.clear();
+        assert_eq!(powers_of(&planned(&request), "van"), [0.0, 4.0]);
+    }
+
+    #[test]
+    fn the_row_for_money_is_in_units_of_the_programme() {
+        let mut request = site(&[30, 10], &[charger("van", 4.0, 4.0)]);
+        request.preference_budget = money(0.5);
+        let model = SiteModel::new(&request, false);
+        let mut values = vec![0.0; model.program.columns.len()];
+        values[model.columns[0].charge[0]] = 2.0;
+        let row = money_row(&request, &model, &model.program, &values);
+        // 2·0.30 and the budget of 0.50, over a unit of 0.25.
+        assert!((row.upper - 4.4).abs() < 1e-7);
+        assert_eq!(row.terms.len(), 2);
+    }
+
+    #[test]
+    fn smoother_power_takes_fewer_and_smaller_steps() {
+        let mut request = site(&[10, 10, 10], &[charger("van", 6.0, 6.0), house(&[3.0, 0.0, 0.0])]);
+        request.preferences = vec![Preference::Smoother];
+        // 9 kWh in three hours.
+        assert_eq!(powers_of(&planned(&request), "van"), [0.0, 3.0, 3.0]);
+        request.preferences = vec![Preference::Earlier, Preference::Smoother];
+        assert_eq!(powers_of(&planned(&request), "van"), [6.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_shortage_is_shared_by_parts_of_the_wishes() {
+        let mut request = site(&[10], &[charger("a", 9.0, 4.0), charger("b", 9.0, 6.0)]);
+        request.import_limit = Some(hard(5.0));
+        request.preferences = vec![Preference::Fairer];
+        let plan = planned(&request);
+        assert_eq!((powers_of(&plan, "a"), powers_of(&plan, "b")), (vec![2.0], vec![3.0]));
+    }
+
+    #[test]
+    fn preferences_turn_nothing_around() {
+        let devices = [Device::Battery(home(5.0, 10.0, 50.0)), house(&[1.0])];
+        let model = SiteModel::new(&site(&[10], &devices), false);
+        let mut values = vec![0.0; model.program.columns.len()];
+        let (charge, discharge) =
+            (model.columns[0].charge[0], model.columns[0].discharge[0].unwrap());
+        let meter = model.meters[0].unwrap();
+        (values[discharge], values[meter.export]) = (3.0, 2.0);
+        let mut program = model.program.clone();
+        keep_directions(&model, &mut program, &values);
+        let upper =
+            [charge, discharge, meter.import, meter.export].map(|c| program.columns[c].upper);
+        assert_eq!(upper[..], [0.0, 5.0, 0.0, 4.0]);
+    }
+
+    #[test]
+    fn preferences_switch_nothing_on_and_keep_the_least_power() {
+        let mut slow = van("van", 4.0, 7.0);
+        slow.power_min = kw(2.0);
+        let model = SiteModel::new(&site(&[10, 10, 10], &[Device::Vehicle(slow)]), false);
+        let columns = &model.columns[0];
+        let mut values = vec![0.0; model.program.columns.len()];
+        // Off, then at 4 to a level of 4, then a top-off of 3 to the 7 that are wanted.
+        (values[columns.charge[1]], values[columns.level[1]]) = (4.0, 4.0);
+        (values[columns.charge[2]], values[columns.level[2]]) = (3.0, 7.0);
+        let mut program = model.program.clone();
+        keep_switching(&model, &mut program, &values);
+        let bounds = |column: usize| (program.columns[column].lower, program.columns[column].upper);
+        assert_eq!(bounds(columns.charge[0]), (0.0, 0.0));
+        assert_eq!(bounds(columns.charge[1]), (2.0, 4.0));
+        assert_eq!((bounds(columns.charge[2]), bounds(columns.level[2])), ((0.0, 4.0), (7.0, 7.0)));
+    }
+}

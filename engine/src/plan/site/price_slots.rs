@@ -261,3 +261,154 @@ fn device_cuts(device: &Device, cuts: &mut Vec<i64>) {
         Device::Battery(_) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::NaiveDate;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::site::request::tests::{at, demand, hard, site, van, washer};
+    use crate::plan::site::request::{Carbon, CarbonSlot, Period, SiteRequest};
+    use crate::plan::site::series::PowerPeriod;
+    use crate::prices::curve::tests::curve_of;
+    use crate::time::civil::instant_of;
+    use crate::units::kw;
+
+    /// Minutes from the first price to an instant.
+    fn minute(micros: i64) -> i64 {
+        (micros - micros_of(at(0))) / MICROS_PER_MINUTE
+    }
+
+    fn starts(grid: &SiteSlots) -> Vec<i64> {
+        grid.starts.iter().map(|&start| minute(start)).collect()
+    }
+
+    #[test]
+    fn a_plan_begins_now_and_ends_where_it_is_told_to() {
+        let mut request = site(&[10, 20, 30], &[]);
+        (request.now, request.until) = (at(15), Some(at(150)));
+        let grid = SiteSlots::new(&request);
+        assert_eq!((starts(&grid), grid.len()), (vec![15, 60, 120], 3));
+        assert_eq!(grid.hours, [0.75, 1.0, 0.5]);
+        assert_eq!(
+            (grid.import.clone(), grid.price_slots.clone()),
+            (vec![0.1, 0.2, 0.3], vec![0, 1, 2])
+        );
+        assert!(grid.gaps.is_empty());
+    }
+
+    #[test]
+    fn time_without_an_export_price_is_not_used() {
+        let mut request = site(&[10, 20, 30, 40], &[]);
+        // Three slots of 50 minutes.
+        request.export_prices = Some(curve_of(50, &[5, 6, 7]));
+        let grid = SiteSlots::new(&request);
+        assert_eq!(starts(&grid), [0, 50, 60, 100, 120]);
+        assert_eq!(grid.export, [0.05, 0.06, 0.06, 0.07, 0.07]);
+        assert_eq!(
+            grid.gaps.iter().map(|&gap| (minute(gap.0), minute(gap.1))).collect::<Vec<_>>(),
+            [(150, 240)]
+        );
+        assert!((grid.unpriced_hours() - 1.5).abs() < 1e-12);
+        let between = |from, to| grid.unpriced_between(micros_of(at(from)), micros_of(at(to)));
+        assert_eq!((between(0, 180), between(200, 210), between(0, 150)), (0.5, 1.0 / 6.0, 0.0));
+    }
+
+    #[test]
+    fn a_gap_after_the_last_deadline_is_none() {
+        let mut late = van("van", 5.0, 1.0);
+        late.targets[0].by = Some(at(200));
+        let request = site(&[10, 20], &[Device::Vehicle(late.clone())]);
+        let gap = (micros_of(at(120)), micros_of(at(200)));
+        assert_eq!(SiteSlots::new(&request).gaps, [gap]);
+        late.targets[0].by = Some(at(90));
+        let request = site(&[10, 20], &[Device::Vehicle(late)]);
+        assert!(SiteSlots::new(&request).gaps.is_empty());
+    }
+
+    #[test]
+    fn a_run_may_start_where_it_would_end_with_a_slot() {
+        let mut load = washer(1.0, 45.0);
+        load.earliest = Some(at(10));
+        let request = site(&[10, 20, 30], &[Device::Shiftable(load)]);
+        // 45 minutes before 60, 120 and 180; 45 before 10 has passed.
+        assert_eq!(starts(&SiteSlots::new(&request)), [0, 10, 15, 60, 75, 120, 135]);
+    }
+
+    #[test]
+    fn limits_and_emissions_cut_slots_and_are_read_at_their_starts() {
+        let mut request = site(&[10, 20], &[]);
+        let period = PowerPeriod { start: at(20), end: at(70), power: kw(4.0) };
+        request.import_limit = Some(hard(1.0));
+        request.import_limit.as_mut().unwrap().power = Series::Periods(vec![period]);
+        let intensity = vec![
+            CarbonSlot { start: at(0), end: at(40), kg_per_kwh: 0.5 },
+            CarbonSlot { start: at(60), end: at(120), kg_per_kwh: 0.25 },
+        ];
+        request.carbon = Some(Carbon { price_per_kg: 1.0, intensity });
+        let grid = SiteSlots::new(&request);
+        assert_eq!(starts(&grid), [0, 20, 40, 60, 70]);
+        let powers = grid.powers(&request.import_limit.unwrap().power);
+        assert_eq!(powers, [None, Some(4.0), Some(4.0), Some(4.0), None]);
+        assert!(grid.carbon[2].is_nan());
+        assert_eq!((grid.carbon[1], grid.carbon[4]), (0.5, 0.25));
+    }
+
+    #[test]
+    fn slots_between_instants_are_those_inside() {
+        let grid = SiteSlots::new(&site(&[10, 20, 30], &[]));
+        let between = |from, to| grid.between(micros_of(at(from)), micros_of(at(to)));
+        assert_eq!((between(0, 180), between(60, 120)), (0..3, 1..2));
+        assert_eq!((between(30, 150), between(90, 91), between(500, 600)), (1..2, 2..2, 3..3));
+        assert_eq!(grid.between(i64::MIN, i64::MAX), 0..3);
+    }
+
+    proptest! {
+        /// From midnight to midnight on the clocks of Oslo: 24 hours of windows, one less on
+        /// the last Sunday of March, and one more on that of October.
+        #[test]
+        fn a_day_has_as_many_windows_as_its_clocks_have_hours(
+            day in prop_oneof![Just(87u64), Just(297), 0..364u64],
+            minutes in prop_oneof![Just(30u32), Just(60)],
+        ) {
+            let midnight = |day: u64| {
+                let date = NaiveDate::from_ymd_opt(2026, 1, 1).unwrap() + chrono::Days::new(day);
+                instant_of(date.and_time(chrono::NaiveTime::MIN), chrono_tz::Europe::Oslo)
+            };
+            // 29 March is day 87 after 1 January, and 25 October is day 297.
+            let hours = match day { 87 => 23, 297 => 25, _ => 24 };
+            let horizon = Horizon::new([(midnight(day), midnight(day + 1))]).unwrap();
+            let prices = PriceCurve::from_parts(horizon, vec![0.1]).unwrap();
+            let mut request = SiteRequest::new(prices, midnight(day));
+            request.demand_charge = Some(demand(1.0, 0.0));
+            request.demand_charge.as_mut().unwrap().window_minutes = minutes;
+            let grid = SiteSlots::new(&request);
+            prop_assert_eq!(grid.len(), hours * 60 / minutes as usize);
+            prop_assert!(grid.hours.iter().all(|&h| (h * 60.0 - f64::from(minutes)).abs() < 1e-9));
+        }
+
+        /// Slots follow each other without overlap, and no border of a period lies inside one.
+        #[test]
+        fn no_slot_holds_a_border(
+            arrival in 0..240i64, by in 0..240i64, now in 0..100i64, minutes in 1..240i64,
+        ) {
+            let mut van = van("van", 5.0, 1.0);
+            van.arrival = Some(at(arrival));
+            van.targets[0].by = Some(at(by));
+            let mut request = site(&[10, 20, 30, 40], &[Device::Vehicle(van)]);
+            let mut charge = demand(1.0, 0.0);
+            charge.periods = vec![Period { start: at(arrival), end: at(arrival + minutes) }];
+            (request.demand_charge, request.now) = (Some(charge), at(now));
+            let grid = SiteSlots::new(&request);
+            prop_assert_eq!(minute(grid.starts[0]), now);
+            prop_assert_eq!(minute(*grid.ends.last().unwrap()), 240);
+            prop_assert!(grid.starts.windows(2).zip(&grid.ends).all(|(two, end)| two[1] == *end));
+            for border in [arrival, by, arrival + minutes] {
+                let border = micros_of(at(border));
+                let mut slots = grid.starts.iter().zip(&grid.ends);
+                prop_assert!(!slots.any(|(&start, &end)| start < border && border < end));
+            }
+        }
+    }
+}

@@ -28,3 +28,19 @@ impl SiteProblem {
         &self.request
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::site::device::Device;
+    use crate::plan::site::request::tests::{site, van};
+
+    #[test]
+    fn a_problem_is_the_request_that_passed() {
+        let request = site(&[10, 20], &[Device::Vehicle(van("van", 11.0, 5.0))]);
+        assert_eq!(SiteProblem::new(request.clone()).unwrap().request(), &request);
+        let twice = site(&[10], &[request.devices[0].clone(), request.devices[0].clone()]);
+        let refused = SiteProblem::new(twice).unwrap_err();
+        assert_eq!(refused, SiteError::NameTwice { name: "van".to_owned() });
+    }
+}

@@ -203,14 +203,127 @@ impl SiteRequest {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::plan::site::device::{Device, Load, Phase, Vehicle};
+    use crate::plan::charge::request::Target;
+    use crate::plan::charge::vehicle::Battery;
+    use crate::plan::site::device::{
+        Device, Discharge, Load, Phase, ShiftableLoad, Solar, StationaryBattery, Vehicle,
+    };
     use crate::plan::site::price_slots::SiteSlots;
     use crate::plan::site::problem::SiteProblem;
     use crate::plan::site::series::PowerPeriod;
+    use crate::prices::curve::tests::curve_of;
     use crate::time::horizon::Horizon;
-    use crate::units::kw;
+    use crate::units::{kw, kwh, percent};
+
+    /// An instant so many minutes after the first price of a `site`.
+    pub(crate) fn at(minutes: i64) -> DateTime<Utc> {
+        let first: DateTime<Utc> = "2026-01-05T18:00:00Z".parse().unwrap();
+        first + chrono::TimeDelta::minutes(minutes)
+    }
+
+    /// A site with hourly import prices in cents.
+    pub(crate) fn site(cents: &[i32], devices: &[Device]) -> SiteRequest {
+        let mut request = SiteRequest::new(curve_of(60, cents), at(0));
+        request.devices = devices.to_vec();
+        request
+    }
+
+    /// A vehicle that wants so many kWh at any time.
+    pub(crate) fn van(name: &str, power: f64, energy: f64) -> Vehicle {
+        let mut van = Vehicle::new(name, kw(power));
+        van.targets.push(Target { by: None, energy: kwh(energy) });
+        van
+    }
+
+    pub(crate) fn battery_of(capacity: f64, soc: f64) -> Battery {
+        Battery {
+            capacity: kwh(capacity),
+            soc: Some(percent(soc)),
+            soc_fallback: None,
+            charge_limit: percent(100.0),
+            efficiency: 1.0,
+        }
+    }
+
+    /// A discharge without losses and wear, down to an empty battery.
+    pub(crate) fn discharge(power: f64) -> Discharge {
+        let (soc_min, wear) = (percent(0.0), Price::ZERO);
+        Discharge { power_max: kw(power), efficiency: 1.0, soc_min, wear }
+    }
+
+    /// A battery without losses, of one power in both directions.
+    pub(crate) fn home(power: f64, capacity: f64, soc: f64) -> StationaryBattery {
+        StationaryBattery {
+            name: "home".to_owned(),
+            group: None,
+            phases: Phase::ALL.to_vec(),
+            power_max: kw(power),
+            battery: battery_of(capacity, soc),
+            discharge: discharge(power),
+            soc_end: None,
+            end_value: Price::ZERO,
+        }
+    }
+
+    /// One power per price slot.
+    pub(crate) fn powers(powers: &[f64]) -> Series {
+        Series::PerSlot(powers.iter().map(|&power| kw(power)).collect())
+    }
+
+    pub(crate) fn sun(kws: &[f64], is_curtailable: bool) -> Device {
+        let (name, phases) = ("sun".to_owned(), Phase::ALL.to_vec());
+        Device::Solar(Solar { name, group: None, phases, forecast: powers(kws), is_curtailable })
+    }
+
+    pub(crate) fn house(kws: &[f64]) -> Device {
+        let (name, phases) = ("house".to_owned(), Phase::ALL.to_vec());
+        Device::Load(Load { name, group: None, phases, forecast: powers(kws) })
+    }
+
+    pub(crate) fn washer(power: f64, duration_minutes: f64) -> ShiftableLoad {
+        ShiftableLoad {
+            name: "washer".to_owned(),
+            group: None,
+            phases: Phase::ALL.to_vec(),
+            power: kw(power),
+            duration_minutes,
+            earliest: None,
+            latest: None,
+            priority: 1.0,
+        }
+    }
+
+    /// A limit without a price: it is kept wherever it can be.
+    pub(crate) fn hard(power: f64) -> Limit {
+        Limit { power: Series::Constant(kw(power)), breach_price: None }
+    }
+
+    pub(crate) fn group(name: &str, parent: Option<&str>, limit: Option<Limit>) -> Group {
+        let parent = parent.map(str::to_owned);
+        Group { name: name.to_owned(), parent, limit, phase_limit: None }
+    }
+
+    /// A price per kW of the mean power of hours.
+    pub(crate) fn demand(price_per_kw: f64, peak: f64) -> DemandCharge {
+        DemandCharge {
+            price_per_kw,
+            peak: kw(peak),
+            window_minutes: 60,
+            window_energy: Energy::ZERO,
+            periods: Vec::new(),
+        }
+    }
+
+    /// Blocks that end at these kWh, with surcharges per kWh; infinity is the last one.
+    pub(crate) fn tiers(blocks: &[(f64, f64)], before: f64) -> Tiers {
+        let tier = |&(until, surcharge): &(f64, f64)| Tier {
+            until: Energy::from_kwh(until).ok(),
+            surcharge: crate::units::per_kwh(surcharge),
+        };
+        Tiers { blocks: blocks.iter().map(tier).collect(), energy_before: kwh(before) }
+    }
 
     fn noon() -> DateTime<Utc> {
         "2026-01-05T12:00:00Z".parse().unwrap()

@@ -104,3 +104,69 @@ impl Series {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::site::request::tests::{at, powers};
+    use crate::units::kw;
+
+    fn period(from: i64, to: i64, power: f64) -> PowerPeriod {
+        PowerPeriod { start: at(from), end: at(to), power: kw(power) }
+    }
+
+    #[test]
+    fn one_power_per_slot_follows_the_slot_and_not_the_instant() {
+        let series = powers(&[3.0, 5.0]);
+        let late = micros_of(at(10_000));
+        assert_eq!(series.at(1, micros_of(at(0))), Some(5.0));
+        assert_eq!((series.at(0, late), series.at(2, late)), (Some(3.0), None));
+        assert_eq!(Series::Constant(kw(7.0)).at(9, late), Some(7.0));
+    }
+
+    #[test]
+    fn only_periods_cut_slots() {
+        let cuts = |series: Series| {
+            let mut cuts = Vec::new();
+            series.cuts(&mut cuts);
+            cuts
+        };
+        let periods = Series::Periods(vec![period(10, 20, 1.0), period(40, 50, 1.0)]);
+        assert_eq!(cuts(periods), [10, 20, 40, 50].map(|minute| micros_of(at(minute))));
+        assert!(cuts(powers(&[1.0])).is_empty() && cuts(Series::Constant(kw(1.0))).is_empty());
+    }
+
+    #[test]
+    fn what_is_negative_uneven_or_in_disorder_is_refused() {
+        let refused = |series: Series| series.check(2).unwrap_err().to_string();
+        assert_eq!(refused(powers(&[1.0, -2.0])), "value 1 is -2 kW; it is 0 kW or more");
+        assert_eq!(refused(powers(&[1.0])), "1 values for 2 price slots; give one for each");
+        assert_eq!(refused(Series::Constant(kw(-1.0))), "value 0 is -1 kW; it is 0 kW or more");
+        let overlap = Series::Periods(vec![period(0, 30, 1.0), period(20, 40, 1.0)]);
+        assert!(matches!(overlap.check(2), Err(SeriesError::Periods(_))));
+        let negative = Series::Periods(vec![period(0, 30, 1.0), period(30, 40, -1.0)]);
+        assert!(matches!(negative.check(2), Err(SeriesError::Negative { index: 1, .. })));
+        assert_eq!(powers(&[0.0, 1.0]).check(2), Ok(()));
+    }
+
+    proptest! {
+        /// A scan of all periods finds what the binary search finds.
+        #[test]
+        fn a_period_holds_from_its_start_to_just_before_its_end(
+            lengths in prop::collection::vec((0..3i64, 1..4i64), 0..8), minute in -2..50i64,
+        ) {
+            let mut periods = Vec::new();
+            let mut end = 0;
+            for (gap, length) in lengths {
+                periods.push(period(end + gap, end + gap + length, (end + gap) as f64));
+                end += gap + length;
+            }
+            let instant = at(minute);
+            let holds = |period: &&PowerPeriod| period.start <= instant && instant < period.end;
+            let expected = periods.iter().find(holds).map(|period| period.power.as_kw());
+            prop_assert_eq!(Series::Periods(periods).at(0, micros_of(instant)), expected);
+        }
+    }
+}

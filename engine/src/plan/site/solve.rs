@@ -439,3 +439,192 @@ pub(crate) fn unsolved(model: &SiteModel, status: SearchStatus) -> SiteSolution 
     let bound = weak_bound(&model.program, &duals);
     SiteSolution { values: first_come(model), duals, bound, status }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::lp::Solution;
+    use crate::plan::site::device::{Device, Vehicle};
+    use crate::plan::site::planner::tests::{planned, powers_of};
+    use crate::plan::site::request::tests::{hard, home, house, site, sun, van, washer};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, percent};
+
+    /// A van of 2 to 4 kW that wants 5 kWh.
+    fn slow() -> Vehicle {
+        let mut slow = van("van", 4.0, 5.0);
+        slow.power_min = kw(2.0);
+        slow
+    }
+
+    /// Whether a programme has a solution with these columns at these values.
+    fn has_plan(mixed: &MixedProgram, fixed: &[(usize, f64)]) -> bool {
+        let mut mixed = mixed.clone();
+        mixed.start = None;
+        for &(column, value) in fixed {
+            let column = &mut mixed.linear.columns[column];
+            (column.lower, column.upper) = (value, value);
+        }
+        mixed.minimise(&Limits::default()).is_ok()
+    }
+
+    #[test]
+    fn binaries_allow_a_top_off_at_the_end_of_a_run_only() {
+        let model = SiteModel::new(&site(&[10, 10], &[Device::Vehicle(slow())]), false);
+        let active = Active { semis: true, ..Active::default() };
+        let start = vec![0.0; model.program.columns.len()];
+        let mixed = with_binaries(&model, &active, &start);
+        let charge = &model.columns[0].charge;
+        for (first, second) in (0..=4).flat_map(|first| (0..=4).map(move |second| (first, second)))
+        {
+            let keeps =
+                |kwh: i32, level: i32, next: i32| kwh == 0 || kwh >= 2 || level == 5 && next == 0;
+            let sum = first + second;
+            let expected = sum <= 5 && keeps(first, first, second) && keeps(second, sum, 0);
+            let fixed = [(charge[0], f64::from(first)), (charge[1], f64::from(second))];
+            assert_eq!(has_plan(&mixed, &fixed), expected, "{first} and {second}");
+            if sum <= 5 {
+                let mut values = start.clone();
+                (values[charge[0]], values[charge[1]]) = (fixed[0].1, fixed[1].1);
+                let levels = &model.columns[0].level;
+                (values[levels[0]], values[levels[1]]) = (fixed[0].1, f64::from(sum));
+                let all_keep = model.semis.iter().all(|semi| keeps_least(&model, semi, &values));
+                assert_eq!(all_keep, expected, "{first} and {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_binary_leaves_one_direction() {
+        let devices = [Device::Battery(home(5.0, 10.0, 50.0)), house(&[1.0])];
+        let model = SiteModel::new(&site(&[10], &devices), false);
+        let active = Active { pairs: model.pairs.clone(), ..Active::default() };
+        let mixed = with_binaries(&model, &active, &vec![0.0; model.program.columns.len()]);
+        let pair = model.pairs[0];
+        for (charge, discharge, expected) in
+            [(5.0, 0.0, true), (0.0, 5.0, true), (0.0, 0.0, true), (1.0, 0.5, false)]
+        {
+            let fixed = [(pair.first, charge), (pair.second, discharge)];
+            assert_eq!(has_plan(&mixed, &fixed), expected, "{charge} and {discharge}");
+        }
+        assert_eq!(mixed.integers.len(), model.pairs.len());
+    }
+
+    #[test]
+    fn a_guard_holds_a_discharge_to_its_level() {
+        let mut home = home(5.0, 10.0, 20.0);
+        home.discharge.soc_min = percent(50.0);
+        let model = SiteModel::new(&site(&[10, 10], &[Device::Battery(home)]), false);
+        let active = Active { guards: true, ..Active::default() };
+        let mixed = with_binaries(&model, &active, &vec![0.0; model.program.columns.len()]);
+        let columns = &model.columns[0];
+        let gives = |kwh: f64| {
+            let fixed = [(columns.charge[0], 5.0), (columns.charge[1], 0.0)];
+            has_plan(&mixed, &[&fixed[..], &[(columns.discharge[1].unwrap(), kwh)]].concat())
+        };
+        // From 2 + 5 kWh it may give 2, which leaves the 5 that it keeps.
+        assert!(gives(0.0) && gives(2.0) && !gives(2.1));
+    }
+
+    #[test]
+    fn a_pair_of_which_both_would_pay_is_a_choice_from_the_start() {
+        let first_choices = |import: i32, export: i32| {
+            let devices = [Device::Battery(home(5.0, 10.0, 50.0)), sun(&[1.0], true)];
+            let mut request = site(&[import], &devices);
+            request.export_prices = Some(curve_of(60, &[export]));
+            let model = SiteModel::new(&request, false);
+            let mut active = Active::default();
+            prices_first(&model, &mut active);
+            assert!(active.pairs.is_empty());
+            active.pairs.push(model.pairs[0]);
+            prices_first(&model, &mut active);
+            active.pairs.iter().map(|pair| pair.device).collect::<Vec<_>>()
+        };
+        assert_eq!(first_choices(10, 5), [Some(0)]);
+        assert_eq!(first_choices(10, 20), [Some(0), None]);
+        assert_eq!(first_choices(-10, -20), [Some(0)]);
+    }
+
+    #[test]
+    fn nothing_burns_where_drawing_is_paid_for() {
+        let mut home = home(5.0, 2.5, 0.0);
+        (home.battery.efficiency, home.discharge.efficiency) = (0.5, 0.5);
+        let plan = planned(&site(&[-10, -10], &[Device::Battery(home)]));
+        // 5 kWh fill the battery. Charging and discharging at once would draw more.
+        assert!((plan.cost.as_amount() + 0.5).abs() < 1e-6, "{}", plan.cost.as_amount());
+        assert!(plan.status == SearchStatus::Optimal && plan.certificate.is_proved());
+    }
+
+    #[test]
+    fn only_a_change_beyond_the_room_of_the_rows_contradicts() {
+        let before = [vec![(0, 1.0)], vec![(1, 1.0)]];
+        let check = |searched: [f64; 2], solved: [f64; 2], status: SearchStatus| {
+            let found = FoundValues { values: searched.to_vec(), bound: 0.0, status };
+            let (duals, reduced_costs) = (Vec::new(), Vec::new());
+            let solution = Solution { cost: 0.0, values: solved.to_vec(), duals, reduced_costs };
+            let program = crate::lp::LinearProgram::default();
+            contradicts(
+                &before,
+                &found,
+                &Solved { program, solution, status: SearchStatus::Optimal },
+            )
+        };
+        let (done, ended) = (SearchStatus::Optimal, SearchStatus::LimitReached);
+        assert!(!check([1.0, 1.0], [1.0 + 5e-7, 1.0], done));
+        assert!(check([1.0, 1.0], [1.1, 0.0], done) && check([1.0, 1.0], [1.1, 0.0], ended));
+        // Less is missing than a complete search found, or than one that was cut short.
+        assert!(check([1.0, 1.0], [0.9, 2.0], done) && !check([1.0, 1.0], [0.9, 2.0], ended));
+        assert!(check([1.0, 1.0], [1.0, 1.1], ended));
+    }
+
+    #[test]
+    fn without_a_solver_the_bound_still_holds() {
+        let mut request = site(&[10, -20], &[Device::Vehicle(slow()), house(&[1.0, 1.0])]);
+        request.import_limit = Some(hard(4.0));
+        let model = SiteModel::new(&request, false);
+        let answer = unsolved(&model, SearchStatus::SolverFailed);
+        assert_eq!(answer.status, SearchStatus::SolverFailed);
+        // At most 4 kWh at −0.20 and none at 0.10; first come, 3 kWh are drawn at 0.10.
+        assert!((answer.bound * model.unit + 0.8).abs() < 1e-9);
+        let drawn: Vec<f64> = model.columns[0].charge.iter().map(|&c| answer.values[c]).collect();
+        assert_eq!(drawn, [3.0, 2.0]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// On at full power or off: the cheapest hours of all that are long enough.
+        #[test]
+        fn what_is_on_or_off_takes_the_cheapest_hours(
+            cents in prop::collection::vec(-20..60i32, 3..7), hours in 1..4usize,
+        ) {
+            let mut van = van("van", 4.0, 4.0 * hours as f64);
+            van.power_min = kw(4.0);
+            let plan = planned(&site(&cents, &[Device::Vehicle(van)]));
+            let mut cheapest = cents.clone();
+            cheapest.sort_unstable();
+            let expected = 4.0 * f64::from(cheapest[..hours].iter().sum::<i32>()) / 100.0;
+            prop_assert!((plan.cost.as_amount() - expected).abs() < 1e-6);
+            let is_whole = |power: &f64| [0.0, 4.0].contains(power);
+            prop_assert!(powers_of(&plan, "van").iter().all(is_whole));
+        }
+
+        /// A run tried at every minute costs no less than the planned one.
+        #[test]
+        fn a_run_starts_at_the_best_minute(
+            cents in prop::collection::vec(-20..60i32, 2..5), minutes in 10..120i64,
+        ) {
+            let plan = planned(&site(&cents, &[Device::Shiftable(washer(3.0, minutes as f64))]));
+            let run = |start: i64| {
+                let during = (start..start + minutes).map(|minute| cents[(minute / 60) as usize]);
+                during.sum::<i32>()
+            };
+            let best = (0..=60 * cents.len() as i64 - minutes).map(run).min().unwrap();
+            let expected = 3.0 * f64::from(best) / 6000.0;
+            prop_assert!((plan.cost.as_amount() - expected).abs() < 1e-6);
+            prop_assert!(plan.devices[0].wishes[0].shortfall.is_zero());
+        }
+    }
+}

@@ -372,3 +372,230 @@ fn taper_lines(vehicle: &Vehicle, capacity: f64) -> Vec<TaperLine> {
     };
     (1..vehicle.taper.len()).map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::charge::request::Target;
+    use crate::plan::charge::vehicle::SocTarget;
+    use crate::plan::site::device::{Device, TaperPoint};
+    use crate::plan::site::request::tests::{at, battery_of, discharge, home, site, van};
+    use crate::units::{kw, kwh, percent};
+
+    /// A vehicle alone on hours of one price.
+    fn stored(vehicle: &Vehicle, hours: usize, goes_on: bool) -> Storage {
+        let request = site(&vec![10; hours], &[Device::Vehicle(vehicle.clone())]);
+        Storage::of_vehicle(vehicle, &SiteSlots::new(&request), goes_on)
+    }
+
+    /// 10 kW and a battery of 20 kWh, half full, without a wish.
+    fn car() -> Vehicle {
+        let mut car = Vehicle::new("car", kw(10.0));
+        car.battery = Some(battery_of(20.0, 50.0));
+        car
+    }
+
+    fn soc_by(minutes: i64, soc: f64) -> SocTarget {
+        SocTarget { by: Some(at(minutes)), soc: Some(percent(soc)) }
+    }
+
+    fn taper(points: &[(f64, f64)]) -> Vec<TaperPoint> {
+        let point = |&(soc, power)| TaperPoint { soc: percent(soc), power_max: kw(power) };
+        points.iter().map(point).collect()
+    }
+
+    #[test]
+    fn energies_at_the_plug_become_levels() {
+        let mut car = car();
+        car.battery.as_mut().unwrap().efficiency = 0.5;
+        car.targets.push(Target { by: None, energy: kwh(8.0) });
+        car.targets.push(Target { by: Some(at(60)), energy: kwh(30.0) });
+        let storage = stored(&car, 3, false);
+        // 10 + 0.5·30 = 25 kWh pass the limit of 20 by 5; an hour at 10 kW leads to 15.
+        let early = &storage.goals[0];
+        assert_eq!((early.target, early.slots), (Some(1), 1));
+        assert_eq!((early.wanted, early.above_limit, early.reachable), (20.0, 5.0, 15.0));
+        let late = &storage.goals[1];
+        assert_eq!((late.target, late.slots, late.wanted), (Some(0), 3, 14.0));
+        assert_eq!((storage.start, storage.ceiling, storage.capacity), (10.0, 20.0, Some(20.0)));
+    }
+
+    #[test]
+    fn a_stay_ends_with_the_last_deadline_where_nothing_else_pays() {
+        let mut van = van("van", 10.0, 5.0);
+        (van.arrival, van.departure) = (Some(at(60)), Some(at(240)));
+        van.targets[0].by = Some(at(120));
+        let storage = stored(&van, 5, false);
+        assert_eq!((storage.stay.clone(), storage.may_go_on), (1..2, true));
+        assert_eq!(storage.charge_max, [10.0]);
+        let on = stored(&van, 5, true);
+        assert_eq!((on.stay.clone(), on.goals.len()), (1..4, 2));
+        assert_eq!((on.goals[1].target, on.goals[1].slots, on.goals[1].wanted), (None, 4, 5.0));
+        van.targets[0].by = None;
+        assert!(!stored(&van, 5, false).may_go_on);
+    }
+
+    #[test]
+    fn what_only_charges_is_above_a_lower_wish_for_good() {
+        let mut car = car();
+        car.soc_targets.push(soc_by(60, 20.0));
+        assert!((stored(&car, 2, false).goals[0].wanted - 10.0).abs() < 1e-12);
+        car.discharge = Some(discharge(5.0));
+        let storage = stored(&car, 2, false);
+        assert_eq!((storage.goals[0].wanted, storage.floor, storage.ceiling), (4.0, 0.0, 20.0));
+        assert!(storage.can_discharge() && storage.needs_levels());
+    }
+
+    #[test]
+    fn neither_floor_nor_reserve_lies_above_what_can_be_held() {
+        let mut car = car();
+        car.discharge = Some(discharge(5.0));
+        car.discharge.as_mut().unwrap().soc_min = percent(75.0);
+        let storage = stored(&car, 2, false);
+        // It arrives with 10 kWh, below the 15 from which it gives back.
+        assert_eq!((storage.floor, storage.discharge_from, storage.reserve), (10.0, 15.0, 0.0));
+        car.reserve = percent(80.0);
+        assert!((stored(&car, 2, false).reserve - 16.0).abs() < 1e-12);
+        car.battery.as_mut().unwrap().charge_limit = percent(60.0);
+        let storage = stored(&car, 2, false);
+        assert_eq!((storage.reserve, storage.ceiling), (12.0, 12.0));
+        // A reserve that is there already is a floor.
+        car.reserve = percent(40.0);
+        car.discharge.as_mut().unwrap().soc_min = percent(0.0);
+        let storage = stored(&car, 2, false);
+        assert_eq!((storage.reserve, storage.floor), (0.0, 8.0));
+    }
+
+    #[test]
+    fn sums_are_enough_unless_the_course_of_the_level_matters() {
+        let mut van = van("van", 10.0, 5.0);
+        assert!(!stored(&van, 2, false).needs_levels());
+        van.power_min = kw(4.0);
+        let storage = stored(&van, 2, false);
+        assert!(storage.has_least_power() && storage.needs_levels());
+        assert_eq!(storage.charge_min, [4.0, 4.0]);
+        let mut car = car();
+        car.taper = taper(&[(50.0, 5.0)]);
+        assert!(stored(&car, 2, false).needs_levels());
+        (car.taper, car.reserve) = (Vec::new(), percent(60.0));
+        assert!(stored(&car, 2, false).needs_levels());
+    }
+
+    #[test]
+    fn a_run_ends_at_targets_the_reserve_and_a_full_battery() {
+        let mut car = car();
+        car.fill_when_worth = true;
+        car.soc_targets = vec![soc_by(120, 90.0), soc_by(60, 60.0), soc_by(120, 70.0)];
+        car.soc_targets.push(soc_by(120, 10.0));
+        // 14 twice, 18, 12, and 20 when full; the wish for 2 is held to the start of 10.
+        assert_eq!(stored(&car, 3, false).run_ends(), [10.0, 12.0, 14.0, 18.0, 20.0]);
+        // With a reserve of 16 it never falls below the 10 that it brings: no run ends there.
+        car.reserve = percent(80.0);
+        assert_eq!(stored(&car, 3, false).run_ends(), [12.0, 14.0, 16.0, 18.0, 20.0]);
+    }
+
+    #[test]
+    fn a_taper_is_the_lines_between_its_points() {
+        let mut car = car();
+        car.taper = taper(&[(50.0, 10.0), (75.0, 8.0), (100.0, 0.0)]);
+        let lines = taper_lines(&car, 20.0);
+        // 2 kW over 5 kWh through (10, 10), and 8 kW over 5 kWh through (20, 0).
+        let found: Vec<_> = lines.iter().map(|line| (line.at_zero, line.fall)).collect();
+        assert_eq!(found, [(14.0, 0.4), (32.0, 1.6)]);
+        car.taper.truncate(1);
+        let line = taper_lines(&car, 20.0)[0];
+        assert_eq!((line.at_zero, line.fall), (10.0, 0.0));
+    }
+
+    #[test]
+    fn charging_ends_where_the_taper_does() {
+        let mut car = car();
+        (car.taper, car.fill_when_worth) = (taper(&[(0.0, 10.0), (80.0, 0.0)]), true);
+        let storage = stored(&car, 2, false);
+        assert_eq!((storage.ceiling, storage.charge_max[0]), (16.0, 10.0));
+        car.battery.as_mut().unwrap().soc = Some(percent(90.0));
+        let above = stored(&car, 2, false);
+        assert_eq!((above.ceiling, above.charge_max.clone()), (18.0, vec![0.0, 0.0]));
+        assert!(above.taper.is_empty());
+    }
+
+    #[test]
+    fn a_gap_in_the_prices_takes_only_what_it_would_have_allowed() {
+        // Two hours of prices and a deadline after four, at 10 kW.
+        let mut van = van("van", 10.0, 35.0);
+        van.targets[0].by = Some(at(240));
+        let goal = stored(&van, 2, false).goals[0].clone();
+        assert_eq!((goal.reachable, goal.reachable_if_priced), (20.0, 35.0));
+        van.departure = Some(at(180));
+        let goal = stored(&van, 2, false).goals[0].clone();
+        assert_eq!((goal.reachable, goal.reachable_if_priced), (20.0, 30.0));
+    }
+
+    #[test]
+    fn a_stationary_battery_is_there_all_the_time() {
+        let mut home = home(5.0, 20.0, 50.0);
+        home.battery.charge_limit = percent(90.0);
+        home.discharge.soc_min = percent(60.0);
+        home.soc_end = Some(percent(80.0));
+        let request = site(&[10, 20], &[Device::Battery(home.clone())]);
+        let storage = Storage::of_battery(&home, &SiteSlots::new(&request));
+        assert_eq!((storage.stay.clone(), storage.start), (0..2, 10.0));
+        assert_eq!((storage.ceiling, storage.floor, storage.discharge_from), (18.0, 10.0, 12.0));
+        assert_eq!((storage.charge_max.clone(), storage.discharge_max.len()), (vec![5.0, 5.0], 2));
+        let goal = &storage.goals[0];
+        assert_eq!((goal.slots, goal.wanted, goal.reachable), (2, 16.0, 16.0));
+    }
+
+    proptest! {
+        /// Bisection finds the most energy whose power keeps every line at the level after it.
+        #[test]
+        fn a_slot_charges_the_most_that_the_taper_allows(
+            soc in 0.0..100.0_f64, efficiency in 0.2..=1.0_f64, hours in 0.1..4.0_f64,
+            power in 4.5..9.0_f64,
+        ) {
+            let mut car = car();
+            car.battery = Some(battery_of(20.0, soc));
+            car.battery.as_mut().unwrap().efficiency = efficiency;
+            car.taper = taper(&[(20.0, 9.0), (60.0, power), (100.0, 0.0)]);
+            car.fill_when_worth = true;
+            let storage = stored(&car, 1, false);
+            let start = storage.start;
+            let fits = |kwh: f64| {
+                let level = start + efficiency * kwh;
+                let lines = [(4.0, 9.0, 12.0, power), (12.0, power, 20.0, 0.0)];
+                let line = |(from, high, to, low): (f64, f64, f64, f64)| {
+                    high + (low - high) * (level - from) / (to - from)
+                };
+                level <= 20.0 && lines.iter().all(|&l| kwh / hours <= line(l).min(10.0))
+            };
+            let (mut low, mut high) = (0.0, 100.0);
+            for _ in 0..60 {
+                let middle = f64::midpoint(low, high);
+                if fits(middle) { low = middle } else { high = middle }
+            }
+            let found = storage.charge_within(start, 10.0 * hours, hours);
+            prop_assert!((found - low).abs() < 1e-6, "{found} and {low}");
+        }
+
+        /// Levels never fall, never pass the ceiling, and rise by what each slot charges.
+        #[test]
+        fn levels_at_full_power_rise_up_to_the_ceiling(
+            soc in 0.0..100.0_f64, limit in 0.0..100.0_f64, power in 0.0..10.0_f64,
+        ) {
+            let mut car = car();
+            car.battery = Some(battery_of(20.0, soc));
+            car.battery.as_mut().unwrap().charge_limit = percent(limit);
+            (car.power_max, car.fill_when_worth) = (kw(power), true);
+            let request = site(&[10; 4], &[Device::Vehicle(car.clone())]);
+            let grid = SiteSlots::new(&request);
+            let storage = Storage::of_vehicle(&car, &grid, false);
+            let (start, most) = (soc / 5.0, (limit / 5.0).max(soc / 5.0));
+            for (slot, level) in storage.levels_at_full_power(&grid).into_iter().enumerate() {
+                let expected = (start + power * (slot + 1) as f64).min(most);
+                prop_assert!((level - expected).abs() < 1e-9, "{slot}: {level}, {expected}");
+            }
+        }
+    }
+}
