@@ -522,7 +522,7 @@ mod tests {
     fn a_taper_falls_ever_faster() {
         let tapered = |points: &[(f64, f64)]| {
             let point = |&(soc, power)| TaperPoint { soc: percent(soc), power_max: kw(power) };
-            taper("car", &points.iter().map(point).collect::<Vec<_>>())
+            check_taper("car", &points.iter().map(point).collect::<Vec<_>>())
         };
         let refused = |index| Err(SiteError::Taper { field: "car".to_owned(), index });
         assert_eq!(tapered(&[(50.0, 10.0), (80.0, 8.0), (100.0, 0.0)]), Ok(()));
@@ -570,7 +570,7 @@ mod tests {
 
     #[test]
     fn later_blocks_are_dearer_and_the_last_one_is_open() {
-        let blocks = |blocks: &[(f64, f64)]| super::tiers(&tiers(blocks, 0.0));
+        let blocks = |blocks: &[(f64, f64)]| check_tiers(&tiers(blocks, 0.0));
         let open = f64::INFINITY;
         assert_eq!(blocks(&[(10.0, -0.1), (20.0, 0.0), (open, 0.0)]), Ok(()));
         assert_eq!(blocks(&[(10.0, 0.1), (open, 0.05)]), Err(SiteError::Tiers { index: 1 }));

@@ -379,7 +379,7 @@ impl SiteReason {
         );
         let by = self.deadline.map_or_else(|| END_OF_PRICES.to_owned(), clock);
         let price = format_price(self.price_max);
-        text += &match self.code {
+        let cause = match self.code {
             SiteReasonCode::Reserve => " as soon as possible, to reach its reserve".to_owned(),
             SiteReasonCode::MissedDeadline => {
                 format!(", because its target for {by} cannot be met in full")
@@ -415,6 +415,7 @@ impl SiteReason {
                 " of solar, because it can be neither used nor sold at a gain".to_owned()
             }
         };
+        text.push_str(&cause);
         if let Some(limit) = &self.limit {
             let phase = limit.phase.map_or_else(String::new, |p| format!(" on {}", p.as_str()));
             let (name, at) = (&limit.name, clock(limit.at));

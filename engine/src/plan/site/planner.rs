@@ -743,10 +743,10 @@ pub(crate) mod tests {
         let mut values = vec![0.0; model.program.columns.len()];
         let charge = &model.columns[0].charge;
         (values[charge[0]], values[charge[1]]) = (4.0 + 1e-12, -1e-12);
-        let found = accounts(&request, &model, &values);
+        let found = collect_accounts(&request, &model, &values);
         assert_eq!((&found[0].drawn, &found[1].drawn), (&vec![4.0, 0.0], &vec![1.0, 1.0]));
         values[charge[1]] = 0.5;
-        assert_eq!(accounts(&request, &model, &values)[0].drawn, [4.0, 0.5]);
+        assert_eq!(collect_accounts(&request, &model, &values)[0].drawn, [4.0, 0.5]);
     }
 
     #[test]

@@ -536,10 +536,10 @@ mod tests {
             request.export_prices = Some(curve_of(60, &[export]));
             let model = SiteModel::new(&request, false);
             let mut active = Active::default();
-            prices_first(&model, &mut active);
+            activate_paying_pairs(&model, &mut active);
             assert!(active.pairs.is_empty());
             active.pairs.push(model.pairs[0]);
-            prices_first(&model, &mut active);
+            activate_paying_pairs(&model, &mut active);
             active.pairs.iter().map(|pair| pair.device).collect::<Vec<_>>()
         };
         assert_eq!(first_choices(10, 5), [Some(0)]);
