@@ -134,3 +134,63 @@ pub(crate) fn unmanaged_loads(context: &PricingContext<'_>) -> Vec<BlockLoad> {
     };
     context.sessions.blocks.par_iter().map(add).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::area::recovery::totals::tests::{Car, Town, car, context_of, kwh_of};
+
+    #[test]
+    fn unmanaged_vehicles_charge_at_full_power_from_arrival() {
+        let cars = [car(3, 14.0), Car { stay: (1, 3), ..car(3, 25.0) }];
+        let town = Town::new(&[30, 20, 10], &cars, &[Some(5.0)]).in_groups(1);
+        town.with(|problem, sessions, _| {
+            let loads = unmanaged_loads(&context_of(problem, sessions));
+            // 10 + 4 kWh, and 10 + 10 of the 20 kWh that two hours hold; limits do not count.
+            assert_eq!(kwh_of(&loads[0].load), [10.0, 14.0, 10.0]);
+            assert!((loads[0].cost[0] - (3.0 + 2.8 + 1.0)).abs() < 1e-9);
+            assert_eq!((loads.len(), loads[0].shortfall), (1, 0));
+        });
+    }
+
+    #[test]
+    fn responses_follow_the_duals() {
+        let cars = [car(2, 8.0), car(2, 9.0)];
+        let town = Town::new(&[10, 20], &cars, &[Some(9.0)]).in_groups(1);
+        town.with(|problem, sessions, constraints| {
+            let context = context_of(problem, sessions);
+            let loads = |duals: [f64; 2]| {
+                let loads = loads_of_responses(&context, constraints, &duals);
+                (kwh_of(&loads[0].load), loads[0].cost[0], loads[0].shortfall)
+            };
+            assert_eq!(loads([0.0, 0.0]).0, [17.0, 0.0]);
+            // With 30 cents on the first hour the second is cheaper; costs are without duals.
+            let (load, cost, _) = loads([0.3, 0.0]);
+            assert!(load == [0.0, 17.0] && (cost - 3.4).abs() < 1e-9);
+            // At 1.00 a kWh vehicles go without.
+            assert_eq!(loads([0.9, 0.8]).2, 17_000_000_000);
+        });
+    }
+
+    #[test]
+    fn neighbours_of_one_group_and_node_become_one() {
+        let load = |group, node, energy: i64| BlockLoad {
+            group,
+            node,
+            cost: vec![energy as f64],
+            shortfall_penalty: vec![0.5],
+            optimality_slack: vec![0.25],
+            load: vec![energy, 1],
+            shortfall: 2,
+            discharged: 3,
+            with_shortfall: vec![energy as u32],
+        };
+        let merged =
+            concatenate(vec![load(0, 0, 10), load(0, 0, 20), load(0, 1, 30), load(0, 0, 40)]);
+        assert_eq!(merged.len(), 3);
+        assert_eq!((&merged[0].load[..], &merged[0].cost[..]), (&[30, 2][..], &[10.0, 20.0][..]));
+        assert_eq!((merged[0].shortfall, merged[0].discharged), (4, 6));
+        assert_eq!(merged[0].with_shortfall, [10, 20]);
+        assert_eq!((merged[1].clone(), merged[2].clone()), (load(0, 1, 30), load(0, 0, 40)));
+    }
+}

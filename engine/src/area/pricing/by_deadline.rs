@@ -130,3 +130,150 @@ impl DeadlineCapacity<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::area::model::session::{NO_BATTERY, NO_DEADLINES};
+
+    const PENALTY: ShortfallPenalty = ShortfallPenalty { base: 0.5, step: 0.0, tiers: 1 };
+
+    /// A stay of so many slots, each cut in no more than two.
+    fn session(slots: usize, need: i64, is_indivisible: bool) -> Session {
+        Session {
+            first: 0,
+            last: slots as u32,
+            row: 0,
+            node: 0,
+            curve: 0,
+            deadlines: NO_DEADLINES,
+            battery: NO_BATTERY,
+            need,
+            first_cap: 3,
+            last_cap: 3,
+            cap: 3,
+            rate: 0.0,
+            priority: 1.0,
+            is_indivisible,
+        }
+    }
+
+    /// Deadlines that want `needs`; each piece of a slot is in time for its stage.
+    fn deadlines(needs: &[i64], pieces: &[(u32, u32, i64)], later: i64) -> Deadlines {
+        let piece = |&(slot, stage, cap): &(u32, u32, i64)| SubSlot { slot, stage, cap };
+        let mut made = Deadlines::default();
+        made.needs = needs.to_vec();
+        made.later = later;
+        made.sub_slots = pieces.iter().map(piece).collect();
+        made
+    }
+
+    /// What a vehicle buys slot by slot, and what it goes without.
+    fn bought(
+        (session, deadlines): (&Session, &Deadlines),
+        prices: &[f64],
+        limits: Option<&[i64]>,
+    ) -> (Vec<i64>, Shortfall) {
+        let mut load = vec![0; prices.len()];
+        let buffers = &mut PricingBuffers::default();
+        let missing = price_by_deadline(
+            session,
+            deadlines,
+            prices,
+            PENALTY,
+            buffers,
+            limits,
+            |slot, energy| {
+                load[slot] += energy;
+            },
+        );
+        (load, missing)
+    }
+
+    /// Least cost of all energies of the pieces in whole units: what is missing at the worst
+    /// deadline is paid for once, and all that is not missing is bought.
+    fn least_cost(deadlines: &Deadlines, prices: &[f64]) -> f64 {
+        let pieces = &deadlines.sub_slots;
+        let mut least = f64::INFINITY;
+        for code in 0..4_i64.pow(pieces.len() as u32) {
+            let taken = |at: usize| code / 4_i64.pow(at as u32) % 4;
+            let by = |stage: usize| {
+                let in_time = (0..pieces.len()).filter(|&at| pieces[at].stage as usize <= stage);
+                in_time.map(taken).sum::<i64>()
+            };
+            let stages = 0..deadlines.needs.len();
+            let missing = stages.map(|stage| deadlines.needs[stage] - by(stage)).max().unwrap();
+            let end = deadlines.needs.len() - 1;
+            let is_within = (0..pieces.len()).all(|at| taken(at) <= pieces[at].cap);
+            if is_within && by(end) + missing.max(0) == deadlines.needs[end] {
+                let paid = (0..pieces.len())
+                    .map(|at| prices[pieces[at].slot as usize] * taken(at) as f64)
+                    .sum::<f64>();
+                least = least.min(paid + PENALTY.base * missing.max(0) as f64);
+            }
+        }
+        least
+    }
+
+    proptest! {
+        #[test]
+        fn no_energies_by_the_deadlines_cost_less(
+            cents in prop::collection::vec(-20..90i32, 4), caps in prop::collection::vec(0..4i64, 6),
+            wants in (0..7i64, 0..10i64, 0..16i64),
+        ) {
+            let prices: Vec<f64> = cents.iter().map(|&cents| f64::from(cents) / 100.0).collect();
+            // Deadlines inside the second and the third slot.
+            let places = [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (3, 2)];
+            let pieces: Vec<(u32, u32, i64)> =
+                places.iter().zip(&caps).map(|(&(slot, stage), &cap)| (slot, stage, cap)).collect();
+            // No deadline wants more than there is time for, nor less than the one before.
+            let (a, b, c) = wants;
+            let first = a.min(caps[..2].iter().sum());
+            let second = b.min(caps[..4].iter().sum()).max(first);
+            let need = c.min(caps.iter().sum()).max(second);
+            let deadlines = deadlines(&[first, second, need], &pieces, 0);
+            let session = session(4, need, false);
+            let (load, missing) = bought((&session, &deadlines), &prices, None);
+            prop_assert_eq!(load.iter().sum::<i64>() + missing.missing, need);
+            let paid: f64 = load.iter().zip(&prices).map(|(&energy, price)| energy as f64 * price).sum();
+            let cost = paid + PENALTY.base * missing.missing as f64;
+            let least = least_cost(&deadlines, &prices);
+            prop_assert!((cost - least).abs() < 1e-9, "{load:?} cost {cost}, not {least}");
+        }
+    }
+
+    #[test]
+    fn energy_for_an_early_deadline_is_bought_in_its_time() {
+        let deadlines = deadlines(&[2, 5], &[(0, 0, 3), (1, 1, 3), (2, 1, 3)], 0);
+        let prices = [0.4, 0.1, 0.2];
+        // 2 before the deadline, at 40 cents, and the other 3 at 10 cents.
+        let found = bought((&session(3, 5, false), &deadlines), &prices, None);
+        assert_eq!(found, (vec![2, 3, 0], Shortfall::default()));
+        // Above 50 cents going without is cheaper, and what is shed is not bought later either.
+        let found = bought((&session(3, 5, false), &deadlines), &[0.6, 0.1, 0.2], None);
+        assert_eq!(found, (vec![0, 3, 0], Shortfall { missing: 2, late: 0 }));
+    }
+
+    #[test]
+    fn energy_that_may_come_later_is_shed_at_a_lower_penalty() {
+        // 3 of 6 were missed and may come later: they are worth a quarter of 50 cents.
+        let deadlines = deadlines(&[0, 6], &[(0, 0, 3), (1, 1, 3), (2, 1, 3)], 3);
+        let found = bought((&session(3, 6, false), &deadlines), &[0.4, 0.1, 0.2], None);
+        assert_eq!(found, (vec![0, 3, 0], Shortfall { missing: 0, late: 3 }));
+        let found = bought((&session(3, 6, false), &deadlines), &[0.4, 0.1, 0.12], None);
+        assert_eq!(found, (vec![0, 3, 3], Shortfall::default()));
+    }
+
+    #[test]
+    fn the_pieces_of_a_slot_share_its_free_capacity() {
+        let deadlines = deadlines(&[2, 6], &[(0, 0, 2), (0, 1, 2), (1, 1, 3)], 0);
+        let prices = [0.1, 0.2];
+        let found = bought((&session(2, 6, false), &deadlines), &prices, Some(&[3, 9]));
+        assert_eq!(found, (vec![3, 3], Shortfall::default()));
+        // A vehicle that is on or off takes 2 at once, then finds too little in the slot.
+        let found = bought((&session(2, 6, true), &deadlines), &prices, Some(&[3, 9]));
+        assert_eq!(found, (vec![2, 3], Shortfall { missing: 1, late: 0 }));
+    }
+}

@@ -233,3 +233,154 @@ impl SegmentBuffers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::area::model::sessions::Sessions;
+    use crate::area::pricing::context::BlockResponse;
+    use crate::area::problem::area_problem::{AreaProblem, AreaVehicles, StorageColumns};
+    use crate::area::problem::limits::{Node, Profile};
+    use crate::area::recovery::totals::tests::{Town, car, context_of, kwh_of, plan};
+    use crate::columns::fleet::{Curves, Fleet, Needs};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::kw;
+
+    /// A battery of 40 kWh that charges at 10 kW and discharges at 5 kW.
+    struct Home<'a> {
+        cents: &'a [i32],
+        /// Price to sell at in all hours, in cents.
+        sold_at: Option<i32>,
+        soc: f64,
+        target: f64,
+    }
+
+    impl Home<'_> {
+        fn with<R>(&self, work: impl FnOnce(&PricingContext<'_>, &Session) -> R) -> R {
+            let curve = curve_of(60, self.cents);
+            let sold = self.sold_at.map(|cents| curve_of(60, &vec![cents; self.cents.len()]));
+            let (start, end) =
+                (curve.horizon().starts()[0], *curve.horizon().ends().last().unwrap());
+            let needs = Needs::Soc {
+                soc_percent: &[self.soc],
+                target_percent: &[self.target],
+                capacity_kwh: &[40.0],
+                reserve_percent: None,
+                efficiency: None,
+            };
+            let fleet = Fleet {
+                arrival: &[start],
+                departure: &[end],
+                needs,
+                power_max_kw: &[10.0],
+                reserve_kwh: None,
+                targets: None,
+                curve: None,
+            };
+            let storage = StorageColumns {
+                discharge_max_kw: &[5.0],
+                efficiency_discharge: None,
+                charge_limit_percent: None,
+                end_value_per_kwh: None,
+                wear_price_per_kwh: None,
+                export: sold.as_ref().map(Curves::Shared),
+            };
+            let storage = Some(storage);
+            let vehicles =
+                AreaVehicles { fleet, node: None, priority: None, power_min_kw: None, storage };
+            let nodes = vec![Node::limited("", Profile::Constant(kw(9.0)))];
+            let problem = AreaProblem::new(vehicles, Curves::Shared(&curve), nodes).unwrap();
+            let sessions = Sessions::new(&problem, 1);
+            let context =
+                PricingContext { export: problem.export(), ..context_of(&problem, &sessions) };
+            work(&context, &sessions.each[0])
+        }
+    }
+
+    /// What the battery does slot by slot.
+    fn load_of(
+        (context, session): (&PricingContext<'_>, &Session),
+        free: Option<FreeCapacity<'_>>,
+    ) -> (Vec<f64>, SegmentAnswer) {
+        let mut load = vec![0; context.horizon().len()];
+        let (buffers, no_duals) = (&mut SegmentBuffers::default(), vec![0.0; load.len()]);
+        let answer =
+            price_by_segments(context, session, &no_duals, free, buffers, |slot, energy| {
+                load[slot] += energy;
+            });
+        (kwh_of(&load), answer)
+    }
+
+    proptest! {
+        /// Energy, duals and shortfall cost the same in the two algorithms.
+        #[test]
+        fn a_battery_that_sells_nothing_is_a_vehicle_that_charges(
+            cents in prop::collection::vec(1..60i32, 1..5), percent in 0.0..100.0f64,
+            duals in prop::collection::vec(0.0..0.7f64, 4),
+        ) {
+            let duals = &duals[..cents.len()];
+            let value = |context: &PricingContext<'_>| {
+                let BlockResponse { load, cost, shortfall_penalty, .. } =
+                    context.price_block(&context.sessions.blocks[0], duals);
+                let added = kwh_of(&load).into_iter().zip(duals).map(|(kwh, dual)| kwh * dual);
+                cost + added.sum::<f64>() + shortfall_penalty
+            };
+            let home = Home { cents: &cents, sold_at: None, soc: 0.0, target: percent };
+            let stored = home.with(|context, _| value(context));
+            let charged = car(cents.len() as i64, 0.4 * percent);
+            let charged = Town::new(&cents, &[charged], &[Some(9.0)])
+                .with(|problem, sessions, _| value(&context_of(problem, sessions)));
+            prop_assert!((stored - charged).abs() < 1e-6, "{stored}, not {charged}");
+        }
+    }
+
+    #[test]
+    fn energy_is_bought_to_be_sold_at_a_higher_price() {
+        let home = Home { cents: &[10, 50], sold_at: Some(45), soc: 0.0, target: 0.0 };
+        home.with(|context, session| {
+            // 5 kWh is what an hour of discharging takes: bought at 10 cents, sold at 45.
+            let (load, answer) = load_of((context, session), None);
+            assert_eq!((load, answer.shortfall), (vec![5.0, -5.0], 0));
+            assert!(answer.optimality_slack < 1e-6);
+            let (import, export) = (plan(&[(0, 9.0), (1, 9.0)]), plan(&[(0, 9.0), (1, 2.0)]));
+            let micro = |side: EnergyBySlot| side.into_iter().map(|(_, e)| e).collect::<Vec<_>>();
+            let (import, export) = (micro(import), micro(export));
+            // With room to sell 2 kWh no more than these are bought.
+            let free = FreeCapacity { import: &import, export: &export };
+            assert_eq!(load_of((context, session), Some(free)).0, [2.0, -2.0]);
+        });
+    }
+
+    #[test]
+    fn a_target_without_capacity_is_a_shortfall() {
+        let home = Home { cents: &[10, 20], sold_at: None, soc: 25.0, target: 50.0 };
+        home.with(|context, session| {
+            // From 10 to 20 kWh.
+            assert_eq!(load_of((context, session), None).0, [10.0, 0.0]);
+            let import = [3_000_000_000, 2_000_000_000];
+            let free = FreeCapacity { import: &import, export: &[0, 0] };
+            let (load, answer) = load_of((context, session), Some(free));
+            assert_eq!((load, answer.shortfall), (vec![3.0, 2.0], 5_000_000_000));
+        });
+    }
+
+    #[test]
+    fn a_plan_that_breaks_a_power_or_a_level_is_not_feasible() {
+        let is_feasible = |sold_at, energies: &[(u32, f64)]| {
+            let home = Home { cents: &[10, 20], sold_at, soc: 10.0, target: 10.0 };
+            home.with(|context, session| {
+                let battery = &context.sessions.batteries[0];
+                battery.is_feasible(context, session, &plan(energies))
+            })
+        };
+        // 4 kWh are stored of 40.
+        assert!(is_feasible(Some(9), &[(0, 10.0), (1, -5.0)]));
+        assert!(!is_feasible(Some(9), &[(0, 10.1)]));
+        assert!(!is_feasible(Some(9), &[(0, 10.0), (1, -5.1)]));
+        assert!(is_feasible(Some(9), &[(0, -4.0)]));
+        assert!(!is_feasible(Some(9), &[(0, -4.1)]));
+        assert!(!is_feasible(None, &[(0, -4.0)]));
+    }
+}

@@ -153,3 +153,67 @@ pub(crate) fn dual_price_by_node(
     }
     dual_price
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::area::recovery::totals::tests::{Car, Town, car, context_of, plan};
+
+    #[test]
+    fn what_limits_add_is_the_sum_along_the_path() {
+        let cars = [Car { node: 1, ..car(2, 5.0) }, Car { node: 2, ..car(2, 5.0) }];
+        let town = Town::new(&[10, 20], &cars, &[Some(9.0), Some(8.0), None]);
+        town.with(|problem, sessions, constraints| {
+            // Duals of the root in both hours, then those of the first feeder.
+            let duals = [1.0, 2.0, 0.25, 0.5];
+            let prices = dual_price_by_node(&context_of(problem, sessions), constraints, &duals);
+            assert_eq!(prices, [vec![], vec![1.25, 2.5], vec![1.0, 2.0]]);
+        });
+    }
+
+    #[test]
+    fn free_energy_keeps_its_gaps() {
+        let town = Town::new(&[10, 20], &[car(2, 5.0)], &[Some(9.0)]);
+        town.with(|problem, sessions, _| {
+            let paid = context_of(problem, sessions);
+            let free = PricingContext { is_free: true, ..paid };
+            let session = &sessions.each[0];
+            let costs = [paid, free].map(|context| context.cost_of(session, 1, 5_000_000_000));
+            assert!((costs[0] - 1.0).abs() < 1e-9 && costs[1].abs() < 1e-9);
+            let of = |context: PricingContext<'_>| context.prices_of_session(session, &[0.5, 0.5]);
+            assert!((of(paid).prices[1] - 0.7).abs() < 1e-12);
+            assert!((of(free).prices[1] - 0.5).abs() < 1e-12);
+            // A vehicle that only charges sells at no price.
+            assert!(paid.own_prices(session, 0).1.is_nan());
+        });
+    }
+
+    #[test]
+    fn the_worst_deadline_is_what_is_missing() {
+        let cars = [Car { target: Some((1, 6.0)), ..car(2, 10.0) }, car(2, 10.0)];
+        let town = Town::new(&[10, 20], &cars, &[Some(20.0)]);
+        town.with(|problem, sessions, _| {
+            let context = context_of(problem, sessions);
+            let row = |row: u32| sessions.each.iter().find(|session| session.row == row).unwrap();
+            let taken = plan(&[(0, 1.0), (1, 7.0)]);
+            let missing = [0, 1].map(|at| context.shortfall_of(row(at), &taken));
+            // 5 of 6 kWh by the first hour, which counts more than 2 of 10 at departure.
+            let kwh = 1_000_000_000;
+            assert_eq!(missing.map(|missing| missing.missing), [5 * kwh, 2 * kwh]);
+            assert!((context.penalty_of(row(0), missing[0]) - 5.0).abs() < 1e-9);
+            assert_eq!(context.need_at_plug(row(0)), 10 * kwh);
+        });
+    }
+
+    #[test]
+    fn only_a_block_of_many_vehicles_has_ranks() {
+        let ranked = |count: usize| {
+            let town = Town::new(&[10, 20], &vec![car(2, 5.0); count], &[None]).in_groups(1);
+            town.with(|problem, sessions, _| {
+                let context = context_of(problem, sessions);
+                context.prices_of_block(&sessions.blocks[0], &[0.0, 0.0]).ranks.is_some()
+            })
+        };
+        assert_eq!((ranked(RANKED_MIN - 1), ranked(RANKED_MIN)), (false, true));
+    }
+}

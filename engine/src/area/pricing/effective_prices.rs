@@ -150,3 +150,74 @@ fn prefix_sets<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
     }
     sets
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn tiers_add_up_to_the_need(need in 0..i64::MAX, tiers in 1..20u32) {
+            let penalty = ShortfallPenalty { base: 1.0, step: 0.1, tiers };
+            let parts: Vec<i64> = (0..tiers).map(|tier| penalty.tier_energy(need, tier)).collect();
+            prop_assert_eq!(parts.iter().sum::<i64>(), need);
+            let (least, most) = (parts.iter().min().unwrap(), parts.iter().max().unwrap());
+            prop_assert!(most - least <= 1);
+        }
+
+        #[test]
+        fn ranks_go_from_the_cheapest_to_the_dearest(
+            cents in prop::collection::vec(prop::option::of(-9..9i32), 1..200),
+        ) {
+            let price = |cents: &Option<i32>| cents.map_or(f64::NAN, |cents| f64::from(cents) / 100.0);
+            let prices: Vec<f64> = cents.iter().map(price).collect();
+            let made = EffectivePrices::new(&prices, &vec![0.5; prices.len()], true);
+            let ranks = made.ranks.unwrap();
+            let mut expected: Vec<usize> = (0..cents.len()).filter(|&at| cents[at].is_some()).collect();
+            expected.sort_by_key(|&at| (cents[at], at));
+            let order: Vec<usize> = ranks.order.iter().map(|&slot| usize::from(slot)).collect();
+            prop_assert_eq!(&order, &expected);
+            prop_assert!(order.iter().zip(&ranks.prices).all(|(&at, price)| *price <= prices[at] + 0.5));
+            // The set of a rank holds the slots before it, and no others.
+            let words = |rank: usize| match &ranks.sets {
+                PrefixSets::One(sets) => sets[rank].to_vec(),
+                PrefixSets::Two(sets) => sets[rank].to_vec(),
+            };
+            for rank in 0..=order.len() {
+                let set = words(rank);
+                let holds = |slot: usize| set[slot / 128] >> (slot % 128) & 1 == 1;
+                let cheaper = &order[..rank];
+                prop_assert!((0..cents.len()).all(|slot| holds(slot) == cheaper.contains(&slot)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_shortfall_costs_the_cheapest_tiers_first() {
+        let kwh = 1_000_000_000;
+        let penalty = ShortfallPenalty { base: 1.0, step: 0.5, tiers: 4 };
+        // Four tiers of 2 kWh at 1, 1.25, 1.50 and 1.75 for a priority of a half.
+        assert!((penalty.of_tier(3, 0.5) - 1.75).abs() < 1e-12);
+        assert!((penalty.total_kwh(5 * kwh, 8 * kwh, 0.5) - (2.0 + 2.5 + 1.5)).abs() < 1e-9);
+        assert!((penalty.total_kwh(8 * kwh, 8 * kwh, 0.5) - 11.0).abs() < 1e-9);
+        assert!(penalty.total_kwh(-kwh, 8 * kwh, 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn energy_that_comes_late_costs_a_quarter() {
+        let penalty = ShortfallPenalty { base: 2.0, step: 0.5, tiers: 4 };
+        assert!((penalty.of_late() - 0.5).abs() < 1e-12);
+        let full = penalty.with_late_at_full_penalty();
+        assert!((full.of_late() - 2.0).abs() < 1e-12 && (full.base - 8.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_gap_has_no_price_at_any_dual() {
+        let made = EffectivePrices::new(&[0.1, f64::NAN, 0.3], &[0.5, 0.5, -0.5], false);
+        assert!(made.ranks.is_none());
+        assert!((made.prices[0] - 0.6).abs() < 1e-12 && (made.prices[2] + 0.2).abs() < 1e-12);
+        assert_eq!(made.prices[1].to_bits(), f64::INFINITY.to_bits());
+    }
+}

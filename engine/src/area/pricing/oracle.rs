@@ -536,6 +536,7 @@ mod tests {
     use crate::area::pricing::buffers::PricingBuffers;
     use crate::area::pricing::context::PricingContext;
     use crate::area::pricing::effective_prices::{EffectivePrices, ShortfallPenalty};
+    use crate::area::recovery::totals::tests::{Car, Town, car, context_of};
     use crate::columns::fleet::Curves;
     use crate::prices::curve::PriceCurve;
     use crate::time::horizon::Horizon;
@@ -620,6 +621,80 @@ mod tests {
             let bought: i64 = found[0].iter().sum();
             prop_assert!(bought <= session.need);
             prop_assert!((0..prices.len()).all(|slot| found[0][slot] == 0 || prices[slot] < top));
+        }
+    }
+
+    /// The sort of [`solve_within_capacity`] in what is free, slot by slot.
+    fn within(prices: &[f64], session: &Session, free: &[i64]) -> Vec<i64> {
+        let step = 900_000_000;
+        let slots = (0..prices.len() as i64).map(|slot| (slot * step, (slot + 1) * step));
+        let horizon = Horizon::from_micros(slots).unwrap();
+        let curve = PriceCurve::from_parts(horizon, prices.to_vec()).unwrap();
+        let sessions = Sessions::default();
+        let penalty = ShortfallPenalty { base: 1.0, step: 0.0, tiers: 1 };
+        let curves = Curves::Shared(&curve);
+        let context =
+            PricingContext { curves, export: None, sessions: &sessions, penalty, is_free: false };
+        let (mut load, no_duals) = (vec![0; prices.len()], vec![0.0; prices.len()]);
+        let capacity = FreeCapacity { import: free, export: free };
+        let buffers = &mut PricingBuffers::default();
+        solve_within_capacity(&context, session, &no_duals, capacity, buffers, |slot, energy| {
+            load[slot] += energy;
+        });
+        load
+    }
+
+    #[test]
+    fn a_full_slot_sends_a_vehicle_to_the_next_cheapest() {
+        let session = |is_indivisible| Session {
+            first: 0,
+            last: 3,
+            row: 0,
+            node: 0,
+            curve: 0,
+            deadlines: NO_DEADLINES,
+            need: 150,
+            first_cap: 100,
+            last_cap: 100,
+            cap: 100,
+            rate: 0.0,
+            priority: 1.0,
+            is_indivisible,
+            battery: NO_BATTERY,
+        };
+        let prices = [0.2, 0.1, 0.3];
+        // 40 of 100 are left in the cheapest slot: the rest is 100 in the next and 10 in the last.
+        assert_eq!(within(&prices, &session(false), &[100, 40, 100]), [100, 40, 10]);
+        // A vehicle that takes whole slots passes by one that has too little for it.
+        assert_eq!(within(&prices, &session(true), &[100, 40, 100]), [100, 0, 50]);
+        assert_eq!(within(&prices, &session(false), &[0, 0, 0]), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_window_has_a_bit_for_each_of_its_slots() {
+        for (first, last) in [(0, 1), (3, 128), (127, 129), (128, 256), (0, 256), (200, 200)] {
+            let bits = window_bits::<2>(first, last);
+            let within = |slot: usize| i64::from((first..last).contains(&slot));
+            assert!((0..256).all(|slot| bit(&bits, slot) == within(slot)), "{first} to {last}");
+        }
+    }
+
+    proptest! {
+        /// One target at departure is the need itself, on the way for deadlines.
+        #[test]
+        fn a_deadline_at_departure_changes_nothing(
+            cents in prop::collection::vec(-20..60i32, 4), kwh in 0.0..45.0f64,
+            duals in prop::collection::vec(0.0..1.0f64, 4), from in 0..3i64,
+        ) {
+            let plain = Car { stay: (from, 4), ..car(4, kwh) };
+            let with_target = Car { target: Some((4, kwh)), ..plain };
+            let [plain, with_target] = [plain, with_target].map(|car| {
+                Town::new(&cents, &[car], &[Some(9.0)]).with(|problem, sessions, _| {
+                    let context = context_of(problem, sessions);
+                    context.price_block(&sessions.blocks[0], &duals)
+                })
+            });
+            prop_assert_eq!(plain, with_target);
         }
     }
 }

@@ -307,3 +307,115 @@ impl PlanReader<'_> {
         taken.extend(slots.map(|(&energy, slot)| (slot, energy)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::area::recovery::totals::tests::{Town, car, context_of, kwh_of, plan};
+
+    /// Three vehicles in groups of their own, or all in one.
+    fn town(groups_max: usize) -> Town {
+        let cars = [car(2, 5.0), car(2, 6.0), car(2, 7.0)];
+        Town::new(&[10, 20], &cars, &[Some(10.0)]).in_groups(groups_max)
+    }
+
+    #[test]
+    fn weights_add_up_to_one_and_only_mixed_groups_are_combinations() {
+        let assignment = |groups_max, whole_only| {
+            town(groups_max).with(|problem, sessions, _| {
+                let context = context_of(problem, sessions);
+                let mut weights = vec![vec![(0, 1.0), (1, 3.0), (2, 1e-12)]; sessions.groups];
+                weights[0] = vec![(4, 0.5)];
+                Assignment::new(&context, weights, whole_only)
+            })
+        };
+        let alone = assignment(3, true);
+        assert_eq!(alone.weights[0], [(4, 1.0)]);
+        assert_eq!(alone.weights[1], [(0, 0.25), (1, 0.75)]);
+        assert_eq!(alone.is_convex_combination, [false, true, true]);
+        let together = |whole_only| {
+            town(1).with(|problem, sessions, _| {
+                let weights = vec![vec![(0, 1.0), (1, 1.0)]];
+                let context = context_of(problem, sessions);
+                Assignment::new(&context, weights, whole_only).is_convex_combination
+            })
+        };
+        assert_eq!((together(true), together(false)), (vec![false], vec![true]));
+    }
+
+    #[test]
+    fn columns_are_followed_in_proportion_to_their_weights() {
+        let weights = vec![vec![(3, 0.25), (5, 0.6), (8, 0.15)]];
+        let assignment = Assignment { weights, ..Assignment::default() };
+        let count = |round: usize, positions: std::ops::Range<usize>| {
+            positions.filter(|&position| assignment.column_of(0, position) == round).count()
+        };
+        for start in [0, 777, 5_000] {
+            let counts = [3, 5, 8].map(|round| count(round, start..start + 1_000));
+            assert_eq!(counts.iter().sum::<usize>(), 1_000);
+            // A sequence of multiples of the golden ratio is even to a few of a thousand.
+            for (count, wanted) in counts.into_iter().zip([250, 600, 150]) {
+                assert!(count.abs_diff(wanted) <= 4, "{counts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_vehicle_alone_follows_the_combination_of_its_columns() {
+        let town = Town::new(&[10, 20], &[car(2, 5.000_000_001)], &[Some(10.0)]);
+        town.with(|problem, sessions, constraints| {
+            let context = context_of(problem, sessions);
+            // The first hour is cheaper at no duals, and dearer where a kWh of it costs 30 more.
+            let duals = [vec![0.0, 0.0], vec![0.3, 0.0]];
+            let weights = vec![vec![(0, 0.5), (1, 0.5)]];
+            let assignment = Assignment::new(&context, weights, true);
+            let prices = PricesByClass::new(&context, constraints, &assignment, &duals);
+            let plans = PlanReader { context: &context, assignment: &assignment, prices: &prices };
+            let mut taken = EnergyBySlot::new();
+            plans.plan(0, 0, &mut PricingBuffers::default(), &mut taken);
+            // Half of the need in each hour; the odd µWh is in the first one.
+            assert_eq!(taken, [(0, 2_500_000_001), (1, 2_500_000_000)]);
+        });
+    }
+
+    #[test]
+    fn a_vehicle_of_a_group_follows_one_column_unless_it_was_planned_anew() {
+        town(1).with(|problem, sessions, constraints| {
+            let context = context_of(problem, sessions);
+            let duals = [vec![0.0, 0.0], vec![0.3, 0.0]];
+            let weights = vec![vec![(0, 0.5), (1, 0.5)]];
+            let mut assignment = Assignment::new(&context, weights, true);
+            assignment.overrides.insert(2, plan(&[(0, 1.0), (1, 2.0)]));
+            let prices = PricesByClass::new(&context, constraints, &assignment, &duals);
+            let plans = PlanReader { context: &context, assignment: &assignment, prices: &prices };
+            let mut taken = EnergyBySlot::new();
+            for position in 0..2 {
+                plans.plan(0, position, &mut PricingBuffers::default(), &mut taken);
+                // All of the need in the cheapest hour of the round that it follows.
+                let slot = assignment.column_of(0, position) as u32;
+                assert_eq!(taken, [(slot, sessions.each[position].need)]);
+            }
+            plans.plan(0, 2, &mut PricingBuffers::default(), &mut taken);
+            assert_eq!(taken, plan(&[(0, 1.0), (1, 2.0)]));
+        });
+    }
+
+    #[test]
+    fn given_plans_are_read_as_they_are() {
+        town(3).with(|problem, sessions, constraints| {
+            let context = context_of(problem, sessions);
+            let given = vec![plan(&[(0, 5.0)]), plan(&[]), plan(&[(0, 3.0), (1, 4.0)])];
+            let assignment = Assignment::of_plans(sessions.groups, given.clone());
+            let prices = PricesByClass::new(&context, constraints, &assignment, &[vec![0.0; 2]]);
+            let plans = PlanReader { context: &context, assignment: &assignment, prices: &prices };
+            for (position, given) in given.iter().enumerate() {
+                let mut taken = plan(&[(1, 9.0)]);
+                let group = sessions.group_of(position);
+                plans.plan(group, position, &mut PricingBuffers::default(), &mut taken);
+                assert_eq!(&taken, given);
+            }
+            let needs: Vec<i64> = sessions.each.iter().map(|session| session.need).collect();
+            assert_eq!(kwh_of(&needs), [5.0, 6.0, 7.0]);
+        });
+    }
+}

@@ -546,3 +546,189 @@ fn is_worse((up, down): (&[i64], &[i64]), old: &EnergyBySlot, new: &EnergyBySlot
         (change > 0 && change > up) || (change < 0 && -change > down)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::area::distributed::observer::StopCallback;
+    use crate::area::problem::micro_wh::to_micro_wh;
+    use crate::area::recovery::totals::tests::{Car, Town, car, context_of, kwh_of, plan};
+    use crate::area::recovery::totals::{AreaLoad, load_of_plans};
+
+    /// The plans of all sessions after a repair, and their load.
+    fn repaired(town: &Town, plans: Vec<EnergyBySlot>) -> (Vec<EnergyBySlot>, AreaLoad) {
+        town.with(|problem, sessions, constraints| {
+            let context = context_of(problem, sessions);
+            let mut assignment = Assignment::of_plans(sessions.groups, plans);
+            let none = vec![0.0; constraints.each.len() * constraints.slots()];
+            let prices =
+                PricesByClass::new(&context, constraints, &assignment, std::slice::from_ref(&none));
+            let load = |assignment: &Assignment| {
+                let plans = PlanReader { context: &context, assignment, prices: &prices };
+                load_of_plans(&plans, constraints)
+            };
+            let total = load(&assignment);
+            let mut never = |_: &_| false;
+            let mut observer = StopCallback(&mut never);
+            let mut executor = Executor::new(&mut observer, sessions);
+            RepairPass::new(&context, constraints, (&mut assignment, &prices), &total)
+                .at(&none)
+                .repair(false, &mut executor);
+            let total = load(&assignment);
+            (assignment.overrides.into_values().collect(), total)
+        })
+    }
+
+    /// A vehicle of one of two feeders, from an hour on for some hours.
+    fn any_car() -> impl Strategy<Value = Car> {
+        (1..3u32, 0..3i64, 1..4i64, 0.5..20.0f64, any::<bool>()).prop_map(
+            |(node, from, hours, kwh, is_indivisible)| Car {
+                node,
+                stay: (from, (from + hours).min(4)),
+                is_indivisible,
+                ..car(4, kwh)
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn repair_leaves_no_limit_exceeded(
+            cars in prop::collection::vec(any_car(), 1..8),
+            cents in prop::collection::vec(1..60i32, 4),
+            limits in prop::array::uniform3(0.0..25.0f64), is_grouped: bool,
+        ) {
+            let groups = if is_grouped { 1 } else { cars.len() };
+            let town = Town::new(&cents, &cars, &limits.map(Some)).in_groups(groups);
+            // Every vehicle charges at full power from its arrival on.
+            let at_once = town.with(|problem, sessions, _| {
+                let context = context_of(problem, sessions);
+                let plan = |session: &Session| {
+                    let mut taken = EnergyBySlot::new();
+                    crate::area::pricing::block_loads::charge_at_once(
+                        &context, session, session.need, |slot, e| taken.push((slot as u32, e)),
+                    );
+                    taken
+                };
+                sessions.each.iter().map(plan).collect::<Vec<_>>()
+            });
+            let (plans, total) = repaired(&town, at_once);
+            for (loads, limit) in total.loads.iter().zip(limits) {
+                prop_assert!(loads.iter().all(|&load| load <= to_micro_wh(limit)), "{loads:?}");
+            }
+            town.with(|_, sessions, _| {
+                for (session, taken) in sessions.each.iter().zip(&plans) {
+                    let stay = session.first..session.last;
+                    let fits = |&(slot, energy): &(u32, i64)| {
+                        stay.contains(&slot) && (1..=to_micro_wh(10.0)).contains(&energy)
+                    };
+                    assert!(taken.iter().all(fits) && energy_of(taken) <= session.need);
+                }
+            });
+        }
+
+        #[test]
+        fn every_vehicle_has_its_turn_once(count in 0..2_000usize) {
+            let mut order: Vec<usize> = spread(count).collect();
+            order.sort_unstable();
+            prop_assert_eq!(order, (0..count).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn one_of_two_vehicles_moves_to_the_other_hour() {
+        // Both in the cheap hour, in which 10 kWh fit.
+        let town = Town::new(&[10, 20], &[car(2, 10.0), car(2, 10.0)], &[Some(10.0)]);
+        let (_, total) = repaired(&town, vec![plan(&[(0, 10.0)]), plan(&[(0, 10.0)])]);
+        assert_eq!((kwh_of(&total.load), total.shortfall), (vec![10.0, 10.0], 0));
+        assert!((total.cost - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn only_the_excess_moves_where_every_vehicle_is_a_group() {
+        let town = Town::new(&[10, 20], &[car(2, 6.0), car(2, 7.0)], &[Some(10.0)]);
+        let (plans, total) = repaired(&town, vec![plan(&[(0, 6.0)]), plan(&[(0, 7.0)])]);
+        // 13 kWh where 10 fit: the vehicle that comes first gives 3 to the dear hour.
+        assert_eq!(kwh_of(&total.load), [10.0, 3.0]);
+        let slots: usize = plans.iter().map(Vec::len).sum();
+        assert_eq!(slots, 3, "{plans:?}");
+    }
+
+    #[test]
+    fn a_vehicle_moves_to_make_room_for_one_that_cannot() {
+        // The first vehicle leaves after the first hour, which the second one fills.
+        let town = Town::new(&[10, 20], &[car(1, 8.0), car(2, 10.0)], &[Some(10.0)]);
+        let (plans, total) = repaired(&town, vec![plan(&[]), plan(&[(0, 10.0)])]);
+        assert_eq!(plans[0], plan(&[(0, 8.0)]));
+        assert_eq!((kwh_of(&total.load), total.shortfall), (vec![10.0, 8.0], 0));
+    }
+
+    #[test]
+    fn room_is_not_made_where_others_would_go_short() {
+        let town = Town::new(&[10, 20], &[car(1, 8.0), car(1, 10.0)], &[Some(10.0)]);
+        let before = vec![plan(&[]), plan(&[(0, 10.0)])];
+        let (plans, total) = repaired(&town, before.clone());
+        assert_eq!((plans, kwh_of(&[total.shortfall])), (before, vec![8.0]));
+    }
+
+    /// Two vehicles in the cheap hour and a pass over them.
+    fn with_pass<R>(limit: f64, work: impl FnOnce(&mut RepairPass<'_>) -> R) -> R {
+        let town = Town::new(&[10, 20], &[car(2, 5.0), car(2, 6.0)], &[Some(limit)]);
+        town.with(|problem, sessions, constraints| {
+            let context = context_of(problem, sessions);
+            let plans = vec![plan(&[(0, 5.0)]), plan(&[(0, 6.0)])];
+            let mut assignment = Assignment::of_plans(sessions.groups, plans);
+            let prices = PricesByClass::new(&context, constraints, &assignment, &[vec![0.0, 0.0]]);
+            let total = {
+                let assignment = &assignment;
+                let plans = PlanReader { context: &context, assignment, prices: &prices };
+                load_of_plans(&plans, constraints)
+            };
+            let current = (&mut assignment, &prices);
+            work(&mut RepairPass::new(&context, constraints, current, &total))
+        })
+    }
+
+    #[test]
+    fn a_plan_that_exceeds_a_limit_further_does_not_replace_another() {
+        with_pass(12.0, |pass| {
+            // 11 of 12 kWh are taken in the first hour and none in the second.
+            assert!(!pass.try_replace(0, plan(&[(0, 7.0)])));
+            assert!(pass.try_replace(0, plan(&[(0, 6.0), (1, 1.0)])));
+            assert!(!pass.try_replace(1, plan(&[(0, 6.5)])));
+        });
+        // 11 kWh where 8 fit: less is no further excess.
+        with_pass(8.0, |pass| {
+            assert!(!pass.try_replace(0, plan(&[(0, 5.5)])));
+            assert!(pass.try_replace(0, plan(&[(0, 4.0)])));
+        });
+    }
+
+    #[test]
+    fn vehicles_are_brought_within_in_the_order_given() {
+        let duals = [vec![0.0, 0.0]];
+        let first = with_pass(8.0, |pass| {
+            assert!(pass.bring_within(&[1, 0], &duals));
+            pass.assignment.overrides.clone()
+        });
+        // The second vehicle is asked first and gives all of the excess of 3 kWh.
+        assert_eq!(first[&0], plan(&[(0, 5.0)]));
+        assert_eq!(first[&1], plan(&[(0, 3.0), (1, 3.0)]));
+        assert!(!with_pass(8.0, |pass| pass.bring_within(&[], &duals)));
+    }
+
+    #[test]
+    fn the_excess_of_a_plan_is_counted_on_both_sides() {
+        let (up, down) = ([3, 5, 0], [4, 0, 2]);
+        assert_eq!(excess(&vec![(0, 5), (1, 5), (2, -6)], (&up, &down)), 2 + 4);
+        assert!(is_worse((&up, &down), &vec![(0, 1)], &vec![(0, 5)]));
+        assert!(!is_worse((&up, &down), &vec![(0, 2)], &vec![(0, 5)]));
+        // What stays is no change, however full the slot.
+        assert!(!is_worse((&[-9], &[-9]), &vec![(0, 5)], &vec![(0, 5)]));
+        assert!(is_worse((&up, &down), &vec![(1, 1)], &vec![]));
+    }
+}

@@ -154,3 +154,71 @@ impl Contributors {
         block.end - (count - number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::area::model::linking::LinkingConstraint;
+    use crate::area::recovery::totals::tests::{Car, Town, car, kwh_of, plan};
+
+    /// A root with 10 kWh per hour, and a feeder that draws 6 and feeds in 2 at most.
+    fn with_feeder<R>(
+        loads: [[f64; 2]; 2],
+        work: impl FnOnce(&LinkingConstraints, ResidualCapacity, &Session) -> R,
+    ) -> R {
+        let cars = [Car { node: 1, ..car(2, 10.0) }];
+        let town = Town::new(&[10, 20], &cars, &[Some(10.0), Some(6.0)]);
+        town.with(|_, sessions, constraints| {
+            let mut constraints = constraints.clone();
+            constraints.by_node[1].push(constraints.each.len());
+            let penalty = Penalty::Hard;
+            let bounds = vec![2.0, 2.0];
+            constraints.each.push(LinkingConstraint { node: 1, sign: -1.0, penalty, bounds });
+            let micro = |load: [f64; 2]| plan(&[(0, load[0]), (1, load[1])]);
+            let loads = loads.map(|load| micro(load).into_iter().map(|(_, e)| e).collect());
+            let total = AreaLoad { loads: loads.to_vec(), ..AreaLoad::default() };
+            let capacity = ResidualCapacity::new(&constraints, &total);
+            work(&constraints, capacity, &sessions.each[0])
+        })
+    }
+
+    #[test]
+    fn the_least_capacity_on_the_path_is_left() {
+        with_feeder([[9.0, 3.0], [2.0, 3.0]], |constraints, capacity, session| {
+            let (mut up, mut down) = (Vec::new(), Vec::new());
+            capacity.on_path(constraints, session, (&mut up, &mut down));
+            // Import: min(10 - 9, 6 - 2) and min(10 - 3, 6 - 3); export: 2 + 2 and 2 + 3.
+            assert_eq!((kwh_of(&up), kwh_of(&down)), (vec![1.0, 3.0], vec![4.0, 5.0]));
+            assert!(!capacity.is_exceeded());
+        });
+    }
+
+    #[test]
+    fn exceeded_limits_are_counted_as_plans_come_and_go() {
+        with_feeder([[11.0, 3.0], [5.0, -3.0]], |constraints, mut capacity, session| {
+            // The root in the first hour, and the export of the feeder in the second.
+            assert_eq!((capacity.exceeded_in_all, &capacity.exceeded[..]), (2, &[1, 1][..]));
+            assert!(!capacity.holds(constraints, session, &plan(&[(0, 1.0)])));
+            assert!(capacity.holds(constraints, session, &plan(&[(1, 1.0)])));
+            assert!(!capacity.holds(constraints, session, &plan(&[(1, -1.0)])));
+            capacity.take(constraints, session, &plan(&[(0, 1.0), (1, -1.0)]), -1);
+            assert!(!capacity.is_exceeded());
+            assert!(!capacity.is_exceeded_on_path(constraints, session.node));
+            capacity.take(constraints, session, &plan(&[(0, 2.0)]), 1);
+            // 12 kWh at the root and 6 at the feeder, which has just so much.
+            assert_eq!((capacity.exceeded_in_all, &capacity.exceeded[..]), (1, &[1, 0][..]));
+            assert!(capacity.is_exceeded_on_path(constraints, session.node));
+        });
+    }
+
+    #[test]
+    fn contributors_are_numbered_block_by_block() {
+        let mut contributors = Contributors::default();
+        assert_eq!(contributors.len(), 0);
+        for block in [3..5, 5..5, 9..12] {
+            contributors.add(block);
+        }
+        let positions: Vec<usize> = (0..contributors.len()).map(|at| contributors.at(at)).collect();
+        assert_eq!(positions, [3, 4, 9, 10, 11]);
+    }
+}

@@ -170,3 +170,206 @@ pub(crate) struct AreaLoad {
 pub(crate) fn load_of_plans(plans: &PlanReader<'_>, constraints: &LinkingConstraints) -> AreaLoad {
     area_load(&self::block_loads(plans), constraints)
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::area::model::energy_by_slot::Assignment;
+    use crate::area::model::sessions::Sessions;
+    use crate::area::pricing::context::PricingContext;
+    use crate::area::pricing::effective_prices::ShortfallPenalty;
+    use crate::area::problem::area_problem::AreaVehicles;
+    use crate::area::problem::limits::{Node, Profile};
+    use crate::area::problem::micro_wh::to_micro_wh;
+    use crate::area::recovery::plans::PricesByClass;
+    use crate::columns::fleet::{Curves, Fleet, Needs, TargetLists};
+    use crate::prices::curve::PriceCurve;
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::kw;
+
+    const HOUR: i64 = 3_600_000_000;
+
+    /// A vehicle of 10 kW.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct Car {
+        pub(crate) node: u32,
+        /// Hours of arrival and departure.
+        pub(crate) stay: (i64, i64),
+        pub(crate) kwh: f64,
+        pub(crate) reserve_kwh: f64,
+        /// Energy wanted by an hour before departure.
+        pub(crate) target: Option<(i64, f64)>,
+        pub(crate) priority: f64,
+        pub(crate) is_indivisible: bool,
+    }
+
+    /// A vehicle of the first node that needs so much from the first hour on.
+    pub(crate) fn car(hours: i64, kwh: f64) -> Car {
+        Car {
+            node: 0,
+            stay: (0, hours),
+            kwh,
+            reserve_kwh: 0.0,
+            target: None,
+            priority: 1.0,
+            is_indivisible: false,
+        }
+    }
+
+    /// Vehicles, hours priced in cents, and nodes: the others hang from the first one.
+    pub(crate) struct Town {
+        curve: PriceCurve,
+        cars: Vec<Car>,
+        nodes: Vec<Node>,
+        groups_max: usize,
+    }
+
+    impl Town {
+        /// Limits on the import of each node in kW, `None` for a node without one.
+        pub(crate) fn new(cents: &[i32], cars: &[Car], limits: &[Option<f64>]) -> Self {
+            let node = |(at, limit): (usize, &Option<f64>)| {
+                let power = Profile::Constant(kw(limit.unwrap_or(0.0)));
+                let mut node = Node::limited(&format!("{at}"), power);
+                node.limits.truncate(usize::from(limit.is_some()));
+                Node { parent: (at > 0).then_some(0), ..node }
+            };
+            let nodes = limits.iter().enumerate().map(node).collect();
+            let cars = cars.to_vec();
+            Self { curve: curve_of(60, cents), groups_max: cars.len(), cars, nodes }
+        }
+
+        /// The same area with at most so many groups of vehicles, not one for each.
+        pub(crate) fn in_groups(self, groups_max: usize) -> Self {
+            Self { groups_max, ..self }
+        }
+
+        /// Does some work with the area made ready.
+        pub(crate) fn with<R>(
+            &self,
+            work: impl FnOnce(&AreaProblem<'_>, &Sessions, &LinkingConstraints) -> R,
+        ) -> R {
+            let (cars, begin) = (&self.cars, self.curve.horizon().starts()[0]);
+            let number = |of: fn(&Car) -> f64| cars.iter().map(of).collect::<Vec<f64>>();
+            let time = |hour: i64| begin + hour * HOUR;
+            let count =
+                |cars: &[Car]| cars.iter().filter(|car| car.target.is_some()).count() as i32;
+            let targets: Vec<(i64, f64)> = cars.iter().filter_map(|car| car.target).collect();
+            let fleet = Fleet {
+                arrival: &cars.iter().map(|car| time(car.stay.0)).collect::<Vec<i64>>(),
+                departure: &cars.iter().map(|car| time(car.stay.1)).collect::<Vec<i64>>(),
+                needs: Needs::Energy { energy_kwh: &number(|car| car.kwh) },
+                power_max_kw: &vec![10.0; cars.len()],
+                reserve_kwh: Some(&number(|car| car.reserve_kwh)),
+                targets: Some(TargetLists {
+                    offsets: &(0..=cars.len()).map(|to| count(&cars[..to])).collect::<Vec<i32>>(),
+                    by: &targets.iter().map(|target| time(target.0)).collect::<Vec<i64>>(),
+                    energy_kwh: &targets.iter().map(|target| target.1).collect::<Vec<f64>>(),
+                }),
+                curve: None,
+            };
+            let power_min = |car: &Car| if car.is_indivisible { 5.0 } else { f64::NAN };
+            let vehicles = AreaVehicles {
+                fleet,
+                node: Some(&cars.iter().map(|car| car.node).collect::<Vec<u32>>()),
+                priority: Some(&number(|car| car.priority)),
+                power_min_kw: Some(&number(power_min)),
+                storage: None,
+            };
+            let nodes = self.nodes.clone();
+            let problem = AreaProblem::new(vehicles, Curves::Shared(&self.curve), nodes).unwrap();
+            let sessions = Sessions::new(&problem, self.groups_max);
+            work(&problem, &sessions, &LinkingConstraints::new(&problem))
+        }
+    }
+
+    /// The vehicles as they are asked, where a kWh that is missing costs 1.
+    pub(crate) fn context_of<'s>(
+        problem: &AreaProblem<'s>,
+        sessions: &'s Sessions,
+    ) -> PricingContext<'s> {
+        let penalty = ShortfallPenalty { base: 1.0, step: 0.0, tiers: 1 };
+        PricingContext { curves: problem.curves, export: None, sessions, penalty, is_free: false }
+    }
+
+    /// Energy by slot from kWh.
+    pub(crate) fn plan(energies: &[(u32, f64)]) -> EnergyBySlot {
+        energies.iter().map(|&(slot, kwh)| (slot, to_micro_wh(kwh))).collect()
+    }
+
+    /// Energies in kWh from µWh.
+    pub(crate) fn kwh_of(energies: &[i64]) -> Vec<f64> {
+        energies.iter().map(|&energy| as_kwh(energy)).collect()
+    }
+
+    /// Does some work with the load of given plans, one for each session.
+    pub(crate) fn with_plans<R>(
+        town: &Town,
+        plans: Vec<EnergyBySlot>,
+        work: impl FnOnce(&AreaProblem<'_>, &LinkingConstraints, &PlanReader<'_>) -> R,
+    ) -> R {
+        town.with(|problem, sessions, constraints| {
+            let context = context_of(problem, sessions);
+            let assignment = Assignment::of_plans(sessions.groups, plans);
+            let duals = [vec![0.0; constraints.each.len() * constraints.slots()]];
+            let prices = PricesByClass::new(&context, constraints, &assignment, &duals);
+            let plans = PlanReader { context: &context, assignment: &assignment, prices: &prices };
+            work(problem, constraints, &plans)
+        })
+    }
+
+    #[test]
+    fn loads_costs_and_shortfalls_of_plans_add_up() {
+        // Two feeders: the first vehicle has 4 + 6 of 10 kWh, the second 3 of 8 kWh.
+        let cars = [Car { node: 1, ..car(2, 10.0) }, Car { node: 2, ..car(2, 8.0) }];
+        let town = Town::new(&[10, 20], &cars, &[Some(20.0), Some(9.0), None]);
+        let plans = vec![plan(&[(0, 4.0), (1, 6.0)]), plan(&[(0, 3.0)])];
+        with_plans(&town, plans, |problem, constraints, plans| {
+            let total = load_of_plans(plans, constraints);
+            assert_eq!(kwh_of(&total.loads[0]), [7.0, 6.0]);
+            assert_eq!(kwh_of(&total.loads[1]), [4.0, 6.0]);
+            assert!(total.loads[2].is_empty());
+            assert_eq!(kwh_of(&total.load), [7.0, 6.0]);
+            assert_eq!((as_kwh(total.shortfall), &total.with_shortfall[..]), (5.0, &[1][..]));
+            // 7 kWh at 10 cents and 6 at 20 cents; 5 kWh missing at 1 each.
+            assert!((total.cost - 1.9).abs() < 1e-9);
+            assert!((objective_of(constraints, &total) - 6.9).abs() < 1e-9);
+            // Where no limit is, the load of a node is that of its own vehicles.
+            let loads = node_loads(plans, problem, &total);
+            assert_eq!(kwh_of(&loads[2]), [3.0, 0.0]);
+            assert_eq!(loads[..2], total.loads[..2]);
+        });
+    }
+
+    #[test]
+    fn a_node_without_a_limit_has_the_loads_of_the_nodes_below_it() {
+        let cars = [Car { node: 1, ..car(2, 10.0) }, Car { node: 2, ..car(2, 8.0) }];
+        let town = Town::new(&[10, 20], &cars, &[None, Some(9.0), None]);
+        let plans = vec![plan(&[(0, 4.0), (1, 6.0)]), plan(&[(0, 3.0), (1, 5.0)])];
+        with_plans(&town, plans, |problem, constraints, plans| {
+            let total = load_of_plans(plans, constraints);
+            assert_eq!(total.shortfall, 0);
+            let loads: Vec<Vec<f64>> =
+                node_loads(plans, problem, &total).iter().map(|load| kwh_of(load)).collect();
+            assert_eq!(loads, [[7.0, 11.0], [4.0, 6.0], [3.0, 5.0]]);
+        });
+    }
+
+    #[test]
+    fn a_priced_limit_costs_its_excess() {
+        use crate::area::model::linking::LinkingConstraint;
+        let constraint =
+            |sign, penalty| LinkingConstraint { node: 0, sign, penalty, bounds: vec![5.0, 5.0] };
+        let constraints = LinkingConstraints {
+            each: vec![constraint(1.0, Penalty::Priced(0.5)), constraint(1.0, Penalty::Hard)],
+            hours: vec![1.0, 1.0],
+            paths: vec![vec![0]],
+            by_node: vec![vec![0, 1]],
+            shortfall_penalty: 100.0,
+        };
+        let loads = vec![vec![to_micro_wh(7.0), to_micro_wh(4.0)]];
+        let total = AreaLoad { loads, cost: 1.0, shortfall_penalty: 3.0, ..AreaLoad::default() };
+        // 2 kWh above the bound in the first hour; a hard limit costs nothing.
+        assert!((cost_of_limits(&constraints, &total) - 1.0).abs() < 1e-9);
+        assert!((objective_of(&constraints, &total) - 5.0).abs() < 1e-9);
+    }
+}

@@ -315,3 +315,100 @@ fn replan(
     let unmet = shortfalls.iter().map(|shortfall| shortfall.missing).sum();
     Some(Reduction { sessions: cut, solution, penalty, shortfalls, unmet, worst })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::area::recovery::totals::tests::{Car, Town, car};
+    use crate::area::shortage::measure::tests::{assert_near, with_subproblem};
+
+    /// Needs in kWh by row after sharing, and what plans for these leave missing.
+    fn shared(town: &Town) -> (Vec<f64>, f64) {
+        with_subproblem(town, |subproblem, sessions, executor| {
+            let first = solve_subproblem(subproblem, sessions, &WarmStart::default(), executor);
+            let plan = share_fairly(subproblem, sessions, first, executor);
+            let mut needs = vec![0.0; plan.sessions.each.len()];
+            for session in &plan.sessions.each {
+                needs[session.row as usize] = as_kwh(session.need);
+            }
+            (needs, as_kwh(plan.solution.load.shortfall))
+        })
+    }
+
+    #[test]
+    fn a_shortage_is_shared_in_proportion_to_needs() {
+        // 9 kWh for needs of 10 and 5: 6 missing, shared as 4 and 2.
+        let town = Town::new(&[10, 20], &[car(1, 10.0), car(1, 5.0)], &[Some(9.0)]);
+        let (needs, missing) = shared(&town);
+        assert_near(&needs, &[6.0, 3.0]);
+        assert_near(&[missing], &[0.0]);
+    }
+
+    #[test]
+    fn a_vehicle_of_half_the_priority_bears_twice_the_share() {
+        let cars = [car(1, 10.0), Car { priority: 0.5, ..car(1, 5.0) }];
+        // Weights of 10 and 5 / 0.5 are equal: 3 each of the 6 kWh missing.
+        let (needs, _) = shared(&Town::new(&[10, 20], &cars, &[Some(9.0)]));
+        assert_near(&needs, &[7.0, 2.0]);
+    }
+
+    #[test]
+    fn vehicles_of_another_node_or_departure_bear_nothing() {
+        // The second vehicle has another hour, and the third one is on a feeder with room.
+        let cars = [Car { node: 1, ..car(1, 10.0) }, Car { node: 1, ..car(2, 5.0) }, car(1, 8.0)];
+        let (needs, _) = shared(&Town::new(&[10, 20], &cars, &[Some(50.0), Some(6.0)]));
+        assert_near(&needs, &[6.0, 5.0, 8.0]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn all_get_the_same_part_of_their_needs(
+            needs in prop::collection::vec(1.0..10.0f64, 2..6), part in 0.1..0.95f64,
+        ) {
+            let cars: Vec<Car> = needs.iter().map(|&kwh| car(1, kwh)).collect();
+            let limit = part * needs.iter().sum::<f64>();
+            let (found, _) = shared(&Town::new(&[10, 20], &cars, &[Some(limit)]));
+            for (found, need) in found.iter().zip(&needs) {
+                prop_assert!((found - part * need).abs() < 1e-3, "{found} of {need}, not {part}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_limits_withhold_in_any_plan_is_a_bound() {
+        let least = |limit: f64| {
+            let cars = [car(1, 10.0), Car { is_indivisible: true, ..car(1, 5.0) }];
+            let town = Town::new(&[10, 20], &cars, &[Some(limit)]);
+            with_subproblem(&town, relaxed_least_kwh)
+        };
+        // Found to a ten-thousandth of the needs.
+        assert!((5.998..=6.0).contains(&least(9.0)));
+        assert_near(&[least(15.0)], &[0.0]);
+    }
+
+    #[test]
+    fn indivisible_vehicles_that_all_fit_keep_their_needs() {
+        let cars = [Car { is_indivisible: true, ..car(2, 10.0) }; 2];
+        let town = Town::new(&[10, 20], &cars, &[Some(10.0)]);
+        with_subproblem(&town, |subproblem, sessions, executor| {
+            let first = solve_subproblem(subproblem, sessions, &WarmStart::default(), executor);
+            let first = (first, false);
+            let (plan, least_kwh) = share_indivisible(subproblem, sessions, first, executor);
+            assert_eq!((least_kwh, plan.solution.load.shortfall), (Some(0.0), 0));
+            // One hour of each, or half of both: 10 kWh at 10 cents and 10 at 20 cents.
+            assert!((plan.solution.load.cost - 3.0).abs() < 1e-2);
+        });
+    }
+
+    #[test]
+    fn more_is_a_thousandth_of_the_least() {
+        let kwh = 1_000_000_000;
+        assert!(is_more(1_002 * kwh, 1_000 * kwh, 1_000 * kwh));
+        assert!(!is_more(1_001 * kwh, 1_000 * kwh, 1_000 * kwh));
+        assert!(!is_more(999 * kwh, 1_000 * kwh, 0));
+    }
+}

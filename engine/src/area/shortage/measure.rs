@@ -236,10 +236,17 @@ pub(crate) fn split_proportionally(missing: i64, wants: &[(i64, f32)]) -> Vec<i6
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::area::column_generation::incumbent::StoppingCriteria;
+    use crate::area::distributed::executor::Executor;
+    use crate::area::distributed::observer::{Progress, StopCallback};
+    use crate::area::model::energy_by_slot::Assignment;
+    use crate::area::pricing::effective_prices::ShortfallPenalty;
+    use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
+    use crate::area::recovery::totals::tests::{Car, Town, car, plan};
 
     proptest! {
         /// Shares add up to the shortage and none exceeds its want. Shares below their want are
@@ -276,5 +283,141 @@ mod tests {
         assert_eq!((none.missing, none.by_deadline, none.by), (5, vec![0, 5], Some(1)));
         let nothing = found.scaled(0, Some(1), 3);
         assert_eq!((nothing.by_deadline.len(), nothing.by), (0, None));
+    }
+
+    /// Does some work with an area that is planned to a thousandth of its cost.
+    pub(crate) fn with_subproblem<R>(
+        town: &Town,
+        work: impl FnOnce(&Subproblem<'_>, &Sessions, &mut Executor<'_>) -> R,
+    ) -> R {
+        town.with(|problem, sessions, constraints| {
+            let base = constraints.shortfall_penalty;
+            let subproblem = Subproblem {
+                problem,
+                constraints,
+                penalty: ShortfallPenalty { base, step: 0.0, tiers: 1 },
+                is_free: false,
+                stopping: StoppingCriteria { gap: 1e-3, rounds: 100, scale: 1.0 },
+                money: 10.0,
+                has_plans: false,
+            };
+            let mut never = |_: &Progress| false;
+            let mut observer = StopCallback(&mut never);
+            work(&subproblem, sessions, &mut Executor::new(&mut observer, sessions))
+        })
+    }
+
+    /// A solution of given plans.
+    fn solution_of(subproblem: &Subproblem<'_>, plans: Vec<EnergyBySlot>) -> Solution {
+        let constraints = subproblem.constraints;
+        let assignment = Assignment::of_plans(plans.len(), plans);
+        let prices = vec![vec![0.0; constraints.each.len() * constraints.slots()]];
+        Solution { assignment, prices, ..Solution::stopped() }
+    }
+
+    fn missing(kwh: f64) -> VehicleShortfall {
+        VehicleShortfall { missing: to_micro_wh(kwh), ..VehicleShortfall::default() }
+    }
+
+    #[track_caller]
+    pub(crate) fn assert_near(found: &[f64], expected: &[f64]) {
+        let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-3);
+        assert!(near && found.len() == expected.len(), "{found:?}, not {expected:?}");
+    }
+
+    fn missing_kwh(shortfalls: &[VehicleShortfall]) -> Vec<f64> {
+        shortfalls.iter().map(|shortfall| as_kwh(shortfall.missing)).collect()
+    }
+
+    #[test]
+    fn the_worst_deadline_is_measured_and_its_energy_stays_wanted() {
+        let cars = [Car { target: Some((1, 6.0)), ..car(2, 10.0) }, Car { node: 1, ..car(2, 5.0) }];
+        let town = Town::new(&[10, 20], &cars, &[Some(20.0), None]);
+        with_subproblem(&town, |subproblem, sessions, _| {
+            // 1 of 6 kWh by the first hour and 8 of 10 in the end; 4 of 5 kWh.
+            let plans = vec![plan(&[(0, 1.0), (1, 7.0)]), plan(&[(0, 4.0)])];
+            let solution = solution_of(subproblem, plans);
+            let found = measure(subproblem, (sessions, sessions), &solution);
+            assert_near(&missing_kwh(&found), &[5.0, 1.0]);
+            assert_eq!((found[0].by, found[1].by), (Some(0), None));
+            assert_eq!(found[0].by_deadline, [to_micro_wh(5.0)]);
+            let cut = reduce_needs(sessions, &found);
+            let needs = cut.each.iter().map(|session| as_kwh(session.need));
+            assert_eq!(needs.collect::<Vec<f64>>(), [10.0, 4.0]);
+            let deadlines = &cut.deadlines[0];
+            assert_eq!(deadlines.needs, [to_micro_wh(1.0), to_micro_wh(10.0)]);
+            assert_eq!(deadlines.later, to_micro_wh(5.0));
+        });
+    }
+
+    #[test]
+    fn vehicles_of_a_node_share_in_proportion_to_their_needs() {
+        let cars = [(1, 10.0), (1, 30.0), (2, 20.0)].map(|(node, kwh)| Car { node, ..car(4, kwh) });
+        let town = Town::new(&[10; 4], &cars, &[Some(9.0), None, None]);
+        town.with(|_, sessions, _| {
+            // 8 kWh of the first node in parts of 10 and 30; the second node is for itself.
+            let shares = proportional_shares(sessions, &[missing(8.0), missing(0.0), missing(5.0)]);
+            assert_near(&missing_kwh(&shares), &[2.0, 6.0, 5.0]);
+        });
+    }
+
+    #[test]
+    fn half_the_priority_bears_twice_the_share() {
+        let cars = [1.0, 0.5].map(|priority| Car { priority, ..car(2, 10.0) });
+        let town = Town::new(&[10; 2], &cars, &[Some(9.0)]);
+        town.with(|_, sessions, _| {
+            let shares = proportional_shares(sessions, &[missing(9.0), missing(0.0)]);
+            assert_near(&missing_kwh(&shares), &[3.0, 6.0]);
+            // No more than the need: 15 of 20 kWh are 5 and 10.
+            let shares = proportional_shares(sessions, &[missing(10.0), missing(6.5)]);
+            assert_near(&missing_kwh(&shares), &[6.5, 10.0]);
+        });
+    }
+
+    #[test]
+    fn vehicles_that_miss_one_deadline_share_what_is_missing_there() {
+        let cars = [4.0, 8.0].map(|kwh| Car { target: Some((1, kwh)), ..car(2, 15.0) });
+        let town = Town::new(&[10; 2], &cars, &[Some(9.0)]);
+        town.with(|_, sessions, _| {
+            let of = |kwh: f64| VehicleShortfall {
+                missing: to_micro_wh(kwh),
+                by_deadline: vec![to_micro_wh(kwh)],
+                by: Some(0),
+            };
+            // 6 kWh in proportion to the 4 and 8 kWh wanted by then.
+            let shares = proportional_shares(sessions, &[of(4.0), of(2.0)]);
+            assert_near(&missing_kwh(&shares), &[2.0, 4.0]);
+            assert_eq!(shares[1].by_deadline, [to_micro_wh(4.0)]);
+            assert_eq!((shares[0].by, shares[1].by), (Some(0), Some(0)));
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn a_class_misses_as_much_before_and_after_sharing(
+            cars in prop::collection::vec((1..3u32, 1..4i64, 1.0..30.0f64, 0.1..1.0f64), 1..10),
+            parts in prop::collection::vec(0.0..1.0f64, 10),
+        ) {
+            let of = |&(node, hours, kwh, priority): &(u32, i64, f64, f64)| {
+                Car { node, priority, ..car(hours, kwh) }
+            };
+            let cars: Vec<Car> = cars.iter().map(of).collect();
+            let town = Town::new(&[10; 4], &cars, &[Some(9.0), None, None]);
+            town.with(|_, sessions, _| {
+                let found: Vec<VehicleShortfall> = sessions.each.iter().zip(&parts)
+                    .map(|(session, part)| missing(as_kwh(session.need) * part)).collect();
+                let shares = proportional_shares(sessions, &found);
+                let sum = |all: &[VehicleShortfall], class: (u32, u32)| {
+                    let members = sessions.each.iter().zip(all);
+                    members.filter(|(one, _)| (one.node, one.last) == class)
+                        .map(|(_, shortfall)| shortfall.missing).sum::<i64>()
+                };
+                for (session, share) in sessions.each.iter().zip(&shares) {
+                    let class = (session.node, session.last);
+                    assert_eq!(sum(&found, class), sum(&shares, class));
+                    assert!((0..=session.need).contains(&share.missing));
+                }
+            });
+        }
     }
 }

@@ -475,3 +475,120 @@ impl<'a> MixedIntegerModel<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::area::problem::micro_wh::to_micro_wh;
+    use crate::area::recovery::totals::tests::{Car, Town, car};
+    use crate::area::shortage::measure::tests::with_subproblem;
+
+    const HOURS: usize = 3;
+
+    fn indivisible(from: i64, hours: i64, kwh: f64) -> Car {
+        let stay = (from, (from + hours).min(HOURS as i64));
+        Car { stay, is_indivisible: true, ..car(HOURS as i64, kwh) }
+    }
+
+    /// All plans of a vehicle in steps of 5 kWh: hours of 0 or 10 kWh, and one of 5.
+    fn all_plans(car: &Car) -> Vec<[u32; HOURS]> {
+        let mut all = Vec::new();
+        for code in 0..27_u32 {
+            let plan = [code % 3 * 5, code / 3 % 3 * 5, code / 9 * 5];
+            let stay = car.stay.0 as usize..car.stay.1 as usize;
+            let is_present = (0..HOURS).all(|hour| plan[hour] == 0 || stay.contains(&hour));
+            let parts = plan.iter().filter(|&&kwh| kwh == 5).count();
+            if is_present && parts <= 1 && f64::from(plan.iter().sum::<u32>()) <= car.kwh {
+                all.push(plan);
+            }
+        }
+        all
+    }
+
+    /// Most energy that vehicles can have together in what limits leave of each hour.
+    fn most_delivered(cars: &[Car], left: [u32; HOURS]) -> u32 {
+        let Some((car, others)) = cars.split_first() else { return 0 };
+        let mut most = 0;
+        for plan in all_plans(car) {
+            if (0..HOURS).all(|hour| plan[hour] <= left[hour]) {
+                let rest = [0, 1, 2].map(|hour| left[hour] - plan[hour]);
+                most = most.max(plan.iter().sum::<u32>() + most_delivered(others, rest));
+            }
+        }
+        most
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// With needs, powers and limits in steps of 5 kWh some best plan has such steps, too.
+        #[test]
+        fn no_plans_of_steps_withhold_less(
+            cars in prop::collection::vec((0..3i64, 1..4i64, 1..6u32), 1..4), limit in 1..6u32,
+        ) {
+            let of = |&(from, hours, steps): &(i64, i64, u32)| {
+                let hours = hours.min(HOURS as i64 - from);
+                let kwh = (5.0 * f64::from(steps)).min(10.0 * hours as f64);
+                indivisible(from, hours, kwh)
+            };
+            let cars: Vec<Car> = cars.iter().map(of).collect();
+            let town = Town::new(&[30, 10, 20], &cars, &[Some(5.0 * f64::from(limit))]);
+            let found = with_subproblem(&town, |subproblem, sessions, executor| {
+                solve_mixed_integer(subproblem, sessions, executor)
+            });
+            let found = found.unwrap();
+            let wanted: f64 = cars.iter().map(|car| car.kwh).sum();
+            let least = wanted - f64::from(most_delivered(&cars, [5 * limit; HOURS]));
+            let missing = found.shortfalls.iter().map(|shortfall| as_kwh(shortfall.missing));
+            let missing = missing.sum::<f64>();
+            prop_assert!((missing - least).abs() < 1e-3, "{missing}, not {least}");
+            prop_assert!(found.least_kwh <= least + 1e-6);
+            let mut load = [0; HOURS];
+            for taken in &found.plans {
+                let is_part = |&&(_, energy): &&(u32, i64)| energy < to_micro_wh(10.0);
+                prop_assert!(taken.iter().filter(is_part).count() <= 1, "{taken:?}");
+                for &(slot, energy) in taken {
+                    load[slot as usize] += energy;
+                }
+            }
+            prop_assert!(load.iter().all(|&load| load <= to_micro_wh(5.0 * f64::from(limit))));
+        }
+    }
+
+    #[test]
+    fn a_shortage_is_shared_evenly_and_served_at_the_least_cost() {
+        // 15 of 20 kWh in the only hour: of each 2 of 10 tiers are missing, and a third of one.
+        let cars = [indivisible(1, 1, 10.0); 2];
+        let town = Town::new(&[30, 10, 20], &cars, &[Some(15.0)]);
+        with_subproblem(&town, |subproblem, sessions, executor| {
+            let found = solve_mixed_integer(subproblem, sessions, executor).unwrap();
+            let energies = found.plans.iter().map(|taken| as_kwh(taken[0].1));
+            let near = energies.into_iter().all(|kwh| (6.999..=8.001).contains(&kwh));
+            assert!(near, "{:?}", found.plans);
+            assert!((found.least_kwh - 5.0).abs() < 1e-4);
+        });
+        // Without a shortage the cheapest hour is full, and the second cheapest has the rest.
+        let town = Town::new(&[30, 10, 20], &[indivisible(0, 3, 15.0)], &[Some(15.0)]);
+        with_subproblem(&town, |subproblem, sessions, executor| {
+            let found = solve_mixed_integer(subproblem, sessions, executor).unwrap();
+            assert_eq!(found.plans, [[(1, to_micro_wh(10.0)), (2, to_micro_wh(5.0))]]);
+            assert_eq!(found.shortfalls[0].missing, 0);
+        });
+    }
+
+    #[test]
+    fn large_areas_and_reserves_are_left_to_other_methods() {
+        let is_small = |cars: &[Car]| {
+            let town = Town::new(&[30, 10, 20], cars, &[Some(15.0)]);
+            with_subproblem(&town, |subproblem, sessions, _| is_small(subproblem, sessions))
+        };
+        let one = indivisible(0, 3, 5.0);
+        // Two binaries for each of three hours: 66 vehicles have 396.
+        assert!(is_small(&[one; 66]) && !is_small(&[one; 67]));
+        assert!(is_small(&[car(3, 5.0); 67]));
+        assert!(!is_small(&[Car { reserve_kwh: 2.0, ..one }]));
+        assert!(is_small(&[Car { target: Some((1, 2.0)), ..one }]));
+    }
+}

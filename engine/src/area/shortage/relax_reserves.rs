@@ -145,3 +145,77 @@ pub(crate) fn delay_battery_reserves(
     sessions.state += u32::from(is_new);
     is_new
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
+    use crate::area::problem::options::WarmStart;
+    use crate::area::recovery::totals::tests::{Car, Town, car};
+    use crate::area::shortage::measure::tests::{assert_near, with_subproblem};
+    use crate::area::solve::solve_subproblem::solve_subproblem;
+
+    /// The reserves of two vehicles in kWh after what is late was shared, or left as it is, and
+    /// whether it was the first and the second time that any was lowered.
+    fn relaxed(limit: f64, is_shared: bool) -> (Vec<f64>, [bool; 2]) {
+        let cars = [5.0, 2.5].map(|reserve_kwh| Car { reserve_kwh, ..car(4, 10.0) });
+        let town = Town::new(&[40, 30, 20, 10], &cars, &[Some(limit)]);
+        with_subproblem(&town, |subproblem, sessions, executor| {
+            let mut sessions = sessions.clone();
+            let lowered = [(); 2].map(|()| {
+                let start = WarmStart::default();
+                let solution = solve_subproblem(subproblem, &sessions, &start, executor);
+                relax_reserves(subproblem, &mut sessions, &solution, is_shared)
+            });
+            assert_eq!(sessions.state, lowered.iter().map(|&is| u32::from(is)).sum::<u32>());
+            let mut reserves = vec![0.0; 2];
+            for session in &sessions.each {
+                let deadlines = &sessions.deadlines[session.deadlines as usize];
+                reserves[session.row as usize] = as_kwh(deadlines.needs[0]);
+            }
+            (reserves, lowered)
+        })
+    }
+
+    #[test]
+    fn reserves_that_limits_leave_no_room_for_come_later() {
+        // 6 kWh fit in the first hour, and 5 + 2.5 are wanted in it.
+        let (reserves, lowered) = relaxed(6.0, true);
+        assert_near(&reserves, &[4.0, 2.0]);
+        assert_eq!(lowered, [true, false]);
+        // What is not shared stays with the vehicles that it was found for.
+        let (reserves, lowered) = relaxed(6.0, false);
+        assert_near(&[reserves[0] + reserves[1]], &[6.0]);
+        assert_eq!(lowered, [true, false]);
+    }
+
+    #[test]
+    fn reserves_with_room_stay() {
+        assert_eq!(relaxed(8.0, true), (vec![5.0, 2.5], [false, false]));
+    }
+
+    #[test]
+    fn a_class_shares_what_is_late_in_proportion_to_reserves() {
+        let cars = [6.0, 3.0].map(|reserve_kwh| Car { reserve_kwh, ..car(4, 10.0) });
+        let town = Town::new(&[40, 30, 20, 10], &cars, &[Some(6.0)]);
+        town.with(|_, sessions, _| {
+            let of = |position: usize, class: Class, kwh: f64| {
+                let missing = to_micro_wh(kwh);
+                ReserveShortfall { class, position, stage: 0, missing }
+            };
+            let row = |row: u32| sessions.each.iter().position(|one| one.row == row).unwrap();
+            let mut late = vec![of(row(0), (0, 1), 0.0), of(row(1), (0, 1), 3.0)];
+            spread_over_class(sessions, &mut late);
+            let shares = [row(0), row(1)].map(|position| {
+                late.iter().find(|shortfall| shortfall.position == position).unwrap().missing
+            });
+            assert_near(&shares.map(as_kwh), &[2.0, 1.0]);
+            // In two classes each keeps its own.
+            let mut late = vec![of(row(0), (0, 1), 0.5), of(row(1), (0, 2), 3.0)];
+            spread_over_class(sessions, &mut late);
+            let mut kept: Vec<f64> = late.iter().map(|one| as_kwh(one.missing)).collect();
+            kept.sort_by(f64::total_cmp);
+            assert_eq!(kept, [0.5, 3.0]);
+        });
+    }
+}

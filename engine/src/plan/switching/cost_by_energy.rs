@@ -293,3 +293,113 @@ impl Table {
         planes * rows * columns
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::plan::switching::timeline::tests::{STRICT, minute, timeline_of};
+
+    fn grid(timeline: &Timeline, wanted: f64) -> (Graph, MoveGrid) {
+        let graph = Graph::new(timeline, STRICT);
+        let grid = MoveGrid::new(timeline, &graph, wanted, true);
+        (graph, grid)
+    }
+
+    fn rounded(value: f64) -> f64 {
+        (value * 1e6).round() / 1e6
+    }
+
+    /// Energies and costs after two hours at 10 and 30 cents, each of them off or on.
+    fn two_hours(timeline: &Timeline, grid: &MoveGrid, spare: &mut Spare) -> Table {
+        let mut before = grid.table(0, spare);
+        before.begin();
+        for hour in 0..2 {
+            let mut after = grid.table(hour + 1, spare);
+            for by in grid.moves[0].iter().chain(&grid.moves[hour + 1]) {
+                after.lower(&before, by, 0.0);
+            }
+            before = after;
+        }
+        assert_eq!(timeline.len(), 2);
+        before
+    }
+
+    #[test]
+    fn the_cheapest_hours_of_a_run_are_full_first() {
+        let timeline = timeline_of(&[30, 10, 20], 14.0, |request| {
+            request.on_min = TimeDelta::hours(2);
+        });
+        let (graph, grid) = grid(&timeline, 14.0);
+        let run = graph.runs.iter().position(|&run| run == (0, 2)).unwrap();
+        let moves: Vec<(usize, usize, f64)> =
+            grid.moves[run].iter().map(|by| (by.full, by.least, rounded(by.cost))).collect();
+        // 4 kWh of each cost 1.60; 6 more at 10 cents 2.20; 6 more at 30 cents 4.00.
+        assert_eq!(moves, [(0, 2, 1.6), (1, 1, 2.2), (2, 0, 4.0)]);
+        let mut kwh = vec![0.0; 3];
+        grid.write(&timeline, (0, 2), &grid.moves[run][1], &mut kwh);
+        assert_eq!(kwh, [4.0, 10.0, 0.0]);
+    }
+
+    #[test]
+    fn a_step_of_another_length_has_planes_of_its_own() {
+        // Half of the first hour is left: off, 5 kWh or 2 kWh.
+        let timeline = timeline_of(&[10, 30, 20], 14.0, |request| request.now = minute(30));
+        let (graph, grid) = grid(&timeline, 14.0);
+        let moves: Vec<(usize, usize, usize, f64)> = grid.moves[1]
+            .iter()
+            .map(|by| (by.plane, by.full, by.least, rounded(by.cost)))
+            .collect();
+        assert_eq!(moves, [(1, 0, 0, 0.5), (2, 0, 0, 0.2)]);
+        let energies = (0..3).map(|plane| grid.kwh(Cell { plane, full: 1, least: 1 }));
+        assert_eq!(energies.collect::<Vec<f64>>(), [14.0, 19.0, 16.0]);
+        let mut kwh = vec![0.0; 3];
+        grid.write(&timeline, graph.runs[1], &grid.moves[1][1], &mut kwh);
+        assert_eq!(kwh, [2.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_table_holds_the_least_cost_of_each_energy() {
+        let timeline = timeline_of(&[10, 30], 14.0, |_| {});
+        let (_, grid) = grid(&timeline, 14.0);
+        let table = two_hours(&timeline, &grid, &mut Spare::default());
+        let costs: Vec<(f64, f64)> =
+            table.finite(&grid).iter().map(|&(kwh, cost, _)| (kwh, rounded(cost))).collect();
+        // 14 kWh are 10 at 10 cents and 4 at 30; two full hours are more than is wanted.
+        assert_eq!(costs, [(0.0, 0.0), (4.0, 0.4), (8.0, 1.6), (10.0, 1.0), (14.0, 2.2)]);
+    }
+
+    #[test]
+    fn energy_that_costs_more_than_its_worth_is_forgotten() {
+        let timeline = timeline_of(&[10, 30], 14.0, |_| {});
+        let (_, grid) = grid(&timeline, 14.0);
+        let mut spare = Spare::default();
+        let mut table = two_hours(&timeline, &grid, &mut spare);
+        // At 20 cents a kWh: 0, -0.40, 0, -1.00 and -0.60, in the order of the energies.
+        table.forget(&grid, 0.2, -0.5, &mut spare);
+        let left: Vec<f64> = table.finite(&grid).iter().map(|&(kwh, ..)| kwh).collect();
+        assert_eq!((left, table.cells()), (vec![10.0, 14.0], 2));
+        let cost = |full| table.cost(Cell { plane: 0, full, least: 1 });
+        assert!((cost(1) - 2.2).abs() < 1e-9 && cost(0).is_infinite());
+        // Memory that was used before holds nothing of it.
+        assert!(grid.table(2, &mut spare).finite(&grid).is_empty());
+        table.forget(&grid, 0.2, -2.0, &mut spare);
+        assert!(table.is_empty());
+    }
+
+    #[test]
+    fn a_start_adds_its_cost_and_a_dearer_way_changes_nothing() {
+        let timeline = timeline_of(&[10, 30], 14.0, |_| {});
+        let (_, grid) = grid(&timeline, 14.0);
+        let mut spare = Spare::default();
+        let (mut from, mut to) = (grid.table(0, &mut spare), grid.table(1, &mut spare));
+        from.begin();
+        let full = grid.moves[1].iter().find(|by| by.full == 1).unwrap();
+        let cell = Cell { plane: 0, full: 1, least: 0 };
+        for (start_cost, cost) in [(1.5, 2.5), (0.5, 1.5), (0.7, 1.5)] {
+            to.lower(&from, full, start_cost);
+            assert!((to.cost(cell) - cost).abs() < 1e-9, "{start_cost}: {}", to.cost(cell));
+        }
+    }
+}

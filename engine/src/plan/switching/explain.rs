@@ -252,7 +252,9 @@ mod tests {
     use crate::plan::switching::planner::plan_switching;
     use crate::plan::switching::problem::SwitchingProblem;
     use crate::plan::switching::request::SwitchingRequest;
+    use crate::prices::curve::PriceCurve;
     use crate::prices::curve::tests::curve_of;
+    use crate::time::horizon::Horizon;
     use crate::units::{kw, kwh, money};
 
     /// Checks the reasons of a device of 4 to 10 kW on hours from 18:00Z at prices in `cents`,
@@ -327,5 +329,84 @@ mod tests {
                 top_off: Mon 19:00 to Mon 19:15: uses 1 kWh for 0.20 (0.20 per kWh), the remainder, at minimum power for a part of the slot.
             "#]],
         );
+    }
+
+    /// The reasons for three hours priced in cents, on the wall clock of Oslo.
+    #[track_caller]
+    fn check_in_oslo(start: &str, expected: &Expect) {
+        let now: DateTime<Utc> = start.parse().unwrap();
+        let hour = |hour: i32| now + TimeDelta::hours(1) * hour;
+        let hours = Horizon::new((0..3).map(|at| (hour(at), hour(at + 1)))).unwrap();
+        let curve = PriceCurve::from_parts(hours, vec![0.2, 0.1, 0.3]).unwrap();
+        let target = Target { by: None, energy: kwh(16.0) };
+        let request =
+            SwitchingRequest { power_min: kw(4.0), ..SwitchingRequest::new(now, kw(10.0), target) };
+        let plan = plan_switching(&SwitchingProblem::new(request, &curve).unwrap());
+        let sentences = explain(&plan).into_iter().map(|reason| reason.sentence(Tz::Europe__Oslo));
+        expected.assert_eq(&sentences.collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn an_hour_that_comes_twice_is_named_with_its_offset() {
+        check_in_oslo(
+            "2026-10-25T00:00:00Z",
+            &expect![
+                "Sun 02:00 CEST to Sun 03:00: 16 kWh for 2.2, because 0.2 is among the cheapest before the last price; Sun 03:00 would cost 0.3."
+            ],
+        );
+    }
+
+    #[test]
+    fn an_hour_that_is_skipped_is_not_named() {
+        check_in_oslo(
+            "2026-03-29T00:00:00Z",
+            &expect![
+                "Sun 01:00 to Sun 04:00: 16 kWh for 2.2, because 0.2 is among the cheapest before the last price; Sun 04:00 would cost 0.3."
+            ],
+        );
+    }
+
+    #[test]
+    fn an_early_target_leaves_no_cheaper_time() {
+        check(
+            &[40, 10, 20],
+            9.0,
+            |request| {
+                let by = Some(request.now + TimeDelta::hours(1));
+                request.targets.push(Target { by, energy: kwh(4.0) });
+            },
+            &expect![[r#"
+                deadline: Mon 18:00 to Mon 19:00: 4 kWh for 1.6, because the target for Mon 19:00 leaves no cheaper time (price 0.4).
+                cheapest: Mon 19:00 to Mon 20:00: 5 kWh for 0.5, because 0.1 is among the cheapest before the last price; Mon 20:00 would cost 0.2.
+            "#]],
+        );
+        check(
+            &[40, 10, 20],
+            12.0,
+            |request| {
+                let by = Some(request.now + TimeDelta::hours(1));
+                request.targets.push(Target { by, energy: kwh(12.0) });
+            },
+            &expect![[r#"
+                missed_deadline: Mon 18:00 to Mon 19:00: 10 kWh for 4, because the target for Mon 19:00 cannot be met in full.
+                top_off: Mon 19:00 to Mon 19:30: 2 kWh for 0.2, the rest, at the least power; the slot is not run to its end.
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_code_is_the_word_of_its_data() {
+        let codes = [
+            SwitchingReasonCode::Cheapest,
+            SwitchingReasonCode::Deadline,
+            SwitchingReasonCode::MissedDeadline,
+            SwitchingReasonCode::AvoidsStart,
+            SwitchingReasonCode::OnMin,
+            SwitchingReasonCode::RunLast,
+            SwitchingReasonCode::TopOff,
+        ];
+        for code in codes {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
     }
 }

@@ -213,3 +213,180 @@ impl Graph {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeSet;
+
+    use chrono::TimeDelta;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::switching::request::DeviceState;
+    use crate::plan::switching::timeline::tests::{STRICT, minute, timeline_of};
+
+    /// Rules of switching in whole hours.
+    #[derive(Debug, Clone)]
+    pub(crate) struct Switching {
+        pub(crate) hours: usize,
+        pub(crate) on_min: usize,
+        pub(crate) off_min: usize,
+        pub(crate) sessions_max: Option<u32>,
+        /// Hours for which the device is on already.
+        pub(crate) carried: Option<usize>,
+        pub(crate) last_may_be_short: bool,
+    }
+
+    impl Switching {
+        pub(crate) fn any() -> impl Strategy<Value = Self> {
+            let past = prop::option::of(0..4usize);
+            let most = prop::option::of(1..4u32);
+            (1..7usize, 0..4usize, 0..4usize, most, past, any::<bool>()).prop_map(
+                |(hours, on_min, off_min, sessions_max, carried, last_may_be_short)| Self {
+                    hours,
+                    on_min,
+                    off_min,
+                    sessions_max,
+                    carried,
+                    last_may_be_short: last_may_be_short && on_min > 0,
+                },
+            )
+        }
+
+        pub(crate) fn rules(&self) -> Rules {
+            Rules { last_may_be_short: self.last_may_be_short, ..STRICT }
+        }
+
+        pub(crate) fn timeline(&self, cents: &[i32], energy: f64, start_cost: f64) -> Timeline {
+            let mut timeline = timeline_of(&cents[..self.hours], energy, |request| {
+                request.on_min = TimeDelta::hours(self.on_min as i64);
+                request.off_min = TimeDelta::hours(self.off_min as i64);
+                request.sessions_max = self.sessions_max;
+                if let Some(past) = self.carried {
+                    request.state = DeviceState::RunningSince(minute(-60 * past as i64));
+                }
+            });
+            timeline.start_cost = start_cost;
+            timeline
+        }
+
+        /// Number of starts if the hours of a mask are on; `None` if that breaks a rule.
+        pub(crate) fn starts(&self, mask: u32) -> Option<usize> {
+            let is_on = |hour: usize| hour < self.hours && mask >> hour & 1 == 1;
+            let begins =
+                (0..self.hours).filter(|&hour| is_on(hour) && (hour == 0 || !is_on(hour - 1)));
+            let end = |begin: usize| (begin..=self.hours).find(|&hour| !is_on(hour)).unwrap();
+            let mut sessions: Vec<(usize, usize)> = begins.map(|from| (from, end(from))).collect();
+            let goes_on = self.carried.is_some() && is_on(0);
+            let counted = sessions.len();
+            if self.carried.is_some() && !goes_on {
+                sessions.insert(0, (0, 0));
+            }
+            let length = |at: usize| {
+                let past = if at == 0 { self.carried.unwrap_or(0) } else { 0 };
+                sessions[at].1 - sessions[at].0 + past
+            };
+            let short: Vec<usize> =
+                (0..sessions.len()).filter(|&at| length(at) < self.on_min).collect();
+            let is_last = |at: &usize| self.last_may_be_short && at + 1 == sessions.len();
+            let keeps = short.iter().all(is_last)
+                && sessions.windows(2).all(|pair| pair[1].0 - pair[0].1 >= self.off_min)
+                && self.sessions_max.is_none_or(|most| counted <= most as usize);
+            keeps.then_some(counted - usize::from(goes_on))
+        }
+
+        /// Whether the last hour of a mask comes after the least time on, so that it may end early.
+        pub(crate) fn may_end_early(&self, mask: u32) -> bool {
+            let last = mask.ilog2();
+            let hours = (mask << (31 - last)).leading_ones() as usize;
+            let past = if hours as u32 > last { self.carried.unwrap_or(0) } else { 0 };
+            self.last_may_be_short || hours - 1 + past >= self.on_min
+        }
+
+        /// Cost of energies with their starts; `None` if they break a rule.
+        pub(crate) fn cost(&self, timeline: &Timeline, kwh: &[f64]) -> Option<f64> {
+            let on = kwh.iter().enumerate().filter(|(_, kwh)| **kwh > 0.0);
+            let starts = self.starts(on.fold(0, |mask, (hour, _)| mask | 1 << hour))?;
+            let paid = timeline.steps.iter().zip(kwh).map(|(step, kwh)| step.price * kwh);
+            Some(starts as f64 * timeline.start_cost + paid.sum::<f64>())
+        }
+    }
+
+    /// Hours that are on and number of starts of every path from a node to the end.
+    fn paths(
+        graph: &Graph,
+        node: usize,
+        (mask, starts): (u32, usize),
+        found: &mut BTreeSet<(u32, usize)>,
+    ) {
+        if node == graph.end() {
+            found.insert((mask, starts));
+        }
+        for edge in graph.edges.iter().filter(|edge| edge.from == node) {
+            let (first, last) = graph.runs[edge.run];
+            let on = (first..last).fold(mask, |mask, step| mask | 1 << step);
+            paths(graph, edge.to, (on, starts + usize::from(edge.starts)), found);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn paths_are_the_ways_to_switch_that_keep_the_rules(hours in Switching::any()) {
+            let timeline = hours.timeline(&[10; 7], 6.0, 0.0);
+            let graph = Graph::new(&timeline, hours.rules());
+            let mut found = BTreeSet::new();
+            paths(&graph, Graph::BEGIN, (0, 0), &mut found);
+            let kept = (0..1 << hours.hours).filter_map(|mask| Some((mask, hours.starts(mask)?)));
+            prop_assert_eq!(found, kept.collect::<BTreeSet<_>>());
+        }
+
+        #[test]
+        fn edges_lead_to_later_nodes(hours in Switching::any()) {
+            let graph = Graph::new(&hours.timeline(&[10; 7], 6.0, 0.0), hours.rules());
+            prop_assert!(graph.edges.is_sorted_by_key(|edge| edge.from));
+            for edge in graph.edges.iter().chain(&graph.top_offs) {
+                prop_assert!(edge.from < edge.to);
+                let (first, last) = graph.runs[edge.run];
+                prop_assert!(first == last || first >= graph.boundary(edge.from));
+                prop_assert!(last <= graph.boundary(edge.to));
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_hours_are_on_in_every_path() {
+        let timeline = timeline_of(&[10, 20, 30], 6.0, |request| {
+            request.run_last = TimeDelta::hours(2);
+        });
+        let on = |rules| {
+            let (graph, mut found) = (Graph::new(&timeline, rules), BTreeSet::new());
+            paths(&graph, Graph::BEGIN, (0, 0), &mut found);
+            (found.into_iter().map(|(mask, _)| mask).collect::<Vec<_>>(), graph.top_offs.len())
+        };
+        // Without the wish all eight sets of hours are allowed. With it nothing ends early.
+        assert_eq!(on(STRICT), (vec![0b110, 0b111], 0));
+        assert_eq!(on(Rules { runs_last: false, ..STRICT }).0, (0..8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_top_off_comes_after_the_least_time_on() {
+        let steps = |on_min: i64, last_may_be_short| {
+            let timeline = timeline_of(&[10, 20, 30], 6.0, |request| {
+                request.on_min = TimeDelta::hours(on_min);
+            });
+            let graph = Graph::new(&timeline, Rules { last_may_be_short, ..STRICT });
+            let mut reached = BTreeSet::from([Graph::BEGIN]);
+            for edge in &graph.edges {
+                if reached.contains(&edge.from) {
+                    reached.insert(edge.to);
+                }
+            }
+            let top_offs = graph.top_offs.iter().filter(|edge| reached.contains(&edge.from));
+            top_offs.map(|edge| edge.run - 1).collect::<BTreeSet<_>>()
+        };
+        // Two hours on come first, so the third is the only one left; a short session has none.
+        assert_eq!(steps(2, false), BTreeSet::from([2]));
+        assert_eq!(steps(2, true), BTreeSet::from([0, 1, 2]));
+        assert_eq!(steps(0, false), BTreeSet::from([0, 1, 2]));
+    }
+}

@@ -148,3 +148,61 @@ impl Runs {
         lengths
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::switching::graph::tests::Switching;
+    use crate::plan::switching::timeline::tests::{STRICT, timeline_of};
+
+    /// The bound at a price on energy, from all sets of hours that keep the rules.
+    fn bound_at(price: f64, wanted: f64, hours: &Switching, timeline: &Timeline) -> f64 {
+        let length = |mask: u32| {
+            let starts = hours.starts(mask)? as f64 * timeline.start_cost;
+            let on = timeline.steps.iter().enumerate().filter(|(step, _)| mask >> step & 1 == 1);
+            // 4 or 10 kWh in each hour that is on, whichever costs less.
+            let worth = on.map(|(_, step)| step.price - price);
+            Some(starts + worth.map(|each| (each * 4.0).min(each * 10.0)).sum::<f64>())
+        };
+        (0..1 << hours.hours).filter_map(length).fold(f64::INFINITY, f64::min) + price * wanted
+    }
+
+    proptest! {
+        #[test]
+        fn no_price_on_energy_gives_a_higher_bound(
+            hours in Switching::any(), cents in prop::collection::vec(-20..60i32, 7),
+            share in 0.05..1.0f64, start_cost in 0.0..3.0f64,
+        ) {
+            let wanted = share * 10.0 * hours.hours as f64;
+            let timeline = hours.timeline(&cents, wanted, start_cost);
+            let graph = Graph::new(&timeline, hours.rules());
+            let Some(paths) = LagrangianPaths::new(&timeline, &graph, wanted) else {
+                prop_assert!((0..1 << hours.hours).all(|mask| hours.starts(mask).is_none()));
+                return Ok(());
+            };
+            let own = bound_at(paths.price, wanted, &hours, &timeline);
+            prop_assert!((paths.bound - own).abs() < 1e-9, "{} for {own}", paths.bound);
+            for price in -40..100 {
+                let other = bound_at(f64::from(price) / 20.0, wanted, &hours, &timeline);
+                prop_assert!(other <= paths.bound + 1e-9, "{other} above {}", paths.bound);
+            }
+        }
+    }
+
+    #[test]
+    fn distances_from_both_ends_meet_at_the_bound() {
+        // 12 kWh in hours at 10 and 30 cents. At 30 cents a kWh the first hour earns 2.00 and
+        // the second nothing, so the bound is 12·0.30 - 2.00 = 1.60, and 10·0.10 + 2·0.30 costs
+        // the same.
+        let timeline = timeline_of(&[10, 30], 12.0, |_| {});
+        let graph = Graph::new(&timeline, STRICT);
+        let paths = LagrangianPaths::new(&timeline, &graph, 12.0).unwrap();
+        assert!((paths.price - 0.3).abs() < 1e-9 && (paths.bound - 1.6).abs() < 1e-9);
+        assert!((paths.before[graph.end()] + 2.0).abs() < 1e-9);
+        assert!((paths.after[Graph::BEGIN] + 2.0).abs() < 1e-9);
+        let through = paths.before.iter().zip(&paths.after).map(|(before, after)| before + after);
+        assert!(through.into_iter().all(|length| length >= -2.0 - 1e-9));
+    }
+}

@@ -549,3 +549,92 @@ impl<'t> SwitchingModel<'t> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::charge::request::Target;
+    use crate::plan::switching::graph::tests::Switching;
+    use crate::plan::switching::path_search;
+    use crate::plan::switching::timeline::tests::{STRICT, minute, timeline_of};
+    use crate::units::kwh;
+
+    const EFFORT: SearchEffort<'_> =
+        SearchEffort { nodes_max: 1_000, seconds_max: None, seconds_left: &|| f64::INFINITY };
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn the_programme_and_the_path_search_agree(
+            hours in Switching::any(), cents in prop::collection::vec(-20..60i32, 7),
+            wanted in 0.5..75.0f64, start_cost in 0.0..3.0f64,
+        ) {
+            let timeline = hours.timeline(&cents, wanted, start_cost);
+            let exact = path_search::solve(&timeline, hours.rules(), &|| f64::INFINITY).unwrap();
+            let mixed = solve(&timeline, hours.rules(), EFFORT).unwrap();
+            prop_assert_eq!(exact.is_some(), mixed.is_some());
+            let Some((exact, mixed)) = exact.zip(mixed) else { return Ok(()) };
+            prop_assert_eq!(mixed.status, SearchStatus::Optimal);
+            let missing = mixed.found.missing[0];
+            prop_assert!((exact.missing[0] - missing).abs() < 1e-5, "{exact:?}: {missing}");
+            let cost = |found: &FoundSchedule| hours.cost(&timeline, &found.kwh);
+            let (exact, own) = (cost(&exact).unwrap(), cost(&mixed.found).unwrap());
+            prop_assert!((exact - own).abs() < 1e-5, "{own}, not {exact}");
+            prop_assert!(mixed.bound.unwrap() <= own + 1e-5);
+        }
+    }
+
+    /// Hours priced in cents that want energy by 19:00 and by the end.
+    fn with_early(cents: &[i32], early: f64, last: f64) -> Timeline {
+        timeline_of(cents, last, |request| {
+            request.targets.push(Target { by: Some(minute(60)), energy: kwh(early) });
+        })
+    }
+
+    #[test]
+    fn an_early_level_is_met_at_the_least_cost() {
+        // 5 kWh before 19:00 at 30 cents, and of the rest all at 10 cents: 1.50 and 0.70.
+        let timeline = with_early(&[30, 10, 20], 5.0, 12.0);
+        let mixed = solve(&timeline, STRICT, EFFORT).unwrap().unwrap();
+        let near = mixed.found.kwh.iter().zip([5.0, 7.0, 0.0]).all(|(a, b)| (a - b).abs() < 1e-6);
+        assert!(near, "{:?}", mixed.found.kwh);
+        assert_eq!((mixed.found.missing, mixed.status), (vec![0.0, 0.0], SearchStatus::Optimal));
+        assert!((mixed.bound.unwrap() - 2.2).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_level_that_cannot_be_met_misses_as_little_as_it_can() {
+        // 10 of 15 kWh before 19:00; the rest is bought at 10 cents: 3.00 and 0.50.
+        let timeline = with_early(&[30, 10, 20], 15.0, 15.0);
+        let mixed = solve(&timeline, STRICT, EFFORT).unwrap().unwrap();
+        let FoundSchedule { kwh, missing, top_off, .. } = mixed.found;
+        assert!((missing[0] - 5.0).abs() < 1e-6 && missing[1] == 0.0, "{missing:?}");
+        assert!((kwh[0] - 10.0).abs() < 1e-6 && (kwh[1] - 5.0).abs() < 1e-6, "{kwh:?}");
+        assert_eq!(top_off, None);
+    }
+
+    #[test]
+    fn a_search_ends_with_its_share_of_the_seconds_left() {
+        let limits = |seconds_max, left: f64| {
+            let seconds_left = &|| left;
+            SearchEffort { nodes_max: 7, seconds_max, seconds_left }.limits(0.5)
+        };
+        assert_eq!(limits(None, 10.0).seconds, Some(5.0));
+        assert_eq!(limits(Some(2.0), 10.0).seconds, Some(2.0));
+        assert_eq!(limits(Some(2.0), 1.0).seconds, Some(0.5));
+        assert_eq!(limits(None, f64::INFINITY).seconds, None);
+        assert_eq!(limits(None, 10.0).nodes, 7);
+    }
+
+    #[test]
+    fn weights_of_a_column_add_up_in_its_row() {
+        let timeline = timeline_of(&[10, 20], 6.0, |_| {});
+        let mut model = SwitchingModel::new(&timeline, STRICT);
+        model.at_most(3.0, vec![(4, 1.0), (2, 1.0), (4, 2.0), (5, 1.0), (5, -1.0)]);
+        let row = model.programme.linear.rows.last().unwrap();
+        assert_eq!((row.upper, &row.terms[..]), (3.0, &[(2, 1.0), (4, 3.0)][..]));
+    }
+}

@@ -437,3 +437,123 @@ impl Cell {
         fits.then_some(Self { plane, full, least })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::switching::graph::tests::Switching;
+    use crate::plan::switching::timeline::tests::{STRICT, minute, timeline_of};
+
+    /// The energy missing and the cost of the best way to run the hours of a mask; nothing if
+    /// their least is more than is wanted.
+    fn best_of(
+        mask: u32,
+        ends_early: bool,
+        wanted: f64,
+        timeline: &Timeline,
+    ) -> Option<(f64, f64)> {
+        let end = mask.checked_ilog2();
+        let mut hours: Vec<(f64, f64, f64)> = (0..timeline.len())
+            .filter(|hour| mask >> hour & 1 == 1)
+            .map(|hour| {
+                let is_part = ends_early && Some(hour as u32) == end;
+                let (least, most) = if is_part { (0.0, 4.0) } else { (4.0, 10.0) };
+                (timeline.steps[hour].price, least, most)
+            })
+            .collect();
+        hours.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut left = wanted - hours.iter().map(|(_, least, _)| least).sum::<f64>();
+        if left < 0.0 {
+            return None;
+        }
+        let mut cost = 0.0;
+        for (price, least, most) in hours {
+            let more = left.min(most - least);
+            cost += price * (least + more);
+            left -= more;
+        }
+        Some((if left < 1e-9 { 0.0 } else { left }, cost))
+    }
+
+    /// The least energy missing and then the least cost of all ways to switch.
+    fn best(hours: &Switching, wanted: f64, timeline: &Timeline) -> Option<(f64, f64)> {
+        let mut all = Vec::new();
+        for mask in 0..1 << hours.hours {
+            let Some(starts) = hours.starts(mask) else { continue };
+            let may_end_early = mask > 0 && hours.may_end_early(mask);
+            for ends_early in [false, true].into_iter().take(1 + usize::from(may_end_early)) {
+                if let Some((missing, cost)) = best_of(mask, ends_early, wanted, timeline) {
+                    all.push((missing, cost + starts as f64 * timeline.start_cost));
+                }
+            }
+        }
+        all.into_iter().min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))
+    }
+
+    proptest! {
+        #[test]
+        fn no_way_to_switch_misses_less_or_costs_less(
+            hours in Switching::any(), cents in prop::collection::vec(-20..60i32, 7),
+            wanted in 0.5..75.0f64, start_cost in 0.0..3.0f64,
+        ) {
+            let timeline = hours.timeline(&cents, wanted, start_cost);
+            let found = solve(&timeline, hours.rules(), &|| f64::INFINITY).unwrap();
+            let Some((missing, cost)) = best(&hours, wanted, &timeline) else {
+                prop_assert!(found.is_none());
+                return Ok(());
+            };
+            let found = found.unwrap();
+            let bought: f64 = found.kwh.iter().sum();
+            prop_assert!((found.missing[0] - missing).abs() < 1e-6, "{found:?}: {missing}");
+            prop_assert!((bought + missing - wanted).abs() < 1e-6);
+            let paid = hours.cost(&timeline, &found.kwh).unwrap();
+            prop_assert!((paid - cost).abs() < 1e-6, "{found:?}: {paid}, not {cost}");
+        }
+    }
+
+    #[test]
+    fn the_rest_comes_as_a_top_off() {
+        // 13 kWh in three hours: the last session may end when 3 kWh are there.
+        let timeline = timeline_of(&[20, 10, 30], 13.0, |_| {});
+        let found = solve(&timeline, STRICT, &|| f64::INFINITY).unwrap().unwrap();
+        // 4 + 9 kWh cost 1.70; 3 kWh before 10 are no top-off, and after them cost 30 cents.
+        assert_eq!((found.kwh, found.top_off), (vec![4.0, 9.0, 0.0], None));
+        let timeline = timeline_of(&[10, 20, 30], 13.0, |_| {});
+        let found = solve(&timeline, STRICT, &|| f64::INFINITY).unwrap().unwrap();
+        // 10 kWh at 10 cents and 3 kWh at 20 cents, which is below the least of 4 kWh.
+        assert_eq!(found.top_off, Some(1));
+        assert!((found.kwh[0] - 10.0).abs() < 1e-9 && (found.kwh[1] - 3.0).abs() < 1e-9);
+        assert!((found.relaxed.unwrap().1 - 1.6).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nothing_wanted_is_nothing_run_unless_a_session_must_go_on() {
+        let off = timeline_of(&[10, 20], 0.0, |_| {});
+        let found = solve(&off, STRICT, &|| f64::INFINITY).unwrap().unwrap();
+        assert_eq!((found.kwh, found.top_off), (vec![0.0, 0.0], None));
+        let on = timeline_of(&[10, 20], 0.0, |request| {
+            request.state = crate::plan::switching::request::DeviceState::RunningSince(minute(0));
+            request.on_min = chrono::TimeDelta::hours(1);
+        });
+        assert!(solve(&on, STRICT, &|| f64::INFINITY).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_search_without_time_says_so() {
+        let timeline = timeline_of(&[10, 20, 30], 13.0, |_| {});
+        assert_eq!(solve(&timeline, STRICT, &|| 0.0).unwrap_err(), SearchStatus::TimeReached);
+    }
+
+    #[test]
+    fn a_cell_comes_from_the_cell_before_its_move() {
+        let cell = |plane, full, least| Cell { plane, full, least };
+        let by = |plane, full, least| Move { plane, full, least, cost: 0.0 };
+        assert_eq!(cell(1, 2, 3).before(&by(0, 1, 1)), Some(cell(1, 1, 2)));
+        // The step of another length leads to its plane from the first one.
+        assert_eq!(cell(1, 2, 3).before(&by(1, 0, 0)), Some(cell(0, 2, 3)));
+        assert_eq!(cell(1, 2, 3).before(&by(2, 0, 0)), None);
+        assert_eq!(cell(0, 0, 3).before(&by(0, 1, 0)), None);
+    }
+}

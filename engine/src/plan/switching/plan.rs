@@ -223,3 +223,66 @@ impl SwitchingPlan {
         pauses + usize::from(!intervals.is_empty())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::switching::planner::plan_switching;
+    use crate::plan::switching::problem::SwitchingProblem;
+    use crate::plan::switching::timeline::tests::{minute, request_of};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kwh, money};
+
+    #[test]
+    fn a_word_is_the_same_in_data() {
+        let missing = kwh(1.0);
+        let wishes = [
+            UnmetWish::Target { target: 0, missing },
+            UnmetWish::SwitchingLimits { missing },
+            UnmetWish::OnMin { at: minute(0), missing_minutes: 1.0 },
+            UnmetWish::RunLast { missing_minutes: 1.0 },
+        ];
+        for wish in wishes {
+            assert_eq!(serde_json::to_value(wish).unwrap()["wish"], wish.as_str());
+        }
+        for method in [Method::ExactSearch, Method::MixedInteger] {
+            assert_eq!(serde_json::to_value(method).unwrap(), method.as_str());
+        }
+    }
+
+    fn certificate(cost: f64, bound: f64, status: SearchStatus) -> SwitchingCertificate {
+        SwitchingCertificate {
+            method: Method::MixedInteger,
+            is_complete: status.is_optimal(),
+            status,
+            cost: money(cost),
+            bound: money(bound),
+            relaxed_bound: None,
+            relaxed_price: None,
+        }
+    }
+
+    #[test]
+    fn a_plan_is_proved_if_the_search_was_complete_and_leaves_no_gap() {
+        let optimal = SearchStatus::Optimal;
+        assert!(certificate(4.3, 4.3, optimal).is_proved());
+        assert!(certificate(-4.3, -4.3, optimal).is_proved());
+        assert!(!certificate(4.3, 4.0, optimal).is_proved());
+        assert!(!certificate(4.3, 4.3, SearchStatus::LimitReached).is_proved());
+        assert!((certificate(4.3, 4.0, optimal).gap() - money(0.3)).as_amount().abs() < 1e-12);
+    }
+
+    #[test]
+    fn smoothness_costs_what_the_dear_hour_between_two_cheap_ones_adds() {
+        let mut request = request_of(20.0);
+        request.start_cost = money(1.5);
+        let curve = curve_of(60, &[10, 30, 10, 20]);
+        let mut plan = plan_switching(&SwitchingProblem::new(request, &curve).unwrap());
+        // Free choice takes both hours at 10 cents, for 2.00; one session costs 2.80.
+        assert!((plan.smoothness_cost() - money(0.8)).as_amount().abs() < 1e-9);
+        assert_eq!((plan.free_sessions(), plan.sessions.len()), (2, 1));
+        assert!(plan.is_reproducible());
+        plan.certificate.status = SearchStatus::TimeReached;
+        assert!(!plan.is_reproducible());
+    }
+}

@@ -472,3 +472,200 @@ fn short_sessions<'p>(
     // The lengths include a top-off only up to its end.
     missing.filter(|&(_, missing)| missing > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use chrono::TimeDelta;
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::charge::request::PowerLimit;
+    use crate::plan::switching::timeline::tests::{minute, request_of};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, money};
+
+    fn plan_of(
+        cents: &[i32],
+        energy: f64,
+        change: impl FnOnce(&mut SwitchingRequest),
+    ) -> SwitchingPlan {
+        let mut request = request_of(energy);
+        change(&mut request);
+        let curve = curve_of(60, cents);
+        plan_switching(&SwitchingProblem::new(request, &curve).unwrap())
+    }
+
+    /// The periods of a plan, when each target is reached, and what is unmet.
+    #[track_caller]
+    fn check(plan: &SwitchingPlan, expected: &Expect) {
+        // An instant that is rounded down by a microsecond is still that minute.
+        let clock = |at: DateTime<Utc>| (at + TimeDelta::seconds(1)).format("%H:%M").to_string();
+        let mut text = String::new();
+        for interval in &plan.intervals {
+            let (start, end) = (clock(interval.start), clock(interval.end));
+            let part = if interval.is_top_off { ", top-off" } else { "" };
+            let _ = writeln!(text, "{start} to {end} {} kW{part}", interval.power.as_kw());
+        }
+        for outcome in &plan.targets {
+            let (had, wanted) = (outcome.delivered.as_kwh(), outcome.wanted.as_kwh());
+            let at = outcome.reached_at.map_or_else(|| "never".to_owned(), clock);
+            let _ = writeln!(text, "{had} of {wanted} kWh, reached {at}");
+        }
+        for wish in &plan.unmet {
+            let _ = writeln!(text, "unmet: {}", serde_json::to_string(wish).unwrap());
+        }
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn neighbours_at_one_power_are_one_period() {
+        check(
+            &plan_of(&[10, 10, 20, 30], 26.5, |_| {}),
+            &expect![[r#"
+                18:00 to 20:00 10 kW
+                20:00 to 21:00 6.5 kW
+                26.5 of 26.5 kWh, reached 21:00
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_top_off_ends_when_the_energy_is_there() {
+        check(
+            &plan_of(&[10, 20, 30], 11.0, |_| {}),
+            &expect![[r#"
+                18:00 to 19:00 10 kW
+                19:00 to 19:15 4 kW, top-off
+                11 of 11 kWh, reached 19:15
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_rest_of_a_missed_deadline_comes_after_it() {
+        let by = |request: &mut SwitchingRequest| request.targets[0].by = Some(minute(60));
+        let plan = plan_of(&[30, 20, 10], 15.0, by);
+        check(
+            &plan,
+            &expect![[r#"
+                18:00 to 19:00 10 kW
+                19:00 to 20:00 5 kW
+                10 of 15 kWh, reached 20:00
+                unmet: {"wish":"target","target":0,"missing_kwh":5.0}
+            "#]],
+        );
+        // 10 kWh at 30 cents and at once 5 more at 20 cents, in cost and bound alike.
+        assert!((plan.cost - money(4.0)).as_amount().abs() < 1e-9);
+        assert!(plan.certificate.is_proved());
+        let stopped = plan_of(&[30, 20, 10], 15.0, |request| {
+            by(request);
+            request.after_deadline = AfterDeadline::Stop;
+        });
+        check(
+            &stopped,
+            &expect![[r#"
+            18:00 to 19:00 10 kW
+            10 of 15 kWh, reached never
+            unmet: {"wish":"target","target":0,"missing_kwh":5.0}
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_yields_is_named() {
+        // On since 17:30 for two hours at least, and nothing is wanted.
+        let carried = plan_of(&[10, 20, 30], 0.0, |request| {
+            request.state = DeviceState::RunningSince(minute(-30));
+            request.on_min = TimeDelta::hours(2);
+        });
+        check(
+            &carried,
+            &expect![[r#"
+            0 of 0 kWh, reached 18:00
+            unmet: {"wish":"on_min","at":"2026-01-05T18:00:00Z","missing_minutes":90.0}
+        "#]],
+        );
+        // Half of the last hour is below the least power.
+        let limited = plan_of(&[10, 20, 30], 8.0, |request| {
+            let (start, end) = (minute(150), minute(180));
+            request.power_limits.push(PowerLimit { start, end, power_max: kw(3.0) });
+            request.targets[0].by = Some(end);
+            request.run_last = TimeDelta::hours(1);
+        });
+        check(
+            &limited,
+            &expect![[r#"
+                18:00 to 19:00 6 kW
+                20:00 to 20:30 4 kW
+                8 of 8 kWh, reached 20:30
+                unmet: {"wish":"run_last","missing_minutes":30.0}
+            "#]],
+        );
+        // Free choice could deliver 25 kWh at 10 kW; one session of an hour and a half holds 15.
+        let switching = plan_of(&[10, 20, 30], 25.0, |request| {
+            let (start, end) = (minute(60), minute(90));
+            request.power_limits.push(PowerLimit { start, end, power_max: kw(3.0) });
+            request.one_block = true;
+        });
+        check(
+            &switching,
+            &expect![[r#"
+                19:30 to 21:00 10 kW
+                15 of 25 kWh, reached never
+                unmet: {"wish":"target","target":0,"missing_kwh":10.0}
+                unmet: {"wish":"switching_limits","missing_kwh":10.0}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_session_that_goes_on_costs_no_start() {
+        let plan = plan_of(&[20, 10, 10, 30], 24.0, |request| {
+            request.state = DeviceState::RunningSince(minute(-60));
+            request.start_cost = money(1.0);
+        });
+        assert_eq!(plan.start_costs, Money::ZERO);
+        assert_eq!(plan.sessions.len(), 1);
+        let Session { start, end, energy, is_carried } = plan.sessions[0];
+        assert_eq!((start, end, is_carried), (minute(0), minute(180), true));
+        assert!((energy.as_kwh() - 24.0).abs() < 1e-9);
+        // 4 kWh at 20 cents and 20 at 10 cents; a new start at 19:00 would save none of it.
+        assert!((plan.cost - money(2.8)).as_amount().abs() < 1e-9);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_plan_adds_up(
+            cents in prop::collection::vec(-20..60i32, 2..9), share in 0.0..1.1f64,
+            start_cost in 0.0..2.0f64, on_min in 0..3i64, run_last in 0..2i64,
+        ) {
+            let wanted = share * 10.0 * cents.len() as f64;
+            let plan = plan_of(&cents, wanted, |request| {
+                request.start_cost = money(start_cost);
+                request.on_min = TimeDelta::hours(on_min);
+                request.run_last = TimeDelta::hours(run_last);
+            });
+            let hours = |start: DateTime<Utc>, end: DateTime<Utc>| {
+                (end - start).num_microseconds().unwrap() as f64 / 3.6e9
+            };
+            let drawn = plan.intervals.iter().map(|at| at.power.as_kw() * hours(at.start, at.end));
+            prop_assert!((drawn.sum::<f64>() - plan.energy.as_kwh()).abs() < 1e-6);
+            let powers = plan.intervals.iter().map(|interval| interval.power.as_kw());
+            prop_assert!(powers.into_iter().all(|kw| (4.0..=10.0).contains(&kw)));
+            let in_sessions: f64 = plan.sessions.iter().map(|one| one.energy.as_kwh()).sum();
+            prop_assert!((in_sessions - plan.energy.as_kwh()).abs() < 1e-6);
+            let starts = plan.sessions.len() as f64 * start_cost;
+            prop_assert!((plan.start_costs.as_amount() - starts).abs() < 1e-9);
+            prop_assert_eq!(plan.cost, plan.energy_cost + plan.start_costs);
+            let certificate = &plan.certificate;
+            prop_assert!(certificate.is_proved());
+            prop_assert!(certificate.relaxed_bound.is_none_or(|bound| bound <= plan.cost));
+            prop_assert!(plan.smoothness_cost().as_amount() >= -1e-9);
+        }
+    }
+}

@@ -96,3 +96,89 @@ fn check_times(request: &SwitchingRequest) -> Result<(), SwitchingError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::plan::switching::timeline::tests::{minute, request_of};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, money};
+
+    /// What is wrong with a request for two hours after a change.
+    #[track_caller]
+    fn check(change: impl FnOnce(&mut SwitchingRequest), expected: &Expect) {
+        let mut request = request_of(6.0);
+        change(&mut request);
+        let curve = curve_of(60, &[10, 20]);
+        expected.assert_eq(&SwitchingProblem::new(request, &curve).unwrap_err().to_string());
+    }
+
+    #[test]
+    fn numbers_that_make_no_sense_are_named() {
+        check(
+            |request| request.power_min = kw(-1.0),
+            &expect!["power_min_kw is -1 kW; it is at least 0 kW and at most power_max_kw, 10 kW"],
+        );
+        check(
+            |request| request.power_min = kw(11.0),
+            &expect!["power_min_kw is 11 kW; it is at least 0 kW and at most power_max_kw, 10 kW"],
+        );
+        check(
+            |request| request.start_cost = money(-0.5),
+            &expect!["start_cost is -0.5; a start costs 0 or more"],
+        );
+        check(
+            |request| request.nodes_max = 0,
+            &expect!["nodes_max is 0; a search looks at 1 node at least"],
+        );
+        check(
+            |request| request.seconds_max = Some(f64::NAN),
+            &expect!["seconds_max is NaN s; it is from 0 to 1e9 s"],
+        );
+        check(
+            |request| request.seconds_max = Some(-1.0),
+            &expect!["seconds_max is -1 s; it is from 0 to 1e9 s"],
+        );
+    }
+
+    #[test]
+    fn times_that_make_no_sense_are_named() {
+        check(
+            |request| request.on_min = TimeDelta::seconds(-1),
+            &expect!["on_min is -1 s; it is 0 s or more"],
+        );
+        check(
+            |request| request.off_min = TimeDelta::seconds(-2),
+            &expect!["off_min is -2 s; it is 0 s or more"],
+        );
+        check(
+            |request| request.run_last = TimeDelta::seconds(-3),
+            &expect!["run_last is -3 s; it is 0 s or more"],
+        );
+        check(
+            |request| request.state = DeviceState::RunningSince(minute(1)),
+            &expect![
+                "running_since is 2026-01-05 18:01:00 UTC, after now at 2026-01-05 18:00:00 UTC"
+            ],
+        );
+        check(
+            |request| request.state = DeviceState::StoppedSince(minute(1)),
+            &expect![
+                "stopped_since is 2026-01-05 18:01:00 UTC, after now at 2026-01-05 18:00:00 UTC"
+            ],
+        );
+    }
+
+    #[test]
+    fn only_slots_up_to_the_last_deadline_count() {
+        let curve = curve_of(60, &[10; SLOTS_MAX + 1]);
+        let mut request = request_of(6.0);
+        let error = SwitchingProblem::new(request.clone(), &curve).unwrap_err();
+        assert_eq!(error, SwitchingError::TooLong { slots: SLOTS_MAX + 1 });
+        request.targets[0].by = Some(minute(60 * SLOTS_MAX as i64));
+        let problem = SwitchingProblem::new(request.clone(), &curve).unwrap();
+        assert_eq!((problem.request(), problem.uneven()), (&request, None));
+    }
+}

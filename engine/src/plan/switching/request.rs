@@ -214,3 +214,54 @@ pub enum Uneven {
     #[error("slots, steps of energy and sessions make too many states")]
     States,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::switching::timeline::tests::{minute, request_of};
+    use crate::units::kw;
+
+    #[test]
+    fn a_device_without_steps_runs_at_its_highest_power() {
+        let mut request = request_of(6.0);
+        assert_eq!(request.step_power(), kw(4.0));
+        request.power_min = Power::ZERO;
+        assert_eq!(request.step_power(), kw(10.0));
+    }
+
+    #[test]
+    fn one_block_is_one_session_at_most() {
+        let limit = |sessions_max, one_block| {
+            SwitchingRequest { sessions_max, one_block, ..request_of(6.0) }.sessions_limit()
+        };
+        assert_eq!((limit(None, false), limit(None, true)), (None, Some(1)));
+        assert_eq!((limit(Some(3), false), limit(Some(3), true)), (Some(3), Some(1)));
+        assert_eq!(limit(Some(0), true), Some(0));
+    }
+
+    #[test]
+    fn a_request_comes_back_from_its_data() {
+        let mut request = request_of(6.0);
+        request.on_min = TimeDelta::minutes(15);
+        request.state = DeviceState::StoppedSince(minute(-5));
+        request.seconds_max = Some(2.5);
+        let text = serde_json::to_string(&request).unwrap();
+        assert_eq!(serde_json::from_str::<SwitchingRequest>(&text).unwrap(), request);
+        // A request without a limit on the seconds names none.
+        let text = serde_json::to_string(&request_of(6.0)).unwrap();
+        assert!(!text.contains("seconds_max"), "{text}");
+        assert!(
+            serde_json::from_str::<SwitchingRequest>(&text.replacen('{', "{\"x\":1,", 1)).is_err()
+        );
+    }
+
+    #[test]
+    fn the_free_request_has_the_same_wishes_and_no_limits_on_switching() {
+        let mut request = request_of(6.0);
+        request.until = Some(minute(90));
+        request.after_deadline = AfterDeadline::Stop;
+        let free = request.free();
+        assert_eq!((free.until, &free.targets), (Some(minute(90)), &request.targets));
+        assert_eq!((free.power_max, free.after_deadline), (kw(10.0), AfterDeadline::Stop));
+    }
+}

@@ -162,3 +162,89 @@ fn solve_under(
         Err(SearchStatus::SolverFailed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::plan::charge::request::Target;
+    use crate::plan::switching::request::SwitchingRequest;
+    use crate::plan::switching::timeline::tests::{minute, request_of, timeline_of};
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::kwh;
+
+    /// The answer for hours priced in cents, with so many seconds left.
+    fn answer_of(
+        cents: &[i32],
+        energy: f64,
+        seconds: f64,
+        change: impl FnOnce(&mut SwitchingRequest),
+    ) -> EnergySchedule {
+        let mut request = request_of(energy);
+        change(&mut request);
+        let curve = curve_of(60, cents);
+        search(&SwitchingProblem::new(request, &curve).unwrap(), &|| seconds)
+    }
+
+    fn early(energy: f64) -> impl FnOnce(&mut SwitchingRequest) {
+        move |request| request.targets.push(Target { by: Some(minute(120)), energy: kwh(energy) })
+    }
+
+    #[test]
+    fn wishes_yield_before_limits() {
+        let rules = |on_min: i64, run_last: i64| {
+            let timeline = timeline_of(&[10, 20, 30], 6.0, |request| {
+                request.on_min = TimeDelta::hours(on_min);
+                request.run_last = TimeDelta::hours(run_last);
+            });
+            let pair = |rules: Rules| (rules.runs_last, rules.last_may_be_short);
+            attempts(&timeline).into_iter().map(pair).collect::<Vec<_>>()
+        };
+        assert_eq!(rules(0, 0), [(false, false)]);
+        assert_eq!(rules(1, 0), [(false, false), (false, true)]);
+        assert_eq!(rules(0, 1), [(true, false), (false, false)]);
+        assert_eq!(rules(1, 1), [(true, false), (true, true), (false, false), (false, true)]);
+    }
+
+    #[test]
+    fn a_first_level_that_wants_most_needs_no_programme() {
+        let exact = answer_of(&[10, 30, 20], 8.0, f64::INFINITY, early(12.0));
+        assert_eq!((exact.method, exact.status), (Method::ExactSearch, SearchStatus::Optimal));
+        // 10 kWh at 10 cents before 20:00 and a top-off of 2 kWh at 30 cents, none after it.
+        assert_eq!(exact.found.missing, [0.0, 0.0]);
+        assert!((exact.found.kwh[0] - 10.0).abs() < 1e-9 && exact.found.kwh[2] == 0.0);
+        let mixed = answer_of(&[10, 30, 20], 14.0, f64::INFINITY, early(12.0));
+        let expected =
+            if cfg!(feature = "lp") { Method::MixedInteger } else { Method::ExactSearch };
+        assert_eq!(mixed.method, expected);
+    }
+
+    #[test]
+    fn the_last_session_is_short_only_where_energy_would_be_missing() {
+        let on = |answer: &EnergySchedule| {
+            answer.found.kwh.iter().map(|kwh| *kwh > 0.0).collect::<Vec<_>>()
+        };
+        let two_hours = |request: &mut SwitchingRequest| request.on_min = TimeDelta::hours(2);
+        // 9 kWh fit in a session of two hours, 8 or more.
+        let kept = answer_of(&[10, 20, 30], 9.0, f64::INFINITY, two_hours);
+        assert_eq!(on(&kept), [true, true, false]);
+        // 5 kWh do not, and one hour is enough for them.
+        let short = answer_of(&[10, 20, 30], 5.0, f64::INFINITY, two_hours);
+        assert_eq!((on(&short), &short.found.missing[..]), (vec![true, false, false], &[0.0][..]));
+    }
+
+    #[test]
+    fn without_time_the_device_stays_off_and_the_status_says_why() {
+        let answer = answer_of(&[10, 20, 30], 9.0, 0.0, |_| {});
+        assert_eq!((answer.found.kwh, answer.found.missing), (vec![0.0; 3], vec![9.0]));
+        assert!(answer.status >= SearchStatus::LimitReached);
+        assert!(!answer.status.is_optimal());
+    }
+
+    #[test]
+    fn a_first_search_leaves_half_of_the_time() {
+        let of_ten = share(&|| 10.0)();
+        assert_eq!((of_ten, share(&|| f64::INFINITY)()), (5.0, f64::INFINITY));
+    }
+}

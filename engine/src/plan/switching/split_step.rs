@@ -191,3 +191,123 @@ fn fixed_energy(timeline: &Timeline, free: usize, other: usize) -> f64 {
     let is_before = step.price.total_cmp(&free_step.price).then(other.cmp(&free)).is_lt();
     if is_before { step.most } else { step.least }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::switching::cost_by_energy::Spare;
+    use crate::plan::switching::timeline::tests::{STRICT, timeline_of};
+
+    /// What the steps can add up to if each is off or on as a session of its own.
+    fn table(grid: &MoveGrid, steps: std::ops::Range<usize>) -> Table {
+        let spare = &mut Spare::default();
+        let mut before = grid.table(0, spare);
+        before.begin();
+        for (count, step) in steps.enumerate() {
+            let mut after = grid.table(count + 1, spare);
+            for by in grid.moves[0].iter().chain(&grid.moves[step + 1]) {
+                after.lower(&before, by, 0.0);
+            }
+            before = after;
+        }
+        before
+    }
+
+    /// The meeting at the third of five hours.
+    fn meeting(timeline: &Timeline, is_top_off: bool) -> Meeting {
+        let edge = Edge { from: 0, to: 0, run: 3, starts: false };
+        Meeting::new(timeline, (2, 3), &edge, (0, is_top_off), 2)
+    }
+
+    /// Energy and cost of two hours, each off, at 4 or at 10 kWh.
+    fn sums(timeline: &Timeline, hours: [usize; 2]) -> Vec<(f64, f64)> {
+        let [first, second] = hours.map(|hour| timeline.steps[hour].price);
+        let of =
+            |kwh: f64| [0.0, 4.0, 10.0].map(|other| (kwh + other, kwh * first + other * second));
+        [0.0, 4.0, 10.0].into_iter().flat_map(of).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_best_match_is_the_best_of_all_pairs(
+            cents in prop::collection::vec(-20..60i32, 5), wanted in 0.1..49.0f64,
+            is_top_off: bool,
+        ) {
+            let timeline = timeline_of(&cents, wanted, |_| {});
+            let graph = Graph::new(&timeline, STRICT);
+            let left = MoveGrid::new(&timeline, &graph, wanted, true);
+            let right = MoveGrid::new(&timeline, &graph, wanted, false);
+            let (before, after) = (table(&left, 0..2), table(&right, 3..5));
+            let found = meeting(&timeline, is_top_off)
+                .best(&timeline, (&left, &before), (&right, &after), wanted);
+            let (least, most) = if is_top_off { (1e-6, 4.0) } else { (4.0, 10.0) };
+            let mut cheapest: Option<f64> = None;
+            for (early_kwh, early) in sums(&timeline, [0, 1]) {
+                for (late_kwh, late) in sums(&timeline, [3, 4]) {
+                    let free = wanted - early_kwh - late_kwh;
+                    if (least..=most).contains(&free) {
+                        let cost = early + late + free * timeline.steps[2].price;
+                        cheapest = Some(cheapest.map_or(cost, |best| best.min(cost)));
+                    }
+                }
+            }
+            match (found, cheapest) {
+                (Some(found), Some(cheapest)) => {
+                    prop_assert!((found.cost - cheapest).abs() < 1e-9, "{found:?}: {cheapest}");
+                    prop_assert!((least..=most).contains(&found.kwh));
+                }
+                (found, cheapest) => prop_assert!(found.is_none() && cheapest.is_none()),
+            }
+        }
+    }
+
+    #[test]
+    fn steps_beside_the_free_one_are_full_if_cheaper_and_at_their_least_if_dearer() {
+        let timeline = timeline_of(&[10, 30, 20], 20.0, |request| {
+            request.start_cost = crate::units::money(1.5);
+        });
+        let edge = Edge { from: 0, to: 0, run: 0, starts: true };
+        let meeting = Meeting::new(&timeline, (0, 3), &edge, (0, false), 2);
+        // 10 kWh at 10 cents, 4 kWh at 30 cents, and the start.
+        let (kwh, cost) = (meeting.fixed_kwh, meeting.fixed_cost);
+        assert!((kwh - 14.0).abs() < 1e-9 && (cost - 3.7).abs() < 1e-9);
+        let mut kwh = vec![0.0; 3];
+        meeting.write(&timeline, (0, 3), 6.0, &mut kwh);
+        assert_eq!(kwh, [10.0, 4.0, 6.0]);
+        // At 25 cents a kWh the free step buys all it can: 3.7 - 14·0.25 - 10·0.05.
+        assert!((meeting.reduced(&timeline, 0.25) + 0.3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn full_hours_come_as_near_to_the_need_as_they_can() {
+        let timeline = timeline_of(&[10; 5], 25.0, |_| {}).at_full_power();
+        let graph = Graph::new(&timeline, STRICT);
+        let most_below = |wanted: f64| {
+            let left = MoveGrid::new(&timeline, &graph, 50.0, true);
+            let right = MoveGrid::new(&timeline, &graph, 50.0, false);
+            let (before, after) = (table(&left, 0..2), table(&right, 3..5));
+            meeting(&timeline, false).most_below((&left, &before), (&right, &after), wanted)
+        };
+        let wanted = [5.0, 10.0, 25.0, 30.0, 99.0];
+        let found = [None, Some(10.0), Some(20.0), Some(30.0), Some(50.0)];
+        assert_eq!(wanted.map(most_below), found);
+    }
+
+    #[test]
+    fn meetings_come_by_their_bound_and_none_is_below_the_bound_of_all() {
+        let timeline = timeline_of(&[30, 10, 20], 12.0, |_| {});
+        let graph = Graph::new(&timeline, STRICT);
+        let paths = LagrangianPaths::new(&timeline, &graph, 12.0).unwrap();
+        let all = Meeting::all(&timeline, &graph, &paths, 12.0);
+        assert!(all.is_sorted_by(|a, b| a.bound <= b.bound));
+        assert!(all[0].bound >= paths.bound - 1e-9);
+        // One for each step that is on along an edge or a top-off.
+        let steps = |edges: &[Edge]| {
+            let on = |edge: &Edge| graph.runs[edge.run].1 - graph.runs[edge.run].0;
+            edges.iter().filter(|edge| paths.before[edge.from].is_finite()).map(on).sum::<usize>()
+        };
+        assert_eq!(all.len(), steps(&graph.edges) + steps(&graph.top_offs));
+    }
+}

@@ -154,3 +154,131 @@ fn buy(timeline: &Timeline, bounds: &[(f64, f64)], boundary: usize, wanted: f64,
         missing -= room.min(missing);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::plan::charge::request::{AfterDeadline, Target};
+    use crate::plan::switching::timeline::tests::{STRICT, minute, timeline_of};
+    use crate::units::kwh;
+
+    /// An early and a last level, in kWh.
+    fn timeline_with(cents: &[i32], (hour, early): (i64, f64), last: f64) -> Timeline {
+        timeline_of(cents, last, |request| {
+            request.targets.push(Target { by: Some(minute(60 * hour)), energy: kwh(early) });
+        })
+    }
+
+    /// All energies of hours that are off, at 4 to 10 kWh, or up to 4 kWh as the top-off, in
+    /// steps of 2 kWh.
+    fn all_energies(pattern: &Pattern) -> Vec<Vec<f64>> {
+        let mut all = vec![Vec::new()];
+        for (hour, &is_on) in pattern.on.iter().enumerate() {
+            let energies: &[f64] = if !is_on {
+                &[0.0]
+            } else if pattern.top_off == Some(hour) {
+                &[0.0, 2.0, 4.0]
+            } else {
+                &[4.0, 6.0, 8.0, 10.0]
+            };
+            let with = |kwh: &Vec<f64>| {
+                let kwh = kwh.clone();
+                energies.iter().map(move |&next| [&kwh[..], &[next]].concat())
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        all
+    }
+
+    proptest! {
+        /// Levels of even numbers have a best plan of even numbers, so the grid contains one.
+        #[test]
+        fn no_energies_on_a_grid_are_better(
+            cents in prop::collection::vec(-20..60i32, 5), mask in 1..32u32, has_top_off: bool,
+            hour in 1..5i64, early in 0..25u32, last in 1..30u32,
+        ) {
+            let timeline = timeline_with(&cents, (hour, f64::from(2 * early)), f64::from(2 * last));
+            let on: Vec<bool> = (0..5).map(|hour| mask >> hour & 1 == 1).collect();
+            let top_off = has_top_off.then_some(mask.ilog2() as usize);
+            let pattern = Pattern { on, top_off };
+            let found = spread(&timeline, STRICT, &pattern);
+            let most = timeline.levels.last().unwrap().kwh;
+            let mut best: Option<(Vec<f64>, f64)> = None;
+            for kwh in all_energies(&pattern) {
+                if kwh.iter().sum::<f64>() > most {
+                    continue;
+                }
+                let missing = timeline.levels.iter().map(|level| {
+                    (level.kwh - kwh[..level.boundary].iter().sum::<f64>()).max(0.0)
+                });
+                let cost = kwh.iter().zip(&timeline.steps).map(|(kwh, step)| kwh * step.price);
+                let next = (missing.collect::<Vec<f64>>(), cost.sum::<f64>());
+                if best.as_ref().is_none_or(|best| next.partial_cmp(best).unwrap().is_lt()) {
+                    best = Some(next);
+                }
+            }
+            let found = found.map(|found| (found.missing, found.cost));
+            prop_assert_eq!(found.as_ref().map(|one| &one.0), best.as_ref().map(|one| &one.0));
+            if let (Some((_, cost)), Some((_, least))) = (&found, &best) {
+                prop_assert!((cost - least).abs() < 1e-9, "{found:?}, not {best:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_early_level_is_bought_in_its_own_time() {
+        // 6 kWh before 19:00 at 30 cents, and of the other 8 kWh all at 10 cents.
+        let timeline = timeline_with(&[30, 10, 20], (1, 6.0), 14.0);
+        let pattern = Pattern { on: vec![true, true, false], top_off: None };
+        let found = spread(&timeline, STRICT, &pattern).unwrap();
+        assert_eq!((found.kwh, found.missing), (vec![6.0, 8.0, 0.0], vec![0.0, 0.0]));
+        assert!((found.cost - 2.6).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_missed_level_that_is_over_lets_a_later_one_end_the_buying() {
+        let timeline = |after_deadline| {
+            timeline_of(&[30, 10, 20], 14.0, |request| {
+                request.targets.push(Target { by: Some(minute(60)), energy: kwh(16.0) });
+                request.after_deadline = after_deadline;
+            })
+        };
+        let ends = |timeline: &Timeline| {
+            let all = endings(timeline, STRICT);
+            all.iter().map(|ending| (ending.boundary, ending.kwh)).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(&timeline(AfterDeadline::Continue)), [(3, 16.0)]);
+        assert_eq!(ends(&timeline(AfterDeadline::Stop)), [(3, 14.0), (1, 16.0)]);
+        // 10 of 16 kWh before 19:00. Then 4 more make the 14 kWh of the end.
+        let pattern = Pattern { on: vec![true, true, false], top_off: None };
+        let found = spread(&timeline(AfterDeadline::Stop), STRICT, &pattern).unwrap();
+        assert_eq!((found.kwh, found.missing), (vec![10.0, 4.0, 0.0], vec![6.0, 0.0]));
+    }
+
+    #[test]
+    fn the_least_of_a_pattern_is_at_most_what_is_wanted() {
+        let timeline = timeline_of(&[10, 20, 30], 3.0, |_| {});
+        let pattern = |top_off| Pattern { on: vec![true, false, false], top_off };
+        assert_eq!(spread(&timeline, STRICT, &pattern(None)), None);
+        let found = spread(&timeline, STRICT, &pattern(Some(0))).unwrap();
+        assert_eq!((found.kwh, found.missing), (vec![3.0, 0.0, 0.0], vec![0.0]));
+        // Time that must be run takes its least energy all the same.
+        let timeline = timeline_of(&[10, 20, 30], 3.0, |request| {
+            request.run_last = TimeDelta::hours(1);
+        });
+        let last = Pattern { on: vec![false, false, true], top_off: None };
+        let found = spread(&timeline, STRICT, &last).unwrap();
+        assert_eq!((found.kwh, found.missing), (vec![0.0, 0.0, 4.0], vec![0.0]));
+    }
+
+    #[test]
+    fn less_missing_is_better_and_then_less_cost() {
+        let timeline = timeline_with(&[30, 10, 20], (1, 6.0), 14.0);
+        assert!(is_better((&[0.0, 3.0], 9.0), (&[1.0, 0.0], 1.0), &timeline));
+        assert!(is_better((&[1.0, 0.0], 1.0), (&[1.0, 0.0], 2.0), &timeline));
+        assert!(!is_better((&[1.0, 0.0], 2.0), (&[1.0, 0.0], 2.0), &timeline));
+    }
+}

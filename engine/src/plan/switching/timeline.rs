@@ -394,3 +394,182 @@ pub(crate) fn misses_less(a: &[f64], b: &[f64], timeline: &Timeline) -> Option<b
     let mut unequal = levels.filter(|(level, (a, b))| (**a - **b).abs() > MISSED * level.kwh);
     unequal.next().map(|(_, (a, b))| a < b)
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    use super::*;
+    use crate::plan::charge::request::{PowerLimit, Target};
+    use crate::plan::switching::problem::SwitchingProblem;
+    use crate::prices::curve::tests::curve_of;
+    use crate::units::{kw, kwh};
+
+    /// No rule yields.
+    pub(crate) const STRICT: Rules = Rules { runs_last: true, last_may_be_short: false };
+
+    /// An instant so many minutes after 18:00Z, where `curve_of` begins.
+    pub(crate) fn minute(minutes: i64) -> DateTime<Utc> {
+        "2026-01-05T18:00:00Z".parse::<DateTime<Utc>>().unwrap() + TimeDelta::minutes(minutes)
+    }
+
+    /// A device of 4 to 10 kW that is to buy so many kWh from 18:00Z on.
+    pub(crate) fn request_of(energy: f64) -> SwitchingRequest {
+        let target = Target { by: None, energy: kwh(energy) };
+        SwitchingRequest {
+            power_min: kw(4.0),
+            ..SwitchingRequest::new(minute(0), kw(10.0), target)
+        }
+    }
+
+    /// Hours priced in cents for `request_of(energy)`, with a change.
+    pub(crate) fn timeline_of(
+        cents: &[i32],
+        energy: f64,
+        change: impl FnOnce(&mut SwitchingRequest),
+    ) -> Timeline {
+        let mut request = request_of(energy);
+        change(&mut request);
+        SwitchingProblem::new(request, &curve_of(60, cents)).unwrap().timeline
+    }
+
+    fn limit(from: i64, to: i64, power: f64) -> PowerLimit {
+        PowerLimit { start: minute(from), end: minute(to), power_max: kw(power) }
+    }
+
+    fn by(minutes: i64, energy: f64) -> Target {
+        Target { by: Some(minute(minutes)), energy: kwh(energy) }
+    }
+
+    #[test]
+    fn a_step_holds_the_energy_of_its_length() {
+        // Half an hour is left of the first hour: 2 to 5 kWh at 4 to 10 kW.
+        let timeline = timeline_of(&[10, 20], 6.0, |request| request.now = minute(30));
+        let energies: Vec<(f64, f64)> =
+            timeline.steps.iter().map(|step| (step.least, step.most)).collect();
+        assert_eq!(energies, [(2.0, 5.0), (4.0, 10.0)]);
+        assert_eq!(timeline.levels, [Level { boundary: 2, kwh: 6.0 }]);
+    }
+
+    #[test]
+    fn of_equal_prices_the_earlier_one_is_the_lower() {
+        let timeline = timeline_of(&[20, 20, 20], 6.0, |_| {});
+        assert!(timeline.steps.is_sorted_by(|a, b| a.price < b.price));
+        let added = timeline.steps[2].price - 0.2;
+        assert!(added > 0.0 && added * 6.0 <= timeline.tie_cost() * 1.01);
+        assert!(timeline.tie_cost() < 1e-11);
+    }
+
+    #[test]
+    fn a_limit_below_the_least_power_forbids_running() {
+        let timeline = timeline_of(&[10, 20, 30], 6.0, |request| {
+            request.power_limits = vec![limit(60, 120, 3.0)];
+            request.on_min = TimeDelta::hours(2);
+        });
+        let starts: Vec<i64> = timeline.steps.iter().map(|step| step.start).collect();
+        assert_eq!(starts, [micros_of(minute(0)), micros_of(minute(120))]);
+        assert!(!timeline.is_joined(1));
+        // No session of two hours fits on either side of the gap.
+        assert_eq!((timeline.may_stop(0), timeline.may_stop(1)), (None, None));
+    }
+
+    #[test]
+    fn least_times_are_whole_steps() {
+        let timeline = timeline_of(&[10, 20, 30, 40], 6.0, |request| {
+            request.on_min = TimeDelta::minutes(90);
+            request.off_min = TimeDelta::minutes(90);
+        });
+        // 90 minutes from 18:00 end at 19:30, within the second hour.
+        let stops: Vec<Option<usize>> = (0..4).map(|start| timeline.may_stop(start)).collect();
+        assert_eq!(stops, [Some(2), Some(3), Some(4), None]);
+        // Stopped at 19:00 it is ready at 20:30, so at 21:00.
+        assert_eq!((1..=4).map(|at| timeline.may_start(at)).collect::<Vec<_>>(), [3, 4, 4, 4]);
+        let free = timeline_of(&[10, 20, 30], 6.0, |_| {});
+        // Stopping and starting at once is going on.
+        assert_eq!((free.may_stop(1), free.may_start(1)), (Some(2), 2));
+    }
+
+    #[test]
+    fn the_past_counts_for_least_times() {
+        let running = timeline_of(&[10, 20, 30], 6.0, |request| {
+            request.state = DeviceState::RunningSince(minute(-30));
+            (request.on_min, request.off_min) = (TimeDelta::hours(2), TimeDelta::hours(2));
+        });
+        assert!(running.is_joined(0));
+        // On since 17:30 until 19:30 at least; off from 18:00 on it may start at 20:00.
+        assert_eq!((running.carried_may_stop(), running.first_start), (Some(2), 2));
+        let stopped = timeline_of(&[10, 20, 30], 6.0, |request| {
+            request.state = DeviceState::StoppedSince(minute(-30));
+            request.off_min = TimeDelta::hours(1);
+        });
+        assert!(!stopped.is_joined(0));
+        assert_eq!((stopped.carried_may_stop(), stopped.first_start), (None, 1));
+    }
+
+    #[test]
+    fn the_rest_of_a_missed_deadline_is_wanted_later() {
+        let levels = |after_deadline| {
+            let timeline = timeline_of(&[10, 20, 30], 8.0, |request| {
+                request.targets.push(by(60, 20.0));
+                request.after_deadline = after_deadline;
+            });
+            timeline.levels.iter().map(|level| (level.boundary, level.kwh)).collect::<Vec<_>>()
+        };
+        assert_eq!(levels(AfterDeadline::Continue), [(1, 20.0), (3, 20.0)]);
+        assert_eq!(levels(AfterDeadline::Stop), [(1, 20.0), (3, 8.0)]);
+    }
+
+    #[test]
+    fn a_first_level_that_wants_most_is_a_problem_of_its_own() {
+        let two = |early: f64, late: f64| {
+            timeline_of(&[10, 20, 30], late, |request| request.targets.push(by(120, early)))
+        };
+        let part = two(8.0, 8.0).first_part().unwrap();
+        assert_eq!((part.len(), &part.levels[..]), (2, &[Level { boundary: 2, kwh: 8.0 }][..]));
+        assert!(two(8.0, 9.0).first_part().is_none());
+        assert!(timeline_of(&[10, 20], 8.0, |_| {}).first_part().is_none());
+    }
+
+    #[test]
+    fn the_last_minutes_are_whole_steps_that_want_their_least() {
+        let timeline = timeline_of(&[10, 20, 30, 40], 3.0, |request| {
+            request.run_last = TimeDelta::minutes(90);
+        });
+        // From 20:30 on, so the two hours from 20:00 on, of 4 kWh each.
+        let free = Rules { runs_last: false, ..STRICT };
+        assert_eq!((timeline.first_run(STRICT), timeline.first_run(free)), (2, 4));
+        assert_eq!((timeline.wanted(STRICT), timeline.wanted(free)), (8.0, 3.0));
+        // A plan that runs from 18:00 to 21:00 leaves 60 of the 90 minutes out.
+        let ran = [(micros_of(minute(0)), micros_of(minute(180)))];
+        assert_eq!(timeline.not_run(ran.into_iter()), 3_600_000_000);
+    }
+
+    #[test]
+    fn the_exact_search_is_told_what_it_does_not_know() {
+        let uneven =
+            |change: fn(&mut SwitchingRequest)| timeline_of(&[10, 20, 30], 6.0, change).uneven();
+        assert_eq!(uneven(|_| {}), None);
+        assert_eq!(uneven(|request| request.now = minute(30)), None);
+        let deadlines = uneven(|request| request.targets.push(by(60, 2.0)));
+        assert_eq!(deadlines, Some(Uneven::Deadlines));
+        let powers = uneven(|request| request.power_limits.push(limit(60, 120, 6.0)));
+        assert_eq!(powers, Some(Uneven::Powers));
+        // A limit inside the second hour cuts it in three, all at one power.
+        let lengths = uneven(|request| request.power_limits.push(limit(75, 90, 10.0)));
+        assert_eq!(lengths, Some(Uneven::Lengths));
+        // 1,500 kWh in steps of 10 W: a hundred times more states than are allowed.
+        let many = timeline_of(&[10; 1500], 1500.0, |request| request.power_min = kw(0.01));
+        assert_eq!(many.uneven(), Some(Uneven::States));
+    }
+
+    #[test]
+    fn the_earliest_level_decides_which_plan_misses_less() {
+        let timeline =
+            timeline_of(&[10, 20, 30], 20.0, |request| request.targets.push(by(60, 10.0)));
+        assert_eq!(misses_less(&[0.0, 5.0], &[1.0, 0.0], &timeline), Some(true));
+        assert_eq!(misses_less(&[1.0, 5.0], &[1.0, 4.0], &timeline), Some(false));
+        // Rounding at the first level, of 10 kWh, is below 1e-8 kWh.
+        assert_eq!(misses_less(&[5e-9, 4.0], &[0.0, 5.0], &timeline), Some(true));
+        assert_eq!(misses_less(&[2.0, 4.0], &[2.0, 4.0], &timeline), None);
+    }
+}
