@@ -13,7 +13,7 @@ use crate::plan::interval::Interval;
 ///
 /// ```
 /// use slackwater_engine::device::command::Switch;
-/// use slackwater_engine::plan::charge::Interval;
+/// use slackwater_engine::plan::Interval;
 /// use slackwater_engine::policy::switch::switch_at;
 /// use slackwater_engine::units::kw;
 /// let at = |hour: u32| format!("2026-01-05T{hour:02}:00:00Z").parse().unwrap();

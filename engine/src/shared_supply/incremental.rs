@@ -65,7 +65,7 @@ impl IncrementalPlan {
 ///
 /// ```
 /// use slackwater_engine::shared_supply::{OtherLoad, plan_in_residual_capacity};
-/// use slackwater_engine::plan::charge::Interval;
+/// use slackwater_engine::plan::Interval;
 /// use slackwater_engine::plan::charge::{ChargeProblem, ChargeRequest, Target};
 /// use slackwater_engine::prices::curve::{PriceCurve, Slot};
 /// use slackwater_engine::units::{kw, kwh, per_kwh};

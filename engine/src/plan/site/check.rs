@@ -449,11 +449,11 @@ mod tests {
         let twice = groups(|groups| groups[1].name = "sun".to_owned());
         assert!(twice.starts_with(r#"the name "sun" is given twice"#), "{twice}");
         let lost = groups(|groups| drop(groups.pop()));
-        assert_eq!(lost, r#"a is in group "b", which is not there"#);
+        assert_eq!(lost, r#"a is in group "b", which does not exist"#);
         let circle = groups(|groups| groups[1].parent = Some("a".to_owned()));
         assert_eq!(circle, r#"group "a" is a part of itself"#);
         let nowhere = car(|car| car.group = Some("shed".to_owned()));
-        assert_eq!(nowhere, r#"car is in group "shed", which is not there"#);
+        assert_eq!(nowhere, r#"car is in group "shed", which does not exist"#);
         assert_eq!(car(|car| car.name.clear()), "devices[0] has no name");
     }
 

@@ -155,7 +155,7 @@ mod tests {
         let group = SiteError::NoGroup { field: field(), name: "a \"b\"".to_owned() };
         assert_eq!(
             group.to_string(),
-            r#"devices[0] (van) is in group "a \"b\"", which is not there"#
+            r#"devices[0] (van) is in group "a \"b\"", which does not exist"#
         );
     }
 

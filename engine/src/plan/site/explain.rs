@@ -585,25 +585,25 @@ mod tests {
         let mut cheap = reason(SiteReasonCode::Cheap);
         assert_eq!(
             sentence(&cheap),
-            "Mon 02:30 to Mon 03:30: van takes 1.5 kWh because 0.25 is among the cheapest before \
-             the last price."
+            "Mon 02:30 to Mon 03:30: van draws 1.5 kWh in the cheapest hours before the end of the \
+             known prices (up to 0.25 per kWh)."
         );
         cheap.deadline = Some("2026-01-05T06:00:00Z".parse().unwrap());
-        assert!(sentence(&cheap).ends_with("among the cheapest before Mon 07:00."));
+        assert!(sentence(&cheap).ends_with("before Mon 07:00 (up to 0.25 per kWh)."));
         let mut limit = reason(SiteReasonCode::Limit);
         limit.energy = kwh(-1.5);
         let (name, at, shadow_price) = ("garage".to_owned(), limit.start, Price::ZERO);
         limit.limit = Some(LimitReason { name, phase: Some(Phase::L2), at, shadow_price });
         assert_eq!(
             sentence(&limit),
-            "Mon 02:30 to Mon 03:30: van gives 1.5 kWh to keep a limit; garage on l2 binds at Mon \
-             02:30."
+            "Mon 02:30 to Mon 03:30: van discharges 1.5 kWh to stay within a limit; the garage \
+             limit on l2 is reached at Mon 02:30."
         );
         limit.limit.as_mut().unwrap().shadow_price = per_kwh(0.1);
-        let saves = "binds at Mon 02:30, where one more kWh would save 0.1.";
+        let saves = "is reached at Mon 02:30, where one more kWh would save 0.10.";
         assert!(sentence(&limit).ends_with(saves), "{}", sentence(&limit));
         let lost = sentence(&reason(SiteReasonCode::Curtailed));
-        assert!(lost.contains("van is turned down by 1.5 kWh because"), "{lost}");
+        assert!(lost.contains("van curtails 1.5 kWh of solar, because"), "{lost}");
     }
 
     #[test]
