@@ -549,10 +549,12 @@ fn is_worse((up, down): (&[i64], &[i64]), old: &EnergyBySlot, new: &EnergyBySlot
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use proptest::prelude::*;
 
     use super::*;
-    use crate::area::distributed::observer::StopCallback;
+    use crate::area::distributed::observer::{Hooks, Progress};
     use crate::area::problem::micro_wh::to_micro_wh;
     use crate::area::recovery::totals::tests::{Car, Town, car, context_of, kwh_of, plan};
     use crate::area::recovery::totals::{AreaLoad, load_of_plans};
@@ -570,9 +572,8 @@ mod tests {
                 load_of_plans(&plans, constraints)
             };
             let total = load(&assignment);
-            let mut never = |_: &_| false;
-            let mut observer = StopCallback(&mut never);
-            let mut executor = Executor::new(&mut observer, sessions);
+            let mut to_the_end = |_: &Progress| ControlFlow::Continue(());
+            let mut executor = Executor::new(Hooks::new(&mut to_the_end), sessions);
             RepairPass::new(&context, constraints, (&mut assignment, &prices), &total)
                 .at(&none)
                 .repair(false, &mut executor);

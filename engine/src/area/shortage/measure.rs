@@ -239,10 +239,12 @@ pub(crate) fn split_proportionally(missing: i64, wants: &[(i64, f32)]) -> Vec<i6
 pub(crate) mod tests {
     use proptest::prelude::*;
 
+    use std::ops::ControlFlow;
+
     use super::*;
     use crate::area::column_generation::incumbent::StoppingCriteria;
     use crate::area::distributed::executor::Executor;
-    use crate::area::distributed::observer::{Progress, StopCallback};
+    use crate::area::distributed::observer::{Hooks, Progress};
     use crate::area::model::energy_by_slot::Assignment;
     use crate::area::pricing::effective_prices::ShortfallPenalty;
     use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
@@ -301,9 +303,9 @@ pub(crate) mod tests {
                 money: 10.0,
                 has_plans: false,
             };
-            let mut never = |_: &Progress| false;
-            let mut observer = StopCallback(&mut never);
-            work(&subproblem, sessions, &mut Executor::new(&mut observer, sessions))
+            let mut to_the_end = |_: &Progress| ControlFlow::Continue(());
+            let hooks = Hooks::new(&mut to_the_end);
+            work(&subproblem, sessions, &mut Executor::new(hooks, sessions))
         })
     }
 

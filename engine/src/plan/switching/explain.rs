@@ -351,7 +351,7 @@ mod tests {
         check_in_oslo(
             "2026-10-25T00:00:00Z",
             &expect![
-                "Sun 02:00 CEST to Sun 03:00: 16 kWh for 2.2, because 0.2 is among the cheapest before the last price; Sun 03:00 would cost 0.3."
+                "Sun 02:00 CEST to Sun 03:00: uses 16 kWh for 2.20 (up to 0.20 per kWh) in the cheapest hours before the end of the known prices; Sun 03:00 would cost 0.30 per kWh."
             ],
         );
     }
@@ -361,7 +361,7 @@ mod tests {
         check_in_oslo(
             "2026-03-29T00:00:00Z",
             &expect![
-                "Sun 01:00 to Sun 04:00: 16 kWh for 2.2, because 0.2 is among the cheapest before the last price; Sun 04:00 would cost 0.3."
+                "Sun 01:00 to Sun 04:00: uses 16 kWh for 2.20 (up to 0.20 per kWh) in the cheapest hours before the end of the known prices; Sun 04:00 would cost 0.30 per kWh."
             ],
         );
     }
@@ -376,8 +376,8 @@ mod tests {
                 request.targets.push(Target { by, energy: kwh(4.0) });
             },
             &expect![[r#"
-                deadline: Mon 18:00 to Mon 19:00: 4 kWh for 1.6, because the target for Mon 19:00 leaves no cheaper time (price 0.4).
-                cheapest: Mon 19:00 to Mon 20:00: 5 kWh for 0.5, because 0.1 is among the cheapest before the last price; Mon 20:00 would cost 0.2.
+                deadline: Mon 18:00 to Mon 19:00: uses 4 kWh for 1.60 (0.40 per kWh), because the target for Mon 19:00 leaves no cheaper time.
+                cheapest: Mon 19:00 to Mon 20:00: uses 5 kWh for 0.50 (0.10 per kWh) in the cheapest hours before the end of the known prices; Mon 20:00 would cost 0.20 per kWh.
             "#]],
         );
         check(
@@ -388,8 +388,8 @@ mod tests {
                 request.targets.push(Target { by, energy: kwh(12.0) });
             },
             &expect![[r#"
-                missed_deadline: Mon 18:00 to Mon 19:00: 10 kWh for 4, because the target for Mon 19:00 cannot be met in full.
-                top_off: Mon 19:00 to Mon 19:30: 2 kWh for 0.2, the rest, at the least power; the slot is not run to its end.
+                missed_deadline: Mon 18:00 to Mon 19:00: uses 10 kWh for 4.00 (0.40 per kWh), because the target for Mon 19:00 cannot be met in full.
+                top_off: Mon 19:00 to Mon 19:30: uses 2 kWh for 0.20 (0.10 per kWh), the remainder, at minimum power for a part of the slot.
             "#]],
         );
     }

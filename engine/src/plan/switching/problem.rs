@@ -131,7 +131,7 @@ mod tests {
         );
         check(
             |request| request.nodes_max = 0,
-            &expect!["nodes_max is 0; a search looks at 1 node at least"],
+            &expect!["nodes_max is 0; a search has at least 1 node"],
         );
         check(
             |request| request.seconds_max = Some(f64::NAN),

@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_first_search_leaves_half_of_the_time() {
-        let of_ten = share(&|| 10.0)();
-        assert_eq!((of_ten, share(&|| f64::INFINITY)()), (5.0, f64::INFINITY));
+        let of_ten = reserve_half(&|| 10.0)();
+        assert_eq!((of_ten, reserve_half(&|| f64::INFINITY)()), (5.0, f64::INFINITY));
     }
 }
