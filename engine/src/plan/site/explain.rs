@@ -14,69 +14,39 @@ use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::SiteRequest;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Power, Price};
+use crate::words::words;
 
 /// Powers that differ by less are the same: a tenth of a watt.
 const SAME_KW: f64 = 1e-4;
 
-/// Why a device draws, feeds, or is turned down in a period.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SiteReasonCode {
-    /// Charged as soon as can be, to the reserve.
-    #[serde(rename = "reserve")]
-    Reserve,
-    /// Charged where it can, because a deadline cannot be met in full.
-    #[serde(rename = "missed_deadline")]
-    MissedDeadline,
-    /// The same, and others that weigh more went first.
-    #[serde(rename = "priority")]
-    Priority,
-    /// Takes sunshine that would else be sold or turned down.
-    #[serde(rename = "solar_surplus")]
-    SolarSurplus,
-    /// Drawing is paid for.
-    #[serde(rename = "negative_price")]
-    NegativePrice,
-    /// A cheaper time is full: a shared limit binds there.
-    #[serde(rename = "limit")]
-    Limit,
-    /// A cheaper time would raise the peak that is charged for.
-    #[serde(rename = "peak")]
-    Peak,
-    /// Every other slot before the deadline is used as well.
-    #[serde(rename = "deadline")]
-    Deadline,
-    /// A preference took it, within its budget.
-    #[serde(rename = "preference")]
-    Preference,
-    /// Among the cheapest time there is.
-    #[serde(rename = "cheap")]
-    Cheap,
-    /// Gives back because energy is dear.
-    #[serde(rename = "high_price")]
-    HighPrice,
-    /// Turned down, because what it yields has no use.
-    #[serde(rename = "curtailed")]
-    Curtailed,
-}
-
-impl SiteReasonCode {
-    /// The code as a word, the same as in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Reserve => "reserve",
-            Self::MissedDeadline => "missed_deadline",
-            Self::Priority => "priority",
-            Self::SolarSurplus => "solar_surplus",
-            Self::NegativePrice => "negative_price",
-            Self::Limit => "limit",
-            Self::Peak => "peak",
-            Self::Deadline => "deadline",
-            Self::Preference => "preference",
-            Self::Cheap => "cheap",
-            Self::HighPrice => "high_price",
-            Self::Curtailed => "curtailed",
-        }
+words! {
+    /// Reason why a device draws, feeds, or is turned down in a period.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum SiteReasonCode {
+        /// Charged as soon as can be, to the reserve.
+        Reserve = "reserve",
+        /// Charged where it can, because a deadline cannot be met in full.
+        MissedDeadline = "missed_deadline",
+        /// Charged where it can, because others that weigh more went first.
+        Priority = "priority",
+        /// Takes sunshine that would else be sold or turned down.
+        SolarSurplus = "solar_surplus",
+        /// Drawing is paid for.
+        NegativePrice = "negative_price",
+        /// A cheaper time is full: a shared limit binds there.
+        Limit = "limit",
+        /// A cheaper time would raise the peak that is charged for.
+        Peak = "peak",
+        /// Every other slot before the deadline is used as well.
+        Deadline = "deadline",
+        /// A preference took it, within its budget.
+        Preference = "preference",
+        /// Among the cheapest time there is.
+        Cheap = "cheap",
+        /// Gives back because energy is dear.
+        HighPrice = "high_price",
+        /// Turned down, because what it yields has no use.
+        Curtailed = "curtailed",
     }
 }
 
