@@ -86,6 +86,7 @@ pub mod shared_supply;
 pub mod statistics;
 pub mod time;
 pub mod units;
+mod words;
 
 #[cfg(feature = "lp")]
 pub use area::plan_area::plan_area;

@@ -61,7 +61,8 @@ const NOT_IN_PURE_CODE: &[&str] = &[
 ];
 
 /// Folders and files at the top of the engine, in their order: each may import those above it.
-const LAYERS: [(&str, &str); 14] = [
+const LAYERS: [(&str, &str); 15] = [
+    ("words", "a macro for enums; it knows nothing else"),
     ("units", "quantities know nothing else"),
     ("time", "periods and wall clocks; a length times a power is an energy"),
     ("prices", "step functions over time"),
@@ -160,14 +161,20 @@ fn foreign_names(text: &str) -> Vec<String> {
     let lines = lines.lines().enumerate().filter(renames_all);
     found.extend(lines.map(|(index, _)| format!("{}: rename_all", index + 1)));
     for (index, line) in text.lines().enumerate() {
-        for (at, key) in line.match_indices("rename = \"") {
+        for (at, key) in line.match_indices(" = \"") {
+            let gives_name = line[..at].ends_with("rename") || is_variant(line[..at].trim_start());
             let name = line[at + key.len()..].split('"').next().unwrap_or_default();
-            if name.contains(char::is_uppercase) {
+            if gives_name && name.contains(char::is_uppercase) {
                 found.push(format!("{}: renamed to {name}", index + 1));
             }
         }
     }
     found
+}
+
+/// Variants stand alone before their words, as in `words! { pub enum X { A = "a" } }`.
+fn is_variant(name: &str) -> bool {
+    name.starts_with(char::is_uppercase) && name.chars().all(char::is_alphanumeric)
 }
 
 #[test]
@@ -287,6 +294,9 @@ fn names_of_a_wire_format_are_found() {
     let text = "#[serde(rename_all = \"x\")]\n#[serde(rename = \"powerMax\")]\n";
     assert_eq!(foreign_names(text), ["1: rename_all", "2: renamed to powerMax"]);
     assert_eq!(foreign_names("#[serde(rename = \"power_max_kw\")]"), [""; 0]);
+    let text = "words! {\n    Full = \"full\",\n    NoPower = \"noPower\",\n}\n";
+    assert_eq!(foreign_names(text), ["3: renamed to noPower"]);
+    assert_eq!(foreign_names("const NAME: &str = \"Full\";\nlet name = \"Full\";"), [""; 0]);
 }
 
 /// Imports of the engine that go up its layers, or to what is none.

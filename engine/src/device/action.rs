@@ -4,87 +4,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::command::Command;
 use crate::device::scope::DeviceKind;
+use crate::words::words;
 
-/// State of an action (ACT-02).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum ActionState {
-    /// The command is sent until something happens.
-    #[serde(rename = "pending")]
-    Pending,
-    /// The device was observed in the desired state.
-    #[serde(rename = "confirmed")]
-    Confirmed,
-    /// The device did not react in time.
-    #[serde(rename = "failed")]
-    Failed,
-    /// Given up for another reason.
-    #[serde(rename = "cancelled")]
-    Cancelled,
-}
-
-impl ActionState {
-    /// All four.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Confirmed, Self::Failed, Self::Cancelled];
-
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Confirmed => "confirmed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+words! {
+    /// State of an action (ACT-02).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum ActionState {
+        /// The command is sent until something happens.
+        Pending = "pending",
+        /// The device was observed in the desired state.
+        Confirmed = "confirmed",
+        /// The device did not react in time.
+        Failed = "failed",
+        /// Given up for another reason.
+        Cancelled = "cancelled",
     }
 }
 
-/// Why an action did not come to its end as wished (ACT-24).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum FailureKind {
-    /// The device did not react within the window.
-    #[serde(rename = "no_response")]
-    NoResponse,
-    /// Something that the command needs was missing within the window.
-    #[serde(rename = "failed_precondition")]
-    FailedPrecondition,
-    /// The device was in the desired state before anything was sent.
-    #[serde(rename = "unnecessary")]
-    Unnecessary,
-    /// A newer action for the same device.
-    #[serde(rename = "conflict")]
-    Conflict,
-    /// The requester cancelled the action.
-    #[serde(rename = "requested_cancellation")]
-    RequestedCancellation,
-    /// The device was deleted.
-    #[serde(rename = "not_found")]
-    NotFound,
+words! {
+    /// Reason why an action did not end as wished (ACT-24).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum FailureKind {
+        /// The device did not react within the window.
+        NoResponse = "no_response",
+        /// Something that the command needs was missing within the window.
+        FailedPrecondition = "failed_precondition",
+        /// The device was in the desired state before anything was sent.
+        Unnecessary = "unnecessary",
+        /// A newer action for the same device.
+        Conflict = "conflict",
+        /// The requester cancelled the action.
+        RequestedCancellation = "requested_cancellation",
+        /// The device was deleted.
+        NotFound = "not_found",
+    }
 }
 
 impl FailureKind {
-    /// All six.
-    pub const ALL: [Self; 6] = [
-        Self::NoResponse,
-        Self::FailedPrecondition,
-        Self::Unnecessary,
-        Self::Conflict,
-        Self::RequestedCancellation,
-        Self::NotFound,
-    ];
-
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoResponse => "no_response",
-            Self::FailedPrecondition => "failed_precondition",
-            Self::Unnecessary => "unnecessary",
-            Self::Conflict => "conflict",
-            Self::RequestedCancellation => "requested_cancellation",
-            Self::NotFound => "not_found",
-        }
-    }
-
     /// Explanation for users (ACT-23).
     #[must_use]
     pub const fn detail(self) -> &'static str {

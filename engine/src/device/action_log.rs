@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::device::action::{ActionEvent, ActionState, Progress};
+use crate::words::words;
 
 /// Whom an event is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,29 +39,16 @@ pub enum LogEvent {
     },
 }
 
-/// Response to a cancellation by hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum CancelAnswer {
-    /// The action is cancelled (ACT-16).
-    #[serde(rename = "cancelled")]
-    Cancelled,
-    /// The action had ended before and is unchanged (ACT-18).
-    #[serde(rename = "already_resolved")]
-    AlreadyResolved,
-    /// There is no such action.
-    #[serde(rename = "not_found")]
-    NotFound,
-}
-
-impl CancelAnswer {
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cancelled => "cancelled",
-            Self::AlreadyResolved => "already_resolved",
-            Self::NotFound => "not_found",
-        }
+words! {
+    /// Response to a cancellation by hand.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum CancelAnswer {
+        /// The action is cancelled (ACT-16).
+        Cancelled = "cancelled",
+        /// The action had ended before and is unchanged (ACT-18).
+        AlreadyResolved = "already_resolved",
+        /// There is no such action.
+        NotFound = "not_found",
     }
 }
 

@@ -5,46 +5,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::scope::{Granted, Permission};
 use crate::units::Power;
+use crate::words::words;
 
-/// Ability of a device: a command or a reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Ability {
-    /// Describe itself.
-    #[serde(rename = "information")]
-    Information,
-    /// Tell its charge state.
-    #[serde(rename = "charge_state")]
-    ChargeState,
-    /// Tell where it is.
-    #[serde(rename = "location")]
-    Location,
-    /// Tell how far it has been driven.
-    #[serde(rename = "odometer")]
-    Odometer,
-    /// Limit its current.
-    #[serde(rename = "set_max_current")]
-    SetMaxCurrent,
-    /// Start charging.
-    #[serde(rename = "start_charging")]
-    StartCharging,
-    /// Stop charging.
-    #[serde(rename = "stop_charging")]
-    StopCharging,
-    /// Follow a smart charging plan.
-    #[serde(rename = "smart_charging")]
-    SmartCharging,
-    /// Be read afresh.
-    #[serde(rename = "refresh_state")]
-    RefreshState,
-    /// Limit its charge rate.
-    #[serde(rename = "set_charge_rate_limit")]
-    SetChargeRateLimit,
-    /// Follow the schedule on the device.
-    #[serde(rename = "set_follow_schedule")]
-    SetFollowSchedule,
-    /// Hold a setpoint.
-    #[serde(rename = "set_permanent_hold")]
-    SetPermanentHold,
+words! {
+    /// Ability of a device: a command or a reading.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Ability {
+        /// Describe itself.
+        Information = "information",
+        /// Tell its charge state.
+        ChargeState = "charge_state",
+        /// Tell where it is.
+        Location = "location",
+        /// Tell how far it has been driven.
+        Odometer = "odometer",
+        /// Limit its current.
+        SetMaxCurrent = "set_max_current",
+        /// Start charging.
+        StartCharging = "start_charging",
+        /// Stop charging.
+        StopCharging = "stop_charging",
+        /// Follow a smart charging plan.
+        SmartCharging = "smart_charging",
+        /// Be read afresh.
+        RefreshState = "refresh_state",
+        /// Limit its charge rate.
+        SetChargeRateLimit = "set_charge_rate_limit",
+        /// Follow the schedule on the device.
+        SetFollowSchedule = "set_follow_schedule",
+        /// Hold a setpoint.
+        SetPermanentHold = "set_permanent_hold",
+    }
 }
 
 /// A word that is no ability.
@@ -56,22 +47,6 @@ pub struct AbilityError {
 }
 
 impl Ability {
-    /// All twelve.
-    pub const ALL: [Self; 12] = [
-        Self::Information,
-        Self::ChargeState,
-        Self::Location,
-        Self::Odometer,
-        Self::SetMaxCurrent,
-        Self::StartCharging,
-        Self::StopCharging,
-        Self::SmartCharging,
-        Self::RefreshState,
-        Self::SetChargeRateLimit,
-        Self::SetFollowSchedule,
-        Self::SetPermanentHold,
-    ];
-
     /// Abilities of vehicles (VEH-36).
     pub const OF_VEHICLES: &'static [Self] =
         Self::ALL.first_chunk::<10>().expect("twelve").as_slice();
@@ -85,25 +60,6 @@ impl Ability {
         Self::SetMaxCurrent,
         Self::SetChargeRateLimit,
     ];
-
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Information => "information",
-            Self::ChargeState => "charge_state",
-            Self::Location => "location",
-            Self::Odometer => "odometer",
-            Self::SetMaxCurrent => "set_max_current",
-            Self::StartCharging => "start_charging",
-            Self::StopCharging => "stop_charging",
-            Self::SmartCharging => "smart_charging",
-            Self::RefreshState => "refresh_state",
-            Self::SetChargeRateLimit => "set_charge_rate_limit",
-            Self::SetFollowSchedule => "set_follow_schedule",
-            Self::SetPermanentHold => "set_permanent_hold",
-        }
-    }
 
     /// The ability that a word stands for.
     ///

@@ -8,6 +8,7 @@ use crate::device::hvac::Hold;
 use crate::device::power_state::PowerState;
 use crate::device::scope::Permission;
 use crate::units::{Current, Power, Temperature};
+use crate::words::words;
 
 /// A device that shows a limit this close to the one it was sent obeys it:
 /// many round to a tenth.
@@ -19,25 +20,14 @@ const POWER_TOLERANCE_KW: f64 = 0.05;
 /// Tolerance of setpoints, in degrees: many devices round to a tenth of a degree.
 const TEMPERATURE_TOLERANCE_C: f64 = 0.05;
 
-/// Charging, on or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Switch {
-    /// Start charging.
-    #[serde(rename = "start")]
-    Start,
-    /// Stop charging.
-    #[serde(rename = "stop")]
-    Stop,
-}
-
-impl Switch {
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Stop => "stop",
-        }
+words! {
+    /// Charging, on or off.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Switch {
+        /// Start charging.
+        Start = "start",
+        /// Stop charging.
+        Stop = "stop",
     }
 }
 

@@ -2,22 +2,21 @@
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Power, Temperature};
+use crate::words::words;
 
-/// Mode of a thermostat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Mode {
-    /// Neither heats nor cools.
-    #[serde(rename = "off")]
-    Off,
-    /// Heats and cools.
-    #[serde(rename = "auto")]
-    Auto,
-    /// Cools.
-    #[serde(rename = "cool")]
-    Cool,
-    /// Heats.
-    #[serde(rename = "heat")]
-    Heat,
+words! {
+    /// Mode of a thermostat.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Mode {
+        /// Neither heats nor cools.
+        Off = "off",
+        /// Heats and cools.
+        Auto = "auto",
+        /// Cools.
+        Cool = "cool",
+        /// Heats.
+        Heat = "heat",
+    }
 }
 
 /// A word that is no mode.
@@ -29,20 +28,6 @@ pub struct ModeError {
 }
 
 impl Mode {
-    /// All four.
-    pub const ALL: [Self; 4] = [Self::Off, Self::Auto, Self::Cool, Self::Heat];
-
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Auto => "auto",
-            Self::Cool => "cool",
-            Self::Heat => "heat",
-        }
-    }
-
     /// The mode that a word stands for.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::words::words;
+
 /// An override, active or ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,33 +64,18 @@ pub enum OverrideEvent {
     StartUnnecessary,
 }
 
-/// Response to a caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum OverrideAnswer {
-    /// A new override (OVR-01).
-    #[serde(rename = "created")]
-    Created,
-    /// The one that is active (AMB-22).
-    #[serde(rename = "already_active")]
-    AlreadyActive,
-    /// The one that has just ended (OVR-06).
-    #[serde(rename = "ended")]
-    Ended,
-    /// There is none (OVR-07).
-    #[serde(rename = "not_found")]
-    NotFound,
-}
-
-impl OverrideAnswer {
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::AlreadyActive => "already_active",
-            Self::Ended => "ended",
-            Self::NotFound => "not_found",
-        }
+words! {
+    /// Response to a caller.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum OverrideAnswer {
+        /// A new override (OVR-01).
+        Created = "created",
+        /// The one that is active (AMB-22).
+        AlreadyActive = "already_active",
+        /// The one that has just ended (OVR-06).
+        Ended = "ended",
+        /// There is none (OVR-07).
+        NotFound = "not_found",
     }
 }
 

@@ -1,36 +1,31 @@
 //! State of power delivery between a vehicle and its charger, in nine values.
 use serde::{Deserialize, Serialize};
 
-/// State of power delivery (VEH-20).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum PowerState {
-    /// Unknown, or the last reading is too old.
-    #[serde(rename = "unknown")]
-    Unknown,
-    /// No plug is in.
-    #[serde(rename = "unplugged")]
-    Unplugged,
-    /// Plugged in, about to charge.
-    #[serde(rename = "initializing")]
-    Initializing,
-    /// Charging.
-    #[serde(rename = "charging")]
-    Charging,
-    /// Plugged in and full; vehicles only.
-    #[serde(rename = "complete")]
-    Complete,
-    /// Plugged in, not charging, ready to.
-    #[serde(rename = "stopped")]
-    Stopped,
-    /// Plugged in without power; only a person can help.
-    #[serde(rename = "no_power")]
-    NoPower,
-    /// Plugged in with a fault; only a person can help.
-    #[serde(rename = "fault")]
-    Fault,
-    /// Feeding back.
-    #[serde(rename = "discharging")]
-    Discharging,
+use crate::words::words;
+
+words! {
+    /// State of power delivery (VEH-20).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum PowerState {
+        /// Unknown, or the last reading is too old.
+        Unknown = "unknown",
+        /// No plug is in.
+        Unplugged = "unplugged",
+        /// Plugged in, about to charge.
+        Initializing = "initializing",
+        /// Charging.
+        Charging = "charging",
+        /// Plugged in and full; vehicles only.
+        Complete = "complete",
+        /// Plugged in, not charging, ready to.
+        Stopped = "stopped",
+        /// Plugged in without power; only a person can help.
+        NoPower = "no_power",
+        /// Plugged in with a fault; only a person can help.
+        Fault = "fault",
+        /// Feeding back.
+        Discharging = "discharging",
+    }
 }
 
 /// A word that is no state.
@@ -42,35 +37,6 @@ pub struct PowerStateError {
 }
 
 impl PowerState {
-    /// All nine.
-    pub const ALL: [Self; 9] = [
-        Self::Unknown,
-        Self::Unplugged,
-        Self::Initializing,
-        Self::Charging,
-        Self::Complete,
-        Self::Stopped,
-        Self::NoPower,
-        Self::Fault,
-        Self::Discharging,
-    ];
-
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Unplugged => "unplugged",
-            Self::Initializing => "initializing",
-            Self::Charging => "charging",
-            Self::Complete => "complete",
-            Self::Stopped => "stopped",
-            Self::NoPower => "no_power",
-            Self::Fault => "fault",
-            Self::Discharging => "discharging",
-        }
-    }
-
     /// The state that a word stands for.
     ///
     /// # Errors

@@ -3,30 +3,28 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a device's owner grants or does not.
-///
-/// One list serves all kinds of device; [`DeviceKind::permissions`] has the fifteen pairs
-/// of kind and permission that exist (SCOPE-02 to SCOPE-09).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Permission {
-    /// Reading its data; always required.
-    #[serde(rename = "read_data")]
-    ReadData,
-    /// Reading its coordinates.
-    #[serde(rename = "read_location")]
-    ReadLocation,
-    /// Starting, stopping and limiting its charging.
-    #[serde(rename = "control_charging")]
-    ControlCharging,
-    /// Setting a battery's operation mode.
-    #[serde(rename = "control_operation_mode")]
-    ControlOperationMode,
-    /// Setting a hold, or following the schedule on the device.
-    #[serde(rename = "control_mode")]
-    ControlMode,
-    /// Limiting an inverter.
-    #[serde(rename = "control_power_limit")]
-    ControlPowerLimit,
+use crate::words::words;
+
+words! {
+    /// Something that a device's owner grants or does not.
+    ///
+    /// One list serves all kinds of device; [`DeviceKind::permissions`] has the fifteen pairs
+    /// of kind and permission that exist (SCOPE-02 to SCOPE-09).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Permission {
+        /// Reading its data; always required.
+        ReadData = "read_data",
+        /// Reading its coordinates.
+        ReadLocation = "read_location",
+        /// Starting, stopping and limiting its charging.
+        ControlCharging = "control_charging",
+        /// Setting a battery's operation mode.
+        ControlOperationMode = "control_operation_mode",
+        /// Setting a hold, or following the schedule on the device.
+        ControlMode = "control_mode",
+        /// Limiting an inverter.
+        ControlPowerLimit = "control_power_limit",
+    }
 }
 
 /// A word that is no permission.
@@ -38,29 +36,6 @@ pub struct PermissionError {
 }
 
 impl Permission {
-    /// All six.
-    pub const ALL: [Self; 6] = [
-        Self::ReadData,
-        Self::ReadLocation,
-        Self::ControlCharging,
-        Self::ControlOperationMode,
-        Self::ControlMode,
-        Self::ControlPowerLimit,
-    ];
-
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ReadData => "read_data",
-            Self::ReadLocation => "read_location",
-            Self::ControlCharging => "control_charging",
-            Self::ControlOperationMode => "control_operation_mode",
-            Self::ControlMode => "control_mode",
-            Self::ControlPowerLimit => "control_power_limit",
-        }
-    }
-
     /// The permission that a word stands for.
     ///
     /// # Errors
@@ -71,27 +46,23 @@ impl Permission {
     }
 }
 
-/// A kind of device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum DeviceKind {
-    /// A home battery.
-    #[serde(rename = "battery")]
-    Battery,
-    /// A charger.
-    #[serde(rename = "charger")]
-    Charger,
-    /// A heating or cooling unit.
-    #[serde(rename = "hvac")]
-    Hvac,
-    /// A solar inverter.
-    #[serde(rename = "inverter")]
-    Inverter,
-    /// A meter.
-    #[serde(rename = "meter")]
-    Meter,
-    /// A vehicle.
-    #[serde(rename = "vehicle")]
-    Vehicle,
+words! {
+    /// A kind of device.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum DeviceKind {
+        /// A home battery.
+        Battery = "battery",
+        /// A charger.
+        Charger = "charger",
+        /// A heating or cooling unit.
+        Hvac = "hvac",
+        /// A solar inverter.
+        Inverter = "inverter",
+        /// A meter.
+        Meter = "meter",
+        /// A vehicle.
+        Vehicle = "vehicle",
+    }
 }
 
 /// A word that is no kind of device.
@@ -103,23 +74,6 @@ pub struct DeviceKindError {
 }
 
 impl DeviceKind {
-    /// All six.
-    pub const ALL: [Self; 6] =
-        [Self::Battery, Self::Charger, Self::Hvac, Self::Inverter, Self::Meter, Self::Vehicle];
-
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Battery => "battery",
-            Self::Charger => "charger",
-            Self::Hvac => "hvac",
-            Self::Inverter => "inverter",
-            Self::Meter => "meter",
-            Self::Vehicle => "vehicle",
-        }
-    }
-
     /// The kind that a word stands for.
     ///
     /// # Errors

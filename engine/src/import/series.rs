@@ -120,9 +120,6 @@ pub enum SeriesError {
     },
 }
 
-/// First and last instant that a row may hold, in microseconds.
-const RANGE: std::ops::Range<i64> = -62_135_596_800_000_000..253_402_300_800_000_001;
-
 /// The longest step that a single day may have of its own: market prices go
 /// from hours to quarter hours, and back in no case to longer than an hour.
 const DAY_STEP_MAX: i64 = 3_600_000_000;
@@ -241,7 +238,7 @@ fn check_order(rows: &[InstantRow], time_zone: Tz) -> Result<(), SeriesError> {
         return Err(SeriesError::Empty);
     }
     for row in rows {
-        if !RANGE.contains(&micros_of(row.start)) {
+        if !Horizon::holds(micros_of(row.start)) {
             return Err(SeriesError::OutOfRange { row: row.row });
         }
     }
@@ -283,12 +280,12 @@ fn end_of(
         None if holds_until_next && next.is_some() => next_start,
         None => start.saturating_add(step).min(next_start),
     };
-    if RANGE.contains(&end) && end > start && end <= next_start { Ok(end) } else { Err(end) }
+    if Horizon::holds(end) && end > start && end <= next_start { Ok(end) } else { Err(end) }
 }
 
 /// Error for the end of a row.
 fn end_error(row: &InstantRow, next: Option<&InstantRow>, end: i64, time_zone: Tz) -> SeriesError {
-    if !RANGE.contains(&end) {
+    if !Horizon::holds(end) {
         return SeriesError::OutOfRange { row: row.row };
     }
     let clock = |at: DateTime<Utc>| at.with_timezone(&time_zone);

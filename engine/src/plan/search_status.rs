@@ -3,32 +3,30 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "lp")]
 use crate::lp::{LpError, MipStatus};
+use crate::words::words;
 
-/// Reason why a search stopped.
-///
-/// Of two searches in a row the greater status in this order is reported.
-/// [`Self::TimeReached`] is the greatest, because only it says that another
-/// run may give another plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-pub enum SearchStatus {
-    /// The search is complete: no cheaper plan exists, to the tolerance of the
-    /// certificate.
-    #[default]
-    #[serde(rename = "optimal")]
-    Optimal,
-    /// A limit on nodes or on work was reached; the gap bounds the possible gain.
-    #[serde(rename = "limit_reached")]
-    LimitReached,
-    /// The solver stopped without a result, violated a constraint or contradicted
-    /// itself. The plan keeps all limits, but a better one may exist.
-    #[serde(rename = "solver_failed")]
-    SolverFailed,
-    /// The bound lies above the cost of the plan, so one of the two is wrong.
-    #[serde(rename = "bound_above_cost")]
-    BoundAboveCost,
-    /// The limit on seconds was reached; another run may find another plan.
-    #[serde(rename = "time_reached")]
-    TimeReached,
+words! {
+    /// Reason why a search stopped.
+    ///
+    /// Of two searches in a row the greater status in this order is reported.
+    /// [`Self::TimeReached`] is the greatest, because only it says that another
+    /// run may give another plan.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+    pub enum SearchStatus {
+        /// The search is complete: no cheaper plan exists, to the tolerance of the
+        /// certificate.
+        #[default]
+        Optimal = "optimal",
+        /// A limit on nodes or on work was reached; the gap bounds the possible gain.
+        LimitReached = "limit_reached",
+        /// The solver stopped without a result, violated a constraint or contradicted
+        /// itself. The plan keeps all limits, but a better one may exist.
+        SolverFailed = "solver_failed",
+        /// The bound lies above the cost of the plan, so one of the two is wrong.
+        BoundAboveCost = "bound_above_cost",
+        /// The limit on seconds was reached; another run may find another plan.
+        TimeReached = "time_reached",
+    }
 }
 
 impl SearchStatus {
@@ -36,18 +34,6 @@ impl SearchStatus {
     #[must_use]
     pub fn is_optimal(&self) -> bool {
         *self == Self::Optimal
-    }
-
-    /// Name of the status, as in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Optimal => "optimal",
-            Self::LimitReached => "limit_reached",
-            Self::SolverFailed => "solver_failed",
-            Self::BoundAboveCost => "bound_above_cost",
-            Self::TimeReached => "time_reached",
-        }
     }
 }
 

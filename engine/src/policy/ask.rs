@@ -19,6 +19,7 @@ use crate::policy::switch::on_since;
 use crate::policy::vehicle::VehiclePolicy;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Percent, Power};
+use crate::words::words;
 
 /// Shortest remaining time for which a charger that is off is started: switching takes time.
 const REST_IGNORED: TimeDelta = TimeDelta::minutes(2);
@@ -76,56 +77,33 @@ pub struct DeviceFacts {
     pub may_be_woken: Option<bool>,
 }
 
-/// Why a device has no plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NoRequest {
-    /// Its policy is off.
-    #[serde(rename = "off")]
-    Off,
-    /// The charger does not answer.
-    #[serde(rename = "not_reachable")]
-    NotReachable,
-    /// No plug is known to be in.
-    #[serde(rename = "not_plugged_in")]
-    NotPluggedIn,
-    /// The device is not at the location of its policy.
-    #[serde(rename = "away")]
-    Away,
-    /// The policy states no energy or duration.
-    #[serde(rename = "nothing_asked")]
-    NothingAsked,
-    /// The state of charge is unknown.
-    #[serde(rename = "soc_unknown")]
-    SocUnknown,
-    /// The capacity of the battery is unknown.
-    #[serde(rename = "capacity_unknown")]
-    CapacityUnknown,
-    /// Prices are not known, or not far enough.
-    #[serde(rename = "awaiting_prices")]
-    AwaitingPrices,
-    /// The present price is unknown, and the vehicle is charged because it is below the state of
-    /// charge to be reached at any price.
-    #[serde(rename = "reserve_at_any_price")]
-    ReserveAtAnyPrice,
+words! {
+    /// Reason why a device has no plan.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum NoRequest {
+        /// Its policy is off.
+        Off = "off",
+        /// The charger does not answer.
+        NotReachable = "not_reachable",
+        /// No plug is known to be in.
+        NotPluggedIn = "not_plugged_in",
+        /// The device is not at the location of its policy.
+        Away = "away",
+        /// The policy states no energy or duration.
+        NothingAsked = "nothing_asked",
+        /// The state of charge is unknown.
+        SocUnknown = "soc_unknown",
+        /// The capacity of the battery is unknown.
+        CapacityUnknown = "capacity_unknown",
+        /// Prices are not known, or not far enough.
+        AwaitingPrices = "awaiting_prices",
+        /// The present price is unknown, and the vehicle is charged because it is below the state
+        /// of charge to be reached at any price.
+        ReserveAtAnyPrice = "reserve_at_any_price",
+    }
 }
 
 impl NoRequest {
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::NotReachable => "not_reachable",
-            Self::NotPluggedIn => "not_plugged_in",
-            Self::Away => "away",
-            Self::NothingAsked => "nothing_asked",
-            Self::SocUnknown => "soc_unknown",
-            Self::CapacityUnknown => "capacity_unknown",
-            Self::AwaitingPrices => "awaiting_prices",
-            Self::ReserveAtAnyPrice => "reserve_at_any_price",
-        }
-    }
-
     /// Returns the order for a device without a plan; `None` is no order.
     ///
     /// A device that waits for the prices of its next deadline, after the previous one was met in

@@ -9,40 +9,26 @@ use crate::policy::flex::FlexPolicy;
 use crate::policy::flex_facts::FlexFacts;
 use crate::time::civil::{instant_of, local_of};
 use crate::units::{Percent, Power};
+use crate::words::words;
 
-/// State of a policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum FlexState {
-    /// The vehicle is not at the location of the policy, or its location is unknown.
-    #[serde(rename = "unavailable")]
-    Unavailable,
-    /// The vehicle is at the location, and not known to be plugged in.
-    #[serde(rename = "not_plugged_in")]
-    NotPluggedIn,
-    /// The vehicle is plugged in, and its state of charge is unknown.
-    #[serde(rename = "soc_unknown")]
-    SocUnknown,
-    /// Charging at once to the reserve.
-    #[serde(rename = "battery_reserve")]
-    BatteryReserve,
-    /// Following the weekly schedule.
-    #[serde(rename = "schedule")]
-    Schedule,
+words! {
+    /// State of a policy.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum FlexState {
+        /// The vehicle is not at the location of the policy, or its location is unknown.
+        Unavailable = "unavailable",
+        /// The vehicle is at the location, and not known to be plugged in.
+        NotPluggedIn = "not_plugged_in",
+        /// The vehicle is plugged in, and its state of charge is unknown.
+        SocUnknown = "soc_unknown",
+        /// Charging at once to the reserve.
+        BatteryReserve = "battery_reserve",
+        /// Following the weekly schedule.
+        Schedule = "schedule",
+    }
 }
 
 impl FlexState {
-    /// The name in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unavailable => "unavailable",
-            Self::NotPluggedIn => "not_plugged_in",
-            Self::SocUnknown => "soc_unknown",
-            Self::BatteryReserve => "battery_reserve",
-            Self::Schedule => "schedule",
-        }
-    }
-
     /// Returns true if the policy controls charging: the vehicle is at the location and plugged
     /// in.
     #[must_use]

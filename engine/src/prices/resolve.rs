@@ -7,30 +7,18 @@ use crate::prices::layers::{Layer, LayerError, LayeredPrices, Standing};
 use crate::prices::overlay::seen;
 use crate::time::instant::micros_of;
 use crate::units::Price;
+use crate::words::words;
 
-/// Source of a price.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Source {
-    /// The price signal of the area; counts for Flex only.
-    #[serde(rename = "price_signal")]
-    PriceSignal,
-    /// The tariff of the location.
-    #[serde(rename = "tariff")]
-    Tariff,
-    /// The market price of the zone.
-    #[serde(rename = "market")]
-    Market,
-}
-
-impl Source {
-    /// The name in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PriceSignal => "price_signal",
-            Self::Tariff => "tariff",
-            Self::Market => "market",
-        }
+words! {
+    /// Source of a price.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Source {
+        /// The price signal of the area; counts for Flex only.
+        PriceSignal = "price_signal",
+        /// The tariff of the location.
+        Tariff = "tariff",
+        /// The market price of the zone.
+        Market = "market",
     }
 }
 

@@ -6,59 +6,30 @@ use crate::device::command::Switch;
 use crate::device::target::TargetReading;
 use crate::schedule::place::{TargetType, is_away};
 use crate::schedule::transitions::Transition;
+use crate::words::words;
 
-/// State of a schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum ScheduleState {
-    /// The target behaves as expected.
-    #[serde(rename = "aligned")]
-    Aligned,
-    /// The target does not behave as expected, and no action is pending.
-    #[serde(rename = "misaligned")]
-    Misaligned,
-    /// The target does not behave as expected, and the schedule's action is pending.
-    #[serde(rename = "pending")]
-    Pending,
-    /// A smart override suspends the schedule.
-    #[serde(rename = "inactive_overridden")]
-    Overridden,
-    /// The schedule is switched off.
-    #[serde(rename = "inactive_disabled")]
-    Disabled,
-    /// The target is not where the schedule applies.
-    #[serde(rename = "inactive_away")]
-    Away,
-    /// The target cannot be started or stopped.
-    #[serde(rename = "inactive_incapable")]
-    Incapable,
+words! {
+    /// State of a schedule.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum ScheduleState {
+        /// The target behaves as expected.
+        Aligned = "aligned",
+        /// The target does not behave as expected, and no action is pending.
+        Misaligned = "misaligned",
+        /// The target does not behave as expected, and the schedule's action is pending.
+        Pending = "pending",
+        /// A smart override suspends the schedule.
+        Overridden = "inactive_overridden",
+        /// The schedule is switched off.
+        Disabled = "inactive_disabled",
+        /// The target is not where the schedule applies.
+        Away = "inactive_away",
+        /// The target cannot be started or stopped.
+        Incapable = "inactive_incapable",
+    }
 }
 
 impl ScheduleState {
-    /// All states, inactive ones in order of precedence.
-    pub const ALL: [Self; 7] = [
-        Self::Disabled,
-        Self::Overridden,
-        Self::Away,
-        Self::Incapable,
-        Self::Aligned,
-        Self::Pending,
-        Self::Misaligned,
-    ];
-
-    /// The word that stands for it in data.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Aligned => "aligned",
-            Self::Misaligned => "misaligned",
-            Self::Pending => "pending",
-            Self::Overridden => "inactive_overridden",
-            Self::Disabled => "inactive_disabled",
-            Self::Away => "inactive_away",
-            Self::Incapable => "inactive_incapable",
-        }
-    }
-
     /// Returns true if the schedule's rules are applied to the target.
     #[must_use]
     pub const fn is_active(self) -> bool {

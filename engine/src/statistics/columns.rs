@@ -15,7 +15,7 @@ use crate::statistics::resolution::Buckets;
 use crate::statistics::sample::{DAYS_MAX, LENGTH_MAX, Row};
 use crate::statistics::sample_columns::{Flows, Samples};
 use crate::statistics::span;
-use crate::time::instant::instant_at;
+use crate::time::instant::{YEARS, instant_at};
 use crate::units::{MICROS_PER_HOUR, Power, Price, UnitError};
 
 /// Rows that one core sums up at a time: most, and least where there are few.
@@ -81,9 +81,6 @@ impl ColumnError {
         }
     }
 }
-
-/// Times that a sample may have, in microseconds.
-const YEARS: Rows<i64> = -62_135_596_800_000_000..253_402_300_800_000_000;
 
 /// Sums over samples that come in piece by piece.
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@ use chrono::{DateTime, Datelike, Months, NaiveDate, NaiveTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::time::instant::{instant_at, micros_of};
+use crate::words::words;
 
 /// Microseconds in a minute and in a day.
 const MINUTE: i64 = 60_000_000;
@@ -14,58 +15,28 @@ const OFFSET_MAX: f64 = 14.0;
 /// Hours of a hundred years: no label of a bucket leaves the calendar by it.
 const ANY_OFFSET_MAX: f64 = 876_600.0;
 
-/// Length of a bucket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Resolution {
-    /// 15 minutes.
-    #[serde(rename = "quarter_hour")]
-    QuarterHour,
-    /// 30 minutes.
-    #[serde(rename = "half_hour")]
-    HalfHour,
-    /// 60 minutes.
-    #[serde(rename = "hour")]
-    Hour,
-    /// A day of the calendar.
-    #[serde(rename = "day")]
-    Day,
-    /// Seven days from Monday on, as ISO 8601 counts weeks.
-    #[serde(rename = "week")]
-    Week,
-    /// A month of the calendar.
-    #[serde(rename = "month")]
-    Month,
-    /// A year of the calendar.
-    #[serde(rename = "year")]
-    Year,
+words! {
+    /// Length of a bucket; the finest is the first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Resolution {
+        /// 15 minutes.
+        QuarterHour = "quarter_hour",
+        /// 30 minutes.
+        HalfHour = "half_hour",
+        /// 60 minutes.
+        Hour = "hour",
+        /// A day of the calendar.
+        Day = "day",
+        /// Seven days from Monday on, as ISO 8601 counts weeks.
+        Week = "week",
+        /// A month of the calendar.
+        Month = "month",
+        /// A year of the calendar.
+        Year = "year",
+    }
 }
 
 impl Resolution {
-    /// All resolutions, from the finest.
-    pub const ALL: [Self; 7] = [
-        Self::QuarterHour,
-        Self::HalfHour,
-        Self::Hour,
-        Self::Day,
-        Self::Week,
-        Self::Month,
-        Self::Year,
-    ];
-
-    /// The resolution as a word, the same as in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::QuarterHour => "quarter_hour",
-            Self::HalfHour => "half_hour",
-            Self::Hour => "hour",
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::Year => "year",
-        }
-    }
-
     /// The resolution of that name, in small or capital letters.
     ///
     /// # Errors

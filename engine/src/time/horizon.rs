@@ -1,7 +1,7 @@
 //! The periods that a plan may use.
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::time::instant::{instant_at, micros_of};
+use crate::time::instant::{YEARS, instant_at, micros_of};
 use crate::units::MICROS_PER_HOUR;
 
 /// Why a list of periods is not a horizon.
@@ -34,9 +34,6 @@ pub enum HorizonError {
         index: usize,
     },
 }
-
-/// First and last instant that a horizon may hold, in microseconds.
-const RANGE: (i64, i64) = (-62_135_596_800_000_000, 253_402_300_800_000_000);
 
 /// Half-open periods `[start, end)` in time order, without overlap.
 ///
@@ -94,7 +91,7 @@ impl Horizon {
         let mut starts = Vec::with_capacity(periods.size_hint().0);
         let mut ends: Vec<i64> = Vec::with_capacity(periods.size_hint().0);
         for (index, (start, end)) in periods.enumerate() {
-            if start < RANGE.0 || end > RANGE.1 || end < RANGE.0 || start > RANGE.1 {
+            if !Self::holds(start) || !Self::holds(end) {
                 return Err(HorizonError::OutOfRange { index });
             }
             if end <= start {
@@ -174,9 +171,10 @@ impl Horizon {
         self.lengths[index] / MICROS_PER_HOUR
     }
 
-    /// Returns true if an instant lies in the years that a horizon may hold.
+    /// Returns true for an instant of the years 1 to 9999, and for the end of the year 9999: a
+    /// horizon may start or end there.
     pub(crate) fn holds(micros: i64) -> bool {
-        (RANGE.0..=RANGE.1).contains(&micros)
+        (YEARS.start..=YEARS.end).contains(&micros)
     }
 
     /// Starts in microseconds since 1970.

@@ -1,5 +1,10 @@
 //! Instants as whole microseconds since 1970, for arithmetic.
+use std::ops::Range;
+
 use chrono::{DateTime, Timelike, Utc};
+
+/// Instants of the years 1 to 9999, in microseconds since 1970.
+pub(crate) const YEARS: Range<i64> = -62_135_596_800_000_000..253_402_300_800_000_000;
 
 /// Microseconds since 1970. A leap second counts as the second after it.
 #[must_use]

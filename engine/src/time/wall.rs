@@ -1,8 +1,8 @@
 //! Time cut where the clocks of a zone pass a time of day, or jump.
-use chrono::{NaiveDateTime, Offset, TimeZone, Timelike};
+use chrono::{NaiveDateTime, Timelike};
 use chrono_tz::Tz;
 
-use crate::time::civil::local_of;
+use crate::time::civil::{local_of, next_offset_change};
 use crate::time::hour_minute::MINUTES_PER_DAY;
 use crate::time::instant::instant_at;
 
@@ -37,7 +37,7 @@ pub(crate) fn stretches(
         }
         let local = local_of(instant_at(start), time_zone);
         let end = (start + until_next_cut(local, minutes)).min(to);
-        let end = first_jump(time_zone, start, end).unwrap_or(end);
+        let end = next_offset_change(start, end - 1, time_zone).unwrap_or(end);
         let stretch = Stretch { start, end, local };
         start = end;
         Some(stretch)
@@ -51,23 +51,6 @@ fn until_next_cut(local: NaiveDateTime, minutes: &[u16]) -> i64 {
     let passed = minutes.partition_point(|&minute| i64::from(minute) * MICROS_PER_MINUTE <= shown);
     let next = minutes.get(passed).copied().unwrap_or(MINUTES_PER_DAY);
     i64::from(next) * MICROS_PER_MINUTE - shown
-}
-
-/// The first microsecond in `(start, end)` with another offset than `start`.
-fn first_jump(time_zone: Tz, start: i64, end: i64) -> Option<i64> {
-    let offset = |micros: i64| {
-        time_zone.offset_from_utc_datetime(&instant_at(micros).naive_utc()).fix().local_minus_utc()
-    };
-    let before = offset(start);
-    if offset(end - 1) == before {
-        return None;
-    }
-    let (mut same, mut other) = (start, end - 1);
-    while other - same > 1 {
-        let middle = same + (other - same) / 2;
-        if offset(middle) == before { same = middle } else { other = middle }
-    }
-    Some(other)
 }
 
 #[cfg(test)]

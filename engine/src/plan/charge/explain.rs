@@ -8,42 +8,24 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::plan::{Plan, PlannedSlot, Purpose};
 use crate::time::civil::{Showing, local_of, showing};
 use crate::units::{Energy, Money, Price};
+use crate::words::words;
 
-/// Code of the reason for a period of charging.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ChargeReasonCode {
-    /// Charged at once to the reserve, at any price.
-    #[serde(rename = "reserve")]
-    Reserve,
-    /// Charged without pause: the deadline cannot be met in full.
-    #[serde(rename = "missed_deadline")]
-    MissedDeadline,
-    /// More expensive than later slots, but needed before this deadline.
-    #[serde(rename = "deadline")]
-    Deadline,
-    /// Among the cheapest slots before the last deadline.
-    #[serde(rename = "below_marginal_price")]
-    BelowMarginalPrice,
-    /// Energy beyond the targets, bought because the price is negative.
-    #[serde(rename = "negative_price")]
-    NegativePrice,
-    /// Energy kept from the previous plan: moving it would save too little.
-    #[serde(rename = "kept")]
-    Kept,
-}
-
-impl ChargeReasonCode {
-    /// Name of the code, as in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Reserve => "reserve",
-            Self::MissedDeadline => "missed_deadline",
-            Self::Deadline => "deadline",
-            Self::BelowMarginalPrice => "below_marginal_price",
-            Self::NegativePrice => "negative_price",
-            Self::Kept => "kept",
-        }
+words! {
+    /// Code of the reason for a period of charging.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum ChargeReasonCode {
+        /// Charged at once to the reserve, at any price.
+        Reserve = "reserve",
+        /// Charged without pause: the deadline cannot be met in full.
+        MissedDeadline = "missed_deadline",
+        /// More expensive than later slots, but needed before this deadline.
+        Deadline = "deadline",
+        /// Among the cheapest slots before the last deadline.
+        BelowMarginalPrice = "below_marginal_price",
+        /// Energy beyond the targets, bought because the price is negative.
+        NegativePrice = "negative_price",
+        /// Energy kept from the previous plan: moving it would save too little.
+        Kept = "kept",
     }
 }
 

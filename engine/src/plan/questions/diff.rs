@@ -21,6 +21,7 @@ use crate::plan::charge::request::{ChargeProblem, ChargeRequest};
 use crate::plan::stability::stay_close::Stability;
 use crate::prices::curve::PriceCurve;
 use crate::units::{Energy, Money, Power, Price};
+use crate::words::words;
 
 /// Plan with its request, its prices and its stability.
 #[derive(Debug, Clone, Copy)]
@@ -35,56 +36,33 @@ pub struct Recorded<'a> {
     pub stability: Option<&'a Stability>,
 }
 
-/// Reason why two plans differ in a period.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ChangeCode {
-    /// The period lay in the future of the first plan and in the past of the second.
-    #[serde(rename = "time_passed")]
-    TimePassed,
-    /// A price changed.
-    #[serde(rename = "price_changed")]
-    PriceChanged,
-    /// A power limit changed.
-    #[serde(rename = "power_limit_changed")]
-    PowerLimitChanged,
-    /// A deadline or the departure changed.
-    #[serde(rename = "deadline_changed")]
-    DeadlineChanged,
-    /// More or less energy is wanted.
-    #[serde(rename = "target_changed")]
-    TargetChanged,
-    /// No more energy is wanted than before, but less was delivered until now than
-    /// the first plan would have, as after a late start.
-    #[serde(rename = "delivered_otherwise")]
-    DeliveredOtherwise,
-    /// The reserve, the bound on the energy, or the rule for a missed deadline changed.
-    #[serde(rename = "wish_changed")]
-    WishChanged,
-    /// One of the plans was kept close to an older one at some cost.
-    #[serde(rename = "stability")]
-    Stability,
-    /// Both plans are equally good.
-    #[serde(rename = "tie")]
-    Tie,
+words! {
+    /// Reason why two plans differ in a period.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum ChangeCode {
+        /// The period lay in the future of the first plan and in the past of the second.
+        TimePassed = "time_passed",
+        /// A price changed.
+        PriceChanged = "price_changed",
+        /// A power limit changed.
+        PowerLimitChanged = "power_limit_changed",
+        /// A deadline or the departure changed.
+        DeadlineChanged = "deadline_changed",
+        /// More or less energy is wanted.
+        TargetChanged = "target_changed",
+        /// No more energy is wanted than before, but less was delivered until now than
+        /// the first plan would have, as after a late start.
+        DeliveredOtherwise = "delivered_otherwise",
+        /// The reserve, the bound on the energy, or the rule for a missed deadline changed.
+        WishChanged = "wish_changed",
+        /// One of the plans was kept close to an older one at some cost.
+        Stability = "stability",
+        /// Both plans are equally good.
+        Tie = "tie",
+    }
 }
 
 impl ChangeCode {
-    /// Name of the code, as in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TimePassed => "time_passed",
-            Self::PriceChanged => "price_changed",
-            Self::PowerLimitChanged => "power_limit_changed",
-            Self::DeadlineChanged => "deadline_changed",
-            Self::TargetChanged => "target_changed",
-            Self::DeliveredOtherwise => "delivered_otherwise",
-            Self::WishChanged => "wish_changed",
-            Self::Stability => "stability",
-            Self::Tie => "tie",
-        }
-    }
-
     /// Clause of a sentence, after "because".
     fn words(self) -> &'static str {
         match self {

@@ -7,33 +7,18 @@ use crate::plan::charge::vehicle::{Battery, SocTarget};
 use crate::plan::site::series::Series;
 use crate::time::instant::micros_of;
 use crate::units::{Energy, Percent, Power, Price};
+use crate::words::words;
 
-/// A conductor of a three-phase connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Phase {
-    /// The first conductor.
-    #[serde(rename = "l1")]
-    L1,
-    /// The second conductor.
-    #[serde(rename = "l2")]
-    L2,
-    /// The third conductor.
-    #[serde(rename = "l3")]
-    L3,
-}
-
-impl Phase {
-    /// All three.
-    pub const ALL: [Self; 3] = [Self::L1, Self::L2, Self::L3];
-
-    /// Name of the phase, as in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::L1 => "l1",
-            Self::L2 => "l2",
-            Self::L3 => "l3",
-        }
+words! {
+    /// A conductor of a three-phase connection.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Phase {
+        /// The first conductor.
+        L1 = "l1",
+        /// The second conductor.
+        L2 = "l2",
+        /// The third conductor.
+        L3 = "l3",
     }
 }
 

@@ -22,70 +22,39 @@ use crate::plan::site::price_slots::SiteSlots;
 use crate::plan::site::request::SiteRequest;
 use crate::time::instant::instant_at;
 use crate::units::{Energy, Power, Price};
+use crate::words::words;
 
 /// Tolerance between equal powers in kW: a tenth of a watt.
 const SAME_KW: f64 = 1e-4;
 
-/// Reason for which a device draws, feeds or is curtailed in a period.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SiteReasonCode {
-    /// Charges as soon as possible, up to the reserve.
-    #[serde(rename = "reserve")]
-    Reserve,
-    /// Charges wherever it can, because a target cannot be met in full.
-    #[serde(rename = "missed_deadline")]
-    MissedDeadline,
-    /// Charges wherever it can, because a target cannot be met in full: devices with a higher
-    /// priority use a shared limit.
-    #[serde(rename = "priority")]
-    Priority,
-    /// Draws solar power that would otherwise be exported or curtailed.
-    #[serde(rename = "solar_surplus")]
-    SolarSurplus,
-    /// Draws at a negative price.
-    #[serde(rename = "negative_price")]
-    NegativePrice,
-    /// A cheaper slot is full because a shared limit binds there; or, if it feeds, a limit binds.
-    #[serde(rename = "limit")]
-    Limit,
-    /// A cheaper slot would raise the peak of the demand charge.
-    #[serde(rename = "peak")]
-    Peak,
-    /// Every other slot before the deadline is used as well.
-    #[serde(rename = "deadline")]
-    Deadline,
-    /// A preference chose the slot, within its budget.
-    #[serde(rename = "preference")]
-    Preference,
-    /// The slot is among the cheapest before the deadline.
-    #[serde(rename = "cheap")]
-    Cheap,
-    /// Discharges because energy is expensive.
-    #[serde(rename = "high_price")]
-    HighPrice,
-    /// Solar power is curtailed, because it can be neither used nor exported at a gain.
-    #[serde(rename = "curtailed")]
-    Curtailed,
-}
-
-impl SiteReasonCode {
-    /// Name of the code, as in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Reserve => "reserve",
-            Self::MissedDeadline => "missed_deadline",
-            Self::Priority => "priority",
-            Self::SolarSurplus => "solar_surplus",
-            Self::NegativePrice => "negative_price",
-            Self::Limit => "limit",
-            Self::Peak => "peak",
-            Self::Deadline => "deadline",
-            Self::Preference => "preference",
-            Self::Cheap => "cheap",
-            Self::HighPrice => "high_price",
-            Self::Curtailed => "curtailed",
-        }
+words! {
+    /// Reason why a device draws, feeds, or is turned down in a period.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum SiteReasonCode {
+        /// Charged as soon as can be, to the reserve.
+        Reserve = "reserve",
+        /// Charged where it can, because a deadline cannot be met in full.
+        MissedDeadline = "missed_deadline",
+        /// Charged where it can, because others that weigh more went first.
+        Priority = "priority",
+        /// Takes sunshine that would else be sold or turned down.
+        SolarSurplus = "solar_surplus",
+        /// Drawing is paid for.
+        NegativePrice = "negative_price",
+        /// A cheaper time is full: a shared limit binds there.
+        Limit = "limit",
+        /// A cheaper time would raise the peak that is charged for.
+        Peak = "peak",
+        /// Every other slot before the deadline is used as well.
+        Deadline = "deadline",
+        /// A preference took it, within its budget.
+        Preference = "preference",
+        /// Among the cheapest time there is.
+        Cheap = "cheap",
+        /// Gives back because energy is dear.
+        HighPrice = "high_price",
+        /// Turned down, because what it yields has no use.
+        Curtailed = "curtailed",
     }
 }
 

@@ -15,54 +15,30 @@ use crate::plan::charge::explain::{
 };
 use crate::plan::storage::plan::{StoragePlan, StorageSlot, Wish};
 use crate::units::{Energy, Money, Price};
+use crate::words::words;
 
-/// Reason code of a period of charging or discharging.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StorageReasonCode {
-    /// Charged for the reserve, or for the lowest state of charge of a period.
-    #[serde(rename = "reserve")]
-    Reserve,
-    /// Charged for a target.
-    #[serde(rename = "target")]
-    Target,
-    /// Charged for driving.
-    #[serde(rename = "driving")]
-    Driving,
-    /// Charged because the price is negative.
-    #[serde(rename = "negative_price")]
-    NegativePrice,
-    /// Charged to be sold at a higher price.
-    #[serde(rename = "sell_later")]
-    SellLater,
-    /// Charged because a stored kWh is worth more at the end.
-    #[serde(rename = "end_value")]
-    EndValue,
-    /// Sold at a high price, and bought back cheaper.
-    #[serde(rename = "buy_back")]
-    BuyBack,
-    /// Sold because the revenue is above the value of a stored kWh.
-    #[serde(rename = "above_value")]
-    AboveValue,
-    /// Sold at a loss, to charge again at a negative price.
-    #[serde(rename = "make_room")]
-    MakeRoom,
-}
-
-impl StorageReasonCode {
-    /// Name of the code in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Reserve => "reserve",
-            Self::Target => "target",
-            Self::Driving => "driving",
-            Self::NegativePrice => "negative_price",
-            Self::SellLater => "sell_later",
-            Self::EndValue => "end_value",
-            Self::BuyBack => "buy_back",
-            Self::AboveValue => "above_value",
-            Self::MakeRoom => "make_room",
-        }
+words! {
+    /// Reason code of a period of charging or discharging.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum StorageReasonCode {
+        /// Charged for the reserve, or for the lowest state of charge of a period.
+        Reserve = "reserve",
+        /// Charged for a target.
+        Target = "target",
+        /// Charged for driving.
+        Driving = "driving",
+        /// Charged because the price is negative.
+        NegativePrice = "negative_price",
+        /// Charged to be sold at a higher price.
+        SellLater = "sell_later",
+        /// Charged because a stored kWh is worth more at the end.
+        EndValue = "end_value",
+        /// Sold at a high price, and bought back cheaper.
+        BuyBack = "buy_back",
+        /// Sold because the revenue is above the value of a stored kWh.
+        AboveValue = "above_value",
+        /// Sold at a loss, to charge again at a negative price.
+        MakeRoom = "make_room",
     }
 }
 

@@ -16,47 +16,27 @@ use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::switching::plan::{Session, SwitchingPlan};
 use crate::plan::switching::request::DeviceState;
 use crate::units::{Energy, Money, Price};
+use crate::words::words;
 
-/// Reason code of a period in which the device runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SwitchingReasonCode {
-    /// No slot that stays unused before the deadline is cheaper.
-    #[serde(rename = "cheapest")]
-    Cheapest,
-    /// A cheaper slot stays unused, but it comes after this deadline.
-    #[serde(rename = "deadline")]
-    Deadline,
-    /// The deadline cannot be met in full, so the device runs in every slot that it may use.
-    #[serde(rename = "missed_deadline")]
-    MissedDeadline,
-    /// A cheaper slot stays unused, because it would need a start of its own
-    /// or the minimum power.
-    #[serde(rename = "avoids_start")]
-    AvoidsStart,
-    /// A cheaper slot stays unused, because the session must last for `on_min`.
-    #[serde(rename = "on_min")]
-    OnMin,
-    /// The device must run in the time before the last deadline (`run_last`).
-    #[serde(rename = "run_last")]
-    RunLast,
-    /// The top-off: the last slot ends early, when the need is met.
-    #[serde(rename = "top_off")]
-    TopOff,
-}
-
-impl SwitchingReasonCode {
-    /// Name of the code in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cheapest => "cheapest",
-            Self::Deadline => "deadline",
-            Self::MissedDeadline => "missed_deadline",
-            Self::AvoidsStart => "avoids_start",
-            Self::OnMin => "on_min",
-            Self::RunLast => "run_last",
-            Self::TopOff => "top_off",
-        }
+words! {
+    /// Reason code of a period in which the device runs.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum SwitchingReasonCode {
+        /// No slot that stays unused before the deadline is cheaper.
+        Cheapest = "cheapest",
+        /// A cheaper slot stays unused, but it comes after this deadline.
+        Deadline = "deadline",
+        /// The deadline cannot be met in full, so the device runs in every slot that it may use.
+        MissedDeadline = "missed_deadline",
+        /// A cheaper slot stays unused, because it would need a start of its own
+        /// or power below the least.
+        AvoidsStart = "avoids_start",
+        /// A cheaper slot stays unused, because the session must last for `on_min`.
+        OnMin = "on_min",
+        /// The device must run in the time before the last deadline (`run_last`).
+        RunLast = "run_last",
+        /// The top-off: the last slot ends early, when the need is met.
+        TopOff = "top_off",
     }
 }
 

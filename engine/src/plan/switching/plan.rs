@@ -8,6 +8,7 @@ use crate::plan::charge::request::ChargeRequest;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::request::SwitchingRequest;
 use crate::units::{Energy, Money, Power, Price};
+use crate::words::words;
 
 /// Period at one power.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -88,27 +89,18 @@ impl UnmetWish {
     }
 }
 
-/// Method by which a plan was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Method {
-    /// Exact path search over all on-off patterns.
-    #[serde(rename = "exact_search")]
-    ExactSearch,
-    /// Mixed-integer programme on `HiGHS`.
-    #[serde(rename = "mixed_integer")]
-    MixedInteger,
+words! {
+    /// Method by which a plan was found.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Method {
+        /// Exact path search over all on-off patterns.
+        ExactSearch = "exact_search",
+        /// Mixed-integer programme on `HiGHS`.
+        MixedInteger = "mixed_integer",
+    }
 }
 
 impl Method {
-    /// Name of the method in serialised data.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ExactSearch => "exact_search",
-            Self::MixedInteger => "mixed_integer",
-        }
-    }
-
     /// Tolerance of the gap, as a share of all amounts of money in the plan. It is 1e-6 for a
     /// solver, which has floating point tolerances of its own.
     pub(crate) fn tolerance(self) -> f64 {
