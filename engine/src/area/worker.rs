@@ -71,13 +71,13 @@ impl Worker {
         for &(position, from) in &change.reserves {
             let session =
                 self.sessions.each.get(position as usize).ok_or(WorkerError::OtherArea)?;
-            let battery = changed.sessions.batteries.get_mut(session.battery as usize);
+            let battery = changed.sessions.battery_of_mut(session);
             battery.ok_or(WorkerError::OtherArea)?.reserve_from = from;
         }
         for (position, needs) in &change.deadlines {
             let session =
                 self.sessions.each.get(*position as usize).ok_or(WorkerError::OtherArea)?;
-            let deadlines = changed.sessions.deadlines.get_mut(session.deadlines as usize);
+            let deadlines = changed.sessions.deadlines_of_mut(session);
             deadlines
                 .and_then(|deadlines| deadlines.apply_update(needs))
                 .ok_or(WorkerError::OtherArea)?;

@@ -197,11 +197,11 @@ fn assigned_of(sessions: &Sessions, blocks: Range<usize>, vehicles: Range<usize>
 pub(crate) fn session_update(sessions: &Sessions, at: Range<usize>) -> SessionUpdate {
     let each = &sessions.each[at];
     let reserve = |(position, session): (u32, &crate::area::model::session::Session)| {
-        let battery = sessions.batteries.get(session.battery as usize)?;
+        let battery = sessions.battery_of(session)?;
         (battery.reserve_from > session.first).then_some((position, battery.reserve_from))
     };
     let deadlines = |(position, session): (u32, &crate::area::model::session::Session)| {
-        Some((position, sessions.deadlines.get(session.deadlines as usize)?.update()?))
+        Some((position, sessions.deadlines_of(session)?.update()?))
     };
     SessionUpdate {
         deadlines: (0..).zip(each).filter_map(deadlines).collect(),

@@ -23,7 +23,7 @@ use crate::area::distributed::executor::Executor;
 use crate::area::model::battery::FreeCapacity;
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot, merge_slots};
 use crate::area::model::linking::LinkingConstraints;
-use crate::area::model::session::{NO_BATTERY, NO_DEADLINES, Session};
+use crate::area::model::session::{Demand, Session};
 use crate::area::pricing::buffers::{PathCapacity, PricingBuffers};
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
 use crate::area::pricing::oracle::solve_within_capacity;
@@ -320,9 +320,7 @@ impl<'a> RepairPass<'a> {
         let is_alone = context.sessions.groups == context.sessions.each.len();
         let is_kept = reason != Reason::Better
             && (is_alone || self.assignment.is_convex_combination[old.group]);
-        let is_plain = session.deadlines == NO_DEADLINES
-            && session.battery == NO_BATTERY
-            && !session.is_indivisible;
+        let is_plain = session.demand == Demand::Departure && !session.is_indivisible;
         let mut rest = *session;
         if reason != Reason::Better
             && !is_plain
@@ -331,7 +329,7 @@ impl<'a> RepairPass<'a> {
         {
             // The excess is rounding: clip it. A new plan could shed, because at these duals
             // shortfall costs the same as buying.
-            if session.battery != NO_BATTERY {
+            if session.has_battery() {
                 let clamped = |energy: i64, slot: usize| energy.clamp(-down[slot], up[slot]);
                 new.extend(taken.iter().map(|&(slot, e)| (slot, clamped(e, slot as usize))));
                 new.retain(|(_, energy)| *energy != 0);
@@ -339,7 +337,7 @@ impl<'a> RepairPass<'a> {
             }
             trim(context, session, taken, up, &mut new);
             // Buy back only what was clipped: the old shortfall may be due to a deadline.
-            (rest.deadlines, rest.need) = (NO_DEADLINES, energy_of(taken));
+            (rest.demand, rest.need) = (Demand::Departure, energy_of(taken));
         } else if is_kept && is_plain {
             trim(context, session, taken, up, &mut new);
         }
@@ -382,7 +380,7 @@ impl<'a> RepairPass<'a> {
         };
         // A vehicle that only charges may exceed an export limit further to keep import limits.
         let may_be_worse = match reason {
-            Reason::Excess => session.battery == NO_BATTERY,
+            Reason::Excess => !session.has_battery(),
             Reason::ExcessAtAnyPrice | Reason::ExcessChargingOnly => true,
             Reason::MakeRoom | Reason::Better => false,
         };
@@ -425,10 +423,7 @@ impl<'a> RepairPass<'a> {
     /// Vehicles with deadlines or batteries and indivisible ones are left as they are.
     fn make_room(&mut self, position: usize) -> usize {
         let session = self.context.sessions.each[position];
-        if session.deadlines != NO_DEADLINES
-            || session.is_indivisible
-            || session.battery != NO_BATTERY
-        {
+        if session.demand != Demand::Departure || session.is_indivisible {
             return 0;
         }
         let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());

@@ -19,7 +19,7 @@
 use crate::area::model::battery::FreeCapacity;
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot, Shortfall, merge_slots};
 use crate::area::model::linking::{LinkingConstraints, Penalty};
-use crate::area::model::session::Session;
+use crate::area::model::session::{Demand, Session};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
 use crate::area::pricing::oracle::solve_within_capacity;
@@ -349,7 +349,7 @@ impl CloseReplan<'_> {
     /// energy is bought where it is cheapest. `None` if it cannot be fitted; the plan of a battery
     /// is used as it is or not at all.
     fn fitted(&self, session: &Session, previous: &EnergyBySlot) -> Option<EnergyBySlot> {
-        if let Some(battery) = self.context.sessions.batteries.get(session.battery as usize) {
+        if let Some(battery) = self.context.sessions.battery_of(session) {
             return battery.is_feasible(&self.context, session, previous).then(|| previous.clone());
         }
         // Keep the previous energy slot by slot, within power, need and known prices.
@@ -370,11 +370,7 @@ impl CloseReplan<'_> {
         }
         // 1 µWh per slot is rounding, and no reason to use another slot.
         if left > previous.len() as i64 && !session.is_indivisible {
-            let rest = Session {
-                need: left,
-                deadlines: crate::area::model::session::NO_DEADLINES,
-                ..*session
-            };
+            let rest = Session { need: left, demand: Demand::Departure, ..*session };
             let free = FreeCapacity { import: &up, export: &up };
             let dual_price = &self.dual_prices[session.node as usize];
             solve_within_capacity(

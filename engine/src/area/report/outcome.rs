@@ -319,10 +319,10 @@ fn late_reserves(plans: &PlanReader<'_>, total: &AreaLoad) -> Vec<usize> {
     let sessions = plans.context.sessions;
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     let mut is_late = |at: usize, session: &Session| {
-        if let Some(battery) = sessions.batteries.get(session.battery as usize) {
+        if let Some(battery) = sessions.battery_of(session) {
             return battery.reserve_from > session.first;
         }
-        let deadlines = sessions.deadlines.get(session.deadlines as usize);
+        let deadlines = sessions.deadlines_of(session);
         let is_short = total.with_shortfall.binary_search(&(at as u32)).is_ok();
         deadlines.filter(|deadlines| is_short || deadlines.is_late()).is_some_and(|deadlines| {
             plans.plan(sessions.group_of(at), at, &mut buffers, &mut taken);
@@ -381,7 +381,7 @@ fn unmet(
     let mut unmet: Vec<Unmet> = sessions.above_charge_limit_kwh.iter().map(of_row).collect();
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     for (position, (session, now)) in asked_for.each.iter().zip(&sessions.each).enumerate() {
-        let deadlines = sessions.deadlines.get(session.deadlines as usize);
+        let deadlines = sessions.deadlines_of(session);
         let is_short = total.with_shortfall.binary_search(&(position as u32)).is_ok();
         if now.need >= session.need && !is_short && !deadlines.is_some_and(Deadlines::is_late) {
             continue;

@@ -55,10 +55,12 @@ pub(crate) fn reduce_needs(sessions: &Sessions, shares: &[VehicleShortfall]) -> 
     let needs = sessions.each.iter().zip(shares);
     let needs = needs.map(|(session, share)| session.need - share.missing + later(share));
     let mut cut = sessions.with_needs(&needs.collect::<Vec<i64>>());
-    for (session, share) in cut.each.iter().zip(shares) {
-        if let Some(deadlines) = sessions.deadlines.get(session.deadlines as usize) {
-            let without = deadlines.reduced_by(&share.by_deadline, session.need, later(share));
-            cut.deadlines[session.deadlines as usize] = without;
+    for (position, share) in shares.iter().enumerate() {
+        let session = cut.each[position];
+        if let (Some(before), Some(now)) =
+            (sessions.deadlines_of(&session), cut.deadlines_of_mut(&session))
+        {
+            *now = before.reduced_by(&share.by_deadline, session.need, later(share));
         }
     }
     cut
@@ -101,7 +103,7 @@ pub(crate) fn shortfall_of_vehicle(
 ) -> VehicleShortfall {
     // Levels of batteries are rounded: 1 µWh may be missing beyond the need.
     let missing = context.shortfall_of(session, taken).missing.min(session.need);
-    let deadlines = sessions.deadlines.get(session.deadlines as usize).filter(|_| missing > 0);
+    let deadlines = sessions.deadlines_of(session).filter(|_| missing > 0);
     let before =
         deadlines.map_or_else(Vec::new, |deadlines| deadlines.shortfall_by_deadline(taken));
     // By rounding, slightly more may be missing at departure than at the deadline before.
@@ -119,7 +121,7 @@ fn pool_equal_deadlines(
 ) -> Vec<VehicleShortfall> {
     let mut alike: BTreeMap<(u32, u32, Vec<u32>), Vec<usize>> = BTreeMap::new();
     for (at, session) in sessions.each.iter().enumerate() {
-        if let Some(deadlines) = sessions.deadlines.get(session.deadlines as usize) {
+        if let Some(deadlines) = sessions.deadlines_of(session) {
             let ends =
                 (0..deadlines.needs.len() - 1).map(|stage| deadlines.end_of(stage)).collect();
             alike.entry((session.node, session.last, ends)).or_default().push(at);
@@ -140,7 +142,7 @@ fn pool_equal_deadlines(
         let shares = |missing: i64, stage: usize| {
             let want = |&at: &usize| {
                 let session = &sessions.each[at];
-                (sessions.deadlines[session.deadlines as usize].needs[stage], session.priority)
+                (sessions.deadlines_of(session).map_or(0, |of| of.needs[stage]), session.priority)
             };
             split_proportionally(missing, &members.iter().map(want).collect::<Vec<_>>())
         };
@@ -165,7 +167,7 @@ pub(crate) fn proportional_shares(
     shortfalls: &[VehicleShortfall],
 ) -> Vec<VehicleShortfall> {
     let shortfalls = &pool_equal_deadlines(sessions, shortfalls);
-    let deadlines_of = |at: usize| sessions.deadlines.get(sessions.each[at].deadlines as usize);
+    let deadlines_of = |at: usize| sessions.deadlines_of(&sessions.each[at]);
     let ends = |at: usize, stage: usize| deadlines_of(at).map(|deadlines| deadlines.end_of(stage));
     let early = |at: usize, by: Option<usize>| Some((sessions.each[at].node, ends(at, by?)?));
     // Deadlines before departure that are some vehicle's worst, by node.

@@ -217,7 +217,7 @@ impl<'a> MixedIntegerModel<'a> {
         self.programme.linear.rows.push(Row { lower: need, upper: need, terms: all });
         self.programme.linear.rows.push(at_most(vec![(*late, 1.0), (*short, -1.0)], 0.0));
         let sessions = self.sessions;
-        let deadlines = sessions.deadlines.get(session.deadlines as usize);
+        let deadlines = sessions.deadlines_of(session);
         let stages = deadlines.map_or(1, |deadlines| deadlines.needs.len());
         if session.is_indivisible {
             let parts = cells.iter().filter_map(|cell| Some((cell.on?.1, 1.0))).collect();

@@ -47,7 +47,8 @@ pub(crate) fn relax_reserves(
     for ReserveShortfall { position, stage, missing, .. } in
         shortfalls.into_iter().filter(|shortfall| shortfall.missing > 0)
     {
-        let deadlines = &mut sessions.deadlines[sessions.each[position].deadlines as usize];
+        let session = sessions.each[position];
+        let Some(deadlines) = sessions.deadlines_of_mut(&session) else { continue };
         let before = deadlines.needs[stage];
         deadlines.lower_need(stage, before - missing);
         is_new |= deadlines.needs[stage] < before;
@@ -63,8 +64,7 @@ fn measure_reserves(
     sessions: &Sessions,
     solution: &Solution,
 ) -> Vec<ReserveShortfall> {
-    let wishes_of =
-        |position: usize| sessions.deadlines.get(sessions.each[position].deadlines as usize);
+    let wishes_of = |position: usize| sessions.deadlines_of(&sessions.each[position]);
     let reserved =
         |position: usize| wishes_of(position).filter(|deadlines| deadlines.reserve.is_some());
     let short = &solution.load.with_shortfall;
@@ -104,7 +104,7 @@ fn spread_over_class(sessions: &Sessions, shortfalls: &mut [ReserveShortfall]) {
         let wants = |shortfall: &ReserveShortfall| {
             let session = &sessions.each[shortfall.position];
             (
-                sessions.deadlines[session.deadlines as usize].needs[shortfall.stage],
+                sessions.deadlines_of(session).map_or(0, |of| of.needs[shortfall.stage]),
                 session.priority,
             )
         };
@@ -126,8 +126,8 @@ pub(crate) fn delay_battery_reserves(
     let mut is_new = false;
     let curves = subproblem.problem.curves;
     for (&position, taken) in &solution.assignment.overrides {
-        let session = &sessions.each[position as usize];
-        let Some(battery) = sessions.batteries.get_mut(session.battery as usize) else { continue };
+        let session = sessions.each[position as usize];
+        let Some(battery) = sessions.battery_of_mut(&session) else { continue };
         let prices = curves.prices(session.curve as usize);
         let mut wanted = highest_levels(
             |slot| prices[slot],
@@ -138,7 +138,7 @@ pub(crate) fn delay_battery_reserves(
         for level in &mut wanted {
             *level = level.min(battery.row.reserve_kwh);
         }
-        let from = battery.reserve_kept_from(session, taken, &wanted);
+        let from = battery.reserve_kept_from(&session, taken, &wanted);
         is_new |= from > battery.reserve_from;
         battery.reserve_from = from;
     }
