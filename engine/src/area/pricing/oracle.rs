@@ -29,7 +29,7 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::area::model::battery::FreeCapacity;
-use crate::area::model::energy_by_slot::Shortfall;
+use crate::area::model::energy_by_slot::{EnergyBySlot, Shortfall, merge_slots};
 use crate::area::model::session::{Block, Demand, Session};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::by_deadline::price_by_deadline;
@@ -386,22 +386,25 @@ fn price_by_threshold<S: Simd>(
     left
 }
 
-/// Solves the pricing problem of any vehicle within the capacity `free`, in µWh per slot.
+/// Solves the pricing problem of any vehicle within the capacity `free`, in µWh per slot, and adds
+/// what it buys to `taken`.
 pub(crate) fn solve_within_capacity(
     context: &PricingContext<'_>,
     session: &Session,
     dual_price: &[f64],
     free: FreeCapacity<'_>,
     buffers: &mut PricingBuffers,
-    buy: impl FnMut(usize, i64),
+    taken: &mut EnergyBySlot,
 ) {
+    let buy = |slot: usize, energy| taken.push((slot as u32, energy));
     if let Some(battery) = context.sessions.battery_of(session) {
         let buffers = &mut buffers.segments;
         price_by_segments(context, (session, battery), dual_price, Some(free), buffers, buy);
-        return;
+    } else {
+        let prices = &context.prices_of_session(session, dual_price).prices;
+        price_in_order(context, session, prices, buffers, Some(free.import), buy);
     }
-    let prices = &context.prices_of_session(session, dual_price).prices;
-    price_in_order(context, session, prices, buffers, Some(free.import), buy);
+    merge_slots(taken);
 }
 
 /// Solves the pricing problem of a vehicle without a battery in the order of prices, and returns
@@ -526,9 +529,9 @@ mod tests {
         let mut buffers = PricingBuffers::default();
         let capacity = vec![i64::MAX; prices.len()];
         let capacity = FreeCapacity { import: &capacity, export: &capacity };
-        solve_within_capacity(&context, &session, &free, capacity, &mut buffers, |slot, energy| {
-            load[slot] += energy;
-        });
+        let mut taken = EnergyBySlot::new();
+        solve_within_capacity(&context, &session, &free, capacity, &mut buffers, &mut taken);
+        taken.into_iter().for_each(|(slot, energy)| load[slot as usize] += energy);
         found.push(load);
         found
     }

@@ -373,17 +373,8 @@ impl CloseReplan<'_> {
             let rest = Session { need: left, demand: Demand::Departure, ..*session };
             let free = FreeCapacity { import: &up, export: &up };
             let dual_price = &self.dual_prices[session.node as usize];
-            solve_within_capacity(
-                &self.context,
-                &rest,
-                dual_price,
-                free,
-                &mut PricingBuffers::default(),
-                |slot, energy| {
-                    taken.push((slot as u32, energy));
-                },
-            );
-            merge_slots(&mut taken);
+            let buffers = &mut PricingBuffers::default();
+            solve_within_capacity(&self.context, &rest, dual_price, free, buffers, &mut taken);
         }
         // Rounding is made up for in a slot that is used already.
         let top_up = session.need - taken.iter().map(|(_, energy)| energy).sum::<i64>();
