@@ -19,6 +19,7 @@ use crate::area::recovery::totals;
 use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
 use crate::columns::fleet::Curves;
 use crate::columns::plan_table::PlanTable;
+use crate::columns::row_error::RowError;
 
 /// Vehicles and limits of one part of an area, ready for pricing.
 #[derive(Debug, Clone)]
@@ -151,7 +152,7 @@ impl Worker {
 
     /// Rows in error, each with its position and the error.
     #[must_use]
-    pub fn errors(&self) -> &[(usize, crate::columns::row_error::RowError)] {
+    pub fn errors(&self) -> &[(usize, RowError)] {
         &self.sessions.errors
     }
 

@@ -18,7 +18,7 @@ use crate::area::distributed::protocol::{
 };
 use crate::area::model::deadlines::Deadlines;
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot};
-use crate::area::model::linking::{LinkingConstraints, Penalty};
+use crate::area::model::linking::{LinkingConstraint, LinkingConstraints, Penalty};
 use crate::area::model::session::Session;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::block_loads::{self, BlockLoad};
@@ -293,7 +293,7 @@ pub(crate) fn finish(
     }
 }
 
-/// Status of the finished plans: a gap that the master reached counts only if the plans reach it, too.
+/// Status of the finished plans: a gap that the master reached counts only if the plans reach it.
 fn status_of_plans(
     termination: Termination,
     gap: f64,
@@ -425,7 +425,7 @@ fn binding_node(
             .map(|&constraint| &constraints.each[constraint]);
         let hard = of_node
             .filter(|constraint| constraint.penalty == Penalty::Hard && constraint.sign > 0.0);
-        let is_full = |constraint: &crate::area::model::linking::LinkingConstraint, slot: usize| {
+        let is_full = |constraint: &LinkingConstraint, slot: usize| {
             let power = if session.is_indivisible { session.rate } else { 0.0 };
             let wanted = power * constraints.hours[slot] * MICROS_PER_HOUR / MICRO_WH_PER_KWH;
             as_kwh(total.loads[constraint.node][slot]) + wanted
