@@ -536,3 +536,173 @@ fn is_worse((up, down): (&[i64], &[i64]), old: &EnergyBySlot, new: &EnergyBySlot
         (change > 0 && change > up) || (change < 0 && -change > down)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::area::model::linking::{LinkingConstraint, Penalty};
+    use crate::area::model::sessions::Sessions;
+    use crate::area::pricing::effective_prices::ShortfallPenalty;
+    use crate::area::recovery::totals::load_of_plans;
+    use crate::columns::fleet::Curves;
+    use crate::prices::curve::PriceCurve;
+    use crate::time::horizon::Horizon;
+
+    /// Energy of a slot at full power, in µWh.
+    const CAP: i64 = 1_000;
+
+    /// Price of each slot; the first is the cheapest.
+    const PRICES: [f64; 4] = [0.1, 0.2, 0.3, 0.4];
+
+    /// Session of a vehicle in the slots up to `last`.
+    fn session(need: i64, last: u32) -> Session {
+        Session {
+            first: 0,
+            last,
+            row: 0,
+            node: 0,
+            curve: 0,
+            demand: Demand::Departure,
+            need,
+            first_cap: CAP,
+            last_cap: CAP,
+            cap: CAP,
+            rate: CAP as f64 / 900e6,
+            priority: 1.0,
+            is_indivisible: false,
+        }
+    }
+
+    /// Plans of the sessions after `repair`, under one import limit of `bound` µWh in each slot.
+    fn after(
+        each: Vec<Session>,
+        plans: Vec<EnergyBySlot>,
+        bound: i64,
+        repair: impl FnOnce(RepairPass<'_>),
+    ) -> Vec<EnergyBySlot> {
+        let slots =
+            (0..PRICES.len() as i64).map(|slot| (slot * 900_000_000, (slot + 1) * 900_000_000));
+        let horizon = Horizon::from_micros(slots).unwrap();
+        let curve = PriceCurve::from_parts(horizon, PRICES.to_vec()).unwrap();
+        let count = each.len();
+        let mut sessions = Sessions { each, groups: 1, by_curve: true, ..Sessions::default() };
+        sessions.add_block(0..count, 0);
+        let context = PricingContext {
+            curves: Curves::Shared(&curve),
+            export: None,
+            sessions: &sessions,
+            penalty: ShortfallPenalty { base: 1.0, step: 0.0, tiers: 1 },
+            is_free: false,
+        };
+        let bounds = vec![as_kwh(bound) + 5e-10; PRICES.len()];
+        let constraints = LinkingConstraints {
+            each: vec![LinkingConstraint { node: 0, sign: 1.0, penalty: Penalty::Hard, bounds }],
+            hours: vec![0.25; PRICES.len()],
+            paths: vec![vec![0]],
+            by_node: vec![vec![0]],
+            shortfall_penalty: 1.0,
+        };
+        let duals = vec![0.0; PRICES.len()];
+        let mut assignment = Assignment::of_plans(1, plans);
+        let by_class =
+            PricesByClass::new(&context, &constraints, &assignment, std::slice::from_ref(&duals));
+        let plans = PlanReader { context: &context, assignment: &assignment, prices: &by_class };
+        let total = load_of_plans(&plans, &constraints);
+        let parts = (&mut assignment, &by_class);
+        repair(RepairPass::new(&context, &constraints, parts, &total).at(&duals));
+        assignment.overrides.into_values().collect()
+    }
+
+    /// Plans after vehicles were brought within the limit in their order.
+    fn brought_within(each: &[Session], plans: &[EnergyBySlot], bound: i64) -> Vec<EnergyBySlot> {
+        let order: Vec<usize> = (0..each.len()).collect();
+        after(each.to_vec(), plans.to_vec(), bound, |mut pass| {
+            assert!(pass.bring_within(&order, &[vec![0.0; PRICES.len()]]));
+        })
+    }
+
+    #[test]
+    fn an_excess_moves_to_the_cheapest_slot_with_capacity() {
+        let each = [session(CAP, 4), session(CAP, 4)];
+        let both_in_the_first = [vec![(0, CAP)], vec![(0, CAP)]];
+        let moved = brought_within(&each, &both_in_the_first, CAP);
+        assert_eq!(moved, [vec![(1, CAP)], vec![(0, CAP)]]);
+        // Without capacity elsewhere the vehicle has a shortfall.
+        let each = [session(CAP, 1), session(CAP, 1)];
+        assert_eq!(brought_within(&each, &both_in_the_first, CAP), [vec![], vec![(0, CAP)]]);
+    }
+
+    #[test]
+    fn a_plan_that_exceeds_a_limit_further_is_refused() {
+        let each = vec![session(CAP, 4), session(CAP, 4)];
+        let plans = vec![vec![(0, CAP)], vec![(1, CAP)]];
+        let plans = after(each, plans, CAP, |mut pass| {
+            assert!(!pass.try_replace(1, vec![(0, CAP)]));
+            assert!(pass.try_replace(1, vec![(2, CAP)]));
+        });
+        assert_eq!(plans, [vec![(0, CAP)], vec![(2, CAP)]]);
+    }
+
+    #[test]
+    fn a_vehicle_that_can_move_makes_room_for_one_with_a_shortfall() {
+        // The first vehicle has one slot only, which the second one holds.
+        let each = vec![session(CAP, 1), session(CAP, 4)];
+        let plans = vec![vec![], vec![(0, CAP)]];
+        let plans = after(each, plans, CAP, |mut pass| {
+            assert_eq!(pass.make_room(0), 1);
+        });
+        assert_eq!(plans, [vec![(0, CAP)], vec![(1, CAP)]]);
+        // A second vehicle that cannot move keeps its slot.
+        let each = vec![session(CAP, 1), session(CAP, 1)];
+        let plans = vec![vec![], vec![(0, CAP)]];
+        let plans = after(each, plans, CAP, |mut pass| {
+            assert_eq!(pass.make_room(0), 1);
+        });
+        assert_eq!(plans, [vec![], vec![(0, CAP)]]);
+    }
+
+    #[test]
+    fn a_cheaper_plan_is_taken_only_within_capacity() {
+        let each = vec![session(CAP, 4), session(CAP, 4)];
+        let plans = vec![vec![(1, CAP)], vec![(3, CAP)]];
+        let plans = after(each, plans, CAP, |mut pass| {
+            assert_eq!(pass.run_pass(0..2, Acceptance::Cheaper), 2);
+        });
+        assert_eq!(plans, [vec![(0, CAP)], vec![(1, CAP)]]);
+    }
+
+    proptest! {
+        /// Limits hold after a repair, and no plan exceeds need or power.
+        #[test]
+        fn limits_hold_after_a_repair(
+            vehicles in prop::collection::vec(
+                (prop::array::uniform4(0..=CAP), 0..CAP, 1..=4u32, any::<bool>()), 1..8,
+            ),
+            bound in 0..4 * CAP,
+        ) {
+            let (mut each, mut plans) = (Vec::new(), Vec::new());
+            for (energies, unmet, last, is_indivisible) in vehicles {
+                let used = (0..last).zip(energies).filter(|&(_, energy)| energy > 0);
+                let taken: EnergyBySlot = used.collect();
+                let need = (energy_of(&taken) + unmet).min(i64::from(last) * CAP);
+                each.push(Session { is_indivisible, ..session(need, last) });
+                plans.push(taken);
+            }
+            let load = |plans: &[EnergyBySlot], slot: u32| -> i64 {
+                let of_slot = plans.iter().flatten().filter(|(at, _)| *at == slot);
+                of_slot.map(|(_, energy)| energy).sum()
+            };
+            let was_within = (0..4).all(|slot| load(&plans, slot) <= bound);
+            let repaired = brought_within(&each, &plans, bound);
+            prop_assert!((0..4).all(|slot| load(&repaired, slot) <= bound));
+            prop_assert!(!was_within || repaired == plans);
+            for (session, taken) in each.iter().zip(&repaired) {
+                prop_assert!(energy_of(taken) <= session.need);
+                let mut slots = taken.iter();
+                prop_assert!(slots.all(|&(at, part)| at < session.last && (1..=CAP).contains(&part)));
+            }
+        }
+    }
+}
