@@ -19,6 +19,7 @@ use crate::area::recovery::totals;
 use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
 use crate::columns::fleet::Curves;
 use crate::columns::plan_table::PlanTable;
+use crate::columns::row_error::RowError;
 
 /// Vehicles and limits of one part of an area, ready for pricing.
 #[derive(Debug, Clone)]
@@ -71,13 +72,13 @@ impl Worker {
         for &(position, from) in &change.reserves {
             let session =
                 self.sessions.each.get(position as usize).ok_or(WorkerError::OtherArea)?;
-            let battery = changed.sessions.batteries.get_mut(session.battery as usize);
+            let battery = changed.sessions.battery_of_mut(session);
             battery.ok_or(WorkerError::OtherArea)?.reserve_from = from;
         }
         for (position, needs) in &change.deadlines {
             let session =
                 self.sessions.each.get(*position as usize).ok_or(WorkerError::OtherArea)?;
-            let deadlines = changed.sessions.deadlines.get_mut(session.deadlines as usize);
+            let deadlines = changed.sessions.deadlines_of_mut(session);
             deadlines
                 .and_then(|deadlines| deadlines.apply_update(needs))
                 .ok_or(WorkerError::OtherArea)?;
@@ -151,7 +152,7 @@ impl Worker {
 
     /// Rows in error, each with its position and the error.
     #[must_use]
-    pub fn errors(&self) -> &[(usize, crate::columns::row_error::RowError)] {
+    pub fn errors(&self) -> &[(usize, RowError)] {
         &self.sessions.errors
     }
 

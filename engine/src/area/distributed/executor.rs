@@ -13,6 +13,7 @@ use crate::area::distributed::protocol::{
     self, Assigned, Overrides, Partition, PricingRequest, RequestKind, SessionUpdate,
 };
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot};
+use crate::area::model::session::{Block, Session};
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::block_loads::BlockLoad;
 use crate::area::pricing::context::PricingContext;
@@ -177,9 +178,7 @@ pub(crate) fn partition(sessions: &Sessions, parts: usize) -> Vec<Assigned> {
 
 /// Part with the given blocks and the positions of their vehicles.
 fn assigned_of(sessions: &Sessions, blocks: Range<usize>, vehicles: Range<usize>) -> Assigned {
-    let block = |block: &crate::area::model::session::Block| {
-        (block.sessions.len(), block.group, block.node)
-    };
+    let block = |block: &Block| (block.sessions.len(), block.group, block.node);
     let place = Partition {
         first: vehicles.start,
         blocks: sessions.blocks[blocks].iter().map(block).collect(),
@@ -196,12 +195,12 @@ fn assigned_of(sessions: &Sessions, blocks: Range<usize>, vehicles: Range<usize>
 /// Changes to the vehicles at the positions `at` since they were dealt.
 pub(crate) fn session_update(sessions: &Sessions, at: Range<usize>) -> SessionUpdate {
     let each = &sessions.each[at];
-    let reserve = |(position, session): (u32, &crate::area::model::session::Session)| {
-        let battery = sessions.batteries.get(session.battery as usize)?;
+    let reserve = |(position, session): (u32, &Session)| {
+        let battery = sessions.battery_of(session)?;
         (battery.reserve_from > session.first).then_some((position, battery.reserve_from))
     };
-    let deadlines = |(position, session): (u32, &crate::area::model::session::Session)| {
-        Some((position, sessions.deadlines.get(session.deadlines as usize)?.update()?))
+    let deadlines = |(position, session): (u32, &Session)| {
+        Some((position, sessions.deadlines_of(session)?.update()?))
     };
     SessionUpdate {
         deadlines: (0..).zip(each).filter_map(deadlines).collect(),

@@ -23,6 +23,7 @@ use crate::columns::row_error::RowError;
 use crate::plan::storage::branch_and_bound::reached;
 use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};
 use crate::plan::storage::slots::stored_by;
+use crate::time::horizon::Horizon;
 
 /// Battery of one session, with the values of its pricing problem that no price changes.
 #[derive(Debug, Clone)]
@@ -168,7 +169,7 @@ pub(crate) struct FreeCapacity<'a> {
 /// `last`, in kWh. `prices` gives the price to buy at of each slot, NaN in gaps.
 pub(crate) fn highest_levels(
     prices: impl Fn(usize) -> f64,
-    horizon: &crate::time::horizon::Horizon,
+    horizon: &Horizon,
     (first, last): (u32, u32),
     store: &Battery,
 ) -> Vec<f64> {

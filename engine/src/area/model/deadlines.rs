@@ -80,7 +80,7 @@ impl Deadlines {
         }
         let horizon = problem.curves.horizon();
         let prices = problem.curves.prices(session.curve as usize);
-        // Targets, the one at departure included, capped so that they are within an `i64`.
+        // Targets, capped so that they are within an `i64`.
         let mut wanted: Vec<DeadlineNeed> = Vec::new();
         for target in fleet.targets(row, vehicle)? {
             let by = target.by.map_or(vehicle.departure, |by| by.timestamp_micros());
@@ -95,11 +95,8 @@ impl Deadlines {
             let by = reserve_deadline(horizon, prices, (session, window, vehicle.arrival), reserve);
             wanted.push((by, reserve, true));
         }
+        // The target at departure is one of them, so that the last deadline is departure.
         wanted.sort_unstable();
-        // Energy that is late for the last target may be delivered until departure.
-        if wanted.last().is_none_or(|&(by, ..)| by < vehicle.departure) {
-            wanted.push((vehicle.departure, session.need, false));
-        }
         let made = split_slots(horizon, prices, session, window, &wanted);
         // The stay is too short by the most that full power misses of any target.
         let targets = wanted.iter().zip(&made.needs).filter(|((.., is_reserve), _)| !is_reserve);

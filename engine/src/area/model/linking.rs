@@ -24,7 +24,7 @@
 //! | `f*` | [`LinkingConstraints::conjugate`] | money |
 use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::limits::{Limit, Node, Profile, base_loads_kw};
-use crate::units::{MICROS_PER_HOUR, Power, Price};
+use crate::units::{MICROS_PER_HOUR, Price};
 
 /// Penalty on the load beyond the bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -301,12 +301,10 @@ fn path_to_root(nodes: &[Node], node: usize, by_node: &[Vec<usize>]) -> Vec<u32>
 
 /// Bounds in kWh per slot: the power of a profile less `sign` times the base load; infinite in
 /// slots where the profile has no power.
-fn bounds_of(base_kw: &[f64], profile: Option<&Profile>, sign: f64, hours: &[f64]) -> Vec<f64> {
-    let bound = |(slot, hours): (usize, &f64)| match profile
-        .map_or(Some(0.0), |profile| profile.at(slot).map(Power::as_kw))
-    {
-        Some(power) => (power - sign * base_kw[slot]) * hours,
-        None => f64::INFINITY,
+fn bounds_of(base_kw: &[f64], profile: &Profile, sign: f64, hours: &[f64]) -> Vec<f64> {
+    let bound = |(slot, hours): (usize, &f64)| {
+        let power = profile.at(slot);
+        power.map_or(f64::INFINITY, |power| (power.as_kw() - sign * base_kw[slot]) * hours)
     };
     hours.iter().enumerate().map(bound).collect()
 }
@@ -326,7 +324,7 @@ fn add_limit(
         |price: &Option<Price>| price.map_or(Penalty::Hard, |p| Penalty::Priced(p.as_per_kwh()));
     match limit {
         Limit::Import { power_max, price } => {
-            let mut bounds = bounds_of(base_kw, Some(power_max), 1.0, hours);
+            let mut bounds = bounds_of(base_kw, power_max, 1.0, hours);
             if price.is_none() {
                 // A base load above the limit leaves no capacity. Vehicles need not make up for it.
                 for bound in &mut bounds {
@@ -336,11 +334,11 @@ fn add_limit(
             add(1.0, kind(price), bounds);
         }
         Limit::Export { power_max, price } => {
-            add(-1.0, kind(price), bounds_of(base_kw, Some(power_max), -1.0, hours));
+            add(-1.0, kind(price), bounds_of(base_kw, power_max, -1.0, hours));
         }
         Limit::Peak { price_per_kw, incurred } => {
             let incurred = Profile::Constant(*incurred);
-            add(1.0, Penalty::Peak(*price_per_kw), bounds_of(base_kw, Some(&incurred), 1.0, hours));
+            add(1.0, Penalty::Peak(*price_per_kw), bounds_of(base_kw, &incurred, 1.0, hours));
         }
         Limit::Blocks(blocks) => {
             // Each block adds the difference of its price to that of the block below.
@@ -348,20 +346,20 @@ fn add_limit(
             for block in blocks {
                 let price = block.price.as_per_kwh();
                 let above = Profile::Constant(block.above);
-                let bounds = bounds_of(base_kw, Some(&above), 1.0, hours);
+                let bounds = bounds_of(base_kw, &above, 1.0, hours);
                 add(1.0, Penalty::Priced(price - below), bounds);
                 below = price;
             }
         }
         Limit::Follow { power, price } => {
             // One constraint for the load above the profile, one for the load below it.
-            let bounds = bounds_of(base_kw, Some(power), 1.0, hours);
+            let bounds = bounds_of(base_kw, power, 1.0, hours);
             let below = bounds.iter().map(|b| if b.is_finite() { -b } else { *b }).collect();
             add(1.0, Penalty::Priced(price.as_per_kwh()), bounds);
             add(-1.0, Penalty::Priced(price.as_per_kwh()), below);
         }
         Limit::FollowSquares { power, weight } => {
-            add(1.0, Penalty::Square(*weight), bounds_of(base_kw, Some(power), 1.0, hours));
+            add(1.0, Penalty::Square(*weight), bounds_of(base_kw, power, 1.0, hours));
         }
     }
 }

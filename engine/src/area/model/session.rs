@@ -2,6 +2,17 @@
 
 use crate::time::horizon::Horizon;
 
+/// Kind of demand of a session. A vehicle with a battery has no deadlines before departure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// Energy by departure alone.
+    Departure,
+    /// Energy by deadlines before departure too, at this position in `Sessions::deadlines`.
+    Deadlines(u32),
+    /// Stored energy of a battery that also discharges, at this position in `Sessions::batteries`.
+    Battery(u32),
+}
+
 /// Session of a vehicle: its stay as a run of slots, its need and its power. Energy is in µWh.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
@@ -15,10 +26,8 @@ pub(crate) struct Session {
     pub(crate) node: u32,
     /// Row of the price table.
     pub(crate) curve: u32,
-    /// Position in `Sessions::deadlines`, or [`NO_DEADLINES`].
-    pub(crate) deadlines: u32,
-    /// Position in `Sessions::batteries`, or [`NO_BATTERY`].
-    pub(crate) battery: u32,
+    /// Kind of demand, with the position of its data.
+    pub(crate) demand: Demand,
     /// Energy to be bought at the plug, at most what the stay allows if no limit binds. With a
     /// battery, stored energy to be gained.
     pub(crate) need: i64,
@@ -37,6 +46,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// Returns true if the vehicle also discharges.
+    #[inline(always)]
+    pub(crate) fn has_battery(&self) -> bool {
+        matches!(self.demand, Demand::Battery(_))
+    }
+
     /// Energy of a slot of the session at full power, in µWh.
     #[inline(always)]
     pub(crate) fn cap(&self, horizon: &Horizon, slot: usize) -> i64 {
@@ -85,9 +100,3 @@ pub(crate) struct Block {
     /// Position of the group.
     pub(crate) group: usize,
 }
-
-/// Value of `Session::battery` for a vehicle that only charges.
-pub(crate) const NO_BATTERY: u32 = u32::MAX;
-
-/// Value of `Session::deadlines` for a vehicle without deadlines before its departure.
-pub(crate) const NO_DEADLINES: u32 = u32::MAX;

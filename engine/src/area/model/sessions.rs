@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::area::model::battery::{Battery, highest_levels};
 use crate::area::model::deadlines::Deadlines;
-use crate::area::model::session::{Block, NO_BATTERY, NO_DEADLINES, Session};
+use crate::area::model::session::{Block, Demand, Session};
 use crate::area::problem::area_problem::{AreaProblem, StorageColumns};
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh, to_micro_wh};
 use crate::columns::fleet::Curves;
@@ -41,9 +41,9 @@ const GROUPS_PER_NODE: usize = 4;
 pub(crate) struct Sessions {
     /// Sessions in their order; positions of vehicles refer to it.
     pub(crate) each: Vec<Session>,
-    /// Deadlines of the sessions that have them, at `Session::deadlines`.
+    /// Deadlines of the sessions with [`Demand::Deadlines`].
     pub(crate) deadlines: Vec<Deadlines>,
-    /// Batteries of the sessions that have one, at `Session::battery`.
+    /// Batteries of the sessions with [`Demand::Battery`].
     pub(crate) batteries: Vec<Battery>,
     /// Blocks in the order of the sessions.
     pub(crate) blocks: Vec<Block>,
@@ -92,14 +92,7 @@ impl Sessions {
         all.each.par_sort_unstable_by_key(|session| {
             let curve = if by_curve { session.curve } else { 0 };
             let when = (session.last, session.first, session.cap, session.need);
-            (
-                session.node,
-                curve,
-                session.battery != NO_BATTERY,
-                session.is_indivisible,
-                when,
-                session.row,
-            )
+            (session.node, curve, session.has_battery(), session.is_indivisible, when, session.row)
         });
         let ends = all.group_ends(groups_max);
         all.cut_into_blocks(by_curve, ends);
@@ -126,7 +119,7 @@ impl Sessions {
             match made {
                 Prepared::Error(error) => all.errors.push((row, error)),
                 Prepared::Battery(mut session, battery, beyond) => {
-                    session.battery = all.batteries.len() as u32;
+                    session.demand = Demand::Battery(all.batteries.len() as u32);
                     all.batteries.push(*battery);
                     if beyond > 0.0 {
                         all.above_charge_limit_kwh.push((row as u32, beyond));
@@ -135,7 +128,7 @@ impl Sessions {
                 }
                 Prepared::Session(mut session, deadlines, beyond) => {
                     if let Some(deadlines) = deadlines {
-                        session.deadlines = all.deadlines.len() as u32;
+                        session.demand = Demand::Deadlines(all.deadlines.len() as u32);
                         all.deadlines.push(deadlines);
                     }
                     if beyond > 0.0 {
@@ -157,11 +150,10 @@ impl Sessions {
         for (group, end) in ends.into_iter().enumerate() {
             while start < end {
                 let first = &self.each[start];
-                let batteries = first.battery != NO_BATTERY;
                 let like = |session: &Session| {
                     session.node == first.node
                         && (!by_curve || session.curve == first.curve)
-                        && (session.battery != NO_BATTERY) == batteries
+                        && session.has_battery() == first.has_battery()
                 };
                 let most = (start + BLOCK_LEN).min(end);
                 let same =
@@ -176,7 +168,7 @@ impl Sessions {
     pub(crate) fn add_block(&mut self, sessions: std::ops::Range<usize>, group: usize) {
         let first = &self.each[sessions.start];
         // Batteries are priced one by one, also on a shared curve.
-        let curve = (self.by_curve && first.battery == NO_BATTERY).then_some(first.curve);
+        let curve = (self.by_curve && !first.has_battery()).then_some(first.curve);
         self.blocks.push(Block { node: first.node, sessions, curve, group });
     }
 
@@ -236,14 +228,47 @@ impl Sessions {
         let mut sessions = Self { is_reduced: true, ..self.clone() };
         for (session, &need) in sessions.each.iter_mut().zip(needs) {
             session.need = need;
-            if let Some(deadlines) = sessions.deadlines.get_mut(session.deadlines as usize) {
-                deadlines.reduce_need(need);
-            }
-            if let Some(battery) = sessions.batteries.get_mut(session.battery as usize) {
-                battery.set_need(need);
+            match session.demand {
+                Demand::Departure => {}
+                Demand::Deadlines(at) => sessions.deadlines[at as usize].reduce_need(need),
+                Demand::Battery(at) => sessions.batteries[at as usize].set_need(need),
             }
         }
         sessions
+    }
+
+    /// Deadlines of a session before its departure, if it has any.
+    #[inline(always)]
+    pub(crate) fn deadlines_of(&self, session: &Session) -> Option<&Deadlines> {
+        match session.demand {
+            Demand::Deadlines(at) => Some(&self.deadlines[at as usize]),
+            Demand::Departure | Demand::Battery(_) => None,
+        }
+    }
+
+    /// Battery of a session, if it has one.
+    #[inline(always)]
+    pub(crate) fn battery_of(&self, session: &Session) -> Option<&Battery> {
+        match session.demand {
+            Demand::Battery(at) => Some(&self.batteries[at as usize]),
+            Demand::Departure | Demand::Deadlines(_) => None,
+        }
+    }
+
+    /// Deadlines of a session for changes, if it has any.
+    pub(crate) fn deadlines_of_mut(&mut self, session: &Session) -> Option<&mut Deadlines> {
+        match session.demand {
+            Demand::Deadlines(at) => Some(&mut self.deadlines[at as usize]),
+            Demand::Departure | Demand::Battery(_) => None,
+        }
+    }
+
+    /// Battery of a session for changes, if it has one.
+    pub(crate) fn battery_of_mut(&mut self, session: &Session) -> Option<&mut Battery> {
+        match session.demand {
+            Demand::Battery(at) => Some(&mut self.batteries[at as usize]),
+            Demand::Departure | Demand::Deadlines(_) => None,
+        }
     }
 
     /// Group of the vehicle at a position.
@@ -359,8 +384,7 @@ fn build_session(
         row: row as u32,
         node: problem.vehicles.node.map_or(0, |node| node[row]),
         curve: curve as u32,
-        deadlines: NO_DEADLINES,
-        battery: NO_BATTERY,
+        demand: Demand::Departure,
         need: 0,
         first_cap: 0,
         last_cap: 0,

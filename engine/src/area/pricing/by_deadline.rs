@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::area::model::session::{NO_BATTERY, NO_DEADLINES};
+    use crate::area::model::session::Demand;
 
     const PENALTY: ShortfallPenalty = ShortfallPenalty { base: 0.5, step: 0.0, tiers: 1 };
 
@@ -148,8 +148,7 @@ mod tests {
             row: 0,
             node: 0,
             curve: 0,
-            deadlines: NO_DEADLINES,
-            battery: NO_BATTERY,
+            demand: Demand::Departure,
             need,
             first_cap: 3,
             last_cap: 3,

@@ -99,13 +99,12 @@ pub(crate) struct SegmentAnswer {
 /// called with each slot and its energy at the plug in µWh, negative if it discharges.
 pub(crate) fn price_by_segments(
     context: &PricingContext<'_>,
-    session: &Session,
+    (session, battery): (&Session, &Battery),
     dual_price: &[f64],
     free: Option<FreeCapacity<'_>>,
     buffers: &mut SegmentBuffers,
     mut buy: impl FnMut(usize, i64),
 ) -> SegmentAnswer {
-    let battery = &context.sessions.batteries[session.battery as usize];
     buffers.set_slots(context, session, battery, free);
     buffers.set_prices(context, session, battery, dual_price);
     let SegmentBuffers { kernel, import, export, memory } = buffers;
@@ -306,10 +305,10 @@ mod tests {
     ) -> (Vec<f64>, SegmentAnswer) {
         let mut load = vec![0; context.horizon().len()];
         let (buffers, no_duals) = (&mut SegmentBuffers::default(), vec![0.0; load.len()]);
-        let answer =
-            price_by_segments(context, session, &no_duals, free, buffers, |slot, energy| {
-                load[slot] += energy;
-            });
+        let pair = (session, context.sessions.battery_of(session).unwrap());
+        let answer = price_by_segments(context, pair, &no_duals, free, buffers, |slot, energy| {
+            load[slot] += energy;
+        });
         (kwh_of(&load), answer)
     }
 

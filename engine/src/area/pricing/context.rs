@@ -4,7 +4,7 @@
 //! are no part of that cost; they only add to the prices at which the plan is made.
 use crate::area::model::energy_by_slot::{EnergyBySlot, Shortfall};
 use crate::area::model::linking::LinkingConstraints;
-use crate::area::model::session::{Block, NO_BATTERY, Session};
+use crate::area::model::session::{Block, Demand, Session};
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::effective_prices::{EffectivePrices, ShortfallPenalty};
 use crate::area::problem::micro_wh::as_kwh;
@@ -89,36 +89,30 @@ impl PricingContext<'_> {
     /// in µWh, negative if it is sold. A battery's wear and end value are included.
     #[inline(always)]
     pub(crate) fn cost_of(&self, session: &Session, slot: usize, energy: i64) -> f64 {
-        if session.battery == NO_BATTERY {
+        let Some(battery) = self.sessions.battery_of(session) else {
             return self.own_price(session.curve, slot) * as_kwh(energy);
-        }
+        };
         if self.is_free {
             return 0.0;
         }
         let (import, export) = self.own_prices(session, slot);
-        self.sessions.batteries[session.battery as usize].cost(as_kwh(energy), import, export)
+        battery.cost(as_kwh(energy), import, export)
     }
 
     /// Shortfall of a plan, in µWh; of a battery in stored energy.
     pub(crate) fn shortfall_of(&self, session: &Session, taken: &EnergyBySlot) -> Shortfall {
-        if let Some(battery) = self.sessions.batteries.get(session.battery as usize) {
-            return battery.shortfall(taken).into();
-        }
-        match self.sessions.deadlines.get(session.deadlines as usize) {
-            Some(deadlines) => deadlines.shortfall(taken),
-            None => {
+        match session.demand {
+            Demand::Departure => {
                 (session.need - taken.iter().map(|(_, energy)| energy).sum::<i64>()).max(0).into()
             }
+            Demand::Deadlines(at) => self.sessions.deadlines[at as usize].shortfall(taken),
+            Demand::Battery(at) => self.sessions.batteries[at as usize].shortfall(taken).into(),
         }
     }
 
     /// Penalty of a shortfall: tiers of the need that is due in time, and late energy.
     pub(crate) fn penalty_of(&self, session: &Session, missing: Shortfall) -> f64 {
-        let later = self
-            .sessions
-            .deadlines
-            .get(session.deadlines as usize)
-            .map_or(0, |deadlines| deadlines.later);
+        let later = self.sessions.deadlines_of(session).map_or(0, |deadlines| deadlines.later);
         let penalty =
             self.penalty.total_kwh(missing.missing, session.need - later, session.priority);
         penalty + self.penalty.of_late() * as_kwh(missing.late)
@@ -126,7 +120,7 @@ impl PricingContext<'_> {
 
     /// Need of a vehicle as energy at the plug, in µWh.
     pub(crate) fn need_at_plug(&self, session: &Session) -> i64 {
-        let battery = self.sessions.batteries.get(session.battery as usize);
+        let battery = self.sessions.battery_of(session);
         battery.map_or(session.need, |battery| battery.at_plug(as_kwh(session.need)))
     }
 

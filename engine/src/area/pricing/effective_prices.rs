@@ -15,6 +15,7 @@
 //! | `w(s)` | `ShortfallPenalty::total_kwh` |
 use serde::{Deserialize, Serialize};
 
+use crate::area::problem::micro_wh::as_kwh;
 use crate::prices::ranking::SLOTS_MAX;
 
 /// Penalty on late energy, as a part of `base`. Late energy is what a missed deadline leaves to be
@@ -53,7 +54,7 @@ impl ShortfallPenalty {
         let mut total = 0.0;
         for tier in 0..self.tiers {
             let part = self.tier_energy(need, tier).min(left);
-            total += crate::area::problem::micro_wh::as_kwh(part) * self.of_tier(tier, priority);
+            total += as_kwh(part) * self.of_tier(tier, priority);
             left -= part;
         }
         total

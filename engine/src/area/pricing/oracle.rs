@@ -29,8 +29,8 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::area::model::battery::FreeCapacity;
-use crate::area::model::energy_by_slot::Shortfall;
-use crate::area::model::session::{Block, NO_BATTERY, NO_DEADLINES, Session};
+use crate::area::model::energy_by_slot::{EnergyBySlot, Shortfall, merge_slots};
+use crate::area::model::session::{Block, Demand, Session};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::by_deadline::price_by_deadline;
 use crate::area::pricing::by_segments::price_by_segments;
@@ -69,7 +69,7 @@ impl WithSimd for BlockPricing<'_> {
         let shared = block.curve.map(|_| context.prices_of_block(block, dual_price));
         let mut fetched = FetchedPrices::default();
         for (at, session) in context.sessions.each[block.sessions.clone()].iter().enumerate() {
-            if shared.is_none() && session.battery == NO_BATTERY && at % FETCHED == 0 {
+            if shared.is_none() && !session.has_battery() && at % FETCHED == 0 {
                 fetched.fetch(
                     context,
                     &context.sessions.each[block.sessions.start + at..block.sessions.end],
@@ -86,13 +86,10 @@ impl WithSimd for BlockPricing<'_> {
                     load[slot] += energy;
                     own_cost += context.cost_of(session, slot, energy);
                 };
-                if session.battery == NO_BATTERY {
-                    let own = fetched.prices(at % FETCHED);
-                    solve_on_own_curve(simd, context, session, (own, dual_price), &mut buffers, buy)
-                } else {
+                if let Some(battery) = context.sessions.battery_of(session) {
                     let served = price_by_segments(
                         context,
-                        session,
+                        (session, battery),
                         dual_price,
                         None,
                         &mut buffers.segments,
@@ -100,6 +97,9 @@ impl WithSimd for BlockPricing<'_> {
                     );
                     slack += served.optimality_slack;
                     served.shortfall.into()
+                } else {
+                    let own = fetched.prices(at % FETCHED);
+                    solve_on_own_curve(simd, context, session, (own, dual_price), &mut buffers, buy)
                 }
             };
             cost += own_cost;
@@ -153,24 +153,24 @@ pub(crate) fn solve_pricing<S: Simd>(
     buffers: &mut PricingBuffers,
     buy: impl FnMut(usize, i64),
 ) -> Shortfall {
-    if session.deadlines != NO_DEADLINES {
-        let deadlines = &context.sessions.deadlines[session.deadlines as usize];
-        return price_by_deadline(
-            session,
-            deadlines,
-            &effective.prices,
-            context.penalty,
-            buffers,
-            None,
-            buy,
-        );
+    let prices = &effective.prices;
+    if session.demand != Demand::Departure {
+        return price_in_order(context, session, prices, buffers, None, buy);
     }
     let missing = match &effective.ranks {
         Some(ranks) => match &ranks.sets {
             PrefixSets::One(sets) => price_by_rank(session, ranks, sets, context.penalty, buy),
             PrefixSets::Two(sets) => price_by_rank(session, ranks, sets, context.penalty, buy),
         },
-        None => solve_without_ranks(simd, context, session, &effective.prices, buffers, buy),
+        None if context.penalty.tiers > 1 => {
+            return price_in_order(context, session, prices, buffers, None, buy);
+        }
+        None => {
+            buffers.prices.clear();
+            let window = session.first as usize..session.last as usize;
+            buffers.prices.extend_from_slice(&prices[window]);
+            price_by_threshold(simd, context, session, buffers, buy)
+        }
     };
     missing.into()
 }
@@ -187,23 +187,9 @@ fn solve_on_own_curve<S: Simd>(
     buy: impl FnMut(usize, i64),
 ) -> Shortfall {
     // The threshold takes one tier and no deadlines, and `own` is not zero where energy is free.
-    if session.deadlines != NO_DEADLINES || context.penalty.tiers > 1 || context.is_free {
+    if session.demand != Demand::Departure || context.penalty.tiers > 1 || context.is_free {
         let prices = context.prices_of_session(session, dual_price).prices;
-        return match context.sessions.deadlines.get(session.deadlines as usize) {
-            Some(deadlines) => {
-                price_by_deadline(session, deadlines, &prices, context.penalty, buffers, None, buy)
-            }
-            None => price_by_sort(
-                context.horizon(),
-                session,
-                &prices,
-                context.penalty,
-                buffers,
-                None,
-                buy,
-            )
-            .into(),
-        };
+        return price_in_order(context, session, &prices, buffers, None, buy);
     }
     let (first, last) = (session.first as usize, session.last as usize);
     buffers.prices.clear();
@@ -212,32 +198,6 @@ fn solve_on_own_curve<S: Simd>(
         if sum.is_nan() { f64::INFINITY } else { sum }
     }));
     price_by_threshold(simd, context, session, buffers, buy).into()
-}
-
-/// Pricing problem of a vehicle without deadlines, at effective prices without ranks.
-#[inline(always)]
-fn solve_without_ranks<S: Simd>(
-    simd: S,
-    context: &PricingContext<'_>,
-    session: &Session,
-    prices: &[f64],
-    buffers: &mut PricingBuffers,
-    buy: impl FnMut(usize, i64),
-) -> i64 {
-    if context.penalty.tiers > 1 {
-        return price_by_sort(
-            context.horizon(),
-            session,
-            prices,
-            context.penalty,
-            buffers,
-            None,
-            buy,
-        );
-    }
-    buffers.prices.clear();
-    buffers.prices.extend_from_slice(&prices[session.first as usize..session.last as usize]);
-    price_by_threshold(simd, context, session, buffers, buy)
 }
 
 /// Pricing by rank: binary search for the last rank of which all slots are bought whole.
@@ -426,42 +386,44 @@ fn price_by_threshold<S: Simd>(
     left
 }
 
-/// Solves the pricing problem of any vehicle within the capacity `free`, in µWh per slot.
+/// Solves the pricing problem of any vehicle within the capacity `free`, in µWh per slot, and adds
+/// what it buys to `taken`.
 pub(crate) fn solve_within_capacity(
     context: &PricingContext<'_>,
     session: &Session,
     dual_price: &[f64],
     free: FreeCapacity<'_>,
     buffers: &mut PricingBuffers,
-    buy: impl FnMut(usize, i64),
+    taken: &mut EnergyBySlot,
 ) {
-    if session.battery != NO_BATTERY {
-        price_by_segments(context, session, dual_price, Some(free), &mut buffers.segments, buy);
-        return;
+    let buy = |slot: usize, energy| taken.push((slot as u32, energy));
+    if let Some(battery) = context.sessions.battery_of(session) {
+        let buffers = &mut buffers.segments;
+        price_by_segments(context, (session, battery), dual_price, Some(free), buffers, buy);
+    } else {
+        let prices = &context.prices_of_session(session, dual_price).prices;
+        price_in_order(context, session, prices, buffers, Some(free.import), buy);
     }
-    let (prices, capacity) = (&context.prices_of_session(session, dual_price).prices, free.import);
-    match context.sessions.deadlines.get(session.deadlines as usize) {
+    merge_slots(taken);
+}
+
+/// Solves the pricing problem of a vehicle without a battery in the order of prices, and returns
+/// its shortfall. `limits` is the capacity of each slot of the horizon in µWh, if it is limited.
+fn price_in_order(
+    context: &PricingContext<'_>,
+    session: &Session,
+    prices: &[f64],
+    buffers: &mut PricingBuffers,
+    limits: Option<&[i64]>,
+    buy: impl FnMut(usize, i64),
+) -> Shortfall {
+    let penalty = context.penalty;
+    match context.sessions.deadlines_of(session) {
         Some(deadlines) => {
-            price_by_deadline(
-                session,
-                deadlines,
-                prices,
-                context.penalty,
-                buffers,
-                Some(capacity),
-                buy,
-            );
+            price_by_deadline(session, deadlines, prices, penalty, buffers, limits, buy)
         }
         None => {
-            price_by_sort(
-                context.horizon(),
-                session,
-                prices,
-                context.penalty,
-                buffers,
-                Some(capacity),
-                buy,
-            );
+            price_by_sort(context.horizon(), session, prices, penalty, buffers, limits, buy).into()
         }
     }
 }
@@ -531,7 +493,7 @@ mod tests {
 
     use super::*;
     use crate::area::model::battery::FreeCapacity;
-    use crate::area::model::session::{NO_BATTERY, NO_DEADLINES, Session};
+    use crate::area::model::session::Demand;
     use crate::area::model::sessions::Sessions;
     use crate::area::pricing::buffers::PricingBuffers;
     use crate::area::pricing::context::PricingContext;
@@ -568,9 +530,11 @@ mod tests {
         let mut buffers = PricingBuffers::default();
         let capacity = vec![i64::MAX; prices.len()];
         let capacity = FreeCapacity { import: &capacity, export: &capacity };
-        solve_within_capacity(&context, &session, &free, capacity, &mut buffers, |slot, energy| {
-            load[slot] += energy;
-        });
+        let mut taken = EnergyBySlot::new();
+        solve_within_capacity(&context, &session, &free, capacity, &mut buffers, &mut taken);
+        for (slot, energy) in taken {
+            load[slot as usize] += energy;
+        }
         found.push(load);
         found
     }
@@ -609,9 +573,9 @@ mod tests {
             let inner = (last - first).saturating_sub(2) as i64 * 100;
             let capacity = inner + first_cap + if last == first + 1 { 0 } else { last_cap };
             let session = Session {
-                first: first as u32, last: last as u32, row: 0, node: 0, curve: 0, deadlines: NO_DEADLINES,
+                first: first as u32, last: last as u32, row: 0, node: 0, curve: 0,
                 need: (capacity as f64 * share) as i64, first_cap, last_cap, cap: 100, rate: 0.0,
-                priority, is_indivisible: false, battery: NO_BATTERY,
+                priority, is_indivisible: false, demand: Demand::Departure,
             };
             let penalty = ShortfallPenalty { base, step: 0.02, tiers };
             let found = on_each_way(&prices, session, penalty);
@@ -635,12 +599,14 @@ mod tests {
         let curves = Curves::Shared(&curve);
         let context =
             PricingContext { curves, export: None, sessions: &sessions, penalty, is_free: false };
-        let (mut load, no_duals) = (vec![0; prices.len()], vec![0.0; prices.len()]);
+        let (mut taken, no_duals) = (EnergyBySlot::new(), vec![0.0; prices.len()]);
         let capacity = FreeCapacity { import: free, export: free };
         let buffers = &mut PricingBuffers::default();
-        solve_within_capacity(&context, session, &no_duals, capacity, buffers, |slot, energy| {
-            load[slot] += energy;
-        });
+        solve_within_capacity(&context, session, &no_duals, capacity, buffers, &mut taken);
+        let mut load = vec![0; prices.len()];
+        for (slot, energy) in taken {
+            load[slot as usize] += energy;
+        }
         load
     }
 
@@ -652,7 +618,7 @@ mod tests {
             row: 0,
             node: 0,
             curve: 0,
-            deadlines: NO_DEADLINES,
+            demand: Demand::Departure,
             need: 150,
             first_cap: 100,
             last_cap: 100,
@@ -660,7 +626,6 @@ mod tests {
             rate: 0.0,
             priority: 1.0,
             is_indivisible,
-            battery: NO_BATTERY,
         };
         let prices = [0.2, 0.1, 0.3];
         // 40 of 100 are left in the cheapest slot: the rest is 100 in the next and 10 in the last.

@@ -2,6 +2,7 @@
 use std::ops::RangeInclusive;
 
 use crate::area::problem::limits::{Limit, Node, Profile};
+use crate::area::problem::micro_wh::{MICRO_WH_MAX, MICRO_WH_PER_KWH};
 use crate::columns::fleet::{Curves, Fleet, Needs};
 use crate::columns::row_error::RowError;
 use crate::time::horizon::Horizon;
@@ -235,9 +236,7 @@ impl<'a> AreaProblem<'a> {
         let both_ways =
             vehicles.storage.map_or(0.0, |columns| columns.energy_most_kwh(&vehicles.fleet, hours));
         let most = vehicles.fleet.energy_most_kwh(horizon) + both_ways;
-        if most * crate::area::problem::micro_wh::MICRO_WH_PER_KWH
-            > crate::area::problem::micro_wh::MICRO_WH_MAX
-        {
+        if most * MICRO_WH_PER_KWH > MICRO_WH_MAX {
             return Err(AreaError::TooMuchEnergy { energy_kwh: most });
         }
         Ok(Self { vehicles, curves, nodes })

@@ -24,5 +24,5 @@ pub(crate) fn as_kwh(energy: i64) -> f64 {
 
 /// Energy in µWh as a part of a need in kWh; the need counts as at least 1e-9 kWh.
 pub(crate) fn share_of_need(energy: i64, need_kwh: f64) -> f64 {
-    crate::area::problem::micro_wh::as_kwh(energy) / need_kwh.max(1e-9)
+    as_kwh(energy) / need_kwh.max(1e-9)
 }

@@ -25,9 +25,10 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::area::column_generation::master::WEIGHT_MIN;
+use crate::area::model::battery::Battery;
 use crate::area::model::energy_by_slot::{Assignment, ColumnWeights, EnergyBySlot, merge_slots};
 use crate::area::model::linking::LinkingConstraints;
-use crate::area::model::session::{Block, NO_BATTERY, Session};
+use crate::area::model::session::{Block, Session};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::by_segments::price_by_segments;
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
@@ -177,11 +178,11 @@ impl WithSimd for OnePlan<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { plans, session, round, buffers, taken } = self;
         let context = plans.context;
-        if session.battery != NO_BATTERY {
+        if let Some(battery) = context.sessions.battery_of(session) {
             let dual_price = &plans.prices.dual_prices[&round][session.node as usize];
             price_by_segments(
                 context,
-                session,
+                (session, battery),
                 dual_price,
                 None,
                 &mut buffers.segments,
@@ -216,10 +217,11 @@ impl PlanReader<'_> {
         }
         let session = &self.context.sessions.each[position];
         if self.assignment.is_convex_combination[group] && !session.is_indivisible {
-            if session.battery == NO_BATTERY {
-                self.convex_combination(group, session, buffers, taken);
-            } else {
-                self.convex_combination_of_battery(group, session, buffers, taken);
+            match self.context.sessions.battery_of(session) {
+                None => self.convex_combination(group, session, buffers, taken),
+                Some(battery) => {
+                    self.convex_combination_of_battery((group, session, battery), buffers, taken);
+                }
             }
             return;
         }
@@ -245,12 +247,10 @@ impl PlanReader<'_> {
     /// which one column charges and another discharges draws no more than their mean at the plug.
     fn convex_combination_of_battery(
         &self,
-        group: usize,
-        session: &Session,
+        (group, session, battery): (usize, &Session, &Battery),
         buffers: &mut PricingBuffers,
         taken: &mut EnergyBySlot,
     ) {
-        let battery = &self.context.sessions.batteries[session.battery as usize];
         let mut mean = vec![0.0; (session.last - session.first) as usize];
         for &(round, weight) in &self.assignment.weights[group] {
             taken.clear();

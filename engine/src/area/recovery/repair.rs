@@ -21,9 +21,9 @@ use rayon::prelude::*;
 
 use crate::area::distributed::executor::Executor;
 use crate::area::model::battery::FreeCapacity;
-use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot, merge_slots};
+use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot};
 use crate::area::model::linking::LinkingConstraints;
-use crate::area::model::session::{NO_BATTERY, NO_DEADLINES, Session};
+use crate::area::model::session::{Demand, Session};
 use crate::area::pricing::buffers::{PathCapacity, PricingBuffers};
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
 use crate::area::pricing::oracle::solve_within_capacity;
@@ -35,7 +35,7 @@ use crate::area::recovery::totals::AreaLoad;
 /// Upper bound on the vehicles visited by [`RepairPass::improve`].
 const VISITS_MAX: usize = 200_000;
 
-/// Upper bound on the passes with [`Reason::ExcessChargingOnly`].
+/// Upper bound on the passes with [`Acceptance::AnyWithoutDischarge`].
 const CHARGING_PASSES: usize = 6;
 
 /// Upper bound on the vehicles with a shortfall for which others are moved.
@@ -59,20 +59,30 @@ const AHEAD: usize = 1_024;
 /// Fewest of them in one parallel task.
 const AHEAD_MIN: usize = 32;
 
-/// Reason to plan a vehicle again, which decides which new plans are accepted.
+/// Acceptance rule of a pass: which new plan replaces the old plan of a vehicle.
+///
+/// A pass with [`Acceptance::Cheaper`] plans all its vehicles again. A pass with another rule is a
+/// repair: it plans vehicles again that use a slot above a limit, until no limit is exceeded.
 #[derive(Clone, Copy, PartialEq)]
-enum Reason {
-    /// It uses a slot above a limit. A new plan of a battery must not exceed any limit further.
-    Excess,
-    /// It uses a slot above a limit. A plan that exceeds others is accepted, also of a battery
-    /// whose discharge covers the load of other vehicles.
-    ExcessAtAnyPrice,
-    /// As `ExcessAtAnyPrice`, without discharging, so that no other vehicle depends on the plan.
-    ExcessChargingOnly,
-    /// It uses a slot above a limit, and moves only if its own shortfall does not rise.
-    MakeRoom,
-    /// The residual capacity may allow a cheaper plan.
-    Better,
+enum Acceptance {
+    /// Any plan of a vehicle that only charges. The plan of a battery must not exceed any limit
+    /// further.
+    AnyOfCharging,
+    /// Any plan, also of a battery whose discharge covers the load of other vehicles.
+    Any,
+    /// Any plan without discharge, so that no other vehicle depends on it.
+    AnyWithoutDischarge,
+    /// A plan that exceeds no limit further and has no larger shortfall than the old one.
+    NotWorse,
+    /// A plan that is not worse, and cheaper.
+    Cheaper,
+}
+
+impl Acceptance {
+    /// Returns true if the pass repairs, false if it only looks for cheaper plans.
+    fn is_repair(self) -> bool {
+        self != Self::Cheaper
+    }
 }
 
 /// Current plan of a vehicle, and its group.
@@ -147,7 +157,7 @@ impl<'a> RepairPass<'a> {
         let count = self.context.sessions.each.len();
         self.visit_contributors(|| spread(count));
         let short: Vec<usize> = self.short.iter().copied().collect();
-        self.run_pass(short.into_iter(), Reason::Better);
+        self.run_pass(short.into_iter(), Acceptance::Cheaper);
         let mut looked_at = 0;
         let short: Vec<usize> = self.short.iter().copied().take(SHORT_MAX).collect();
         for position in short.into_iter().filter(|_| !is_forced) {
@@ -167,7 +177,7 @@ impl<'a> RepairPass<'a> {
             if next.is_empty() {
                 break;
             }
-            self.run_pass(next.into_iter(), Reason::Better);
+            self.run_pass(next.into_iter(), Acceptance::Cheaper);
         }
     }
 
@@ -199,75 +209,75 @@ impl<'a> RepairPass<'a> {
     /// that discharge up, the first of them only where a limit is exceeded, and others are moved
     /// again.
     fn visit_contributors<O: Iterator<Item = usize>>(&mut self, order: impl Fn() -> O) {
-        let ways = [Reason::Excess, Reason::ExcessAtAnyPrice, Reason::Excess];
-        let last = [Reason::ExcessChargingOnly; CHARGING_PASSES];
+        let ways = [Acceptance::AnyOfCharging, Acceptance::Any, Acceptance::AnyOfCharging];
+        let last = [Acceptance::AnyWithoutDischarge; CHARGING_PASSES];
         let has_stores = !self.context.sessions.batteries.is_empty();
-        for reason in ways.into_iter().chain(last).take(if has_stores { usize::MAX } else { 1 }) {
+        for rule in ways.into_iter().chain(last).take(if has_stores { usize::MAX } else { 1 }) {
             if !self.capacity.is_exceeded() {
                 return;
             }
-            self.run_pass(order(), reason);
+            self.run_pass(order(), rule);
         }
     }
 
     /// Runs one pass over `order`, which names each vehicle once. Old plans are read in parallel
     /// ahead of their turn. Returns the number of vehicles read.
-    fn run_pass(&mut self, mut order: impl Iterator<Item = usize>, reason: Reason) -> usize {
+    fn run_pass(&mut self, mut order: impl Iterator<Item = usize>, rule: Acceptance) -> usize {
         let mut buffers = PricingBuffers::default();
         let mut looked_at = 0;
         loop {
             let next: Vec<usize> = order.by_ref().take(AHEAD).collect();
-            if next.is_empty() || self.is_done(reason) {
+            if next.is_empty() || self.is_done(rule) {
                 return looked_at;
             }
             looked_at += next.len();
-            for (position, old) in self.plan_ahead(&next, reason) {
-                if self.is_done(reason) {
+            for (position, old) in self.plan_ahead(&next, rule) {
+                if self.is_done(rule) {
                     break;
                 }
-                self.visit(position, reason, &mut buffers, &old);
+                self.visit(position, rule, &mut buffers, &old);
             }
         }
     }
 
     /// Returns true if the pass has nothing left to repair.
-    fn is_done(&self, reason: Reason) -> bool {
-        reason != Reason::Better && !self.capacity.is_exceeded()
+    fn is_done(&self, rule: Acceptance) -> bool {
+        rule.is_repair() && !self.capacity.is_exceeded()
     }
 
-    /// Current plans of the vehicles that may be planned again. With [`Reason::Better`] only
+    /// Current plans of the vehicles that may be planned again. With [`Acceptance::Cheaper`] only
     /// vehicles that have a better plan in the residual capacity of this moment are returned.
-    fn plan_ahead(&self, positions: &[usize], reason: Reason) -> Vec<(usize, OldPlan)> {
+    fn plan_ahead(&self, positions: &[usize], rule: Acceptance) -> Vec<(usize, OldPlan)> {
         let plan = |buffers: &mut PricingBuffers, &position: &usize| {
-            if !self.may_move(position, reason) {
+            if !self.may_move(position, rule) {
                 return None;
             }
             let mut taken = EnergyBySlot::new();
             let group = self.plan(position, buffers, &mut taken);
             let old = OldPlan { group, taken };
-            let is_of_use = reason != Reason::Better
-                || self.replan_vehicle(position, reason, buffers, &old).is_some();
+            let is_of_use =
+                rule.is_repair() || self.replan_vehicle(position, rule, buffers, &old).is_some();
             is_of_use.then_some((position, old))
         };
         let plans = positions.par_iter().with_min_len(AHEAD_MIN);
         plans.map_init(PricingBuffers::default, plan).flatten_iter().collect()
     }
 
-    /// Returns true if a limit above the vehicle is exceeded, or the reason is [`Reason::Better`].
-    fn may_move(&self, position: usize, reason: Reason) -> bool {
+    /// Returns true if a limit above the vehicle is exceeded, or the pass is no repair.
+    fn may_move(&self, position: usize, rule: Acceptance) -> bool {
         let node = self.context.sessions.each[position].node;
-        reason == Reason::Better || self.capacity.is_exceeded_on_path(self.constraints, node)
+        !rule.is_repair() || self.capacity.is_exceeded_on_path(self.constraints, node)
     }
 
     /// Replaces the plan of one vehicle if [`replan_vehicle`](Self::replan_vehicle) accepts one.
     fn visit(
         &mut self,
         position: usize,
-        reason: Reason,
+        rule: Acceptance,
         buffers: &mut PricingBuffers,
         old: &OldPlan,
     ) {
-        if let Some(new) = self.replan_vehicle(position, reason, buffers, old) {
+        if let Some(new) = self.replan_vehicle(position, rule, buffers, old) {
             self.replace(position, old.taken.clone(), new);
         }
     }
@@ -276,17 +286,17 @@ impl<'a> RepairPass<'a> {
     fn replan_vehicle(
         &self,
         position: usize,
-        reason: Reason,
+        rule: Acceptance,
         buffers: &mut PricingBuffers,
         old: &OldPlan,
     ) -> Option<EnergyBySlot> {
         let session = &self.context.sessions.each[position];
-        if reason != Reason::Better && self.capacity.holds(self.constraints, session, &old.taken) {
+        if rule.is_repair() && self.capacity.holds(self.constraints, session, &old.taken) {
             return None;
         }
         let mut sides = std::mem::take(&mut buffers.capacity);
         self.capacity.on_path(self.constraints, session, (&mut sides.import, &mut sides.export));
-        let new = self.replan_in(&mut sides, (position, reason), buffers, old);
+        let new = self.replan_in(&mut sides, (position, rule), buffers, old);
         buffers.capacity = sides;
         new
     }
@@ -295,7 +305,7 @@ impl<'a> RepairPass<'a> {
     fn replan_in(
         &self,
         sides: &mut PathCapacity,
-        (position, reason): (usize, Reason),
+        (position, rule): (usize, Acceptance),
         buffers: &mut PricingBuffers,
         old: &OldPlan,
     ) -> Option<EnergyBySlot> {
@@ -309,84 +319,77 @@ impl<'a> RepairPass<'a> {
             free_import: up,
             free_export: down,
         } = sides;
-        if reason == Reason::ExcessChargingOnly {
+        if rule == Acceptance::AnyWithoutDischarge {
             down.fill(0);
         }
         // Pick what is kept of the old plan; `rest` is the session with the need that remains.
-        let dual_price = &self.dual_prices[session.node as usize];
         let mut new = EnergyBySlot::new();
-        // If every vehicle is a group of its own, its plan is the master's optimum. A convex
-        // combination is no column of one round. In both cases only the excess is moved.
-        let is_alone = context.sessions.groups == context.sessions.each.len();
-        let is_kept = reason != Reason::Better
-            && (is_alone || self.assignment.is_convex_combination[old.group]);
-        let is_plain = session.deadlines == NO_DEADLINES
-            && session.battery == NO_BATTERY
-            && !session.is_indivisible;
         let mut rest = *session;
-        if reason != Reason::Better
-            && !is_plain
-            && !session.is_indivisible
-            && excess(taken, (up, down)) <= FEASIBILITY_TOLERANCE
-        {
+        match session.demand {
+            _ if !rule.is_repair() || session.is_indivisible => {}
+            Demand::Departure if self.keeps_rest(old.group) => {
+                trim(context, session, taken, up, &mut new);
+            }
+            Demand::Departure => {}
+            _ if excess(taken, (up, down)) > FEASIBILITY_TOLERANCE => {}
             // The excess is rounding: clip it. A new plan could shed, because at these duals
             // shortfall costs the same as buying.
-            if session.battery != NO_BATTERY {
+            Demand::Deadlines(_) => {
+                trim(context, session, taken, up, &mut new);
+                // Buy back only what was clipped: the old shortfall may be due to a deadline.
+                (rest.demand, rest.need) = (Demand::Departure, energy_of(taken));
+            }
+            Demand::Battery(_) => {
                 let clamped = |energy: i64, slot: usize| energy.clamp(-down[slot], up[slot]);
                 new.extend(taken.iter().map(|&(slot, e)| (slot, clamped(e, slot as usize))));
                 new.retain(|(_, energy)| *energy != 0);
                 return Some(new);
             }
-            trim(context, session, taken, up, &mut new);
-            // Buy back only what was clipped: the old shortfall may be due to a deadline.
-            (rest.deadlines, rest.need) = (NO_DEADLINES, energy_of(taken));
-        } else if is_kept && is_plain {
-            trim(context, session, taken, up, &mut new);
         }
         // Energy that `new` does not hold yet is bought in the free capacity, at the duals.
         rest.need -= energy_of(&new);
-        solve_within_capacity(
-            context,
-            &rest,
-            dual_price,
-            FreeCapacity { import: up, export: down },
-            buffers,
-            |slot, energy| {
-                new.push((slot as u32, energy));
-            },
-        );
-        merge_slots(&mut new);
-        let is_accepted = self.accepts((session, reason), (others_up, others_down), taken, &new);
-        is_accepted.then_some(new)
+        let dual_price = &self.dual_prices[session.node as usize];
+        let free = FreeCapacity { import: up, export: down };
+        solve_within_capacity(context, &rest, dual_price, free, buffers, &mut new);
+        let capacity = (&**others_up, &**others_down);
+        self.accepts((session, rule), capacity, taken, &new).then_some(new)
     }
 
-    /// Acceptance of a new plan of one session in place of its old one.
+    /// Returns true if only the excess of a plan of `group` is moved.
+    ///
+    /// If every vehicle is a group of its own, its plan is the master's optimum. A convex
+    /// combination is no column of one round, so that planning again would not give it.
+    fn keeps_rest(&self, group: usize) -> bool {
+        let sessions = self.context.sessions;
+        sessions.groups == sessions.each.len() || self.assignment.is_convex_combination[group]
+    }
+
+    /// Returns true if a new plan of a session may replace the old one. `capacity` is the residual
+    /// capacity for import and export with the old plan.
     fn accepts(
         &self,
-        (session, reason): (&Session, Reason),
+        (session, rule): (&Session, Acceptance),
         capacity: (&[i64], &[i64]),
         old: &EnergyBySlot,
         new: &EnergyBySlot,
     ) -> bool {
         let context = self.context;
-        let dual_price = &self.dual_prices[session.node as usize];
-        let is_shorter = || {
-            context.shortfall_of(session, new).missing > context.shortfall_of(session, old).missing
+        let is_served = || {
+            context.shortfall_of(session, new).missing <= context.shortfall_of(session, old).missing
         };
-        let is_refused = match reason {
-            Reason::Excess | Reason::ExcessAtAnyPrice | Reason::ExcessChargingOnly => false,
-            Reason::MakeRoom => is_shorter(),
+        let keeps_limits = || !is_worse(capacity, old, new);
+        match rule {
+            // A vehicle that only charges may exceed an export limit further to keep import limits.
+            Acceptance::AnyOfCharging => !session.has_battery() || keeps_limits(),
+            Acceptance::Any | Acceptance::AnyWithoutDischarge => true,
+            Acceptance::NotWorse => is_served() && keeps_limits(),
             // `is_better` counts duals; capacity that no other vehicle uses is worth nothing, so
             // a lower dual cost must not be paid for with a shortfall.
-            Reason::Better => !is_better(context, session, dual_price, old, new) || is_shorter(),
-        };
-        // A vehicle that only charges may exceed an export limit further to keep import limits.
-        let may_be_worse = match reason {
-            Reason::Excess => session.battery == NO_BATTERY,
-            Reason::ExcessAtAnyPrice | Reason::ExcessChargingOnly => true,
-            Reason::MakeRoom | Reason::Better => false,
-        };
-        !is_refused && (may_be_worse || !is_worse(capacity, old, new))
+            Acceptance::Cheaper => {
+                let dual_price = &self.dual_prices[session.node as usize];
+                is_better(context, session, dual_price, old, new) && is_served() && keeps_limits()
+            }
+        }
     }
 
     /// Writes the current plan of a vehicle into `taken`. Returns its group.
@@ -425,10 +428,7 @@ impl<'a> RepairPass<'a> {
     /// Vehicles with deadlines or batteries and indivisible ones are left as they are.
     fn make_room(&mut self, position: usize) -> usize {
         let session = self.context.sessions.each[position];
-        if session.deadlines != NO_DEADLINES
-            || session.is_indivisible
-            || session.battery != NO_BATTERY
-        {
+        if session.demand != Demand::Departure || session.is_indivisible {
             return 0;
         }
         let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
@@ -440,17 +440,7 @@ impl<'a> RepairPass<'a> {
         let dual_price = &self.dual_prices[session.node as usize];
         let rest = Session { need: session.need - energy_of(&new), ..session };
         let free = FreeCapacity { import: &free, export: &free };
-        solve_within_capacity(
-            self.context,
-            &rest,
-            dual_price,
-            free,
-            &mut buffers,
-            |slot, energy| {
-                new.push((slot as u32, energy));
-            },
-        );
-        merge_slots(&mut new);
+        solve_within_capacity(self.context, &rest, dual_price, free, &mut buffers, &mut new);
         // From here on changes are logged, so that they can be undone.
         self.undo = Some(Vec::new());
         self.replace(position, taken, new);
@@ -459,7 +449,7 @@ impl<'a> RepairPass<'a> {
         let others = spread(contributors.len())
             .map(|at| contributors.at(at))
             .filter(|&other| other != position);
-        let looked_at = self.run_pass(others.take(MOVED_MAX), Reason::MakeRoom);
+        let looked_at = self.run_pass(others.take(MOVED_MAX), Acceptance::NotWorse);
         let changes = self.undo.take().unwrap_or_default();
         if self.capacity.is_exceeded() {
             for (position, old, new) in changes.into_iter().rev() {

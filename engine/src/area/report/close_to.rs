@@ -19,7 +19,7 @@
 use crate::area::model::battery::FreeCapacity;
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot, Shortfall, merge_slots};
 use crate::area::model::linking::{LinkingConstraints, Penalty};
-use crate::area::model::session::Session;
+use crate::area::model::session::{Demand, Session};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
 use crate::area::pricing::oracle::solve_within_capacity;
@@ -352,7 +352,7 @@ impl CloseReplan<'_> {
     /// energy is bought where it is cheapest. `None` if it cannot be fitted; the plan of a battery
     /// is used as it is or not at all.
     fn fitted(&self, session: &Session, previous: &EnergyBySlot) -> Option<EnergyBySlot> {
-        if let Some(battery) = self.context.sessions.batteries.get(session.battery as usize) {
+        if let Some(battery) = self.context.sessions.battery_of(session) {
             return battery.is_feasible(&self.context, session, previous).then(|| previous.clone());
         }
         // Keep the previous energy slot by slot, within power, need and known prices.
@@ -373,24 +373,11 @@ impl CloseReplan<'_> {
         }
         // 1 µWh per slot is rounding, and no reason to use another slot.
         if left > previous.len() as i64 && !session.is_indivisible {
-            let rest = Session {
-                need: left,
-                deadlines: crate::area::model::session::NO_DEADLINES,
-                ..*session
-            };
+            let rest = Session { need: left, demand: Demand::Departure, ..*session };
             let free = FreeCapacity { import: &up, export: &up };
             let dual_price = &self.dual_prices[session.node as usize];
-            solve_within_capacity(
-                &self.context,
-                &rest,
-                dual_price,
-                free,
-                &mut PricingBuffers::default(),
-                |slot, energy| {
-                    taken.push((slot as u32, energy));
-                },
-            );
-            merge_slots(&mut taken);
+            let buffers = &mut PricingBuffers::default();
+            solve_within_capacity(&self.context, &rest, dual_price, free, buffers, &mut taken);
         }
         // Rounding is made up for in a slot that is used already.
         let top_up = session.need - taken.iter().map(|(_, energy)| energy).sum::<i64>();

@@ -18,7 +18,7 @@ use crate::area::distributed::protocol::{
 };
 use crate::area::model::deadlines::Deadlines;
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot};
-use crate::area::model::linking::{LinkingConstraints, Penalty};
+use crate::area::model::linking::{LinkingConstraint, LinkingConstraints, Penalty};
 use crate::area::model::session::Session;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::block_loads::{self, BlockLoad};
@@ -297,7 +297,7 @@ pub(crate) fn finish(
     }
 }
 
-/// Status of the finished plans: a gap that the master reached counts only if the plans reach it, too.
+/// Status of the finished plans: a gap that the master reached counts only if the plans reach it.
 fn status_of_plans(
     termination: Termination,
     gap: f64,
@@ -323,10 +323,10 @@ fn late_reserves(plans: &PlanReader<'_>, total: &AreaLoad) -> Vec<usize> {
     let sessions = plans.context.sessions;
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     let mut is_late = |at: usize, session: &Session| {
-        if let Some(battery) = sessions.batteries.get(session.battery as usize) {
+        if let Some(battery) = sessions.battery_of(session) {
             return battery.reserve_from > session.first;
         }
-        let deadlines = sessions.deadlines.get(session.deadlines as usize);
+        let deadlines = sessions.deadlines_of(session);
         let is_short = total.with_shortfall.binary_search(&(at as u32)).is_ok();
         deadlines.filter(|deadlines| is_short || deadlines.is_late()).is_some_and(|deadlines| {
             plans.plan(sessions.group_of(at), at, &mut buffers, &mut taken);
@@ -385,7 +385,7 @@ fn unmet(
     let mut unmet: Vec<Unmet> = sessions.above_charge_limit_kwh.iter().map(of_row).collect();
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     for (position, (session, now)) in asked_for.each.iter().zip(&sessions.each).enumerate() {
-        let deadlines = sessions.deadlines.get(session.deadlines as usize);
+        let deadlines = sessions.deadlines_of(session);
         let is_short = total.with_shortfall.binary_search(&(position as u32)).is_ok();
         if now.need >= session.need && !is_short && !deadlines.is_some_and(Deadlines::is_late) {
             continue;
@@ -429,7 +429,7 @@ fn binding_node(
             .map(|&constraint| &constraints.each[constraint]);
         let hard = of_node
             .filter(|constraint| constraint.penalty == Penalty::Hard && constraint.sign > 0.0);
-        let is_full = |constraint: &crate::area::model::linking::LinkingConstraint, slot: usize| {
+        let is_full = |constraint: &LinkingConstraint, slot: usize| {
             let power = if session.is_indivisible { session.rate } else { 0.0 };
             let wanted = power * constraints.hours[slot] * MICROS_PER_HOUR / MICRO_WH_PER_KWH;
             as_kwh(total.loads[constraint.node][slot]) + wanted

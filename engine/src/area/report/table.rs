@@ -103,7 +103,7 @@ fn write_run(
             cost += plans.context.cost_of(session, slot as usize, energy);
         }
         // Baseline: the same energy, or what the battery gains, at full power from arrival.
-        let battery = sessions.batteries.get(session.battery as usize);
+        let battery = sessions.battery_of(session);
         let gained = |battery: &Battery| battery.at_plug(battery.gained_kwh(&taken).max(0.0));
         let most = battery.map_or(bought, gained);
         let mut baseline = 0.0;
@@ -144,7 +144,7 @@ fn add_intervals(
     let (arrival, departure) = (fleet.arrival[row], fleet.departure[row]);
     let discharge_max = problem.vehicles.storage.map_or(0.0, |c| c.discharge_max_kw[row]);
     // In a slot with a deadline inside, energy comes first and at full power.
-    let deadlines = plans.context.sessions.deadlines.get(session.deadlines as usize);
+    let deadlines = plans.context.sessions.deadlines_of(session);
     let is_cut = |slot: u32| deadlines.is_some_and(|deadlines| deadlines.is_cut(slot));
     for &(slot, energy) in taken {
         let slot = slot as usize;

@@ -24,6 +24,7 @@ use crate::area::column_generation::incumbent::{StoppingCriteria, Termination, r
 use crate::area::distributed::executor::Executor;
 use crate::area::model::deadlines::Deadlines;
 use crate::area::model::energy_by_slot::Assignment;
+use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
 use crate::area::problem::micro_wh::{SHORTFALL_TOLERANCE, as_kwh};
@@ -69,20 +70,10 @@ pub(crate) fn share_fairly(
     executor: &mut Executor<'_>,
 ) -> FairPlan {
     let hard = subproblem.constraints.hard();
-    let stopping =
-        StoppingCriteria { gap: 1e-4, scale: as_kwh(first.load.shortfall), ..subproblem.stopping };
-    // Least shortfall: free energy, hard limits only, tiered penalty.
     let is_even = sessions.deadlines.is_empty() && sessions.batteries.is_empty();
     let step = if is_even { 1.0 } else { STEP };
-    let free = Subproblem {
-        constraints: &hard,
-        penalty: ShortfallPenalty { base: 1.0, step, tiers: TIERS },
-        is_free: true,
-        stopping,
-        money: sessions.need_kwh(),
-        has_plans: true,
-        ..*subproblem
-    };
+    let scale_kwh = as_kwh(first.load.shortfall);
+    let free = least_shortfall(subproblem, (sessions, &hard), (step, TIERS), scale_kwh);
     let least = solve_subproblem(&free, sessions, &WarmStart::default(), executor);
     if least.termination == Termination::Caller {
         return FairPlan::stopped(subproblem, sessions, first);
@@ -104,11 +95,7 @@ pub(crate) fn share_fairly(
         return FairPlan::stopped(subproblem, sessions, first);
     }
     if is_more(best.unmet, first.load.shortfall, first.load.shortfall) {
-        return FairPlan {
-            sessions: sessions.clone(),
-            solution: first,
-            penalty: subproblem.penalty,
-        };
+        return FairPlan::unchanged(subproblem, sessions, first);
     }
     let termination = if is_stopped { Termination::Caller } else { best.solution.termination };
     FairPlan {
@@ -135,10 +122,7 @@ pub(crate) fn share_indivisible(
         subproblem.stopping.scale,
     );
     if first.load.shortfall == 0 && gap <= subproblem.stopping.gap {
-        return (
-            FairPlan { sessions: sessions.clone(), solution: first, penalty: subproblem.penalty },
-            Some(0.0),
-        );
+        return (FairPlan::unchanged(subproblem, sessions, first), Some(0.0));
     }
     if let Some(exact) = mixed_integer::solve_mixed_integer(subproblem, sessions, executor) {
         let least_kwh = exact.least_kwh;
@@ -148,10 +132,7 @@ pub(crate) fn share_indivisible(
         );
     }
     if !is_short {
-        return (
-            FairPlan { sessions: sessions.clone(), solution: first, penalty: subproblem.penalty },
-            Some(0.0),
-        );
+        return (FairPlan::unchanged(subproblem, sessions, first), Some(0.0));
     }
     let least_kwh = relaxed_least_kwh(subproblem, sessions, executor);
     (share_fairly(subproblem, sessions, first, executor), Some(least_kwh))
@@ -212,19 +193,29 @@ fn relaxed_least_kwh(
     let mut sessions = Sessions { state: sessions.state + 4, ..sessions.clone() };
     let needs: Vec<Deadlines> = sessions.deadlines.iter().map(Deadlines::without_reserve).collect();
     sessions.deadlines = needs;
-    let stopping =
-        StoppingCriteria { gap: 1e-4, scale: sessions.need_kwh(), ..subproblem.stopping };
-    let free = Subproblem {
-        constraints: &subproblem.constraints.hard(),
-        penalty: ShortfallPenalty { base: 1.0, step: 0.0, tiers: 1 },
+    let hard = subproblem.constraints.hard();
+    let free = least_shortfall(subproblem, (&sessions, &hard), (0.0, 1), sessions.need_kwh());
+    let least = solve_subproblem(&free, &sessions, &WarmStart::default(), executor).bound;
+    (least - 1e-6 * sessions.need_kwh()).max(0.0)
+}
+
+/// Search for the least shortfall: free energy, the limits `hard` only, and a penalty that rises by
+/// `step` from each of the `tiers` to the next. `scale_kwh` is the scale of the gap.
+fn least_shortfall<'a>(
+    subproblem: &Subproblem<'a>,
+    (sessions, hard): (&Sessions, &'a LinkingConstraints),
+    (step, tiers): (f64, u32),
+    scale_kwh: f64,
+) -> Subproblem<'a> {
+    Subproblem {
+        constraints: hard,
+        penalty: ShortfallPenalty { base: 1.0, step, tiers },
         is_free: true,
-        stopping,
+        stopping: StoppingCriteria { gap: 1e-4, scale: scale_kwh, ..subproblem.stopping },
         money: sessions.need_kwh(),
         has_plans: true,
         ..*subproblem
-    };
-    let least = solve_subproblem(&free, &sessions, &WarmStart::default(), executor).bound;
-    (least - 1e-6 * sessions.need_kwh()).max(0.0)
+    }
 }
 
 /// Returns true if `unmet` exceeds `than` by more than [`ALIKE`] times `least`, all in µWh.
@@ -233,10 +224,15 @@ fn is_more(unmet: i64, than: i64, least: i64) -> bool {
 }
 
 impl FairPlan {
-    /// The plans before sharing, marked as stopped by the caller.
+    /// Plans before sharing, with the sessions as they are.
+    fn unchanged(subproblem: &Subproblem<'_>, sessions: &Sessions, first: Solution) -> Self {
+        Self { sessions: sessions.clone(), solution: first, penalty: subproblem.penalty }
+    }
+
+    /// Plans before sharing, marked as stopped by the caller.
     fn stopped(subproblem: &Subproblem<'_>, sessions: &Sessions, first: Solution) -> Self {
         let solution = Solution { termination: Termination::Caller, ..first };
-        Self { sessions: sessions.clone(), solution, penalty: subproblem.penalty }
+        Self::unchanged(subproblem, sessions, solution)
     }
 }
 

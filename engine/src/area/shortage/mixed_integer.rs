@@ -22,10 +22,10 @@
 //! `fair_shares`, and the least cost of serving each vehicle so.
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::EnergyBySlot;
-use crate::area::model::linking::Penalty;
+use crate::area::model::linking::{LinkingConstraint, Penalty};
 use crate::area::model::session::Session;
 use crate::area::model::sessions::Sessions;
-use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh};
+use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh, to_micro_wh};
 use crate::area::shortage::measure::{VehicleShortfall, shortfall_of_vehicle};
 use crate::area::solve::subproblem::Subproblem;
 use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
@@ -132,14 +132,13 @@ pub(crate) fn is_small(subproblem: &Subproblem<'_>, sessions: &Sessions) -> bool
         .sum();
     // An export bound below zero demands a least load, which no row states. Vehicles that only
     // charge keep every other export limit.
-    let is_plain =
-        |constraint: &crate::area::model::linking::LinkingConstraint| match constraint.penalty {
-            Penalty::Square(_) => false,
-            Penalty::Hard if constraint.sign < 0.0 => {
-                constraint.bounds.iter().all(|bound| *bound >= 0.0)
-            }
-            _ => true,
-        };
+    let is_plain = |constraint: &LinkingConstraint| match constraint.penalty {
+        Penalty::Square(_) => false,
+        Penalty::Hard if constraint.sign < 0.0 => {
+            constraint.bounds.iter().all(|bound| *bound >= 0.0)
+        }
+        _ => true,
+    };
     binaries <= BINARIES_MAX
         && cells <= CELLS_MAX
         && sessions.batteries.is_empty()
@@ -217,7 +216,7 @@ impl<'a> MixedIntegerModel<'a> {
         self.programme.linear.rows.push(Row { lower: need, upper: need, terms: all });
         self.programme.linear.rows.push(at_most(vec![(*late, 1.0), (*short, -1.0)], 0.0));
         let sessions = self.sessions;
-        let deadlines = sessions.deadlines.get(session.deadlines as usize);
+        let deadlines = sessions.deadlines_of(session);
         let stages = deadlines.map_or(1, |deadlines| deadlines.needs.len());
         if session.is_indivisible {
             let parts = cells.iter().filter_map(|cell| Some((cell.on?.1, 1.0))).collect();
@@ -422,12 +421,12 @@ impl<'a> MixedIntegerModel<'a> {
 
     /// Energy in whole µWh from units of the programme.
     fn micro_wh(&self, units: f64) -> i64 {
-        crate::area::problem::micro_wh::to_micro_wh(units * self.unit)
+        to_micro_wh(units * self.unit)
     }
 
     /// Capacity of each hard import limit, in µWh by slot; empty for other limits.
     fn capacity(&self) -> Vec<Vec<i64>> {
-        let limit = |constraint: &crate::area::model::linking::LinkingConstraint| {
+        let limit = |constraint: &LinkingConstraint| {
             let is_hard = constraint.penalty == Penalty::Hard && constraint.sign > 0.0;
             let whole = |bound: &f64| (bound * MICRO_WH_PER_KWH).floor().clamp(-4e18, 4e18) as i64;
             if is_hard { constraint.bounds.iter().map(whole).collect() } else { Vec::new() }

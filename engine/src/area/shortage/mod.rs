@@ -3,3 +3,4 @@ pub(crate) mod fair_shares;
 pub(crate) mod measure;
 pub(crate) mod mixed_integer;
 pub(crate) mod relax_reserves;
+pub(crate) mod split;

@@ -2,7 +2,7 @@
 //!
 //! A reserve is energy wanted at once. If limits leave no capacity for it, it is delivered later,
 //! as for a vehicle that is planned alone, and does not count as a shortfall. The energy that is
-//! late is first shared like a shortage ([`split_proportionally`]). What is still late after the
+//! late is first shared like a shortage ([`split_by_class`]). What is still late after the
 //! next search stays with the vehicles it was found for. Reserves of batteries are delayed slot
 //! by slot.
 use crate::area::model::battery::highest_levels;
@@ -10,22 +10,8 @@ use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
-use crate::area::shortage::measure::split_proportionally;
+use crate::area::shortage::split::{Claim, split_by_class};
 use crate::area::solve::subproblem::{Solution, Subproblem};
-
-/// Class of reserves that share what is late: node, and the slot before which they are wanted.
-type Class = (u32, u32);
-
-/// Shortfall of the reserve of one vehicle.
-struct ReserveShortfall {
-    class: Class,
-    /// Position of the vehicle.
-    position: usize,
-    /// Deadline by which the reserve is wanted, a position in `Deadlines::needs`.
-    stage: usize,
-    /// Energy missing by then, in µWh.
-    missing: i64,
-}
 
 /// Lowers the reserves of `sessions` by what `solution` misses of them. Returns whether any was
 /// lowered. With `is_shared` the vehicles of a class share it in proportion to want over priority;
@@ -36,18 +22,19 @@ pub(crate) fn relax_reserves(
     solution: &Solution,
     is_shared: bool,
 ) -> bool {
-    let mut shortfalls = measure_reserves(subproblem, sessions, solution);
-    if shortfalls.iter().all(|shortfall| shortfall.missing <= 0) {
+    let mut claims = measure_reserves(subproblem, sessions, solution);
+    if claims.iter().all(|claim| claim.missing <= 0) {
         return false;
     }
     if is_shared {
-        spread_over_class(sessions, &mut shortfalls);
+        split_by_class(&mut claims);
     }
     let mut is_new = false;
-    for ReserveShortfall { position, stage, missing, .. } in
-        shortfalls.into_iter().filter(|shortfall| shortfall.missing > 0)
-    {
-        let deadlines = &mut sessions.deadlines[sessions.each[position].deadlines as usize];
+    for Claim { position, stage, missing, .. } in claims.into_iter().filter(|it| it.missing > 0) {
+        let session = sessions.each[position];
+        let (Some(stage), Some(deadlines)) = (stage, sessions.deadlines_of_mut(&session)) else {
+            continue;
+        };
         let before = deadlines.needs[stage];
         deadlines.lower_need(stage, before - missing);
         is_new |= deadlines.needs[stage] < before;
@@ -56,32 +43,27 @@ pub(crate) fn relax_reserves(
     is_new
 }
 
-/// Shortfall of every reserve, also those that miss nothing; empty if no vehicle with a reserve
-/// has a shortfall.
+/// Claims of all reserves, also those that miss nothing, in the order of vehicles and deadlines;
+/// empty if no vehicle with a reserve has a shortfall.
 fn measure_reserves(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
     solution: &Solution,
-) -> Vec<ReserveShortfall> {
-    let wishes_of =
-        |position: usize| sessions.deadlines.get(sessions.each[position].deadlines as usize);
-    let reserved =
-        |position: usize| wishes_of(position).filter(|deadlines| deadlines.reserve.is_some());
+) -> Vec<Claim> {
+    let reserved = |position: usize| {
+        let deadlines = sessions.deadlines_of(&sessions.each[position]);
+        deadlines.filter(|deadlines| deadlines.has_reserve())
+    };
     let short = &solution.load.with_shortfall;
     if !short.iter().any(|&position| reserved(position as usize).is_some()) {
         return Vec::new();
     }
     let context = subproblem.context(sessions);
-    let by_class = PricesByClass::new(
-        &context,
-        subproblem.constraints,
-        &solution.assignment,
-        &solution.prices,
-    );
-    let plans =
-        PlanReader { context: &context, assignment: &solution.assignment, prices: &by_class };
+    let Solution { assignment, prices, .. } = solution;
+    let by_class = PricesByClass::new(&context, subproblem.constraints, assignment, prices);
+    let plans = PlanReader { context: &context, assignment, prices: &by_class };
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
-    let mut shortfalls = Vec::new();
+    let mut claims = Vec::new();
     for position in 0..sessions.each.len() {
         let Some(deadlines) = reserved(position) else { continue };
         let is_short = short.binary_search(&(position as u32)).is_ok();
@@ -89,31 +71,10 @@ fn measure_reserves(
             plans.plan(sessions.group_of(position), position, &mut buffers, &mut taken);
         }
         for (stage, missing) in deadlines.of_reserve(is_short.then_some(&taken)) {
-            let class = (sessions.each[position].node, deadlines.end_of(stage));
-            shortfalls.push(ReserveShortfall { class, position, stage, missing });
+            claims.push(Claim::new(sessions, position, Some(stage), missing));
         }
     }
-    shortfalls
-}
-
-/// Redistributes the shortfall of each class in proportion to want over priority.
-fn spread_over_class(sessions: &Sessions, shortfalls: &mut [ReserveShortfall]) {
-    shortfalls.sort_by_key(|shortfall| (shortfall.class, shortfall.position, shortfall.stage));
-    for members in shortfalls.chunk_by_mut(|a, b| a.class == b.class) {
-        let missing = members.iter().map(|shortfall| shortfall.missing).sum();
-        let wants = |shortfall: &ReserveShortfall| {
-            let session = &sessions.each[shortfall.position];
-            (
-                sessions.deadlines[session.deadlines as usize].needs[shortfall.stage],
-                session.priority,
-            )
-        };
-        let wants: Vec<(i64, f32)> = members.iter().map(wants).collect();
-        let shares = split_proportionally(missing, &wants);
-        members.iter_mut().zip(shares).for_each(|(shortfall, share)| shortfall.missing = share);
-    }
-    // Deadlines of a vehicle in their order, since lowering one bounds the next.
-    shortfalls.sort_by_key(|shortfall| (shortfall.position, shortfall.stage));
+    claims
 }
 
 /// Delays the reserves of batteries to the slot from which `solution` keeps them. Returns whether
@@ -126,8 +87,8 @@ pub(crate) fn delay_battery_reserves(
     let mut is_new = false;
     let curves = subproblem.problem.curves;
     for (&position, taken) in &solution.assignment.overrides {
-        let session = &sessions.each[position as usize];
-        let Some(battery) = sessions.batteries.get_mut(session.battery as usize) else { continue };
+        let session = sessions.each[position as usize];
+        let Some(battery) = sessions.battery_of_mut(&session) else { continue };
         let prices = curves.prices(session.curve as usize);
         let mut wanted = highest_levels(
             |slot| prices[slot],
@@ -138,7 +99,7 @@ pub(crate) fn delay_battery_reserves(
         for level in &mut wanted {
             *level = level.min(battery.row.reserve_kwh);
         }
-        let from = battery.reserve_kept_from(session, taken, &wanted);
+        let from = battery.reserve_kept_from(&session, taken, &wanted);
         is_new |= from > battery.reserve_from;
         battery.reserve_from = from;
     }
@@ -170,7 +131,7 @@ mod tests {
             assert_eq!(sessions.state, lowered.iter().map(|&is| u32::from(is)).sum::<u32>());
             let mut reserves = vec![0.0; 2];
             for session in &sessions.each {
-                let deadlines = &sessions.deadlines[session.deadlines as usize];
+                let deadlines = sessions.deadlines_of(session).unwrap();
                 reserves[session.row as usize] = as_kwh(deadlines.needs[0]);
             }
             (reserves, lowered)
@@ -199,23 +160,16 @@ mod tests {
         let cars = [6.0, 3.0].map(|reserve_kwh| Car { reserve_kwh, ..car(4, 10.0) });
         let town = Town::new(&[40, 30, 20, 10], &cars, &[Some(6.0)]);
         town.with(|_, sessions, _| {
-            let of = |position: usize, class: Class, kwh: f64| {
-                let missing = to_micro_wh(kwh);
-                ReserveShortfall { class, position, stage: 0, missing }
+            let of = |position: usize, kwh: f64| {
+                Claim::new(sessions, position, Some(0), to_micro_wh(kwh))
             };
             let row = |row: u32| sessions.each.iter().position(|one| one.row == row).unwrap();
-            let mut late = vec![of(row(0), (0, 1), 0.0), of(row(1), (0, 1), 3.0)];
-            spread_over_class(sessions, &mut late);
+            let mut late = vec![of(row(0), 0.0), of(row(1), 3.0)];
+            split_by_class(&mut late);
             let shares = [row(0), row(1)].map(|position| {
                 late.iter().find(|shortfall| shortfall.position == position).unwrap().missing
             });
             assert_near(&shares.map(as_kwh), &[2.0, 1.0]);
-            // In two classes each keeps its own.
-            let mut late = vec![of(row(0), (0, 1), 0.5), of(row(1), (0, 2), 3.0)];
-            spread_over_class(sessions, &mut late);
-            let mut kept: Vec<f64> = late.iter().map(|one| as_kwh(one.missing)).collect();
-            kept.sort_by(f64::total_cmp);
-            assert_eq!(kept, [0.5, 3.0]);
         });
     }
 }
