@@ -26,7 +26,7 @@ use crate::area::model::deadlines::Deadlines;
 use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
-use crate::area::problem::micro_wh::{SHORTFALL_TOLERANCE, as_kwh};
+use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::totals::{self, objective_of};
@@ -36,6 +36,7 @@ use crate::area::shortage::measure::{
 use crate::area::shortage::mixed_integer::{self, MixedIntegerPlan};
 use crate::area::solve::solve_subproblem::solve_subproblem;
 use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::tolerance::{NEED_SHARE_MIN, SHORTFALL_TOLERANCE};
 
 /// Tiers of a need; the shortfall penalty rises from each to the next.
 const TIERS: u32 = 10;
@@ -52,6 +53,9 @@ const UNEVEN: f64 = 0.01;
 
 /// Part of the least shortage by which a shortfall may exceed another and still counts as equal.
 const ALIKE: f64 = 1e-3;
+
+/// Relative gap of the searches for the least shortage: a tenth of the default gap.
+const GAP: f64 = 1e-4;
 
 /// Sessions with needs reduced to what limits allow, and their plans.
 pub(crate) struct FairPlan {
@@ -70,7 +74,7 @@ pub(crate) fn share_fairly(
 ) -> FairPlan {
     let hard = subproblem.constraints.hard();
     let stopping =
-        StoppingCriteria { gap: 1e-4, scale: as_kwh(first.load.shortfall), ..subproblem.stopping };
+        StoppingCriteria { gap: GAP, scale: as_kwh(first.load.shortfall), ..subproblem.stopping };
     // Least shortfall: free energy, hard limits only, tiered penalty.
     let is_even = sessions.deadlines.is_empty() && sessions.batteries.is_empty();
     let step = if is_even { 1.0 } else { STEP };
@@ -212,8 +216,7 @@ fn relaxed_least_kwh(
     let mut sessions = Sessions { state: sessions.state + 4, ..sessions.clone() };
     let needs: Vec<Deadlines> = sessions.deadlines.iter().map(Deadlines::without_reserve).collect();
     sessions.deadlines = needs;
-    let stopping =
-        StoppingCriteria { gap: 1e-4, scale: sessions.need_kwh(), ..subproblem.stopping };
+    let stopping = StoppingCriteria { gap: GAP, scale: sessions.need_kwh(), ..subproblem.stopping };
     let free = Subproblem {
         constraints: &subproblem.constraints.hard(),
         penalty: ShortfallPenalty { base: 1.0, step: 0.0, tiers: 1 },
@@ -224,7 +227,7 @@ fn relaxed_least_kwh(
         ..*subproblem
     };
     let least = solve_subproblem(&free, &sessions, &WarmStart::default(), executor).bound;
-    (least - 1e-6 * sessions.need_kwh()).max(0.0)
+    (least - NEED_SHARE_MIN * sessions.need_kwh()).max(0.0)
 }
 
 /// Returns true if `unmet` exceeds `than` by more than [`ALIKE`] times `least`, all in µWh.

@@ -20,6 +20,7 @@ use crate::plan::charge::plan::{Plan, PlannedSlot};
 use crate::plan::charge::request::{ChargeProblem, ChargeRequest};
 use crate::plan::stability::stay_close::Stability;
 use crate::prices::curve::PriceCurve;
+use crate::tolerance::INSTANT_MICROS;
 use crate::units::{Energy, Money, Power, Price};
 
 /// Plan with its request, its prices and its stability.
@@ -221,7 +222,7 @@ impl<'a> Cursor<'a> {
             Some(slot) if slot.start < end => {
                 let energy = slot.energy_by(end) - slot.energy_by(start);
                 // Both ends of a period may be rounded to a microsecond.
-                let dust = slot.power_max.over_micros(2);
+                let dust = slot.power_max.over_micros(2 * INSTANT_MICROS);
                 Bought { energy, cost: slot.price.of(energy), dust }
             }
             _ => Bought { energy: Energy::ZERO, cost: Money::ZERO, dust: Energy::ZERO },
@@ -328,7 +329,7 @@ fn changed_wish(plan: &Plan, old: &ChargeRequest, new: &ChargeRequest) -> Option
     // Energies count from the start of a plan, so the planned delivery until now is subtracted.
     let is_later = new.now - old.now > TimeDelta::zero();
     let done = if is_later { plan.energy_by(new.now) } else { Energy::ZERO };
-    let dust = new.power_max.max(old.power_max).over_micros(2);
+    let dust = new.power_max.max(old.power_max).over_micros(2 * INSTANT_MICROS);
     for ((_, was), (_, is)) in was.iter().zip(&is) {
         let expected = (*was - done).max(Energy::ZERO);
         if *is > expected + dust && done > dust && *is <= *was + dust {

@@ -6,6 +6,7 @@ use crate::plan::site::model::{LimitKind, LimitRows, SiteModel};
 use crate::plan::site::plan::{Breach, Costs};
 use crate::plan::site::request::SiteRequest;
 use crate::time::instant::instant_at;
+use crate::tolerance::SOLVER_ROUNDING;
 use crate::units::{Energy, Money, Power};
 
 /// Powers above a limit by less are rounding: a milliwatt and a half.
@@ -68,7 +69,7 @@ impl Books {
         let net = |slot: usize| accounts.iter().map(|account| account.net(slot)).sum::<f64>();
         let nets: Vec<f64> = (0..grid.len()).map(net).collect();
         // Rounding is neither bought nor sold.
-        let part = |kwh: f64| if kwh > 1e-9 { kwh } else { 0.0 };
+        let part = |kwh: f64| if kwh > SOLVER_ROUNDING { kwh } else { 0.0 };
         let mut books = Self {
             import: nets.iter().map(|&kwh| part(kwh)).collect(),
             export: nets.iter().map(|&kwh| part(-kwh)).collect(),

@@ -243,6 +243,10 @@ fn vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     taper(field, &vehicle.taper)
 }
 
+/// Rounding of the slope of a taper, in kW per percent: powers and states of charge are written
+/// with a few digits, so equal slopes differ by less.
+const SLOPE_ROUNDING: f64 = 1e-9;
+
 /// States of charge rise, and the power falls, ever faster.
 fn taper(field: &str, points: &[TaperPoint]) -> Checked {
     let mut slope_before = 0.0;
@@ -254,7 +258,7 @@ fn taper(field: &str, points: &[TaperPoint]) -> Checked {
         let before = &points[index - 1];
         let wider = point.soc.as_percent() - before.soc.as_percent();
         let slope = (point.power_max.as_kw() - before.power_max.as_kw()) / wider;
-        if wider <= 0.0 || slope > slope_before + 1e-9 {
+        if wider <= 0.0 || slope > slope_before + SLOPE_ROUNDING {
             return Err(SiteError::Taper { field: field.to_owned(), index });
         }
         slope_before = slope;

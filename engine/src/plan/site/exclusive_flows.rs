@@ -1,13 +1,13 @@
 //! Undoes what is exclusive and happens at once only because it costs nothing.
-use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{Flow, Pair, SiteModel};
+use crate::tolerance::SITE_MIN_KWH;
 
 /// Takes out of the values what charges and discharges, or imports and
 /// exports, in one slot without any use. Returns the pairs of which it does
 /// have a use, because energy is then paid for: those need a binary.
 pub(crate) fn settle(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     let before = values.to_vec();
-    let is_both = |pair: &&Pair| before[pair.first].min(before[pair.second]) > DUST;
+    let is_both = |pair: &&Pair| before[pair.first].min(before[pair.second]) > SITE_MIN_KWH;
     let burning = undo(model, values);
     if keeps_limits(model, values) {
         return burning;
@@ -22,7 +22,7 @@ fn keeps_limits(model: &SiteModel, values: &[f64]) -> bool {
     let rows = model.limits.iter().flat_map(|limit| limit.rows.iter().flatten().flatten());
     rows.map(|&row| &model.program.rows[row]).all(|row| {
         let sum: f64 = row.terms.iter().map(|&(column, weight)| weight * values[column]).sum();
-        sum <= row.upper + DUST * row.upper.abs().max(1.0)
+        sum <= row.upper + SITE_MIN_KWH * row.upper.abs().max(1.0)
     })
 }
 
@@ -39,7 +39,7 @@ fn undo(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
             continue;
         }
         // A kWh that is bought and sold at one price is a kWh left alone.
-        if both <= DUST || model.import_least[pair.slot] >= model.grid.export[pair.slot] {
+        if both <= SITE_MIN_KWH || model.import_least[pair.slot] >= model.grid.export[pair.slot] {
             values[pair.first] -= both;
             values[pair.second] -= both;
         } else {
@@ -65,7 +65,7 @@ fn settle_storage(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bool {
         (0.0, -stored * storage.efficiency_out)
     };
     let freed = (charge - discharge) - (after.0 - after.1);
-    if charge.min(discharge) > DUST && !give_up(model, values, pair.slot, freed) {
+    if charge.min(discharge) > SITE_MIN_KWH && !give_up(model, values, pair.slot, freed) {
         return false;
     }
     (values[pair.first], values[pair.second]) = after;
@@ -90,7 +90,7 @@ fn give_up(model: &SiteModel, values: &mut [f64], slot: usize, freed: f64) -> bo
             rest -= part;
         }
     }
-    if rest > DUST {
+    if rest > SITE_MIN_KWH {
         return false;
     }
     for (column, change) in changes {

@@ -1,7 +1,7 @@
 //! What a site does where a limit ended the search before any answer.
-use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{LimitKind, SiteModel};
 use crate::plan::site::storage::Storage;
+use crate::tolerance::SITE_MIN_KWH;
 
 /// Values in which what is wanted is charged as early as limits allow:
 /// whoever weighs more first, then the earlier deadline, then the order of
@@ -57,7 +57,7 @@ fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64
         let possible = storage.charge_from(level, slot, hours).min(needed);
         let kwh = possible.min(room(model, values, slot, (device, 1.0)));
         // Less than the least power is a top-off, and only where it is the rest.
-        let is_enough = kwh >= storage.charge_min[index].min(needed) - DUST;
+        let is_enough = kwh >= storage.charge_min[index].min(needed) - SITE_MIN_KWH;
         if kwh > 0.0 && is_enough {
             values[model.columns[device].charge[index]] = kwh;
             level += kwh * storage.efficiency_in;

@@ -1,7 +1,7 @@
 //! Columns and rows of what stores energy.
-use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{Flow, Guard, Miss, Pair, Semi, SiteModel, StorageColumns};
 use crate::plan::site::storage::{Goal, Storage};
+use crate::tolerance::SITE_MIN_KWH;
 
 impl SiteModel {
     /// Columns, goals and levels of a vehicle or battery.
@@ -13,7 +13,7 @@ impl SiteModel {
         } else {
             self.add_sums(index, &storage, &columns);
         }
-        if storage.discharge_from > storage.floor + DUST {
+        if storage.discharge_from > storage.floor + SITE_MIN_KWH {
             let least = storage.discharge_from;
             let guard = |(discharge, &level): (&Option<usize>, &usize)| {
                 discharge.map(|gate| Guard { gate, level, least, relief: None })
@@ -72,8 +72,8 @@ impl SiteModel {
 
     /// Whether a run reaches such a level in a slot, and ends there.
     pub(crate) fn ends_run(&self, semi: &Semi, values: &[f64]) -> bool {
-        let is_end = |end: &f64| (values[semi.level] - end).abs() <= DUST;
-        let is_last = semi.next.is_none_or(|next| values[next] <= DUST);
+        let is_end = |end: &f64| (values[semi.level] - end).abs() <= SITE_MIN_KWH;
+        let is_last = semi.next.is_none_or(|next| values[next] <= SITE_MIN_KWH);
         is_last && self.run_ends(semi).iter().any(is_end)
     }
 
@@ -185,7 +185,7 @@ impl SiteModel {
     ) {
         let ended = |goal: &&Goal| goal.target.is_some() && goal.slots < storage.stay.end;
         let reachable = storage.goals.last().map_or(storage.floor, |goal| goal.reachable);
-        let is_unreachable = |goal: &&Goal| goal.wanted - goal.reachable > DUST;
+        let is_unreachable = |goal: &&Goal| goal.wanted - goal.reachable > SITE_MIN_KWH;
         let goals = storage.goals.iter().filter(ended);
         let always = goals.filter(is_unreachable).map(|goal| goal.wanted.min(reachable));
         let always = always.fold(storage.floor, f64::max);

@@ -29,9 +29,9 @@
 //! | `D(λ)` | `StorageCertificate::bound_by_values` |
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::certificate::GAP_MAX;
 use crate::plan::storage::plan::StorageSlot;
 use crate::time::instant::micros_between;
+use crate::tolerance::GAP_MAX;
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Price};
 
 /// Bound and effort of a branch and bound.

@@ -2,11 +2,11 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::certificate::GAP_MAX;
 use crate::plan::charge::plan::{Plan, PlannedSlot, TargetOutcome};
 use crate::plan::charge::request::ChargeRequest;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::request::SwitchingRequest;
+use crate::tolerance::{GAP_MAX, SOLVER_AGREEMENT};
 use crate::units::{Energy, Money, Power, Price};
 
 /// Period at one power.
@@ -109,12 +109,11 @@ impl Method {
         }
     }
 
-    /// Tolerance of the gap, as a share of all amounts of money in the plan. It is 1e-6 for a
-    /// solver, which has floating point tolerances of its own.
+    /// Tolerance of the gap, as a share of all amounts of money in the plan.
     pub(crate) fn tolerance(self) -> f64 {
         match self {
             Self::ExactSearch => GAP_MAX,
-            Self::MixedInteger => 1e-6,
+            Self::MixedInteger => SOLVER_AGREEMENT,
         }
     }
 }
