@@ -138,3 +138,11 @@ pub(crate) const PENALTY_MIN: f64 = 1e-6;
 /// Least divisor, in its own unit: a need in kWh, a share, a weight, an amount of money. A zero
 /// divisor is replaced by it, so that the quotient is finite.
 pub(crate) const DIVISOR_MIN: f64 = 1e-9;
+
+/// Tolerance of an amount that may be near zero: `share` of it, or of 1 if that is more.
+///
+/// Certificates allow it as their gap, `|cost - bound| <= allowed(GAP_MAX, cost)`.
+#[inline]
+pub(crate) fn allowed(share: f64, amount: f64) -> f64 {
+    share * amount.abs().max(1.0)
+}

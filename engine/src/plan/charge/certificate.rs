@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::charge::selection::slot_selection::{SlotSelection, Window};
 use crate::time::horizon::Horizon;
-use crate::tolerance::{GAP_MAX, INSTANT_MICROS};
+use crate::tolerance::{GAP_MAX, INSTANT_MICROS, allowed};
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price};
 
 /// Energy that must be bought by a deadline, and its dual price.
@@ -92,7 +92,7 @@ impl Certificate {
     /// Returns `true` if the gap is rounding: at most [`GAP_MAX`] of the cost.
     #[must_use]
     pub fn is_proved(&self) -> bool {
-        self.gap().as_amount().abs() <= GAP_MAX * self.cost.as_amount().abs().max(1.0)
+        self.gap().as_amount().abs() <= allowed(GAP_MAX, self.cost.as_amount())
     }
 }
 
@@ -281,7 +281,7 @@ pub(crate) fn bought_at_once(slots: &[PlannedSlot], at_once: Energy) -> Vec<Ener
 
 /// Rounding of a sum of energies: [`GAP_MAX`] of it, at least 1e-9 kWh.
 fn tolerance(energy: Energy) -> Energy {
-    Energy::from_kwh(GAP_MAX * energy.as_kwh().abs().max(1.0)).unwrap_or(energy)
+    Energy::from_kwh(allowed(GAP_MAX, energy.as_kwh())).unwrap_or(energy)
 }
 
 /// Checks that each slot buys at least its energy at once and at most its capacity.

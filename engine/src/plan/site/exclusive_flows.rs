@@ -1,6 +1,6 @@
 //! Undoes what is exclusive and happens at once only because it costs nothing.
 use crate::plan::site::model::{Flow, Pair, SiteModel};
-use crate::tolerance::SITE_MIN_KWH;
+use crate::tolerance::{SITE_MIN_KWH, allowed};
 
 /// Takes out of the values what charges and discharges, or imports and
 /// exports, in one slot without any use. Returns the pairs of which it does
@@ -22,7 +22,7 @@ fn keeps_limits(model: &SiteModel, values: &[f64]) -> bool {
     let rows = model.limits.iter().flat_map(|limit| limit.rows.iter().flatten().flatten());
     rows.map(|&row| &model.program.rows[row]).all(|row| {
         let sum: f64 = row.terms.iter().map(|&(column, weight)| weight * values[column]).sum();
-        sum <= row.upper + SITE_MIN_KWH * row.upper.abs().max(1.0)
+        sum <= row.upper + allowed(SITE_MIN_KWH, row.upper)
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::lp::{Limits, LinearProgram, LpError, Row, Solution};
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::model::SiteModel;
-use crate::tolerance::{DIVISOR_MIN, SITE_MIN_KWH, SOLVER_ROUNDING, SOLVER_SLACK};
+use crate::tolerance::{DIVISOR_MIN, SITE_MIN_KWH, SOLVER_ROUNDING, SOLVER_SLACK, allowed};
 
 /// Weights of columns: something to be made small.
 pub(crate) type Objective = Vec<(usize, f64)>;
@@ -174,9 +174,9 @@ pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) {
     for (index, column) in program.columns.iter_mut().enumerate() {
         let price = solution.reduced_costs[index];
         let value = solution.values[index];
-        if price > noise && value - column.lower <= AT_BOUND * column.lower.abs().max(1.0) {
+        if price > noise && value - column.lower <= allowed(AT_BOUND, column.lower) {
             column.upper = column.lower;
-        } else if price < -noise && column.upper - value <= AT_BOUND * column.upper.abs().max(1.0) {
+        } else if price < -noise && column.upper - value <= allowed(AT_BOUND, column.upper) {
             column.lower = column.upper;
         }
     }
@@ -200,6 +200,6 @@ pub(crate) fn slack_of(objective: &Objective) -> f64 {
 
 /// An objective at most so much, with a tolerance.
 pub(crate) fn bound_row(objective: &Objective, most: f64) -> Row {
-    let most = most + SOLVER_ROUNDING * most.abs().max(1.0);
+    let most = most + allowed(SOLVER_ROUNDING, most);
     Row { lower: f64::NEG_INFINITY, upper: most, terms: objective.clone() }
 }

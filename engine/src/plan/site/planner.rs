@@ -16,7 +16,7 @@ use crate::plan::site::request::SiteRequest;
 use crate::plan::site::solve::{self, SiteSolution};
 use crate::plan::site::storage::{Goal, Storage};
 use crate::time::instant::{instant_at, micros_of};
-use crate::tolerance::{SITE_MIN_KWH, SOLVER_AGREEMENT, SOLVER_ROUNDING};
+use crate::tolerance::{SITE_MIN_KWH, SOLVER_AGREEMENT, SOLVER_ROUNDING, allowed};
 use crate::units::{Energy, Money, Percent, Power, Price};
 
 /// Plans everything behind one meter: first the least shortfall, then the
@@ -177,7 +177,7 @@ fn accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) -> Vec<Acc
     let clean = |column: usize| {
         let bounds = &model.program.columns[column];
         let value = values[column].clamp(bounds.lower, bounds.upper);
-        let near = |bound: f64| (value - bound).abs() <= SOLVER_ROUNDING * bound.abs().max(1.0);
+        let near = |bound: f64| (value - bound).abs() <= allowed(SOLVER_ROUNDING, bound);
         if near(bounds.lower) {
             bounds.lower
         } else if near(bounds.upper) {
@@ -305,7 +305,7 @@ fn intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
 }
 
 fn is_same(one: Power, other: Power) -> bool {
-    (one.as_kw() - other.as_kw()).abs() <= SOLVER_ROUNDING * one.as_kw().abs().max(1.0)
+    (one.as_kw() - other.as_kw()).abs() <= allowed(SOLVER_ROUNDING, one.as_kw())
 }
 
 fn storage_wishes(

@@ -50,7 +50,7 @@ use crate::plan::charge::sub_slots::deadlines;
 use crate::plan::stability::budget::Budget;
 use crate::plan::stability::feasible_region::{FeasibleRegion, Filled, SlotRoom, crumb};
 use crate::prices::curve::PriceCurve;
-use crate::tolerance::{GAP_MAX, INSTANT_MICROS, SUM_ROUNDING};
+use crate::tolerance::{GAP_MAX, INSTANT_MICROS, SUM_ROUNDING, allowed};
 use crate::units::{Energy, Money, Price};
 
 /// Least share, 1e-9, of the second plan in a convex combination. Below it the first plan is taken,
@@ -92,9 +92,9 @@ impl Stability {
         // Rounding of the cost, converted to change at the price of change.
         let rounding = self.price_of_change.map_or(0.0, |price| {
             let scale = self.budget.total().as_amount() + self.extra_cost.as_amount();
-            GAP_MAX * scale.max(1.0) / price.as_per_kwh().max(f64::MIN_POSITIVE)
+            allowed(GAP_MAX, scale) / price.as_per_kwh().max(f64::MIN_POSITIVE)
         });
-        gap.abs() <= GAP_MAX * self.change.as_kwh().max(1.0) + rounding
+        gap.abs() <= allowed(GAP_MAX, self.change.as_kwh()) + rounding
     }
 }
 
@@ -185,7 +185,7 @@ pub fn stay_close(
     let change = search.change(&optimum.energies);
     // Rebuild the plan only if it changes less than the cheapest by more than rounding.
     let is_closer =
-        (cheapest_change - change).as_kwh() > SUM_ROUNDING * cheapest_change.as_kwh().max(1.0);
+        (cheapest_change - change).as_kwh() > allowed(SUM_ROUNDING, cheapest_change.as_kwh());
     let (plan, change) = if is_closer {
         (rebuild_plan(cheapest, problem, &optimum.energies), change)
     } else {
@@ -378,7 +378,7 @@ impl<'a> MultiplierSearch<'a> {
 
 /// Returns `true` if a cost is at most a limit, but for rounding.
 fn is_within(cost: f64, limit: f64) -> bool {
-    cost <= limit + SUM_ROUNDING * limit.abs().max(1.0)
+    cost <= limit + allowed(SUM_ROUNDING, limit)
 }
 
 /// Convex combination of two plans: `within` plus `share` of the way to `beyond`. Energies that are

@@ -27,7 +27,7 @@ use crate::plan::storage::branch_and_bound;
 use crate::plan::storage::dynamic_programme::{
     CostAndBound, DynamicProgramme, Prices, ProgrammeSlot, Relaxation, RelaxedSolution, bound, hull,
 };
-use crate::tolerance::SUM_DRIFT;
+use crate::tolerance::{SUM_DRIFT, allowed};
 
 /// Most relaxations for one plan. The certificate states the gap that remains.
 pub const NODES_MAX: usize = 20_000;
@@ -158,7 +158,7 @@ pub(crate) fn search(
 
 /// Returns true if a bound is below the best cost by more than `PRUNING_GAP`.
 fn is_below(bound: f64, best: f64) -> bool {
-    best.is_infinite() || bound < best - PRUNING_GAP * best.abs().max(1.0)
+    best.is_infinite() || bound < best - allowed(PRUNING_GAP, best)
 }
 
 /// Decisions of the two children of a node.
