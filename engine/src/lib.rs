@@ -85,6 +85,7 @@ pub mod schedule;
 pub mod shared_supply;
 pub mod statistics;
 pub mod time;
+pub(crate) mod tolerance;
 pub mod units;
 mod words;
 

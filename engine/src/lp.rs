@@ -18,6 +18,8 @@
 //! | `x_j` | `values` of [`Solution`] and [`MipSolution`] |
 use highs::{HighsModelStatus, HighsSolutionStatus, Model, RowProblem, Sense, SolvedModel};
 
+use crate::tolerance::{GAP_MAX, SOLVER_AGREEMENT, SOLVER_ROUNDING};
+
 pub mod warm;
 
 /// Options of the solver that [`Limits::tolerance`] is set for.
@@ -48,10 +50,7 @@ const SEARCHES: [Search; 4] = [
     Search { tolerance: 1e-6, presolve: Some(true), seed: 3, share: 0.125 },
 ];
 
-/// Relative difference of cost (absolute below a cost of 1) up to which two searches agree.
-const AGREEMENT: f64 = 1e-6;
-
-/// Variable: its cost per unit and its bounds.
+/// A variable: its cost per unit and its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Column {
     /// Cost per unit.
@@ -137,7 +136,7 @@ impl Default for Limits {
             nodes: 10_000,
             iterations: 1_000_000,
             seconds: None,
-            tolerance: 1e-9,
+            tolerance: SOLVER_ROUNDING,
             presolve: false,
         }
     }
@@ -477,7 +476,7 @@ impl MixedProgram {
             let bound = known.bound.min(found.bound);
             // Two searches agree if their costs differ by no more than `AGREEMENT`.
             let agrees = (known.cost - found.cost).abs()
-                <= AGREEMENT * known.cost.abs().max(found.cost.abs()).max(1.0);
+                <= SOLVER_AGREEMENT * known.cost.abs().max(found.cost.abs()).max(1.0);
             let status = found.status;
             let better = if found.cost < known.cost { found } else { known };
             if agrees || status != MipStatus::Optimal {
@@ -574,8 +573,8 @@ fn set_limits(model: &mut Model, limits: &Limits) {
     for option in TOLERANCES {
         model.set_option(option, limits.tolerance);
     }
-    model.set_option("mip_rel_gap", 1e-9);
-    model.set_option("mip_abs_gap", 1e-9);
+    model.set_option("mip_rel_gap", GAP_MAX);
+    model.set_option("mip_abs_gap", GAP_MAX);
     model.set_option("mip_max_nodes", i32::try_from(limits.nodes).unwrap_or(i32::MAX));
     let iterations = i32::try_from(limits.iterations).unwrap_or(i32::MAX);
     model.set_option("simplex_iteration_limit", iterations);

@@ -24,6 +24,7 @@ use crate::area::shortage::{fair_shares, mixed_integer, relax_reserves};
 use crate::area::solve::sampling::{ALONE_MAX, GROUPS};
 use crate::area::solve::solve_subproblem::{GAP_OF_PRICES, solve_subproblem};
 use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN};
 
 /// Upper bound on the times that reserves of vehicles without a battery are lowered.
 const LATE_MAX: usize = 8;
@@ -67,7 +68,7 @@ pub fn plan_area_with(
         .cost
         .abs()
         .max(sessions.need_kwh() * constraints.shortfall_penalty * 1e-2)
-        .max(1e-9);
+        .max(DIVISOR_MIN);
     let mut subproblem = Subproblem {
         problem,
         constraints: &constraints,
@@ -88,7 +89,7 @@ pub fn plan_area_with(
         relax_until_reserves_hold(&subproblem, sessions, first, executor);
     let is_short = |first: &Solution, sessions: &Sessions| {
         first.termination != Termination::Caller
-            && share_of_need(first.load.shortfall, sessions.need_kwh()) > 1e-6
+            && share_of_need(first.load.shortfall, sessions.need_kwh()) > NEED_SHARE_MIN
     };
     if let Some(whole) = whole.filter(|_| is_short(&first, &sessions)) {
         // Shares depend on the plans before them, so these are made at one gap, whichever is

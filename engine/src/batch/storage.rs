@@ -17,6 +17,7 @@ use crate::plan::storage::branch_and_bound::solve;
 use crate::plan::storage::dynamic_programme::ProgrammeSlot;
 use crate::plan::storage::price_slots::PriceSlots;
 use crate::plan::storage::slots::{stored_by, taken_by};
+use crate::tolerance::ENERGY_SHARE_MIN;
 use crate::units::Power;
 
 /// Plans every battery, on all threads of the current rayon pool.
@@ -142,7 +143,7 @@ impl BatteryPlanner {
             }
         }
         let missing = battery.target_kwh - reach;
-        let is_missed = missing > 1e-9 * kernel.capacity_kwh;
+        let is_missed = missing > ENERGY_SHARE_MIN * kernel.capacity_kwh;
         let baseline = baseline_of(kernel, &self.import, level);
         let numbers = &mut plans.numbers;
         numbers.cost.push(answer.cost);

@@ -45,6 +45,7 @@ use crate::shared_supply::wish::{SharedPower, SharedWish};
 use crate::shared_supply::wrap_around::{OnOffSchedule, sequence};
 use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
+use crate::tolerance::NEED_SHARE_MIN;
 use crate::units::{Energy, Power};
 
 /// Rows of the area plan that are read at a time.
@@ -220,7 +221,7 @@ fn least_short<'a>(
     let area = problem(power)?;
     let plan = plan_area(&area, options);
     let wanted_kwh: f64 = rows.energy_kwh.iter().sum();
-    if power.headroom <= 0.0 || plan.unmet_kwh <= alone_kwh + 1e-6 * wanted_kwh {
+    if power.headroom <= 0.0 || plan.unmet_kwh <= alone_kwh + NEED_SHARE_MIN * wanted_kwh {
         return Ok((area, plan));
     }
     let area = problem(SharedPower::whole(power.power_max))?;

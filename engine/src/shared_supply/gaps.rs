@@ -8,8 +8,9 @@ use crate::plan::interval::Interval;
 use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
 use crate::shared_supply::incremental::{paid, plan_in};
-use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
+use crate::shared_supply::load_profile::LoadProfile;
 use crate::shared_supply::wish::SharedWish;
+use crate::tolerance::POWER_ROUNDING_KW;
 use crate::units::Power;
 
 /// Charging time below which a shortfall is rounding.
@@ -131,7 +132,7 @@ fn close_short_pauses(
         let first = at.partition_point(|at| *at <= start).saturating_sub(1);
         let within = first..at.partition_point(|at| *at < end);
         let kw = wish.power.as_kw();
-        let is_full = |taken: &f64| taken + kw > power_max.as_kw() + POWER_TOLERANCE_KW;
+        let is_full = |taken: &f64| taken + kw > power_max.as_kw() + POWER_ROUNDING_KW;
         if taken_kw[within.clone()].iter().any(is_full) {
             continue;
         }

@@ -11,7 +11,8 @@ use crate::plan::charge::request::{ChargeProblem, ChargeRequestError};
 use crate::plan::interval::Interval;
 use crate::plan::record::summary::PlanSummary;
 use crate::prices::curve::PriceCurve;
-use crate::shared_supply::load_profile::{LoadProfile, POWER_TOLERANCE_KW};
+use crate::shared_supply::load_profile::LoadProfile;
+use crate::tolerance::POWER_ROUNDING_KW;
 use crate::units::{Energy, Money, Power};
 
 /// Charging time that may be missing while there is charging ahead: a vehicle takes half a minute
@@ -134,7 +135,7 @@ pub fn hold_current(
     let request = problem.request();
     let now = request.now;
     let is_alike =
-        |i: &Interval| (i.power.as_kw() - request.power_max.as_kw()).abs() < POWER_TOLERANCE_KW;
+        |i: &Interval| (i.power.as_kw() - request.power_max.as_kw()).abs() < POWER_ROUNDING_KW;
     // The intervals from now on, at the present power of the request.
     let ahead: Vec<Interval> = before
         .intervals

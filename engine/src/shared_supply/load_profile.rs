@@ -5,10 +5,8 @@ use chrono::{DateTime, Utc};
 
 use crate::plan::charge::request::PowerLimit;
 use crate::plan::interval::Interval;
+use crate::tolerance::POWER_ROUNDING_KW;
 use crate::units::Power;
-
-/// Difference up to which two powers are equal, in kW.
-pub(crate) const POWER_TOLERANCE_KW: f64 = 1e-6;
 
 /// Step function of the power that plans take together.
 #[derive(Debug, Default)]
@@ -56,7 +54,7 @@ impl LoadProfile {
         for ((&start, change), &end) in self.changes_kw.iter().zip(ends) {
             taken += change;
             let start = start.max(from);
-            if end <= start || taken <= room.as_kw() + POWER_TOLERANCE_KW {
+            if end <= start || taken <= room.as_kw() + POWER_ROUNDING_KW {
                 continue;
             }
             match periods.last_mut().filter(|last| last.end == start) {

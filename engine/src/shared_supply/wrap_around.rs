@@ -80,10 +80,14 @@ pub(crate) fn mean_kw(powers_kw: impl Iterator<Item = f64>, power_max: f64, head
     if most <= 0.0 {
         return power_max;
     }
-    let lanes = (power_max / most + 1e-9).floor();
+    let lanes = (power_max / most + LANE_ROUNDING).floor();
     let mean = (power_max - most).max(lanes * least);
     mean - (mean / most * headroom).round() * most
 }
+
+/// Rounding of a number of vehicles that charge at once: a quotient of two powers that is a whole
+/// number up to it is that number.
+const LANE_ROUNDING: f64 = 1e-9;
 
 /// Rearranges vehicles by the wrap-around rule in each slot in which those that are on take more
 /// than `power_max_kw` together.

@@ -2,6 +2,7 @@
 use crate::statistics::fixed::Amount;
 use crate::statistics::sample::Row;
 use crate::statistics::totals::{NonSmart, Spread, Totals};
+use crate::tolerance::SUM_ROUNDING;
 use crate::units::{Energy, MICROS_PER_HOUR, Power, Price};
 
 /// Minimum, maximum, sum and count of some values.
@@ -42,7 +43,7 @@ impl Values {
         let mean = if weight != 0.0 && weighted.is_finite() { weighted } else { even };
         // Flows in both directions can move a weighted mean out of the range of its values. With
         // one direction only rounding can, and the mean is clamped.
-        let slack = 1e-12 * self.min.abs().max(self.max.abs());
+        let slack = SUM_ROUNDING * self.min.abs().max(self.max.abs());
         let is_rounding = mean > self.min - slack && mean < self.max + slack;
         Some((self.min, self.max, if is_rounding { mean.clamp(self.min, self.max) } else { mean }))
     }

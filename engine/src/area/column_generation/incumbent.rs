@@ -20,6 +20,7 @@ use crate::area::model::linking::LinkingConstraints;
 use crate::area::pricing::context::PricingContext;
 use crate::area::problem::options::WarmStart;
 use crate::lp::LpError;
+use crate::tolerance::{PENALTY_MIN, SHORTFALL_TOLERANCE_KWH};
 
 impl WarmStart {
     /// Dual vectors of an earlier plan that fit a problem with `cells` duals (limits times slots).
@@ -51,13 +52,6 @@ pub(crate) const ARTIFICIAL_PENALTY_MAX: f64 = 4.0;
 
 /// Upper bound on solutions of one master in a row, each after rows for violated limits were added.
 pub(crate) const SEPARATION_ROUNDS_MAX: usize = 20;
-
-/// Least improvement by a new column, relative to its cost at the duals: rounding of the solver.
-pub(crate) const ROUNDING: f64 = 1e-9;
-
-/// Excess over a hard limit that counts as none, in kWh for each kWh of 1 + |bound|: rounding of
-/// the solver.
-pub(crate) const TOLERANCE: f64 = 1e-7;
 
 /// Upper bound on the rounds whose duals are kept for the next plan.
 const ROUNDS_KEPT: usize = 40;
@@ -194,12 +188,12 @@ pub(crate) trait Solver {
 /// Least energy in kWh by which a row of the master is scaled: 1 % of the need divided evenly
 /// among the slots.
 pub(crate) fn energy_scale(need_kwh: f64, slots: usize) -> f64 {
-    (need_kwh / slots.max(1) as f64 * 0.01).max(1e-6)
+    (need_kwh / slots.max(1) as f64 * 0.01).max(SHORTFALL_TOLERANCE_KWH)
 }
 
 /// Largest shortfall penalty per kWh: that of the last tier at priority 1.
 pub(crate) fn penalty_max(context: &PricingContext<'_>) -> f64 {
-    context.penalty.of_tier(context.penalty.tiers - 1, 1.0).max(1e-6)
+    context.penalty.of_tier(context.penalty.tiers - 1, 1.0).max(PENALTY_MIN)
 }
 
 /// Gap of a cost to a bound, relative to the larger of |bound| and |scale|; infinite if cost or

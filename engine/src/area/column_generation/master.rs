@@ -35,9 +35,14 @@ use crate::area::model::linking::{LinkingConstraints, Penalty};
 use crate::area::problem::micro_wh::as_kwh;
 use crate::lp::warm::WarmProgram;
 use crate::lp::{self, LpError};
+use crate::tolerance::SOLVER_ROUNDING;
 
 /// Cost of a whole area in the units of the solver.
 const MONEY: f64 = 1e3;
+
+/// Least difference of the loads of two tangents to one penalty, as a share of the distance to the
+/// bound, or of the energy scale if that is larger. Nearer ones would add rows and no accuracy.
+const TANGENT_SPACING: f64 = 1e-4;
 
 /// Column: aggregate response of one group of vehicles in one pricing round.
 #[derive(Debug, Clone)]
@@ -301,7 +306,7 @@ impl<'a> RestrictedMaster<'a> {
     /// ```
     ///
     /// Returns false if the slot has a tangent with nearly this slope already: at a load that
-    /// differs by less than 1e-4 of the distance to the bound, or of the energy scale if larger.
+    /// differs by less than [`TANGENT_SPACING`] of the distance to the bound.
     fn add_tangent(
         &mut self,
         constraint: usize,
@@ -314,7 +319,7 @@ impl<'a> RestrictedMaster<'a> {
         let slope = 2.0 * a * (load - bound);
         let cell = constraint * self.constraints.slots() + slot;
         let near = |row: &&ActiveRow| row.constraint == constraint && row.slot == slot;
-        let step = 2.0 * a * 1e-4 * self.energy.max((load - bound).abs());
+        let step = 2.0 * a * TANGENT_SPACING * self.energy.max((load - bound).abs());
         if self.rows.iter().filter(near).any(|row| (row.slope - slope).abs() < step) {
             return Ok(false);
         }
@@ -412,16 +417,13 @@ impl<'a> RestrictedMaster<'a> {
             weights: self.weights.iter().map(|&column| solution.values[column].max(0.0)).collect(),
             duals,
             group_duals: self.groups.iter().map(|&r| solution.duals[r] * self.money).collect(),
-            uses_artificials: beyond.fold(0.0, f64::max) > 1e-9,
+            uses_artificials: beyond.fold(0.0, f64::max) > SOLVER_ROUNDING,
             artificial_kwh: kwh.sum(),
             cost: solution.cost * self.money,
             is_solved: true,
         })
     }
 }
-
-/// Least weight of a column that is used: below it is rounding of the solver.
-pub(crate) const WEIGHT_MIN: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {

@@ -15,15 +15,14 @@
 //! | `cost_gk + m·load_gk` | `RegionalMaster::cost` |
 //! | `λ` | duals inside: `trial` in the round under way, `best` for the best bound |
 use crate::area::column_generation::incumbent::SEPARATION_ROUNDS_MAX;
-use crate::area::column_generation::master::{
-    Column, MasterSolution, RestrictedMaster, WEIGHT_MIN,
-};
+use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::{PricingOracle, PricingRound};
 use crate::area::column_generation::smoothing::DualSmoothing;
 use crate::area::column_generation::subtree::Subtree;
 use crate::area::model::linking::Penalty;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::lp::LpError;
+use crate::tolerance::SOLVER_ROUNDING;
 
 /// Open gap at which the artificial penalty of a region is raised, relative to its share of the
 /// objective's scale.
@@ -248,7 +247,7 @@ impl<'a> RegionalMaster<'a> {
     ) -> (f64, Vec<f64>) {
         let mut load = vec![0.0; self.slots()];
         let columns = self.master.columns.iter().zip(&self.solution.weights);
-        for (column, &weight) in columns.filter(|(_, weight)| **weight > WEIGHT_MIN) {
+        for (column, &weight) in columns.filter(|(_, weight)| **weight > SOLVER_ROUNDING) {
             let sums = load.iter_mut().zip(self.load(column));
             sums.for_each(|(sum, &load)| *sum += weight * as_kwh(load));
             composition.from.push((self.subtree.groups[column.group], column.iteration, weight));

@@ -18,8 +18,7 @@
 //! 53 (2005).
 use crate::area::column_generation::incumbent::{
     ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, EARLIER_MIN, GAP_WITH_ARTIFICIALS, Incumbent,
-    ROUNDING, SEPARATION_ROUNDS_MAX, Solver, StoppingCriteria, TOLERANCE, Termination,
-    energy_scale, penalty_max,
+    SEPARATION_ROUNDS_MAX, Solver, StoppingCriteria, Termination, energy_scale, penalty_max,
 };
 use crate::area::column_generation::master::{MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::PricingOracle;
@@ -31,6 +30,7 @@ use crate::area::pricing::context::PricingContext;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
 use crate::lp::LpError;
+use crate::tolerance::{LIMIT_EXCESS_SHARE, SHORTFALL_TOLERANCE_KWH, SOLVER_ROUNDING};
 
 /// Column generation on one level: oracle, master and the state between rounds.
 pub(crate) struct ColumnGeneration<'a> {
@@ -122,7 +122,7 @@ impl<'a> ColumnGeneration<'a> {
                 || self.master.has_negative_reduced_cost(
                     &column,
                     column.cost,
-                    (&self.solution, ROUNDING),
+                    (&self.solution, SOLVER_ROUNDING),
                 )
             {
                 is_better = true;
@@ -140,7 +140,8 @@ impl<'a> ColumnGeneration<'a> {
             let loads = self.master.loads(&self.solution.weights);
             let columns = self.master.columns.iter().zip(&self.solution.weights);
             let value: f64 = columns.map(|(column, weight)| column.cost * weight).sum();
-            self.incumbent.cost = value + self.oracle.constraints.cost_of_limits(&loads, TOLERANCE);
+            self.incumbent.cost =
+                value + self.oracle.constraints.cost_of_limits(&loads, LIMIT_EXCESS_SHARE);
             if !self.master.separate_rows(&loads)? {
                 break;
             }
@@ -227,7 +228,8 @@ impl Solver for ColumnGeneration<'_> {
 
     fn has_shortfall(&self) -> bool {
         let columns = self.master.columns.iter().zip(&self.solution.weights);
-        columns.map(|(column, weight)| as_kwh(column.shortfall) * weight).sum::<f64>() > 1e-6
+        columns.map(|(column, weight)| as_kwh(column.shortfall) * weight).sum::<f64>()
+            > SHORTFALL_TOLERANCE_KWH
     }
 }
 

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::sessions::{NODES_MANY, Sessions};
 use crate::area::problem::micro_wh::as_kwh;
+use crate::tolerance::DIVISOR_MIN;
 
 /// Upper bound on the nodes above the subtrees.
 const UPPER_NODES_MAX: usize = 8;
@@ -96,7 +97,7 @@ impl Decomposition {
                 None => upper_at.push(at),
             }
         }
-        let all = sessions.need_kwh().max(1e-9);
+        let all = sessions.need_kwh().max(DIVISOR_MIN);
         let subtree = |(top, groups): (u32, BTreeSet<usize>)| {
             let constraints_at = inside.remove(&top).unwrap_or_default();
             Subtree {

@@ -27,12 +27,10 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use crate::area::column_generation::incumbent::{
-    ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, Incumbent, ROUNDING, SEPARATION_ROUNDS_MAX,
-    Solver, StoppingCriteria, TOLERANCE, Termination, energy_scale, penalty_max,
+    ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, Incumbent, SEPARATION_ROUNDS_MAX, Solver,
+    StoppingCriteria, Termination, energy_scale, penalty_max,
 };
-use crate::area::column_generation::master::{
-    Column, MasterSolution, RestrictedMaster, WEIGHT_MIN,
-};
+use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::PricingOracle;
 use crate::area::column_generation::regional::{AggregatedColumn, RegionalMaster};
 use crate::area::column_generation::single_level::fill_gaps;
@@ -45,6 +43,7 @@ use crate::area::pricing::context::PricingContext;
 use crate::area::problem::micro_wh::to_micro_wh;
 use crate::area::problem::options::WarmStart;
 use crate::lp::LpError;
+use crate::tolerance::{DIVISOR_MIN, LIMIT_EXCESS_SHARE, SHORTFALL_TOLERANCE_KWH, SOLVER_ROUNDING};
 
 /// Upper bound on the aggregates of subtrees that have limits inside.
 const AGGREGATES_MAX: usize = 64;
@@ -58,7 +57,7 @@ const SUBTREES_PER_AGGREGATE_MIN: usize = 2;
 
 /// Least improvement by a new column of a region relative to its cost, as a part of the requested
 /// gap.
-const NEW: f64 = 0.02;
+const IMPROVEMENT_MIN: f64 = 0.02;
 
 /// Upper bound on the pricing rounds at one vector of upper duals.
 ///
@@ -130,7 +129,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         let beyond = (highest_penalty * ARTIFICIAL_PENALTY_START, margin);
         // Regional masters, scaled by their share of the need.
         let region = |subtree: &'a Subtree| {
-            let share = subtree.share.max(1e-9);
+            let share = subtree.share.max(DIVISOR_MIN);
             RegionalMaster::new(
                 &oracle,
                 subtree,
@@ -212,7 +211,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         stopping: StoppingCriteria,
         executor: &mut Executor<'_>,
     ) -> Result<(), LpError> {
-        let least = (NEW * stopping.gap).max(ROUNDING);
+        let least = (IMPROVEMENT_MIN * stopping.gap).max(SOLVER_ROUNDING);
         let (cells, slots) = (self.incumbent.best.len(), self.oracle.constraints.slots());
         let mut duals = self.decomposition.spread_out(&self.prices, cells, slots);
         for region in &self.regions {
@@ -251,7 +250,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 || self.upper.has_negative_reduced_cost(
                     &column,
                     column.cost,
-                    (&self.solution, ROUNDING),
+                    (&self.solution, SOLVER_ROUNDING),
                 )
             {
                 self.upper.add(column)?;
@@ -303,10 +302,10 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             self.solution = self.upper.solve()?;
             let loads = self.upper.loads(&self.solution.weights);
             let used = self.aggregated.iter().zip(&self.upper.columns).zip(&self.solution.weights);
-            let mut cost = self.decomposition.upper.cost_of_limits(&loads, TOLERANCE);
+            let mut cost = self.decomposition.upper.cost_of_limits(&loads, LIMIT_EXCESS_SHARE);
             for ((composition, column), &weight) in used {
                 cost += weight * column.cost;
-                if composition.uses_artificials && weight > TOLERANCE {
+                if composition.uses_artificials && weight > LIMIT_EXCESS_SHARE {
                     cost = f64::INFINITY;
                 }
             }
@@ -498,7 +497,9 @@ impl Solver for TwoLevelColumnGeneration<'_> {
     fn weights(&self) -> Vec<ColumnWeights> {
         let mut shares = vec![ColumnWeights::new(); self.oracle.nodes.len()];
         for (composition, &weight) in self.aggregated.iter().zip(&self.solution.weights) {
-            for &(group, round, part) in composition.from.iter().filter(|_| weight > WEIGHT_MIN) {
+            for &(group, round, part) in
+                composition.from.iter().filter(|_| weight > SOLVER_ROUNDING)
+            {
                 match shares[group].iter_mut().find(|(other, _)| *other == round) {
                     Some((_, sum)) => *sum += weight * part,
                     None => shares[group].push((round, weight * part)),
@@ -511,7 +512,8 @@ impl Solver for TwoLevelColumnGeneration<'_> {
 
     fn has_shortfall(&self) -> bool {
         let columns = self.aggregated.iter().zip(&self.solution.weights);
-        columns.map(|(composition, weight)| composition.shortfall_kwh * weight).sum::<f64>() > 1e-6
+        columns.map(|(composition, weight)| composition.shortfall_kwh * weight).sum::<f64>()
+            > SHORTFALL_TOLERANCE_KWH
     }
 }
 

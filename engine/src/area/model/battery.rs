@@ -16,7 +16,7 @@
 use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::session::Session;
 use crate::area::problem::area_problem::StorageColumns;
-use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, SHORTFALL_TOLERANCE, as_kwh, to_micro_wh};
+use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh, to_micro_wh};
 use crate::columns::batteries::{Batteries, BatteryPlanner, BatteryRow};
 use crate::columns::fleet::{Fleet, Needs};
 use crate::columns::row_error::RowError;
@@ -24,6 +24,7 @@ use crate::plan::storage::branch_and_bound::reached;
 use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};
 use crate::plan::storage::slots::stored_by;
 use crate::time::horizon::Horizon;
+use crate::tolerance::{SHORTFALL_TOLERANCE, SHORTFALL_TOLERANCE_KWH};
 
 /// Battery of one session, with the values of its pricing problem that no price changes.
 #[derive(Debug, Clone)]
@@ -148,7 +149,7 @@ impl Battery {
             while let Some(&(_, energy)) = next.next_if(|&&(at, _)| at == slot) {
                 level += self.stored(as_kwh(energy));
             }
-            if slot >= from && level < wanted - as_kwh(SHORTFALL_TOLERANCE) {
+            if slot >= from && level < wanted - SHORTFALL_TOLERANCE_KWH {
                 from = slot + 1;
             }
         }

@@ -21,11 +21,12 @@
 use crate::area::model::energy_by_slot::{EnergyBySlot, Shortfall};
 use crate::area::model::session::Session;
 use crate::area::problem::area_problem::AreaProblem;
-use crate::area::problem::micro_wh::{SHORTFALL_TOLERANCE, as_kwh, to_micro_wh};
+use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
 use crate::columns::fleet::Vehicle;
 use crate::columns::row_error::RowError;
 use crate::plan::charge::selection::slot_selection::Window;
 use crate::time::horizon::Horizon;
+use crate::tolerance::SHORTFALL_TOLERANCE;
 
 /// Slot of a session, or the part of it between two deadlines.
 #[derive(Debug, Clone, Copy)]

@@ -24,6 +24,7 @@
 //! | `f*` | [`LinkingConstraints::conjugate`] | money |
 use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::limits::{Limit, Node, Profile, base_loads_kw};
+use crate::tolerance::PENALTY_MIN;
 use crate::units::{MICROS_PER_HOUR, Price};
 
 /// Penalty on the load beyond the bound.
@@ -186,7 +187,7 @@ impl LinkingConstraints {
         // cancel but for two spans. With several curves a kWh may pass from vehicle to vehicle,
         // each time at a loss; 16 spans are allowed for that.
         let chain = if is_shared { 2.0 } else { 16.0 };
-        let penalty = chain * ((high - low) + soft) + high.abs().max(low.abs()) + 1e-6;
+        let penalty = chain * ((high - low) + soft) + high.abs().max(low.abs()) + PENALTY_MIN;
         penalty * storing.0 + storing.1
     }
 

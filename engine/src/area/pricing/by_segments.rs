@@ -26,10 +26,11 @@ use crate::area::model::battery::{Battery, FreeCapacity, highest_levels};
 use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::session::Session;
 use crate::area::pricing::context::PricingContext;
-use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, SHORTFALL_TOLERANCE, as_kwh, to_micro_wh};
+use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh, to_micro_wh};
 use crate::plan::storage::branch_and_bound::{StorageBuffers, reached, solve};
 use crate::plan::storage::dynamic_programme::{DynamicProgramme, ProgrammeSlot};
 use crate::plan::storage::slots::{stored_by, taken_by};
+use crate::tolerance::SHORTFALL_TOLERANCE_KWH;
 
 impl Battery {
     /// Returns true if a plan keeps within powers, levels and the reserve, and buys and sells only
@@ -41,7 +42,7 @@ impl Battery {
         taken: &EnergyBySlot,
     ) -> bool {
         let (horizon, battery) = (context.horizon(), &self.row);
-        let tolerance = as_kwh(SHORTFALL_TOLERANCE);
+        let tolerance = SHORTFALL_TOLERANCE_KWH;
         // A reserve that cannot be reached yet is required as far as it can be.
         let reachable = {
             let prices = |slot| context.own_prices(session, slot).0;

@@ -1,10 +1,8 @@
 //! Energy in whole µWh (1e-9 kWh), so that sums over vehicles are exact in any order.
+use crate::tolerance::DIVISOR_MIN;
 
 /// µWh in a kWh.
 pub(crate) const MICRO_WH_PER_KWH: f64 = 1e9;
-
-/// Tolerance on missing energy, in µWh (1e-6 kWh): less is rounding, and counts as 0.
-pub(crate) const SHORTFALL_TOLERANCE: i64 = 1_000;
 
 /// Most energy of all vehicles of an area, in µWh (4e9 kWh): less than half of what an `i64` holds,
 /// so that sums do not overflow.
@@ -22,7 +20,7 @@ pub(crate) fn as_kwh(energy: i64) -> f64 {
     energy as f64 / MICRO_WH_PER_KWH
 }
 
-/// Energy in µWh as a part of a need in kWh; the need counts as at least 1e-9 kWh.
+/// Energy in µWh as a part of a need in kWh; the need counts as at least [`DIVISOR_MIN`] kWh.
 pub(crate) fn share_of_need(energy: i64, need_kwh: f64) -> f64 {
-    as_kwh(energy) / need_kwh.max(1e-9)
+    as_kwh(energy) / need_kwh.max(DIVISOR_MIN)
 }

@@ -24,7 +24,6 @@ use std::collections::BTreeMap;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::area::column_generation::master::WEIGHT_MIN;
 use crate::area::model::battery::Battery;
 use crate::area::model::energy_by_slot::{Assignment, ColumnWeights, EnergyBySlot, merge_slots};
 use crate::area::model::linking::LinkingConstraints;
@@ -35,6 +34,7 @@ use crate::area::pricing::context::{PricingContext, dual_price_by_node};
 use crate::area::pricing::effective_prices::EffectivePrices;
 use crate::area::pricing::oracle::solve_pricing;
 use crate::area::problem::micro_wh::as_kwh;
+use crate::tolerance::SOLVER_ROUNDING;
 
 /// Step of the draws, the golden ratio less 1. The fractional parts of its multiples fall
 /// evenly into the unit interval, however many there are (a Weyl sequence).
@@ -111,7 +111,7 @@ impl Assignment {
     ) -> Self {
         let groups = context.sessions.groups;
         for shares in &mut shares {
-            shares.retain(|&(_, weight)| weight > WEIGHT_MIN);
+            shares.retain(|&(_, weight)| weight > SOLVER_ROUNDING);
             let sum: f64 = shares.iter().map(|(_, weight)| weight).sum();
             for (_, weight) in shares {
                 *weight /= sum;

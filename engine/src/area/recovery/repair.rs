@@ -47,6 +47,10 @@ const MOVED_MAX: usize = 20_000;
 /// Energy above limits that is rounding, in µWh: half of `SHORTFALL_TOLERANCE`.
 const FEASIBILITY_TOLERANCE: i64 = 500;
 
+/// Least gain of a new plan of one vehicle, in currency: more than the rounding of its cost, which
+/// sums up the slots of one session.
+const GAIN_MIN: f64 = 1e-9;
+
 /// Upper bound on all vehicles visited to make room once the caller asked to stop.
 const HURRIED_MAX: usize = 50_000;
 
@@ -519,7 +523,7 @@ fn is_better(
         });
         cost.sum::<f64>() + context.penalty_of(session, context.shortfall_of(session, taken))
     };
-    value(new) < value(old) - 1e-9
+    value(new) < value(old) - GAIN_MIN
 }
 
 /// Returns true if the new plan exceeds a limit further than the old one. `(up, down)` is the

@@ -30,6 +30,7 @@ use crate::area::recovery::repair::RepairPass;
 use crate::area::recovery::totals::{AreaLoad, cost_of_limits, load_of_plans};
 use crate::area::report::outcome::AreaPlan;
 use crate::columns::intervals::IntervalColumns;
+use crate::tolerance::GAP_MAX;
 use crate::units::MICROS_PER_HOUR;
 
 /// Passes over all vehicles. One that returns may free capacity for another.
@@ -317,7 +318,7 @@ impl CloseReplan<'_> {
         }
         let trial = self.trial(assignment);
         // Soft limits may cost more than their duals say.
-        if trial.cost <= most + 1e-9 * most.abs() {
+        if trial.cost <= most + GAP_MAX * most.abs() {
             trial
         } else {
             self.trial(from.assignment.clone())

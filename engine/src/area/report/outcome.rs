@@ -36,6 +36,7 @@ use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
 use crate::area::solve::subproblem::{Solution, Subproblem};
 use crate::columns::plan_table::PlanTable;
 use crate::columns::row_error::RowError;
+use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN, POWER_ROUNDING_KW, SHORTFALL_TOLERANCE_KWH};
 use crate::units::MICROS_PER_HOUR;
 
 /// Part of a limit from which a slot counts as full.
@@ -314,8 +315,8 @@ fn status_of_plans(
 
 /// Part of the needs that is unmet and not proved to be; 0 up to rounding.
 fn unmet_gap(open_kwh: f64, need_kwh: f64) -> f64 {
-    let part = open_kwh / need_kwh.max(1e-9);
-    if part <= 1e-6 { 0.0 } else { part }
+    let part = open_kwh / need_kwh.max(DIVISOR_MIN);
+    if part <= NEED_SHARE_MIN { 0.0 } else { part }
 }
 
 /// Rows whose reserve is late, in order.
@@ -362,7 +363,7 @@ fn nodes(
             };
             for (slot, load) in load_kw.iter().enumerate() {
                 let beyond = most.at(slot).map_or(0.0, |most| sign * load - most.as_kw());
-                breach_kw = breach_kw.max(if beyond > 1e-6 { beyond } else { 0.0 });
+                breach_kw = breach_kw.max(if beyond > POWER_ROUNDING_KW { beyond } else { 0.0 });
             }
         }
         let added_per_kwh = constraints.dual_price(at as u32, duals);
@@ -433,7 +434,7 @@ fn binding_node(
             let power = if session.is_indivisible { session.rate } else { 0.0 };
             let wanted = power * constraints.hours[slot] * MICROS_PER_HOUR / MICRO_WH_PER_KWH;
             as_kwh(total.loads[constraint.node][slot]) + wanted
-                >= constraint.bounds[slot] * FULL - 1e-6
+                >= constraint.bounds[slot] * FULL - SHORTFALL_TOLERANCE_KWH
         };
         let slots = session.first as usize..session.last as usize;
         hard.map(|constraint| slots.clone().filter(|&slot| is_full(constraint, slot)).count()).max()

@@ -27,7 +27,7 @@ use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
-use crate::area::problem::micro_wh::{SHORTFALL_TOLERANCE, as_kwh};
+use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::totals::{self, objective_of};
@@ -37,6 +37,7 @@ use crate::area::shortage::measure::{
 use crate::area::shortage::mixed_integer::{self, MixedIntegerPlan};
 use crate::area::solve::solve_subproblem::solve_subproblem;
 use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::tolerance::{NEED_SHARE_MIN, SHORTFALL_TOLERANCE};
 
 /// Tiers of a need; the shortfall penalty rises from each to the next.
 const TIERS: u32 = 10;
@@ -53,6 +54,9 @@ const UNEVEN: f64 = 0.01;
 
 /// Part of the least shortage by which a shortfall may exceed another and still counts as equal.
 const ALIKE: f64 = 1e-3;
+
+/// Relative gap of the searches for the least shortage: a tenth of the default gap.
+const GAP: f64 = 1e-4;
 
 /// Sessions with needs reduced to what limits allow, and their plans.
 pub(crate) struct FairPlan {
@@ -196,7 +200,7 @@ fn relaxed_least_kwh(
     let hard = subproblem.constraints.hard();
     let free = least_shortfall(subproblem, (&sessions, &hard), (0.0, 1), sessions.need_kwh());
     let least = solve_subproblem(&free, &sessions, &WarmStart::default(), executor).bound;
-    (least - 1e-6 * sessions.need_kwh()).max(0.0)
+    (least - NEED_SHARE_MIN * sessions.need_kwh()).max(0.0)
 }
 
 /// Search for the least shortfall: free energy, the limits `hard` only, and a penalty that rises by
@@ -211,7 +215,7 @@ fn least_shortfall<'a>(
         constraints: hard,
         penalty: ShortfallPenalty { base: 1.0, step, tiers },
         is_free: true,
-        stopping: StoppingCriteria { gap: 1e-4, scale: scale_kwh, ..subproblem.stopping },
+        stopping: StoppingCriteria { gap: GAP, scale: scale_kwh, ..subproblem.stopping },
         money: sessions.need_kwh(),
         has_plans: true,
         ..*subproblem

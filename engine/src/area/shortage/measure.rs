@@ -6,10 +6,10 @@ use crate::area::model::session::Session;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::PricingContext;
-use crate::area::problem::micro_wh::SHORTFALL_TOLERANCE;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::shortage::split::{Claim, split_by_class, split_proportionally};
 use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::tolerance::SHORTFALL_TOLERANCE;
 
 /// Shortfall of one vehicle, in µWh.
 #[derive(Debug, Clone, Default)]

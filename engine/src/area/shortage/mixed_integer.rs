@@ -29,6 +29,7 @@ use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh, to_micro_wh};
 use crate::area::shortage::measure::{VehicleShortfall, shortfall_of_vehicle};
 use crate::area::solve::subproblem::Subproblem;
 use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
+use crate::tolerance::SHORTFALL_TOLERANCE_KWH;
 
 /// Upper bound on the binary variables: one search then takes up to about three seconds.
 const BINARIES_MAX: usize = 400;
@@ -158,7 +159,7 @@ impl<'a> MixedIntegerModel<'a> {
     /// Programme with all vehicles and hard limits, and values in which no vehicle charges.
     fn new(subproblem: &'a Subproblem<'a>, sessions: &'a Sessions) -> Self {
         let largest = sessions.each.iter().map(|session| session.need).max().unwrap_or(0);
-        let unit = as_kwh(largest).max(1e-6);
+        let unit = as_kwh(largest).max(SHORTFALL_TOLERANCE_KWH);
         let (programme, values) = (MixedProgram::default(), Vec::new());
         let mut model =
             Self { subproblem, sessions, programme, vehicles: Vec::new(), unit, values };

@@ -14,11 +14,12 @@ use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::sessions::Sessions;
 use crate::area::pricing::context::PricingContext;
-use crate::area::problem::micro_wh::{SHORTFALL_TOLERANCE, share_of_need};
+use crate::area::problem::micro_wh::share_of_need;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::repair::RepairPass;
 use crate::area::recovery::totals::{self, AreaLoad};
 use crate::area::solve::subproblem::Subproblem;
+use crate::tolerance::{ENERGY_SHARE_MIN, SHORTFALL_TOLERANCE};
 
 /// Best plans of a master solution: load, objective value and the assignment they come from.
 ///
@@ -49,6 +50,14 @@ pub(crate) fn recover_best(
     best.unwrap_or_default()
 }
 
+/// Unit of the cost in [`lexicographic_key`], in currency, or as a share of a money scale below 1:
+/// a thousandth of the default gap, so that no gap between plans is lost.
+const KEY_MONEY: f64 = 1e-6;
+
+/// Least gain of a repair pass that justifies another one, as a share of the cost or of the scale
+/// of the gap: a thousandth of the default gap.
+const GAIN_SHARE_MIN: f64 = 1e-6;
+
 /// Lexicographic key of plans: shortfall in units of 1e-6 kWh, then cost in units of 1e-6, or of
 /// 1e-6 times the money scale if that is below 1.
 pub(crate) fn lexicographic_key(
@@ -56,7 +65,7 @@ pub(crate) fn lexicographic_key(
     (_, total, value): &(Assignment, AreaLoad, f64),
 ) -> (i64, i64) {
     // A cast to whole numbers keeps the order of finite values. A small scale needs a small unit.
-    let unit = 1e-6 * subproblem.money.min(1.0);
+    let unit = KEY_MONEY * subproblem.money.min(1.0);
     (total.shortfall / SHORTFALL_TOLERANCE, (value / unit) as i64)
 }
 
@@ -68,7 +77,7 @@ pub(crate) fn is_good(
     sessions: &Sessions,
     assignment: &(Assignment, AreaLoad, f64),
 ) -> bool {
-    let is_served = share_of_need(assignment.1.shortfall, sessions.need_kwh()) <= 1e-9;
+    let is_served = share_of_need(assignment.1.shortfall, sessions.need_kwh()) <= ENERGY_SHARE_MIN;
     let is_forced = assignment.1.shortfall_penalty > 0.0 && rounds.has_shortfall();
     rounds.incumbent().gap(assignment.2, subproblem.stopping.scale) <= subproblem.stopping.gap
         && (is_served || is_forced)
@@ -118,7 +127,7 @@ fn recover(
             break;
         }
         (total, value) = (next, better);
-        if gain <= relative_gap(value, 0.0, subproblem.stopping.scale) * 1e-6 {
+        if gain <= relative_gap(value, 0.0, subproblem.stopping.scale) * GAIN_SHARE_MIN {
             break;
         }
     }

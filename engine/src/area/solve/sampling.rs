@@ -23,6 +23,7 @@ use crate::area::model::sessions::{Sessions, shares_curves};
 use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
 use crate::area::solve::subproblem::Subproblem;
+use crate::tolerance::DIVISOR_MIN;
 
 /// Upper bound on the vehicles of an area in which each is a group of its own.
 pub(crate) const ALONE_MAX: usize = 192;
@@ -92,7 +93,7 @@ fn solve_sample(
         decomposition.map_or((sessions.groups, true), |_| (GROUPS, false)),
         by_curve,
     );
-    let part = sample.need_kwh() / sessions.need_kwh().max(1e-9);
+    let part = sample.need_kwh() / sessions.need_kwh().max(DIVISOR_MIN);
     // A sample has too few vehicles of each subtree for duals of the limits inside.
     let constraints = decomposition
         .map_or(subproblem.constraints, |decomposition| &decomposition.upper)
@@ -142,7 +143,7 @@ pub(crate) fn expected_loads(
     let mut loads: Vec<Vec<f64>> = vec![Vec::new(); all.len()];
     for duals in rounds {
         for (node, load) in oracle.solve_unobserved(duals).loads.into_iter().enumerate() {
-            let scale = all[node] / some[node].max(1e-9) / rounds.len() as f64;
+            let scale = all[node] / some[node].max(DIVISOR_MIN) / rounds.len() as f64;
             loads[node].resize(load.len(), 0.0);
             loads[node].iter_mut().zip(load).for_each(|(sum, load)| *sum += load * scale);
         }

@@ -34,10 +34,8 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::plan::PlannedSlot;
 use crate::plan::charge::selection::slot_selection::{SlotSelection, Window};
 use crate::time::horizon::Horizon;
+use crate::tolerance::{GAP_MAX, INSTANT_MICROS, allowed};
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Power, Price};
-
-/// Largest gap of a proved plan: 1e-9 of the cost, or of one unit of currency if the cost is less.
-pub const GAP_MAX: f64 = 1e-9;
 
 /// Energy that must be bought by a deadline, and its dual price.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -94,7 +92,7 @@ impl Certificate {
     /// Returns `true` if the gap is rounding: at most [`GAP_MAX`] of the cost.
     #[must_use]
     pub fn is_proved(&self) -> bool {
-        self.gap().as_amount().abs() <= GAP_MAX * self.cost.as_amount().abs().max(1.0)
+        self.gap().as_amount().abs() <= allowed(GAP_MAX, self.cost.as_amount())
     }
 }
 
@@ -283,14 +281,14 @@ pub(crate) fn bought_at_once(slots: &[PlannedSlot], at_once: Energy) -> Vec<Ener
 
 /// Rounding of a sum of energies: [`GAP_MAX`] of it, at least 1e-9 kWh.
 fn tolerance(energy: Energy) -> Energy {
-    Energy::from_kwh(GAP_MAX * energy.as_kwh().abs().max(1.0)).unwrap_or(energy)
+    Energy::from_kwh(allowed(GAP_MAX, energy.as_kwh())).unwrap_or(energy)
 }
 
 /// Checks that each slot buys at least its energy at once and at most its capacity.
 fn check_slots(slots: &[PlannedSlot], at_once: &[Energy]) -> Result<(), CertificateError> {
     for (index, (slot, &needed)) in slots.iter().zip(at_once).enumerate() {
         let (energy, capacity) = (slot.energy, slot.capacity());
-        let rounding = tolerance(capacity).max(slot.power_max.over_micros(1));
+        let rounding = tolerance(capacity).max(slot.power_max.over_micros(INSTANT_MICROS));
         if energy < Energy::ZERO || energy > capacity + rounding {
             return Err(CertificateError::OutsideLimits { slot: index, energy, capacity });
         }
@@ -331,7 +329,7 @@ fn check_sums(
 ) -> Result<(), CertificateError> {
     let power_max = slots.iter().fold(Power::ZERO, |most, slot| most.max(slot.power_max));
     // Ends of charging are whole microseconds, so the energy of one is rounding.
-    let rounding = |energy| tolerance(energy).max(power_max.over_micros(1));
+    let rounding = |energy| tolerance(energy).max(power_max.over_micros(INSTANT_MICROS));
     for (index, requirement) in evidence.requirements.iter().enumerate() {
         let (delivered, wanted) = (delivered[index], requirement.energy);
         if delivered + rounding(wanted) < wanted {

@@ -12,13 +12,13 @@ use crate::plan::charge::baseline::unmanaged_cost;
 use crate::plan::charge::certificate::{ChargeEvidence, Requirement, certify_own};
 use crate::plan::charge::plan::{Plan, PlannedSlot, Purchase, Purpose, TargetOutcome, intervals};
 use crate::plan::charge::request::{AfterDeadline, ChargeProblem, Target};
-use crate::plan::charge::selection::slot_selection::SNAP_MICROS;
 use crate::plan::charge::single_target::{choose, from_choice};
 use crate::plan::charge::sub_slots::{
     Deadline, SubSlot, deadlines, nest, sub_slots, unpriced_hours,
 };
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
+use crate::tolerance::{INSTANT_MICROS, SNAP_MICROS, SUM_ROUNDING};
 use crate::units::{Energy, MICROS_PER_HOUR, Price};
 
 /// Returns the cheapest plan of a vehicle that only charges.
@@ -100,7 +100,8 @@ fn outcome(plan: &Plan, problem: &ChargeProblem, target: Target) -> TargetOutcom
     let above_limit = wanted - most;
     let delivered = target.by.map_or(plan.energy, |by| plan.energy_by(by)).min(most);
     let missing = most - delivered;
-    let is_met = missing <= problem.request().power_max.over_micros(1).max(dust(wanted));
+    let is_met =
+        missing <= problem.request().power_max.over_micros(INSTANT_MICROS).max(dust(wanted));
     let reached_at = if wanted <= Energy::ZERO {
         Some(problem.request().now)
     } else {
@@ -116,9 +117,9 @@ fn outcome(plan: &Plan, problem: &ChargeProblem, target: Target) -> TargetOutcom
     }
 }
 
-/// Energy that counts as rounding next to `energy`: 1e-12 of it.
+/// Energy that counts as rounding next to `energy`: [`SUM_ROUNDING`] of it.
 fn dust(energy: Energy) -> Energy {
-    Energy::from_kwh(energy.as_kwh().abs() * 1e-12).unwrap_or(Energy::ZERO)
+    Energy::from_kwh(energy.as_kwh().abs() * SUM_ROUNDING).unwrap_or(Energy::ZERO)
 }
 
 /// State of the greedy: sub-slots with their purchases, and the deadlines.
@@ -322,7 +323,7 @@ impl Walk {
     /// Price of the cheapest free energy before the last deadline; `None` if nothing is free.
     fn marginal_price(&self) -> Option<Price> {
         let before = self.pieces.iter().filter(|piece| piece.deadline < self.deadlines.len());
-        let room = before.filter(|p| p.capacity() - p.bought > p.power.over_micros(1));
+        let room = before.filter(|p| p.capacity() - p.bought > p.power.over_micros(INSTANT_MICROS));
         room.map(|piece| piece.price).min_by(Price::total_cmp)
     }
 

@@ -72,10 +72,9 @@ pub(crate) mod single_target;
 pub(crate) mod sub_slots;
 pub(crate) mod vehicle;
 
+pub use crate::tolerance::GAP_MAX;
 pub use baseline::unmanaged_cost;
-pub use certificate::{
-    Certificate, CertificateError, ChargeEvidence, GAP_MAX, Requirement, certify,
-};
+pub use certificate::{Certificate, CertificateError, ChargeEvidence, Requirement, certify};
 pub use duration::{DurationError, DurationRequest};
 pub use explain::{ChargeReasonCode, Reason, RunnerUp, explain};
 pub use gaps::{Gap, MissedTarget, MissingPrice, gaps};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::certificate::Certificate;
 use crate::plan::interval::Interval;
 use crate::time::instant::instant_at;
+use crate::tolerance::INSTANT_MICROS;
 use crate::units::{Energy, Money, Power, Price};
 
 /// Reason for a purchase.
@@ -175,8 +176,7 @@ impl Plan {
     pub fn reached_at(&self, energy: Energy) -> Option<DateTime<Utc>> {
         let mut missing = energy;
         for slot in &self.slots {
-            // Ends of charging are whole microseconds, so the energy of one is rounding.
-            let dust = slot.power_max.over_micros(1);
+            let dust = slot.power_max.over_micros(INSTANT_MICROS);
             if slot.energy > Energy::ZERO && slot.energy + dust >= missing {
                 let part = PlannedSlot { energy: missing, ..*slot };
                 return Some(part.charged_until());

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::plan::Plan;
 use crate::plan::stability::feasible_region::crumb;
+use crate::tolerance::INSTANT_MICROS;
 use crate::units::{Energy, Money, Price};
 
 /// Energy bought by an instant.
@@ -140,11 +141,10 @@ pub fn energy_at_risk(
     let total = total_weight(departures)?;
     let outcome = |departure: &Departure| {
         let energy = plan.energy_by(departure.at);
-        // Ends of charging are whole microseconds, so the energy of one is rounding.
         let rounding = plan
             .slots
             .iter()
-            .fold(Energy::ZERO, |most, slot| most.max(slot.power_max.over_micros(1)));
+            .fold(Energy::ZERO, |most, slot| most.max(slot.power_max.over_micros(INSTANT_MICROS)));
         let missing = (wanted - energy).max(Energy::ZERO);
         let missing = if missing <= rounding { Energy::ZERO } else { missing };
         DepartureOutcome {

@@ -20,6 +20,7 @@ use crate::plan::charge::plan::{Plan, PlannedSlot};
 use crate::plan::charge::request::{ChargeProblem, ChargeRequest};
 use crate::plan::stability::stay_close::Stability;
 use crate::prices::curve::PriceCurve;
+use crate::tolerance::INSTANT_MICROS;
 use crate::units::{Energy, Money, Power, Price};
 use crate::words::words;
 
@@ -199,7 +200,7 @@ impl<'a> Cursor<'a> {
             Some(slot) if slot.start < end => {
                 let energy = slot.energy_by(end) - slot.energy_by(start);
                 // Both ends of a period may be rounded to a microsecond.
-                let dust = slot.power_max.over_micros(2);
+                let dust = slot.power_max.over_micros(2 * INSTANT_MICROS);
                 Bought { energy, cost: slot.price.of(energy), dust }
             }
             _ => Bought { energy: Energy::ZERO, cost: Money::ZERO, dust: Energy::ZERO },
@@ -306,7 +307,7 @@ fn changed_wish(plan: &Plan, old: &ChargeRequest, new: &ChargeRequest) -> Option
     // Energies count from the start of a plan, so the planned delivery until now is subtracted.
     let is_later = new.now - old.now > TimeDelta::zero();
     let done = if is_later { plan.energy_by(new.now) } else { Energy::ZERO };
-    let dust = new.power_max.max(old.power_max).over_micros(2);
+    let dust = new.power_max.max(old.power_max).over_micros(2 * INSTANT_MICROS);
     for ((_, was), (_, is)) in was.iter().zip(&is) {
         let expected = (*was - done).max(Energy::ZERO);
         if *is > expected + dust && done > dust && *is <= *was + dust {
@@ -316,15 +317,16 @@ fn changed_wish(plan: &Plan, old: &ChargeRequest, new: &ChargeRequest) -> Option
             return Some(ChangeCode::TargetChanged);
         }
     }
-    // Reserve, bound on the energy and rule for a missed deadline.
+    // Reserve, bounds on the energy and rule for a missed deadline.
     let rest = |energy: Energy| (energy - done).max(Energy::ZERO);
     let near = |a: Energy, b: Energy| (a - b).max(b - a) <= dust;
-    let same_room = match (old.energy_max, new.energy_max) {
+    let same_bound = |old: Option<Energy>, new: Option<Energy>| match (old, new) {
         (Some(old), Some(new)) => near(rest(old), new),
         (old, new) => old == new,
     };
     let same = near(rest(old.reserve), new.reserve)
-        && same_room
+        && same_bound(old.energy_max, new.energy_max)
+        && same_bound(old.charge_limit, new.charge_limit)
         && old.after_deadline == new.after_deadline;
     (!same).then_some(ChangeCode::WishChanged)
 }
@@ -434,6 +436,15 @@ mod tests {
             Mon 19:00 to Mon 19:30: 0 kWh instead of 5 kWh, because the reserve or a limit of the energy changed.
         "#]],
         );
+        let mut full_earlier = request(0, 15.0);
+        full_earlier.charge_limit = Some(kwh(12.0));
+        check(
+            &before,
+            &Made::new(&CENTS, full_earlier),
+            &expect![[r#"
+            Mon 19:12 to Mon 19:30: 0 kWh instead of 3 kWh, because reserve or limits of the energy changed.
+        "#]],
+        );
         let mut limited = request(0, 15.0);
         limited.power_limits =
             vec![PowerLimit { start: minute(120), end: minute(180), power_max: kw(6.0) }];
@@ -445,6 +456,22 @@ mod tests {
             Mon 20:00 to Mon 21:00: 6 kWh instead of 10 kWh, because power limits changed.
         "#]],
         );
+    }
+
+    #[test]
+    fn energy_delivered_is_no_change_of_the_charge_limit() {
+        let limited = |now: i64, energy: f64, limit: f64| {
+            let mut request = request(now, energy);
+            request.charge_limit = Some(kwh(limit));
+            Made::new(&CENTS, request)
+        };
+        let before = limited(0, 15.0, 20.0);
+        // 5 kWh were bought by then.
+        let changed = |after: &Made| {
+            changed_wish(&before.plan, before.problem.request(), after.problem.request())
+        };
+        assert_eq!(changed(&limited(100, 10.0, 15.0)), None);
+        assert_eq!(changed(&limited(100, 10.0, 14.0)), Some(ChangeCode::WishChanged));
     }
 
     #[test]

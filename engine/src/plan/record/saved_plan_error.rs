@@ -1,5 +1,7 @@
 //! Error of a plan from a file whose parts do not fit together, and the checks for it.
-use crate::plan::charge::plan::{Plan, Purpose};
+use chrono::{DateTime, Utc};
+
+use crate::plan::charge::plan::{Plan, PlannedSlot, Purpose};
 use crate::plan::charge::request::ChargeRequestError;
 use crate::time::horizon::{Horizon, HorizonError};
 use crate::units::{Energy, Power};
@@ -23,6 +25,12 @@ pub enum SavedPlanError {
     /// The periods of charging overlap, have no length or are out of order.
     #[error("intervals: {0}")]
     Intervals(HorizonError),
+    /// A period of charging is not covered by slots.
+    #[error("intervals[{index}] is outside of the slots")]
+    OutsideSlots {
+        /// Position of the period.
+        index: usize,
+    },
     /// A purchase has an energy below zero.
     #[error("purchases[{index}].energy_kwh is {} kWh; it is 0 kWh or more", energy.as_kwh())]
     NegativePurchase {
@@ -83,12 +91,18 @@ pub enum SavedPlanError {
     },
 }
 
-/// Checks that periods have a length, are in time order and do not overlap.
-pub(crate) fn check_periods<T>(
-    entries: &[T],
-    period: impl Fn(&T) -> (chrono::DateTime<chrono::Utc>, chrono::DateTime<chrono::Utc>),
-) -> Result<(), HorizonError> {
-    Horizon::new(entries.iter().map(period)).map(|_| ())
+/// Checks that the periods of charging are in time order, and that the slots of the plan cover them.
+pub(crate) fn check_intervals(
+    slots: &Horizon,
+    intervals: impl IntoIterator<Item = (DateTime<Utc>, DateTime<Utc>)>,
+) -> Result<(), SavedPlanError> {
+    let intervals = Horizon::new(intervals).map_err(SavedPlanError::Intervals)?;
+    for (index, (&from, &to)) in intervals.starts().iter().zip(intervals.ends()).enumerate() {
+        if slots.covered(from, to) < to - from {
+            return Err(SavedPlanError::OutsideSlots { index });
+        }
+    }
+    Ok(())
 }
 
 /// Checks that a position lies in a list of `entries` entries. `(field, index)` is the entry that
@@ -113,22 +127,31 @@ pub(crate) fn check_slot(index: usize, energy: Energy, power: Power) -> Result<(
     Ok(())
 }
 
+/// Checks slots and periods of a plan that only charges.
+pub(crate) fn check_charging(
+    slots: &[PlannedSlot],
+    intervals: impl IntoIterator<Item = (DateTime<Utc>, DateTime<Utc>)>,
+) -> Result<(), SavedPlanError> {
+    check_intervals(&Horizon::new(slots.iter().map(|slot| (slot.start, slot.end)))?, intervals)?;
+    let mut slots = slots.iter().enumerate();
+    slots.try_for_each(|(index, slot)| check_slot(index, slot.energy, slot.power_max))
+}
+
 /// Checks periods, energies and positions of a charging plan.
 pub(crate) fn check_plan(plan: &Plan) -> Result<(), SavedPlanError> {
-    check_periods(&plan.slots, |slot| (slot.start, slot.end))?;
-    check_periods(&plan.intervals, |interval| (interval.start, interval.end))
-        .map_err(SavedPlanError::Intervals)?;
-    for (index, slot) in plan.slots.iter().enumerate() {
-        check_slot(index, slot.energy, slot.power_max)?;
-    }
+    check_charging(&plan.slots, plan.intervals.iter().map(|i| (i.start, i.end)))?;
     for (index, purchase) in plan.purchases.iter().enumerate() {
         if purchase.energy < Energy::ZERO {
             return Err(SavedPlanError::NegativePurchase { index, energy: purchase.energy });
         }
         check_entry(("purchases", index), "slot", purchase.slot, plan.slots.len())?;
-        if let Purpose::Deadline { target } | Purpose::MissedDeadline { target } = purchase.purpose
-        {
-            check_entry(("purchases", index), "target", target, plan.targets.len())?;
+        match purchase.purpose {
+            Purpose::Deadline { target }
+            | Purpose::MissedDeadline { target }
+            | Purpose::Kept { target } => {
+                check_entry(("purchases", index), "target", target, plan.targets.len())?;
+            }
+            Purpose::Reserve | Purpose::NegativePrice => {}
         }
     }
     Ok(())

@@ -414,6 +414,7 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::plan::charge::plan::Purpose;
     use crate::plan::charge::request::{AfterDeadline, PowerLimit, Target};
     use crate::plan::charge::vehicle::{Battery, SocTarget};
     use crate::prices::curve::tests::curve_of;
@@ -456,9 +457,12 @@ pub(crate) mod tests {
         }
     }
 
+    fn evening_run() -> SavedRun<ChargeRequest> {
+        SavedRun::new(Arc::new(curve_of(60, &[30, 10, 20])), in_kwh(&[(180, 10.0)], 7.0)).unwrap()
+    }
+
     fn evening() -> SavedPlan {
-        let curve = Arc::new(curve_of(60, &[30, 10, 20]));
-        SavedPlan::new("EUR", SavedRun::new(curve, in_kwh(&[(180, 10.0)], 7.0)).unwrap())
+        SavedPlan::new("EUR", evening_run())
     }
 
     pub(crate) fn text_of(bundle: &SavedPlan) -> String {
@@ -531,6 +535,20 @@ pub(crate) mod tests {
             )
             .starts_with("plan: intervals: slot 0 ends at")
         );
+        assert_eq!(
+            refusal(r#""end":"2026-01-05T20:25:42.857143Z""#, r#""end":"2026-01-05T21:25:00Z""#),
+            "plan: intervals[0] is outside of the slots"
+        );
+    }
+
+    #[test]
+    fn energy_kept_for_a_target_that_does_not_exist_is_refused() {
+        let mut plan = evening_run().plan;
+        plan.purchases[0].purpose = Purpose::Kept { target: 0 };
+        assert_eq!(check_plan(&plan), Ok(()));
+        plan.purchases[0].purpose = Purpose::Kept { target: 1 };
+        let flaw = check_plan(&plan).unwrap_err().to_string();
+        assert_eq!(flaw, "purchases[0].target is 1; the plan has 1 targets");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Saved runs of sites. The request of a site contains its prices.
 use crate::plan::record::price_sources::PriceCurves;
 use crate::plan::record::refused_request::RefusedRequest;
-use crate::plan::record::saved_plan_error::{SavedPlanError, check_periods};
+use crate::plan::record::saved_plan_error::{SavedPlanError, check_intervals};
 use crate::plan::record::saved_run::Replay;
 use crate::plan::site::plan::SitePlan;
 use crate::plan::site::planner::plan_site;
 use crate::plan::site::problem::SiteProblem;
 use crate::plan::site::request::SiteRequest;
+use crate::time::horizon::Horizon;
 
 impl Replay for SiteRequest {
     type Prices = ();
@@ -22,7 +23,7 @@ impl Replay for SiteRequest {
     }
 
     fn check(&self, plan: &SitePlan) -> Result<(), SavedPlanError> {
-        check_periods(&plan.slots, |slot| (slot.start, slot.end))?;
+        let periods = Horizon::new(plan.slots.iter().map(|slot| (slot.start, slot.end)))?;
         let (devices, wanted) = (plan.devices.len(), self.devices.len());
         if devices != wanted {
             return Err(SavedPlanError::Devices { devices, wanted });
@@ -42,8 +43,7 @@ impl Replay for SiteRequest {
                 // The states of charge have one more entry, for the end of the last slot.
                 check("devices", index, "soc_percent", device.soc.len() - 1)?;
             }
-            check_periods(&device.intervals, |interval| (interval.start, interval.end))
-                .map_err(SavedPlanError::Intervals)?;
+            check_intervals(&periods, device.intervals.iter().map(|i| (i.start, i.end)))?;
         }
         for (index, limit) in plan.limits.iter().enumerate() {
             check("limits", index, "limit_kw", limit.limit.len())?;

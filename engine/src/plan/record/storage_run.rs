@@ -2,12 +2,13 @@
 use crate::plan::record::price_sources::{GridPrices, PriceCurves};
 use crate::plan::record::refused_request::RefusedRequest;
 use crate::plan::record::saved_plan_error::{
-    SavedPlanError, check_entry, check_periods, check_slot,
+    SavedPlanError, check_entry, check_intervals, check_slot,
 };
 use crate::plan::record::saved_run::Replay;
 use crate::plan::storage::plan::{StoragePlan, Wish};
 use crate::plan::storage::planner::plan_storage;
 use crate::plan::storage::request::{StorageProblem, StorageRequest};
+use crate::time::horizon::Horizon;
 
 impl Replay for StorageRequest {
     type Prices = GridPrices;
@@ -23,9 +24,8 @@ impl Replay for StorageRequest {
     }
 
     fn check(&self, plan: &StoragePlan) -> Result<(), SavedPlanError> {
-        check_periods(&plan.slots, |slot| (slot.start, slot.end))?;
-        check_periods(&plan.intervals, |interval| (interval.start, interval.end))
-            .map_err(SavedPlanError::Intervals)?;
+        let slots = Horizon::new(plan.slots.iter().map(|slot| (slot.start, slot.end)))?;
+        check_intervals(&slots, plan.intervals.iter().map(|i| (i.start, i.end)))?;
         for (index, slot) in plan.slots.iter().enumerate() {
             check_slot(index, slot.charged, slot.charge_max)?;
             check_slot(index, slot.discharged, slot.discharge_max)?;

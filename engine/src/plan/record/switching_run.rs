@@ -5,7 +5,7 @@ use crate::plan::charge::request::ChargeProblem;
 use crate::plan::record::price_sources::PriceCurves;
 use crate::plan::record::refused_request::RefusedRequest;
 use crate::plan::record::saved_plan_error::{
-    SavedPlanError, check_entry, check_periods, check_plan, check_slot,
+    SavedPlanError, check_charging, check_entry, check_plan,
 };
 use crate::plan::record::saved_run::Replay;
 use crate::plan::switching::plan::{SwitchingPlan, UnmetWish};
@@ -13,6 +13,7 @@ use crate::plan::switching::planner::plan_switching;
 use crate::plan::switching::problem::SwitchingProblem;
 use crate::plan::switching::request::SwitchingRequest;
 use crate::prices::curve::PriceCurve;
+use crate::time::horizon::Horizon;
 
 impl Replay for SwitchingRequest {
     type Prices = Arc<PriceCurve>;
@@ -31,15 +32,10 @@ impl Replay for SwitchingRequest {
     }
 
     fn check(&self, plan: &SwitchingPlan) -> Result<(), SavedPlanError> {
-        check_periods(&plan.slots, |slot| (slot.start, slot.end))?;
-        check_periods(&plan.intervals, |interval| (interval.start, interval.end))
-            .map_err(SavedPlanError::Intervals)?;
-        check_periods(&plan.sessions, |session| (session.start, session.end))
+        check_charging(&plan.slots, plan.intervals.iter().map(|i| (i.start, i.end)))?;
+        Horizon::new(plan.sessions.iter().map(|session| (session.start, session.end)))
             .map_err(SavedPlanError::Sessions)?;
         let slots = plan.slots.len();
-        for (index, slot) in plan.slots.iter().enumerate() {
-            check_slot(index, slot.energy, slot.power_max)?;
-        }
         if let Some(slot) = plan.top_off.filter(|&slot| slot >= slots) {
             return Err(SavedPlanError::NoTopOff { slot, slots });
         }

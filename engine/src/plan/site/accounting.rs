@@ -7,6 +7,7 @@ use crate::plan::site::model::{LimitKind, LimitRows, SiteModel};
 use crate::plan::site::plan::{Breach, Costs};
 use crate::plan::site::request::SiteRequest;
 use crate::time::instant::instant_at;
+use crate::tolerance::SOLVER_ROUNDING;
 use crate::units::{Energy, Money, Power};
 
 /// Excess over a limit, as a part of it (in kW for limits below 1 kW), that counts as rounding:
@@ -70,8 +71,8 @@ impl Books {
         let grid = &model.grid;
         let net = |slot: usize| accounts.iter().map(|account| account.net(slot)).sum::<f64>();
         let nets: Vec<f64> = (0..grid.len()).map(net).collect();
-        // Less than 1e-9 kWh is rounding, and neither imported nor exported.
-        let part = |kwh: f64| if kwh > 1e-9 { kwh } else { 0.0 };
+        // Rounding is neither bought nor sold.
+        let part = |kwh: f64| if kwh > SOLVER_ROUNDING { kwh } else { 0.0 };
         let mut books = Self {
             import: nets.iter().map(|&kwh| part(kwh)).collect(),
             export: nets.iter().map(|&kwh| part(-kwh)).collect(),

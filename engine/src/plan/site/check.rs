@@ -261,8 +261,11 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     check_taper(field, &vehicle.taper)
 }
 
-/// Checks that states of charge rise and that the power falls and is concave. A slope may exceed
-/// the one before it by 1e-9 kW per percent, which is rounding.
+/// Rounding of the slope of a taper, in kW per percent: powers and states of charge are written
+/// with a few digits, so equal slopes differ by less.
+const SLOPE_ROUNDING: f64 = 1e-9;
+
+/// Checks that states of charge rise and that the power falls and is concave.
 fn check_taper(field: &str, points: &[TaperPoint]) -> Checked {
     let mut slope_before = 0.0;
     for (index, point) in points.iter().enumerate() {
@@ -273,7 +276,7 @@ fn check_taper(field: &str, points: &[TaperPoint]) -> Checked {
         let before = &points[index - 1];
         let wider = point.soc.as_percent() - before.soc.as_percent();
         let slope = (point.power_max.as_kw() - before.power_max.as_kw()) / wider;
-        if wider <= 0.0 || slope > slope_before + 1e-9 {
+        if wider <= 0.0 || slope > slope_before + SLOPE_ROUNDING {
             return Err(SiteError::Taper { field: field.to_owned(), index });
         }
         slope_before = slope;

@@ -1,19 +1,13 @@
-//! Removal of opposite flows in one slot that cost nothing.
-//!
-//! The linear relaxation may charge and discharge a storage, or import and export, in one slot. A
-//! storage that charges `c` and discharges `d` keeps its level with the one flow that stores
-//! `η·c − d/ζ`. The energy at the plug that this saves reduces solar power, or the import unless
-//! its price is negative. If they are less than that energy, burning it has a value, and the pair
-//! needs a binary.
-use crate::plan::site::lexicographic::DUST;
+//! Undoes what is exclusive and happens at once only because it costs nothing.
 use crate::plan::site::model::{Flow, Pair, SiteModel};
+use crate::tolerance::{SITE_MIN_KWH, allowed};
 
 /// Removes opposite flows in one slot from the values where they have no use. Returns the pairs
 /// that need a binary: those that burn energy at a gain, or all pairs with two flows if a limit
 /// would be exceeded without them.
 pub(crate) fn settle(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     let before = values.to_vec();
-    let is_both = |pair: &&Pair| before[pair.first].min(before[pair.second]) > DUST;
+    let is_both = |pair: &&Pair| before[pair.first].min(before[pair.second]) > SITE_MIN_KWH;
     let burning = remove_opposite_flows(model, values);
     if keeps_limits(model, values) {
         return burning;
@@ -23,12 +17,12 @@ pub(crate) fn settle(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
     model.pairs.iter().filter(is_both).copied().collect()
 }
 
-/// True if the rows of all limits hold, to [`DUST`] of the limit (at least of 1 kWh).
+/// True if the rows of all limits hold, to [`SITE_MIN_KWH`] of the limit (at least of 1 kWh).
 fn keeps_limits(model: &SiteModel, values: &[f64]) -> bool {
     let rows = model.limits.iter().flat_map(|limit| limit.rows.iter().flatten().flatten());
     rows.map(|&row| &model.program.rows[row]).all(|row| {
         let sum: f64 = row.terms.iter().map(|&(column, weight)| weight * values[column]).sum();
-        sum <= row.upper + DUST * row.upper.abs().max(1.0)
+        sum <= row.upper + allowed(SITE_MIN_KWH, row.upper)
     })
 }
 
@@ -45,8 +39,8 @@ fn remove_opposite_flows(model: &SiteModel, values: &mut [f64]) -> Vec<Pair> {
         if both <= 0.0 {
             continue;
         }
-        // A kWh that is bought and sold in one slot earns nothing at import price >= export price.
-        if both <= DUST || model.import_least[pair.slot] >= model.grid.export[pair.slot] {
+        // A kWh that is bought and sold at one price is a kWh left alone.
+        if both <= SITE_MIN_KWH || model.import_least[pair.slot] >= model.grid.export[pair.slot] {
             values[pair.first] -= both;
             values[pair.second] -= both;
         } else {
@@ -74,7 +68,7 @@ fn merge_storage_flows(model: &SiteModel, values: &mut [f64], pair: &Pair) -> bo
         (0.0, -stored * storage.efficiency_out)
     };
     let freed = (charge - discharge) - (after.0 - after.1);
-    if charge.min(discharge) > DUST && !absorb_surplus(model, values, pair.slot, freed) {
+    if charge.min(discharge) > SITE_MIN_KWH && !absorb_surplus(model, values, pair.slot, freed) {
         return false;
     }
     (values[pair.first], values[pair.second]) = after;
@@ -99,7 +93,7 @@ fn absorb_surplus(model: &SiteModel, values: &mut [f64], slot: usize, freed: f64
             rest -= part;
         }
     }
-    if rest > DUST {
+    if rest > SITE_MIN_KWH {
         return false;
     }
     for (column, change) in changes {

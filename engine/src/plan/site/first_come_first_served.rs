@@ -1,7 +1,7 @@
-//! First-come-first-served plan: the fallback if a limit ends the search without a solution.
-use crate::plan::site::lexicographic::DUST;
+//! What a site does where a limit ended the search before any answer.
 use crate::plan::site::model::{LimitKind, SiteModel};
 use crate::plan::site::storage::Storage;
+use crate::tolerance::SITE_MIN_KWH;
 
 /// Values of a plan in which storages charge as early as the limits allow. A higher priority comes
 /// first, then an earlier deadline, then the order of the request. No storage discharges, no
@@ -59,7 +59,7 @@ fn charge(model: &SiteModel, device: usize, storage: &Storage, values: &mut [f64
         let possible = storage.charge_from(level, slot, hours).min(needed);
         let kwh = possible.min(residual_capacity(model, values, slot, (device, 1.0)));
         // Less than the least power is possible only as a top-off, which takes all that is needed.
-        let is_enough = kwh >= storage.charge_min[index].min(needed) - DUST;
+        let is_enough = kwh >= storage.charge_min[index].min(needed) - SITE_MIN_KWH;
         if kwh > 0.0 && is_enough {
             values[model.columns[device].charge[index]] = kwh;
             level += kwh * storage.efficiency_in;

@@ -14,16 +14,17 @@
 use crate::lp::{Limits, LinearProgram, LpError, Row, Solution};
 use crate::plan::search_status::SearchStatus;
 use crate::plan::site::model::SiteModel;
+use crate::tolerance::{DIVISOR_MIN, SITE_MIN_KWH, SOLVER_ROUNDING, SOLVER_SLACK, allowed};
 
 /// Objective to be minimised, as terms `(column, weight)`.
 pub(crate) type Objective = Vec<(usize, f64)>;
 
-/// Energy in kWh below which a flow or a sum counts as zero: a hundredth of a watt-hour.
-pub(crate) const DUST: f64 = 1e-5;
+/// Distance from a bound, as a share of it or of 1, at which a value is at that bound: a hundred
+/// times [`SOLVER_ROUNDING`], because the solver scales rows and columns.
+const AT_BOUND: f64 = 1e-7;
 
-/// Tolerance of a reduced cost or dual, as a part of the largest cost of the programme, and of a
-/// value in its own unit: smaller numbers count as zero. It is the tolerance of the solver.
-const NOISE: f64 = 1e-9;
+/// Least scale of reduced costs, in units of the programme: an objective of nothing has no noise.
+const PRICE_SCALE_MIN: f64 = 1e-12;
 
 /// Value of an objective.
 pub(crate) fn value_of(objective: &Objective, values: &[f64]) -> f64 {
@@ -106,8 +107,7 @@ pub(crate) fn after_penalties(
 ) -> Solved {
     let mut program = program.clone();
     let status = SearchStatus::Optimal;
-    if before.iter().all(|objective| value_of(objective, &solution.values) <= DUST) {
-        // No penalty is paid: stages before money and money are solved together.
+    if before.iter().all(|objective| value_of(objective, &solution.values) <= SITE_MIN_KWH) {
         for objective in before {
             forbid(&mut program, objective, &solution.values);
         }
@@ -117,7 +117,7 @@ pub(crate) fn after_penalties(
     let mut values = solution.values;
     // One stage per objective. One that is zero in the present values needs no solution.
     for objective in before {
-        if value_of(objective, &values) <= DUST {
+        if value_of(objective, &values) <= SITE_MIN_KWH {
             forbid(&mut program, objective, &values);
             continue;
         }
@@ -153,7 +153,8 @@ pub(crate) fn with_penalties(program: &LinearProgram, before: &[Objective]) -> L
     for objective in before {
         let lightest = objective.iter().map(|&(_, weight)| weight).fold(f64::INFINITY, f64::min);
         for &(column, weight) in objective {
-            priced.columns[column].cost += 10.0 * highest * (weight / lightest.max(1e-9)).min(1e4);
+            priced.columns[column].cost +=
+                10.0 * highest * (weight / lightest.max(DIVISOR_MIN)).min(1e4);
         }
     }
     priced
@@ -164,7 +165,7 @@ pub(crate) fn with_penalties(program: &LinearProgram, before: &[Objective]) -> L
 pub(crate) fn forbid(program: &mut LinearProgram, objective: &Objective, values: &[f64]) {
     for &(column, _) in objective {
         let bounds = &mut program.columns[column];
-        let dust = if values[column] > NOISE { values[column] } else { bounds.lower };
+        let dust = if values[column] > SOLVER_ROUNDING { values[column] } else { bounds.lower };
         bounds.upper = dust.clamp(bounds.lower, bounds.upper);
     }
 }
@@ -183,14 +184,13 @@ pub(crate) fn set_costs(program: &mut LinearProgram, objective: &Objective) {
 /// fixed at their bounds (complementary slackness).
 pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) {
     let scale = program.columns.iter().map(|column| column.cost.abs()).fold(0.0, f64::max);
-    let noise = NOISE * scale.max(1e-12);
+    let noise = SOLVER_ROUNDING * scale.max(PRICE_SCALE_MIN);
     for (index, column) in program.columns.iter_mut().enumerate() {
         let price = solution.reduced_costs[index];
         let value = solution.values[index];
-        // A column is fixed only if its value is at that bound, to 1e-7 of it.
-        if price > noise && value - column.lower <= 1e-7 * column.lower.abs().max(1.0) {
+        if price > noise && value - column.lower <= allowed(AT_BOUND, column.lower) {
             column.upper = column.lower;
-        } else if price < -noise && column.upper - value <= 1e-7 * column.upper.abs().max(1.0) {
+        } else if price < -noise && column.upper - value <= allowed(AT_BOUND, column.upper) {
             column.lower = column.upper;
         }
     }
@@ -209,12 +209,12 @@ pub(crate) fn slack_of(objective: &Objective) -> f64 {
     let weights = || objective.iter().map(|&(_, weight)| weight.abs());
     let (lightest, heaviest) =
         (weights().fold(f64::INFINITY, f64::min), weights().fold(0.0, f64::max));
-    (DUST / 100.0 * lightest).max(1e-8 * heaviest)
+    (SITE_MIN_KWH / 100.0 * lightest).max(SOLVER_SLACK * heaviest)
 }
 
 /// Row `objective <= most`, with a relative tolerance of 1e-9.
 pub(crate) fn bound_row(objective: &Objective, most: f64) -> Row {
-    let most = most + 1e-9 * most.abs().max(1.0);
+    let most = most + allowed(SOLVER_ROUNDING, most);
     Row { lower: f64::NEG_INFINITY, upper: most, terms: objective.clone() }
 }
 

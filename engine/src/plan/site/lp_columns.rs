@@ -1,19 +1,7 @@
-//! Columns and rows of storages.
-//!
-//! A storage that only charges, without reserve, taper and least power, needs one row per
-//! deadline; any other storage needs a level per slot (`Storage::needs_levels`):
-//!
-//! ```text
-//! sums     Σ_t c_t + s_k ≥ (reachable_k − L_0) / η           over the slots t before deadline k
-//! levels   L_t = L_{t−1} + η·c_t − d_t / ζ,   L_k + η·s_k ≥ reachable_k
-//! taper    c_t + h_t·fall_j·L_t ≤ h_t·at_zero_j              reserve   L_t + m_t ≥ reserve_t
-//! ```
-//!
-//! `c_t`, `d_t` and `L_t` are the columns of `StorageColumns`, `s_k` is a `Miss`, and `m_t` a
-//! column of `SiteModel::reserves`.
-use crate::plan::site::lexicographic::DUST;
+//! Columns and rows of what stores energy.
 use crate::plan::site::model::{Flow, Guard, Miss, Pair, Semi, SiteModel, StorageColumns};
 use crate::plan::site::storage::{Goal, Storage};
+use crate::tolerance::SITE_MIN_KWH;
 
 impl SiteModel {
     /// Adds the columns and rows of a vehicle or battery.
@@ -25,8 +13,7 @@ impl SiteModel {
         } else {
             self.add_sums(index, &storage, &columns);
         }
-        // A storage that arrives below its least level for discharging may discharge above it only.
-        if storage.discharge_from > storage.floor + DUST {
+        if storage.discharge_from > storage.floor + SITE_MIN_KWH {
             let least = storage.discharge_from;
             let guard = |(discharge, &level): (&Option<usize>, &usize)| {
                 discharge.map(|gate| Guard { gate, level, least, relief: None })
@@ -86,8 +73,8 @@ impl SiteModel {
 
     /// True if a run ends in this slot, at a level at which a run may end.
     pub(crate) fn ends_run(&self, semi: &Semi, values: &[f64]) -> bool {
-        let is_end = |end: &f64| (values[semi.level] - end).abs() <= DUST;
-        let is_last = semi.next.is_none_or(|next| values[next] <= DUST);
+        let is_end = |end: &f64| (values[semi.level] - end).abs() <= SITE_MIN_KWH;
+        let is_last = semi.next.is_none_or(|next| values[next] <= SITE_MIN_KWH);
         is_last && self.run_ends(semi).iter().any(is_end)
     }
 
@@ -206,7 +193,7 @@ impl SiteModel {
     ) {
         let ended = |goal: &&Goal| goal.target.is_some() && goal.slots < storage.stay.end;
         let reachable = storage.goals.last().map_or(storage.floor, |goal| goal.reachable);
-        let is_unreachable = |goal: &&Goal| goal.wanted - goal.reachable > DUST;
+        let is_unreachable = |goal: &&Goal| goal.wanted - goal.reachable > SITE_MIN_KWH;
         let goals = storage.goals.iter().filter(ended);
         let always = goals.filter(is_unreachable).map(|goal| goal.wanted.min(reachable));
         let always = always.fold(storage.floor, f64::max);

@@ -13,7 +13,6 @@ use crate::plan::site::accounting::{Account, Books, energy, money, name_of, powe
 use crate::plan::site::baseline;
 use crate::plan::site::certificate::{SiteCertificate, weak_bound};
 use crate::plan::site::device::{Device, ShiftableLoad};
-use crate::plan::site::lexicographic::DUST;
 use crate::plan::site::model::{Miss, SiteModel};
 use crate::plan::site::plan::{Cause, DevicePlan, LimitOutcome, SitePlan, SiteSlot, WishOutcome};
 use crate::plan::site::price_slots::SiteSlots;
@@ -22,6 +21,7 @@ use crate::plan::site::request::SiteRequest;
 use crate::plan::site::solve::{self, SiteSolution};
 use crate::plan::site::storage::{Goal, Storage};
 use crate::time::instant::{instant_at, micros_of};
+use crate::tolerance::{SITE_MIN_KWH, SOLVER_AGREEMENT, SOLVER_ROUNDING, allowed};
 use crate::units::{Energy, Money, Percent, Power, Price};
 
 /// Plans all devices behind one meter: for the least shortfall, then for the least cost, then for
@@ -92,12 +92,12 @@ pub(crate) fn plan_within(problem: &SiteProblem, limits: &Limits) -> SitePlan {
 /// True if each storage alone could meet its goals.
 fn is_reachable(model: &SiteModel) -> bool {
     let mut goals = model.storages.iter().flatten().flat_map(|storage| &storage.goals);
-    goals.all(|goal| goal.wanted - goal.reachable <= DUST)
+    goals.all(|goal| goal.wanted - goal.reachable <= SITE_MIN_KWH)
 }
 
-/// True if no target is missed, to [`DUST`] kWh.
+/// True if no target is missed, to [`SITE_MIN_KWH`] kWh.
 fn is_all_met(model: &SiteModel, answer: &SiteSolution) -> bool {
-    let is_met = |miss: &Miss| answer.values[miss.column] * miss.energy <= DUST;
+    let is_met = |miss: &Miss| answer.values[miss.column] * miss.energy <= SITE_MIN_KWH;
     model.misses.iter().all(is_met)
 }
 
@@ -186,7 +186,7 @@ fn collect_accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) ->
     let clean = |column: usize| {
         let bounds = &model.program.columns[column];
         let value = values[column].clamp(bounds.lower, bounds.upper);
-        let near = |bound: f64| (value - bound).abs() <= 1e-9 * bound.abs().max(1.0);
+        let near = |bound: f64| (value - bound).abs() <= allowed(SOLVER_ROUNDING, bound);
         if near(bounds.lower) {
             bounds.lower
         } else if near(bounds.upper) {
@@ -228,7 +228,7 @@ fn report_limits(
         let shadow = |rows: &[Option<usize>; 2]| {
             let saved: f64 = rows.iter().flatten().map(|&row| (-duals[row]).max(0.0)).sum();
             let saved = saved * model.unit;
-            Price::from_per_kwh(if saved > 1e-9 * model.unit { saved } else { 0.0 })
+            Price::from_per_kwh(if saved > SOLVER_ROUNDING * model.unit { saved } else { 0.0 })
                 .unwrap_or_default()
         };
         LimitOutcome {
@@ -319,7 +319,7 @@ fn join_intervals(model: &SiteModel, powers: &[Power]) -> Vec<Interval> {
 
 /// True if two powers are equal up to rounding: 1e-9 of the first, at least 1e-9 kW.
 fn is_same(one: Power, other: Power) -> bool {
-    (one.as_kw() - other.as_kw()).abs() <= 1e-9 * one.as_kw().abs().max(1.0)
+    (one.as_kw() - other.as_kw()).abs() <= allowed(SOLVER_ROUNDING, one.as_kw())
 }
 
 /// Outcomes of the targets of a storage, in the order of the request: energy targets, then states
@@ -339,18 +339,17 @@ fn report_storage_wishes(
         let above_limit = goal.above_limit / storage.efficiency_in;
         // Shortfall below the charge limit; the part above the limit is added at the end.
         let missing = at_plug(goal.wanted) - at_plug(levels[goal.slots]);
-        let missing = if missing > DUST { missing } else { 0.0 };
+        let missing = if missing > SITE_MIN_KWH { missing } else { 0.0 };
         let wanted = at_plug(level).max(0.0);
         let mut causes = Vec::new();
-        if missing > 0.0 && goal.wanted - goal.reachable_if_priced > DUST {
+        if missing > 0.0 && goal.wanted - goal.reachable_if_priced > SITE_MIN_KWH {
             causes.push(Cause::OwnLimits);
         }
-        if missing > 0.0 && goal.reachable_if_priced - goal.reachable > DUST {
+        if missing > 0.0 && goal.reachable_if_priced - goal.reachable > SITE_MIN_KWH {
             causes.push(Cause::NoPrice);
         }
         let by_others = missing - (goal.wanted - goal.reachable) / storage.efficiency_in;
-        // More is missing than the device would miss alone: a shared limit is the cause.
-        if by_others > DUST {
+        if by_others > SITE_MIN_KWH {
             let limits = |at_full_power: bool| {
                 find_binding_limits(
                     request,
@@ -369,8 +368,8 @@ fn report_storage_wishes(
         if missing > 0.0 && causes.is_empty() {
             causes.push(Cause::OwnLimits);
         }
-        let missing = missing + if above_limit > DUST { above_limit } else { 0.0 };
-        if above_limit > DUST {
+        let missing = missing + if above_limit > SITE_MIN_KWH { above_limit } else { 0.0 };
+        if above_limit > SITE_MIN_KWH {
             causes.push(Cause::ChargeLimit);
         }
         let outcome = WishOutcome {
@@ -414,14 +413,15 @@ fn find_binding_limits(
             let most = limit.limit_kw[slot].unwrap_or(f64::INFINITY);
             let index = slot - storage.stay.start;
             let drawn = accounts[device].drawn[slot];
-            // Energy (kWh) by which the device would have to draw more to use the capacity.
-            let step = match (at_full_power, drawn <= DUST) {
+            // What has a least power is held back by less room than that.
+            let step = match (at_full_power, drawn <= SITE_MIN_KWH) {
                 (true, _) => storage.charge_max[index] - drawn,
                 (false, true) => storage.charge_min[index],
                 (false, false) => 0.0,
             };
             let next = load[slot] + limit.shares[device] * step / model.grid.hours[slot];
-            drawn < storage.charge_max[index] - DUST && next >= most - 1e-6 * most.max(1.0)
+            drawn < storage.charge_max[index] - SITE_MIN_KWH
+                && next >= most - SOLVER_AGREEMENT * most.max(1.0)
         };
         let held: Vec<usize> =
             (storage.stay.start..slots.min(storage.stay.end)).filter(|&slot| binds(slot)).collect();
@@ -434,7 +434,7 @@ fn find_binding_limits(
         goes_last |=
             model.storages.iter().zip(accounts).zip(&limit.shares).any(|((s, a), &share)| {
                 let weighs_more = s.as_ref().is_some_and(|s| s.priority > storage.priority);
-                weighs_more && share > 0.0 && held.iter().any(|&slot| a.drawn[slot] > DUST)
+                weighs_more && share > 0.0 && held.iter().any(|&slot| a.drawn[slot] > SITE_MIN_KWH)
             });
     }
     if goes_last {
@@ -452,10 +452,10 @@ fn find_reached_at(
     wanted: f64,
     now: DateTime<Utc>,
 ) -> Option<DateTime<Utc>> {
-    if storage.start >= wanted - DUST {
+    if storage.start >= wanted - SITE_MIN_KWH {
         return Some(now);
     }
-    let after = levels.iter().position(|&level| level >= wanted - DUST)?;
+    let after = levels.iter().position(|&level| level >= wanted - SITE_MIN_KWH)?;
     let slot = after.checked_sub(1)?;
     let share = (wanted - levels[slot]) / (levels[after] - levels[slot]);
     let (start, end) = (model.grid.starts[slot], model.grid.ends[slot]);
@@ -474,7 +474,7 @@ fn report_shiftable_wishes(
     let Device::Shiftable(load) = &request.devices[index] else { return Vec::new() };
     let wanted = load.energy().as_kwh();
     let delivered: f64 = account.drawn.iter().sum();
-    let missing = if wanted - delivered > DUST { wanted - delivered } else { 0.0 };
+    let missing = if wanted - delivered > SITE_MIN_KWH { wanted - delivered } else { 0.0 };
     let mut causes = Vec::new();
     let can_run = |slot: &usize| model.flows[*slot].iter().any(|flow| flow.device == index);
     if missing > 0.0 {

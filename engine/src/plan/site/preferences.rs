@@ -16,10 +16,11 @@ use crate::plan::search_status::SearchStatus;
 use crate::plan::site::demand_charge::add_up;
 use crate::plan::site::device::Device;
 use crate::plan::site::lexicographic::{
-    DUST, Objective, Solved, bound_row, keep_optimal, set_costs, value_of,
+    Objective, Solved, bound_row, keep_optimal, set_costs, value_of,
 };
 use crate::plan::site::model::SiteModel;
 use crate::plan::site::request::{Preference, SiteRequest};
+use crate::tolerance::SITE_MIN_KWH;
 
 /// Applies the preferences to `start`; returns the chosen values and the termination. Without
 /// preferences the values are those of `start`; if a limit ends a preference, they are those of
@@ -104,7 +105,7 @@ fn keep_directions(model: &SiteModel, program: &mut LinearProgram, values: &[f64
         program.columns[idle].upper = program.columns[idle].lower.max(values[idle].min(0.0));
     }
     for guard in &model.guards {
-        if values[guard.gate] <= DUST {
+        if values[guard.gate] <= SITE_MIN_KWH {
             let gate = &mut program.columns[guard.gate];
             gate.upper = gate.lower.max(0.0);
         } else {
@@ -126,7 +127,7 @@ fn keep_directions(model: &SiteModel, program: &mut LinearProgram, values: &[f64
 fn keep_switching(model: &SiteModel, program: &mut LinearProgram, values: &[f64]) {
     for semi in &model.semis {
         let column = &mut program.columns[semi.column];
-        if values[semi.column] <= DUST {
+        if values[semi.column] <= SITE_MIN_KWH {
             column.upper = column.lower.max(0.0);
         } else if model.ends_run(semi, values) {
             let level = &mut program.columns[semi.level];
@@ -200,7 +201,7 @@ fn fairer(
     values: &[f64],
 ) -> Objective {
     let wishes: Vec<_> = model.misses.iter().filter(|miss| !miss.is_late).collect();
-    if wishes.iter().all(|miss| values[miss.column] * miss.energy <= DUST) {
+    if wishes.iter().all(|miss| values[miss.column] * miss.energy <= SITE_MIN_KWH) {
         return Objective::new();
     }
     let upper = wishes.iter().map(|miss| miss.priority).fold(0.0, f64::max);
@@ -210,7 +211,7 @@ fn fairer(
             (Device::Shiftable(_), _) | (_, None) => 1.0,
             (_, Some(storage)) => {
                 let goal = &storage.goals[miss.goal];
-                (goal.wanted - storage.start).max(DUST) / storage.efficiency_in
+                (goal.wanted - storage.start).max(SITE_MIN_KWH) / storage.efficiency_in
             }
         };
         let terms = vec![(miss.column, miss.priority / wanted), (most, -1.0)];

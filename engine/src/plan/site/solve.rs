@@ -27,12 +27,13 @@ use crate::plan::site::certificate::weak_bound;
 use crate::plan::site::exclusive_flows::settle;
 use crate::plan::site::first_come_first_served::first_come;
 use crate::plan::site::lexicographic::{
-    DUST, Objective, Solved, after_penalties, before_money, bound_row, forbid, least_money,
-    set_costs, slack_of, value_of, with_penalties,
+    Objective, Solved, after_penalties, before_money, bound_row, forbid, least_money, set_costs,
+    slack_of, value_of, with_penalties,
 };
 use crate::plan::site::model::{Guard, Pair, Semi, SiteModel};
 use crate::plan::site::preferences;
 use crate::plan::site::request::{Preference, SiteRequest};
+use crate::tolerance::{SITE_MIN_KWH, SOLVER_AGREEMENT};
 
 /// Rounds of the mixed-integer search; the last one has all binaries.
 const ROUNDS_MAX: usize = 4;
@@ -92,7 +93,7 @@ pub(crate) fn solve(
         Err(error) => return Some(unsolved(model, error.into())),
     };
     let is_missed =
-        model.misses.iter().any(|miss| solution.values[miss.column] * miss.energy > DUST);
+        model.misses.iter().any(|miss| solution.values[miss.column] * miss.energy > SITE_MIN_KWH);
     if is_missed && !model.is_final {
         return None;
     }
@@ -164,11 +165,11 @@ fn with_values(solved: &Solved, values: &[f64]) -> crate::lp::Solution {
 fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool {
     let burning = settle(model, values);
     let semis = model.semis.iter().any(|semi| !keeps_least(model, semi, values));
-    let is_part = |value: f64| value > 1e-6 && value < 1.0 - 1e-6;
-    // Starts are whole numbers to 1e-6, the largest tolerance of the searches in `lp`.
+    let is_part = |value: f64| value > SOLVER_AGREEMENT && value < 1.0 - SOLVER_AGREEMENT;
     let parts = model.starts.iter().any(|start| is_part(values[start.column]));
     let is_low = model.guards.iter().any(|guard| {
-        values[guard.gate] > DUST && value_of(&guard.terms(), values) < guard.least - DUST
+        values[guard.gate] > SITE_MIN_KWH
+            && value_of(&guard.terms(), values) < guard.least - SITE_MIN_KWH
     });
     let is_whole = burning.is_empty() && !semis && !parts && !is_low;
     active.guards |= is_low;
@@ -185,7 +186,7 @@ fn is_whole(model: &SiteModel, values: &mut [f64], active: &mut Active) -> bool 
 /// True if a charge is zero, at least its least, or a top-off.
 fn keeps_least(model: &SiteModel, semi: &Semi, values: &[f64]) -> bool {
     let value = values[semi.column];
-    if value <= DUST || value >= semi.least - DUST {
+    if value <= SITE_MIN_KWH || value >= semi.least - SITE_MIN_KWH {
         return true;
     }
     model.ends_run(semi, values)
@@ -215,7 +216,7 @@ fn with_binaries(model: &SiteModel, active: &Active, start: &[f64]) -> MixedProg
     let linear = model.program.clone();
     let mut mixed = MixedProgram { linear, integers: Vec::new(), start: Some(start.to_vec()) };
     for pair in &active.pairs {
-        let choice = binary(&mut mixed, start[pair.second] <= DUST);
+        let choice = binary(&mut mixed, start[pair.second] <= SITE_MIN_KWH);
         let first = model.program.columns[pair.first].upper;
         let second = model.program.columns[pair.second].upper;
         at_most(&mut mixed, vec![(pair.first, 1.0), (choice, -first)], 0.0);
@@ -239,15 +240,15 @@ fn add_switch(model: &SiteModel, mixed: &mut MixedProgram, semi: &Semi, start: &
     let upper = |column: usize| model.program.columns[column].upper;
     let level = model.program.columns[semi.level];
     let (value, most) = (start[semi.column], upper(semi.column));
-    let is_on = binary(mixed, value > DUST);
+    let is_on = binary(mixed, value > SITE_MIN_KWH);
     at_most(mixed, vec![(semi.column, 1.0), (is_on, -most)], 0.0);
-    let mut is_short = value > DUST && value < semi.least - DUST;
+    let mut is_short = value > SITE_MIN_KWH && value < semi.least - SITE_MIN_KWH;
     let mut least = vec![(semi.column, -1.0), (is_on, semi.least)];
     let mut one = vec![(is_on, -1.0)];
     let mut top_offs = Vec::new();
     // A top-off holds the level at its end from both sides, and lifts the least charge.
     for end in model.run_ends(semi) {
-        let ends_here = is_short && (start[semi.level] - end).abs() <= DUST;
+        let ends_here = is_short && (start[semi.level] - end).abs() <= SITE_MIN_KWH;
         is_short &= !ends_here;
         let top_off = binary(mixed, ends_here);
         let above = vec![(semi.level, -1.0), (top_off, end - level.lower)];
@@ -273,7 +274,7 @@ fn add_switch(model: &SiteModel, mixed: &mut MixedProgram, semi: &Semi, start: &
 fn add_guard(model: &SiteModel, mixed: &mut MixedProgram, guard: &Guard, start: &[f64]) {
     let most = model.program.columns[guard.gate].upper;
     let lower = model.program.columns[guard.level].lower;
-    let is_open = binary(mixed, start[guard.gate] > DUST);
+    let is_open = binary(mixed, start[guard.gate] > SITE_MIN_KWH);
     at_most(mixed, vec![(guard.gate, 1.0), (is_open, -most)], 0.0);
     let mut terms: Vec<(usize, f64)> =
         guard.terms().into_iter().map(|(column, weight)| (column, -weight)).collect();
@@ -370,8 +371,7 @@ fn search(
     let mut status = first.status.into();
     mixed.linear = money.clone();
     mixed.start = Some(first.values.clone());
-    // No penalty is paid: this is the solution of all stages.
-    if before.iter().all(|objective| value_of(objective, &first.values) <= DUST) {
+    if before.iter().all(|objective| value_of(objective, &first.values) <= SITE_MIN_KWH) {
         for objective in before {
             forbid(&mut mixed.linear, objective, &first.values);
         }
@@ -379,7 +379,7 @@ fn search(
     }
     let mut values = first.values;
     for (rank, objective) in before.iter().enumerate() {
-        if value_of(objective, &values) <= DUST {
+        if value_of(objective, &values) <= SITE_MIN_KWH {
             forbid(&mut mixed.linear, objective, &values);
             continue;
         }

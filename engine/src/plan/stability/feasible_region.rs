@@ -22,10 +22,8 @@ use chrono::{DateTime, Utc};
 use crate::plan::charge::certificate::{ChargeEvidence, bought_at_once};
 use crate::plan::charge::plan::{Plan, PlannedSlot};
 use crate::time::instant::micros_of;
+use crate::tolerance::{SNAP_MICROS, SUM_ROUNDING};
 use crate::units::{Energy, MICROS_PER_HOUR, Money};
-
-/// Relative rounding of a sum of energies: 1e-12 of the sum.
-const DUST: f64 = 1e-12;
 
 /// Segment of a slot with one weight: the energy between the segment below it and `level`.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +122,7 @@ impl<'a> FeasibleRegion<'a> {
         for (k, &wanted) in self.wanted.iter().enumerate() {
             let counted = energies.iter().zip(&self.layer).filter(|(_, layer)| **layer <= k);
             let mut missing = counted.fold(wanted, |missing, (&energy, _)| missing - energy);
-            let dust = wanted.as_kwh().abs() * DUST;
+            let dust = wanted.as_kwh().abs() * SUM_ROUNDING;
             for segment in order {
                 if missing.as_kwh() <= dust {
                     break;
@@ -221,7 +219,6 @@ fn layers(slots: &[PlannedSlot], evidence: &ChargeEvidence) -> Vec<usize> {
 
 /// Energy of a nanosecond of charging at full power; less than that counts as nothing.
 pub(crate) fn crumb(slot: &PlannedSlot) -> Energy {
-    let kwh = slot.power_max.as_kw() * crate::plan::charge::selection::slot_selection::SNAP_MICROS
-        / MICROS_PER_HOUR;
+    let kwh = slot.power_max.as_kw() * SNAP_MICROS / MICROS_PER_HOUR;
     Energy::from_kwh(kwh).unwrap_or(Energy::ZERO)
 }

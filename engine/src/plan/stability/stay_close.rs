@@ -42,7 +42,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::baseline::unmanaged_cost;
-use crate::plan::charge::certificate::{GAP_MAX, certify};
+use crate::plan::charge::certificate::certify;
 use crate::plan::charge::greedy::{outcomes, plan_charge};
 use crate::plan::charge::plan::{Plan, PlannedSlot, Purchase, Purpose, intervals};
 use crate::plan::charge::request::ChargeProblem;
@@ -50,10 +50,8 @@ use crate::plan::charge::sub_slots::deadlines;
 use crate::plan::stability::budget::Budget;
 use crate::plan::stability::feasible_region::{FeasibleRegion, Filled, SlotRoom, crumb};
 use crate::prices::curve::PriceCurve;
+use crate::tolerance::{GAP_MAX, INSTANT_MICROS, SUM_ROUNDING, allowed};
 use crate::units::{Energy, Money, Price};
-
-/// Relative rounding of two equal amounts of money, change or energy: 1e-12 of the amount.
-const SAME: f64 = 1e-12;
 
 /// Least share, 1e-9, of the second plan in a convex combination. Below it the first plan is taken,
 /// because a share that is rounding would leave tiny energies in many slots.
@@ -94,9 +92,9 @@ impl Stability {
         // Rounding of the cost, converted to change at the price of change.
         let rounding = self.price_of_change.map_or(0.0, |price| {
             let scale = self.budget.total().as_amount() + self.extra_cost.as_amount();
-            GAP_MAX * scale.max(1.0) / price.as_per_kwh().max(f64::MIN_POSITIVE)
+            allowed(GAP_MAX, scale) / price.as_per_kwh().max(f64::MIN_POSITIVE)
         });
-        gap.abs() <= GAP_MAX * self.change.as_kwh().max(1.0) + rounding
+        gap.abs() <= allowed(GAP_MAX, self.change.as_kwh()) + rounding
     }
 }
 
@@ -186,7 +184,8 @@ pub fn stay_close(
     let optimum = search.run();
     let change = search.change(&optimum.energies);
     // Rebuild the plan only if it changes less than the cheapest by more than rounding.
-    let is_closer = (cheapest_change - change).as_kwh() > SAME * cheapest_change.as_kwh().max(1.0);
+    let is_closer =
+        (cheapest_change - change).as_kwh() > allowed(SUM_ROUNDING, cheapest_change.as_kwh());
     let (plan, change) = if is_closer {
         (rebuild_plan(cheapest, problem, &optimum.energies), change)
     } else {
@@ -262,7 +261,7 @@ impl<'a> MultiplierSearch<'a> {
         let due = previous.slots.iter().map(|slot| slot.energy - slot.energy_by(now));
         let due = due.fold(Energy::ZERO, |sum, energy| sum + energy);
         let lost = kept.iter().fold(due, |rest, &energy| rest - energy);
-        let lost = if lost.as_kwh() > SAME * due.as_kwh() { lost } else { Energy::ZERO };
+        let lost = if lost.as_kwh() > SUM_ROUNDING * due.as_kwh() { lost } else { Energy::ZERO };
         // Two segments per slot, below and above the kept energy, without energy bought at once.
         let order = frame.cheapest_first();
         let level = |slot: usize| kept[slot].max(frame.forced[slot]);
@@ -341,7 +340,8 @@ impl<'a> MultiplierSearch<'a> {
             price_and_bound = (Price::from_per_kwh(discount / 2.0).ok(), bound);
             // Both ends of the chord have one weight but for rounding.
             let chord = weight(&within).min(weight(&beyond));
-            if weight(&corner) >= chord - SAME * chord.abs().max(beyond.cost - within.cost) {
+            if weight(&corner) >= chord - SUM_ROUNDING * chord.abs().max(beyond.cost - within.cost)
+            {
                 break;
             }
             if is_within(corner.cost, limit) {
@@ -378,7 +378,7 @@ impl<'a> MultiplierSearch<'a> {
 
 /// Returns `true` if a cost is at most a limit, but for rounding.
 fn is_within(cost: f64, limit: f64) -> bool {
-    cost <= limit + SAME * limit.abs().max(1.0)
+    cost <= limit + allowed(SUM_ROUNDING, limit)
 }
 
 /// Convex combination of two plans: `within` plus `share` of the way to `beyond`. Energies that are
@@ -418,7 +418,8 @@ fn rebuild_plan(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -
     let energy = energies.iter().fold(Energy::ZERO, |sum, &energy| sum + energy);
     let region = FeasibleRegion::new(cheapest);
     let room = slots.iter().enumerate().filter(|(index, slot)| {
-        region.counts(*index) && slot.capacity() - slot.energy > slot.power_max.over_micros(1)
+        region.counts(*index)
+            && slot.capacity() - slot.energy > slot.power_max.over_micros(INSTANT_MICROS)
     });
     let mut plan = Plan {
         intervals: intervals(&slots),

@@ -16,7 +16,7 @@
 //! of the charge limit is a plan at its executed cost `U`. The search ends when
 //!
 //! ```text
-//! min over open nodes of bound  ≥  U_best − PART·max(|U_best|, 1)
+//! min over open nodes of bound  ≥  U_best − PRUNING_GAP·max(|U_best|, 1)
 //! ```
 //!
 //! or after [`NODES_MAX`] relaxations; then that least bound is the bound of the plan.
@@ -25,15 +25,16 @@ use std::collections::BinaryHeap;
 
 use crate::plan::storage::branch_and_bound;
 use crate::plan::storage::dynamic_programme::{
-    CostAndBound, DRIFT, DynamicProgramme, Prices, ProgrammeSlot, Relaxation, RelaxedSolution,
-    bound, hull,
+    CostAndBound, DynamicProgramme, Prices, ProgrammeSlot, Relaxation, RelaxedSolution, bound, hull,
 };
+use crate::tolerance::{SUM_DRIFT, allowed};
 
 /// Most relaxations for one plan. The certificate states the gap that remains.
 pub const NODES_MAX: usize = 20_000;
 
-/// Relative tolerance of costs: a bound within this share of the best cost closes its node.
-const PART: f64 = 1e-11;
+/// Share of the best cost, or of 1 if that is more, within which a bound closes its node: a
+/// hundredth of `GAP_MAX`, so that a search that ends is a proof.
+const PRUNING_GAP: f64 = 1e-11;
 
 /// Decision on a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,9 +156,9 @@ pub(crate) fn search(
     CostAndBound { cost: best, bound, nodes }
 }
 
-/// Returns true if a bound is below the best cost by more than `PART`.
+/// Returns true if a bound is below the best cost by more than `PRUNING_GAP`.
 fn is_below(bound: f64, best: f64) -> bool {
-    best.is_infinite() || bound < best - PART * best.abs().max(1.0)
+    best.is_infinite() || bound < best - allowed(PRUNING_GAP, best)
 }
 
 /// Decisions of the two children of a node.
@@ -215,7 +216,7 @@ fn split_of(
     for (index, (slot, &change)) in slots.iter().zip(change).enumerate() {
         level += change - slot.driving_kwh;
         largest = largest.max(slot.largest_kwh());
-        if change > 0.0 && level > slot.limit_kwh + DRIFT * largest {
+        if change > 0.0 && level > slot.limit_kwh + SUM_DRIFT * largest {
             return (Some(Split::Limit(index)), false);
         }
         let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);

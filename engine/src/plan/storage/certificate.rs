@@ -29,9 +29,9 @@
 //! | `D(λ)` | `StorageCertificate::bound_by_values` |
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::certificate::GAP_MAX;
 use crate::plan::storage::plan::StorageSlot;
 use crate::time::instant::micros_between;
+use crate::tolerance::{GAP_MAX, allowed};
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Price};
 
 /// Bound and effort of a branch and bound.
@@ -91,7 +91,7 @@ impl StorageCertificate {
     /// Returns true if the gap is at most [`GAP_MAX`] of the cost, or of 1 if that is larger.
     #[must_use]
     pub fn is_proved(&self) -> bool {
-        self.gap().as_amount().abs() <= GAP_MAX * self.cost.as_amount().abs().max(1.0)
+        self.gap().as_amount().abs() <= allowed(GAP_MAX, self.cost.as_amount())
     }
 }
 
@@ -199,7 +199,7 @@ fn check_slot(
             return true; // The usual case.
         }
         let most = power.over_micros(micros_between(slot.start, slot.end)).as_kwh();
-        (0.0..=most + rounding(most)).contains(&energy.as_kwh())
+        (0.0..=most + allowed(GAP_MAX, most)).contains(&energy.as_kwh())
     };
     let is_both = charged > Energy::ZERO && discharged > Energy::ZERO;
     let is_priced = (charged <= Energy::ZERO || slot.import_price.is_some())
@@ -221,7 +221,7 @@ fn check_slot(
     let stored = slot.stored.as_kwh();
     let added = moved.abs().max(slot.driven.as_kwh());
     let largest = largest.max(added).max(slot.stored_max.as_kwh());
-    let slack = rounding(largest);
+    let slack = allowed(GAP_MAX, largest);
     if (left - stored).abs() > slack {
         let left = Energy::from_kwh(left).unwrap_or(Energy::ZERO);
         return Err(StorageCertificateError::NotConserved {
@@ -254,11 +254,6 @@ fn check_slot(
 /// Length of a slot in hours.
 fn hours(slot: &StorageSlot) -> f64 {
     micros_between(slot.start, slot.end) as f64 / MICROS_PER_HOUR
-}
-
-/// Tolerance of an energy in kWh: [`GAP_MAX`] of it, or of 1 kWh if that is larger.
-fn rounding(kwh: f64) -> f64 {
-    GAP_MAX * kwh.max(1.0)
 }
 
 /// Cost of a plan: energy bought less sold, plus wear, less the value of the energy gained.

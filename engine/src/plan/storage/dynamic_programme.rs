@@ -42,6 +42,7 @@
 //! λ_t = min(max(λ_{t+1}, l_t), r_t),    λ_{T+1} = v
 //! ```
 use crate::plan::storage::segments::{Segment, Segments};
+use crate::tolerance::{SUM_DRIFT, SUM_ROUNDING};
 
 /// Limits of one slot, in stored kWh.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -74,7 +75,7 @@ impl ProgrammeSlot {
         self.driving_kwh = self.driving_kwh.min(reach + self.charge_kwh);
         let useful = most_before.max(self.limit_kwh) + self.driving_kwh;
         for moved in [&mut self.charge_kwh, &mut self.discharge_kwh] {
-            *moved = if *moved <= CRUMB * useful { 0.0 } else { moved.min(2.0 * useful) };
+            *moved = if *moved <= SUM_ROUNDING * useful { 0.0 } else { moved.min(2.0 * useful) };
         }
         self.driving_kwh = self.driving_kwh.min(reach + self.charge_kwh);
     }
@@ -103,13 +104,6 @@ pub struct DynamicProgramme {
     pub(crate) capacity_kwh: f64,
     pub(crate) slots: Vec<ProgrammeSlot>,
 }
-
-/// Rounding of one energy, relative to the largest energy so far. A smaller change is zero.
-pub(crate) const CRUMB: f64 = 1e-12;
-
-/// Tolerance of a sum of energies, relative to the largest energy so far: a tenth of the
-/// tolerance of a certificate.
-pub(crate) const DRIFT: f64 = 1e-10;
 
 impl DynamicProgramme {
     /// Number of slots, and of prices of each kind.
@@ -269,7 +263,7 @@ impl Relaxation {
         for (index, slot) in slots.iter().enumerate() {
             let tag = 2 * index as u32;
             largest = largest.max(slot.largest_kwh());
-            let rounding = DRIFT * largest;
+            let rounding = SUM_DRIFT * largest;
             low -= slot.discharge_kwh + slot.driving_kwh;
             high += slot.charge_kwh - slot.driving_kwh;
             self.add(kernel, slot, (import[index], export[index]), tag);
@@ -347,7 +341,7 @@ impl Relaxation {
             let used = self.used[2 * index] + self.used[2 * index + 1];
             let net = (used - room).clamp(-room, fill);
             largest = largest.max(slot.largest_kwh());
-            let change = if net.abs() <= CRUMB * largest { 0.0 } else { net };
+            let change = if net.abs() <= SUM_ROUNDING * largest { 0.0 } else { net };
             self.change.push(change);
             level += change - slot.driving_kwh;
             let (import, export) = (prices.import[index], prices.export[index]);
@@ -365,7 +359,7 @@ impl Relaxation {
             }
             // Charging above the charge limit breaks a rule of the battery.
             if change > 0.0 && slot.limit_kwh < slot.most_kwh {
-                found.is_exact &= level <= slot.limit_kwh + DRIFT * largest;
+                found.is_exact &= level <= slot.limit_kwh + SUM_DRIFT * largest;
             }
         }
         let gained = kernel.end_value_per_kwh * (level - kernel.stored_kwh);

@@ -7,6 +7,7 @@ use crate::plan::interval::Interval;
 use crate::plan::storage::certificate::StorageCertificate;
 use crate::plan::storage::request::StorageRequest;
 use crate::time::instant::{instant_at, micros_between};
+use crate::tolerance::ENERGY_SHARE_MIN;
 use crate::units::{Energy, MICROS_PER_HOUR, Money, Percent, Power, Price};
 
 /// Wish that sets the least level at the end of a slot.
@@ -245,7 +246,8 @@ impl StoragePlan {
     /// First instant at which the energy `stored` is stored; `None` if it never is.
     #[must_use]
     pub fn reached_at(&self, stored: Energy) -> Option<DateTime<Utc>> {
-        let rounding = Energy::from_kwh(1e-9 * self.capacity.as_kwh()).unwrap_or(Energy::ZERO);
+        let rounding =
+            Energy::from_kwh(ENERGY_SHARE_MIN * self.capacity.as_kwh()).unwrap_or(Energy::ZERO);
         if self.stored_start + rounding >= stored {
             return self.slots.first().map(|slot| slot.start);
         }

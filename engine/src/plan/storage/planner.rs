@@ -14,11 +14,8 @@ use crate::plan::storage::request::StorageProblem;
 use crate::plan::storage::slots::Layout;
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::instant_at;
+use crate::tolerance::{ENERGY_SHARE_MIN, SUM_ROUNDING};
 use crate::units::{Energy, Money, Percent, Power, Price};
-
-/// Share of the most energy of a slot from which the slot counts as fully used; the rest is
-/// rounding.
-const FULL: f64 = 1.0 - 1e-12;
 
 /// Initial capacity of the list of intervals: more than the plan of a day usually has.
 const INTERVALS_EXPECTED: usize = 16;
@@ -168,7 +165,7 @@ fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<In
             let is_charging = change > 0.0;
             let power = if is_charging { piece.charge_max } else { piece.discharge_max };
             let most = power.over_micros(piece.end - piece.start).as_kwh();
-            let is_full = net.abs() >= most * FULL;
+            let is_full = net.abs() >= most * (1.0 - SUM_ROUNDING);
             let end = if is_full { end } else { slots[index].busy_until() };
             let power = if is_charging { power } else { -power };
             Interval { start, end, power }.join(&mut intervals, |a, b| a == b);
@@ -226,8 +223,7 @@ fn outcomes(plan: &StoragePlan, problem: &StorageProblem) -> Vec<StorageOutcome>
         let wanted = target.soc.unwrap_or(limit);
         let stored = plan.stored_at(by);
         let missing = wanted.of(capacity) - stored;
-        // A shortfall up to 1e-9 of the capacity is rounding.
-        let is_missed = missing.as_kwh() > 1e-9 * capacity.as_kwh();
+        let is_missed = missing.as_kwh() > ENERGY_SHARE_MIN * capacity.as_kwh();
         let shortfall = if is_missed { missing } else { Energy::ZERO };
         let above = (wanted.of(capacity) - limit_at(plan, limit, by)).max(Energy::ZERO);
         StorageOutcome {

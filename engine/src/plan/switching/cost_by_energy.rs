@@ -18,6 +18,11 @@ use std::ops::Range;
 
 use crate::plan::switching::graph::Graph;
 use crate::plan::switching::timeline::Timeline;
+use crate::tolerance::ENERGY_SHARE_MIN;
+
+/// Rounding of a number of slots: a quotient of two energies that is a whole number up to it is
+/// that number. It is [`ENERGY_SHARE_MIN`] of 1,000 slots.
+const COUNT_ROUNDING: f64 = 1e-6;
 
 /// Energies of one run of steps: the offset of the cell that it leads to, and its cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,12 +63,13 @@ impl MoveGrid {
     pub(crate) fn new(timeline: &Timeline, graph: &Graph, wanted: f64, is_before: bool) -> Self {
         let regular = timeline.regular();
         let edge = if is_before { 0 } else { timeline.len() - 1 };
-        let is_odd =
-            |step: usize| (timeline.steps[step].most - regular.most).abs() > regular.most * 1e-9;
+        let is_odd = |step: usize| {
+            (timeline.steps[step].most - regular.most).abs() > regular.most * ENERGY_SHARE_MIN
+        };
         let odd = is_odd(edge).then_some(edge);
         let all: f64 = timeline.steps.iter().map(|step| step.most).sum();
         let most = |kwh: f64, by: f64| {
-            if by > 0.0 { (kwh / by + 1e-6).max(0.0) as usize } else { usize::MAX }
+            if by > 0.0 { (kwh / by + COUNT_ROUNDING).max(0.0) as usize } else { usize::MAX }
         };
         // With more least slots than `spare`, all others full are less than the need.
         let spare = most(all - wanted, regular.most - regular.least).saturating_add(1);

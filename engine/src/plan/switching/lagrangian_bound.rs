@@ -16,6 +16,7 @@
 //! | `E` | argument `wanted` |
 use crate::plan::switching::graph::Graph;
 use crate::plan::switching::timeline::Timeline;
+use crate::tolerance::SUM_ROUNDING;
 
 /// Most linear pieces of the bound that are evaluated.
 const ROUNDS_MAX: usize = 40;
@@ -87,7 +88,9 @@ fn best_price(timeline: &Timeline, graph: &Graph, wanted: f64) -> Option<f64> {
         let next = path(price)?;
         // Value of both pieces there. If the path at this price is no shorter, it is the maximum.
         let above = cheap.length + cheap.kwh * (low - price);
-        if next.length >= above - 1e-12 * above.abs().max(scale) || !(low..high).contains(&price) {
+        if next.length >= above - SUM_ROUNDING * above.abs().max(scale)
+            || !(low..high).contains(&price)
+        {
             return Some(price);
         }
         if next.kwh < wanted {

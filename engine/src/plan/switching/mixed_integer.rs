@@ -43,16 +43,10 @@ use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::path_search::FoundSchedule;
 use crate::plan::switching::spread::{Ending, Pattern, Spread, endings, spread};
 use crate::plan::switching::timeline::{Rules, Timeline};
+use crate::tolerance::{SOLVER_AGREEMENT, SOLVER_ROUNDING, SOLVER_SLACK};
 
 /// Threshold above which an integer column counts as 1.
 const WHOLE: f64 = 0.5;
-
-/// Feasibility tolerance of the solver, in the units of the programme.
-const TOLERANCE: f64 = 1e-9;
-
-/// Addition to the shortfall of a level in later searches, in units of the largest step: ten
-/// times the tolerance.
-const SLACK: f64 = 1e-8;
 
 impl FoundSchedule {
     /// Schedule of a pattern and its energies.
@@ -67,9 +61,6 @@ impl FoundSchedule {
         }
     }
 }
-
-/// Tolerance between the shortfall of [`spread`] and that of the solver, as a share of a level.
-const SAME: f64 = 1e-6;
 
 /// Share of the remaining seconds that one of several searches may take.
 const SHARE: f64 = 0.5;
@@ -100,7 +91,7 @@ impl SearchEffort<'_> {
         Limits {
             nodes: self.nodes_max,
             seconds: seconds.is_finite().then_some(seconds),
-            tolerance: TOLERANCE,
+            tolerance: SOLVER_ROUNDING,
             presolve: true,
             ..Limits::default()
         }
@@ -498,7 +489,7 @@ impl<'t> SwitchingModel<'t> {
                 Err(error) => return Err(error),
             };
             *status = (*status).max(solution.status.into());
-            self.programme.linear.columns[missing].upper = solution.cost.max(0.0) + SLACK;
+            self.programme.linear.columns[missing].upper = solution.cost.max(0.0) + SOLVER_SLACK;
             self.programme.start = Some(solution.values.clone());
             kept = Some(solution);
         }
@@ -541,11 +532,12 @@ impl<'t> SwitchingModel<'t> {
         })
     }
 
-    /// Returns true if the shortfall of `spread` is at most that of the solver, within `SAME`.
+    /// Returns true if the shortfall of `spread` is at most that of the solver, within
+    /// [`SOLVER_AGREEMENT`] of a level.
     fn confirms_shortfall(&self, solution: &MipSolution, spread: &Spread) -> bool {
         let levels = self.timeline.levels.iter().zip(&self.missing).zip(&spread.missing);
         levels.into_iter().all(|((level, &column), &missing)| {
-            missing <= solution.values[column] * self.unit_kwh + SAME * level.kwh
+            missing <= solution.values[column] * self.unit_kwh + SOLVER_AGREEMENT * level.kwh
         })
     }
 }

@@ -50,6 +50,7 @@ use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::lagrangian_bound::LagrangianPaths;
 use crate::plan::switching::split_step::{Match, Meeting};
 use crate::plan::switching::timeline::{Rules, Timeline};
+use crate::tolerance::ENERGY_SHARE_MIN;
 
 /// Schedule that keeps the rules, with its shortfall and Lagrangian bound.
 #[derive(Debug, Clone)]
@@ -86,7 +87,7 @@ pub(crate) fn solve(
         return Ok(None);
     };
     let possible: f64 = timeline.steps.iter().map(|step| step.most).sum();
-    if possible >= wanted * (1.0 - 1e-9)
+    if possible >= wanted * (1.0 - ENERGY_SHARE_MIN)
         && let Some(found) = search.solve()?
     {
         return Ok(Some(found));
@@ -111,9 +112,14 @@ pub(crate) fn solve(
     }
 }
 
-/// Least need that is planned, in kWh: 1e-9 of a full first step. A smaller one is rounding.
+/// Relative rounding of the bound of a meeting: a hundred times that of one addition, because a
+/// meeting sums up a few amounts. A larger value would lose the cheapest of nearly equal plans.
+const BOUND_ROUNDING: f64 = 1e-14;
+
+/// Least need that is planned, in kWh: [`ENERGY_SHARE_MIN`] of a full first step. A smaller one is
+/// rounding.
 fn least_need(timeline: &Timeline) -> f64 {
-    timeline.steps.first().map_or(0.0, |step| step.most * 1e-9)
+    timeline.steps.first().map_or(0.0, |step| step.most * ENERGY_SHARE_MIN)
 }
 
 /// Schedule of a device that stays off; the shortfall is the whole of each level.
@@ -333,7 +339,7 @@ impl<'t> PathSearch<'t> {
         for meeting in meetings {
             let cost = best.map_or(self.limit, |(_, found)| found.cost);
             // Meetings are sorted by bound: no later one can improve on `cost`.
-            if cost < f64::INFINITY && meeting.bound > cost - 1e-14 * cost.abs() {
+            if cost < f64::INFINITY && meeting.bound > cost - BOUND_ROUNDING * cost.abs() {
                 break;
             }
             let edge = *self.edge(&meeting);

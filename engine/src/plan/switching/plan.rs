@@ -2,11 +2,11 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::certificate::GAP_MAX;
 use crate::plan::charge::plan::{Plan, PlannedSlot, TargetOutcome};
 use crate::plan::charge::request::ChargeRequest;
 use crate::plan::search_status::SearchStatus;
 use crate::plan::switching::request::SwitchingRequest;
+use crate::tolerance::{GAP_MAX, SOLVER_AGREEMENT};
 use crate::units::{Energy, Money, Power, Price};
 use crate::words::words;
 
@@ -106,7 +106,7 @@ impl Method {
     pub(crate) fn tolerance(self) -> f64 {
         match self {
             Self::ExactSearch => GAP_MAX,
-            Self::MixedInteger => 1e-6,
+            Self::MixedInteger => SOLVER_AGREEMENT,
         }
     }
 }

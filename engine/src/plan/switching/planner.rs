@@ -12,8 +12,8 @@ use crate::plan::switching::plan::{
 use crate::plan::switching::problem::SwitchingProblem;
 use crate::plan::switching::request::{DeviceState, SwitchingRequest};
 use crate::plan::switching::search::{EnergySchedule, search};
-use crate::plan::switching::timeline::MISSED;
 use crate::time::instant::{instant_at, micros_of};
+use crate::tolerance::{ENERGY_SHARE_MIN, INSTANT_MICROS};
 use crate::units::{Energy, Money, Power, Price};
 
 /// Returns the cheapest plan among those with the least shortfall.
@@ -119,7 +119,7 @@ impl Draft {
         let step_power = request.step_power();
         let wanted = request.targets.iter().fold(Energy::ZERO, |most, t| most.max(t.energy));
         let mut missing = wanted - self.slots.iter().fold(Energy::ZERO, |sum, s| sum + s.energy);
-        let dust = wanted.as_kwh() * MISSED;
+        let dust = wanted.as_kwh() * ENERGY_SHARE_MIN;
         let mut used = self.slots.len();
         for mut slot in later {
             if self.top_off.is_some() || missing.as_kwh() <= dust {
@@ -226,7 +226,7 @@ impl Draft {
         let pays = |slot: &PlannedSlot| slot.price.of(slot.energy);
         let paid = self.slots.iter().map(|slot| pays(slot).as_amount().abs()).sum::<f64>();
         let after = self.cost_after(problem);
-        // Prices of the steps include the additions of `TIE`, which the cost does not.
+        // Prices of the steps include the additions of `TIE_BREAK`, which the cost does not.
         let tie = problem.timeline.tie_cost();
         let rounding = schedule.method.tolerance() * (paid + start_costs.as_amount()) + tie;
         let mut status = schedule.status;
@@ -307,7 +307,9 @@ impl Draft {
         let mut missing = wanted;
         for (index, slot) in self.slots.iter().enumerate() {
             let power = if self.top_off == Some(index) { least } else { mean_power(slot, least) };
-            if slot.energy > Energy::ZERO && slot.energy + power.over_micros(1) >= missing {
+            if slot.energy > Energy::ZERO
+                && slot.energy + power.over_micros(INSTANT_MICROS) >= missing
+            {
                 let micros = power.micros_for(missing).round() as i64;
                 return Some(instant_at(micros_of(slot.start) + micros).min(slot.end));
             }
@@ -330,13 +332,14 @@ impl Draft {
         };
         let delivered = target.by.map_or(energy, before).min(wanted);
         let missing = wanted - delivered;
-        // A shortfall below one microsecond at least power, or a share of `MISSED`, is rounding.
+        // A shortfall below one microsecond at least power, or `ENERGY_SHARE_MIN`, is rounding.
         let least = problem.request.step_power();
-        let is_met = missing <= least.over_micros(1).max(kwh(MISSED * wanted.as_kwh()));
+        let is_met = missing
+            <= least.over_micros(INSTANT_MICROS).max(kwh(ENERGY_SHARE_MIN * wanted.as_kwh()));
         let reached_at = if wanted <= Energy::ZERO {
             Some(problem.request.now)
         } else {
-            self.reached_at(wanted - kwh(MISSED * wanted.as_kwh()), least)
+            self.reached_at(wanted - kwh(ENERGY_SHARE_MIN * wanted.as_kwh()), least)
         };
         TargetOutcome {
             by: target.by,
@@ -359,7 +362,8 @@ fn kwh(value: f64) -> Energy {
 fn mean_power(slot: &PlannedSlot, least: Power) -> Power {
     let share = slot.energy.as_kwh() / slot.capacity().as_kwh();
     let power = Power::from_kw(slot.power_max.as_kw() * share).unwrap_or(slot.power_max);
-    let near = |other: Power| (power - other).as_kw().abs() <= slot.power_max.as_kw() * MISSED;
+    let near =
+        |other: Power| (power - other).as_kw().abs() <= slot.power_max.as_kw() * ENERGY_SHARE_MIN;
     if near(slot.power_max) {
         slot.power_max
     } else if near(least) {
@@ -433,7 +437,7 @@ fn unmet(problem: &SwitchingProblem<'_>, plan: &SwitchingPlan) -> Vec<UnmetWish>
             .expect("the request was checked when the problem was built");
         // Shortfall that remains without limits on switching is not due to them.
         let missing = plan.shortfall - plan_charge(problem.curve, &free).shortfall;
-        if missing.as_kwh() > MISSED * plan.shortfall.as_kwh().max(1.0) {
+        if missing.as_kwh() > ENERGY_SHARE_MIN * plan.shortfall.as_kwh().max(1.0) {
             unmet.push(UnmetWish::SwitchingLimits { missing });
         }
     }

@@ -9,6 +9,7 @@ use crate::plan::switching::cost_by_energy::{Cell, MoveGrid, Table};
 use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::lagrangian_bound::LagrangianPaths;
 use crate::plan::switching::timeline::Timeline;
+use crate::tolerance::{SUM_DRIFT, SUM_ROUNDING};
 
 /// Smallest top-off, as a share of the least energy of its step: some microseconds.
 const TOP_OFF_MIN: f64 = 1e-8;
@@ -116,7 +117,7 @@ impl Meeting {
     ) -> Option<Match> {
         let price = timeline.steps[self.step].price;
         let rest = wanted - self.fixed_kwh;
-        let slack = wanted.max(self.most) * 1e-10;
+        let slack = wanted.max(self.most) * SUM_DRIFT;
         // Backward labels by falling energy; the queue holds `(kWh, cost − price·kWh, cell)`.
         let mut later = after.finite(right).into_iter().rev().peekable();
         let mut queue: VecDeque<(f64, f64, Cell)> = VecDeque::new();
@@ -157,7 +158,7 @@ impl Meeting {
         (right, after): (&MoveGrid, &Table),
         wanted: f64,
     ) -> Option<f64> {
-        let room = wanted * (1.0 + 1e-12) - self.fixed_kwh - self.most;
+        let room = wanted * (1.0 + SUM_ROUNDING) - self.fixed_kwh - self.most;
         let known = |grid: &MoveGrid, table: &Table| {
             table.finite(grid).into_iter().map(|(kwh, ..)| kwh).collect::<Vec<f64>>()
         };

@@ -17,10 +17,8 @@
 //! | `x_t` | `Spread::kwh` |
 //! | `p_t`, `l_t`, `h_t` | `timeline::Step::price`, `least`, `most` (top-off: `0`, `least`) |
 //! | `B_j`, `E_j` | `timeline::Level::boundary`, `kwh` |
-use crate::plan::switching::timeline::{MISSED, Rules, Timeline, misses_less};
-
-/// Relative rounding of an energy.
-const ROUNDING: f64 = 1e-12;
+use crate::plan::switching::timeline::{Rules, Timeline, misses_less};
+use crate::tolerance::{ENERGY_SHARE_MIN, SUM_ROUNDING};
 
 /// On-off pattern: the steps that are on, and the one that is the top-off.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +114,7 @@ fn spread_until(
     }
     let mut kwh: Vec<f64> = bounds.iter().map(|bound| bound.0).collect();
     let least: f64 = kwh[..ending.boundary].iter().sum();
-    if least > ending.kwh * (1.0 + MISSED) {
+    if least > ending.kwh * (1.0 + ENERGY_SHARE_MIN) {
         return None;
     }
     for level in timeline.levels.iter().filter(|level| level.boundary <= ending.boundary) {
@@ -127,7 +125,7 @@ fn spread_until(
     }
     let missing = timeline.levels.iter().map(|level| {
         let missing = level.kwh - kwh[..level.boundary].iter().sum::<f64>();
-        if missing <= MISSED * level.kwh { 0.0 } else { missing }
+        if missing <= ENERGY_SHARE_MIN * level.kwh { 0.0 } else { missing }
     });
     let cost = timeline.steps.iter().zip(&kwh).map(|(step, kwh)| step.price * kwh).sum();
     Some(Spread { missing: missing.collect(), cost, kwh })
@@ -141,12 +139,12 @@ fn buy(timeline: &Timeline, bounds: &[(f64, f64)], boundary: usize, wanted: f64,
         (0..boundary).filter(|&index| bounds[index].1 > kwh[index]).collect();
     order.sort_by(|&a, &b| timeline.steps[a].price.total_cmp(&timeline.steps[b].price));
     for index in order {
-        if missing <= wanted * ROUNDING {
+        if missing <= wanted * SUM_ROUNDING {
             return;
         }
         let most = bounds[index].1;
         let room = most - kwh[index];
-        if room <= missing * (1.0 + ROUNDING) {
+        if room <= missing * (1.0 + SUM_ROUNDING) {
             kwh[index] = most;
         } else {
             kwh[index] += missing;

@@ -7,6 +7,7 @@ use crate::plan::charge::sub_slots::{Deadline, deadlines, nest, sub_slots};
 use crate::plan::switching::request::{DeviceState, SwitchingRequest, Uneven};
 use crate::prices::curve::PriceCurve;
 use crate::time::instant::micros_of;
+use crate::tolerance::{ENERGY_SHARE_MIN, SUM_ROUNDING};
 use crate::units::{Energy, MICROS_PER_HOUR, Power};
 
 /// Most cells in the tables of the exact search: 200 MB at 8 bytes a cell.
@@ -15,14 +16,14 @@ const CELLS_MAX: f64 = 2.5e7;
 /// Price added per hour from the start, as a share of the highest absolute price, so that of
 /// plans of equal cost the earlier is cheaper. Rounding of sums is a hundred times smaller, and
 /// the tolerance of a proof ten times larger.
-const TIE: f64 = 1e-13;
+const TIE_BREAK: f64 = 1e-13;
 
 /// Slot, or the usable part of one. Instants are in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Step {
     pub(crate) start: i64,
     pub(crate) end: i64,
-    /// Price per kWh, with the addition of `TIE` per hour.
+    /// Price per kWh, with the addition of `TIE_BREAK` per hour.
     pub(crate) price: f64,
     /// Energy at the least power, in kWh.
     pub(crate) least: f64,
@@ -74,7 +75,7 @@ pub(crate) struct Timeline {
     on_min: i64,
     off_min: i64,
     now: i64,
-    /// Largest addition of `TIE` to the price of a step.
+    /// Largest addition of `TIE_BREAK` to the price of a step.
     tie_max: f64,
 }
 
@@ -237,7 +238,7 @@ impl Timeline {
         if self.is_joined(stopped) { first.max(stopped + 1) } else { first }
     }
 
-    /// Upper bound on what the additions of `TIE` add to the cost of any plan.
+    /// Upper bound on what the additions of `TIE_BREAK` add to the cost of any plan.
     pub(crate) fn tie_cost(&self) -> f64 {
         let wanted = self.levels.iter().fold(0.0, |most: f64, level| most.max(level.kwh));
         let run: f64 = self.steps[self.first_run..].iter().map(|step| step.least).sum();
@@ -291,7 +292,7 @@ impl Timeline {
         }
         let (first, last) = (self.steps.first()?, self.steps.last()?);
         let kw = |step: &Step| step.most / step.length() as f64;
-        if self.steps.iter().any(|step| (kw(step) - kw(first)).abs() > kw(first) * 1e-12) {
+        if self.steps.iter().any(|step| (kw(step) - kw(first)).abs() > kw(first) * SUM_ROUNDING) {
             return Some(Uneven::Powers);
         }
         let inner = self.steps.get(1..self.len() - 1).unwrap_or_default();
@@ -333,7 +334,7 @@ fn steps(
     let mut tie_max: f64 = 0.0;
     for piece in usable {
         let length = hours(piece.end - piece.start);
-        let tie = hours(piece.start - free.from()) * TIE * scale;
+        let tie = hours(piece.start - free.from()) * TIE_BREAK * scale;
         tie_max = tie_max.max(tie);
         steps.push(Step {
             start: piece.start,
@@ -384,14 +385,12 @@ fn levels(steps: &[Step], wanted: &[Deadline]) -> Vec<Level> {
     levels
 }
 
-/// Relative tolerance of a shortfall: a smaller share of a level counts as met.
-pub(crate) const MISSED: f64 = 1e-9;
-
 /// Compares two plans by the shortfall of each level in kWh, earliest level first: `Some(true)`
-/// if `a` has less, `None` if both are equal within `MISSED`.
+/// if `a` has less, `None` if both are equal within `ENERGY_SHARE_MIN`.
 pub(crate) fn misses_less(a: &[f64], b: &[f64], timeline: &Timeline) -> Option<bool> {
     let levels = timeline.levels.iter().zip(a.iter().zip(b));
-    let mut unequal = levels.filter(|(level, (a, b))| (**a - **b).abs() > MISSED * level.kwh);
+    let mut unequal =
+        levels.filter(|(level, (a, b))| (**a - **b).abs() > ENERGY_SHARE_MIN * level.kwh);
     unequal.next().map(|(_, (a, b))| a < b)
 }
 

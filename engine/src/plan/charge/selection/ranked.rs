@@ -10,9 +10,10 @@ use std::ops::Range;
 
 use crate::plan::charge::selection::ordered_sum::{POSITIONS, Slots, between, taken};
 use crate::plan::charge::selection::slot_selection::{
-    FoundSlots, Need, Next, SNAP_MICROS, SlotSelection, SlotSet, WORDS, Window,
+    FoundSlots, Need, Next, SlotSelection, SlotSet, WORDS, Window,
 };
 use crate::prices::ranking::{RankedSlots, Sets};
+use crate::tolerance::SNAP_MICROS;
 
 impl RankedSlots {
     /// Selects the cheapest slots for `need` in `[from, to)`, in microseconds, and returns the

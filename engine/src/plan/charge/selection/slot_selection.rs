@@ -5,14 +5,11 @@
 use crate::plan::charge::selection::ordered_sum::Slots;
 use crate::prices::ranking::SLOTS_MAX;
 use crate::time::horizon::Horizon;
+use crate::tolerance::SNAP_MICROS;
 use crate::units::MICROS_PER_HOUR;
 
 /// Words of 64 bits in a slot set.
 pub(crate) const WORDS: usize = SLOTS_MAX / 64;
-
-/// Tolerance of charging time: 1e-3 microseconds. A need is met when less than a nanosecond of
-/// charging is missing, because a rest from rounding must not switch a charger on.
-pub(crate) const SNAP_MICROS: f64 = 1e-3;
 
 /// A set of at most 256 slots.
 pub type SlotSet = [u64; WORDS];

@@ -17,10 +17,11 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::plan::charge::selection::ordered_sum::{POSITIONS, Slots, between, taken};
 use crate::plan::charge::selection::slot_selection::{
-    FoundSlots, Need, Next, SNAP_MICROS, SlotSelection, WORDS, Window,
+    FoundSlots, Need, Next, SlotSelection, WORDS, Window,
 };
 use crate::prices::ranking::SLOTS_MAX;
 use crate::time::horizon::Horizon;
+use crate::tolerance::SNAP_MICROS;
 
 /// Numbers in the widest vector of any machine; windows are padded to a multiple of it.
 const LANES: usize = 8;
