@@ -109,6 +109,18 @@ fn kind(line: &str) -> Option<&'static str> {
     KINDS.into_iter().find(|kind| *kind == word)
 }
 
+/// Items by their longest paths: what the front page of the crate and the facade of a folder name
+/// once more is listed and counted once.
+fn by_longest_path(items: Vec<PublicItem>) -> Vec<PublicItem> {
+    let mut longest: BTreeMap<u32, usize> = BTreeMap::new();
+    for item in &items {
+        let length = longest.entry(item.id().0).or_default();
+        *length = item.to_string().len().max(*length);
+    }
+    let is_longest = |item: &PublicItem| longest[&item.id().0] == item.to_string().len();
+    items.into_iter().filter(is_longest).collect()
+}
+
 /// Definitions by kind, and all items.
 fn listing(items: &[PublicItem]) -> String {
     let of_traits: BTreeSet<u32> =
@@ -120,8 +132,9 @@ fn listing(items: &[PublicItem]) -> String {
     let lines: Vec<String> = items.iter().filter(is_listed).map(short).collect();
     let counts = KINDS.map(|of| lines.iter().filter(|line| kind(line) == Some(of)).count());
     let each: Vec<String> = KINDS.iter().zip(counts).map(|(of, n)| format!("{n} {of}")).collect();
-    let all: usize = counts.iter().sum();
-    format!("{all} public definitions: {}\n\n{}\n", each.join(", "), lines.join("\n"))
+    let (methods, names) = (counts[KINDS.len() - 1], counts[..KINDS.len() - 1].iter().sum::<usize>());
+    let each = each[..KINDS.len() - 1].join(", ");
+    format!("{names} public names: {each}; {methods} methods\n\n{}\n", lines.join("\n"))
 }
 
 /// The text of an item, without the paths of types of other crates.
@@ -141,7 +154,7 @@ fn the_public_interface_is_as_it_was() {
         .omit_auto_derived_impls(true)
         .build()
         .expect("the JSON is of a version that is known");
-    let items: Vec<PublicItem> = items.into_items().collect();
+    let items = by_longest_path(items.into_items().collect());
     expect_file!["../golden/public-api.txt"].assert_eq(&listing(&items));
 }
 
