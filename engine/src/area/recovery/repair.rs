@@ -225,7 +225,7 @@ impl<'a> RepairPass<'a> {
                 if self.is_done(reason) {
                     break;
                 }
-                self.visit(position, reason, &mut buffers, &old);
+                self.replan_and_replace(position, reason, &mut buffers, &old);
             }
         }
     }
@@ -260,7 +260,7 @@ impl<'a> RepairPass<'a> {
     }
 
     /// Replaces the plan of one vehicle if [`replan_vehicle`](Self::replan_vehicle) accepts one.
-    fn visit(
+    fn replan_and_replace(
         &mut self,
         position: usize,
         reason: Reason,
