@@ -32,7 +32,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let feeder = Node::limited("feeder", Profile::Constant(kw(15.0)));
     let problem = AreaProblem::new(vehicles, Curves::Shared(&curve), vec![feeder])?;
 
-    // The last argument is asked after each iteration whether to stop.
     let plan = plan_area(&problem, &AreaOptions::default());
 
     println!("cost {:.3}, bound {:.3}, unmet {:.1} kWh", plan.cost, plan.bound, plan.unmet_kwh);

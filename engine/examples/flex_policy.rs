@@ -1,4 +1,4 @@
-//! A standing wish of a user, "60 % by seven on weekdays", becomes a plan for tonight.
+//! A weekly schedule of a user, "60 % by seven on weekdays", becomes a plan for tonight.
 #![expect(clippy::disallowed_macros, reason = "an example prints its results")]
 
 use std::collections::BTreeMap;
@@ -49,8 +49,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let cycle = policy.cycle((None, &[]), &facts, zone, now, true);
     match policy.plan_request(&facts, cycle.as_ref(), zone, now, &curve, &Assumptions::default()) {
-        Ok(wish) => {
-            let plan = plan_charge(&curve, &wish.problem()?);
+        Ok(request) => {
+            let plan = plan_charge(&curve, &request.problem()?);
             for interval in &plan.intervals {
                 println!(
                     "{} to {}: {:.1} kW",

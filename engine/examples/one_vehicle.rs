@@ -19,8 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // 20 kWh at the plug by six in the morning, at most 11 kW.
     let by = evening + TimeDelta::hours(11);
-    let wish = ChargeRequest::new(evening, kw(11.0), Target { by: Some(by), energy: kwh(20.0) });
-    let plan = plan_charge(&curve, &ChargeProblem::new(wish)?);
+    let request = ChargeRequest::new(evening, kw(11.0), Target { by: Some(by), energy: kwh(20.0) });
+    let plan = plan_charge(&curve, &ChargeProblem::new(request)?);
 
     println!("cost {:.2}, savings {:.2}", plan.cost.as_amount(), plan.savings().as_amount());
     println!("proved optimal: {}", plan.certificate.is_proved());

@@ -1,4 +1,4 @@
-//! A home behind one meter: sunshine, a load, a vehicle and a limit on the import.
+//! A home behind one meter: solar power, a load, a vehicle and a limit on the import.
 #![expect(clippy::disallowed_macros, reason = "an example prints its results")]
 
 use std::error::Error;

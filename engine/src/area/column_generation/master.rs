@@ -431,8 +431,8 @@ mod tests {
     use crate::area::model::linking::LinkingConstraint;
     use crate::area::problem::micro_wh::to_micro_wh;
 
-    /// Hard limit on the load of one node, in slots of an hour.
-    fn limit(bounds: &[f64]) -> LinkingConstraints {
+    /// A hard limit on the load of one node, in slots of an hour.
+    fn hard_limit_of(bounds: &[f64]) -> LinkingConstraints {
         let bounds = bounds.to_vec();
         LinkingConstraints {
             hours: vec![1.0; bounds.len()],
@@ -443,18 +443,18 @@ mod tests {
         }
     }
 
-    fn column(group: usize, cost: f64, loads_kwh: &[f64]) -> Column {
+    fn make_column(group: usize, cost: f64, loads_kwh: &[f64]) -> Column {
         let loads = loads_kwh.iter().map(|&kwh| to_micro_wh(kwh)).collect();
         Column { group, iteration: 0, cost, optimality_slack: 0.0, shortfall: 0, loads }
     }
 
-    /// Restricted master for groups that all lie below the node.
-    fn master(constraints: &LinkingConstraints, groups: usize) -> RestrictedMaster<'_> {
+    /// A master for groups that all lie below the node.
+    fn build_master(constraints: &LinkingConstraints, groups: usize) -> RestrictedMaster<'_> {
         RestrictedMaster::new(constraints, vec![vec![0]; groups], (1.0, 1.0), (100.0, 0.0)).unwrap()
     }
 
-    /// Solves the master and adds the rows that the solution violates, until it violates none.
-    fn solve(master: &mut RestrictedMaster<'_>) -> MasterSolution {
+    /// Solves, and adds the rows that the solution violates, until it violates none.
+    fn solve_with_all_rows(master: &mut RestrictedMaster<'_>) -> MasterSolution {
         loop {
             let solution = master.solve().unwrap();
             let loads = master.loads(&solution.weights);
@@ -474,18 +474,18 @@ mod tests {
     /// each, and the dual of the limit is 0.1 per kWh.
     #[test]
     fn two_columns_are_mixed_as_by_hand() {
-        let constraints = limit(&[5.0, 8.0]);
-        let mut master = master(&constraints, 1);
-        master.add(column(0, 1.0, &[10.0, 0.0])).unwrap();
-        master.add(column(0, 2.0, &[0.0, 10.0])).unwrap();
-        let solution = solve(&mut master);
+        let constraints = hard_limit_of(&[5.0, 8.0]);
+        let mut master = build_master(&constraints, 1);
+        master.add(make_column(0, 1.0, &[10.0, 0.0])).unwrap();
+        master.add(make_column(0, 2.0, &[0.0, 10.0])).unwrap();
+        let solution = solve_with_all_rows(&mut master);
         assert_near(&solution.weights, &[0.5, 0.5]);
         assert_near(&solution.duals, &[0.1, 0.0]);
         assert_near(&solution.group_duals, &[2.0]);
         assert_near(&[solution.cost], &[1.5]);
         assert!(!solution.uses_artificials);
         let improves = |cost| {
-            let column = column(0, cost, &[5.0, 5.0]);
+            let column = make_column(0, cost, &[5.0, 5.0]);
             master.has_negative_reduced_cost(&column, cost, (&solution, 0.0))
         };
         assert!(improves(1.4) && !improves(1.6), "5 kWh in the first hour cost 0.5 more");
@@ -493,10 +493,10 @@ mod tests {
 
     #[test]
     fn what_no_column_avoids_is_carried_by_artificial_columns() {
-        let constraints = limit(&[5.0]);
-        let mut master = master(&constraints, 1);
-        master.add(column(0, 1.0, &[10.0])).unwrap();
-        let solution = solve(&mut master);
+        let constraints = hard_limit_of(&[5.0]);
+        let mut master = build_master(&constraints, 1);
+        master.add(make_column(0, 1.0, &[10.0])).unwrap();
+        let solution = solve_with_all_rows(&mut master);
         assert!(solution.uses_artificials);
         assert_near(&[solution.artificial_kwh], &[5.0]);
         assert!(master.raise_artificial_penalty(1e6));
@@ -508,8 +508,8 @@ mod tests {
     #[test]
     fn column_generation_ends_at_the_optimum_of_a_textbook_instance() {
         let (prices, need) = ([1.0, 2.0, 3.0, 4.0], 10.0);
-        let constraints = limit(&[5.0; 4]);
-        let mut master = master(&constraints, 2);
+        let constraints = hard_limit_of(&[5.0; 4]);
+        let mut master = build_master(&constraints, 2);
         let price = |duals: &[f64]| {
             let reduced = |hour: &usize| prices[*hour] + duals[*hour];
             let best = (0..4).min_by(|a, b| reduced(a).total_cmp(&reduced(b))).unwrap();
@@ -524,11 +524,11 @@ mod tests {
             let bound = 2.0 * value - constraints.conjugate(&constraints.each[0], &duals);
             assert!(bound <= 50.0 + 1e-6, "no duals prove more than the optimum, not {bound}");
             for group in 0..2 {
-                master.add(column(group, cost, &loads)).unwrap();
+                master.add(make_column(group, cost, &loads)).unwrap();
             }
-            let solution = solve(&mut master);
+            let solution = solve_with_all_rows(&mut master);
             let (cost, loads, _) = price(&solution.duals);
-            let next = column(0, cost, &loads);
+            let next = make_column(0, cost, &loads);
             if !master.has_negative_reduced_cost(&next, cost, (&solution, 1e-9)) {
                 let value = price(&solution.duals).2;
                 let paid = constraints.conjugate(&constraints.each[0], &solution.duals);

@@ -370,7 +370,7 @@ mod tests {
     use super::*;
 
     /// One constraint of one node in two slots, of an hour and of half an hour.
-    fn constraints(sign: f64, penalty: Penalty) -> LinkingConstraints {
+    fn limit_with(sign: f64, penalty: Penalty) -> LinkingConstraints {
         let bounds = vec![3.0, 2.0];
         LinkingConstraints {
             each: vec![LinkingConstraint { node: 0, sign, penalty, bounds }],
@@ -408,7 +408,7 @@ mod tests {
         for (penalty, tolerance) in penalties {
             for sign in [1.0, -1.0] {
                 for duals in [[0.0, 0.0], [0.1, 0.25], [0.3, 0.0], [0.27, 0.11]] {
-                    let all = constraints(sign, penalty);
+                    let all = limit_with(sign, penalty);
                     let conjugate = all.conjugate(&all.each[0], &duals);
                     let highest = highest_on_a_grid(&all, &duals);
                     let case = format!("{penalty:?}, sign {sign}, duals {duals:?}");
@@ -423,7 +423,7 @@ mod tests {
     fn clamped_duals_have_a_finite_conjugate() {
         let clamped = |penalty| {
             let mut duals = vec![-1.0, 5.0];
-            constraints(1.0, penalty).clamp(&mut duals);
+            limit_with(1.0, penalty).clamp(&mut duals);
             duals
         };
         assert_eq!(clamped(Penalty::Hard), [0.0, 5.0]);
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn weak_duality_holds_for_any_duals_and_loads() {
         for penalty in [Penalty::Hard, Penalty::Priced(0.3), Penalty::Peak(0.4)] {
-            let all = constraints(1.0, penalty);
+            let all = limit_with(1.0, penalty);
             let mut duals = vec![0.2, 0.35];
             all.clamp(&mut duals);
             for load in [[0.0, 0.0], [3.0, 2.0], [1.0, 1.9]] {

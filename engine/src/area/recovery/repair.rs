@@ -239,7 +239,7 @@ impl<'a> RepairPass<'a> {
                 if self.is_done(rule) {
                     break;
                 }
-                self.visit(position, rule, &mut buffers, &old);
+                self.replan_and_replace(position, rule, &mut buffers, &old);
             }
         }
     }
@@ -274,7 +274,7 @@ impl<'a> RepairPass<'a> {
     }
 
     /// Replaces the plan of one vehicle if [`replan_vehicle`](Self::replan_vehicle) accepts one.
-    fn visit(
+    fn replan_and_replace(
         &mut self,
         position: usize,
         rule: Acceptance,

@@ -330,7 +330,7 @@ impl CloseReplan<'_> {
     fn candidate(&self, position: usize, now: &EnergyBySlot) -> Option<Candidate> {
         let session = &self.context.sessions.each[position];
         let previous = self.previous_plan(session)?;
-        let taken = self.fitted(session, &previous)?;
+        let taken = self.fit_previous(session, &previous)?;
         if self.context.shortfall_of(session, &taken) != self.context.shortfall_of(session, now) {
             return None;
         }
@@ -352,7 +352,7 @@ impl CloseReplan<'_> {
     /// Previous plan fitted to the session: energy above the need is cut from the end, missing
     /// energy is bought where it is cheapest. `None` if it cannot be fitted; the plan of a battery
     /// is used as it is or not at all.
-    fn fitted(&self, session: &Session, previous: &EnergyBySlot) -> Option<EnergyBySlot> {
+    fn fit_previous(&self, session: &Session, previous: &EnergyBySlot) -> Option<EnergyBySlot> {
         if let Some(battery) = self.context.sessions.battery_of(session) {
             return battery.is_feasible(&self.context, session, previous).then(|| previous.clone());
         }
