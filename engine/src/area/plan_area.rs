@@ -22,8 +22,8 @@ use crate::area::problem::options::{AreaOptions, WarmStart};
 use crate::area::report::outcome::{self, AreaPlan};
 use crate::area::shortage::{fair_shares, mixed_integer, relax_reserves};
 use crate::area::solve::sampling::{ALONE_MAX, GROUPS};
-use crate::area::solve::solve_subproblem::{GAP_OF_PRICES, solve_subproblem};
-use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::area::solve::solve_subproblem::{GAP_OF_PRICES, solve_again, solve_first};
+use crate::area::solve::subproblem::{Solution, Stopped, Subproblem};
 use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN};
 
 /// Upper bound on the times that reserves of vehicles without a battery are lowered.
@@ -69,51 +69,23 @@ pub fn plan_area_with(
         .abs()
         .max(sessions.need_kwh() * constraints.shortfall_penalty * 1e-2)
         .max(DIVISOR_MIN);
-    let mut subproblem = Subproblem {
-        problem,
-        constraints: &constraints,
-        penalty,
-        is_free: false,
-        stopping,
-        money,
-        has_plans: false,
-    };
+    let subproblem =
+        Subproblem { problem, constraints: &constraints, penalty, is_free: false, stopping, money };
     let start = options.start.clone().unwrap_or_default();
-    // Solve at full needs. With many indivisible vehicles and a gap other than `GAP_OF_PRICES`,
-    // keep a copy of the sessions for a second search.
-    let has_many = sessions.has_indivisible() && !mixed_integer::is_small(&subproblem, &sessions);
-    let is_other = options.gap.total_cmp(&GAP_OF_PRICES).is_ne();
-    let whole = (has_many && is_other).then(|| sessions.clone());
-    let first = solve_subproblem(&subproblem, &sessions, &start, executor);
-    let (mut sessions, mut first) =
-        relax_until_reserves_hold(&subproblem, sessions, first, executor);
-    let is_short = |first: &Solution, sessions: &Sessions| {
-        first.termination != Termination::Caller
-            && share_of_need(first.load.shortfall, sessions.need_kwh()) > NEED_SHARE_MIN
-    };
-    if let Some(whole) = whole.filter(|_| is_short(&first, &sessions)) {
-        // Shares depend on the plans before them, so these are made at one gap, whichever is
-        // requested.
-        subproblem.stopping.gap = GAP_OF_PRICES;
-        let again = Subproblem { has_plans: true, ..subproblem };
-        let solution = solve_subproblem(&again, &whole, &start, executor);
-        if solution.is_nothing() {
-            first.termination = Termination::Caller;
-        } else {
-            (sessions, first) = relax_until_reserves_hold(&subproblem, whole, solution, executor);
-        }
-    }
-    // Share a shortfall, and report.
-    let is_short = is_short(&first, &sessions);
+    // The least cost of full needs, with reserves as early as limits allow.
+    let first = solve_at_full_needs(&subproblem, sessions, &start, executor);
+    let sharing = first.subproblem;
+    let (sessions, is_short, first) = (first.sessions, first.is_short, first.solution);
     let is_stopped = first.termination == Termination::Caller;
+    // A shortage, shared, and the least cost of what can be delivered.
     let (shared, least_kwh) = if sessions.has_indivisible() && !is_stopped {
-        fair_shares::share_indivisible(&subproblem, &sessions, (first, is_short), executor)
-    } else if !is_short || is_stopped {
-        return outcome::finish(&subproblem, (sessions, None, None), first, unmanaged, executor);
+        fair_shares::share_indivisible(&sharing, &sessions, (first, is_short), executor)
+    } else if is_short && !is_stopped {
+        (fair_shares::share_fairly(&sharing, &sessions, first, executor), None)
     } else {
-        (fair_shares::share_fairly(&subproblem, &sessions, first, executor), None)
+        return outcome::finish(&subproblem, (sessions, None, None), first, unmanaged, executor);
     };
-    let subproblem = Subproblem { penalty: shared.penalty, stopping, ..subproblem };
+    let subproblem = Subproblem { penalty: shared.penalty, ..subproblem };
     outcome::finish(
         &subproblem,
         (shared.sessions, Some(&sessions), least_kwh),
@@ -123,37 +95,74 @@ pub fn plan_area_with(
     )
 }
 
+/// Plans at full needs, and whether they leave a shortfall that is to be shared.
+struct FullNeeds<'a> {
+    sessions: Sessions,
+    solution: Solution,
+    is_short: bool,
+    /// Subproblem by which a shortfall is shared.
+    subproblem: Subproblem<'a>,
+}
+
+/// Solves an area at full needs, with reserves as early as limits allow.
+///
+/// Shares of a shortage depend on the plans before them. With many indivisible vehicles these are
+/// rounded differently at each gap, so a shortage is found again at [`GAP_OF_PRICES`], whichever
+/// gap is requested.
+fn solve_at_full_needs<'a>(
+    subproblem: &Subproblem<'a>,
+    sessions: Sessions,
+    start: &WarmStart,
+    executor: &mut Executor<'_>,
+) -> FullNeeds<'a> {
+    let is_short = |solution: &Solution, sessions: &Sessions| {
+        solution.termination != Termination::Caller
+            && share_of_need(solution.load.shortfall, sessions.need_kwh()) > NEED_SHARE_MIN
+    };
+    let has_many = sessions.has_indivisible() && !mixed_integer::is_small(subproblem, &sessions);
+    let is_other = subproblem.stopping.gap.total_cmp(&GAP_OF_PRICES).is_ne();
+    let whole = (has_many && is_other).then(|| sessions.clone());
+    let solution = solve_first(subproblem, &sessions, start, executor);
+    let (mut sessions, mut solution) =
+        relax_until_reserves_hold(subproblem, sessions, solution, executor);
+    let mut subproblem = *subproblem;
+    if let Some(whole) = whole.filter(|_| is_short(&solution, &sessions)) {
+        subproblem.stopping.gap = GAP_OF_PRICES;
+        match solve_again(&subproblem, &whole, start, executor) {
+            Ok(again) => {
+                (sessions, solution) =
+                    relax_until_reserves_hold(&subproblem, whole, again, executor);
+            }
+            Err(Stopped) => solution.termination = Termination::Caller,
+        }
+    }
+    FullNeeds { is_short: is_short(&solution, &sessions), sessions, solution, subproblem }
+}
+
 /// Delays reserves that limits leave no capacity for, and solves again until no more are found.
 /// Returns the sessions with later reserves, and their plans. A stop keeps the plans so far.
 fn relax_until_reserves_hold(
     subproblem: &Subproblem<'_>,
     mut sessions: Sessions,
-    mut first: Solution,
+    mut solution: Solution,
     executor: &mut Executor<'_>,
 ) -> (Sessions, Solution) {
     let may_be_late = !sessions.deadlines.is_empty() || !sessions.batteries.is_empty();
     let mut times_late = 0;
-    while may_be_late && first.termination != Termination::Caller {
+    while may_be_late && solution.termination != Termination::Caller {
         // The first time vehicles share what is late; after that each keeps its own.
         let mut next = sessions.clone();
         let is_late = times_late < LATE_MAX
-            && relax_reserves::relax_reserves(subproblem, &mut next, &first, times_late == 0);
+            && relax_reserves::relax_reserves(subproblem, &mut next, &solution, times_late == 0);
         times_late += usize::from(is_late);
-        if !relax_reserves::delay_battery_reserves(subproblem, &mut next, &first) && !is_late {
+        if !relax_reserves::delay_battery_reserves(subproblem, &mut next, &solution) && !is_late {
             break;
         }
-        let start = WarmStart { rounds_per_kwh: Vec::new(), ..first.state.clone() };
-        let solution = solve_subproblem(
-            &Subproblem { has_plans: true, ..*subproblem },
-            &next,
-            &start,
-            executor,
-        );
-        if solution.is_nothing() {
-            first.termination = Termination::Caller;
-        } else {
-            (sessions, first) = (next, solution);
+        let start = WarmStart { rounds_per_kwh: Vec::new(), ..solution.state.clone() };
+        match solve_again(subproblem, &next, &start, executor) {
+            Ok(again) => (sessions, solution) = (next, again),
+            Err(Stopped) => solution.termination = Termination::Caller,
         }
     }
-    (sessions, first)
+    (sessions, solution)
 }

@@ -254,8 +254,24 @@ fn price_by_rank<const W: usize>(
             high = middle - 1;
         }
     }
-    // Buy the slots of that rank in time order, one per bit.
-    let set = &sets[low];
+    let mut bought = buy_whole_slots(session, &sets[low], &window, &mut buy);
+    // The next slot is bought in part if the need, or a tier, ends inside it.
+    if bought < need {
+        bought += buy_last_part(session, ranks, low, bought, &window, penalty, buy);
+    }
+    need - bought
+}
+
+/// Buys the slots in `set` and `window` whole, in time order, one per bit. Returns their energy in
+/// µWh.
+#[inline(always)]
+fn buy_whole_slots<const W: usize>(
+    session: &Session,
+    set: &[u128; W],
+    window: &[u128; W],
+    buy: &mut impl FnMut(usize, i64),
+) -> i64 {
+    let (first, last) = (session.first as usize, session.last as usize - 1);
     let mut bought = 0;
     for word in 0..W {
         let mut bits = set[word] & window[word];
@@ -273,11 +289,7 @@ fn price_by_rank<const W: usize>(
             bits &= bits - 1;
         }
     }
-    // The next slot is bought in part if the need, or a tier, ends inside it.
-    if bought < need {
-        bought += buy_last_part(session, ranks, low, bought, &window, penalty, buy);
-    }
-    need - bought
+    bought
 }
 
 /// Buys part of the next cheapest slot of the session, at rank `from` or above: the part of the

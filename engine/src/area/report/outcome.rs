@@ -252,11 +252,6 @@ pub(crate) fn finish(
         &totals::node_loads(&plans, subproblem.problem, total),
         &solution.duals,
     );
-    let shadow_prices =
-        constraints.each.iter().zip(solution.duals.chunks(constraints.slots().max(1)));
-    let shadow_prices = shadow_prices
-        .map(|(constraint, duals)| ShadowPrice { node: constraint.node, per_kwh: duals.to_vec() })
-        .collect();
     // The sum of nothing is -0.0; adding zero makes it 0.0.
     let unmet_kwh = unmet.iter().map(|unmet| unmet.energy_kwh).sum::<f64>() + 0.0;
     let beyond_kwh: f64 = sessions.above_charge_limit_kwh.iter().map(|(_, beyond)| beyond).sum();
@@ -282,7 +277,7 @@ pub(crate) fn finish(
         unmet,
         late_reserves,
         nodes,
-        shadow_prices,
+        shadow_prices: shadow_prices(constraints, &solution.duals),
         load_kw: powers(constraints, &total.load),
         unmanaged,
         price_only,
@@ -296,6 +291,14 @@ pub(crate) fn finish(
         problem: fingerprint(subproblem.problem),
         sessions,
     }
+}
+
+/// Duals of each limit, by slot.
+fn shadow_prices(constraints: &LinkingConstraints, duals: &[f64]) -> Vec<ShadowPrice> {
+    let by_limit = constraints.each.iter().zip(duals.chunks(constraints.slots().max(1)));
+    by_limit
+        .map(|(limit, duals)| ShadowPrice { node: limit.node, per_kwh: duals.to_vec() })
+        .collect()
 }
 
 /// Status of the finished plans: a gap that the master reached counts only if the plans reach it.

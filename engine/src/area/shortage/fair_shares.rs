@@ -35,8 +35,8 @@ use crate::area::shortage::measure::{
     VehicleShortfall, measure, proportional_shares, reduce_needs,
 };
 use crate::area::shortage::mixed_integer::{self, MixedIntegerPlan};
-use crate::area::solve::solve_subproblem::solve_subproblem;
-use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::area::solve::solve_subproblem::solve_again;
+use crate::area::solve::subproblem::{Solution, Stopped, Subproblem};
 use crate::tolerance::{NEED_SHARE_MIN, SHORTFALL_TOLERANCE};
 
 /// Tiers of a need; the shortfall penalty rises from each to the next.
@@ -78,10 +78,10 @@ pub(crate) fn share_fairly(
     let step = if is_even { 1.0 } else { STEP };
     let scale_kwh = as_kwh(first.load.shortfall);
     let free = least_shortfall(subproblem, (sessions, &hard), (step, TIERS), scale_kwh);
-    let least = solve_subproblem(&free, sessions, &WarmStart::default(), executor);
-    if least.termination == Termination::Caller {
-        return FairPlan::stopped(subproblem, sessions, first);
-    }
+    let least = match solve_again(&free, sessions, &WarmStart::default(), executor) {
+        Ok(least) if least.termination != Termination::Caller => least,
+        _ => return FairPlan::stopped(subproblem, sessions, first),
+    };
     // With free energy many plans are optimal, and rounding may then shed more than `first` did.
     let shortfalls = if is_more(least.load.shortfall, first.load.shortfall, first.load.shortfall) {
         measure(subproblem, (sessions, sessions), &first)
@@ -90,7 +90,7 @@ pub(crate) fn share_fairly(
     };
     // Shares, and plans for the reduced needs at least cost.
     let start = WarmStart { rounds_per_kwh: Vec::new(), ..first.state.clone() };
-    let Some(best) = best_reduction(subproblem, (sessions, &shortfalls), &start, executor) else {
+    let Ok(best) = best_reduction(subproblem, (sessions, &shortfalls), &start, executor) else {
         return FairPlan::stopped(subproblem, sessions, first);
     };
     // Shares that leave more unmet than `first` are dropped.
@@ -155,8 +155,8 @@ fn adopt_exact_plans(
     let is_cut = exact.shortfalls.iter().any(|shortfall| shortfall.missing > SHORTFALL_TOLERANCE);
     let (now, mut solution, penalty) = if is_cut {
         match replan(subproblem, (sessions, 1), &exact.shortfalls, &start, executor) {
-            Some(cut) => (cut.sessions, cut.solution, cut.penalty),
-            None => return FairPlan::stopped(subproblem, sessions, first),
+            Ok(cut) => (cut.sessions, cut.solution, cut.penalty),
+            Err(Stopped) => return FairPlan::stopped(subproblem, sessions, first),
         }
     } else {
         (sessions.clone(), first, subproblem.penalty)
@@ -199,8 +199,10 @@ fn relaxed_least_kwh(
     sessions.deadlines = needs;
     let hard = subproblem.constraints.hard();
     let free = least_shortfall(subproblem, (&sessions, &hard), (0.0, 1), sessions.need_kwh());
-    let least = solve_subproblem(&free, &sessions, &WarmStart::default(), executor).bound;
-    (least - NEED_SHARE_MIN * sessions.need_kwh()).max(0.0)
+    let Ok(least) = solve_again(&free, &sessions, &WarmStart::default(), executor) else {
+        return 0.0;
+    };
+    (least.bound - NEED_SHARE_MIN * sessions.need_kwh()).max(0.0)
 }
 
 /// Search for the least shortfall: free energy, the limits `hard` only, and a penalty that rises by
@@ -217,7 +219,6 @@ fn least_shortfall<'a>(
         is_free: true,
         stopping: StoppingCriteria { gap: GAP, scale: scale_kwh, ..subproblem.stopping },
         money: sessions.need_kwh(),
-        has_plans: true,
         ..*subproblem
     }
 }
@@ -241,13 +242,13 @@ impl FairPlan {
 }
 
 /// Best of up to three reductions of needs: equal shares, equal shares of what these left unmet,
-/// and `shortfalls` as they are if equal shares shed more. `None` if stopped before any plans.
+/// and `shortfalls` as they are if equal shares shed more.
 fn best_reduction(
     subproblem: &Subproblem<'_>,
     (sessions, shortfalls): (&Sessions, &[VehicleShortfall]),
     start: &WarmStart,
     executor: &mut Executor<'_>,
-) -> Option<Reduction> {
+) -> Result<Reduction, Stopped> {
     let least: i64 = shortfalls.iter().map(|shortfall| shortfall.missing).sum();
     let mut best = replan(
         subproblem,
@@ -259,7 +260,7 @@ fn best_reduction(
     if !executor.is_stopped() && best.worst > UNEVEN {
         // Rounding left more to a few vehicles: share that as well.
         let all = proportional_shares(sessions, &best.shortfalls);
-        let again = replan(subproblem, (sessions, 2), &all, start, executor);
+        let again = replan(subproblem, (sessions, 2), &all, start, executor).ok();
         let is_better =
             |cut: &Reduction| cut.worst < best.worst && !is_more(cut.unmet, best.unmet, least);
         if let Some(again) = again.filter(is_better) {
@@ -267,12 +268,12 @@ fn best_reduction(
         }
     }
     if !executor.is_stopped() && is_more(best.unmet, least, least) {
-        let as_found = replan(subproblem, (sessions, 3), shortfalls, start, executor);
+        let as_found = replan(subproblem, (sessions, 3), shortfalls, start, executor).ok();
         if let Some(as_found) = as_found.filter(|cut| cut.unmet < best.unmet) {
             best = as_found;
         }
     }
-    Some(best)
+    Ok(best)
 }
 
 /// Sessions with reduced needs, and plans for them.
@@ -288,24 +289,20 @@ struct Reduction {
     worst: f64,
 }
 
-/// Plans the area with needs reduced by `shares`; `None` if stopped before there were plans.
-/// `state` tells the sessions apart from those of other reductions.
+/// Plans the area with needs reduced by `shares`. `state` tells the sessions apart from those of other reductions.
 fn replan(
     subproblem: &Subproblem<'_>,
     (sessions, state): (&Sessions, u32),
     shares: &[VehicleShortfall],
     start: &WarmStart,
     executor: &mut Executor<'_>,
-) -> Option<Reduction> {
+) -> Result<Reduction, Stopped> {
     let has_later = shares.iter().any(|share| share.by.is_some());
     let penalty =
         if has_later { subproblem.penalty.with_late_at_full_penalty() } else { subproblem.penalty };
-    let subproblem = Subproblem { penalty, has_plans: true, ..*subproblem };
+    let subproblem = Subproblem { penalty, ..*subproblem };
     let cut = Sessions { state: sessions.state + state, ..reduce_needs(sessions, shares) };
-    let solution = solve_subproblem(&subproblem, &cut, start, executor);
-    if solution.is_nothing() {
-        return None;
-    }
+    let solution = solve_again(&subproblem, &cut, start, executor)?;
     let shortfalls = measure(&subproblem, (sessions, &cut), &solution);
     let excess =
         shortfalls.iter().zip(shares).zip(&sessions.each).map(|((shortfall, share), session)| {
@@ -313,7 +310,7 @@ fn replan(
         });
     let worst = excess.fold(0.0, f64::max);
     let unmet = shortfalls.iter().map(|shortfall| shortfall.missing).sum();
-    Some(Reduction { sessions: cut, solution, penalty, shortfalls, unmet, worst })
+    Ok(Reduction { sessions: cut, solution, penalty, shortfalls, unmet, worst })
 }
 
 #[cfg(test)]
@@ -323,11 +320,12 @@ mod tests {
     use super::*;
     use crate::area::recovery::totals::tests::{Car, Town, car};
     use crate::area::shortage::measure::tests::{assert_near, with_subproblem};
+    use crate::area::solve::solve_subproblem::solve_first;
 
     /// Needs in kWh by row after sharing, and what plans for these leave missing.
     fn shared(town: &Town) -> (Vec<f64>, f64) {
         with_subproblem(town, |subproblem, sessions, executor| {
-            let first = solve_subproblem(subproblem, sessions, &WarmStart::default(), executor);
+            let first = solve_first(subproblem, sessions, &WarmStart::default(), executor);
             let plan = share_fairly(subproblem, sessions, first, executor);
             let mut needs = vec![0.0; plan.sessions.each.len()];
             for session in &plan.sessions.each {
@@ -395,7 +393,7 @@ mod tests {
         let cars = [Car { is_indivisible: true, ..car(2, 10.0) }; 2];
         let town = Town::new(&[10, 20], &cars, &[Some(10.0)]);
         with_subproblem(&town, |subproblem, sessions, executor| {
-            let first = solve_subproblem(subproblem, sessions, &WarmStart::default(), executor);
+            let first = solve_first(subproblem, sessions, &WarmStart::default(), executor);
             let first = (first, false);
             let (plan, least_kwh) = share_indivisible(subproblem, sessions, first, executor);
             assert_eq!((least_kwh, plan.solution.load.shortfall), (Some(0.0), 0));

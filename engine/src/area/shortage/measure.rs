@@ -185,12 +185,14 @@ pub(crate) mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
-    use crate::area::column_generation::incumbent::StoppingCriteria;
+    use crate::area::column_generation::incumbent::{StoppingCriteria, Termination};
     use crate::area::distributed::executor::Executor;
     use crate::area::distributed::observer::{Hooks, Progress};
     use crate::area::model::energy_by_slot::Assignment;
     use crate::area::pricing::effective_prices::ShortfallPenalty;
     use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
+    use crate::area::problem::options::WarmStart;
+    use crate::area::recovery::totals::AreaLoad;
     use crate::area::recovery::totals::tests::{Car, Town, car, plan};
 
     #[test]
@@ -205,7 +207,7 @@ pub(crate) mod tests {
         assert_eq!((nothing.by_deadline.len(), nothing.by), (0, None));
     }
 
-    /// Does some work with an area that is planned to a thousandth of its cost.
+    /// Calls `work` with an area that is planned to a thousandth of its cost.
     pub(crate) fn with_subproblem<R>(
         town: &Town,
         work: impl FnOnce(&Subproblem<'_>, &Sessions, &mut Executor<'_>) -> R,
@@ -219,7 +221,6 @@ pub(crate) mod tests {
                 is_free: false,
                 stopping: StoppingCriteria { gap: 1e-3, rounds: 100, scale: 1.0 },
                 money: 10.0,
-                has_plans: false,
             };
             let mut to_the_end = |_: &Progress| ControlFlow::Continue(());
             let hooks = Hooks::new(&mut to_the_end);
@@ -232,7 +233,16 @@ pub(crate) mod tests {
         let constraints = subproblem.constraints;
         let assignment = Assignment::of_plans(plans.len(), plans);
         let prices = vec![vec![0.0; constraints.each.len() * constraints.slots()]];
-        Solution { assignment, prices, ..Solution::stopped() }
+        Solution {
+            assignment,
+            prices,
+            load: AreaLoad::default(),
+            bound: f64::NEG_INFINITY,
+            duals: Vec::new(),
+            termination: Termination::Stalled,
+            rounds: 0,
+            state: WarmStart::default(),
+        }
     }
 
     fn missing(kwh: f64) -> VehicleShortfall {

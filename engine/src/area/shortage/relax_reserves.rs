@@ -114,7 +114,7 @@ mod tests {
     use crate::area::problem::options::WarmStart;
     use crate::area::recovery::totals::tests::{Car, Town, car};
     use crate::area::shortage::measure::tests::{assert_near, with_subproblem};
-    use crate::area::solve::solve_subproblem::solve_subproblem;
+    use crate::area::solve::solve_subproblem::solve_first;
 
     /// The reserves of two vehicles in kWh after what is late was shared, or left as it is, and
     /// whether it was the first and the second time that any was lowered.
@@ -125,7 +125,7 @@ mod tests {
             let mut sessions = sessions.clone();
             let lowered = [(); 2].map(|()| {
                 let start = WarmStart::default();
-                let solution = solve_subproblem(subproblem, &sessions, &start, executor);
+                let solution = solve_first(subproblem, &sessions, &start, executor);
                 relax_reserves(subproblem, &mut sessions, &solution, is_shared)
             });
             assert_eq!(sessions.state, lowered.iter().map(|&is| u32::from(is)).sum::<u32>());

@@ -3,6 +3,9 @@
 //! Recovered plans mostly cost more than the master solution. So the search first runs to half the
 //! requested gap and recovers plans. If their gap is too large, it continues to smaller gaps
 //! ([`GAP_PARTS`]), each time with new plans, and the best ones are kept.
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
 use crate::area::column_generation::incumbent::{Incumbent, Solver, StoppingCriteria, Termination};
 use crate::area::column_generation::single_level::ColumnGeneration;
 use crate::area::column_generation::subtree::Decomposition;
@@ -18,7 +21,7 @@ use crate::area::solve::recover::{is_good, lexicographic_key, recover_best};
 use crate::area::solve::sampling::{
     ALONE_MAX, expected_loads, is_non_binding, margin, sample_start,
 };
-use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::area::solve::subproblem::{Solution, Stopped, Subproblem};
 
 /// Gaps of the search at which plans are recovered, with indivisible vehicles. They do not depend
 /// on the requested gap: plans at a smaller gap are rounded differently, and may cost more.
@@ -31,16 +34,39 @@ const GAP_PARTS: [f64; 4] = [0.5, 0.1, 0.01, 0.0];
 /// Gap for samples, first rounds and margins with indivisible vehicles, whatever the requested gap.
 pub(crate) const GAP_OF_PRICES: f64 = 1e-3;
 
-/// Solves a subproblem: duals from samples, column generation, and recovery until the plans reach
-/// the requested gap or the search ends.
-///
-/// With `has_plans`, a stop by the caller returns [`Solution::stopped`] without new plans.
-pub(crate) fn solve_subproblem(
+/// Solves a subproblem for which there are no plans yet: after a stop by the caller, plans are made
+/// from the columns that were found before it.
+pub(crate) fn solve_first(
     subproblem: &Subproblem<'_>,
     sessions: &Sessions,
     start: &WarmStart,
     executor: &mut Executor<'_>,
 ) -> Solution {
+    let Ok(solution) =
+        search::<Infallible>(subproblem, sessions, start, executor, || ControlFlow::Continue(()));
+    solution
+}
+
+/// Solves a subproblem for which there are other plans already: a stop by the caller ends it at
+/// once.
+pub(crate) fn solve_again(
+    subproblem: &Subproblem<'_>,
+    sessions: &Sessions,
+    start: &WarmStart,
+    executor: &mut Executor<'_>,
+) -> Result<Solution, Stopped> {
+    search(subproblem, sessions, start, executor, || ControlFlow::Break(Stopped))
+}
+
+/// Duals from samples, column generation, and recovery until the plans reach the requested gap or
+/// the search ends. `at_stop` decides what a stop by the caller before the recovery does.
+fn search<S>(
+    subproblem: &Subproblem<'_>,
+    sessions: &Sessions,
+    start: &WarmStart,
+    executor: &mut Executor<'_>,
+    at_stop: impl Fn() -> ControlFlow<S>,
+) -> Result<Solution, S> {
     let has_whole = sessions.has_indivisible();
     let stopping = StoppingCriteria {
         gap: if has_whole { GAP_OF_PRICES } else { subproblem.stopping.gap },
@@ -77,8 +103,8 @@ pub(crate) fn solve_subproblem(
         }
         if executor.is_stopped() {
             termination = Termination::Caller;
-            if subproblem.has_plans {
-                return Solution::stopped();
+            if let ControlFlow::Break(stopped) = at_stop() {
+                return Err(stopped);
             }
         }
         let assignment = recover_best(subproblem, &*rounds, context, executor);
@@ -100,7 +126,7 @@ pub(crate) fn solve_subproblem(
     let state = rounds.incumbent().state(&rounds.weights());
     let Incumbent { prices, best: duals, bound, .. } = rounds.into_incumbent();
     let rounds = prices.len();
-    Solution { assignment, prices, load: total, bound, duals, termination, rounds, state }
+    Ok(Solution { assignment, prices, load: total, bound, duals, termination, rounds, state })
 }
 
 /// Column generation on two levels where there is a decomposition, else on one.

@@ -27,26 +27,8 @@ pub(crate) struct Solution {
     pub(crate) state: WarmStart,
 }
 
-impl Solution {
-    /// Solution without plans, of a search that the caller stopped while there were earlier plans.
-    pub(crate) fn stopped() -> Self {
-        Self {
-            assignment: Assignment::default(),
-            prices: Vec::new(),
-            load: AreaLoad::default(),
-            bound: f64::NEG_INFINITY,
-            duals: Vec::new(),
-            termination: Termination::Caller,
-            rounds: 0,
-            state: WarmStart::default(),
-        }
-    }
-
-    /// Returns true if the solution has no plans.
-    pub(crate) fn is_nothing(&self) -> bool {
-        self.prices.is_empty()
-    }
-}
+/// End of a search by the caller before it had plans of its own.
+pub(crate) struct Stopped;
 
 /// Area with given limits, penalties and stopping criteria. Needs are those of the sessions.
 #[derive(Clone, Copy)]
@@ -60,8 +42,6 @@ pub(crate) struct Subproblem<'a> {
     pub(crate) stopping: StoppingCriteria,
     /// Cost of the area in order of magnitude, to scale the master by.
     pub(crate) money: f64,
-    /// True if there are earlier plans to return after a stop.
-    pub(crate) has_plans: bool,
 }
 
 impl<'a> Subproblem<'a> {
