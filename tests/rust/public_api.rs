@@ -132,7 +132,8 @@ fn listing(items: &[PublicItem]) -> String {
     let lines: Vec<String> = items.iter().filter(is_listed).map(short).collect();
     let counts = KINDS.map(|of| lines.iter().filter(|line| kind(line) == Some(of)).count());
     let each: Vec<String> = KINDS.iter().zip(counts).map(|(of, n)| format!("{n} {of}")).collect();
-    let (methods, names) = (counts[KINDS.len() - 1], counts[..KINDS.len() - 1].iter().sum::<usize>());
+    let (methods, names) =
+        (counts[KINDS.len() - 1], counts[..KINDS.len() - 1].iter().sum::<usize>());
     let each = each[..KINDS.len() - 1].join(", ");
     format!("{names} public names: {each}; {methods} methods\n\n{}\n", lines.join("\n"))
 }

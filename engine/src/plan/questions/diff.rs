@@ -442,7 +442,7 @@ mod tests {
             &before,
             &Made::new(&CENTS, full_earlier),
             &expect![[r#"
-            Mon 19:12 to Mon 19:30: 0 kWh instead of 3 kWh, because reserve or limits of the energy changed.
+            Mon 19:12 to Mon 19:30: 0 kWh instead of 3 kWh, because the reserve or a limit of the energy changed.
         "#]],
         );
         let mut limited = request(0, 15.0);
