@@ -34,6 +34,11 @@ const NOWHERE: &[(&str, &str)] = &[
     ("time::sleep", "wait for the event, not for a while"),
 ];
 
+/// First words of a doc comment that make its reader look for the thing it is about.
+const OPENINGS: [&str; 10] = [
+    "The same ", "What ", "Who ", "Whose ", "Whether ", "Where ", "Which ", "Why ", "How ", "Does ",
+];
+
 /// The one file that turns a local time into an instant.
 const CIVIL_TIME: &str = "engine/src/time/civil.rs";
 
@@ -244,6 +249,24 @@ fn stray_paths(path: &Path, text: &str, exists: impl Fn(&Path) -> bool) -> Vec<S
     found
 }
 
+/// Doc comments whose first sentence is a question or a comparison instead of a noun or a verb.
+fn openings_without_a_noun(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut marker_before = None;
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        let marker = ["///", "//!"].into_iter().find(|marker| line.starts_with(marker));
+        if let Some(marker) = marker.filter(|_| marker != marker_before) {
+            let sentence = line[marker.len()..].trim_start();
+            if OPENINGS.iter().any(|opening| sentence.starts_with(opening)) {
+                found.push(format!("{}: begins with a question or a comparison", at + 1));
+            }
+        }
+        marker_before = marker;
+    }
+    found
+}
+
 /// Runs a check over files and fails with all that it finds.
 #[track_caller]
 fn run(sources: &[Source], check: impl Fn(&Source) -> Vec<String>) {
@@ -329,6 +352,22 @@ fn code_in_a_module_file_is_found() {
     let text = "//! Docs.\n\npub mod a;\nmod b;\n#[cfg(feature = \"lp\")]\npub(crate) mod c;\n";
     assert_eq!(not_a_list(text), [""; 0]);
     assert_eq!(not_a_list("mod a;\npub use a::{\n    B, C,\n};\nfn b() {}\n"), ["5: fn b() {}"]);
+}
+
+#[test]
+fn documentation_begins_with_a_noun_or_a_verb() {
+    run(&rust_below(&["engine/src", "engine/examples", "sim/src"]), |source| {
+        openings_without_a_noun(&source.text)
+    });
+}
+
+#[test]
+fn an_opening_without_a_noun_is_found() {
+    let text = "/// Why a range is refused.\n/// What follows is fine.\nenum E {}\n\
+                /// Price of a kWh.\n/// How it is found.\nfn price() {}\n    /// The same price.\n";
+    let found = openings_without_a_noun(text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("1:") && found[1].starts_with("7:"), "{found:?}");
 }
 
 #[test]

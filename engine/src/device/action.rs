@@ -65,7 +65,7 @@ impl FailureKind {
     }
 }
 
-/// Why an action ended otherwise than confirmed, with words for people.
+/// Reason that an action was not confirmed, with a text for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
@@ -134,7 +134,7 @@ pub struct Progress {
     pub updated_at: DateTime<Utc>,
     /// Time of the end, for any outcome; `None` while pending (ACT-19).
     pub completed_at: Option<DateTime<Utc>>,
-    /// Why it did not end as wished; `None` while pending and if confirmed.
+    /// Reason that it was not confirmed; `None` while pending and if confirmed.
     pub failure: Option<Failure>,
 }
 

@@ -32,7 +32,7 @@ pub enum LogEvent {
     /// Something happened to an action.
     #[serde(rename = "happened")]
     Happened {
-        /// Which action.
+        /// Action that the event belongs to.
         to: Address,
         /// The event.
         event: ActionEvent,
@@ -52,7 +52,7 @@ words! {
     }
 }
 
-/// Why a list of events is no log.
+/// Invalid sequence of events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
     /// An event is older than the one before it.

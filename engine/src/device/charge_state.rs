@@ -32,7 +32,7 @@ pub struct ChargeState {
     pub last_updated: Option<DateTime<Utc>>,
 }
 
-/// Which kind of device reports.
+/// Kind of the device that reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reporter {
     /// A vehicle.

@@ -127,7 +127,7 @@ pub struct CommandFacts {
     pub is_unsettled: bool,
 }
 
-/// Why a command is not sent. In the order in which reasons are looked at (AMB-05).
+/// Reason that a command is not sent, in the order in which reasons are checked (AMB-05).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// Its owner has not granted it.

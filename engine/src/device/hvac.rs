@@ -84,7 +84,7 @@ pub struct Hold {
     pub cool_setpoint: Option<Temperature>,
 }
 
-/// Why a unit is not held so.
+/// Setpoints or mode that a unit does not support.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum HoldError {
     /// Mode that the unit lacks.

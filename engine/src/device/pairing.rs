@@ -1,4 +1,4 @@
-//! Which vehicle stands at which charger.
+//! Pairing of a vehicle and a charger that are detected as plugged into each other.
 use serde::{Deserialize, Serialize};
 
 /// Device and its owner.

@@ -25,7 +25,7 @@ pub struct CivilRow {
     pub price: Option<f64>,
 }
 
-/// Why rows with local times are not a price list.
+/// Invalid rows of a price list with local times.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CivilSeriesError {
     /// A price at a time that no clock shows.

@@ -1,10 +1,10 @@
-//! Why events are not a driving log.
+//! Errors of a driving log.
 use chrono::{NaiveDateTime, TimeDelta};
 use chrono_tz::Tz;
 
 use crate::units::Energy;
 
-/// Why events are not a log.
+/// Invalid events of a driving log.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum DrivingError {
     /// There is no event.

@@ -35,7 +35,7 @@ pub struct PointPeriod {
     pub points: Vec<PricePoint>,
 }
 
-/// Why periods with positions are not a price list.
+/// Invalid periods of a price list with positions.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum PeriodSeriesError {
     /// The resolution does not divide the period into positions.

@@ -28,7 +28,7 @@ pub struct PriceUnit {
     pub per: EnergyScale,
 }
 
-/// Why a text names no unit of a price.
+/// Text that is not the unit of a price.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PriceUnitError {
     /// Text that is not three capital letters.

@@ -50,7 +50,7 @@ impl SeriesOptions {
     }
 }
 
-/// Why rows are not a price list.
+/// Invalid rows of a price list.
 ///
 /// Instants are in the time zone of the list, so that they read as its rows do.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]

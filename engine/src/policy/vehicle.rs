@@ -22,7 +22,7 @@ pub struct VehiclePolicyRequest {
     pub minimum_charge_limit_percent: f64,
 }
 
-/// Why a policy makes no sense for a vehicle.
+/// Value of a smart charging policy that is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum VehiclePolicyError {
     /// The floor is no percentage.

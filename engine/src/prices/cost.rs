@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Price, UnitError};
 
-/// Why a text is not a decimal price.
+/// Text that is not a decimal price.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CostError {
     /// Another form than digits, with one point between them and a minus in front.

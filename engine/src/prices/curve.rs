@@ -22,7 +22,7 @@ pub struct Slot {
     pub price: Price,
 }
 
-/// Why slots and prices are not a price curve.
+/// Invalid slots and prices of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum CurveError {
     /// The periods are not a horizon.

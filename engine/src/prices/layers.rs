@@ -37,7 +37,7 @@ pub struct Layer {
     pub curve: PriceCurve,
 }
 
-/// Why layers do not make prices.
+/// Invalid layers of prices.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LayerError {
     /// A known layer has a ceiling.

@@ -1,4 +1,4 @@
-//! Which of several prices counts, and where it came from.
+//! Precedence of several prices for one time, and the source of each.
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

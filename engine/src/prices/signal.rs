@@ -32,7 +32,7 @@ pub struct SignalRequest {
     pub values: Vec<SignalValue>,
 }
 
-/// Why a list of values is not a price signal.
+/// Invalid price signal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignalError {
     /// The currency is no currency.
@@ -84,7 +84,7 @@ pub struct Zone {
     pub currency: Currency,
 }
 
-/// Why a zone does not take a price signal.
+/// Price signal that does not fit its zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ZoneError {
     /// The zone is not activated.

@@ -51,7 +51,7 @@ pub struct IntervalRequest {
     pub end: Option<HourMinute>,
 }
 
-/// Why rates and intervals are not a tariff.
+/// Invalid rates and intervals of a tariff.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TariffError {
     /// A cost that is no decimal number.
@@ -108,7 +108,7 @@ pub enum TariffError {
     },
 }
 
-/// Why a tariff cannot be written out for a time.
+/// Time for which the prices of a tariff are not resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SpanError {
     /// More than a hundred years.

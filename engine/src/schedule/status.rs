@@ -88,7 +88,7 @@ pub struct Status {
     pub is_charging: bool,
     /// True if charging is expected, even while the schedule is inactive.
     pub is_charging_expected: bool,
-    /// Why.
+    /// Parts of the condition that lead to it.
     pub parts: ExpectedParts,
 }
 

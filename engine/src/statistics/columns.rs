@@ -29,7 +29,7 @@ const RUNS: usize = 8;
 const BLOCK: usize = 1 << 16;
 const CHUNK: usize = 1 << 13;
 
-/// Why a row cannot be summed up.
+/// Invalid row of a table of samples.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum ColumnError {
     /// The row has no length.

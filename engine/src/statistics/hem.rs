@@ -23,7 +23,7 @@ pub enum Period {
     Year(NaiveDate),
 }
 
-/// Why there is no such period.
+/// Invalid period of home energy statistics.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PeriodError {
     /// The kind of period is unknown.
@@ -138,7 +138,7 @@ pub struct Point {
     pub value: Option<f64>,
 }
 
-/// Why a system has no such series.
+/// Device of a series that the system lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
     /// There is no battery.

@@ -89,7 +89,7 @@ pub struct Measured {
     pub findings: Findings,
 }
 
-/// Why no samples can be made.
+/// Invalid measurement.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum MeasurementError {
     /// A length of time below zero.

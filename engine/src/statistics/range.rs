@@ -6,7 +6,7 @@ use crate::statistics::resolution::years_before;
 /// Years after which data are no longer available.
 const HISTORY_YEARS: u32 = 4;
 
-/// Why a range is refused.
+/// Invalid range of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RangeError {
     /// The range ends before it starts.

@@ -14,7 +14,7 @@ use crate::units::{Energy, Power};
 /// Length of one meter period.
 const QUARTER: TimeDelta = TimeDelta::minutes(15);
 
-/// Which way the energy that counts for a device flows.
+/// Direction of the energy that counts for a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
     /// Energy taken minus energy given back: vehicles, chargers, heating.

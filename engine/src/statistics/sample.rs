@@ -35,7 +35,7 @@ pub(crate) const DAYS_MAX: i64 = 3660;
 /// Longest sample, in microseconds.
 pub(crate) const LENGTH_MAX: i64 = DAYS_MAX * 24 * 3_600_000_000;
 
-/// Why a sample makes no sense.
+/// Invalid sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
     /// The sample has no length.

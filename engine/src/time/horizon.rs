@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::time::instant::{YEARS, instant_at, micros_of};
 use crate::units::MICROS_PER_HOUR;
 
-/// Why a list of periods is not a horizon.
+/// Invalid periods of a horizon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HorizonError {
     /// A period ends when it starts, or before.

@@ -4,7 +4,7 @@ use std::fmt;
 use chrono::{NaiveTime, TimeDelta, Timelike};
 use serde::{Deserialize, Serialize};
 
-/// Why a text or a time is not an hour and a minute.
+/// Text or time that is not an hour and a minute.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HourMinuteError {
     /// Text that is not two digits, a colon and two digits, or is beyond 23:59.

@@ -169,7 +169,7 @@ mod tests {
         made
     }
 
-    /// What a vehicle buys slot by slot, and what it goes without.
+    /// Energy of a vehicle by slot, and its shortfall.
     fn bought(
         (session, deadlines): (&Session, &Deadlines),
         prices: &[f64],

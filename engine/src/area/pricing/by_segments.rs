@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// What the battery does slot by slot.
+    /// Load of the battery by slot.
     fn load_of(
         (context, session): (&PricingContext<'_>, &Session),
         free: Option<FreeCapacity<'_>>,

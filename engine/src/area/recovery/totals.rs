@@ -238,12 +238,12 @@ pub(crate) mod tests {
             Self { curve: curve_of(60, cents), groups_max: cars.len(), cars, nodes }
         }
 
-        /// The same area with at most so many groups of vehicles, not one for each.
+        /// Copy of the area with at most `groups_max` groups of vehicles, instead of one for each.
         pub(crate) fn in_groups(self, groups_max: usize) -> Self {
             Self { groups_max, ..self }
         }
 
-        /// Does some work with the area made ready.
+        /// Calls `work` with the sessions and constraints of the area.
         pub(crate) fn with<R>(
             &self,
             work: impl FnOnce(&AreaProblem<'_>, &Sessions, &LinkingConstraints) -> R,
@@ -301,7 +301,7 @@ pub(crate) mod tests {
         energies.iter().map(|&energy| as_kwh(energy)).collect()
     }
 
-    /// Does some work with the load of given plans, one for each session.
+    /// Calls `work` with the load of the given plans, one for each session.
     pub(crate) fn with_plans<R>(
         town: &Town,
         plans: Vec<EnergyBySlot>,

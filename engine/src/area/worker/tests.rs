@@ -14,7 +14,7 @@ use crate::columns::plan_table::PlanTable;
 mod town;
 use town::{Car, Columns, SLOTS, Town, car};
 
-/// What goes to another machine and comes back.
+/// Copy of data after serialisation and deserialisation.
 fn sent<T: Serialize + DeserializeOwned>(data: &T) -> T {
     serde_json::from_str(&serde_json::to_string(data).unwrap()).unwrap()
 }

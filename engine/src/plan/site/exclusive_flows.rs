@@ -123,8 +123,8 @@ mod tests {
         [battery.charge[0], battery.discharge[0].unwrap(), meter.import, meter.export]
     }
 
-    /// What settling makes of a charge, discharge, import and export, and the number of pairs
-    /// that are left to a choice.
+    /// Settled values of a charge, discharge, import and export, and the number of pairs that are
+    /// left to a choice.
     fn settled(model: &SiteModel, flows: [f64; 4]) -> ([f64; 4], usize) {
         let mut values = vec![0.0; model.program.columns.len()];
         let columns = columns(model);

@@ -1,4 +1,4 @@
-//! What a site does where a limit ended the search before any answer.
+//! Plan of a site where a time or node limit ended the search before any solution was found.
 use crate::plan::site::model::{LimitKind, SiteModel};
 use crate::plan::site::storage::Storage;
 use crate::tolerance::SITE_MIN_KWH;

@@ -459,7 +459,7 @@ mod tests {
         slow
     }
 
-    /// Whether a programme has a solution with these columns at these values.
+    /// Returns true if a programme has a solution with these columns at these values.
     fn has_plan(mixed: &MixedProgram, fixed: &[(usize, f64)]) -> bool {
         let mut mixed = mixed.clone();
         mixed.start = None;

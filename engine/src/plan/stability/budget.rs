@@ -29,7 +29,7 @@ pub enum BudgetError {
         /// The budget as given.
         total: Money,
     },
-    /// What was spent is below zero.
+    /// The amount spent is below zero.
     #[error("spent is {} units of currency; it is 0 or more", spent.as_amount())]
     NegativeSpent {
         /// The amount as given.

@@ -246,7 +246,7 @@ struct MultiplierSearch<'a> {
     below: Vec<SlotRoom>,
     /// Segments beyond the kept energies, in the same order.
     above: Vec<SlotRoom>,
-    /// What is left of the budget.
+    /// Rest of the budget.
     left: f64,
 }
 

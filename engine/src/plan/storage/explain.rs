@@ -248,7 +248,7 @@ impl StorageReason {
         text + "."
     }
 
-    /// Whether one price holds in the whole period.
+    /// Returns true if the price is constant over the period.
     fn is_one_price(&self) -> bool {
         self.price_min.total_cmp(&self.price_max).is_eq()
     }

@@ -295,7 +295,7 @@ pub(crate) mod tests {
             keeps.then_some(counted - usize::from(goes_on))
         }
 
-        /// Whether the last hour of a mask comes after the least time on, so that it may end early.
+        /// Returns true if the last hour of a mask comes after the least time on, so that it may end early.
         pub(crate) fn may_end_early(&self, mask: u32) -> bool {
             let last = mask.ilog2();
             let hours = (mask << (31 - last)).leading_ones() as usize;

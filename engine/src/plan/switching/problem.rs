@@ -106,7 +106,7 @@ mod tests {
     use crate::prices::curve::tests::curve_of;
     use crate::units::{kw, money};
 
-    /// What is wrong with a request for two hours after a change.
+    /// Checks the error of a request for two hours after a change.
     #[track_caller]
     fn check(change: impl FnOnce(&mut SwitchingRequest), expected: &Expect) {
         let mut request = request_of(6.0);

@@ -201,7 +201,7 @@ mod tests {
     use crate::plan::switching::cost_by_energy::Spare;
     use crate::plan::switching::timeline::tests::{STRICT, timeline_of};
 
-    /// What the steps can add up to if each is off or on as a session of its own.
+    /// Sums that the steps can reach if each is off, or on as a session of its own.
     fn table(grid: &MoveGrid, steps: std::ops::Range<usize>) -> Table {
         let spare = &mut Spare::default();
         let mut before = grid.table(0, spare);
