@@ -36,7 +36,16 @@ const NOWHERE: &[(&str, &str)] = &[
 
 /// First words of a doc comment that make its reader look for the thing it is about.
 const OPENINGS: [&str; 10] = [
-    "The same ", "What ", "Who ", "Whose ", "Whether ", "Where ", "Which ", "Why ", "How ", "Does ",
+    "The same ",
+    "What ",
+    "Who ",
+    "Whose ",
+    "Whether ",
+    "Where ",
+    "Which ",
+    "Why ",
+    "How ",
+    "Does ",
 ];
 
 /// The one file that turns a local time into an instant.

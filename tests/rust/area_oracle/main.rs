@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 
 use slackwater_engine::area::Status;
 use slackwater_engine::area::{AreaOptions, AreaPlan, Hooks, plan_area, plan_area_with};
-use slackwater_engine::area::{Progress, RoundStore, SavedRound};
+use slackwater_engine::area::{Progress, RoundStore, SavedRound, WarmStart};
 
 const AREAS: u64 = 200;
 
@@ -191,6 +191,30 @@ fn earlier_prices_save_rounds() {
         );
     }
     assert!(warm < cold, "{warm} rounds after {cold}");
+}
+
+/// No duals to start from make a bound that a plan undercuts, also in slots without a limit.
+#[test]
+fn the_bound_holds_from_any_start() {
+    let mut judged = 0;
+    for seed in 0..60 {
+        let area = Area::random(seed);
+        let cold = area.plan(&AreaOptions::default()).plan;
+        if cold.unmet_kwh > 0.0 {
+            continue;
+        }
+        // One dual alone in each round: where it has no limit, it must count as zero.
+        let cells = cold.duals_per_kwh().len();
+        let one = |at: usize| (0..cells).map(|cell| if cell == at { 0.5 } else { 0.0 }).collect();
+        let rounds_per_kwh = (0..cells).map(one).collect();
+        let start = Some(WarmStart { duals_per_kwh: vec![0.5; cells], rounds_per_kwh });
+        let warm = area.plan(&AreaOptions { start, ..AreaOptions::default() }).plan;
+        let slack = 1e-6 * cold.unmanaged.cost.abs().max(1.0);
+        let cost = cold.cost.min(warm.cost);
+        assert!(warm.bound <= cost + slack, "area {seed}: bound {} of {cost}", warm.bound);
+        judged += 1;
+    }
+    assert!(judged >= 30, "{judged} areas without a shortage");
 }
 
 /// Store of rounds that keeps those it is given apart from those it knows.

@@ -15,6 +15,8 @@
 //! | `Peak(p)` | `p·max_t max((y_t - b_t)/h_t, 0)` | `Σ μ_t·b_t` | `μ_t >= 0, Σ μ_t·h_t <= p` |
 //! | `Square(w)` | `Σ w/h_t·(y_t - b_t)²` | `Σ μ_t·b_t + μ_t²·h_t/(4·w)` | all `μ` |
 //!
+//! In slots without a bound, `b_t` infinite, all `f` are 0 and `f*` is finite for `μ_t = 0` alone.
+//!
 //! | Symbol | Code | Unit |
 //! |---|---|---|
 //! | `b` | [`LinkingConstraint::bounds`] | kWh per slot |
@@ -274,13 +276,14 @@ impl LinkingConstraints {
     /// a bound invalid. See the last column of the table above.
     pub(crate) fn clamp(&self, duals: &mut [f64]) {
         for (constraint, duals) in self.each.iter().zip(duals.chunks_mut(self.slots().max(1))) {
-            let top = match constraint.penalty {
-                Penalty::Square(_) => continue,
-                Penalty::Priced(price) => price,
-                Penalty::Hard | Penalty::Peak(_) => f64::INFINITY,
+            let domain = match constraint.penalty {
+                Penalty::Square(_) => (f64::NEG_INFINITY, f64::INFINITY),
+                Penalty::Priced(price) => (0.0, price),
+                Penalty::Hard | Penalty::Peak(_) => (0.0, f64::INFINITY),
             };
-            for dual in &mut *duals {
-                *dual = dual.clamp(0.0, top);
+            for (dual, bound) in duals.iter_mut().zip(&constraint.bounds) {
+                // Without a bound no load costs anything, and the conjugate is finite at 0 alone.
+                *dual = if bound.is_finite() { dual.clamp(domain.0, domain.1) } else { 0.0 };
             }
             if let Penalty::Peak(price) = constraint.penalty {
                 let sum: f64 = duals.iter().zip(&self.hours).map(|(dual, h)| dual * h).sum();
@@ -431,6 +434,19 @@ mod tests {
         // Over half an hour, 0.8 per kWh is the price of 0.4 on the power.
         assert_eq!(clamped(Penalty::Peak(0.4)), [0.0, 0.8]);
         assert_eq!(clamped(Penalty::Square(0.2)), [-1.0, 5.0]);
+    }
+
+    #[test]
+    fn a_slot_without_a_bound_has_no_dual() {
+        for penalty in [Penalty::Hard, Penalty::Peak(9.0), Penalty::Square(0.2)] {
+            let mut all = limit_with(1.0, penalty);
+            all.each[0].bounds[1] = f64::INFINITY;
+            let mut duals = vec![0.1, 5.0];
+            all.clamp(&mut duals);
+            assert_eq!(duals, [0.1, 0.0]);
+            let loads = [vec![1.0, 80.0]];
+            assert!(all.dual_value(&duals, &loads) <= all.cost_of_limits(&loads, 1e-9));
+        }
     }
 
     #[test]
