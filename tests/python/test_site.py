@@ -287,7 +287,7 @@ def test_shown_in_a_notebook() -> None:
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("two of one name", {"devices": [*vans(1), *vans(1)]}, "twice"),
-    ("no such group", {"devices": vans(1, group="x")}, "not there"),
+    ("no such group", {"devices": vans(1, group="x")}, "does not exist"),
     ("a cycle", {"groups": [sw.Group("a", parent="b"), sw.Group("b", parent="a")]}, "itself"),
     ("NaN", {"devices": vans(1, math.nan)}, "not a finite number"),
     ("infinite", {"import_limit_kw": math.inf}, "not a finite number"),
@@ -311,7 +311,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "taper",
         {"devices": vans(1, battery=sw.Battery(50, 20), taper=[(0, 5), (50, 9)])},
-        "the power falls",
+        "non-increasing",
     ),
     ("unknown soc", {"devices": vans(1, battery=sw.Battery(50, None))}, "not known"),
 ]
