@@ -346,6 +346,7 @@ mod tests {
         );
     }
 
+    #[cfg(feature = "lp")]
     #[test]
     fn an_early_target_leaves_no_cheaper_time() {
         check(

@@ -168,10 +168,14 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
+    #[cfg(feature = "lp")]
     use crate::plan::charge::request::Target;
     use crate::plan::switching::request::SwitchingRequest;
-    use crate::plan::switching::timeline::tests::{minute, request_of, timeline_of};
+    #[cfg(feature = "lp")]
+    use crate::plan::switching::timeline::tests::minute;
+    use crate::plan::switching::timeline::tests::{request_of, timeline_of};
     use crate::prices::curve::tests::curve_of;
+    #[cfg(feature = "lp")]
     use crate::units::kwh;
 
     /// The answer for hours priced in cents, with so many seconds left.
@@ -187,6 +191,7 @@ mod tests {
         search(&SwitchingProblem::new(request, &curve).unwrap(), &|| seconds)
     }
 
+    #[cfg(feature = "lp")]
     fn early(energy: f64) -> impl FnOnce(&mut SwitchingRequest) {
         move |request| request.targets.push(Target { by: Some(minute(120)), energy: kwh(energy) })
     }
@@ -207,6 +212,7 @@ mod tests {
         assert_eq!(rules(1, 1), [(true, false), (true, true), (false, false), (false, true)]);
     }
 
+    #[cfg(feature = "lp")]
     #[test]
     fn a_first_level_that_wants_most_needs_no_programme() {
         let exact = answer_of(&[10, 30, 20], 8.0, f64::INFINITY, early(12.0));
@@ -215,9 +221,7 @@ mod tests {
         assert_eq!(exact.found.missing, [0.0, 0.0]);
         assert!((exact.found.kwh[0] - 10.0).abs() < 1e-9 && exact.found.kwh[2] == 0.0);
         let mixed = answer_of(&[10, 30, 20], 14.0, f64::INFINITY, early(12.0));
-        let expected =
-            if cfg!(feature = "lp") { Method::MixedInteger } else { Method::ExactSearch };
-        assert_eq!(mixed.method, expected);
+        assert_eq!(mixed.method, Method::MixedInteger);
     }
 
     #[test]

@@ -436,6 +436,7 @@ pub(crate) mod tests {
         PowerLimit { start: minute(from), end: minute(to), power_max: kw(power) }
     }
 
+    #[cfg(feature = "lp")]
     fn by(minutes: i64, energy: f64) -> Target {
         Target { by: Some(minute(minutes)), energy: kwh(energy) }
     }
@@ -505,6 +506,7 @@ pub(crate) mod tests {
         assert_eq!((stopped.carried_may_stop(), stopped.first_start), (None, 1));
     }
 
+    #[cfg(feature = "lp")]
     #[test]
     fn the_rest_of_a_missed_deadline_is_wanted_later() {
         let levels = |after_deadline| {
@@ -518,6 +520,7 @@ pub(crate) mod tests {
         assert_eq!(levels(AfterDeadline::Stop), [(1, 20.0), (3, 8.0)]);
     }
 
+    #[cfg(feature = "lp")]
     #[test]
     fn a_first_level_that_wants_most_is_a_problem_of_its_own() {
         let two = |early: f64, late: f64| {
@@ -543,6 +546,7 @@ pub(crate) mod tests {
         assert_eq!(timeline.not_run(ran.into_iter()), 3_600_000_000);
     }
 
+    #[cfg(feature = "lp")]
     #[test]
     fn the_exact_search_is_told_what_it_does_not_know() {
         let uneven =
@@ -561,6 +565,7 @@ pub(crate) mod tests {
         assert_eq!(many.uneven(), Some(Uneven::States));
     }
 
+    #[cfg(feature = "lp")]
     #[test]
     fn the_earliest_level_decides_which_plan_misses_less() {
         let timeline =
