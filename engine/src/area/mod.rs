@@ -40,7 +40,7 @@
 //! | `s_l`, `b_l`, `f_l` | sign, bounds in kWh, penalty | `LinkingConstraint` |
 //! | `f_l*` | conjugate | `LinkingConstraints::conjugate` |
 //! | `λ_l` | duals per kWh, by slot | `MasterSolution::duals` |
-//! | `P_v` | pricing problem | `pricing::oracle`, `by_deadline`, `by_segments` |
+//! | `P_v` | pricing problem | `pricing::pricing_problem`, `by_deadline`, `by_segments` |
 //! | `cost_gk`, `load_gkl` | column | `Column::cost`, `loads` |
 //! | `θ_gk` | weights | `MasterSolution::weights` |
 //! | `D(λ)` | bound | `PricingOracle::bound_of`, best so far in `Incumbent::bound` |

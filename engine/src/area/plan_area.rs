@@ -10,7 +10,7 @@
 //! 5. Report cost, bound and gap of the finished plans (`report`).
 use std::ops::ControlFlow;
 
-use crate::area::column_generation::incumbent::{StoppingCriteria, Termination};
+use crate::area::column_generation::search_state::{StoppingCriteria, Termination};
 use crate::area::distributed::executor::Executor;
 use crate::area::distributed::observer::{Hooks, Progress};
 use crate::area::model::linking::LinkingConstraints;
@@ -21,9 +21,9 @@ use crate::area::problem::micro_wh::share_of_need;
 use crate::area::problem::options::{AreaOptions, WarmStart};
 use crate::area::report::outcome::{self, AreaPlan};
 use crate::area::shortage::{fair_shares, mixed_integer, relax_reserves};
+use crate::area::solve::area_instance::{Solution, Stopped, Subproblem};
 use crate::area::solve::sampling::{ALONE_MAX, GROUPS};
-use crate::area::solve::solve_subproblem::{GAP_OF_PRICES, solve_again, solve_first};
-use crate::area::solve::subproblem::{Solution, Stopped, Subproblem};
+use crate::area::solve::search::{GAP_OF_PRICES, solve_again, solve_first};
 use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN};
 
 /// Upper bound on the times that reserves of vehicles without a battery are lowered.

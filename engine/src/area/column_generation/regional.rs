@@ -14,9 +14,9 @@
 //! | `load_gk` | load of the subtree's root in a column |
 //! | `cost_gk + m·load_gk` | `RegionalMaster::cost` |
 //! | `λ` | duals inside: `trial` in the round under way, `best` for the best bound |
-use crate::area::column_generation::incumbent::SEPARATION_ROUNDS_MAX;
 use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::{PricingOracle, PricingRound};
+use crate::area::column_generation::search_state::SEPARATION_ROUNDS_MAX;
 use crate::area::column_generation::smoothing::DualSmoothing;
 use crate::area::column_generation::subtree::Subtree;
 use crate::area::model::linking::Penalty;

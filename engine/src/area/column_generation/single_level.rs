@@ -16,12 +16,12 @@
 //! G. B. Dantzig, P. Wolfe, Decomposition principle for linear programs, Operations Research 8
 //! (1960). M. E. Lübbecke, J. Desrosiers, Selected topics in column generation, Operations Research
 //! 53 (2005).
-use crate::area::column_generation::incumbent::{
+use crate::area::column_generation::master::{MasterSolution, RestrictedMaster};
+use crate::area::column_generation::pricing_round::PricingOracle;
+use crate::area::column_generation::search_state::{
     ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, EARLIER_MIN, GAP_WITH_ARTIFICIALS, Incumbent,
     SEPARATION_ROUNDS_MAX, Solver, StoppingCriteria, Termination, energy_scale, penalty_max,
 };
-use crate::area::column_generation::master::{MasterSolution, RestrictedMaster};
-use crate::area::column_generation::pricing_round::PricingOracle;
 use crate::area::column_generation::smoothing::DualSmoothing;
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::ColumnWeights;

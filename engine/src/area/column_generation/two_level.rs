@@ -26,13 +26,13 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use crate::area::column_generation::incumbent::{
-    ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, Incumbent, SEPARATION_ROUNDS_MAX, Solver,
-    StoppingCriteria, Termination, energy_scale, penalty_max,
-};
 use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::PricingOracle;
 use crate::area::column_generation::regional::{AggregatedColumn, RegionalMaster};
+use crate::area::column_generation::search_state::{
+    ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, Incumbent, SEPARATION_ROUNDS_MAX, Solver,
+    StoppingCriteria, Termination, energy_scale, penalty_max,
+};
 use crate::area::column_generation::single_level::fill_gaps;
 use crate::area::column_generation::smoothing::DualSmoothing;
 use crate::area::column_generation::subtree::{Decomposition, Subtree, gather, scatter};

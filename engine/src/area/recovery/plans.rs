@@ -32,7 +32,7 @@ use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::by_segments::price_by_segments;
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
 use crate::area::pricing::effective_prices::EffectivePrices;
-use crate::area::pricing::oracle::solve_pricing;
+use crate::area::pricing::pricing_problem::solve_pricing;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::tolerance::SOLVER_ROUNDING;
 

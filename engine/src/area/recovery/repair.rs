@@ -26,7 +26,7 @@ use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::session::{Demand, Session};
 use crate::area::pricing::buffers::{PathCapacity, PricingBuffers};
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
-use crate::area::pricing::oracle::solve_within_capacity;
+use crate::area::pricing::pricing_problem::solve_within_capacity;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::residual::{Contributors, ResidualCapacity};

@@ -22,7 +22,7 @@ use crate::area::model::linking::{LinkingConstraints, Penalty};
 use crate::area::model::session::{Demand, Session};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
-use crate::area::pricing::oracle::solve_within_capacity;
+use crate::area::pricing::pricing_problem::solve_within_capacity;
 use crate::area::problem::area_problem::{AreaError, AreaProblem};
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh};
 use crate::area::recovery::plans::{PlanReader, PricesByClass};

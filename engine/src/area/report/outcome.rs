@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::area::column_generation::incumbent::{Termination, relative_gap};
+use crate::area::column_generation::search_state::{Termination, relative_gap};
 use crate::area::distributed::executor::{Executor, overrides_in, session_update};
 use crate::area::distributed::protocol::{
     ColumnChoice, Overrides, Partition, PricingRequest, RequestKind, SessionUpdate,
@@ -33,7 +33,7 @@ use crate::area::problem::options::WarmStart;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::totals::{self, AreaLoad, cost_of_limits};
 use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
-use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::area::solve::area_instance::{Solution, Subproblem};
 use crate::columns::plan_table::PlanTable;
 use crate::columns::row_error::RowError;
 use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN, POWER_ROUNDING_KW, SHORTFALL_TOLERANCE_KWH};

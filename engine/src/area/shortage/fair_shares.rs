@@ -20,7 +20,7 @@
 //! Then vehicles of one node that miss one deadline share their shortfall in proportion to need
 //! over priority ([`proportional_shares`]), needs are reduced, and the rest is planned at least
 //! cost. Energy missed at a deadline before departure may be delivered later.
-use crate::area::column_generation::incumbent::{StoppingCriteria, Termination, relative_gap};
+use crate::area::column_generation::search_state::{StoppingCriteria, Termination, relative_gap};
 use crate::area::distributed::executor::Executor;
 use crate::area::model::deadlines::Deadlines;
 use crate::area::model::energy_by_slot::Assignment;
@@ -35,8 +35,8 @@ use crate::area::shortage::measure::{
     VehicleShortfall, measure, proportional_shares, reduce_needs,
 };
 use crate::area::shortage::mixed_integer::{self, MixedIntegerPlan};
-use crate::area::solve::solve_subproblem::solve_again;
-use crate::area::solve::subproblem::{Solution, Stopped, Subproblem};
+use crate::area::solve::area_instance::{Solution, Stopped, Subproblem};
+use crate::area::solve::search::solve_again;
 use crate::tolerance::{NEED_SHARE_MIN, SHORTFALL_TOLERANCE};
 
 /// Tiers of a need; the shortfall penalty rises from each to the next.
@@ -320,7 +320,7 @@ mod tests {
     use super::*;
     use crate::area::recovery::totals::tests::{Car, Town, car};
     use crate::area::shortage::measure::tests::{assert_near, with_subproblem};
-    use crate::area::solve::solve_subproblem::solve_first;
+    use crate::area::solve::search::solve_first;
 
     /// Needs in kWh by row after sharing, and what plans for these leave missing.
     fn shared(town: &Town) -> (Vec<f64>, f64) {

@@ -8,7 +8,7 @@ use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::PricingContext;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::shortage::split::{Claim, split_by_class, split_proportionally};
-use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::area::solve::area_instance::{Solution, Subproblem};
 use crate::tolerance::SHORTFALL_TOLERANCE;
 
 /// Shortfall of one vehicle, in µWh.
@@ -185,7 +185,7 @@ pub(crate) mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
-    use crate::area::column_generation::incumbent::{StoppingCriteria, Termination};
+    use crate::area::column_generation::search_state::{StoppingCriteria, Termination};
     use crate::area::distributed::executor::Executor;
     use crate::area::distributed::observer::{Hooks, Progress};
     use crate::area::model::energy_by_slot::Assignment;

@@ -27,7 +27,7 @@ use crate::area::model::session::Session;
 use crate::area::model::sessions::Sessions;
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh, to_micro_wh};
 use crate::area::shortage::measure::{VehicleShortfall, shortfall_of_vehicle};
-use crate::area::solve::subproblem::Subproblem;
+use crate::area::solve::area_instance::Subproblem;
 use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
 use crate::tolerance::SHORTFALL_TOLERANCE_KWH;
 

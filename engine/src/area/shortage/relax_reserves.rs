@@ -11,7 +11,7 @@ use crate::area::model::sessions::Sessions;
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::shortage::split::{Claim, split_by_class};
-use crate::area::solve::subproblem::{Solution, Subproblem};
+use crate::area::solve::area_instance::{Solution, Subproblem};
 
 /// Lowers the reserves of `sessions` by what `solution` misses of them. Returns whether any was
 /// lowered. With `is_shared` the vehicles of a class share it in proportion to want over priority;
@@ -114,7 +114,7 @@ mod tests {
     use crate::area::problem::options::WarmStart;
     use crate::area::recovery::totals::tests::{Car, Town, car};
     use crate::area::shortage::measure::tests::{assert_near, with_subproblem};
-    use crate::area::solve::solve_subproblem::solve_first;
+    use crate::area::solve::search::solve_first;
 
     /// The reserves of two vehicles in kWh after what is late was shared, or left as it is, and
     /// whether it was the first and the second time that any was lowered.

@@ -1,6 +1,6 @@
 //! Solution of an area with given needs and penalties: duals from samples, column generation,
 //! primal recovery.
+pub(crate) mod area_instance;
 pub(crate) mod recover;
 pub(crate) mod sampling;
-pub(crate) mod solve_subproblem;
-pub(crate) mod subproblem;
+pub(crate) mod search;

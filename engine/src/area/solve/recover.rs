@@ -9,7 +9,7 @@
 //!    ([`RepairPass::improve`]).
 //!
 //! Of several plans the one with the least key `(shortfall, cost)` is kept, in lexicographic order.
-use crate::area::column_generation::incumbent::{Solver, relative_gap};
+use crate::area::column_generation::search_state::{Solver, relative_gap};
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::sessions::Sessions;
@@ -18,7 +18,7 @@ use crate::area::problem::micro_wh::share_of_need;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::repair::RepairPass;
 use crate::area::recovery::totals::{self, AreaLoad};
-use crate::area::solve::subproblem::Subproblem;
+use crate::area::solve::area_instance::Subproblem;
 use crate::tolerance::{ENERGY_SHARE_MIN, SHORTFALL_TOLERANCE};
 
 /// Best plans of a master solution: load, objective value and the assignment they come from.

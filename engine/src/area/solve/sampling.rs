@@ -13,8 +13,8 @@
 //! | `n` | [`SAMPLE`], then [`SAMPLE_STEP`] times as many while the fleet is four times as large |
 //! | `p` | `part` in [`solve_sample`], one per node in [`expected_loads`] |
 //! | `p·b` | `LinkingConstraints::scaled` |
-use crate::area::column_generation::incumbent::{Solver, StoppingCriteria};
 use crate::area::column_generation::pricing_round::PricingOracle;
+use crate::area::column_generation::search_state::{Solver, StoppingCriteria};
 use crate::area::column_generation::single_level::ColumnGeneration;
 use crate::area::column_generation::subtree::Decomposition;
 use crate::area::distributed::executor::Executor;
@@ -22,7 +22,7 @@ use crate::area::model::linking::{LinkingConstraints, Penalty};
 use crate::area::model::sessions::{Sessions, shares_curves};
 use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
-use crate::area::solve::subproblem::Subproblem;
+use crate::area::solve::area_instance::Subproblem;
 use crate::tolerance::DIVISOR_MIN;
 
 /// Upper bound on the vehicles of an area in which each is a group of its own.

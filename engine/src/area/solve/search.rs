@@ -6,7 +6,9 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use crate::area::column_generation::incumbent::{Incumbent, Solver, StoppingCriteria, Termination};
+use crate::area::column_generation::search_state::{
+    Incumbent, Solver, StoppingCriteria, Termination,
+};
 use crate::area::column_generation::single_level::ColumnGeneration;
 use crate::area::column_generation::subtree::Decomposition;
 use crate::area::column_generation::two_level::TwoLevelColumnGeneration;
@@ -17,11 +19,11 @@ use crate::area::model::sessions::Sessions;
 use crate::area::pricing::context::PricingContext;
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::totals::AreaLoad;
+use crate::area::solve::area_instance::{Solution, Stopped, Subproblem};
 use crate::area::solve::recover::{is_good, lexicographic_key, recover_best};
 use crate::area::solve::sampling::{
     ALONE_MAX, expected_loads, is_non_binding, margin, sample_start,
 };
-use crate::area::solve::subproblem::{Solution, Stopped, Subproblem};
 
 /// Gaps of the search at which plans are recovered, with indivisible vehicles. They do not depend
 /// on the requested gap: plans at a smaller gap are rounded differently, and may cost more.

@@ -1,5 +1,5 @@
 //! Subproblem: an area with given limits, prices and shortfall penalties, and its solution.
-use crate::area::column_generation::incumbent::{StoppingCriteria, Termination};
+use crate::area::column_generation::search_state::{StoppingCriteria, Termination};
 use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::sessions::Sessions;
