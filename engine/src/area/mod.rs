@@ -43,7 +43,7 @@
 //! | `P_v` | pricing problem | `pricing::pricing_problem`, `by_deadline`, `by_segments` |
 //! | `cost_gk`, `load_gkl` | column | `Column::cost`, `loads` |
 //! | `θ_gk` | weights | `MasterSolution::weights` |
-//! | `D(λ)` | bound | `PricingOracle::bound_of`, best so far in `Incumbent::bound` |
+//! | `D(λ)` | bound | `PricingOracle::bound_of`, best so far in `SearchState::bound` |
 //! | `α` | smoothing weight | `DualSmoothing` |
 //!
 //! The duals of a large fleet are first found on samples of it (`solve::sampling`). Areas with many

@@ -21,9 +21,9 @@ use crate::area::problem::micro_wh::share_of_need;
 use crate::area::problem::options::{AreaOptions, WarmStart};
 use crate::area::report::outcome::{self, AreaPlan};
 use crate::area::shortage::{fair_shares, mixed_integer, relax_reserves};
-use crate::area::solve::area_instance::{Solution, Stopped, Subproblem};
-use crate::area::solve::sampling::{ALONE_MAX, GROUPS};
-use crate::area::solve::search::{GAP_OF_PRICES, solve_again, solve_first};
+use crate::area::solve::area_instance::{AreaInstance, Solution, Stopped};
+use crate::area::solve::sampling::{GROUPS, SINGLETON_GROUPS_MAX};
+use crate::area::solve::search::{GAP_INDIVISIBLE_START, solve_again, solve_first};
 use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN};
 
 /// Upper bound on the times that reserves of vehicles without a battery are lowered.
@@ -32,8 +32,8 @@ const LATE_MAX: usize = 8;
 /// Plans an area: the energy of every vehicle in every slot, at least cost within shared limits.
 ///
 /// Every need is met unless limits forbid it, and every hard limit holds. The cost is within `gap`
-/// of a bound that no plan can undercut, unless the search ends before at `max_rounds`. The same input
-/// gives the same bytes on any number of threads.
+/// of a bound that no plan can undercut, unless the search ends before at `max_rounds`. The same
+/// input gives the same bytes on any number of threads.
 ///
 /// If limits leave less than all needs together, the total shortfall is as small as possible.
 /// Vehicles of one node that miss the same deadline, mostly their departure, share it in proportion
@@ -55,26 +55,35 @@ pub fn plan_area_with(
     hooks: Hooks<'_>,
 ) -> AreaPlan {
     let count = problem.vehicles.fleet.len();
-    let groups = if count <= ALONE_MAX { count.max(1) } else { GROUPS };
+    let groups = if count <= SINGLETON_GROUPS_MAX { count.max(1) } else { GROUPS };
     let sessions = Sessions::new(problem, groups);
     let executor = &mut Executor::new(hooks, &sessions);
     let constraints = LinkingConstraints::new(problem);
     let penalty = ShortfallPenalty { base: constraints.shortfall_penalty, step: 0.0, tiers: 1 };
     // Unmanaged charging gives the scales of the gap and of money.
     let unmanaged = outcome::unmanaged(problem, (&sessions, penalty), &constraints, executor);
-    let stopping =
-        StoppingCriteria { gap: options.gap, rounds: options.max_rounds, scale: unmanaged.cost };
+    let stopping = StoppingCriteria {
+        gap: options.gap,
+        rounds_max: options.max_rounds,
+        scale: unmanaged.cost,
+    };
     let money = unmanaged
         .cost
         .abs()
         .max(sessions.need_kwh() * constraints.shortfall_penalty * 1e-2)
         .max(DIVISOR_MIN);
-    let subproblem =
-        Subproblem { problem, constraints: &constraints, penalty, is_free: false, stopping, money };
+    let instance = AreaInstance {
+        problem,
+        constraints: &constraints,
+        penalty,
+        is_free: false,
+        stopping,
+        money,
+    };
     let start = options.start.clone().unwrap_or_default();
     // The least cost of full needs, with reserves as early as limits allow.
-    let first = solve_at_full_needs(&subproblem, sessions, &start, executor);
-    let sharing = first.subproblem;
+    let first = solve_at_full_needs(&instance, sessions, &start, executor);
+    let sharing = first.instance;
     let (sessions, is_short, first) = (first.sessions, first.is_short, first.solution);
     let is_stopped = first.termination == Termination::Caller;
     // A shortage, shared, and the least cost of what can be delivered.
@@ -83,11 +92,11 @@ pub fn plan_area_with(
     } else if is_short && !is_stopped {
         (fair_shares::share_fairly(&sharing, &sessions, first, executor), None)
     } else {
-        return outcome::finish(&subproblem, (sessions, None, None), first, unmanaged, executor);
+        return outcome::finish(&instance, (sessions, None, None), first, unmanaged, executor);
     };
-    let subproblem = Subproblem { penalty: shared.penalty, ..subproblem };
+    let instance = AreaInstance { penalty: shared.penalty, ..instance };
     outcome::finish(
-        &subproblem,
+        &instance,
         (shared.sessions, Some(&sessions), least_kwh),
         shared.solution,
         unmanaged,
@@ -100,17 +109,17 @@ struct FullNeeds<'a> {
     sessions: Sessions,
     solution: Solution,
     is_short: bool,
-    /// Subproblem by which a shortfall is shared.
-    subproblem: Subproblem<'a>,
+    /// AreaInstance by which a shortfall is shared.
+    instance: AreaInstance<'a>,
 }
 
 /// Solves an area at full needs, with reserves as early as limits allow.
 ///
 /// Shares of a shortage depend on the plans before them. With many indivisible vehicles these are
-/// rounded differently at each gap, so a shortage is found again at [`GAP_OF_PRICES`], whichever
-/// gap is requested.
+/// rounded differently at each gap, so a shortage is found again at [`GAP_INDIVISIBLE_START`],
+/// whichever gap is requested.
 fn solve_at_full_needs<'a>(
-    subproblem: &Subproblem<'a>,
+    instance: &AreaInstance<'a>,
     sessions: Sessions,
     start: &WarmStart,
     executor: &mut Executor<'_>,
@@ -119,30 +128,29 @@ fn solve_at_full_needs<'a>(
         solution.termination != Termination::Caller
             && share_of_need(solution.load.shortfall, sessions.need_kwh()) > NEED_SHARE_MIN
     };
-    let has_many = sessions.has_indivisible() && !mixed_integer::is_small(subproblem, &sessions);
-    let is_other = subproblem.stopping.gap.total_cmp(&GAP_OF_PRICES).is_ne();
+    let has_many = sessions.has_indivisible() && !mixed_integer::is_small(instance, &sessions);
+    let is_other = instance.stopping.gap.total_cmp(&GAP_INDIVISIBLE_START).is_ne();
     let whole = (has_many && is_other).then(|| sessions.clone());
-    let solution = solve_first(subproblem, &sessions, start, executor);
+    let solution = solve_first(instance, &sessions, start, executor);
     let (mut sessions, mut solution) =
-        relax_until_reserves_hold(subproblem, sessions, solution, executor);
-    let mut subproblem = *subproblem;
+        relax_until_reserves_hold(instance, sessions, solution, executor);
+    let mut instance = *instance;
     if let Some(whole) = whole.filter(|_| is_short(&solution, &sessions)) {
-        subproblem.stopping.gap = GAP_OF_PRICES;
-        match solve_again(&subproblem, &whole, start, executor) {
+        instance.stopping.gap = GAP_INDIVISIBLE_START;
+        match solve_again(&instance, &whole, start, executor) {
             Ok(again) => {
-                (sessions, solution) =
-                    relax_until_reserves_hold(&subproblem, whole, again, executor);
+                (sessions, solution) = relax_until_reserves_hold(&instance, whole, again, executor);
             }
             Err(Stopped) => solution.termination = Termination::Caller,
         }
     }
-    FullNeeds { is_short: is_short(&solution, &sessions), sessions, solution, subproblem }
+    FullNeeds { is_short: is_short(&solution, &sessions), sessions, solution, instance }
 }
 
 /// Delays reserves that limits leave no capacity for, and solves again until no more are found.
 /// Returns the sessions with later reserves, and their plans. A stop keeps the plans so far.
 fn relax_until_reserves_hold(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     mut sessions: Sessions,
     mut solution: Solution,
     executor: &mut Executor<'_>,
@@ -153,13 +161,13 @@ fn relax_until_reserves_hold(
         // The first time vehicles share what is late; after that each keeps its own.
         let mut next = sessions.clone();
         let is_late = times_late < LATE_MAX
-            && relax_reserves::relax_reserves(subproblem, &mut next, &solution, times_late == 0);
+            && relax_reserves::relax_reserves(instance, &mut next, &solution, times_late == 0);
         times_late += usize::from(is_late);
-        if !relax_reserves::delay_battery_reserves(subproblem, &mut next, &solution) && !is_late {
+        if !relax_reserves::delay_battery_reserves(instance, &mut next, &solution) && !is_late {
             break;
         }
-        let start = WarmStart { rounds_per_kwh: Vec::new(), ..solution.state.clone() };
-        match solve_again(subproblem, &next, &start, executor) {
+        let start = WarmStart { rounds_per_kwh: Vec::new(), ..solution.warm_start.clone() };
+        match solve_again(instance, &next, &start, executor) {
             Ok(again) => (sessions, solution) = (next, again),
             Err(Stopped) => solution.termination = Termination::Caller,
         }

@@ -111,8 +111,10 @@ impl Worker {
                 block_loads::loads_of_responses(&context, constraints, duals)
             }
             RequestKind::Plans(choice) => {
-                let (assignment, prices) = self.build_assignment(constraints, choice, own)?;
-                let by_class = PricesByClass::new(&context, constraints, &assignment, &prices);
+                let (assignment, duals_by_round) =
+                    self.build_assignment(constraints, choice, own)?;
+                let by_class =
+                    PricesByClass::new(&context, constraints, &assignment, &duals_by_round);
                 totals::block_loads(&PlanReader {
                     context: &context,
                     assignment: &assignment,
@@ -137,8 +139,8 @@ impl Worker {
     ) -> Result<(), WorkerError> {
         let (context, constraints) = self.context((problem.curves, problem.export()), request);
         let RequestKind::Plans(choice) = &request.kind else { return Err(WorkerError::OtherArea) };
-        let (assignment, prices) = self.build_assignment(constraints, choice, own)?;
-        let by_class = PricesByClass::new(&context, constraints, &assignment, &prices);
+        let (assignment, duals_by_round) = self.build_assignment(constraints, choice, own)?;
+        let by_class = PricesByClass::new(&context, constraints, &assignment, &duals_by_round);
         let plans = PlanReader { context: &context, assignment: &assignment, prices: &by_class };
         let mut unmet_kwh = vec![0.0; problem.vehicles.fleet.len()];
         for &(position, energy) in &own.unmet_kwh {
@@ -182,11 +184,11 @@ impl Worker {
         own: &Overrides,
     ) -> Result<(Assignment, Vec<Vec<f64>>), WorkerError> {
         let groups = self.sessions.groups;
-        // Duals by round.
-        let mut prices = vec![Vec::new(); choice.prices.last().map_or(0, |(round, _)| round + 1)];
+        let round_count = choice.prices.last().map_or(0, |(round, _)| round + 1);
+        let mut duals_by_round = vec![Vec::new(); round_count];
         for (round, duals) in &choice.prices {
             self.check(constraints, duals)?;
-            prices.get_mut(*round).ok_or(WorkerError::OtherArea)?.clone_from(duals);
+            duals_by_round.get_mut(*round).ok_or(WorkerError::OtherArea)?.clone_from(duals);
         }
         // Weights refer to known rounds, and overrides to vehicles of this part.
         let is_known = |(round, _): &(usize, f64)| choice.prices.iter().any(|(r, _)| r == round);
@@ -199,7 +201,10 @@ impl Worker {
         }
         let overrides = own.plans.iter().cloned().collect();
         let (shares, is_mixed) = (choice.weights.clone(), choice.is_convex_combination.clone());
-        Ok((Assignment { weights: shares, is_convex_combination: is_mixed, overrides }, prices))
+        Ok((
+            Assignment { weights: shares, is_convex_combination: is_mixed, overrides },
+            duals_by_round,
+        ))
     }
 }
 

@@ -133,7 +133,7 @@ pub(crate) struct RestrictedMaster<'a> {
     /// Penalty on energy above hard limits, per kWh.
     artificial_penalty: f64,
     /// Variables of peaks, at the first slot of the limit, and of squares, at each slot.
-    helpers: Vec<Option<usize>>,
+    penalty_variables: Vec<Option<usize>>,
     /// True for each limit and slot with a row, squares apart.
     is_active: Vec<bool>,
     /// Money that counts as 1.
@@ -148,17 +148,17 @@ impl<'a> RestrictedMaster<'a> {
     /// Restricted master without columns, for groups with the limited nodes `nodes`.
     ///
     /// `money` is the cost of the area and `energy` a small energy in kWh, to scale by;
-    /// `beyond_price` is the first penalty per kWh above hard limits, `margin` the part of them to
-    /// keep free.
+    /// `artificial_penalty` is the first penalty per kWh above hard limits, `margin` the part of
+    /// them to keep free.
     pub(crate) fn new(
         constraints: &'a LinkingConstraints,
         nodes: Vec<Vec<u32>>,
         (money, energy): (f64, f64),
-        (beyond_price, margin): (f64, f64),
+        (artificial_penalty, margin): (f64, f64),
     ) -> Result<Self, LpError> {
         let mut lp = WarmProgram::new()?;
         let groups = nodes.iter().map(|_| lp.add_row(1.0..=1.0, [])).collect::<Result<_, _>>()?;
-        let cells = constraints.each.len() * constraints.slots();
+        let dual_count = constraints.each.len() * constraints.slots();
         let money = money / MONEY;
         Ok(Self {
             constraints,
@@ -169,9 +169,9 @@ impl<'a> RestrictedMaster<'a> {
             weights: Vec::new(),
             rows: Vec::new(),
             artificials: Vec::new(),
-            artificial_penalty: beyond_price,
-            helpers: vec![None; cells],
-            is_active: vec![false; cells],
+            artificial_penalty,
+            penalty_variables: vec![None; dual_count],
+            is_active: vec![false; dual_count],
             money,
             energy,
             margin,
@@ -272,26 +272,26 @@ impl<'a> RestrictedMaster<'a> {
         let slope = self.constraints.each[constraint].sign;
         // The row is scaled so that the bound is near 1.
         let unit = bound.abs().max(self.energy);
-        let helper = |cost: f64| lp::Column { cost, lower: 0.0, upper: f64::INFINITY };
+        let penalty_variable = |cost: f64| lp::Column { cost, lower: 0.0, upper: f64::INFINITY };
         let more = match kind {
             Penalty::Hard => {
                 let price = self.artificial_penalty * unit / self.money;
-                let column = self.lp.add_column(helper(price), [])?;
+                let column = self.lp.add_column(penalty_variable(price), [])?;
                 self.artificials.push((column, unit));
                 (column, -1.0)
             }
             Penalty::Priced(price) => {
-                (self.lp.add_column(helper(price * unit / self.money), [])?, -1.0)
+                (self.lp.add_column(penalty_variable(price * unit / self.money), [])?, -1.0)
             }
             Penalty::Peak(price) => {
                 let first = constraint * self.constraints.slots();
                 // One unit of the peak is `energy` kWh in one hour, in kW.
                 let cost = price * self.energy / self.money;
-                let column = match self.helpers[first] {
+                let column = match self.penalty_variables[first] {
                     Some(column) => column,
-                    None => self.lp.add_column(helper(cost), [])?,
+                    None => self.lp.add_column(penalty_variable(cost), [])?,
                 };
-                self.helpers[first] = Some(column);
+                self.penalty_variables[first] = Some(column);
                 (column, -self.constraints.hours[slot] * self.energy / unit)
             }
             Penalty::Square(_) => return Ok(()),
@@ -302,7 +302,7 @@ impl<'a> RestrictedMaster<'a> {
     /// Adds the tangent to `a·(y - bound)²` at `y = load`, with `a = weight / hours`:
     ///
     /// ```text
-    /// 2a·(load - bound)·y - helper  <=  2a·(load - bound)·load - a·(load - bound)²
+    /// 2a·(load - bound)·y - a  <=  2a·(load - bound)·load - a·(load - bound)²
     /// ```
     ///
     /// Returns false if the slot has a tangent with nearly this slope already: at a load that
@@ -325,20 +325,20 @@ impl<'a> RestrictedMaster<'a> {
         }
         // The helper variable is an amount of money, and so is the unit of the row.
         let unit = self.money;
-        let column = match self.helpers[cell] {
+        let column = match self.penalty_variables[cell] {
             Some(column) => column,
             None => self
                 .lp
                 .add_column(lp::Column { cost: 1.0, lower: 0.0, upper: f64::INFINITY }, [])?,
         };
-        self.helpers[cell] = Some(column);
+        self.penalty_variables[cell] = Some(column);
         let constant = slope * load - a * (load - bound).powi(2);
         self.new_row((constraint, slot), (unit, slope), constant / unit, [(column, -1.0)])?;
         Ok(true)
     }
 
-    /// Returns true if the reduced cost of a column is negative by more than the part `least` of
-    /// its cost at the duals, or of the group's dual if that is larger.
+    /// Returns true if the reduced cost of a column is negative by more than the part `tolerance`
+    /// of its cost at the duals, or of the group's dual if that is larger.
     ///
     /// `cost` is the cost of the column in the objective. Without a dual of the group every column
     /// is new.
@@ -346,7 +346,7 @@ impl<'a> RestrictedMaster<'a> {
         &self,
         column: &Column,
         cost: f64,
-        (solution, least): (&MasterSolution, f64),
+        (solution, tolerance): (&MasterSolution, f64),
     ) -> bool {
         let Some(&value) = solution.group_duals.get(column.group) else { return true };
         let slots = self.constraints.slots();
@@ -359,7 +359,7 @@ impl<'a> RestrictedMaster<'a> {
                 cost += constraint.sign * paid.sum::<f64>();
             }
         }
-        cost < value - least * value.abs().max(cost.abs())
+        cost < value - tolerance * value.abs().max(cost.abs())
     }
 
     /// Sets the cost of each column in the objective.
@@ -374,18 +374,18 @@ impl<'a> RestrictedMaster<'a> {
         self.artificial_penalty
     }
 
-    /// Multiplies the penalty on energy above hard limits by 8, up to `most` per kWh. Returns false
-    /// if it is there already.
-    pub(crate) fn raise_artificial_penalty(&mut self, most: f64) -> bool {
-        if self.artificial_penalty >= most {
+    /// Multiplies the penalty on energy above hard limits by 8, up to `penalty_max` per kWh.
+    /// Returns false if it is there already.
+    pub(crate) fn raise_artificial_penalty(&mut self, penalty_max: f64) -> bool {
+        if self.artificial_penalty >= penalty_max {
             return false;
         }
-        self.limit_artificial_penalty((self.artificial_penalty * 8.0).min(most));
+        self.set_artificial_penalty((self.artificial_penalty * 8.0).min(penalty_max));
         true
     }
 
     /// Sets the penalty on energy above hard limits, per kWh.
-    pub(crate) fn limit_artificial_penalty(&mut self, price: f64) {
+    pub(crate) fn set_artificial_penalty(&mut self, price: f64) {
         self.artificial_penalty = price;
         for &(column, unit) in &self.artificials {
             self.lp.change_cost(column, price * unit / self.money);
@@ -411,13 +411,13 @@ impl<'a> RestrictedMaster<'a> {
             duals[row.constraint * self.constraints.slots() + row.slot] += price;
         }
         self.constraints.clamp(&mut duals);
-        let beyond = self.artificials.iter().map(|&(column, _)| solution.values[column]);
+        let artificials = self.artificials.iter().map(|&(column, _)| solution.values[column]);
         let kwh = self.artificials.iter().map(|&(column, unit)| solution.values[column] * unit);
         Ok(MasterSolution {
             weights: self.weights.iter().map(|&column| solution.values[column].max(0.0)).collect(),
             duals,
             group_duals: self.groups.iter().map(|&r| solution.duals[r] * self.money).collect(),
-            uses_artificials: beyond.fold(0.0, f64::max) > SOLVER_ROUNDING,
+            uses_artificials: artificials.fold(0.0, f64::max) > SOLVER_ROUNDING,
             artificial_kwh: kwh.sum(),
             cost: solution.cost * self.money,
             is_solved: true,

@@ -13,7 +13,7 @@
 //! | `m` | what `μ` adds to the price of a kWh, `outer_dual_price` |
 //! | `load_gk` | load of the subtree's root in a column |
 //! | `cost_gk + m·load_gk` | `RegionalMaster::cost` |
-//! | `λ` | duals inside: `trial` in the round under way, `best` for the best bound |
+//! | `λ` | duals inside: `trial` in the round under way, `best_duals` for the best bound |
 use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::{PricingOracle, PricingRound};
 use crate::area::column_generation::search_state::SEPARATION_ROUNDS_MAX;
@@ -39,7 +39,7 @@ pub(crate) struct RegionalMaster<'a> {
     /// Duals of limits outside, added to the price of a kWh, by slot.
     outer_dual_price: Vec<f64>,
     /// Duals inside, by limit and slot, with the best bound so far.
-    pub(crate) best: Vec<f64>,
+    pub(crate) best_duals: Vec<f64>,
     /// Best Lagrangian bound at the present upper duals; negative infinity before a round at them.
     pub(crate) bound: f64,
     /// Duals inside of the round under way.
@@ -61,37 +61,37 @@ pub(crate) struct AggregatedColumn {
 }
 
 impl<'a> RegionalMaster<'a> {
-    /// Regional master without columns. `scales` and `beyond` are those of
+    /// Regional master without columns. `scales` and `penalty` are those of
     /// [`RestrictedMaster::new`].
     pub(crate) fn new(
         oracle: &PricingOracle<'a>,
         subtree: &'a Subtree,
         scales: (f64, f64),
-        beyond: (f64, f64),
+        penalty: (f64, f64),
     ) -> Self {
         let inside = |&group: &usize| {
             let nodes = &oracle.nodes[group];
             let kept: Vec<usize> = (0..nodes.len()).filter(|&at| subtree.has(nodes[at])).collect();
             let top = kept.iter().position(|&at| nodes[at] == subtree.root);
-            (kept, top.expect("a branch has its top node"))
+            (kept, top.expect("a group of a subtree counts at its root"))
         };
         let inside: Vec<(Vec<usize>, usize)> = subtree.groups.iter().map(inside).collect();
         let nodes = subtree.groups.iter().zip(&inside);
         let nodes = nodes.map(|(&group, (kept, _))| {
             kept.iter().map(|&at| oracle.nodes[group][at]).collect::<Vec<u32>>()
         });
-        let master = RestrictedMaster::new(&subtree.constraints, nodes.collect(), scales, beyond)
+        let master = RestrictedMaster::new(&subtree.constraints, nodes.collect(), scales, penalty)
             .expect("a programme of empty rows is one that the solver takes");
-        let cells = subtree.constraints.each.len() * oracle.constraints.slots();
+        let dual_count = subtree.constraints.each.len() * oracle.constraints.slots();
         Self {
             subtree,
             master,
             solution: MasterSolution::default(),
             inside,
             outer_dual_price: vec![0.0; oracle.constraints.slots()],
-            best: vec![0.0; cells],
+            best_duals: vec![0.0; dual_count],
             bound: f64::NEG_INFINITY,
-            trial: vec![0.0; cells],
+            trial: vec![0.0; dual_count],
             smoothing: DualSmoothing::default(),
             is_done: false,
             is_stale: true,
@@ -127,9 +127,9 @@ impl<'a> RegionalMaster<'a> {
     /// Solves the master at the present upper duals.
     ///
     /// If the solution exceeds a hard limit and the region is nearly converged, the artificial
-    /// penalty is raised up to `most` per kWh and the master is solved again. `scale` is that of
-    /// the whole area's gap.
-    pub(crate) fn solve(&mut self, scale: f64, most: f64) -> Result<(), LpError> {
+    /// penalty is raised up to `penalty_max` per kWh and the master is solved again. `scale` is
+    /// that of the whole area's gap.
+    pub(crate) fn solve(&mut self, scale: f64, penalty_max: f64) -> Result<(), LpError> {
         loop {
             if self.is_stale {
                 self.solve_once()?;
@@ -139,7 +139,7 @@ impl<'a> RegionalMaster<'a> {
                 || self.open_gap() <= OPEN_GAP_WITH_ARTIFICIALS * scale * self.subtree.share;
             if !(self.solution.uses_artificials
                 && is_near
-                && self.master.raise_artificial_penalty(most))
+                && self.master.raise_artificial_penalty(penalty_max))
             {
                 return Ok(());
             }
@@ -187,7 +187,7 @@ impl<'a> RegionalMaster<'a> {
         }
         let mut solution = MasterSolution {
             weights: vec![0.0; columns.len()],
-            duals: vec![0.0; self.best.len()],
+            duals: vec![0.0; self.best_duals.len()],
             ..MasterSolution::default()
         };
         for (cost, at) in least.into_iter().flatten() {
@@ -205,8 +205,13 @@ impl<'a> RegionalMaster<'a> {
 
     /// Adds the columns of a round at the duals `trial`, and updates bound and smoothing.
     ///
-    /// A column is added if its reduced cost is negative by more than the part `least` of its cost.
-    pub(crate) fn add_columns(&mut self, priced: &PricingRound, least: f64) -> Result<(), LpError> {
+    /// A column is added if its reduced cost is negative by more than the part `tolerance` of its
+    /// cost.
+    pub(crate) fn add_columns(
+        &mut self,
+        priced: &PricingRound,
+        tolerance: f64,
+    ) -> Result<(), LpError> {
         let slots = self.slots();
         let mut proved = self.subtree.constraints.dual_value(&self.trial, &priced.loads);
         // Without a solution at the present upper duals there are no reduced costs.
@@ -221,7 +226,7 @@ impl<'a> RegionalMaster<'a> {
             let cost = self.cost(&column);
             proved += cost - column.optimality_slack;
             if lacks_duals
-                || self.master.has_negative_reduced_cost(&column, cost, (&self.solution, least))
+                || self.master.has_negative_reduced_cost(&column, cost, (&self.solution, tolerance))
             {
                 is_new = true;
                 self.master.add_at(column, cost)?;
@@ -230,7 +235,7 @@ impl<'a> RegionalMaster<'a> {
         let is_better = proved > self.bound;
         if is_better {
             self.bound = proved;
-            self.best.clone_from(&self.trial);
+            self.best_duals.clone_from(&self.trial);
         }
         self.is_done = self.smoothing.update(is_new, is_better);
         self.is_stale |= is_new;
@@ -238,11 +243,11 @@ impl<'a> RegionalMaster<'a> {
     }
 
     /// Adds this region's solution to a column of the upper master. Returns its cost without the
-    /// upper duals, with excess over hard limits at the penalty `most` per kWh, and the load of the
-    /// root in kWh by slot.
+    /// upper duals, with excess over hard limits at `penalty_max` per kWh, and the load of the root
+    /// in kWh by slot.
     pub(crate) fn add_to_aggregate(
         &self,
-        most: f64,
+        penalty_max: f64,
         composition: &mut AggregatedColumn,
     ) -> (f64, Vec<f64>) {
         let mut load = vec![0.0; self.slots()];
@@ -259,7 +264,8 @@ impl<'a> RegionalMaster<'a> {
             .zip(&self.outer_dual_price)
             .map(|(load, dual_price)| load * dual_price)
             .sum();
-        let beyond = (most - self.master.artificial_penalty()) * self.solution.artificial_kwh;
-        (self.solution.cost + beyond - paid, load)
+        let excess =
+            (penalty_max - self.master.artificial_penalty()) * self.solution.artificial_kwh;
+        (self.solution.cost + excess - paid, load)
     }
 }

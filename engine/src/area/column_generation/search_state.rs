@@ -1,4 +1,4 @@
-//! Incumbent of a column generation (best bound, its duals, cost) and the criteria that end it.
+//! State of a column generation (best bound, its duals, cost) and the criteria that end it.
 //!
 //! With `C` the cost of the master solution, `D` the best Lagrangian bound and `U` a scale, the
 //! cost of unmanaged charging for an area as a whole:
@@ -9,8 +9,8 @@
 //!
 //! | Symbol | Code |
 //! |---|---|
-//! | `C` | [`Incumbent::cost`] |
-//! | `D` | [`Incumbent::bound`], proved by the duals [`Incumbent::best`] |
+//! | `C` | [`SearchState::cost`] |
+//! | `D` | [`SearchState::bound`], proved by the duals [`SearchState::best_duals`] |
 //! | `U` | [`StoppingCriteria::scale`] |
 //! | gap | [`relative_gap`] |
 use crate::area::distributed::executor::Executor;
@@ -23,17 +23,18 @@ use crate::lp::LpError;
 use crate::tolerance::{PENALTY_MIN, SHORTFALL_TOLERANCE_KWH};
 
 impl WarmStart {
-    /// Dual vectors of an earlier plan that fit a problem with `cells` duals (limits times slots).
+    /// Dual vectors of an earlier plan that fit a problem with `dual_count` duals (limits times
+    /// slots).
     ///
     /// The vector with the best bound comes first, then those of the rounds kept. Each is clamped
     /// to duals that prove a finite bound.
-    pub(crate) fn prices_for(
+    pub(crate) fn warm_duals(
         &self,
-        cells: usize,
+        dual_count: usize,
         constraints: &LinkingConstraints,
     ) -> impl Iterator<Item = Vec<f64>> {
         let fits = move |duals: &&Vec<f64>| {
-            cells > 0 && duals.len() == cells && duals.iter().all(|dual| dual.is_finite())
+            dual_count > 0 && duals.len() == dual_count && duals.iter().all(|dual| dual.is_finite())
         };
         let others = self.rounds_per_kwh.iter().filter(|duals| **duals != self.duals_per_kwh);
         std::iter::once(&self.duals_per_kwh).chain(others).filter(fits).map(move |duals| {
@@ -44,10 +45,11 @@ impl WarmStart {
     }
 }
 
-/// Penalty per kWh above a hard limit at the start, as a multiple of [`penalty_max`].
+/// Penalty per kWh above a hard limit at the start, as a multiple of [`shortfall_penalty_max`].
 pub(crate) const ARTIFICIAL_PENALTY_START: f64 = 0.25;
 
-/// Upper bound on the penalty per kWh above a hard limit, as a multiple of [`penalty_max`].
+/// Upper bound on the penalty per kWh above a hard limit, as a multiple of
+/// [`shortfall_penalty_max`].
 pub(crate) const ARTIFICIAL_PENALTY_MAX: f64 = 4.0;
 
 /// Upper bound on solutions of one master in a row, each after rows for violated limits were added.
@@ -77,7 +79,7 @@ pub(crate) enum Termination {
     Caller,
     /// No new column has a negative reduced cost: the optimum of the master up to rounding.
     Stalled,
-    /// The solver failed; the incumbent up to then stands.
+    /// The solver failed; the state up to then stands.
     Failed,
 }
 
@@ -87,7 +89,7 @@ pub(crate) struct StoppingCriteria {
     /// Relative gap to reach; 1e-3 is 0.1 %.
     pub(crate) gap: f64,
     /// Upper bound on the pricing rounds.
-    pub(crate) rounds: usize,
+    pub(crate) rounds_max: usize,
     /// Lower bound on the amount of money that the gap is relative to.
     pub(crate) scale: f64,
 }
@@ -101,7 +103,7 @@ impl StoppingCriteria {
     ) -> Option<Termination> {
         if progress.gap <= self.gap {
             Some(Termination::Gap)
-        } else if progress.round >= self.rounds {
+        } else if progress.round >= self.rounds_max {
             Some(Termination::Rounds)
         } else {
             executor.stops(progress).then_some(Termination::Caller)
@@ -111,22 +113,27 @@ impl StoppingCriteria {
 
 /// Best bound and current cost of a column generation, and the duals of its rounds.
 #[derive(Debug, Default)]
-pub(crate) struct Incumbent {
+pub(crate) struct SearchState {
     /// Duals of each pricing round per kWh, by limit and slot.
-    pub(crate) prices: Vec<Vec<f64>>,
+    pub(crate) duals_by_round: Vec<Vec<f64>>,
     /// Duals that prove `bound`.
-    pub(crate) best: Vec<f64>,
+    pub(crate) best_duals: Vec<f64>,
     /// Best Lagrangian bound so far; negative infinity before the first round.
     pub(crate) bound: f64,
     /// Cost of the master solution; infinite while it exceeds a hard limit.
     pub(crate) cost: f64,
 }
 
-impl Incumbent {
-    /// Incumbent before the first round, for `cells` duals (limits times slots).
-    pub(crate) fn new(cells: usize) -> Self {
-        let best = vec![0.0; cells];
-        Self { prices: Vec::new(), best, bound: f64::NEG_INFINITY, cost: f64::INFINITY }
+impl SearchState {
+    /// State before the first round, for `dual_count` duals (limits times slots).
+    pub(crate) fn new(dual_count: usize) -> Self {
+        let best_duals = vec![0.0; dual_count];
+        Self {
+            duals_by_round: Vec::new(),
+            best_duals,
+            bound: f64::NEG_INFINITY,
+            cost: f64::INFINITY,
+        }
     }
 
     /// Gap of `cost` to the best bound, see [`relative_gap`].
@@ -136,29 +143,30 @@ impl Incumbent {
 
     /// Progress as the observer sees it.
     pub(crate) fn progress(&self, scale: f64) -> Progress {
-        let (round, cost, bound) = (self.prices.len(), self.cost, self.bound);
+        let (round, cost, bound) = (self.duals_by_round.len(), self.cost, self.bound);
         Progress { round, cost, bound, gap: self.gap(cost, scale) }
     }
 
     /// Warm start for the next plan of the same or a similar area: the duals of the best bound,
     /// and those of the rounds with the largest weights in the master solution.
-    pub(crate) fn state(&self, shares: &[ColumnWeights]) -> WarmStart {
-        let mut weights = vec![0.0; self.prices.len()];
+    pub(crate) fn warm_start(&self, shares: &[ColumnWeights]) -> WarmStart {
+        let mut weights = vec![0.0; self.duals_by_round.len()];
         for &(round, weight) in shares.iter().flatten() {
             weights[round] += weight;
         }
         // Every search begins with round 0, at zero duals, so it need not be kept.
-        let mut rounds: Vec<usize> = (1..self.prices.len()).collect();
+        let mut rounds: Vec<usize> = (1..self.duals_by_round.len()).collect();
         rounds.retain(|&round| weights[round] > 0.0);
         rounds.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]).then(a.cmp(&b)));
         rounds.truncate(ROUNDS_KEPT);
-        let rounds_per_kwh = rounds.into_iter().map(|round| self.prices[round].clone()).collect();
-        WarmStart { duals_per_kwh: self.best.clone(), rounds_per_kwh }
+        let rounds_per_kwh =
+            rounds.into_iter().map(|round| self.duals_by_round[round].clone()).collect();
+        WarmStart { duals_per_kwh: self.best_duals.clone(), rounds_per_kwh }
     }
 }
 
 /// Column generation on one level or on two.
-pub(crate) trait Solver {
+pub(crate) trait ColumnGeneration {
     /// Runs the first pricing rounds: at zero duals, then at those of an earlier plan if they fit.
     /// Returns [`Termination::Gap`] if [`run`](Self::run) may follow, whatever the gap is.
     fn begin(
@@ -168,15 +176,15 @@ pub(crate) trait Solver {
         executor: &mut Executor<'_>,
     ) -> Termination;
 
-    /// Runs pricing rounds until a stopping criterion is met. If the solver fails, the incumbent
-    /// up to then stands.
+    /// Runs pricing rounds until a stopping criterion is met. If the solver fails, the state up to
+    /// then stands.
     fn run(&mut self, stopping: StoppingCriteria, executor: &mut Executor<'_>) -> Termination;
 
-    /// Incumbent so far.
-    fn incumbent(&self) -> &Incumbent;
+    /// State of the search so far.
+    fn state(&self) -> &SearchState;
 
-    /// Incumbent of the ended search.
-    fn into_incumbent(self: Box<Self>) -> Incumbent;
+    /// State of the ended search.
+    fn into_state(self: Box<Self>) -> SearchState;
 
     /// Rounds and weights of each group in the master solution.
     fn weights(&self) -> Vec<ColumnWeights>;
@@ -192,7 +200,7 @@ pub(crate) fn energy_scale(need_kwh: f64, slots: usize) -> f64 {
 }
 
 /// Largest shortfall penalty per kWh: that of the last tier at priority 1.
-pub(crate) fn penalty_max(context: &PricingContext<'_>) -> f64 {
+pub(crate) fn shortfall_penalty_max(context: &PricingContext<'_>) -> f64 {
     context.penalty.of_tier(context.penalty.tiers - 1, 1.0).max(PENALTY_MIN)
 }
 

@@ -3,11 +3,11 @@
 //! Dantzig-Wolfe decomposition on the loads of groups of vehicles. Each round
 //!
 //! 1. solves the master, adds rows for violated limits, and takes the duals `λ_master`
-//!    ([`ColumnGeneration::solve`]),
+//!    ([`SingleLevelColumnGeneration::solve_master`]),
 //! 2. smooths the duals, `λ = α·λ_best + (1 - α)·λ_master`
 //!    ([`smoothing`](crate::area::column_generation::smoothing)),
 //! 3. solves the pricing problems at `λ`, which gives a Lagrangian bound, and adds the columns with
-//!    a negative reduced cost ([`ColumnGeneration::iterate`]).
+//!    a negative reduced cost ([`SingleLevelColumnGeneration::price_and_add_columns`]).
 //!
 //! It ends when the gap between the cost of the master solution and the best bound is small enough,
 //! or when no column has a negative reduced cost. Artificial variables keep the master feasible;
@@ -19,8 +19,9 @@
 use crate::area::column_generation::master::{MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::PricingOracle;
 use crate::area::column_generation::search_state::{
-    ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, EARLIER_MIN, GAP_WITH_ARTIFICIALS, Incumbent,
-    SEPARATION_ROUNDS_MAX, Solver, StoppingCriteria, Termination, energy_scale, penalty_max,
+    ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, ColumnGeneration, EARLIER_MIN,
+    GAP_WITH_ARTIFICIALS, SEPARATION_ROUNDS_MAX, SearchState, StoppingCriteria, Termination,
+    energy_scale, shortfall_penalty_max,
 };
 use crate::area::column_generation::smoothing::DualSmoothing;
 use crate::area::distributed::executor::Executor;
@@ -33,16 +34,16 @@ use crate::lp::LpError;
 use crate::tolerance::{LIMIT_EXCESS_SHARE, SHORTFALL_TOLERANCE_KWH, SOLVER_ROUNDING};
 
 /// Column generation on one level: oracle, master and the state between rounds.
-pub(crate) struct ColumnGeneration<'a> {
+pub(crate) struct SingleLevelColumnGeneration<'a> {
     oracle: PricingOracle<'a>,
     master: RestrictedMaster<'a>,
-    incumbent: Incumbent,
+    state: SearchState,
     solution: MasterSolution,
     /// Largest shortfall penalty per kWh of any vehicle.
-    penalty_max: f64,
+    shortfall_penalty_max: f64,
 }
 
-impl<'a> ColumnGeneration<'a> {
+impl<'a> SingleLevelColumnGeneration<'a> {
     /// Column generation before its first round. `money` is the cost of the area, to scale by, and
     /// `margin` the part of hard import limits to keep free.
     pub(crate) fn new(
@@ -52,44 +53,39 @@ impl<'a> ColumnGeneration<'a> {
     ) -> Self {
         let oracle = PricingOracle::new(context, constraints);
         let energy = energy_scale(context.sessions.need_kwh(), constraints.slots());
-        let highest_penalty = penalty_max(&context);
+        let shortfall_penalty_max = shortfall_penalty_max(&context);
         let master = RestrictedMaster::new(
             constraints,
             oracle.nodes.clone(),
             (money, energy),
-            (highest_penalty * ARTIFICIAL_PENALTY_START, margin),
+            (shortfall_penalty_max * ARTIFICIAL_PENALTY_START, margin),
         )
         .expect("a programme of empty rows is one that the solver takes");
-        let incumbent = Incumbent::new(constraints.each.len() * constraints.slots());
-        Self {
-            oracle,
-            master,
-            incumbent,
-            solution: MasterSolution::default(),
-            penalty_max: highest_penalty,
-        }
+        let state = SearchState::new(constraints.each.len() * constraints.slots());
+        Self { oracle, master, state, solution: MasterSolution::default(), shortfall_penalty_max }
     }
 
-    /// Runs the rounds of [`Solver::begin`].
-    fn warm_start(
+    /// Runs the rounds of [`ColumnGeneration::begin`].
+    fn run_first_rounds(
         &mut self,
         start: &WarmStart,
         stopping: StoppingCriteria,
         executor: &mut Executor<'_>,
     ) -> Result<Termination, LpError> {
-        let free = vec![0.0; self.incumbent.best.len()];
+        let free = vec![0.0; self.state.best_duals.len()];
         let earlier: Vec<Vec<f64>> =
-            start.prices_for(free.len(), self.oracle.constraints).collect();
-        self.iterate(free, executor)?;
+            start.warm_duals(free.len(), self.oracle.constraints).collect();
+        self.price_and_add_columns(free, executor)?;
         if self.solution.weights.is_empty() {
             // If the solver fails, the columns of the first round are the solution.
             self.solution.weights = vec![1.0; self.oracle.nodes.len()];
         }
         for (at, duals) in earlier.into_iter().enumerate() {
-            self.iterate(duals, executor)?;
-            self.solve()?;
-            let progress = self.incumbent.progress(stopping.scale);
-            if progress.gap <= stopping.gap * 0.1 || self.incumbent.prices.len() >= stopping.rounds
+            self.price_and_add_columns(duals, executor)?;
+            self.solve_master()?;
+            let progress = self.state.progress(stopping.scale);
+            if progress.gap <= stopping.gap * 0.1
+                || self.state.duals_by_round.len() >= stopping.rounds_max
             {
                 break;
             }
@@ -97,22 +93,26 @@ impl<'a> ColumnGeneration<'a> {
                 return Ok(Termination::Caller);
             }
         }
-        self.solve()?;
+        self.solve_master()?;
         Ok(Termination::Gap)
     }
 
     /// Solves the pricing problems at `duals`, updates the bound, and adds the columns with a
     /// negative reduced cost. Returns true if there are any.
-    fn iterate(&mut self, duals: Vec<f64>, executor: &mut Executor<'_>) -> Result<bool, LpError> {
-        let round = self.incumbent.prices.len();
+    fn price_and_add_columns(
+        &mut self,
+        duals: Vec<f64>,
+        executor: &mut Executor<'_>,
+    ) -> Result<bool, LpError> {
+        let round = self.state.duals_by_round.len();
         let priced = self.oracle.solve(round, &duals, executor);
         let bound = self.oracle.bound_of(&duals, &priced);
-        if bound > self.incumbent.bound {
-            self.incumbent.bound = bound;
-            self.incumbent.best.clone_from(&duals);
+        if bound > self.state.bound {
+            self.state.bound = bound;
+            self.state.best_duals.clone_from(&duals);
         }
-        self.incumbent.prices.push(duals);
-        let mut is_better = false;
+        self.state.duals_by_round.push(duals);
+        let mut has_new_columns = false;
         if round == 0 {
             // The first rows are those that the loads at zero duals violate.
             self.master.separate_rows(&priced.loads)?;
@@ -125,22 +125,22 @@ impl<'a> ColumnGeneration<'a> {
                     (&self.solution, SOLVER_ROUNDING),
                 )
             {
-                is_better = true;
+                has_new_columns = true;
                 self.master.add(column)?;
             }
         }
-        Ok(is_better)
+        Ok(has_new_columns)
     }
 
     /// Solves the master, adding rows for violated limits, until there are none. Sets the cost of
-    /// the incumbent.
-    fn solve(&mut self) -> Result<(), LpError> {
+    /// the state.
+    fn solve_master(&mut self) -> Result<(), LpError> {
         for _ in 0..SEPARATION_ROUNDS_MAX {
             self.solution = self.master.solve()?;
             let loads = self.master.loads(&self.solution.weights);
             let columns = self.master.columns.iter().zip(&self.solution.weights);
             let value: f64 = columns.map(|(column, weight)| column.cost * weight).sum();
-            self.incumbent.cost =
+            self.state.cost =
                 value + self.oracle.constraints.cost_of_limits(&loads, LIMIT_EXCESS_SHARE);
             if !self.master.separate_rows(&loads)? {
                 break;
@@ -153,7 +153,7 @@ impl<'a> ColumnGeneration<'a> {
     /// from here on would be of no use once the artificial penalty is raised.
     fn converges_to_artificials(&self, stopping: StoppingCriteria) -> bool {
         self.solution.uses_artificials
-            && self.incumbent.gap(self.solution.cost, stopping.scale) <= GAP_WITH_ARTIFICIALS
+            && self.state.gap(self.solution.cost, stopping.scale) <= GAP_WITH_ARTIFICIALS
     }
 
     /// Runs rounds until a stopping criterion is met or no column is new.
@@ -164,24 +164,26 @@ impl<'a> ColumnGeneration<'a> {
     ) -> Result<Termination, LpError> {
         let mut smoothing = DualSmoothing::default();
         loop {
-            self.solve()?;
-            let progress = self.incumbent.progress(stopping.scale);
+            self.solve_master()?;
+            let progress = self.state.progress(stopping.scale);
             if let Some(termination) = stopping.termination(&progress, executor) {
                 return Ok(termination);
             }
-            let most = ARTIFICIAL_PENALTY_MAX * self.penalty_max;
+            let artificial_penalty_max = ARTIFICIAL_PENALTY_MAX * self.shortfall_penalty_max;
             // A higher penalty changes the duals: solve the master again before pricing.
-            if self.converges_to_artificials(stopping) && self.master.raise_artificial_penalty(most)
+            if self.converges_to_artificials(stopping)
+                && self.master.raise_artificial_penalty(artificial_penalty_max)
             {
                 continue;
             }
-            let duals = smoothing.separation_point(&self.incumbent.best, &self.solution.duals);
-            let before = self.incumbent.bound;
-            let is_new = self.iterate(duals, executor)?;
-            let is_done = smoothing.update(is_new, self.incumbent.bound > before);
+            let duals = smoothing.separation_point(&self.state.best_duals, &self.solution.duals);
+            let before = self.state.bound;
+            let has_new_columns = self.price_and_add_columns(duals, executor)?;
+            let is_done = smoothing.update(has_new_columns, self.state.bound > before);
             // Without a new column at unsmoothed duals, only a higher penalty changes the duals.
             if is_done
-                && (!self.solution.uses_artificials || !self.master.raise_artificial_penalty(most))
+                && (!self.solution.uses_artificials
+                    || !self.master.raise_artificial_penalty(artificial_penalty_max))
             {
                 return Ok(Termination::Stalled);
             }
@@ -189,7 +191,7 @@ impl<'a> ColumnGeneration<'a> {
     }
 }
 
-impl Solver for ColumnGeneration<'_> {
+impl ColumnGeneration for SingleLevelColumnGeneration<'_> {
     /// Runs a round at zero duals, then at those of an earlier plan if they fit: the best ones
     /// first, then those with the largest weights, until the gap is a tenth of the requested one.
     fn begin(
@@ -198,7 +200,7 @@ impl Solver for ColumnGeneration<'_> {
         stopping: StoppingCriteria,
         executor: &mut Executor<'_>,
     ) -> Termination {
-        let begun = self.warm_start(start, stopping, executor);
+        let begun = self.run_first_rounds(start, stopping, executor);
         executor.note_failure(begun)
     }
 
@@ -207,12 +209,12 @@ impl Solver for ColumnGeneration<'_> {
         executor.note_failure(termination)
     }
 
-    fn incumbent(&self) -> &Incumbent {
-        &self.incumbent
+    fn state(&self) -> &SearchState {
+        &self.state
     }
 
-    fn into_incumbent(self: Box<Self>) -> Incumbent {
-        self.incumbent
+    fn into_state(self: Box<Self>) -> SearchState {
+        self.state
     }
 
     fn weights(&self) -> Vec<ColumnWeights> {

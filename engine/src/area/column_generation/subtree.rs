@@ -121,9 +121,10 @@ impl Decomposition {
         gather(&self.upper_at, duals, slots)
     }
 
-    /// Duals of all `cells` (limits times slots) from those of the upper limits; others are zero.
-    pub(crate) fn spread_out(&self, upper: &[f64], cells: usize, slots: usize) -> Vec<f64> {
-        let mut all = vec![0.0; cells];
+    /// Duals of all `dual_count` (limits times slots) from those of the upper limits; others are
+    /// zero.
+    pub(crate) fn spread_out(&self, upper: &[f64], dual_count: usize, slots: usize) -> Vec<f64> {
+        let mut all = vec![0.0; dual_count];
         scatter(&self.upper_at, upper, &mut all, slots);
         all
     }
@@ -148,8 +149,8 @@ fn roots(constraints: &LinkingConstraints, sessions: &Sessions) -> Option<BTreeM
         |&node: &u32| (node, constraints.paths[node as usize].iter().rev().copied().collect());
     // Limited nodes from the root of the tree down to each node with vehicles.
     let chains: Vec<(u32, Vec<u32>)> = nodes.iter().map(from_top).collect();
-    let deepest = chains.iter().map(|(_, chain)| chain.len()).min()?;
-    for depth in 0..deepest {
+    let depth_max = chains.iter().map(|(_, chain)| chain.len()).min()?;
+    for depth in 0..depth_max {
         let upper: BTreeSet<u32> = chains.iter().flat_map(|(_, c)| c[..depth].to_vec()).collect();
         let tops: BTreeMap<u32, u32> = chains.iter().map(|(node, c)| (*node, c[depth])).collect();
         let regions: BTreeSet<u32> = tops.values().copied().collect();

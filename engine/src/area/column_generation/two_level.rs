@@ -17,11 +17,11 @@
 //!
 //! | Symbol | Code |
 //! |---|---|
-//! | `μ` | `TwoLevelColumnGeneration::prices` |
+//! | `μ` | `TwoLevelColumnGeneration::upper_duals` |
 //! | `φ_ak` | weights of `solution`; composition of the column in `aggregated` |
 //! | `cost_ak`, `load_akl` | `aggregate` |
 //! | `D_r(μ)` | [`RegionalMaster::bound`] |
-//! | `D(μ)` | `Incumbent::bound`, the best so far |
+//! | `D(μ)` | `SearchState::bound`, the best so far |
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
@@ -30,8 +30,8 @@ use crate::area::column_generation::master::{Column, MasterSolution, RestrictedM
 use crate::area::column_generation::pricing_round::PricingOracle;
 use crate::area::column_generation::regional::{AggregatedColumn, RegionalMaster};
 use crate::area::column_generation::search_state::{
-    ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, Incumbent, SEPARATION_ROUNDS_MAX, Solver,
-    StoppingCriteria, Termination, energy_scale, penalty_max,
+    ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, ColumnGeneration, SEPARATION_ROUNDS_MAX,
+    SearchState, StoppingCriteria, Termination, energy_scale, shortfall_penalty_max,
 };
 use crate::area::column_generation::single_level::fill_gaps;
 use crate::area::column_generation::smoothing::DualSmoothing;
@@ -97,8 +97,8 @@ pub(crate) struct TwoLevelColumnGeneration<'a> {
     /// True if the present upper duals are those of an earlier plan.
     is_earlier: bool,
     /// Present upper duals per kWh, by limit and slot.
-    prices: Vec<f64>,
-    incumbent: Incumbent,
+    upper_duals: Vec<f64>,
+    state: SearchState,
     smoothing: DualSmoothing,
     /// Pricing rounds at the present upper duals.
     inner_iterations: usize,
@@ -111,7 +111,7 @@ pub(crate) struct TwoLevelColumnGeneration<'a> {
     /// Moves of the upper duals so far.
     moves: usize,
     /// Largest shortfall penalty per kWh of any vehicle.
-    penalty_max: f64,
+    shortfall_penalty_max: f64,
 }
 
 impl<'a> TwoLevelColumnGeneration<'a> {
@@ -125,8 +125,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     ) -> Self {
         let oracle = PricingOracle::new(context, constraints);
         let (slots, need) = (constraints.slots(), context.sessions.need_kwh());
-        let highest_penalty = penalty_max(&context);
-        let beyond = (highest_penalty * ARTIFICIAL_PENALTY_START, margin);
+        let shortfall_penalty_max = shortfall_penalty_max(&context);
+        let artificial_penalty = (shortfall_penalty_max * ARTIFICIAL_PENALTY_START, margin);
         // Regional masters, scaled by their share of the need.
         let region = |subtree: &'a Subtree| {
             let share = subtree.share.max(DIVISOR_MIN);
@@ -134,7 +134,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 &oracle,
                 subtree,
                 (money * share, energy_scale(need * share, slots)),
-                beyond,
+                artificial_penalty,
             )
         };
         let regions: Vec<RegionalMaster<'a>> = decomposition.subtrees.iter().map(region).collect();
@@ -150,10 +150,10 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             &decomposition.upper,
             nodes,
             (money, energy_scale(need, slots)),
-            beyond,
+            artificial_penalty,
         )
         .expect("a programme of empty rows is one that the solver takes");
-        let incumbent = Incumbent::new(constraints.each.len() * slots);
+        let state = SearchState::new(constraints.each.len() * slots);
         Self {
             oracle,
             decomposition,
@@ -164,27 +164,27 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             aggregated: Vec::new(),
             earlier: Vec::new(),
             is_earlier: false,
-            prices: vec![0.0; decomposition.upper.each.len() * slots],
-            incumbent,
+            upper_duals: vec![0.0; decomposition.upper.each.len() * slots],
+            state,
             smoothing: DualSmoothing::default(),
             inner_iterations: 0,
             inner_iterations_max: INNER_ITERATIONS_MAX,
             has_aggregated: false,
             bound_before: f64::NEG_INFINITY,
             moves: 0,
-            penalty_max: highest_penalty,
+            shortfall_penalty_max,
         }
     }
 
     /// Upper bound on the artificial penalty, per kWh.
-    fn artificial_penalty(&self) -> f64 {
-        ARTIFICIAL_PENALTY_MAX * self.penalty_max
+    fn artificial_penalty_max(&self) -> f64 {
+        ARTIFICIAL_PENALTY_MAX * self.shortfall_penalty_max
     }
 
-    /// Moves to the upper duals `prices`, and sets what they add to the prices of each region.
-    fn move_to(&mut self, prices: Vec<f64>) {
-        let (cells, slots) = (self.incumbent.best.len(), self.oracle.constraints.slots());
-        let all = self.decomposition.spread_out(&prices, cells, slots);
+    /// Moves to the upper duals `upper_duals`, and sets what they add to the prices of each region.
+    fn move_to(&mut self, upper_duals: Vec<f64>) {
+        let (dual_count, slots) = (self.state.best_duals.len(), self.oracle.constraints.slots());
+        let all = self.decomposition.spread_out(&upper_duals, dual_count, slots);
         let constraints = self.oracle.constraints;
         self.regions.par_iter_mut().for_each(|region| {
             let above = region.subtree.outer_nodes.first();
@@ -192,16 +192,18 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 above.map_or(vec![0.0; slots], |&node| constraints.dual_price(node, &all)),
             );
         });
-        self.prices = prices;
+        self.upper_duals = upper_duals;
         (self.inner_iterations, self.has_aggregated) = (0, false);
-        self.bound_before = self.incumbent.bound;
+        self.bound_before = self.state.bound;
         self.moves += 1;
     }
 
     /// Solves the regional masters in parallel. `scale` is that of the area's gap.
     fn solve_regions(&mut self, scale: f64) -> Result<(), LpError> {
-        let most = self.artificial_penalty();
-        self.regions.par_iter_mut().try_for_each(|region| region.solve(scale, most))
+        let artificial_penalty_max = self.artificial_penalty_max();
+        self.regions
+            .par_iter_mut()
+            .try_for_each(|region| region.solve(scale, artificial_penalty_max))
     }
 
     /// Solves all pricing problems at the upper duals and the trial duals of the regions, adds
@@ -211,29 +213,32 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         stopping: StoppingCriteria,
         executor: &mut Executor<'_>,
     ) -> Result<(), LpError> {
-        let least = (IMPROVEMENT_MIN * stopping.gap).max(SOLVER_ROUNDING);
-        let (cells, slots) = (self.incumbent.best.len(), self.oracle.constraints.slots());
-        let mut duals = self.decomposition.spread_out(&self.prices, cells, slots);
+        let tolerance = (IMPROVEMENT_MIN * stopping.gap).max(SOLVER_ROUNDING);
+        let (dual_count, slots) = (self.state.best_duals.len(), self.oracle.constraints.slots());
+        let mut duals = self.decomposition.spread_out(&self.upper_duals, dual_count, slots);
         for region in &self.regions {
             scatter(&region.subtree.constraints_at, &region.trial, &mut duals, slots);
         }
-        let priced = self.oracle.solve(self.incumbent.prices.len(), &duals, executor);
-        self.incumbent.prices.push(duals);
-        self.regions.par_iter_mut().try_for_each(|region| region.add_columns(&priced, least))?;
+        let priced = self.oracle.solve(self.state.duals_by_round.len(), &duals, executor);
+        self.state.duals_by_round.push(duals);
+        self.regions
+            .par_iter_mut()
+            .try_for_each(|region| region.add_columns(&priced, tolerance))?;
         self.inner_iterations += 1;
         // D(μ) = Σ_r D_r(μ) - Σ_l f_l*(μ_l)
         let upper = &self.decomposition.upper;
-        let paid = upper.each.iter().zip(self.prices.chunks(slots.max(1)));
+        let paid = upper.each.iter().zip(self.upper_duals.chunks(slots.max(1)));
         let paid: f64 = paid.map(|(constraint, duals)| upper.conjugate(constraint, duals)).sum();
         let bound = self.regions.iter().map(|region| region.bound).sum::<f64>() - paid;
-        if bound > self.incumbent.bound {
-            self.incumbent.bound = bound;
-            self.incumbent.best = self.decomposition.spread_out(&self.prices, cells, slots);
+        if bound > self.state.bound {
+            self.state.bound = bound;
+            self.state.best_duals =
+                self.decomposition.spread_out(&self.upper_duals, dual_count, slots);
             for region in &self.regions {
                 scatter(
                     &region.subtree.constraints_at,
-                    &region.best,
-                    &mut self.incumbent.best,
+                    &region.best_duals,
+                    &mut self.state.best_duals,
                     slots,
                 );
             }
@@ -264,38 +269,41 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     /// Sum of the present solutions of an aggregate's regions: a column of the upper master, and
     /// its composition.
     fn aggregate(&self, aggregate: usize) -> (Column, AggregatedColumn) {
-        let (most, slots) = (self.artificial_penalty(), self.oracle.constraints.slots());
+        let (artificial_penalty_max, slots) =
+            (self.artificial_penalty_max(), self.oracle.constraints.slots());
         let mut composition =
             AggregatedColumn { from: Vec::new(), shortfall_kwh: 0.0, uses_artificials: false };
         let nodes = &self.upper.nodes[aggregate];
         let mut loads = vec![0.0; nodes.len() * slots];
-        let mut value = 0.0;
+        let mut cost = 0.0;
         for &region in &self.aggregates[aggregate] {
             let region = &self.regions[region];
-            let (cost, load) = region.add_to_aggregate(most, &mut composition);
-            value += cost;
+            let (region_cost, load) =
+                region.add_to_aggregate(artificial_penalty_max, &mut composition);
+            cost += region_cost;
             for node in &region.subtree.outer_nodes {
                 let at = nodes.binary_search(node).expect("a path is among the nodes");
                 let sums = loads[at * slots..][..slots].iter_mut();
                 sums.zip(&load).for_each(|(sum, load)| *sum += load);
             }
         }
-        let (round, shed) = (self.incumbent.prices.len(), to_micro_wh(composition.shortfall_kwh));
+        let (round, shortfall) =
+            (self.state.duals_by_round.len(), to_micro_wh(composition.shortfall_kwh));
         let loads = loads.into_iter().map(to_micro_wh).collect();
         (
             Column {
                 group: aggregate,
                 iteration: round,
-                cost: value,
+                cost,
                 optimality_slack: 0.0,
-                shortfall: shed,
+                shortfall,
                 loads,
             },
             composition,
         )
     }
 
-    /// Solves the upper master, adding rows for violated limits. Sets the cost of the incumbent,
+    /// Solves the upper master, adding rows for violated limits. Sets the cost of the search state,
     /// infinite if a used column exceeds a hard limit inside its regions.
     fn solve_upper(&mut self) -> Result<(), LpError> {
         for _ in 0..SEPARATION_ROUNDS_MAX {
@@ -309,7 +317,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                     cost = f64::INFINITY;
                 }
             }
-            self.incumbent.cost = cost;
+            self.state.cost = cost;
             let seen =
                 if self.may_limit_non_binding() { loads } else { self.clear_subtree_loads(loads) };
             if !self.upper.separate_rows(&seen)? {
@@ -339,19 +347,20 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     /// on.
     fn regions_converged(&self, stopping: StoppingCriteria) -> bool {
         let open: f64 = self.regions.iter().map(RegionalMaster::open_gap).sum();
-        let scale = stopping.scale.abs().max(self.incumbent.bound.abs());
-        let whole = (self.incumbent.cost - self.incumbent.bound).max(stopping.gap * scale);
-        let (most, rounds) = if self.moves <= 1 {
+        let scale = stopping.scale.abs().max(self.state.bound.abs());
+        let gap = (self.state.cost - self.state.bound).max(stopping.gap * scale);
+        let (open_max, rounds_max) = if self.moves <= 1 {
             (INNER_GAP_FIRST * scale, INNER_ITERATIONS_FIRST)
         } else if self.is_earlier {
             (f64::INFINITY, 1)
-        } else if self.incumbent.cost.is_infinite() {
+        } else if self.state.cost.is_infinite() {
             (INNER_GAP_FIRST * scale, self.inner_iterations_max)
         } else {
-            (INNER_GAP_SHARE * whole, self.inner_iterations_max)
+            (INNER_GAP_SHARE * gap, self.inner_iterations_max)
         };
         let is_done = self.regions.iter().all(|region| region.is_done);
-        self.inner_iterations > 0 && (is_done || open <= most || self.inner_iterations >= rounds)
+        self.inner_iterations > 0
+            && (is_done || open <= open_max || self.inner_iterations >= rounds_max)
     }
 
     /// Takes the next step when no upper duals give new columns: run the regions to convergence
@@ -364,19 +373,20 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         }
         self.inner_iterations_max = INNER_ITERATIONS_MAX;
         self.solution.uses_artificials
-            && self.upper.raise_artificial_penalty(self.artificial_penalty())
+            && self.upper.raise_artificial_penalty(self.artificial_penalty_max())
     }
 
-    /// Runs the rounds of [`Solver::begin`].
-    fn warm_start(
+    /// Runs the rounds of [`ColumnGeneration::begin`].
+    fn run_first_rounds(
         &mut self,
         start: &WarmStart,
         stopping: StoppingCriteria,
         executor: &mut Executor<'_>,
     ) -> Result<Termination, LpError> {
-        let (cells, slots) = (self.incumbent.best.len(), self.oracle.constraints.slots());
+        let (dual_count, slots) = (self.state.best_duals.len(), self.oracle.constraints.slots());
         self.price(stopping, executor)?;
-        self.earlier = start.prices_for(cells, self.oracle.constraints).take(EARLIER_MAX).collect();
+        self.earlier =
+            start.warm_duals(dual_count, self.oracle.constraints).take(EARLIER_MAX).collect();
         self.solve_regions(stopping.scale)?;
         self.add_aggregates()?;
         if !self.earlier.is_empty() {
@@ -384,7 +394,9 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             // them would mislead: start at twice the highest one.
             let upper = self.decomposition.upper_duals(&self.earlier[0], slots);
             let highest_dual = upper.into_iter().fold(0.0, f64::max);
-            self.upper.limit_artificial_penalty((2.0 * highest_dual).max(1e-3 * self.penalty_max));
+            self.upper.set_artificial_penalty(
+                (2.0 * highest_dual).max(1e-3 * self.shortfall_penalty_max),
+            );
             self.move_to_earlier(stopping)?;
             self.price(stopping, executor)?;
             self.solve_regions(stopping.scale)?;
@@ -409,7 +421,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             if inside.iter().any(|&dual| dual > 0.0) {
                 region.trial = inside;
             } else if self.moves > 1 {
-                region.trial.clone_from(&region.best);
+                region.trial.clone_from(&region.best_duals);
             }
         }
         Ok(())
@@ -418,7 +430,8 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     /// Sets the trial duals of each region by smoothing.
     fn move_to_separation_point(&mut self) {
         for region in &mut self.regions {
-            region.trial = region.smoothing.separation_point(&region.best, &region.solution.duals);
+            region.trial =
+                region.smoothing.separation_point(&region.best_duals, &region.solution.duals);
         }
     }
 
@@ -430,14 +443,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     ) -> Result<Termination, LpError> {
         loop {
             if let Some(termination) =
-                stopping.termination(&self.incumbent.progress(stopping.scale), executor)
+                stopping.termination(&self.state.progress(stopping.scale), executor)
             {
                 return Ok(termination);
             }
             // At this penalty the search has converged above a hard limit: raise the penalty.
             if self.solution.uses_artificials
-                && self.incumbent.gap(self.solution.cost, stopping.scale) <= stopping.gap
-                && self.upper.raise_artificial_penalty(self.artificial_penalty())
+                && self.state.gap(self.solution.cost, stopping.scale) <= stopping.gap
+                && self.upper.raise_artificial_penalty(self.artificial_penalty_max())
             {
                 self.solve_upper()?;
                 continue;
@@ -447,14 +460,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             if self.regions_converged(stopping) && !self.earlier.is_empty() {
                 self.move_to_earlier(stopping)?;
             } else if self.regions_converged(stopping) {
-                let is_better = self.incumbent.bound > self.bound_before;
+                let is_better = self.state.bound > self.bound_before;
                 let is_done = self.smoothing.update(self.has_aggregated, is_better);
                 if is_done && !self.take_last_steps() {
                     return Ok(Termination::Stalled);
                 }
                 let best = self
                     .decomposition
-                    .upper_duals(&self.incumbent.best, self.oracle.constraints.slots());
+                    .upper_duals(&self.state.best_duals, self.oracle.constraints.slots());
                 self.move_to(self.smoothing.separation_point(&best, &self.solution.duals));
                 self.is_earlier = false;
                 // The last duals inside serve as well near the last upper duals, so the regional
@@ -470,14 +483,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     }
 }
 
-impl Solver for TwoLevelColumnGeneration<'_> {
+impl ColumnGeneration for TwoLevelColumnGeneration<'_> {
     fn begin(
         &mut self,
         start: &WarmStart,
         stopping: StoppingCriteria,
         executor: &mut Executor<'_>,
     ) -> Termination {
-        let begun = self.warm_start(start, stopping, executor);
+        let begun = self.run_first_rounds(start, stopping, executor);
         executor.note_failure(begun)
     }
 
@@ -486,12 +499,12 @@ impl Solver for TwoLevelColumnGeneration<'_> {
         executor.note_failure(termination)
     }
 
-    fn incumbent(&self) -> &Incumbent {
-        &self.incumbent
+    fn state(&self) -> &SearchState {
+        &self.state
     }
 
-    fn into_incumbent(self: Box<Self>) -> Incumbent {
-        self.incumbent
+    fn into_state(self: Box<Self>) -> SearchState {
+        self.state
     }
 
     fn weights(&self) -> Vec<ColumnWeights> {
@@ -520,11 +533,13 @@ impl Solver for TwoLevelColumnGeneration<'_> {
 /// Regions of each aggregate: runs of like size, those with limits inside apart from non-binding
 /// ones.
 fn group_subtrees(regions: &[RegionalMaster<'_>]) -> Vec<Vec<usize>> {
-    let has_terms = |at: &usize| !regions[*at].subtree.constraints.each.is_empty();
-    let (own, loose): (Vec<usize>, Vec<usize>) = (0..regions.len()).partition(has_terms);
-    let dealt = |regions: &[usize], most: usize| -> Vec<Vec<usize>> {
-        let size = regions.len().div_ceil(most).max(SUBTREES_PER_AGGREGATE_MIN);
+    let has_inner_limits = |at: &usize| !regions[*at].subtree.constraints.each.is_empty();
+    let (binding, non_binding): (Vec<usize>, Vec<usize>) =
+        (0..regions.len()).partition(has_inner_limits);
+    let in_chunks = |regions: &[usize], count_max: usize| -> Vec<Vec<usize>> {
+        let size = regions.len().div_ceil(count_max).max(SUBTREES_PER_AGGREGATE_MIN);
         regions.chunks(size).map(<[usize]>::to_vec).collect()
     };
-    [dealt(&own, AGGREGATES_MAX), dealt(&loose, AGGREGATES_MAX_NON_BINDING)].concat()
+    [in_chunks(&binding, AGGREGATES_MAX), in_chunks(&non_binding, AGGREGATES_MAX_NON_BINDING)]
+        .concat()
 }

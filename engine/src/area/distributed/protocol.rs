@@ -110,8 +110,8 @@ pub(crate) struct ColumnChoice {
 }
 
 impl ColumnChoice {
-    /// Columns of an assignment; `prices` holds the duals of each round.
-    pub(crate) fn new(assignment: &Assignment, prices: &[Vec<f64>]) -> Self {
+    /// Columns of an assignment, with the duals of their rounds.
+    pub(crate) fn new(assignment: &Assignment, duals_by_round: &[Vec<f64>]) -> Self {
         let mut rounds: Vec<usize> =
             assignment.weights.iter().flatten().map(|&(round, _)| round).collect();
         rounds.sort_unstable();
@@ -119,7 +119,10 @@ impl ColumnChoice {
         Self {
             weights: assignment.weights.clone(),
             is_convex_combination: assignment.is_convex_combination.clone(),
-            prices: rounds.into_iter().map(|round| (round, prices[round].clone())).collect(),
+            prices: rounds
+                .into_iter()
+                .map(|round| (round, duals_by_round[round].clone()))
+                .collect(),
         }
     }
 }

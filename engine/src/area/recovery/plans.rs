@@ -10,8 +10,8 @@
 //!
 //! so that columns are used in proportion to `θ` and spread evenly over like vehicles. Loads above
 //! a hard limit are left to [`repair`](crate::area::recovery::repair). A vehicle that is a group of
-//! its own follows the convex combination itself, and so do larger groups if [`Assignment::new`]
-//! is not called with `whole_only`. Indivisible vehicles never do.
+//! its own follows the convex combination itself, and so do larger groups if [`Assignment::new`] is
+//! not called with `single_column_only`. Indivisible vehicles never do.
 //!
 //! | Symbol | Code |
 //! |---|---|
@@ -51,13 +51,12 @@ pub(crate) struct PricesByClass {
 }
 
 impl PricesByClass {
-    /// Builds the effective prices of every class and round that `assignment` uses; `prices`
-    /// holds the duals of each round.
+    /// Builds the effective prices of every class and round that `assignment` uses.
     pub(crate) fn new(
         context: &PricingContext<'_>,
         constraints: &LinkingConstraints,
         assignment: &Assignment,
-        prices: &[Vec<f64>],
+        duals_by_round: &[Vec<f64>],
     ) -> Self {
         let mut rounds: Vec<usize> =
             assignment.weights.iter().flatten().map(|&(round, _)| round).collect();
@@ -65,7 +64,7 @@ impl PricesByClass {
         rounds.dedup();
         let dual_price: BTreeMap<usize, Vec<Vec<f64>>> = rounds
             .iter()
-            .map(|&round| (round, dual_price_by_node(context, constraints, &prices[round])))
+            .map(|&round| (round, dual_price_by_node(context, constraints, &duals_by_round[round])))
             .collect();
         let mut wanted: Vec<((u32, u32, usize), &Block)> = Vec::new();
         for block in &context.sessions.blocks {
@@ -102,12 +101,12 @@ impl PricesByClass {
 }
 
 impl Assignment {
-    /// Assignment from the weights of a master solution. `whole_only` excludes convex
+    /// Assignment from the weights of a master solution. `single_column_only` excludes convex
     /// combinations in groups of several vehicles.
     pub(crate) fn new(
         context: &PricingContext<'_>,
         mut shares: Vec<ColumnWeights>,
-        whole_only: bool,
+        single_column_only: bool,
     ) -> Self {
         let groups = context.sessions.groups;
         for shares in &mut shares {
@@ -123,8 +122,8 @@ impl Assignment {
             vehicles[block.group] += block.sessions.len();
         }
         let is_mixed = vehicles.iter().zip(&shares);
-        let is_mixed =
-            is_mixed.map(|(&count, shares)| shares.len() > 1 && (count == 1 || !whole_only));
+        let is_mixed = is_mixed
+            .map(|(&count, shares)| shares.len() > 1 && (count == 1 || !single_column_only));
         let is_mixed = is_mixed.collect();
         Self { weights: shares, is_convex_combination: is_mixed, overrides: BTreeMap::new() }
     }
@@ -321,23 +320,23 @@ mod tests {
 
     #[test]
     fn weights_add_up_to_one_and_only_mixed_groups_are_combinations() {
-        let assignment = |groups_max, whole_only| {
+        let assignment = |groups_max, single_column_only| {
             town(groups_max).with(|problem, sessions, _| {
                 let context = context_of(problem, sessions);
                 let mut weights = vec![vec![(0, 1.0), (1, 3.0), (2, 1e-12)]; sessions.groups];
                 weights[0] = vec![(4, 0.5)];
-                Assignment::new(&context, weights, whole_only)
+                Assignment::new(&context, weights, single_column_only)
             })
         };
         let alone = assignment(3, true);
         assert_eq!(alone.weights[0], [(4, 1.0)]);
         assert_eq!(alone.weights[1], [(0, 0.25), (1, 0.75)]);
         assert_eq!(alone.is_convex_combination, [false, true, true]);
-        let together = |whole_only| {
+        let together = |single_column_only| {
             town(1).with(|problem, sessions, _| {
                 let weights = vec![vec![(0, 1.0), (1, 1.0)]];
                 let context = context_of(problem, sessions);
-                Assignment::new(&context, weights, whole_only).is_convex_combination
+                Assignment::new(&context, weights, single_column_only).is_convex_combination
             })
         };
         assert_eq!((together(true), together(false)), (vec![false], vec![true]));

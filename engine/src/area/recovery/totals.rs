@@ -116,15 +116,15 @@ pub(crate) fn area_load(sums: &[BlockLoad], constraints: &LinkingConstraints) ->
     total
 }
 
-/// Load of an assignment, computed here or on workers, and its objective value. `prices` holds
-/// the duals of each round.
+/// Load of an assignment, computed here or on workers, and its objective value. `duals_by_round`
+/// holds the duals of each round.
 pub(crate) fn load_of_assignment(
     constraints: &LinkingConstraints,
     plans: &PlanReader<'_>,
-    prices: &[Vec<f64>],
+    duals_by_round: &[Vec<f64>],
     executor: &mut Executor<'_>,
 ) -> (AreaLoad, f64) {
-    let mixed = || RequestKind::Plans(ColumnChoice::new(plans.assignment, prices));
+    let mixed = || RequestKind::Plans(ColumnChoice::new(plans.assignment, duals_by_round));
     let sums = executor.price_remotely(plans.context, mixed, Some(plans.assignment));
     let total = area_load(&sums.unwrap_or_else(|| self::block_loads(plans)), constraints);
     let value = objective_of(constraints, &total);

@@ -124,7 +124,12 @@ impl AreaPlan {
             problem,
             context,
             constraints: &constraints,
-            prices: &PricesByClass::new(&context, &constraints, &self.assignment, &self.prices),
+            prices: &PricesByClass::new(
+                &context,
+                &constraints,
+                &self.assignment,
+                &self.duals_by_round,
+            ),
             dual_prices: dual_price_by_node(&context, &constraints, &soft),
             dual_prices_of_all: dual_price_by_node(&context, &constraints, &self.duals),
             previous,

@@ -33,7 +33,7 @@ use crate::area::problem::options::WarmStart;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::recovery::totals::{self, AreaLoad, cost_of_limits};
 use crate::area::report::table::{AreaNumbers, RowWriter, write_rows};
-use crate::area::solve::area_instance::{Solution, Subproblem};
+use crate::area::solve::area_instance::{AreaInstance, Solution};
 use crate::columns::plan_table::PlanTable;
 use crate::columns::row_error::RowError;
 use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN, POWER_ROUNDING_KW, SHORTFALL_TOLERANCE_KWH};
@@ -174,7 +174,7 @@ pub struct AreaPlan {
     pub(crate) sessions: Sessions,
     pub(crate) assignment: Assignment,
     /// Duals of each pricing round, by limit and slot.
-    pub(crate) prices: Vec<Vec<f64>>,
+    pub(crate) duals_by_round: Vec<Vec<f64>>,
     /// Duals that proved the bound, by limit and slot.
     pub(crate) duals: Vec<f64>,
     pub(crate) penalty: ShortfallPenalty,
@@ -227,29 +227,29 @@ fn powers(constraints: &LinkingConstraints, load: &[i64]) -> Vec<f64> {
 /// Builds the area plan from a solution. `asked_for` are the sessions before a shortage was shared,
 /// `least_kwh` is a lower bound on the energy that limits withhold.
 pub(crate) fn finish(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     (sessions, asked_for, least_kwh): (Sessions, Option<&Sessions>, Option<f64>),
     solution: Solution,
     unmanaged: LoadAndCost,
     executor: &mut Executor<'_>,
 ) -> AreaPlan {
-    let constraints = subproblem.constraints;
-    let context = subproblem.context(&sessions);
+    let constraints = instance.constraints;
+    let context = instance.context(&sessions);
     let total = &solution.load;
     let by_class =
-        PricesByClass::new(&context, constraints, &solution.assignment, &solution.prices);
+        PricesByClass::new(&context, constraints, &solution.assignment, &solution.duals_by_round);
     let plans =
         PlanReader { context: &context, assignment: &solution.assignment, prices: &by_class };
-    let unmet = unmet(subproblem, &plans, asked_for.unwrap_or(&sessions), total);
+    let unmet = unmet(instance, &plans, asked_for.unwrap_or(&sessions), total);
     let late_reserves = late_reserves(&plans, total);
     let cost = total.cost + cost_of_limits(constraints, total);
     // The bound includes the shortfall penalty. Plans with the same shortfalls pay the same
     // penalty, so the rest is a bound on their cost.
     let bound = solution.bound - total.shortfall_penalty;
     let nodes = nodes(
-        subproblem.problem,
+        instance.problem,
         constraints,
-        &totals::node_loads(&plans, subproblem.problem, total),
+        &totals::node_loads(&plans, instance.problem, total),
         &solution.duals,
     );
     // The sum of nothing is -0.0; adding zero makes it 0.0.
@@ -258,10 +258,10 @@ pub(crate) fn finish(
     let unmet_bound_kwh = least_kwh.map(|least| (least + beyond_kwh).min(unmet_kwh));
     let need_kwh = asked_for.unwrap_or(&sessions).need_kwh();
     let unmet_gap = unmet_bound_kwh.map_or(0.0, |bound| unmet_gap(unmet_kwh - bound, need_kwh));
-    let gap = relative_gap(cost, bound, subproblem.stopping.scale).max(unmet_gap);
-    let status = status_of_plans(solution.termination, gap, subproblem, executor);
+    let gap = relative_gap(cost, bound, instance.stopping.scale).max(unmet_gap);
+    let status = status_of_plans(solution.termination, gap, instance, executor);
     let price_only =
-        price_only(&subproblem.context(asked_for.unwrap_or(&sessions)), constraints, executor);
+        price_only(&instance.context(asked_for.unwrap_or(&sessions)), constraints, executor);
     let energy: i64 = total.load.iter().sum();
     AreaPlan {
         cost,
@@ -282,13 +282,13 @@ pub(crate) fn finish(
         unmanaged,
         price_only,
         errors: sessions.errors.clone(),
-        state: solution.state,
+        state: solution.warm_start,
         assignment: solution.assignment,
-        prices: solution.prices,
+        duals_by_round: solution.duals_by_round,
         duals: solution.duals,
-        penalty: subproblem.penalty,
+        penalty: instance.penalty,
         unmet_gap,
-        problem: fingerprint(subproblem.problem),
+        problem: fingerprint(instance.problem),
         sessions,
     }
 }
@@ -305,13 +305,13 @@ fn shadow_prices(constraints: &LinkingConstraints, duals: &[f64]) -> Vec<ShadowP
 fn status_of_plans(
     termination: Termination,
     gap: f64,
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     executor: &Executor<'_>,
 ) -> Status {
     match Status::from(termination) {
         Status::Gap | Status::Stalled | Status::Rounds if executor.has_failed() => Status::Failed,
-        Status::Gap if gap > subproblem.stopping.gap => Status::Stalled,
-        Status::Stalled | Status::Rounds if gap <= subproblem.stopping.gap => Status::Gap,
+        Status::Gap if gap > instance.stopping.gap => Status::Stalled,
+        Status::Stalled | Status::Rounds if gap <= instance.stopping.gap => Status::Gap,
         status => status,
     }
 }
@@ -377,13 +377,13 @@ fn nodes(
 
 /// Unmet need by row, with the node whose limit causes it.
 fn unmet(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     plans: &PlanReader<'_>,
     asked_for: &Sessions,
     total: &AreaLoad,
 ) -> Vec<Unmet> {
     let sessions = plans.context.sessions;
-    let before = subproblem.context(asked_for);
+    let before = instance.context(asked_for);
     let of_row =
         |&(row, energy_kwh): &(u32, f64)| Unmet { row: row as usize, energy_kwh, node: None };
     let mut unmet: Vec<Unmet> = sessions.above_charge_limit_kwh.iter().map(of_row).collect();
@@ -401,7 +401,7 @@ fn unmet(
         };
         if missing > 0 {
             let stopping = Session { last: end.unwrap_or(session.last), ..*session };
-            let node = binding_node(subproblem.constraints, total, &stopping);
+            let node = binding_node(instance.constraints, total, &stopping);
             unmet.push(Unmet { row: session.row as usize, energy_kwh: as_kwh(missing), node });
         }
     }
@@ -478,7 +478,8 @@ impl AreaPlan {
         let (sessions, penalty, export) = (&self.sessions, self.penalty, problem.export());
         let context =
             PricingContext { curves: problem.curves, export, sessions, penalty, is_free: false };
-        let by_class = PricesByClass::new(&context, &constraints, &self.assignment, &self.prices);
+        let by_class =
+            PricesByClass::new(&context, &constraints, &self.assignment, &self.duals_by_round);
         let plans =
             PlanReader { context: &context, assignment: &self.assignment, prices: &by_class };
         write_rows(&RowWriter { problem, plans: &plans, unmet_kwh: &unmet_kwh }, run, sink);
@@ -535,7 +536,7 @@ impl AreaPlan {
         &self,
         places: &[Partition],
     ) -> (PricingRequest, Vec<(Overrides, SessionUpdate)>) {
-        let what = RequestKind::Plans(ColumnChoice::new(&self.assignment, &self.prices));
+        let what = RequestKind::Plans(ColumnChoice::new(&self.assignment, &self.duals_by_round));
         let question = PricingRequest { penalty: self.penalty, is_free: false, kind: what };
         let unmet = self.unmet_by_position();
         let own = |place: &Partition| {

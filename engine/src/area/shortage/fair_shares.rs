@@ -35,7 +35,7 @@ use crate::area::shortage::measure::{
     VehicleShortfall, measure, proportional_shares, reduce_needs,
 };
 use crate::area::shortage::mixed_integer::{self, MixedIntegerPlan};
-use crate::area::solve::area_instance::{Solution, Stopped, Subproblem};
+use crate::area::solve::area_instance::{AreaInstance, Solution, Stopped};
 use crate::area::solve::search::solve_again;
 use crate::tolerance::{NEED_SHARE_MIN, SHORTFALL_TOLERANCE};
 
@@ -68,38 +68,38 @@ pub(crate) struct FairPlan {
 
 /// Shares the shortage, and plans what can be delivered. `first` is the solution before that.
 pub(crate) fn share_fairly(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
     first: Solution,
     executor: &mut Executor<'_>,
 ) -> FairPlan {
-    let hard = subproblem.constraints.hard();
+    let hard = instance.constraints.hard();
     let is_even = sessions.deadlines.is_empty() && sessions.batteries.is_empty();
     let step = if is_even { 1.0 } else { STEP };
     let scale_kwh = as_kwh(first.load.shortfall);
-    let free = least_shortfall(subproblem, (sessions, &hard), (step, TIERS), scale_kwh);
+    let free = least_shortfall(instance, (sessions, &hard), (step, TIERS), scale_kwh);
     let least = match solve_again(&free, sessions, &WarmStart::default(), executor) {
         Ok(least) if least.termination != Termination::Caller => least,
-        _ => return FairPlan::stopped(subproblem, sessions, first),
+        _ => return FairPlan::stopped(instance, sessions, first),
     };
     // With free energy many plans are optimal, and rounding may then shed more than `first` did.
     let shortfalls = if is_more(least.load.shortfall, first.load.shortfall, first.load.shortfall) {
-        measure(subproblem, (sessions, sessions), &first)
+        measure(instance, (sessions, sessions), &first)
     } else {
         measure(&free, (sessions, sessions), &least)
     };
     // Shares, and plans for the reduced needs at least cost.
-    let start = WarmStart { rounds_per_kwh: Vec::new(), ..first.state.clone() };
-    let Ok(best) = best_reduction(subproblem, (sessions, &shortfalls), &start, executor) else {
-        return FairPlan::stopped(subproblem, sessions, first);
+    let start = WarmStart { rounds_per_kwh: Vec::new(), ..first.warm_start.clone() };
+    let Ok(best) = best_reduction(instance, (sessions, &shortfalls), &start, executor) else {
+        return FairPlan::stopped(instance, sessions, first);
     };
     // Shares that leave more unmet than `first` are dropped.
     let is_stopped = executor.is_stopped();
     if is_stopped && best.unmet > first.load.shortfall {
-        return FairPlan::stopped(subproblem, sessions, first);
+        return FairPlan::stopped(instance, sessions, first);
     }
     if is_more(best.unmet, first.load.shortfall, first.load.shortfall) {
-        return FairPlan::unchanged(subproblem, sessions, first);
+        return FairPlan::unchanged(instance, sessions, first);
     }
     let termination = if is_stopped { Termination::Caller } else { best.solution.termination };
     FairPlan {
@@ -115,63 +115,64 @@ pub(crate) fn share_fairly(
 /// A small area is solved as a mixed-integer programme. `(first, is_short)` is the solution before,
 /// and true if it has a shortfall that is to be shared.
 pub(crate) fn share_indivisible(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
     (first, is_short): (Solution, bool),
     executor: &mut Executor<'_>,
 ) -> (FairPlan, Option<f64>) {
     let gap = relative_gap(
-        objective_of(subproblem.constraints, &first.load),
+        objective_of(instance.constraints, &first.load),
         first.bound,
-        subproblem.stopping.scale,
+        instance.stopping.scale,
     );
-    if first.load.shortfall == 0 && gap <= subproblem.stopping.gap {
-        return (FairPlan::unchanged(subproblem, sessions, first), Some(0.0));
+    if first.load.shortfall == 0 && gap <= instance.stopping.gap {
+        return (FairPlan::unchanged(instance, sessions, first), Some(0.0));
     }
-    if let Some(exact) = mixed_integer::solve_mixed_integer(subproblem, sessions, executor) {
+    if let Some(exact) = mixed_integer::solve_mixed_integer(instance, sessions, executor) {
         let least_kwh = exact.least_kwh;
-        return (
-            adopt_exact_plans(subproblem, sessions, (first, exact), executor),
-            Some(least_kwh),
-        );
+        return (adopt_exact_plans(instance, sessions, (first, exact), executor), Some(least_kwh));
     }
     if !is_short {
-        return (FairPlan::unchanged(subproblem, sessions, first), Some(0.0));
+        return (FairPlan::unchanged(instance, sessions, first), Some(0.0));
     }
-    let least_kwh = relaxed_least_kwh(subproblem, sessions, executor);
-    (share_fairly(subproblem, sessions, first, executor), Some(least_kwh))
+    let least_kwh = relaxed_least_kwh(instance, sessions, executor);
+    (share_fairly(instance, sessions, first, executor), Some(least_kwh))
 }
 
 /// Adopts the plans of a mixed-integer search, with the duals of a column generation for the same
 /// needs, whose own plans are kept if they are better.
 fn adopt_exact_plans(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
     (first, exact): (Solution, MixedIntegerPlan),
     executor: &mut Executor<'_>,
 ) -> FairPlan {
-    let start = WarmStart { rounds_per_kwh: Vec::new(), ..first.state.clone() };
+    let start = WarmStart { rounds_per_kwh: Vec::new(), ..first.warm_start.clone() };
     // A shortfall reduces the needs: duals and bound are found for the reduced ones.
     let is_cut = exact.shortfalls.iter().any(|shortfall| shortfall.missing > SHORTFALL_TOLERANCE);
     let (now, mut solution, penalty) = if is_cut {
-        match replan(subproblem, (sessions, 1), &exact.shortfalls, &start, executor) {
+        match replan(instance, (sessions, 1), &exact.shortfalls, &start, executor) {
             Ok(cut) => (cut.sessions, cut.solution, cut.penalty),
-            Err(Stopped) => return FairPlan::stopped(subproblem, sessions, first),
+            Err(Stopped) => return FairPlan::stopped(instance, sessions, first),
         }
     } else {
-        (sessions.clone(), first, subproblem.penalty)
+        (sessions.clone(), first, instance.penalty)
     };
-    let subproblem = Subproblem { penalty, ..*subproblem };
-    let context = subproblem.context(&now);
+    let instance = AreaInstance { penalty, ..*instance };
+    let context = instance.context(&now);
     let assignment = Assignment::of_plans(now.groups, exact.plans);
     let by_class =
-        PricesByClass::new(&context, subproblem.constraints, &assignment, &solution.prices);
+        PricesByClass::new(&context, instance.constraints, &assignment, &solution.duals_by_round);
     let plans = PlanReader { context: &context, assignment: &assignment, prices: &by_class };
-    let (total, value) =
-        totals::load_of_assignment(subproblem.constraints, &plans, &solution.prices, executor);
+    let (total, value) = totals::load_of_assignment(
+        instance.constraints,
+        &plans,
+        &solution.duals_by_round,
+        executor,
+    );
     let (shed, objective) = (
         solution.load.shortfall / SHORTFALL_TOLERANCE,
-        objective_of(subproblem.constraints, &solution.load),
+        objective_of(instance.constraints, &solution.load),
     );
     // The lower shortfall wins, then the lower objective value.
     if (total.shortfall / SHORTFALL_TOLERANCE, value) <= (shed, objective) {
@@ -186,7 +187,7 @@ fn adopt_exact_plans(
 /// Lower bound on the energy that limits withhold, in kWh: the least shortfall if vehicles could
 /// charge at any power. 0 with batteries.
 fn relaxed_least_kwh(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
     executor: &mut Executor<'_>,
 ) -> f64 {
@@ -197,8 +198,8 @@ fn relaxed_least_kwh(
     let mut sessions = Sessions { state: sessions.state + 4, ..sessions.clone() };
     let needs: Vec<Deadlines> = sessions.deadlines.iter().map(Deadlines::without_reserve).collect();
     sessions.deadlines = needs;
-    let hard = subproblem.constraints.hard();
-    let free = least_shortfall(subproblem, (&sessions, &hard), (0.0, 1), sessions.need_kwh());
+    let hard = instance.constraints.hard();
+    let free = least_shortfall(instance, (&sessions, &hard), (0.0, 1), sessions.need_kwh());
     let Ok(least) = solve_again(&free, &sessions, &WarmStart::default(), executor) else {
         return 0.0;
     };
@@ -208,18 +209,18 @@ fn relaxed_least_kwh(
 /// Search for the least shortfall: free energy, the limits `hard` only, and a penalty that rises by
 /// `step` from each of the `tiers` to the next. `scale_kwh` is the scale of the gap.
 fn least_shortfall<'a>(
-    subproblem: &Subproblem<'a>,
+    instance: &AreaInstance<'a>,
     (sessions, hard): (&Sessions, &'a LinkingConstraints),
     (step, tiers): (f64, u32),
     scale_kwh: f64,
-) -> Subproblem<'a> {
-    Subproblem {
+) -> AreaInstance<'a> {
+    AreaInstance {
         constraints: hard,
         penalty: ShortfallPenalty { base: 1.0, step, tiers },
         is_free: true,
-        stopping: StoppingCriteria { gap: GAP, scale: scale_kwh, ..subproblem.stopping },
+        stopping: StoppingCriteria { gap: GAP, scale: scale_kwh, ..instance.stopping },
         money: sessions.need_kwh(),
-        ..*subproblem
+        ..*instance
     }
 }
 
@@ -230,28 +231,28 @@ fn is_more(unmet: i64, than: i64, least: i64) -> bool {
 
 impl FairPlan {
     /// Plans before sharing, with the sessions as they are.
-    fn unchanged(subproblem: &Subproblem<'_>, sessions: &Sessions, first: Solution) -> Self {
-        Self { sessions: sessions.clone(), solution: first, penalty: subproblem.penalty }
+    fn unchanged(instance: &AreaInstance<'_>, sessions: &Sessions, first: Solution) -> Self {
+        Self { sessions: sessions.clone(), solution: first, penalty: instance.penalty }
     }
 
     /// Plans before sharing, marked as stopped by the caller.
-    fn stopped(subproblem: &Subproblem<'_>, sessions: &Sessions, first: Solution) -> Self {
+    fn stopped(instance: &AreaInstance<'_>, sessions: &Sessions, first: Solution) -> Self {
         let solution = Solution { termination: Termination::Caller, ..first };
-        Self::unchanged(subproblem, sessions, solution)
+        Self::unchanged(instance, sessions, solution)
     }
 }
 
 /// Best of up to three reductions of needs: equal shares, equal shares of what these left unmet,
 /// and `shortfalls` as they are if equal shares shed more.
 fn best_reduction(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     (sessions, shortfalls): (&Sessions, &[VehicleShortfall]),
     start: &WarmStart,
     executor: &mut Executor<'_>,
 ) -> Result<Reduction, Stopped> {
     let least: i64 = shortfalls.iter().map(|shortfall| shortfall.missing).sum();
     let mut best = replan(
-        subproblem,
+        instance,
         (sessions, 1),
         &proportional_shares(sessions, shortfalls),
         start,
@@ -260,7 +261,7 @@ fn best_reduction(
     if !executor.is_stopped() && best.worst > UNEVEN {
         // Rounding left more to a few vehicles: share that as well.
         let all = proportional_shares(sessions, &best.shortfalls);
-        let again = replan(subproblem, (sessions, 2), &all, start, executor).ok();
+        let again = replan(instance, (sessions, 2), &all, start, executor).ok();
         let is_better =
             |cut: &Reduction| cut.worst < best.worst && !is_more(cut.unmet, best.unmet, least);
         if let Some(again) = again.filter(is_better) {
@@ -268,7 +269,7 @@ fn best_reduction(
         }
     }
     if !executor.is_stopped() && is_more(best.unmet, least, least) {
-        let as_found = replan(subproblem, (sessions, 3), shortfalls, start, executor).ok();
+        let as_found = replan(instance, (sessions, 3), shortfalls, start, executor).ok();
         if let Some(as_found) = as_found.filter(|cut| cut.unmet < best.unmet) {
             best = as_found;
         }
@@ -289,9 +290,10 @@ struct Reduction {
     worst: f64,
 }
 
-/// Plans the area with needs reduced by `shares`. `state` tells the sessions apart from those of other reductions.
+/// Plans the area with needs reduced by `shares`. `state` tells the sessions apart from those of
+/// other reductions.
 fn replan(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     (sessions, state): (&Sessions, u32),
     shares: &[VehicleShortfall],
     start: &WarmStart,
@@ -299,11 +301,11 @@ fn replan(
 ) -> Result<Reduction, Stopped> {
     let has_later = shares.iter().any(|share| share.by.is_some());
     let penalty =
-        if has_later { subproblem.penalty.with_late_at_full_penalty() } else { subproblem.penalty };
-    let subproblem = Subproblem { penalty, ..*subproblem };
+        if has_later { instance.penalty.with_late_at_full_penalty() } else { instance.penalty };
+    let instance = AreaInstance { penalty, ..*instance };
     let cut = Sessions { state: sessions.state + state, ..reduce_needs(sessions, shares) };
-    let solution = solve_again(&subproblem, &cut, start, executor)?;
-    let shortfalls = measure(&subproblem, (sessions, &cut), &solution);
+    let solution = solve_again(&instance, &cut, start, executor)?;
+    let shortfalls = measure(&instance, (sessions, &cut), &solution);
     let excess =
         shortfalls.iter().zip(shares).zip(&sessions.each).map(|((shortfall, share), session)| {
             (shortfall.missing - share.missing).max(0) as f64 / (session.need as f64).max(1.0)
@@ -319,14 +321,14 @@ mod tests {
 
     use super::*;
     use crate::area::recovery::totals::tests::{Car, Town, car};
-    use crate::area::shortage::measure::tests::{assert_near, with_subproblem};
+    use crate::area::shortage::measure::tests::{assert_near, with_instance};
     use crate::area::solve::search::solve_first;
 
     /// Needs in kWh by row after sharing, and what plans for these leave missing.
     fn shared(town: &Town) -> (Vec<f64>, f64) {
-        with_subproblem(town, |subproblem, sessions, executor| {
-            let first = solve_first(subproblem, sessions, &WarmStart::default(), executor);
-            let plan = share_fairly(subproblem, sessions, first, executor);
+        with_instance(town, |instance, sessions, executor| {
+            let first = solve_first(instance, sessions, &WarmStart::default(), executor);
+            let plan = share_fairly(instance, sessions, first, executor);
             let mut needs = vec![0.0; plan.sessions.each.len()];
             for session in &plan.sessions.each {
                 needs[session.row as usize] = as_kwh(session.need);
@@ -381,7 +383,7 @@ mod tests {
         let least = |limit: f64| {
             let cars = [car(1, 10.0), Car { is_indivisible: true, ..car(1, 5.0) }];
             let town = Town::new(&[10, 20], &cars, &[Some(limit)]);
-            with_subproblem(&town, relaxed_least_kwh)
+            with_instance(&town, relaxed_least_kwh)
         };
         // Found to a ten-thousandth of the needs.
         assert!((5.998..=6.0).contains(&least(9.0)));
@@ -392,10 +394,10 @@ mod tests {
     fn indivisible_vehicles_that_all_fit_keep_their_needs() {
         let cars = [Car { is_indivisible: true, ..car(2, 10.0) }; 2];
         let town = Town::new(&[10, 20], &cars, &[Some(10.0)]);
-        with_subproblem(&town, |subproblem, sessions, executor| {
-            let first = solve_first(subproblem, sessions, &WarmStart::default(), executor);
+        with_instance(&town, |instance, sessions, executor| {
+            let first = solve_first(instance, sessions, &WarmStart::default(), executor);
             let first = (first, false);
-            let (plan, least_kwh) = share_indivisible(subproblem, sessions, first, executor);
+            let (plan, least_kwh) = share_indivisible(instance, sessions, first, executor);
             assert_eq!((least_kwh, plan.solution.load.shortfall), (Some(0.0), 0));
             // One hour of each, or half of both: 10 kWh at 10 cents and 10 at 20 cents.
             assert!((plan.solution.load.cost - 3.0).abs() < 1e-2);

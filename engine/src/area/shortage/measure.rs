@@ -8,7 +8,7 @@ use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::PricingContext;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::shortage::split::{Claim, split_by_class, split_proportionally};
-use crate::area::solve::area_instance::{Solution, Subproblem};
+use crate::area::solve::area_instance::{AreaInstance, Solution};
 use crate::tolerance::SHORTFALL_TOLERANCE;
 
 /// Shortfall of one vehicle, in µWh.
@@ -61,13 +61,13 @@ pub(crate) fn reduce_needs(sessions: &Sessions, shares: &[VehicleShortfall]) -> 
 /// Shortfall of each vehicle in `solution`, planned with the sessions `now`, against the needs of
 /// the sessions `before`. In the order of the sessions.
 pub(crate) fn measure(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     (before, now): (&Sessions, &Sessions),
     solution: &Solution,
 ) -> Vec<VehicleShortfall> {
-    let (context, context_before) = (subproblem.context(now), subproblem.context(before));
-    let Solution { assignment, prices, .. } = solution;
-    let by_class = PricesByClass::new(&context, subproblem.constraints, assignment, prices);
+    let (context, context_before) = (instance.context(now), instance.context(before));
+    let Solution { assignment, duals_by_round, .. } = solution;
+    let by_class = PricesByClass::new(&context, instance.constraints, assignment, duals_by_round);
     let plans = PlanReader { context: &context, assignment, prices: &by_class };
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     let mut shortfalls = vec![VehicleShortfall::default(); now.each.len()];
@@ -208,40 +208,40 @@ pub(crate) mod tests {
     }
 
     /// Calls `work` with an area that is planned to a thousandth of its cost.
-    pub(crate) fn with_subproblem<R>(
+    pub(crate) fn with_instance<R>(
         town: &Town,
-        work: impl FnOnce(&Subproblem<'_>, &Sessions, &mut Executor<'_>) -> R,
+        work: impl FnOnce(&AreaInstance<'_>, &Sessions, &mut Executor<'_>) -> R,
     ) -> R {
         town.with(|problem, sessions, constraints| {
             let base = constraints.shortfall_penalty;
-            let subproblem = Subproblem {
+            let instance = AreaInstance {
                 problem,
                 constraints,
                 penalty: ShortfallPenalty { base, step: 0.0, tiers: 1 },
                 is_free: false,
-                stopping: StoppingCriteria { gap: 1e-3, rounds: 100, scale: 1.0 },
+                stopping: StoppingCriteria { gap: 1e-3, rounds_max: 100, scale: 1.0 },
                 money: 10.0,
             };
             let mut to_the_end = |_: &Progress| ControlFlow::Continue(());
             let hooks = Hooks::new(&mut to_the_end);
-            work(&subproblem, sessions, &mut Executor::new(hooks, sessions))
+            work(&instance, sessions, &mut Executor::new(hooks, sessions))
         })
     }
 
     /// A solution of given plans.
-    fn solution_of(subproblem: &Subproblem<'_>, plans: Vec<EnergyBySlot>) -> Solution {
-        let constraints = subproblem.constraints;
+    fn solution_of(instance: &AreaInstance<'_>, plans: Vec<EnergyBySlot>) -> Solution {
+        let constraints = instance.constraints;
         let assignment = Assignment::of_plans(plans.len(), plans);
-        let prices = vec![vec![0.0; constraints.each.len() * constraints.slots()]];
+        let duals_by_round = vec![vec![0.0; constraints.each.len() * constraints.slots()]];
         Solution {
             assignment,
-            prices,
+            duals_by_round,
             load: AreaLoad::default(),
             bound: f64::NEG_INFINITY,
             duals: Vec::new(),
             termination: Termination::Stalled,
             rounds: 0,
-            state: WarmStart::default(),
+            warm_start: WarmStart::default(),
         }
     }
 
@@ -263,11 +263,11 @@ pub(crate) mod tests {
     fn the_worst_deadline_is_measured_and_its_energy_stays_wanted() {
         let cars = [Car { target: Some((1, 6.0)), ..car(2, 10.0) }, Car { node: 1, ..car(2, 5.0) }];
         let town = Town::new(&[10, 20], &cars, &[Some(20.0), None]);
-        with_subproblem(&town, |subproblem, sessions, _| {
+        with_instance(&town, |instance, sessions, _| {
             // 1 of 6 kWh by the first hour and 8 of 10 in the end; 4 of 5 kWh.
             let plans = vec![plan(&[(0, 1.0), (1, 7.0)]), plan(&[(0, 4.0)])];
-            let solution = solution_of(subproblem, plans);
-            let found = measure(subproblem, (sessions, sessions), &solution);
+            let solution = solution_of(instance, plans);
+            let found = measure(instance, (sessions, sessions), &solution);
             assert_near(&missing_kwh(&found), &[5.0, 1.0]);
             assert_eq!((found[0].by, found[1].by), (Some(0), None));
             assert_eq!(found[0].by_deadline, [to_micro_wh(5.0)]);

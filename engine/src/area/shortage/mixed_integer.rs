@@ -27,7 +27,7 @@ use crate::area::model::session::Session;
 use crate::area::model::sessions::Sessions;
 use crate::area::problem::micro_wh::{MICRO_WH_PER_KWH, as_kwh, to_micro_wh};
 use crate::area::shortage::measure::{VehicleShortfall, shortfall_of_vehicle};
-use crate::area::solve::area_instance::Subproblem;
+use crate::area::solve::area_instance::AreaInstance;
 use crate::lp::{Column, Limits, LpError, MipSolution, MixedProgram, Row};
 use crate::tolerance::SHORTFALL_TOLERANCE_KWH;
 
@@ -92,7 +92,7 @@ struct VehicleVariables {
 
 /// Mixed-integer programme of an area, with the values of its best solution so far.
 struct MixedIntegerModel<'a> {
-    subproblem: &'a Subproblem<'a>,
+    instance: &'a AreaInstance<'a>,
     sessions: &'a Sessions,
     programme: MixedProgram,
     vehicles: Vec<VehicleVariables>,
@@ -105,14 +105,14 @@ struct MixedIntegerModel<'a> {
 /// Solves a small area. `None` if it is too large, if it has parts that the programme does not
 /// model (batteries, reserves, quadratic limits), or if no solution was found.
 pub(crate) fn solve_mixed_integer(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
     executor: &mut Executor<'_>,
 ) -> Option<MixedIntegerPlan> {
-    if !is_small(subproblem, sessions) {
+    if !is_small(instance, sessions) {
         return None;
     }
-    let mut model = MixedIntegerModel::new(subproblem, sessions);
+    let mut model = MixedIntegerModel::new(instance, sessions);
     let solved = model.minimise_unmet();
     let least = executor.note_error(solved)?;
     // If a later search fails, the solution of the one before has the same shortfall.
@@ -122,7 +122,7 @@ pub(crate) fn solve_mixed_integer(
 }
 
 /// Returns true if the programme can model the area and is small enough.
-pub(crate) fn is_small(subproblem: &Subproblem<'_>, sessions: &Sessions) -> bool {
+pub(crate) fn is_small(instance: &AreaInstance<'_>, sessions: &Sessions) -> bool {
     let slots = |session: &Session| (session.last - session.first) as usize;
     let cells: usize = sessions.each.iter().map(slots).sum();
     let binaries: usize = sessions
@@ -147,7 +147,7 @@ pub(crate) fn is_small(subproblem: &Subproblem<'_>, sessions: &Sessions) -> bool
             .deadlines
             .iter()
             .any(|deadlines| deadlines.has_reserve() || deadlines.is_late())
-        && subproblem.constraints.each.iter().all(is_plain)
+        && instance.constraints.each.iter().all(is_plain)
 }
 
 /// Row `terms <= upper`.
@@ -157,12 +157,11 @@ fn at_most(terms: Vec<(usize, f64)>, upper: f64) -> Row {
 
 impl<'a> MixedIntegerModel<'a> {
     /// Programme with all vehicles and hard limits, and values in which no vehicle charges.
-    fn new(subproblem: &'a Subproblem<'a>, sessions: &'a Sessions) -> Self {
+    fn new(instance: &'a AreaInstance<'a>, sessions: &'a Sessions) -> Self {
         let largest = sessions.each.iter().map(|session| session.need).max().unwrap_or(0);
         let unit = as_kwh(largest).max(SHORTFALL_TOLERANCE_KWH);
         let (programme, values) = (MixedProgram::default(), Vec::new());
-        let mut model =
-            Self { subproblem, sessions, programme, vehicles: Vec::new(), unit, values };
+        let mut model = Self { instance, sessions, programme, vehicles: Vec::new(), unit, values };
         for session in &sessions.each {
             model.add_vehicle(session);
         }
@@ -183,7 +182,7 @@ impl<'a> MixedIntegerModel<'a> {
 
     /// Adds the variables and rows of a vehicle.
     fn add_vehicle(&mut self, session: &Session) {
-        let curves = self.subproblem.problem.curves;
+        let curves = self.instance.problem.curves;
         let (horizon, prices) = (curves.horizon(), curves.prices(session.curve as usize));
         let need = self.in_units(session.need);
         let (short, late) = (self.column(need, need), self.column(need, need));
@@ -245,7 +244,7 @@ impl<'a> MixedIntegerModel<'a> {
 
     /// Terms of the load of a node in a slot: the energies of all vehicles below it.
     fn load(&self, node: usize, slot: usize) -> Vec<(usize, f64)> {
-        let paths = &self.subproblem.constraints.paths;
+        let paths = &self.instance.constraints.paths;
         let pairs = self.sessions.each.iter().zip(&self.vehicles);
         let below =
             pairs.filter(|(session, _)| paths[session.node as usize].contains(&(node as u32)));
@@ -255,7 +254,7 @@ impl<'a> MixedIntegerModel<'a> {
 
     /// Adds a row for each hard import limit and slot.
     fn add_limits(&mut self) {
-        let terms = self.subproblem.constraints;
+        let terms = self.instance.constraints;
         for constraint in terms.each.iter().filter(|constraint| constraint.penalty == Penalty::Hard)
         {
             for (slot, bound) in constraint.bounds.iter().enumerate().filter(|(_, b)| b.is_finite())
@@ -302,7 +301,7 @@ impl<'a> MixedIntegerModel<'a> {
     fn finish(&self, bound: f64) -> Option<MixedIntegerPlan> {
         let least_kwh = ((bound - self.rounding()) * self.unit).max(0.0);
         let plans = self.plans()?;
-        let context = self.subproblem.context(self.sessions);
+        let context = self.instance.context(self.sessions);
         let shortfalls = self.sessions.each.iter().zip(&plans);
         let shortfalls = shortfalls
             .map(|(session, taken)| shortfall_of_vehicle(&context, self.sessions, session, taken))
@@ -343,8 +342,8 @@ impl<'a> MixedIntegerModel<'a> {
     /// Minimises the cost, with the shortfall of each vehicle fixed at its value.
     fn minimise_cost(&mut self) -> Result<(), LpError> {
         self.programme.linear.columns.iter_mut().for_each(|column| column.cost = 0.0);
-        let curves = self.subproblem.problem.curves;
-        let money = self.subproblem.money;
+        let curves = self.instance.problem.curves;
+        let money = self.instance.money;
         for (vehicle, session) in self.vehicles.iter().zip(&self.sessions.each) {
             let prices = curves.prices(session.curve as usize);
             let columns = &mut self.programme.linear.columns;
@@ -357,7 +356,7 @@ impl<'a> MixedIntegerModel<'a> {
             columns[vehicle.late].lower = (late - UNIT_TOLERANCE).max(0.0);
             columns[vehicle.late].upper = late + UNIT_TOLERANCE;
         }
-        for at in 0..self.subproblem.constraints.each.len() {
+        for at in 0..self.instance.constraints.each.len() {
             self.add_soft(at, money);
         }
         self.minimise(NODES_COST).map(drop)
@@ -365,7 +364,7 @@ impl<'a> MixedIntegerModel<'a> {
 
     /// Adds the cost of a soft limit: one column for the excess of each slot, or one for the peak.
     fn add_soft(&mut self, at: usize, money: f64) {
-        let terms_of = self.subproblem.constraints;
+        let terms_of = self.instance.constraints;
         let constraint = &terms_of.each[at];
         let (price, is_peak) = match constraint.penalty {
             Penalty::Priced(price) => (price, false),
@@ -432,13 +431,13 @@ impl<'a> MixedIntegerModel<'a> {
             let whole = |bound: &f64| (bound * MICRO_WH_PER_KWH).floor().clamp(-4e18, 4e18) as i64;
             if is_hard { constraint.bounds.iter().map(whole).collect() } else { Vec::new() }
         };
-        self.subproblem.constraints.each.iter().map(limit).collect()
+        self.instance.constraints.each.iter().map(limit).collect()
     }
 
     /// Subtracts energy from the capacity of the limits above a vehicle.
     fn take(&self, capacity: &mut [Vec<i64>], (session, slot): (&Session, usize), energy: i64) {
-        for &node in &self.subproblem.constraints.paths[session.node as usize] {
-            for &constraint in &self.subproblem.constraints.by_node[node as usize] {
+        for &node in &self.instance.constraints.paths[session.node as usize] {
+            for &constraint in &self.instance.constraints.by_node[node as usize] {
                 if let Some(left) = capacity[constraint].get_mut(slot) {
                     *left -= energy;
                 }
@@ -457,7 +456,7 @@ impl<'a> MixedIntegerModel<'a> {
         let late = self.values[vehicle.late];
         let late = if late <= 20.0 * UNIT_TOLERANCE { 0 } else { self.micro_wh(late) };
         let mut wanted = (session.need - late).max(0) - at.iter().sum::<i64>();
-        let terms = self.subproblem.constraints;
+        let terms = self.instance.constraints;
         for (cell, energy) in vehicle.cells.iter().zip(at) {
             // Slots that are fully on or off stay as they are.
             let is_part = |(_, part): (usize, usize)| self.values[part] > 0.5;
@@ -483,7 +482,7 @@ mod tests {
     use super::*;
     use crate::area::problem::micro_wh::to_micro_wh;
     use crate::area::recovery::totals::tests::{Car, Town, car};
-    use crate::area::shortage::measure::tests::with_subproblem;
+    use crate::area::shortage::measure::tests::with_instance;
 
     const HOURS: usize = 3;
 
@@ -535,8 +534,8 @@ mod tests {
             };
             let cars: Vec<Car> = cars.iter().map(of).collect();
             let town = Town::new(&[30, 10, 20], &cars, &[Some(5.0 * f64::from(limit))]);
-            let found = with_subproblem(&town, |subproblem, sessions, executor| {
-                solve_mixed_integer(subproblem, sessions, executor)
+            let found = with_instance(&town, |instance, sessions, executor| {
+                solve_mixed_integer(instance, sessions, executor)
             });
             let found = found.unwrap();
             let wanted: f64 = cars.iter().map(|car| car.kwh).sum();
@@ -562,8 +561,8 @@ mod tests {
         // 15 of 20 kWh in the only hour: of each 2 of 10 tiers are missing, and a third of one.
         let cars = [indivisible(1, 1, 10.0); 2];
         let town = Town::new(&[30, 10, 20], &cars, &[Some(15.0)]);
-        with_subproblem(&town, |subproblem, sessions, executor| {
-            let found = solve_mixed_integer(subproblem, sessions, executor).unwrap();
+        with_instance(&town, |instance, sessions, executor| {
+            let found = solve_mixed_integer(instance, sessions, executor).unwrap();
             let energies = found.plans.iter().map(|taken| as_kwh(taken[0].1));
             let near = energies.into_iter().all(|kwh| (6.999..=8.001).contains(&kwh));
             assert!(near, "{:?}", found.plans);
@@ -571,8 +570,8 @@ mod tests {
         });
         // Without a shortage the cheapest hour is full, and the second cheapest has the rest.
         let town = Town::new(&[30, 10, 20], &[indivisible(0, 3, 15.0)], &[Some(15.0)]);
-        with_subproblem(&town, |subproblem, sessions, executor| {
-            let found = solve_mixed_integer(subproblem, sessions, executor).unwrap();
+        with_instance(&town, |instance, sessions, executor| {
+            let found = solve_mixed_integer(instance, sessions, executor).unwrap();
             assert_eq!(found.plans, [[(1, to_micro_wh(10.0)), (2, to_micro_wh(5.0))]]);
             assert_eq!(found.shortfalls[0].missing, 0);
         });
@@ -582,7 +581,7 @@ mod tests {
     fn large_areas_and_reserves_are_left_to_other_methods() {
         let is_small = |cars: &[Car]| {
             let town = Town::new(&[30, 10, 20], cars, &[Some(15.0)]);
-            with_subproblem(&town, |subproblem, sessions, _| is_small(subproblem, sessions))
+            with_instance(&town, |instance, sessions, _| is_small(instance, sessions))
         };
         let one = indivisible(0, 3, 5.0);
         // Two binaries for each of three hours: 66 vehicles have 396.

@@ -11,18 +11,18 @@ use crate::area::model::sessions::Sessions;
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::recovery::plans::{PlanReader, PricesByClass};
 use crate::area::shortage::split::{Claim, split_by_class};
-use crate::area::solve::area_instance::{Solution, Subproblem};
+use crate::area::solve::area_instance::{AreaInstance, Solution};
 
 /// Lowers the reserves of `sessions` by what `solution` misses of them. Returns whether any was
 /// lowered. With `is_shared` the vehicles of a class share it in proportion to want over priority;
 /// otherwise each keeps its own.
 pub(crate) fn relax_reserves(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &mut Sessions,
     solution: &Solution,
     is_shared: bool,
 ) -> bool {
-    let mut claims = measure_reserves(subproblem, sessions, solution);
+    let mut claims = measure_reserves(instance, sessions, solution);
     if claims.iter().all(|claim| claim.missing <= 0) {
         return false;
     }
@@ -46,7 +46,7 @@ pub(crate) fn relax_reserves(
 /// Claims of all reserves, also those that miss nothing, in the order of vehicles and deadlines;
 /// empty if no vehicle with a reserve has a shortfall.
 fn measure_reserves(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
     solution: &Solution,
 ) -> Vec<Claim> {
@@ -58,9 +58,9 @@ fn measure_reserves(
     if !short.iter().any(|&position| reserved(position as usize).is_some()) {
         return Vec::new();
     }
-    let context = subproblem.context(sessions);
-    let Solution { assignment, prices, .. } = solution;
-    let by_class = PricesByClass::new(&context, subproblem.constraints, assignment, prices);
+    let context = instance.context(sessions);
+    let Solution { assignment, duals_by_round, .. } = solution;
+    let by_class = PricesByClass::new(&context, instance.constraints, assignment, duals_by_round);
     let plans = PlanReader { context: &context, assignment, prices: &by_class };
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     let mut claims = Vec::new();
@@ -80,12 +80,12 @@ fn measure_reserves(
 /// Delays the reserves of batteries to the slot from which `solution` keeps them. Returns whether
 /// any was delayed. Delays only grow, at most to departure, so that repeating this ends.
 pub(crate) fn delay_battery_reserves(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &mut Sessions,
     solution: &Solution,
 ) -> bool {
     let mut is_new = false;
-    let curves = subproblem.problem.curves;
+    let curves = instance.problem.curves;
     for (&position, taken) in &solution.assignment.overrides {
         let session = sessions.each[position as usize];
         let Some(battery) = sessions.battery_of_mut(&session) else { continue };
@@ -113,7 +113,7 @@ mod tests {
     use crate::area::problem::micro_wh::{as_kwh, to_micro_wh};
     use crate::area::problem::options::WarmStart;
     use crate::area::recovery::totals::tests::{Car, Town, car};
-    use crate::area::shortage::measure::tests::{assert_near, with_subproblem};
+    use crate::area::shortage::measure::tests::{assert_near, with_instance};
     use crate::area::solve::search::solve_first;
 
     /// The reserves of two vehicles in kWh after what is late was shared, or left as it is, and
@@ -121,12 +121,12 @@ mod tests {
     fn relaxed(limit: f64, is_shared: bool) -> (Vec<f64>, [bool; 2]) {
         let cars = [5.0, 2.5].map(|reserve_kwh| Car { reserve_kwh, ..car(4, 10.0) });
         let town = Town::new(&[40, 30, 20, 10], &cars, &[Some(limit)]);
-        with_subproblem(&town, |subproblem, sessions, executor| {
+        with_instance(&town, |instance, sessions, executor| {
             let mut sessions = sessions.clone();
             let lowered = [(); 2].map(|()| {
                 let start = WarmStart::default();
-                let solution = solve_first(subproblem, &sessions, &start, executor);
-                relax_reserves(subproblem, &mut sessions, &solution, is_shared)
+                let solution = solve_first(instance, &sessions, &start, executor);
+                relax_reserves(instance, &mut sessions, &solution, is_shared)
             });
             assert_eq!(sessions.state, lowered.iter().map(|&is| u32::from(is)).sum::<u32>());
             let mut reserves = vec![0.0; 2];

@@ -1,4 +1,4 @@
-//! Subproblem: an area with given limits, prices and shortfall penalties, and its solution.
+//! AreaInstance: an area with given limits, prices and shortfall penalties, and its solution.
 use crate::area::column_generation::search_state::{StoppingCriteria, Termination};
 use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::linking::LinkingConstraints;
@@ -9,11 +9,11 @@ use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::totals::AreaLoad;
 
-/// Plans, bound and duals of a subproblem.
+/// Plans, bound and duals of an instance.
 pub(crate) struct Solution {
     pub(crate) assignment: Assignment,
     /// Duals of each pricing round, by limit and slot.
-    pub(crate) prices: Vec<Vec<f64>>,
+    pub(crate) duals_by_round: Vec<Vec<f64>>,
     /// Load, cost and shortfall of the plans.
     pub(crate) load: AreaLoad,
     /// Lagrangian bound on cost plus shortfall penalty.
@@ -24,7 +24,7 @@ pub(crate) struct Solution {
     /// Number of pricing rounds.
     pub(crate) rounds: usize,
     /// Warm start for the next search.
-    pub(crate) state: WarmStart,
+    pub(crate) warm_start: WarmStart,
 }
 
 /// End of a search by the caller before it had plans of its own.
@@ -32,7 +32,7 @@ pub(crate) struct Stopped;
 
 /// Area with given limits, penalties and stopping criteria. Needs are those of the sessions.
 #[derive(Clone, Copy)]
-pub(crate) struct Subproblem<'a> {
+pub(crate) struct AreaInstance<'a> {
     pub(crate) problem: &'a AreaProblem<'a>,
     /// Limits that count: all of the area, or hard ones alone.
     pub(crate) constraints: &'a LinkingConstraints,
@@ -44,7 +44,7 @@ pub(crate) struct Subproblem<'a> {
     pub(crate) money: f64,
 }
 
-impl<'a> Subproblem<'a> {
+impl<'a> AreaInstance<'a> {
     /// Context of the pricing problems of `sessions`.
     pub(crate) fn context<'s>(&self, sessions: &'s Sessions) -> PricingContext<'s>
     where

@@ -14,19 +14,19 @@
 //! | `p` | `part` in [`solve_sample`], one per node in [`expected_loads`] |
 //! | `p·b` | `LinkingConstraints::scaled` |
 use crate::area::column_generation::pricing_round::PricingOracle;
-use crate::area::column_generation::search_state::{Solver, StoppingCriteria};
-use crate::area::column_generation::single_level::ColumnGeneration;
+use crate::area::column_generation::search_state::{ColumnGeneration, StoppingCriteria};
+use crate::area::column_generation::single_level::SingleLevelColumnGeneration;
 use crate::area::column_generation::subtree::Decomposition;
 use crate::area::distributed::executor::Executor;
 use crate::area::model::linking::{LinkingConstraints, Penalty};
 use crate::area::model::sessions::{Sessions, shares_curves};
 use crate::area::problem::micro_wh::as_kwh;
 use crate::area::problem::options::WarmStart;
-use crate::area::solve::area_instance::Subproblem;
+use crate::area::solve::area_instance::AreaInstance;
 use crate::tolerance::DIVISOR_MIN;
 
 /// Upper bound on the vehicles of an area in which each is a group of its own.
-pub(crate) const ALONE_MAX: usize = 192;
+pub(crate) const SINGLETON_GROUPS_MAX: usize = 192;
 
 /// Number of groups of a larger fleet. With many nodes each has groups of its own.
 pub(crate) const GROUPS: usize = 8;
@@ -43,14 +43,18 @@ const NON_BINDING_SHARE: f64 = 0.8;
 /// Part of hard import limits that the master keeps free: a tenth of the requested gap, at most
 /// 1e-4. Plans of whole columns do not add up to the master's loads exactly, and their repair needs
 /// capacity. 0 if each vehicle is a group of its own.
-pub(crate) fn margin(subproblem: &Subproblem<'_>, sessions: &Sessions) -> f64 {
-    if sessions.each.len() <= ALONE_MAX { 0.0 } else { (0.1 * subproblem.stopping.gap).min(1e-4) }
+pub(crate) fn margin(instance: &AreaInstance<'_>, sessions: &Sessions) -> f64 {
+    if sessions.each.len() <= SINGLETON_GROUPS_MAX {
+        0.0
+    } else {
+        (0.1 * instance.stopping.gap).min(1e-4)
+    }
 }
 
 /// Warm start from samples of a large fleet, each at most a quarter of it. `None` for smaller
 /// fleets, and if there is a warm start already.
 pub(crate) fn sample_start(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     (sessions, decomposition): (&Sessions, Option<&Decomposition>),
     start: &WarmStart,
     executor: &mut Executor<'_>,
@@ -60,34 +64,37 @@ pub(crate) fn sample_start(
         return None;
     }
     // Recovery without these duals takes longer than the first sample: finish it after a stop.
-    let mut state = executor.finish_even_if_stopped(|executor| {
-        solve_sample(subproblem, (sessions, decomposition), (SAMPLE, start), executor)
+    let mut warm_start = executor.finish_even_if_stopped(|executor| {
+        solve_sample(instance, (sessions, decomposition), (SAMPLE, start), executor)
     });
     let mut size = SAMPLE * SAMPLE_STEP;
     while count >= 4 * size && !executor.is_stopped() {
-        state = solve_sample(subproblem, (sessions, decomposition), (size, &state), executor);
+        warm_start =
+            solve_sample(instance, (sessions, decomposition), (size, &warm_start), executor);
         size *= SAMPLE_STEP;
     }
     // A sample of an area with subtrees has duals of the upper limits only.
     if let Some(decomposition) = decomposition {
-        let slots = subproblem.constraints.slots();
-        let cells = subproblem.constraints.each.len() * slots;
-        for duals in std::iter::once(&mut state.duals_per_kwh).chain(&mut state.rounds_per_kwh) {
-            *duals = decomposition.spread_out(duals, cells, slots);
+        let slots = instance.constraints.slots();
+        let dual_count = instance.constraints.each.len() * slots;
+        for duals in
+            std::iter::once(&mut warm_start.duals_per_kwh).chain(&mut warm_start.rounds_per_kwh)
+        {
+            *duals = decomposition.spread_out(duals, dual_count, slots);
         }
     }
-    Some(state)
+    Some(warm_start)
 }
 
 /// Warm start from a sample of `size` vehicles, at a tenth of the requested gap. With a
 /// decomposition it has duals of the upper limits only.
 fn solve_sample(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     (sessions, decomposition): (&Sessions, Option<&Decomposition>),
     (size, start): (usize, &WarmStart),
     executor: &mut Executor<'_>,
 ) -> WarmStart {
-    let by_curve = shares_curves(subproblem.problem, sessions.each.len());
+    let by_curve = shares_curves(instance.problem, sessions.each.len());
     let sample = sessions.sample(
         size,
         decomposition.map_or((sessions.groups, true), |_| (GROUPS, false)),
@@ -96,44 +103,44 @@ fn solve_sample(
     let part = sample.need_kwh() / sessions.need_kwh().max(DIVISOR_MIN);
     // A sample has too few vehicles of each subtree for duals of the limits inside.
     let constraints = decomposition
-        .map_or(subproblem.constraints, |decomposition| &decomposition.upper)
+        .map_or(instance.constraints, |decomposition| &decomposition.upper)
         .scaled(part);
-    let context = subproblem.context(&sample);
-    let mut rounds = ColumnGeneration::new(
+    let context = instance.context(&sample);
+    let mut column_generation = SingleLevelColumnGeneration::new(
         context,
         &constraints,
-        (subproblem.money * part, margin(subproblem, sessions)),
+        (instance.money * part, margin(instance, sessions)),
     );
     let stopping = StoppingCriteria {
-        gap: subproblem.stopping.gap * 0.1,
-        scale: subproblem.stopping.scale * part,
-        ..subproblem.stopping
+        gap: instance.stopping.gap * 0.1,
+        scale: instance.stopping.scale * part,
+        ..instance.stopping
     };
-    rounds.begin(start, stopping, executor);
-    rounds.run(stopping, executor);
-    rounds.incumbent().state(&rounds.weights())
+    column_generation.begin(start, stopping, executor);
+    column_generation.run(stopping, executor);
+    column_generation.state().warm_start(&column_generation.weights())
 }
 
 /// Expected load of each node in kWh by slot, from a sample priced at the duals of the rounds in
-/// `state`. Empty for small fleets and without such rounds.
+/// `warm_start`. Empty for small fleets and without such rounds.
 pub(crate) fn expected_loads(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
-    state: &WarmStart,
+    warm_start: &WarmStart,
 ) -> Vec<Vec<f64>> {
     let count = sessions.each.len();
-    let rounds = &state.rounds_per_kwh;
+    let rounds = &warm_start.rounds_per_kwh;
     if count < 4 * SAMPLE || rounds.is_empty() {
         return Vec::new();
     }
-    let sample = sessions.sample(SAMPLE, (GROUPS, true), shares_curves(subproblem.problem, count));
-    let context = subproblem.context(&sample);
-    let oracle = PricingOracle::new(context, subproblem.constraints);
+    let sample = sessions.sample(SAMPLE, (GROUPS, true), shares_curves(instance.problem, count));
+    let context = instance.context(&sample);
+    let oracle = PricingOracle::new(context, instance.constraints);
     // Need below each limited node, to scale the sample's loads node by node.
     let needs = |sessions: &Sessions| {
-        let mut needs = vec![0.0; subproblem.constraints.by_node.len()];
+        let mut needs = vec![0.0; instance.constraints.by_node.len()];
         for session in &sessions.each {
-            for &node in &subproblem.constraints.paths[session.node as usize] {
+            for &node in &instance.constraints.paths[session.node as usize] {
                 needs[node as usize] += as_kwh(session.need);
             }
         }

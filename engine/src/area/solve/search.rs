@@ -7,9 +7,9 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use crate::area::column_generation::search_state::{
-    Incumbent, Solver, StoppingCriteria, Termination,
+    ColumnGeneration, SearchState, StoppingCriteria, Termination,
 };
-use crate::area::column_generation::single_level::ColumnGeneration;
+use crate::area::column_generation::single_level::SingleLevelColumnGeneration;
 use crate::area::column_generation::subtree::Decomposition;
 use crate::area::column_generation::two_level::TwoLevelColumnGeneration;
 use crate::area::distributed::executor::Executor;
@@ -19,10 +19,10 @@ use crate::area::model::sessions::Sessions;
 use crate::area::pricing::context::PricingContext;
 use crate::area::problem::options::WarmStart;
 use crate::area::recovery::totals::AreaLoad;
-use crate::area::solve::area_instance::{Solution, Stopped, Subproblem};
-use crate::area::solve::recover::{is_good, lexicographic_key, recover_best};
+use crate::area::solve::area_instance::{AreaInstance, Solution, Stopped};
+use crate::area::solve::recover::{lexicographic_key, reaches_gap, recover_best};
 use crate::area::solve::sampling::{
-    ALONE_MAX, expected_loads, is_non_binding, margin, sample_start,
+    SINGLETON_GROUPS_MAX, expected_loads, is_non_binding, margin, sample_start,
 };
 
 /// Gaps of the search at which plans are recovered, with indivisible vehicles. They do not depend
@@ -34,74 +34,75 @@ const GAPS_INDIVISIBLE: [f64; 6] = [1e-2, 1e-3, 5e-4, 1e-4, 1e-5, 0.0];
 const GAP_PARTS: [f64; 4] = [0.5, 0.1, 0.01, 0.0];
 
 /// Gap for samples, first rounds and margins with indivisible vehicles, whatever the requested gap.
-pub(crate) const GAP_OF_PRICES: f64 = 1e-3;
+pub(crate) const GAP_INDIVISIBLE_START: f64 = 1e-3;
 
-/// Solves a subproblem for which there are no plans yet: after a stop by the caller, plans are made
+/// Solves an instance for which there are no plans yet: after a stop by the caller, plans are made
 /// from the columns that were found before it.
 pub(crate) fn solve_first(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
     start: &WarmStart,
     executor: &mut Executor<'_>,
 ) -> Solution {
     let Ok(solution) =
-        search::<Infallible>(subproblem, sessions, start, executor, || ControlFlow::Continue(()));
+        search::<Infallible>(instance, sessions, start, executor, || ControlFlow::Continue(()));
     solution
 }
 
-/// Solves a subproblem for which there are other plans already: a stop by the caller ends it at
+/// Solves an instance for which there are other plans already: a stop by the caller ends it at
 /// once.
 pub(crate) fn solve_again(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
     start: &WarmStart,
     executor: &mut Executor<'_>,
 ) -> Result<Solution, Stopped> {
-    search(subproblem, sessions, start, executor, || ControlFlow::Break(Stopped))
+    search(instance, sessions, start, executor, || ControlFlow::Break(Stopped))
 }
 
 /// Duals from samples, column generation, and recovery until the plans reach the requested gap or
 /// the search ends. `at_stop` decides what a stop by the caller before the recovery does.
 fn search<S>(
-    subproblem: &Subproblem<'_>,
+    instance: &AreaInstance<'_>,
     sessions: &Sessions,
     start: &WarmStart,
     executor: &mut Executor<'_>,
     at_stop: impl Fn() -> ControlFlow<S>,
 ) -> Result<Solution, S> {
-    let has_whole = sessions.has_indivisible();
+    let has_indivisible = sessions.has_indivisible();
     let stopping = StoppingCriteria {
-        gap: if has_whole { GAP_OF_PRICES } else { subproblem.stopping.gap },
-        ..subproblem.stopping
+        gap: if has_indivisible { GAP_INDIVISIBLE_START } else { instance.stopping.gap },
+        ..instance.stopping
     };
-    let paced = &Subproblem { stopping, ..*subproblem };
+    let capped = &AreaInstance { stopping, ..*instance };
     // Start: duals from samples, and loads that say which subtrees will not bind.
-    let whole = Decomposition::new(subproblem.constraints, sessions, |_| false)
-        .filter(|_| sessions.each.len() > ALONE_MAX);
-    let sampled = sample_start(paced, (sessions, whole.as_ref()), start, executor);
+    let decomposition = Decomposition::new(instance.constraints, sessions, |_| false)
+        .filter(|_| sessions.each.len() > SINGLETON_GROUPS_MAX);
+    let sampled = sample_start(capped, (sessions, decomposition.as_ref()), start, executor);
     let start = sampled.as_ref().unwrap_or(start);
-    let decomposition = whole.and_then(|_| {
-        let loads = expected_loads(subproblem, sessions, start);
-        Decomposition::new(subproblem.constraints, sessions, |top| {
-            is_non_binding(subproblem.constraints, &loads, top)
+    let decomposition = decomposition.and_then(|_| {
+        let loads = expected_loads(instance, sessions, start);
+        Decomposition::new(instance.constraints, sessions, |top| {
+            is_non_binding(instance.constraints, &loads, top)
         })
     });
     // First rounds of all vehicles.
-    let context = subproblem.context(sessions);
-    let scales = (subproblem.money, margin(paced, sessions));
-    let mut rounds = solver(context, subproblem.constraints, decomposition.as_ref(), scales);
-    let mut termination = rounds.begin(start, stopping, executor);
+    let context = instance.context(sessions);
+    let scales = (instance.money, margin(capped, sessions));
+    let mut column_generation =
+        build_column_generation(context, instance.constraints, decomposition.as_ref(), scales);
+    let mut termination = column_generation.begin(start, stopping, executor);
     let mut best: Option<(Assignment, AreaLoad, f64)> = None;
-    let stops: &[f64] = if has_whole {
+    let gaps: &[f64] = if has_indivisible {
         &GAPS_INDIVISIBLE
     } else {
-        &GAP_PARTS.map(|part| subproblem.stopping.gap * part)
+        &GAP_PARTS.map(|part| instance.stopping.gap * part)
     };
     // Smaller and smaller gaps, with plans after each, until these are good enough.
-    for &gap in stops {
+    for &gap in gaps {
         if termination == Termination::Gap {
-            let stopping = StoppingCriteria { gap, ..subproblem.stopping };
-            termination = rounds.run(stopping, executor);
+            let stopping = StoppingCriteria { gap, ..instance.stopping };
+            termination = column_generation.run(stopping, executor);
         }
         if executor.is_stopped() {
             termination = Termination::Caller;
@@ -109,37 +110,46 @@ fn search<S>(
                 return Err(stopped);
             }
         }
-        let assignment = recover_best(subproblem, &*rounds, context, executor);
+        let candidate = recover_best(instance, &*column_generation, context, executor);
         if executor.is_stopped() {
             termination = Termination::Caller;
         }
         if best.as_ref().is_none_or(|best| {
-            lexicographic_key(subproblem, &assignment) < lexicographic_key(subproblem, best)
+            lexicographic_key(instance, &candidate) < lexicographic_key(instance, best)
         }) {
-            best = Some(assignment);
+            best = Some(candidate);
         }
-        let is_good =
-            best.as_ref().is_some_and(|best| is_good(subproblem, &*rounds, sessions, best));
-        if is_good || termination != Termination::Gap {
+        let is_enough = best
+            .as_ref()
+            .is_some_and(|best| reaches_gap(instance, &*column_generation, sessions, best));
+        if is_enough || termination != Termination::Gap {
             break;
         }
     }
-    let (assignment, total, _) = best.unwrap_or_default();
-    let state = rounds.incumbent().state(&rounds.weights());
-    let Incumbent { prices, best: duals, bound, .. } = rounds.into_incumbent();
-    let rounds = prices.len();
-    Ok(Solution { assignment, prices, load: total, bound, duals, termination, rounds, state })
+    let (assignment, load, _) = best.unwrap_or_default();
+    let warm_start = column_generation.state().warm_start(&column_generation.weights());
+    let SearchState { duals_by_round, best_duals, bound, .. } = column_generation.into_state();
+    Ok(Solution {
+        assignment,
+        load,
+        bound,
+        duals: best_duals,
+        termination,
+        rounds: duals_by_round.len(),
+        duals_by_round,
+        warm_start,
+    })
 }
 
 /// Column generation on two levels where there is a decomposition, else on one.
-fn solver<'a>(
+fn build_column_generation<'a>(
     context: PricingContext<'a>,
     constraints: &'a LinkingConstraints,
     decomposition: Option<&'a Decomposition>,
     scales: (f64, f64),
-) -> Box<dyn Solver + 'a> {
+) -> Box<dyn ColumnGeneration + 'a> {
     match decomposition {
         Some(tree) => Box::new(TwoLevelColumnGeneration::new(context, constraints, tree, scales)),
-        None => Box::new(ColumnGeneration::new(context, constraints, scales)),
+        None => Box::new(SingleLevelColumnGeneration::new(context, constraints, scales)),
     }
 }
