@@ -10,16 +10,18 @@
 //! ```
 //!
 //! `c_v` is the cost of energy, `w_v` a penalty on the shortfall, the energy that is not delivered.
-//! The sign `s_l` is 1 for limits on import and -1 for limits on export. Each `f_l` is convex and
-//! zero up to bounds `b_l`; above them it is infinite (a hard limit), linear (a limit with a
-//! price), linear in the highest power (a peak), or quadratic on both sides (a load to follow).
+//! The sign `s_l` is 1 for limits on import and -1 for limits on export. Each `f_l` is convex. Up
+//! to bounds `b_l` it is zero; above them it is infinite (a hard limit), linear (a limit with a
+//! price), or linear in the highest power (a peak). For a load to follow it is zero at `b_l` alone,
+//! and linear or quadratic on both sides.
 //!
 //! # The method
 //!
 //! Dantzig-Wolfe decomposition \[1\], \[2\]: duals `λ` on the limits separate the vehicles.
 //!
 //! ```text
-//! pricing problem     P_v(λ) = min { c_v(x) + w_v(x) + Σ_l λ_l·s_l·x : x in X_v }
+//! pricing problem     P_v(λ) = min { c_v(x) + w_v(x) + π_v·x : x in X_v }
+//!                     π_vt = Σ_(l above v) s_l·λ_lt
 //! restricted master   min Σ_gk θ_gk·cost_gk + Σ_l f_l( s_l·Σ_gk θ_gk·load_gkl )
 //!                     with Σ_k θ_gk = 1 for each group g, θ >= 0
 //! Lagrangian bound    D(λ) = Σ_v P_v(λ) - Σ_l f_l*(λ_l)  <=  objective of any plan, for any λ
@@ -39,8 +41,10 @@
 //! | `w_v` | shortfall penalty | `ShortfallPenalty` |
 //! | `s_l`, `b_l`, `f_l` | sign, bounds in kWh, penalty | `LinkingConstraint` |
 //! | `f_l*` | conjugate | `LinkingConstraints::conjugate` |
-//! | `λ_l` | duals per kWh, by slot | `MasterSolution::duals` |
+//! | `λ_lt` | duals per kWh, by slot | `MasterSolution::duals` |
+//! | `π_vt` | part of the effective price that limits add | `LinkingConstraints::dual_price` |
 //! | `P_v` | pricing problem | `pricing::pricing_problem`, `by_deadline`, `by_segments` |
+//! | `P_v`, all `v` | pricing round | `PricingOracle::solve` |
 //! | `cost_gk`, `load_gkl` | column | `Column::cost`, `loads` |
 //! | `θ_gk` | weights | `MasterSolution::weights` |
 //! | `D(λ)` | bound | `PricingOracle::bound_of`, best so far in `SearchState::bound` |
@@ -53,9 +57,10 @@
 //!
 //! Each vehicle follows one column of its group, in proportion to `θ`, spread by multiples of the
 //! golden ratio (`recovery::plans`). A divisible vehicle that is a group of its own follows the
-//! convex combination. Vehicles that exceed a hard limit are planned again in the residual
-//! capacity, and residual capacity is used where it lowers cost or shortfall (`recovery::repair`).
-//! The reported gap is that of these plans.
+//! convex combination. If these plans miss the gap, a second attempt lets the divisible vehicles of
+//! larger groups follow it too (`solve::recover`). Vehicles that exceed a hard limit are planned
+//! again in the residual capacity, and residual capacity is used where it lowers cost or shortfall
+//! (`recovery::repair`). The reported gap is that of these plans.
 //!
 //! # Shortage
 //!

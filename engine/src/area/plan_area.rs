@@ -32,14 +32,20 @@ const LATE_MAX: usize = 8;
 /// Plans an area: the energy of every vehicle in every slot, at least cost within shared limits.
 ///
 /// Every need is met unless limits forbid it, and every hard limit holds. The cost is within `gap`
-/// of a bound that no plan can undercut, unless the search ends before at `max_rounds`. The same
-/// input gives the same bytes on any number of threads.
+/// of a bound that no plan with the same shortfalls can undercut, unless the search ends before: at
+/// `max_rounds`, by the caller, by a failure of the solver, or because no column improves the
+/// master although plans of whole columns cost more. [`AreaPlan::status`] states the reason. The
+/// same input gives the same bytes on any number of threads.
 ///
-/// If limits leave less than all needs together, the total shortfall is as small as possible.
-/// Vehicles of one node that miss the same deadline, mostly their departure, share it in proportion
-/// to need divided by priority.
+/// If limits leave less than all needs together, the total shortfall is near the least one: the
+/// search for it ends at a gap of 1e-4, and fair shares may raise it by 1e-3. With indivisible
+/// vehicles [`AreaPlan::unmet_bound_kwh`] is the bound that is proved. Vehicles of one node that
+/// miss the same deadline, mostly their departure, share the shortfall in proportion to need
+/// divided by priority.
 ///
-/// The time of a round is linear in vehicles and slots.
+/// The time of a round is linear in vehicles. For one vehicle and `T` slots it is `O(T·log T)` at
+/// most, and with a battery `O(T·k)` for `k` segments of its value function, plus a branch and
+/// bound where one is needed.
 #[must_use]
 pub fn plan_area(problem: &AreaProblem<'_>, options: &AreaOptions) -> AreaPlan {
     let mut to_the_end = |_: &Progress| ControlFlow::Continue(());

@@ -5,16 +5,16 @@
 //! so that   Σ_k θ_gk = 1  for each group g ,      θ >= 0
 //! ```
 //!
-//! `f_l` is the penalty of limit `l`, zero up to the bounds `b_lt`. The row of one limit and slot
-//! is added once a solution violates it ([`RestrictedMaster::separate_rows`]), with a variable
-//! `a >= 0`:
+//! `f_l` is the penalty of limit `l`, zero up to the bounds `b_lt`; that of `Square` is zero at the
+//! bounds alone. The row of one limit and slot is added once a solution violates it
+//! ([`RestrictedMaster::separate_rows`]), with a variable `a >= 0`:
 //!
 //! | Penalty | Row of slot `t` | Cost of `a` |
 //! |---|---|---|
 //! | `Hard` | `y_t - a <= b_t` | artificial penalty per kWh |
 //! | `Priced` | `y_t - a <= b_t` | its price per kWh |
 //! | `Peak` | `y_t - h_t·a <= b_t`, one `a` in kW for all slots | its price per kW |
-//! | `Square` | tangent of `w/h_t·(y_t - b_t)²` at a former load, at most `a` | 1 |
+//! | `Square` | tangent of `γ_l/h_t·(y_t - b_t)²` at a former load, at most `a` | 1 |
 //!
 //! | Symbol | Code |
 //! |---|---|
@@ -23,10 +23,10 @@
 //! | `s_l`, `b_lt` | `LinkingConstraint::sign` and `bounds` |
 //! | `h_t` | `LinkingConstraints::hours` |
 //! | dual `λ_lt >= 0` of a row | [`MasterSolution::duals`], of squares with either sign |
-//! | dual `π_g` of `Σ_k θ_gk = 1` | [`MasterSolution::group_duals`] |
+//! | dual `σ_g` of `Σ_k θ_gk = 1` | [`MasterSolution::group_duals`] |
 //! | reduced cost | `has_negative_reduced_cost` |
 //!
-//! The reduced cost of a column of group `g` is `cost + Σ_lt λ_lt·s_l·load_lt - π_g`. A column can
+//! The reduced cost of a column of group `g` is `cost + Σ_lt λ_lt·s_l·load_lt - σ_g`. A column can
 //! improve the solution only if it is negative.
 //!
 //! Money and energy are scaled so that the solver sees numbers near 1.
@@ -299,10 +299,11 @@ impl<'a> RestrictedMaster<'a> {
         self.new_row((constraint, slot), (unit, slope), bound / unit, [more])
     }
 
-    /// Adds the tangent to `a·(y - bound)²` at `y = load`, with `a = weight / hours`:
+    /// Adds the tangent to `c·(y - bound)²` at `y = load`, with `c = weight / hours` and the
+    /// penalty variable `a`:
     ///
     /// ```text
-    /// 2a·(load - bound)·y - a  <=  2a·(load - bound)·load - a·(load - bound)²
+    /// 2c·(load - bound)·y - a  <=  2c·(load - bound)·load - c·(load - bound)²
     /// ```
     ///
     /// Returns false if the slot has a tangent with nearly this slope already: at a load that
@@ -315,15 +316,15 @@ impl<'a> RestrictedMaster<'a> {
         weight: f64,
     ) -> Result<bool, LpError> {
         let bound = self.constraints.each[constraint].bounds[slot];
-        let a = weight / self.constraints.hours[slot];
-        let slope = 2.0 * a * (load - bound);
+        let c = weight / self.constraints.hours[slot];
+        let slope = 2.0 * c * (load - bound);
         let cell = constraint * self.constraints.slots() + slot;
         let near = |row: &&ActiveRow| row.constraint == constraint && row.slot == slot;
-        let step = 2.0 * a * TANGENT_SPACING * self.energy.max((load - bound).abs());
+        let step = 2.0 * c * TANGENT_SPACING * self.energy.max((load - bound).abs());
         if self.rows.iter().filter(near).any(|row| (row.slope - slope).abs() < step) {
             return Ok(false);
         }
-        // The helper variable is an amount of money, and so is the unit of the row.
+        // The penalty variable is an amount of money, and so is the unit of the row.
         let unit = self.money;
         let column = match self.penalty_variables[cell] {
             Some(column) => column,
@@ -332,7 +333,7 @@ impl<'a> RestrictedMaster<'a> {
                 .add_column(lp::Column { cost: 1.0, lower: 0.0, upper: f64::INFINITY }, [])?,
         };
         self.penalty_variables[cell] = Some(column);
-        let constant = slope * load - a * (load - bound).powi(2);
+        let constant = slope * load - c * (load - bound).powi(2);
         self.new_row((constraint, slot), (unit, slope), constant / unit, [(column, -1.0)])?;
         Ok(true)
     }

@@ -1,7 +1,8 @@
 //! Pricing round: pricing problems of all vehicles at one dual vector, and the Lagrangian bound.
 //!
-//! Let `P_v(λ) = min { c_v·x + w_v(x) + λ·A x : x in X_v }` be the pricing problem of vehicle `v`,
-//! and `f_l*` the conjugate of the penalty of limit `l`. For any duals `λ`, no plan costs less than
+//! Let `P_v(λ) = min { c_v(x) + w_v(x) + π_v·x : x in X_v }` be the pricing problem of vehicle `v`,
+//! with `π_v = Σ_l s_l·λ_l` over the limits above it, and `f_l*` the conjugate of the penalty of
+//! limit `l`. For any duals `λ`, no plan costs less than
 //!
 //! ```text
 //! D(λ) = Σ_v P_v(λ) - Σ_l f_l*(λ_l)
@@ -54,8 +55,8 @@ impl<'a> PricingOracle<'a> {
         Self { context, constraints, nodes }
     }
 
-    /// Solves the pricing problems at `duals`, unless the store recalls a round of this area and these
-    /// duals. A new round is handed to the store.
+    /// Solves the pricing problems at `duals`, unless the store recalls a round of this area and
+    /// these duals. A new round is handed to the store.
     pub(crate) fn solve(
         &self,
         round: usize,
@@ -66,16 +67,8 @@ impl<'a> PricingOracle<'a> {
         if let Some(known) = known.filter(|known| self.fits(known, duals)) {
             let groups = known.groups.into_iter().enumerate();
             let columns = groups.map(|(group, known)| {
-                let SavedColumn { cost: value, optimality_slack: slack, shortfall: shed, loads } =
-                    known;
-                Column {
-                    group,
-                    iteration: round,
-                    cost: value,
-                    optimality_slack: slack,
-                    shortfall: shed,
-                    loads,
-                }
+                let SavedColumn { cost, optimality_slack, shortfall, loads } = known;
+                Column { group, iteration: round, cost, optimality_slack, shortfall, loads }
             });
             return self.round_of(columns.collect());
         }
@@ -107,10 +100,11 @@ impl<'a> PricingOracle<'a> {
 
     /// Round of one column for each group.
     fn round_of(&self, columns: Vec<Column>) -> PricingRound {
-        let least = columns.iter().map(|column| column.cost - column.optimality_slack).sum();
+        let pricing_bound =
+            columns.iter().map(|column| column.cost - column.optimality_slack).sum();
         let weights = vec![1.0; columns.len()];
         let loads = loads_of(self.constraints, &self.nodes, &columns, &weights);
-        PricingRound { columns, loads, pricing_bound: least }
+        PricingRound { columns, loads, pricing_bound }
     }
 
     /// Solves the pricing problems at `duals`, on workers if there are any.

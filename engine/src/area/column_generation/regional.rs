@@ -1,18 +1,18 @@
-//! Regional master: restricted master of one subtree, at the duals `μ` of the upper master.
+//! Regional master: restricted master of one subtree, at the duals `λ^up` of the upper master.
 //!
 //! ```text
-//! minimise  Σ_gk θ_gk·( cost_gk + m·load_gk ) + Σ_l f_l( s_l·Σ_gk θ_gk·load_gkl )
-//! bound     Σ_g ( cost_g + m·load_g - slack_g ) + Σ_l ( λ_l·s_l·load_l - f_l*(λ_l) )
+//! minimise  Σ_gk θ_gk·( cost_gk + π^up·load_gk ) + Σ_l f_l( s_l·Σ_gk θ_gk·load_gkl )
+//! bound     Σ_g ( cost_g + π^up·load_g - slack_g ) + Σ_l ( λ_l·s_l·load_l - f_l*(λ_l) )
 //! ```
 //!
 //! The limits `l` are those inside the subtree. A column enters at the cost in parentheses, which
-//! changes with `μ`; the bound holds for the present `μ` only.
+//! changes with `λ^up`; the bound holds for the present `λ^up` only.
 //!
 //! | Symbol | Code |
 //! |---|---|
-//! | `m` | what `μ` adds to the price of a kWh, `outer_dual_price` |
+//! | `π^up` | part of the price of a kWh that `λ^up` adds, `outer_dual_price` |
 //! | `load_gk` | load of the subtree's root in a column |
-//! | `cost_gk + m·load_gk` | `RegionalMaster::cost` |
+//! | `cost_gk + π^up·load_gk` | `RegionalMaster::cost` |
 //! | `λ` | duals inside: `trial` in the round under way, `best_duals` for the best bound |
 use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::{PricingOracle, PricingRound};

@@ -10,8 +10,9 @@
 //!    a negative reduced cost ([`SingleLevelColumnGeneration::price_and_add_columns`]).
 //!
 //! It ends when the gap between the cost of the master solution and the best bound is small enough,
-//! or when no column has a negative reduced cost. Artificial variables keep the master feasible;
-//! their penalty starts below that of a shortfall and is raised while they are in use.
+//! when no column has a negative reduced cost, or for another reason in [`Termination`]. Artificial
+//! variables keep the master feasible; their penalty starts below that of a shortfall and is raised
+//! while they are in use.
 //!
 //! G. B. Dantzig, P. Wolfe, Decomposition principle for linear programs, Operations Research 8
 //! (1960). M. E. Lübbecke, J. Desrosiers, Selected topics in column generation, Operations Research

@@ -153,11 +153,11 @@ fn roots(constraints: &LinkingConstraints, sessions: &Sessions) -> Option<BTreeM
     for depth in 0..depth_max {
         let upper: BTreeSet<u32> = chains.iter().flat_map(|(_, c)| c[..depth].to_vec()).collect();
         let tops: BTreeMap<u32, u32> = chains.iter().map(|(node, c)| (*node, c[depth])).collect();
-        let regions: BTreeSet<u32> = tops.values().copied().collect();
+        let distinct: BTreeSet<u32> = tops.values().copied().collect();
         if upper.len() > UPPER_NODES_MAX {
             return None;
         }
-        if regions.len() >= NODES_MANY {
+        if distinct.len() >= NODES_MANY {
             return Some(tops);
         }
     }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_feeders_are_branches_and_seven_are_not() {
+    fn eight_feeders_are_subtrees_and_seven_are_not() {
         assert_eq!(tree(&feeders(7), |_| false), None);
         let (tops, upper, inside) = tree(&feeders(8), |_| false).unwrap();
         assert_eq!((tops, upper), ((1..9).collect(), vec![0]));
@@ -237,14 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn a_loose_feeder_leaves_its_limit_to_the_wide_programme() {
+    fn a_non_binding_feeder_leaves_its_limit_to_the_upper_master() {
         let (tops, upper, inside) = tree(&feeders(8), |node| node == 3).unwrap();
         assert_eq!((tops.len(), upper), (8, vec![0, 3]));
         assert_eq!((inside[1].clone(), inside[2].clone()), (vec![2], vec![]));
     }
 
     #[test]
-    fn branches_begin_where_there_are_many() {
+    fn subtrees_begin_where_there_are_many() {
         // Two halves of an area, each of four feeders; the first feeder has two sites.
         let mut parents = vec![None, Some(0), Some(0)];
         parents.extend([Some(1); 4]);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn feeders_without_an_area_are_branches_too() {
+    fn feeders_without_an_area_are_subtrees_too() {
         let (tops, upper, _) = tree(&[None; 9], |_| false).unwrap();
         assert_eq!((tops.len(), upper), (9, vec![]));
     }

@@ -1,27 +1,27 @@
 //! Column generation on two levels, for areas of many subtrees (feeders).
 //!
 //! One master for two hundred feeders has thousands of rows and takes seconds to solve. At fixed
-//! duals `μ` of the upper limits the subtrees `r` are independent. Each has a regional master for
-//! the limits inside ([`RegionalMaster`]), and all are priced in the same rounds. Regions are
+//! duals `λ^up` of the upper limits the subtrees `r` are independent. Each has a regional master
+//! for the limits inside ([`RegionalMaster`]), and all are priced in the same rounds. Regions are
 //! grouped in aggregates `a`, whose solutions add up to one column of the upper master:
 //!
 //! ```text
 //! upper master:  minimise Σ_ak φ_ak·cost_ak + Σ_l f_l( s_l·Σ_ak φ_ak·load_akl ) ,  Σ_k φ_ak = 1
-//! bound:         D(μ) = Σ_r D_r(μ) - Σ_l f_l*(μ_l) ,   l over the upper limits
+//! bound:         D(λ^up) = Σ_r D_r(λ^up) - Σ_l f_l*(λ^up_l) ,   l over the upper limits
 //! weights:       θ_gk = Σ φ·(weight of column k of group g in the aggregated column)
 //! ```
 //!
-//! where `D_r(μ)` is the best bound of region `r` at `μ`, each with duals of its own. `μ` moves
-//! when the open gaps of the regions are small enough, or after a number of rounds. Both levels
-//! smooth their duals.
+//! where `D_r(λ^up)` is the best bound of region `r` at `λ^up`, each with duals of its own. `λ^up`
+//! moves when the open gaps of the regions are small enough, or after a number of rounds. Both
+//! levels smooth their duals.
 //!
 //! | Symbol | Code |
 //! |---|---|
-//! | `μ` | `TwoLevelColumnGeneration::upper_duals` |
+//! | `λ^up` | `TwoLevelColumnGeneration::upper_duals` |
 //! | `φ_ak` | weights of `solution`; composition of the column in `aggregated` |
 //! | `cost_ak`, `load_akl` | `aggregate` |
-//! | `D_r(μ)` | [`RegionalMaster::bound`] |
-//! | `D(μ)` | `SearchState::bound`, the best so far |
+//! | `D_r(λ^up)` | [`RegionalMaster::bound`] |
+//! | `D(λ^up)` | `SearchState::bound`, the best so far |
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
@@ -225,7 +225,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             .par_iter_mut()
             .try_for_each(|region| region.add_columns(&priced, tolerance))?;
         self.inner_iterations += 1;
-        // D(μ) = Σ_r D_r(μ) - Σ_l f_l*(μ_l)
+        // D(λ^up) = Σ_r D_r(λ^up) - Σ_l f_l*(λ^up_l)
         let upper = &self.decomposition.upper;
         let paid = upper.each.iter().zip(self.upper_duals.chunks(slots.max(1)));
         let paid: f64 = paid.map(|(constraint, duals)| upper.conjugate(constraint, duals)).sum();

@@ -1,28 +1,28 @@
 //! Linking constraints: limits as convex penalties `f_l` on the load of a node, with conjugates.
 //!
 //! Let `L` be the load of the vehicles below the node, `b` the bound, `h` the length of a slot and
-//! `y = sign·L`. With `f*(μ) = max_y { Σ_t μ_t·y_t - f(y) }` any duals `μ` prove a lower bound on
+//! `y = sign·L`. With `f*(λ) = max_y { Σ_t λ_t·y_t - f(y) }` any duals `λ` prove a lower bound on
 //! the cost of all plans:
 //!
 //! ```text
-//! Σ_v (pricing problem of v at λ) - Σ_l f_l*(μ_l),         λ = Σ_{l on the path} sign_l·μ_l
+//! Σ_v (pricing problem of v at π_v) - Σ_l f_l*(λ_l),     π_vt = Σ_{l on the path} sign_l·λ_lt
 //! ```
 //!
-//! | [`Penalty`] | `f(y)` | `f*(μ)` | finite for |
+//! | [`Penalty`] | `f(y)` | `f*(λ)` | finite for |
 //! |---|---|---|---|
-//! | `Hard` | 0 if all `y_t <= b_t`, else infinite | `Σ μ_t·b_t` | `μ_t >= 0` |
-//! | `Priced(p)` | `p·Σ max(y_t - b_t, 0)` | `Σ μ_t·b_t` | `0 <= μ_t <= p` |
-//! | `Peak(p)` | `p·max_t max((y_t - b_t)/h_t, 0)` | `Σ μ_t·b_t` | `μ_t >= 0, Σ μ_t·h_t <= p` |
-//! | `Square(w)` | `Σ w/h_t·(y_t - b_t)²` | `Σ μ_t·b_t + μ_t²·h_t/(4·w)` | all `μ` |
+//! | `Hard` | 0 if all `y_t <= b_t`, else infinite | `Σ λ_t·b_t` | `λ_t >= 0` |
+//! | `Priced(p)` | `p·Σ max(y_t - b_t, 0)` | `Σ λ_t·b_t` | `0 <= λ_t <= p` |
+//! | `Peak(p)` | `p·max_t max((y_t - b_t)/h_t, 0)` | `Σ λ_t·b_t` | `λ_t >= 0, Σ λ_t·h_t <= p` |
+//! | `Square(γ)` | `Σ γ/h_t·(y_t - b_t)²` | `Σ λ_t·b_t + λ_t²·h_t/(4·γ)` | all `λ` |
 //!
-//! In slots without a bound, `b_t` infinite, all `f` are 0 and `f*` is finite for `μ_t = 0` alone.
+//! In slots without a bound, `b_t` infinite, all `f` are 0 and `f*` is finite for `λ_t = 0` alone.
 //!
 //! | Symbol | Code | Unit |
 //! |---|---|---|
 //! | `b` | [`LinkingConstraint::bounds`] | kWh per slot |
 //! | `h` | [`LinkingConstraints::hours`] | h |
-//! | `μ` | `duals`, constraint by constraint and slot by slot | money per kWh |
-//! | `λ` | [`LinkingConstraints::dual_price`] | money per kWh |
+//! | `λ` | `duals`, constraint by constraint and slot by slot | money per kWh |
+//! | `π_v` | [`LinkingConstraints::dual_price`] | money per kWh |
 //! | `f*` | [`LinkingConstraints::conjugate`] | money |
 use crate::area::problem::area_problem::AreaProblem;
 use crate::area::problem::limits::{Limit, Node, Profile, base_loads_kw};
@@ -42,7 +42,8 @@ pub(crate) enum Penalty {
     Square(f64),
 }
 
-/// Limit of one node in all slots: a load with `sign * load <= bound` costs nothing.
+/// Limit of one node in all slots: a load with `sign * load <= bound` costs nothing. For
+/// [`Penalty::Square`] only a load at the bound does.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LinkingConstraint {
     /// Position of the node.
@@ -50,8 +51,8 @@ pub(crate) struct LinkingConstraint {
     /// 1 for import, -1 for export.
     pub(crate) sign: f64,
     pub(crate) penalty: Penalty,
-    /// Bound on the energy of the vehicles in each slot, in kWh, the base load subtracted;
-    /// infinite in slots without a limit.
+    /// Bound on the energy of the vehicles in each slot, in kWh, the base load subtracted; infinite
+    /// in slots without a limit. Bounds of hard limits on import are at least zero.
     pub(crate) bounds: Vec<f64>,
 }
 
@@ -65,7 +66,7 @@ pub(crate) struct LinkingConstraints {
     pub(crate) paths: Vec<Vec<u32>>,
     /// For each node, the positions of its limits in `each`.
     pub(crate) by_node: Vec<Vec<usize>>,
-    /// Penalty per kWh of shortfall, more than any kWh can cost where needs can be met.
+    /// Penalty per kWh of shortfall, meant to exceed the cost of any kWh where needs can be met.
     pub(crate) shortfall_penalty: f64,
 }
 
@@ -243,7 +244,7 @@ impl LinkingConstraints {
         self.each.iter().map(of_term).sum()
     }
 
-    /// Part of the Lagrangian bound that comes from limits: `Σ_l (sign·μ·load - f_l*(μ))`, at the
+    /// Part of the Lagrangian bound that comes from limits: `Σ_l (sign·λ·load - f_l*(λ))`, at the
     /// loads in kWh that the pricing problems have at these duals.
     pub(crate) fn dual_value(&self, duals: &[f64], loads: &[Vec<f64>]) -> f64 {
         let constraints = self.each.iter().zip(duals.chunks(self.slots().max(1)));

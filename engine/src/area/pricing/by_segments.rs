@@ -1,27 +1,29 @@
 //! Pricing problem of a vehicle that also discharges, in stored kWh.
 //!
 //! ```text
-//! minimise   Σ_t f_t(e_t) - v·Σ_t e_t + Σ_j w_j·y_j
-//!            f_t(e) = (c_t + λ_t)/η_c·e  for e > 0,   ((q_t + λ_t)·η_d - wear)·e  for e < 0
-//! over       -D_t <= e_t <= C_t,   least_t <= s_t <= most_t,   0 <= y_j <= Y_j
-//! subject to s_t = s_{t-1} + e_t,   s_last + Σ_j y_j >= target
+//! minimise   Σ_t (a_t·y_t - b_t·z_t) - v·(e_T - e_0) + Σ_j w_j·u_j
+//!            a_t = (p_t + π_t)/η_c ,   b_t = (q_t + π_t)·η_d - wear
+//! over       0 <= y_t <= A_t,   0 <= z_t <= B_t,   L_t <= e_t <= H_t,   0 <= u_j <= U_j
+//! subject to e_t = e_{t-1} + y_t - z_t,   y_t = 0 or z_t = 0,   e_T + Σ_j u_j >= target
 //! ```
 //!
-//! The segment method of [`crate::plan::storage`] solves it. Shortfall `y` is modelled as one more
-//! slot per penalty tier, in which stored energy can be bought at the penalty; so a target that
-//! limits leave no capacity for is reduced like the need of any other vehicle. The optimality slack
-//! is the cost found less the bound of the method, plus what rounding to whole µWh can cost.
+//! The symbols are those of [`crate::plan::storage`], whose method solves it: a dynamic programme
+//! with a convex, piecewise linear value function, kept as segments (the *segment method*).
+//! Shortfall `u` is modelled as one more slot per penalty tier, in which stored energy can be
+//! bought at the penalty; so a target that limits leave no capacity for is reduced like the need of
+//! any other vehicle. The optimality slack is the cost found less the bound of the method, plus the
+//! most that rounding to whole µWh can cost.
 //!
 //! | Symbol | Code |
 //! |---|---|
-//! | `c_t`, `q_t` | prices to buy and sell at, [`PricingContext::own_prices`] |
-//! | `λ_t` | `dual_price` |
-//! | `e_t` | `StorageBuffers::change`, positive if the vehicle charges |
-//! | `C_t`, `D_t` | `charge_kwh` and `discharge_kwh` of [`ProgrammeSlot`] |
-//! | `least_t`, `most_t` | `least_kwh` and `most_kwh` of [`ProgrammeSlot`] |
+//! | `p_t`, `q_t` | prices to buy and sell at, [`PricingContext::own_prices`] |
+//! | `π_t` | `dual_price` |
+//! | `y_t - z_t` | `StorageBuffers::change`, positive if the vehicle charges |
+//! | `A_t`, `B_t` | `charge_kwh` and `discharge_kwh` of [`ProgrammeSlot`] |
+//! | `L_t`, `H_t` | `least_kwh` and `most_kwh` of [`ProgrammeSlot`] |
 //! | `η_c`, `η_d` | `efficiency_charge`, `efficiency_discharge` of [`DynamicProgramme`] |
 //! | `wear`, `v` | `wear_per_kwh`, `end_value_per_kwh` of [`DynamicProgramme`] |
-//! | `w_j`, `Y_j` | `ShortfallPenalty::of_tier`, `tier_energy` |
+//! | `w_j`, `U_j` | `ShortfallPenalty::of_tier`, `tier_energy` |
 use crate::area::model::battery::{Battery, FreeCapacity, highest_levels};
 use crate::area::model::energy_by_slot::EnergyBySlot;
 use crate::area::model::session::Session;

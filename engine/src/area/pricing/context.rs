@@ -114,7 +114,7 @@ impl PricingContext<'_> {
     pub(crate) fn penalty_of(&self, session: &Session, missing: Shortfall) -> f64 {
         let later = self.sessions.deadlines_of(session).map_or(0, |deadlines| deadlines.later);
         let penalty =
-            self.penalty.total_kwh(missing.missing, session.need - later, session.priority);
+            self.penalty.cost_of_shortfall(missing.missing, session.need - later, session.priority);
         penalty + self.penalty.of_late() * as_kwh(missing.late)
     }
 

@@ -1,6 +1,6 @@
 //! Effective prices, their order, and the penalty on shortfall.
 //!
-//! The effective price of slot `t` is `c_t + λ_t`: the price of the curve, and what the duals of
+//! The effective price of slot `t` is `c_t + π_t`: the price of the curve, and what the duals of
 //! limits add. The penalty on shortfall is convex and piecewise linear:
 //!
 //! ```text
@@ -9,10 +9,10 @@
 //!
 //! | Symbol | Code |
 //! |---|---|
-//! | `c_t + λ_t` | `EffectivePrices::prices` |
+//! | `c_t + π_t` | `EffectivePrices::prices` |
 //! | `w_j` | `ShortfallPenalty::of_tier`, per kWh |
 //! | size of tier `j` | `ShortfallPenalty::tier_energy`, in µWh |
-//! | `w(s)` | `ShortfallPenalty::total_kwh` |
+//! | `w(s)` | `ShortfallPenalty::cost_of_shortfall` |
 use serde::{Deserialize, Serialize};
 
 use crate::area::problem::micro_wh::as_kwh;
@@ -46,7 +46,7 @@ impl ShortfallPenalty {
     }
 
     /// Penalty in money on a shortfall of a need, both in µWh.
-    pub(crate) fn total_kwh(&self, shortfall: i64, need: i64, priority: f32) -> f64 {
+    pub(crate) fn cost_of_shortfall(&self, shortfall: i64, need: i64, priority: f32) -> f64 {
         if shortfall <= 0 {
             return 0.0;
         }
@@ -201,9 +201,11 @@ mod tests {
         let penalty = ShortfallPenalty { base: 1.0, step: 0.5, tiers: 4 };
         // Four tiers of 2 kWh at 1, 1.25, 1.50 and 1.75 for a priority of a half.
         assert!((penalty.of_tier(3, 0.5) - 1.75).abs() < 1e-12);
-        assert!((penalty.total_kwh(5 * kwh, 8 * kwh, 0.5) - (2.0 + 2.5 + 1.5)).abs() < 1e-9);
-        assert!((penalty.total_kwh(8 * kwh, 8 * kwh, 0.5) - 11.0).abs() < 1e-9);
-        assert!(penalty.total_kwh(-kwh, 8 * kwh, 0.5).abs() < 1e-12);
+        assert!(
+            (penalty.cost_of_shortfall(5 * kwh, 8 * kwh, 0.5) - (2.0 + 2.5 + 1.5)).abs() < 1e-9
+        );
+        assert!((penalty.cost_of_shortfall(8 * kwh, 8 * kwh, 0.5) - 11.0).abs() < 1e-9);
+        assert!(penalty.cost_of_shortfall(-kwh, 8 * kwh, 0.5).abs() < 1e-12);
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! Pricing problem of a vehicle that only charges, and of a block of vehicles.
 //!
 //! ```text
-//! minimise   Σ_t (c_t + λ_t)·x_t + w(n - Σ_t x_t)      over   0 <= x_t <= C_t,   Σ_t x_t <= n
+//! minimise   Σ_t (c_t + π_t)·x_t + w(n - Σ_t x_t)      over   0 <= x_t <= C_t,   Σ_t x_t <= n
 //! ```
 //!
-//! `w` is convex, so the optimum is greedy: buy slots from the cheapest on until the need is met
-//! or a kWh costs at least the penalty of its shortfall. Of equal prices the earlier slot comes
-//! first, and shortfall comes before buying. There are five searches; the first three give the
-//! same plan and differ in speed:
+//! `w` is convex, so the optimum is greedy: buy slots from the cheapest on until the need is met or
+//! a kWh costs at least the penalty of its shortfall. Of equal prices the earlier slot comes first,
+//! and shortfall comes before buying.
+//!
+//! [`BlockPricing`] solves a block and picks the search for each vehicle; [`solve_pricing`] solves
+//! a vehicle without a battery, [`solve_within_capacity`] any vehicle under limited capacity. There
+//! are five searches; the first three give the same plan and differ in speed:
 //!
 //! | Search | Used for | Method |
 //! |---|---|---|
@@ -15,11 +18,11 @@
 //! | `price_by_threshold` | one tier, no ranks | passes over unsorted prices |
 //! | `price_by_sort` | several tiers, limited capacity | slots sorted by price |
 //! | [`price_by_deadline`] | deadlines before departure | greedy by deadline, then by price |
-//! | [`price_by_segments`] | batteries that discharge | segment method |
+//! | [`price_by_segments`] | batteries that discharge | dynamic programme on segments |
 //!
 //! | Symbol | Code |
 //! |---|---|
-//! | `c_t + λ_t` | `EffectivePrices::prices`; `λ` is `dual_price` |
+//! | `c_t + π_t` | `EffectivePrices::prices`; `π` is `dual_price` |
 //! | `x_t` | the energy passed to `buy`, in µWh |
 //! | `C_t` | `Session::cap`, or the capacity in [`FreeCapacity`] if that is less |
 //! | `n` | `Session::need` |

@@ -12,6 +12,8 @@
 //! | `Blocks` | `Σ h·(price of the block)·(part of L in the block)`, over all blocks |
 //! | `Follow` | `Σ price·h·\|L - power\|` |
 //! | `FollowSquares` | `Σ weight·h·(L - power)²` |
+//!
+//! Where base loads alone exceed a hard limit on import, the bound for the vehicles is zero.
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Power, Price};

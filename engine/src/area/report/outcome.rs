@@ -5,8 +5,11 @@
 //! the cost of energy and soft limits, and `U` that of unmanaged charging:
 //!
 //! ```text
-//! bound = min(D - w, C)          gap = (C - bound) / max(|bound|, U)
+//! bound = min(D - w, C)          gap = max( (C - bound) / max(|bound|, |U|) , unmet_gap )
 //! ```
+//!
+//! `unmet_gap` is the part of the needs that is unmet and not proved to be, with indivisible
+//! vehicles; it is zero without any.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -54,8 +57,8 @@ pub enum Status {
     /// The caller stopped the search. Another run may stop at another plan.
     #[serde(rename = "stopped")]
     Stopped,
-    /// No column improves the master solution. The gap that is left comes from assigning whole
-    /// columns to vehicles.
+    /// No column improves the master solution, or it reached the gap and the plans did not. The gap
+    /// that is left comes from assigning whole columns to vehicles.
     #[serde(rename = "stalled")]
     Stalled,
     /// The solver failed in one of the searches. Limits hold and the bound is proved, but a better

@@ -4,19 +4,21 @@
 //! `T` equal tiers, and the penalty rises from each tier to the next:
 //!
 //! ```text
-//! minimise  Σ_v Σ_t (b + s·q_v·t)·u_vt ,    0 <= u_vt <= need_v / T ,   t = 0 .. T-1
+//! minimise  Σ_v Σ_j (β + δ·q_v·j)·u_vj ,    0 <= u_vj <= need_v / T ,   j = 0 .. T-1
 //! ```
 //!
 //! | Symbol | Meaning | Code |
 //! |---|---|---|
-//! | `u_vt` | shortfall of `v` in tier `t` | |
-//! | `b` | penalty per kWh of the first tier, 1 | `ShortfallPenalty::base` |
-//! | `s` | step from tier to tier | `ShortfallPenalty::step`, 1 or [`STEP`] |
+//! | `u_vj` | shortfall of `v` in tier `j` | |
+//! | `β` | penalty per kWh of the first tier, 1 | `ShortfallPenalty::base` |
+//! | `δ` | step from tier to tier | `ShortfallPenalty::step`, 1 or [`STEP`] |
 //! | `T` | number of tiers | `ShortfallPenalty::tiers`, [`TIERS`] |
 //! | `q_v` | priority, at most 1 | `Session::priority` |
 //!
-//! The optimum sheds as little as possible, and no vehicle much more than another that could
-//! take its place.
+//! Where 1 kWh of one vehicle exchanges for 1 kWh of another, the optimum sheds the least total,
+//! and no vehicle much more than another that could take its place. Elsewhere the total is weighted
+//! by the penalties, which differ by up to 1.8 % over [`TIERS`] tiers at [`STEP`].
+//!
 //! Then vehicles of one node that miss one deadline share their shortfall in proportion to need
 //! over priority ([`proportional_shares`]), needs are reduced, and the rest is planned at least
 //! cost. Energy missed at a deadline before departure may be delivered later.

@@ -3,7 +3,7 @@
 //! Vehicles of one class (a node and a deadline) share the sum `S` of what is missing:
 //!
 //! ```text
-//! share_v = min( want_v, S·(want_v / q_v) / Σ_w (want_w / q_w) )
+//! share_v = min( want_v, S·(want_v / q_v) / Σ_u (want_u / q_u) )
 //! ```
 //!
 //! `want_v` is the energy wanted by that deadline and `q_v` the priority. What the cap at `want_v`

@@ -56,8 +56,8 @@ pub(crate) fn recover_best(
 /// a thousandth of the default gap, so that no gap between plans is lost.
 const KEY_MONEY: f64 = 1e-6;
 
-/// Least gain of a repair pass that justifies another one, as a share of the cost or of the scale
-/// of the gap: a thousandth of the default gap.
+/// Least gain of a repair pass that justifies another one: an amount of currency, multiplied by the
+/// ratio of the cost to the scale of the gap, which has no unit (0 for a cost of 0 or less).
 const GAIN_SHARE_MIN: f64 = 1e-6;
 
 /// Lexicographic key of plans: shortfall in units of 1e-6 kWh, then cost in units of 1e-6, or of

@@ -2,7 +2,8 @@
 //!
 //! Recovered plans mostly cost more than the master solution. So the search first runs to half the
 //! requested gap and recovers plans. If their gap is too large, it continues to smaller gaps
-//! ([`GAP_PARTS`]), each time with new plans, and the best ones are kept.
+//! ([`GAP_PARTS`]), each time with new plans, and the best ones are kept. With indivisible vehicles
+//! the gaps are fixed ([`GAPS_INDIVISIBLE`]).
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
