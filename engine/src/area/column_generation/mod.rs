@@ -2,9 +2,9 @@
 //! one level (`single_level`) or on two (`two_level`).
 pub(crate) mod master;
 pub(crate) mod pricing_round;
-pub(crate) mod regional;
 pub(crate) mod search_state;
 pub(crate) mod single_level;
 pub(crate) mod smoothing;
 pub(crate) mod subtree;
+pub(crate) mod subtree_master;
 pub(crate) mod two_level;

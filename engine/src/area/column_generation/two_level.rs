@@ -28,7 +28,6 @@ use rayon::prelude::*;
 
 use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::PricingOracle;
-use crate::area::column_generation::regional::{AggregatedColumn, RegionalMaster};
 use crate::area::column_generation::search_state::{
     ARTIFICIAL_PENALTY_MAX, ARTIFICIAL_PENALTY_START, ColumnGeneration, SEPARATION_ROUNDS_MAX,
     SearchState, StoppingCriteria, Termination, energy_scale, shortfall_penalty_max,
@@ -36,6 +35,7 @@ use crate::area::column_generation::search_state::{
 use crate::area::column_generation::single_level::fill_gaps;
 use crate::area::column_generation::smoothing::DualSmoothing;
 use crate::area::column_generation::subtree::{Decomposition, Subtree, gather, scatter};
+use crate::area::column_generation::subtree_master::{AggregatedColumn, RegionalMaster};
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::ColumnWeights;
 use crate::area::model::linking::LinkingConstraints;
