@@ -1,4 +1,4 @@
-//! Regional master: restricted master of one subtree, at the duals `λ^up` of the upper master.
+//! Restricted master of one subtree, at the duals `λ^up` of the upper master.
 //!
 //! ```text
 //! minimise  Σ_gk θ_gk·( cost_gk + π^up·load_gk ) + Σ_l f_l( s_l·Σ_gk θ_gk·load_gkl )
@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `π^up` | part of the price of a kWh that `λ^up` adds, `outer_dual_price` |
 //! | `load_gk` | load of the subtree's root in a column |
-//! | `cost_gk + π^up·load_gk` | `RegionalMaster::cost` |
+//! | `cost_gk + π^up·load_gk` | `SubtreeMaster::cost` |
 //! | `λ` | duals inside: `trial` in the round under way, `best_duals` for the best bound |
 use crate::area::column_generation::master::{Column, MasterSolution, RestrictedMaster};
 use crate::area::column_generation::pricing_round::{PricingOracle, PricingRound};
@@ -24,12 +24,12 @@ use crate::area::problem::micro_wh::as_kwh;
 use crate::lp::LpError;
 use crate::tolerance::SOLVER_ROUNDING;
 
-/// Open gap at which the artificial penalty of a region is raised, relative to its share of the
+/// Open gap at which the artificial penalty of a subtree is raised, relative to its share of the
 /// objective's scale.
 const OPEN_GAP_WITH_ARTIFICIALS: f64 = 0.1;
 
 /// Restricted master of one subtree at the present duals of the upper master.
-pub(crate) struct RegionalMaster<'a> {
+pub(crate) struct SubtreeMaster<'a> {
     pub(crate) subtree: &'a Subtree,
     master: RestrictedMaster<'a>,
     pub(crate) solution: MasterSolution,
@@ -51,7 +51,7 @@ pub(crate) struct RegionalMaster<'a> {
     is_stale: bool,
 }
 
-/// Composition of a column of the upper master: the master solutions of several regions.
+/// Composition of a column of the upper master: the master solutions of several subtrees.
 pub(crate) struct AggregatedColumn {
     /// Columns that it consists of: group, pricing round and weight.
     pub(crate) from: Vec<(usize, usize, f64)>,
@@ -60,8 +60,8 @@ pub(crate) struct AggregatedColumn {
     pub(crate) uses_artificials: bool,
 }
 
-impl<'a> RegionalMaster<'a> {
-    /// Regional master without columns. `scales` and `penalty` are those of
+impl<'a> SubtreeMaster<'a> {
+    /// Subtree master without columns. `scales` and `penalty` are those of
     /// [`RestrictedMaster::new`].
     pub(crate) fn new(
         oracle: &PricingOracle<'a>,
@@ -126,7 +126,7 @@ impl<'a> RegionalMaster<'a> {
 
     /// Solves the master at the present upper duals.
     ///
-    /// If the solution exceeds a hard limit and the region is nearly converged, the artificial
+    /// If the solution exceeds a hard limit and the subtree is nearly converged, the artificial
     /// penalty is raised up to `penalty_max` per kWh and the master is solved again. `scale` is
     /// that of the whole area's gap.
     pub(crate) fn solve(&mut self, scale: f64, penalty_max: f64) -> Result<(), LpError> {
@@ -242,7 +242,7 @@ impl<'a> RegionalMaster<'a> {
         Ok(())
     }
 
-    /// Adds this region's solution to a column of the upper master. Returns its cost without the
+    /// Adds this subtree's solution to a column of the upper master. Returns its cost without the
     /// upper duals, with excess over hard limits at `penalty_max` per kWh, and the load of the root
     /// in kWh by slot.
     pub(crate) fn add_to_aggregate(

@@ -1,9 +1,9 @@
 //! Column generation on two levels, for areas of many subtrees (feeders).
 //!
 //! One master for two hundred feeders has thousands of rows and takes seconds to solve. At fixed
-//! duals `λ^up` of the upper limits the subtrees `r` are independent. Each has a regional master
-//! for the limits inside ([`RegionalMaster`]), and all are priced in the same rounds. Regions are
-//! grouped in aggregates `a`, whose solutions add up to one column of the upper master:
+//! duals `λ^up` of the upper limits the subtrees `r` are independent. Each has a master for the
+//! limits inside ([`SubtreeMaster`]), and all are priced in the same rounds. Subtrees are grouped
+//! in aggregates `a`, whose solutions add up to one column of the upper master:
 //!
 //! ```text
 //! upper master:  minimise Σ_ak φ_ak·cost_ak + Σ_l f_l( s_l·Σ_ak φ_ak·load_akl ) ,  Σ_k φ_ak = 1
@@ -11,8 +11,8 @@
 //! weights:       θ_gk = Σ φ·(weight of column k of group g in the aggregated column)
 //! ```
 //!
-//! where `D_r(λ^up)` is the best bound of region `r` at `λ^up`, each with duals of its own. `λ^up`
-//! moves when the open gaps of the regions are small enough, or after a number of rounds. Both
+//! where `D_r(λ^up)` is the best bound of subtree `r` at `λ^up`, each with duals of its own. `λ^up`
+//! moves when the open gaps of the subtrees are small enough, or after a number of rounds. Both
 //! levels smooth their duals.
 //!
 //! | Symbol | Code |
@@ -20,7 +20,7 @@
 //! | `λ^up` | `TwoLevelColumnGeneration::upper_duals` |
 //! | `φ_ak` | weights of `solution`; composition of the column in `aggregated` |
 //! | `cost_ak`, `load_akl` | `aggregate` |
-//! | `D_r(λ^up)` | [`RegionalMaster::bound`] |
+//! | `D_r(λ^up)` | [`SubtreeMaster::bound`] |
 //! | `D(λ^up)` | `SearchState::bound`, the best so far |
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ use crate::area::column_generation::search_state::{
 use crate::area::column_generation::single_level::fill_gaps;
 use crate::area::column_generation::smoothing::DualSmoothing;
 use crate::area::column_generation::subtree::{Decomposition, Subtree, gather, scatter};
-use crate::area::column_generation::subtree_master::{AggregatedColumn, RegionalMaster};
+use crate::area::column_generation::subtree_master::{AggregatedColumn, SubtreeMaster};
 use crate::area::distributed::executor::Executor;
 use crate::area::model::energy_by_slot::ColumnWeights;
 use crate::area::model::linking::LinkingConstraints;
@@ -55,24 +55,24 @@ const AGGREGATES_MAX_NON_BINDING: usize = 6;
 /// they improve it.
 const SUBTREES_PER_AGGREGATE_MIN: usize = 2;
 
-/// Least improvement by a new column of a region relative to its cost, as a part of the requested
+/// Least improvement by a new column of a subtree relative to its cost, as a part of the requested
 /// gap.
 const IMPROVEMENT_MIN: f64 = 0.02;
 
 /// Upper bound on the pricing rounds at one vector of upper duals.
 ///
-/// A pricing round costs a tenth of solving the regional masters, so a second one at the same upper
+/// A pricing round costs a tenth of solving the subtree masters, so a second one at the same upper
 /// duals is worth less than one at others.
 const INNER_ITERATIONS_MAX: usize = 1;
 
-/// Upper bound on the pricing rounds at the first upper duals, when regions have few columns, and
+/// Upper bound on the pricing rounds at the first upper duals, when subtrees have few columns, and
 /// in the last attempt before the search stalls.
 const INNER_ITERATIONS_FIRST: usize = 40;
 
-/// Part of the area's gap that the open gaps of the regions may sum to when the upper duals move.
+/// Part of the area's gap that the open gaps of the subtrees may sum to when the upper duals move.
 const INNER_GAP_SHARE: f64 = 0.25;
 
-/// Sum of the regions' open gaps, relative to the objective, at which the upper duals move as long
+/// Sum of the subtrees' open gaps, relative to the objective, at which the upper duals move as long
 /// as they are the first ones or the upper solution exceeds a hard limit.
 const INNER_GAP_FIRST: f64 = 0.002;
 
@@ -83,8 +83,8 @@ const EARLIER_MAX: usize = 12;
 pub(crate) struct TwoLevelColumnGeneration<'a> {
     oracle: PricingOracle<'a>,
     decomposition: &'a Decomposition,
-    regions: Vec<RegionalMaster<'a>>,
-    /// Regions of each aggregate, by position. Each aggregate is a group of the upper master.
+    subtree_masters: Vec<SubtreeMaster<'a>>,
+    /// Subtrees of each aggregate, by position. Each aggregate is a group of the upper master.
     aggregates: Vec<Vec<usize>>,
     /// Master of the upper limits.
     upper: RestrictedMaster<'a>,
@@ -127,22 +127,24 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         let (slots, need) = (constraints.slots(), context.sessions.need_kwh());
         let shortfall_penalty_max = shortfall_penalty_max(&context);
         let artificial_penalty = (shortfall_penalty_max * ARTIFICIAL_PENALTY_START, margin);
-        // Regional masters, scaled by their share of the need.
-        let region = |subtree: &'a Subtree| {
+        // Subtree masters, scaled by their share of the need.
+        let subtree_master = |subtree: &'a Subtree| {
             let share = subtree.share.max(DIVISOR_MIN);
-            RegionalMaster::new(
+            SubtreeMaster::new(
                 &oracle,
                 subtree,
                 (money * share, energy_scale(need * share, slots)),
                 artificial_penalty,
             )
         };
-        let regions: Vec<RegionalMaster<'a>> = decomposition.subtrees.iter().map(region).collect();
+        let subtree_masters: Vec<SubtreeMaster<'a>> =
+            decomposition.subtrees.iter().map(subtree_master).collect();
         // Upper master: one group per aggregate, which counts at all nodes above its subtrees.
-        let aggregates = group_subtrees(&regions);
+        let aggregates = group_subtrees(&subtree_masters);
         let above = |aggregate: &Vec<usize>| {
-            let nodes =
-                aggregate.iter().flat_map(|&at| regions[at].subtree.outer_nodes.iter().copied());
+            let nodes = aggregate
+                .iter()
+                .flat_map(|&at| subtree_masters[at].subtree.outer_nodes.iter().copied());
             nodes.collect::<BTreeSet<u32>>().into_iter().collect::<Vec<u32>>()
         };
         let nodes = aggregates.iter().map(above).collect();
@@ -157,7 +159,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         Self {
             oracle,
             decomposition,
-            regions,
+            subtree_masters,
             aggregates,
             upper,
             solution: MasterSolution::default(),
@@ -181,14 +183,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         ARTIFICIAL_PENALTY_MAX * self.shortfall_penalty_max
     }
 
-    /// Moves to the upper duals `upper_duals`, and sets what they add to the prices of each region.
+    /// Moves to `upper_duals`, and sets what they add to the price of a kWh in each subtree.
     fn move_to(&mut self, upper_duals: Vec<f64>) {
         let (dual_count, slots) = (self.state.best_duals.len(), self.oracle.constraints.slots());
         let all = self.decomposition.spread_out(&upper_duals, dual_count, slots);
         let constraints = self.oracle.constraints;
-        self.regions.par_iter_mut().for_each(|region| {
-            let above = region.subtree.outer_nodes.first();
-            region.move_to(
+        self.subtree_masters.par_iter_mut().for_each(|master| {
+            let above = master.subtree.outer_nodes.first();
+            master.move_to(
                 above.map_or(vec![0.0; slots], |&node| constraints.dual_price(node, &all)),
             );
         });
@@ -198,16 +200,16 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.moves += 1;
     }
 
-    /// Solves the regional masters in parallel. `scale` is that of the area's gap.
-    fn solve_regions(&mut self, scale: f64) -> Result<(), LpError> {
+    /// Solves the subtree masters in parallel. `scale` is that of the area's gap.
+    fn solve_subtree_masters(&mut self, scale: f64) -> Result<(), LpError> {
         let artificial_penalty_max = self.artificial_penalty_max();
-        self.regions
+        self.subtree_masters
             .par_iter_mut()
-            .try_for_each(|region| region.solve(scale, artificial_penalty_max))
+            .try_for_each(|master| master.solve(scale, artificial_penalty_max))
     }
 
-    /// Solves all pricing problems at the upper duals and the trial duals of the regions, adds
-    /// columns to the regional masters, and updates the bound.
+    /// Solves all pricing problems at the upper duals and the trial duals of the subtrees, adds
+    /// columns to the subtree masters, and updates the bound.
     fn price(
         &mut self,
         stopping: StoppingCriteria,
@@ -216,28 +218,28 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         let tolerance = (IMPROVEMENT_MIN * stopping.gap).max(SOLVER_ROUNDING);
         let (dual_count, slots) = (self.state.best_duals.len(), self.oracle.constraints.slots());
         let mut duals = self.decomposition.spread_out(&self.upper_duals, dual_count, slots);
-        for region in &self.regions {
-            scatter(&region.subtree.constraints_at, &region.trial, &mut duals, slots);
+        for master in &self.subtree_masters {
+            scatter(&master.subtree.constraints_at, &master.trial, &mut duals, slots);
         }
         let priced = self.oracle.solve(self.state.duals_by_round.len(), &duals, executor);
         self.state.duals_by_round.push(duals);
-        self.regions
+        self.subtree_masters
             .par_iter_mut()
-            .try_for_each(|region| region.add_columns(&priced, tolerance))?;
+            .try_for_each(|master| master.add_columns(&priced, tolerance))?;
         self.inner_iterations += 1;
         // D(λ^up) = Σ_r D_r(λ^up) - Σ_l f_l*(λ^up_l)
         let upper = &self.decomposition.upper;
         let paid = upper.each.iter().zip(self.upper_duals.chunks(slots.max(1)));
         let paid: f64 = paid.map(|(constraint, duals)| upper.conjugate(constraint, duals)).sum();
-        let bound = self.regions.iter().map(|region| region.bound).sum::<f64>() - paid;
+        let bound = self.subtree_masters.iter().map(|master| master.bound).sum::<f64>() - paid;
         if bound > self.state.bound {
             self.state.bound = bound;
             self.state.best_duals =
                 self.decomposition.spread_out(&self.upper_duals, dual_count, slots);
-            for region in &self.regions {
+            for master in &self.subtree_masters {
                 scatter(
-                    &region.subtree.constraints_at,
-                    &region.best_duals,
+                    &master.subtree.constraints_at,
+                    &master.best_duals,
                     &mut self.state.best_duals,
                     slots,
                 );
@@ -266,7 +268,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.solve_upper()
     }
 
-    /// Sum of the present solutions of an aggregate's regions: a column of the upper master, and
+    /// Sum of the present solutions of an aggregate's subtrees: a column of the upper master, and
     /// its composition.
     fn aggregate(&self, aggregate: usize) -> (Column, AggregatedColumn) {
         let (artificial_penalty_max, slots) =
@@ -276,12 +278,12 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         let nodes = &self.upper.nodes[aggregate];
         let mut loads = vec![0.0; nodes.len() * slots];
         let mut cost = 0.0;
-        for &region in &self.aggregates[aggregate] {
-            let region = &self.regions[region];
-            let (region_cost, load) =
-                region.add_to_aggregate(artificial_penalty_max, &mut composition);
-            cost += region_cost;
-            for node in &region.subtree.outer_nodes {
+        for &at in &self.aggregates[aggregate] {
+            let master = &self.subtree_masters[at];
+            let (subtree_cost, load) =
+                master.add_to_aggregate(artificial_penalty_max, &mut composition);
+            cost += subtree_cost;
+            for node in &master.subtree.outer_nodes {
                 let at = nodes.binary_search(node).expect("a path is among the nodes");
                 let sums = loads[at * slots..][..slots].iter_mut();
                 sums.zip(&load).for_each(|(sum, load)| *sum += load);
@@ -304,7 +306,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     }
 
     /// Solves the upper master, adding rows for violated limits. Sets the cost of the search state,
-    /// infinite if a used column exceeds a hard limit inside its regions.
+    /// infinite if a used column exceeds a hard limit inside its subtrees.
     fn solve_upper(&mut self) -> Result<(), LpError> {
         for _ in 0..SEPARATION_ROUNDS_MAX {
             self.solution = self.upper.solve()?;
@@ -335,18 +337,18 @@ impl<'a> TwoLevelColumnGeneration<'a> {
 
     /// Clears the loads of the roots of subtrees, so that their limits get no rows.
     fn clear_subtree_loads(&self, mut loads: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-        for region in &self.regions {
-            if let Some(load) = loads.get_mut(region.subtree.root as usize) {
+        for master in &self.subtree_masters {
+            if let Some(load) = loads.get_mut(master.subtree.root as usize) {
                 load.clear();
             }
         }
         loads
     }
 
-    /// Returns true if the regions are converged closely enough at the present upper duals to move
+    /// Returns true if the subtrees are converged closely enough at the present upper duals to move
     /// on.
-    fn regions_converged(&self, stopping: StoppingCriteria) -> bool {
-        let open: f64 = self.regions.iter().map(RegionalMaster::open_gap).sum();
+    fn subtrees_converged(&self, stopping: StoppingCriteria) -> bool {
+        let open: f64 = self.subtree_masters.iter().map(SubtreeMaster::open_gap).sum();
         let scale = stopping.scale.abs().max(self.state.bound.abs());
         let gap = (self.state.cost - self.state.bound).max(stopping.gap * scale);
         let (open_max, rounds_max) = if self.moves <= 1 {
@@ -358,15 +360,15 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         } else {
             (INNER_GAP_SHARE * gap, self.inner_iterations_max)
         };
-        let is_done = self.regions.iter().all(|region| region.is_done);
+        let is_done = self.subtree_masters.iter().all(|master| master.is_done);
         self.inner_iterations > 0
             && (is_done || open <= open_max || self.inner_iterations >= rounds_max)
     }
 
-    /// Takes the next step when no upper duals give new columns: run the regions to convergence
+    /// Takes the next step when no upper duals give new columns: run the subtrees to convergence
     /// once, then raise the artificial penalty of the upper master. Returns false if none is left.
     fn take_last_steps(&mut self) -> bool {
-        let is_converged = self.regions.iter().all(|region| region.is_done);
+        let is_converged = self.subtree_masters.iter().all(|master| master.is_done);
         if !is_converged && self.inner_iterations_max == INNER_ITERATIONS_MAX {
             self.inner_iterations_max = INNER_ITERATIONS_FIRST;
             return true;
@@ -387,7 +389,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.price(stopping, executor)?;
         self.earlier =
             start.warm_duals(dual_count, self.oracle.constraints).take(EARLIER_MAX).collect();
-        self.solve_regions(stopping.scale)?;
+        self.solve_subtree_masters(stopping.scale)?;
         self.add_aggregates()?;
         if !self.earlier.is_empty() {
             // The duals will be near those of the earlier plan, and an artificial penalty far above
@@ -399,13 +401,13 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             );
             self.move_to_earlier(stopping)?;
             self.price(stopping, executor)?;
-            self.solve_regions(stopping.scale)?;
+            self.solve_subtree_masters(stopping.scale)?;
             self.add_aggregates()?;
         }
         Ok(Termination::Gap)
     }
 
-    /// Moves to the next duals of the earlier plan. Regions for which it has none use smoothed
+    /// Moves to the next duals of the earlier plan. Subtrees for which it has none use smoothed
     /// duals at the first move, and those of their best bounds later.
     fn move_to_earlier(&mut self, stopping: StoppingCriteria) -> Result<(), LpError> {
         let slots = self.oracle.constraints.slots();
@@ -413,25 +415,25 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         self.move_to(self.decomposition.upper_duals(&duals, slots));
         self.is_earlier = true;
         if self.moves <= 1 {
-            self.solve_regions(stopping.scale)?;
+            self.solve_subtree_masters(stopping.scale)?;
             self.move_to_separation_point();
         }
-        for region in &mut self.regions {
-            let inside = gather(&region.subtree.constraints_at, &duals, slots);
+        for master in &mut self.subtree_masters {
+            let inside = gather(&master.subtree.constraints_at, &duals, slots);
             if inside.iter().any(|&dual| dual > 0.0) {
-                region.trial = inside;
+                master.trial = inside;
             } else if self.moves > 1 {
-                region.trial.clone_from(&region.best_duals);
+                master.trial.clone_from(&master.best_duals);
             }
         }
         Ok(())
     }
 
-    /// Sets the trial duals of each region by smoothing.
+    /// Sets the trial duals of each subtree by smoothing.
     fn move_to_separation_point(&mut self) {
-        for region in &mut self.regions {
-            region.trial =
-                region.smoothing.separation_point(&region.best_duals, &region.solution.duals);
+        for master in &mut self.subtree_masters {
+            master.trial =
+                master.smoothing.separation_point(&master.best_duals, &master.solution.duals);
         }
     }
 
@@ -457,9 +459,9 @@ impl<'a> TwoLevelColumnGeneration<'a> {
             }
             // Duals of the next round: those of the earlier plan, moved upper duals, or the present
             // upper duals with others inside.
-            if self.regions_converged(stopping) && !self.earlier.is_empty() {
+            if self.subtrees_converged(stopping) && !self.earlier.is_empty() {
                 self.move_to_earlier(stopping)?;
-            } else if self.regions_converged(stopping) {
+            } else if self.subtrees_converged(stopping) {
                 let is_better = self.state.bound > self.bound_before;
                 let is_done = self.smoothing.update(self.has_aggregated, is_better);
                 if is_done && !self.take_last_steps() {
@@ -470,14 +472,14 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                     .upper_duals(&self.state.best_duals, self.oracle.constraints.slots());
                 self.move_to(self.smoothing.separation_point(&best, &self.solution.duals));
                 self.is_earlier = false;
-                // The last duals inside serve as well near the last upper duals, so the regional
+                // The last duals inside serve as well near the last upper duals, so the subtree
                 // masters are not solved first.
                 self.move_to_separation_point();
             } else {
                 self.move_to_separation_point();
             }
             self.price(stopping, executor)?;
-            self.solve_regions(stopping.scale)?;
+            self.solve_subtree_masters(stopping.scale)?;
             self.add_aggregates()?;
         }
     }
@@ -530,15 +532,15 @@ impl ColumnGeneration for TwoLevelColumnGeneration<'_> {
     }
 }
 
-/// Regions of each aggregate: runs of like size, those with limits inside apart from non-binding
+/// Subtrees of each aggregate: runs of like size, those with limits inside apart from non-binding
 /// ones.
-fn group_subtrees(regions: &[RegionalMaster<'_>]) -> Vec<Vec<usize>> {
-    let has_inner_limits = |at: &usize| !regions[*at].subtree.constraints.each.is_empty();
+fn group_subtrees(masters: &[SubtreeMaster<'_>]) -> Vec<Vec<usize>> {
+    let has_inner_limits = |at: &usize| !masters[*at].subtree.constraints.each.is_empty();
     let (binding, non_binding): (Vec<usize>, Vec<usize>) =
-        (0..regions.len()).partition(has_inner_limits);
-    let in_chunks = |regions: &[usize], count_max: usize| -> Vec<Vec<usize>> {
-        let size = regions.len().div_ceil(count_max).max(SUBTREES_PER_AGGREGATE_MIN);
-        regions.chunks(size).map(<[usize]>::to_vec).collect()
+        (0..masters.len()).partition(has_inner_limits);
+    let in_chunks = |positions: &[usize], count_max: usize| -> Vec<Vec<usize>> {
+        let size = positions.len().div_ceil(count_max).max(SUBTREES_PER_AGGREGATE_MIN);
+        positions.chunks(size).map(<[usize]>::to_vec).collect()
     };
     [in_chunks(&binding, AGGREGATES_MAX), in_chunks(&non_binding, AGGREGATES_MAX_NON_BINDING)]
         .concat()
