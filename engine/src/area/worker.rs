@@ -43,7 +43,7 @@ impl Worker {
             return Err(WorkerError::OtherRows { found, expected });
         }
         sessions.set_priority_max(place.priority_max as f32);
-        (sessions.first, sessions.groups, sessions.by_curve) =
+        (sessions.offset, sessions.groups, sessions.by_curve) =
             (place.first, place.groups, place.by_curve);
         // Cut the rows into the blocks of the partition.
         let mut start = 0;

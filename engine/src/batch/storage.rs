@@ -70,24 +70,24 @@ impl BatteryPlanner {
         let grid = grids.get(position).ok_or(RowError::UnknownPrice)?;
         let battery = self.read(batteries, row)?;
         let reach = self.lay_out(grid, &battery);
-        let answer = solve(&self.kernel, &self.import, &self.export, &mut self.buffers);
+        let answer = solve(&self.programme, &self.import, &self.export, &mut self.buffers);
         self.write(&battery, reach, answer, plans);
         Ok(())
     }
 
-    /// Fills prices and slots of the kernel for the stay of a battery. Returns the highest level
+    /// Fills prices and slots of the programme for the stay of a battery. Returns the highest level
     /// that can be reached by departure, in kWh.
     fn lay_out(&mut self, grid: &PriceSlots, battery: &BatteryRow) -> f64 {
         let first = grid.ends.partition_point(|&end| end <= battery.from);
         let last = grid.starts.partition_point(|&start| start < battery.to).max(first);
-        let kernel = &mut self.kernel;
-        kernel.slots.clear();
+        let programme = &mut self.programme;
+        programme.slots.clear();
         self.periods.clear();
         self.import.clear();
         self.import.extend_from_slice(&grid.import[first..last]);
         self.export.clear();
         self.export.extend_from_slice(&grid.export[first..last]);
-        let mut reach = kernel.stored_kwh;
+        let mut reach = programme.stored_kwh;
         let mut most = reach;
         for slot in first..last {
             let start = grid.starts[slot].max(battery.from);
@@ -95,8 +95,8 @@ impl BatteryPlanner {
             let sells =
                 if grid.export[slot].is_nan() { Power::ZERO } else { battery.discharge_max };
             let mut slot = ProgrammeSlot {
-                charge_kwh: stored_by(battery.charge_max, end - start, kernel.efficiency_charge),
-                discharge_kwh: taken_by(sells, end - start, kernel.efficiency_discharge),
+                charge_kwh: stored_by(battery.charge_max, end - start, programme.efficiency_charge),
+                discharge_kwh: taken_by(sells, end - start, programme.efficiency_discharge),
                 limit_kwh: battery.limit_kwh,
                 ..ProgrammeSlot::default()
             };
@@ -106,10 +106,10 @@ impl BatteryPlanner {
             slot.most_kwh = most;
             // Reserve and target are capped at the level within reach, so that a plan exists.
             slot.least_kwh = battery.reserve_kwh.min(reach);
-            kernel.slots.push(slot);
+            programme.slots.push(slot);
             self.periods.push((start, end));
         }
-        if let Some(slot) = kernel.slots.last_mut() {
+        if let Some(slot) = programme.slots.last_mut() {
             slot.least_kwh = slot.least_kwh.max(battery.target_kwh.min(reach));
         }
         reach
@@ -123,12 +123,12 @@ impl BatteryPlanner {
         answer: crate::plan::storage::dynamic_programme::CostAndBound,
         plans: &mut PlanTable<StorageNumbers>,
     ) {
-        let kernel = &self.kernel;
-        let mut level = kernel.stored_kwh;
+        let programme = &self.programme;
+        let mut level = programme.stored_kwh;
         let (mut charged, mut discharged) = (0.0, 0.0);
         for (slot, &change) in self.buffers.change.iter().enumerate() {
             level += change;
-            let net = kernel.at_plug(change);
+            let net = programme.at_plug(change);
             charged += net.max(0.0);
             discharged -= net.min(0.0);
             if net > 0.0 {
@@ -143,14 +143,14 @@ impl BatteryPlanner {
             }
         }
         let missing = battery.target_kwh - reach;
-        let is_missed = missing > ENERGY_SHARE_MIN * kernel.capacity_kwh;
-        let baseline = baseline_of(kernel, &self.import, level);
+        let is_missed = missing > ENERGY_SHARE_MIN * programme.capacity_kwh;
+        let baseline = baseline_of(programme, &self.import, level);
         let numbers = &mut plans.numbers;
         numbers.cost.push(answer.cost);
         numbers.charged_kwh.push(charged);
         numbers.discharged_kwh.push(discharged);
         numbers.shortfall_kwh.push(if is_missed { missing } else { 0.0 });
-        numbers.soc_percent.push((level / kernel.capacity_kwh * 100.0).clamp(0.0, 100.0));
+        numbers.soc_percent.push((level / programme.capacity_kwh * 100.0).clamp(0.0, 100.0));
         numbers.baseline_cost.push(baseline);
         numbers.savings.push(baseline - answer.cost);
         numbers.gap.push(answer.cost - answer.bound);

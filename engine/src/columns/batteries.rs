@@ -46,7 +46,7 @@ pub struct Batteries<'a> {
 /// Kernel and buffers that are reused for every row of a run.
 #[derive(Debug, Default)]
 pub(crate) struct BatteryPlanner {
-    pub(crate) kernel: DynamicProgramme,
+    pub(crate) programme: DynamicProgramme,
     /// Start and end of each slot of the stay, in microseconds since 1970.
     pub(crate) periods: Vec<(i64, i64)>,
     /// Price of energy bought in each of them, per kWh.
@@ -69,7 +69,7 @@ pub(crate) struct BatteryRow {
 }
 
 impl BatteryPlanner {
-    /// Checks the values of a row, and sets those of the kernel that do not depend on a slot.
+    /// Checks the values of a row, and sets those of the programme that do not depend on a slot.
     pub(crate) fn read(
         &mut self,
         batteries: &Batteries<'_>,
@@ -111,18 +111,18 @@ impl BatteryPlanner {
             charge_max: power("charge_max_kw", batteries.charge_max_kw[row])?,
             discharge_max: power("discharge_max_kw", batteries.discharge_max_kw[row])?,
         };
-        // Values of the kernel that hold for every slot.
-        let kernel = &mut self.kernel;
-        kernel.capacity_kwh = capacity.as_kwh();
-        kernel.stored_kwh = share("soc_percent", batteries.soc_percent[row])?;
-        kernel.efficiency_charge = or(batteries.efficiency, 1.0);
-        kernel.efficiency_discharge = or(batteries.efficiency_discharge, 1.0);
-        check_efficiency("efficiency", kernel.efficiency_charge)?;
-        check_efficiency("efficiency_discharge", kernel.efficiency_discharge)?;
-        kernel.end_value_per_kwh =
+        // Values of the programme that hold for every slot.
+        let programme = &mut self.programme;
+        programme.capacity_kwh = capacity.as_kwh();
+        programme.stored_kwh = share("soc_percent", batteries.soc_percent[row])?;
+        programme.efficiency_charge = or(batteries.efficiency, 1.0);
+        programme.efficiency_discharge = or(batteries.efficiency_discharge, 1.0);
+        check_efficiency("efficiency", programme.efficiency_charge)?;
+        check_efficiency("efficiency_discharge", programme.efficiency_discharge)?;
+        programme.end_value_per_kwh =
             price("end_value_per_kwh", or(batteries.end_value_per_kwh, 0.0))?;
         let wear = or(batteries.wear_price_per_kwh, 0.0);
-        kernel.wear_per_kwh = price("wear_price_per_kwh", wear)?;
+        programme.wear_per_kwh = price("wear_price_per_kwh", wear)?;
         if wear < 0.0 {
             let unit = "per kWh";
             return Err(RowError::Negative { column: "wear_price_per_kwh", value: wear, unit });

@@ -24,8 +24,8 @@ pub(crate) struct Executor<'a> {
     pub(crate) hooks: Hooks<'a>,
     /// Positions of the vehicles of each part; empty without workers.
     parts: Vec<Range<usize>>,
-    /// `Sessions::state` that the workers have.
-    state: u32,
+    /// `Sessions::version` that the workers have.
+    version: u32,
     /// True if the caller asked to stop.
     is_stopped: bool,
     /// True while a first sample is planned: that is short, and worth finishing after a stop.
@@ -58,7 +58,7 @@ impl<'a> Executor<'a> {
         Self {
             hooks,
             parts,
-            state: sessions.state,
+            version: sessions.version,
             is_stopped: false,
             finishes_first: false,
             is_long,
@@ -121,14 +121,14 @@ impl<'a> Executor<'a> {
         }
         let workers = self.hooks.workers.as_mut()?;
         // Needs or reserves changed since the last request: update the workers first.
-        if self.state != context.sessions.state {
+        if self.version != context.sessions.version {
             let changes: Vec<SessionUpdate> = self
                 .parts
                 .iter()
                 .map(|part| session_update(context.sessions, part.clone()))
                 .collect();
             workers.change(&changes);
-            self.state = context.sessions.state;
+            self.version = context.sessions.version;
         }
         // Each part gets the overrides of its own vehicles.
         let own: Vec<Overrides> = match assignment {

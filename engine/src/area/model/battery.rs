@@ -32,7 +32,7 @@ pub(crate) struct Battery {
     /// Checked values of the row.
     pub(crate) row: BatteryRow,
     /// Data of the segment method, without slots.
-    pub(crate) kernel: DynamicProgramme,
+    pub(crate) programme: DynamicProgramme,
     /// First slot at whose end the reserve must be held.
     pub(crate) reserve_from: u32,
 }
@@ -73,12 +73,12 @@ impl Battery {
             }
             error => error,
         })?;
-        Ok(Self { row: battery, kernel: planner.kernel, reserve_from: 0 })
+        Ok(Self { row: battery, programme: planner.programme, reserve_from: 0 })
     }
 
     /// Stored energy on arrival, in kWh.
     pub(crate) fn stored_kwh(&self) -> f64 {
-        self.kernel.stored_kwh
+        self.programme.stored_kwh
     }
 
     /// Lowers the target to the level `reach`, in kWh. Returns the stored energy to be gained by
@@ -102,15 +102,15 @@ impl Battery {
     /// Change of the stored energy, in kWh, for energy at the plug; both positive if it charges.
     pub(crate) fn stored(&self, plug_kwh: f64) -> f64 {
         if plug_kwh > 0.0 {
-            plug_kwh * self.kernel.efficiency_charge
+            plug_kwh * self.programme.efficiency_charge
         } else {
-            plug_kwh / self.kernel.efficiency_discharge
+            plug_kwh / self.programme.efficiency_discharge
         }
     }
 
     /// Energy at the plug, in µWh, for a change of the stored energy.
     pub(crate) fn at_plug(&self, stored_kwh: f64) -> i64 {
-        to_micro_wh(self.kernel.at_plug(stored_kwh))
+        to_micro_wh(self.programme.at_plug(stored_kwh))
     }
 
     /// Stored energy at departure less that on arrival, in kWh.
@@ -131,7 +131,7 @@ impl Battery {
     #[inline(always)]
     pub(crate) fn cost(&self, plug_kwh: f64, import: f64, export: f64) -> f64 {
         let stored = self.stored(plug_kwh);
-        self.kernel.cost_of(stored, import, export) - self.kernel.end_value_per_kwh * stored
+        self.programme.cost_of(stored, import, export) - self.programme.end_value_per_kwh * stored
     }
 
     /// First slot, not before `reserve_from`, from whose end on a plan keeps the levels `wanted`;
@@ -145,7 +145,7 @@ impl Battery {
         let mut level = self.stored_kwh();
         let mut from = self.reserve_from;
         let mut next = taken.iter().peekable();
-        for (slot, wanted) in (session.first..session.last).zip(wanted) {
+        for (slot, wanted) in (session.first..session.end).zip(wanted) {
             while let Some(&(_, energy)) = next.next_if(|&&(at, _)| at == slot) {
                 level += self.stored(as_kwh(energy));
             }
@@ -180,7 +180,7 @@ pub(crate) fn highest_levels(
         let slot = slot as usize;
         let start = horizon.starts()[slot].max(battery.from);
         let micros = horizon.ends()[slot].min(battery.to) - start;
-        let eta = store.kernel.efficiency_charge;
+        let eta = store.programme.efficiency_charge;
         let charge =
             if prices(slot).is_nan() { 0.0 } else { stored_by(battery.charge_max, micros, eta) };
         let limit_kwh = battery.limit_kwh;

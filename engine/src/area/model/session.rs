@@ -19,7 +19,7 @@ pub(crate) struct Session {
     /// First slot of the stay.
     pub(crate) first: u32,
     /// First slot after the stay.
-    pub(crate) last: u32,
+    pub(crate) end: u32,
     /// Row of the fleet.
     pub(crate) row: u32,
     /// Position of the node.
@@ -57,7 +57,7 @@ impl Session {
     pub(crate) fn cap(&self, horizon: &Horizon, slot: usize) -> i64 {
         if slot == self.first as usize {
             self.first_cap
-        } else if slot + 1 == self.last as usize {
+        } else if slot + 1 == self.end as usize {
             self.last_cap
         } else if horizon.step().is_some() {
             self.cap
@@ -69,12 +69,10 @@ impl Session {
     /// Writes the energy of each slot of the session at full power into `caps`, in µWh.
     #[inline(always)]
     pub(crate) fn caps(&self, horizon: &Horizon, caps: &mut Vec<f64>) {
-        let count = (self.last - self.first) as usize;
+        let count = (self.end - self.first) as usize;
         caps.clear();
         if horizon.step().is_none() {
-            caps.extend(
-                (self.first..self.last).map(|slot| self.cap(horizon, slot as usize) as f64),
-            );
+            caps.extend((self.first..self.end).map(|slot| self.cap(horizon, slot as usize) as f64));
             return;
         }
         caps.resize(count, self.cap as f64);

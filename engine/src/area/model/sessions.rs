@@ -53,23 +53,22 @@ pub(crate) struct Sessions {
     pub(crate) errors: Vec<(usize, RowError)>,
     /// By row of the fleet, the energy in kWh that its stay is too short for, or its charge limit
     /// too low. Only rows that have some.
-    pub(crate) above_charge_limit_kwh: Vec<(u32, f64)>,
+    pub(crate) out_of_reach_kwh: Vec<(u32, f64)>,
     /// Position of the first session among all vehicles of the area; 0 unless a partition.
-    pub(crate) first: usize,
+    pub(crate) offset: usize,
     /// True for a sample, on which starting duals are found.
     pub(crate) is_sample: bool,
     /// True if needs were reduced by a shortage.
     pub(crate) is_reduced: bool,
     /// Version of the needs and reserves; a change of it is sent to the workers.
-    pub(crate) state: u32,
+    pub(crate) version: u32,
     /// True if sessions are sorted by curve within a node.
     pub(crate) by_curve: bool,
     /// Largest priority as given; `Session::priority` is a part of it.
     pub(crate) priority_max: f32,
 }
 
-/// Result of preparing one row. The number is the energy in kWh for
-/// `Sessions::above_charge_limit_kwh`.
+/// Result of preparing one row. The number is the energy in kWh for `Sessions::out_of_reach_kwh`.
 enum Prepared {
     /// Vehicle that only charges.
     Session(Session, Option<Deadlines>, f64),
@@ -91,7 +90,7 @@ impl Sessions {
         let by_curve = shares_curves(problem, rows);
         all.each.par_sort_unstable_by_key(|session| {
             let curve = if by_curve { session.curve } else { 0 };
-            let when = (session.last, session.first, session.cap, session.need);
+            let when = (session.end, session.first, session.cap, session.need);
             (session.node, curve, session.has_battery(), session.is_indivisible, when, session.row)
         });
         let ends = all.group_ends(groups_max);
@@ -118,21 +117,21 @@ impl Sessions {
         for (row, made) in made.into_iter().enumerate() {
             match made {
                 Prepared::Error(error) => all.errors.push((row, error)),
-                Prepared::Battery(mut session, battery, beyond) => {
+                Prepared::Battery(mut session, battery, out_of_reach) => {
                     session.demand = Demand::Battery(all.batteries.len() as u32);
                     all.batteries.push(*battery);
-                    if beyond > 0.0 {
-                        all.above_charge_limit_kwh.push((row as u32, beyond));
+                    if out_of_reach > 0.0 {
+                        all.out_of_reach_kwh.push((row as u32, out_of_reach));
                     }
                     all.each.push(session);
                 }
-                Prepared::Session(mut session, deadlines, beyond) => {
+                Prepared::Session(mut session, deadlines, out_of_reach) => {
                     if let Some(deadlines) = deadlines {
                         session.demand = Demand::Deadlines(all.deadlines.len() as u32);
                         all.deadlines.push(deadlines);
                     }
-                    if beyond > 0.0 {
-                        all.above_charge_limit_kwh.push((row as u32, beyond));
+                    if out_of_reach > 0.0 {
+                        all.out_of_reach_kwh.push((row as u32, out_of_reach));
                     }
                     all.each.push(session);
                 }
@@ -380,7 +379,7 @@ fn build_session(
     };
     let mut session = Session {
         first: window.first as u32,
-        last: window.last as u32,
+        end: window.last as u32,
         row: row as u32,
         node: problem.vehicles.node.map_or(0, |node| node[row]),
         curve: curve as u32,
@@ -418,7 +417,7 @@ fn prepare_battery(
     battery.reserve_from = session.first;
     let prices = problem.curves.prices(curve);
     let levels =
-        highest_levels(|slot| prices[slot], horizon, (session.first, session.last), &battery);
+        highest_levels(|slot| prices[slot], horizon, (session.first, session.end), &battery);
     let reach = levels.last().copied().unwrap_or(battery.stored_kwh());
     let (need, beyond) = battery.need(reach);
     session.need = need;

@@ -20,7 +20,7 @@ pub(crate) fn charge_at_once(
 ) {
     let prices = context.curves.prices(session.curve as usize);
     let mut left = most;
-    let window = session.first as usize..session.last as usize;
+    let window = session.first as usize..session.end as usize;
     for slot in window.filter(|&slot| !prices[slot].is_nan()) {
         if left <= 0 {
             break;

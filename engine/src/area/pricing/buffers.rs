@@ -35,7 +35,7 @@ pub(crate) struct PathCapacity {
 impl PathCapacity {
     /// Sets `free_import` and `free_export`: the residual capacity plus the present plan `taken`.
     pub(crate) fn set_free(&mut self, session: &Session, taken: &EnergyBySlot) {
-        let window = session.first as usize..session.last as usize;
+        let window = session.first as usize..session.end as usize;
         let Self { import, export, free_import: up, free_export: down } = self;
         for (free, residual) in [(&mut *up, import), (&mut *down, export)] {
             free.resize(residual.len(), 0);

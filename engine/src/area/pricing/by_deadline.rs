@@ -144,7 +144,7 @@ mod tests {
     fn session(slots: usize, need: i64, is_indivisible: bool) -> Session {
         Session {
             first: 0,
-            last: slots as u32,
+            end: slots as u32,
             row: 0,
             node: 0,
             curve: 0,

@@ -48,12 +48,12 @@ impl Battery {
         // A reserve that cannot be reached yet is required as far as it can be.
         let reachable = {
             let prices = |slot| context.own_prices(session, slot).0;
-            highest_levels(prices, horizon, (session.first, session.last), self)
+            highest_levels(prices, horizon, (session.first, session.end), self)
         };
         let mut level = self.stored_kwh();
         let most = battery.limit_kwh.max(level) + tolerance;
         let mut next = taken.iter().peekable();
-        for (slot, reach) in (session.first..session.last).zip(reachable) {
+        for (slot, reach) in (session.first..session.end).zip(reachable) {
             if let Some(&(at, energy)) = next.next_if(|&&(at, _)| at == slot) {
                 let slot = at as usize;
                 let start = horizon.starts()[slot].max(battery.from);
@@ -83,7 +83,7 @@ impl Battery {
 /// Working memory for the slots and prices of one battery.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentBuffers {
-    kernel: DynamicProgramme,
+    programme: DynamicProgramme,
     import: Vec<f64>,
     export: Vec<f64>,
     memory: StorageBuffers,
@@ -110,9 +110,9 @@ pub(crate) fn price_by_segments(
 ) -> SegmentAnswer {
     buffers.set_slots(context, session, battery, free);
     buffers.set_prices(context, session, battery, dual_price);
-    let SegmentBuffers { kernel, import, export, memory } = buffers;
-    let answer = solve(kernel, import, export, memory);
-    let count = (session.last - session.first) as usize;
+    let SegmentBuffers { programme, import, export, memory } = buffers;
+    let answer = solve(programme, import, export, memory);
+    let count = (session.end - session.first) as usize;
     let mut served =
         SegmentAnswer { shortfall: 0, optimality_slack: (answer.cost - answer.bound).max(0.0) };
     for (at, &change) in memory.change.iter().enumerate() {
@@ -122,7 +122,7 @@ pub(crate) fn price_by_segments(
             continue;
         }
         let slot = session.first as usize + at;
-        let mut energy = to_micro_wh(kernel.at_plug(change));
+        let mut energy = to_micro_wh(programme.at_plug(change));
         if let Some(free) = free {
             energy = energy.clamp(-free.export[slot], free.import[slot]);
         }
@@ -146,21 +146,21 @@ impl SegmentBuffers {
         free: Option<FreeCapacity<'_>>,
     ) {
         let (battery, horizon) = (&store.row, context.horizon());
-        let kernel = &mut self.kernel;
+        let programme = &mut self.programme;
         // Copy the values of the battery, but keep the memory of the slots.
-        let slots = std::mem::take(&mut kernel.slots);
-        *kernel = store.kernel.clone();
-        kernel.slots = slots;
-        kernel.slots.clear();
+        let slots = std::mem::take(&mut programme.slots);
+        *programme = store.programme.clone();
+        programme.slots = slots;
+        programme.slots.clear();
         // `reach` is the highest level after a slot, `most` the one allowed after the slot before.
-        let mut reach = kernel.stored_kwh;
+        let mut reach = programme.stored_kwh;
         let mut most = reach;
-        for at in session.first..session.last {
+        for at in session.first..session.end {
             let slot = at as usize;
             let start = horizon.starts()[slot].max(battery.from);
             let micros = horizon.ends()[slot].min(battery.to) - start;
             let (import, export) = context.own_prices(session, slot);
-            let (eta, eta_down) = (kernel.efficiency_charge, kernel.efficiency_discharge);
+            let (eta, eta_down) = (programme.efficiency_charge, programme.efficiency_discharge);
             let mut made =
                 ProgrammeSlot { limit_kwh: battery.limit_kwh, ..ProgrammeSlot::default() };
             // Without a price to buy at a slot is a gap: no discharging either.
@@ -185,7 +185,7 @@ impl SegmentBuffers {
             made.most_kwh = most;
             let is_kept = at >= store.reserve_from;
             made.least_kwh = if is_kept { battery.reserve_kwh.min(reach) } else { 0.0 };
-            kernel.slots.push(made);
+            programme.slots.push(made);
         }
         let target = battery.target_kwh;
         // A session without any slot keeps the level of its arrival.
@@ -194,14 +194,14 @@ impl SegmentBuffers {
             most_kwh: battery.limit_kwh.max(reach),
             ..ProgrammeSlot::default()
         };
-        let last = kernel.slots.last().copied().unwrap_or(nowhere);
+        let last = programme.slots.last().copied().unwrap_or(nowhere);
         // One slot per tier, in which stored energy up to the size of the tier can be bought.
         for tier in 0..context.penalty.tiers {
             let missing = as_kwh(context.penalty.tier_energy(session.need, tier));
-            kernel.slots.push(ProgrammeSlot { charge_kwh: missing, discharge_kwh: 0.0, ..last });
+            programme.slots.push(ProgrammeSlot { charge_kwh: missing, discharge_kwh: 0.0, ..last });
             reach = (reach + missing).min(last.limit_kwh.max(reach));
         }
-        if let Some(last) = kernel.slots.last_mut() {
+        if let Some(last) = programme.slots.last_mut() {
             last.least_kwh = last.least_kwh.max(target.min(reach));
         }
     }
@@ -216,21 +216,21 @@ impl SegmentBuffers {
     ) {
         self.import.clear();
         self.export.clear();
-        let of_stay = &dual_price[session.first as usize..session.last as usize];
+        let of_stay = &dual_price[session.first as usize..session.end as usize];
         for (slot, dual_price) in (session.first as usize..).zip(of_stay) {
             let (import, export) = context.own_prices(session, slot);
             self.import.push(import + dual_price);
             self.export.push(export + dual_price);
         }
         if context.is_free {
-            (self.kernel.wear_per_kwh, self.kernel.end_value_per_kwh) = (0.0, 0.0);
+            (self.programme.wear_per_kwh, self.programme.end_value_per_kwh) = (0.0, 0.0);
         }
         for tier in 0..context.penalty.tiers {
-            // Shortfall is not stored: take back its value at the end. The kernel divides prices
+            // Shortfall is not stored: take back its value at the end. The programme divides prices
             // by the charging efficiency, hence the product.
             let penalty =
-                context.penalty.of_tier(tier, session.priority) + self.kernel.end_value_per_kwh;
-            self.import.push(penalty * battery.kernel.efficiency_charge);
+                context.penalty.of_tier(tier, session.priority) + self.programme.end_value_per_kwh;
+            self.import.push(penalty * battery.programme.efficiency_charge);
             self.export.push(f64::NAN);
         }
     }

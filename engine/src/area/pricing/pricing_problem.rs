@@ -133,7 +133,7 @@ impl FetchedPrices {
         self.ends.clear();
         for session in sessions.iter().take(FETCHED) {
             let row = context.curves.prices(session.curve as usize);
-            self.prices.extend_from_slice(&row[session.first as usize..session.last as usize]);
+            self.prices.extend_from_slice(&row[session.first as usize..session.end as usize]);
             self.ends.push(self.prices.len());
         }
     }
@@ -170,7 +170,7 @@ pub(crate) fn solve_pricing<S: Simd>(
         }
         None => {
             buffers.prices.clear();
-            let window = session.first as usize..session.last as usize;
+            let window = session.first as usize..session.end as usize;
             buffers.prices.extend_from_slice(&prices[window]);
             price_by_threshold(simd, context, session, buffers, buy)
         }
@@ -194,7 +194,7 @@ fn solve_on_own_curve<S: Simd>(
         let prices = context.prices_of_session(session, dual_price).prices;
         return price_in_order(context, session, &prices, buffers, None, buy);
     }
-    let (first, last) = (session.first as usize, session.last as usize);
+    let (first, last) = (session.first as usize, session.end as usize);
     buffers.prices.clear();
     buffers.prices.extend(own.iter().zip(&dual_price[first..last]).map(|(price, dual_price)| {
         let sum = price + dual_price;
@@ -219,8 +219,8 @@ fn price_by_rank<const W: usize>(
     if need <= 0 {
         return 0;
     }
-    let window = window_bits::<W>(session.first as usize, session.last as usize);
-    let (first, last) = (session.first as usize, session.last as usize - 1);
+    let window = window_bits::<W>(session.first as usize, session.end as usize);
+    let (first, last) = (session.first as usize, session.end as usize - 1);
     // Energy that the first and the last slot hold less than a whole one.
     let first_less = session.cap - session.first_cap;
     let last_less = if last == first { 0 } else { session.cap - session.last_cap };
@@ -274,7 +274,7 @@ fn buy_whole_slots<const W: usize>(
     window: &[u128; W],
     buy: &mut impl FnMut(usize, i64),
 ) -> i64 {
-    let (first, last) = (session.first as usize, session.last as usize - 1);
+    let (first, last) = (session.first as usize, session.end as usize - 1);
     let mut bought = 0;
     for word in 0..W {
         let mut bits = set[word] & window[word];
@@ -322,7 +322,7 @@ fn buy_last_part<const W: usize>(
     }
     let cap = match slot {
         slot if slot == session.first as usize => session.first_cap,
-        slot if slot + 1 == session.last as usize => session.last_cap,
+        slot if slot + 1 == session.end as usize => session.last_cap,
         _ => session.cap,
     };
     let part = (wanted - bought).clamp(0, cap);
@@ -456,7 +456,7 @@ fn price_by_sort(
     mut buy: impl FnMut(usize, i64),
 ) -> i64 {
     buffers.order.clear();
-    let slots = (session.first..session.last).filter(|&slot| prices[slot as usize] < f64::INFINITY);
+    let slots = (session.first..session.end).filter(|&slot| prices[slot as usize] < f64::INFINITY);
     buffers.order.extend(slots.map(|slot| (prices[slot as usize], slot)));
     buffers.order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut left = session.need;
@@ -588,7 +588,7 @@ mod tests {
             let inner = (last - first).saturating_sub(2) as i64 * 100;
             let capacity = inner + first_cap + if last == first + 1 { 0 } else { last_cap };
             let session = Session {
-                first: first as u32, last: last as u32, row: 0, node: 0, curve: 0,
+                first: first as u32, end: last as u32, row: 0, node: 0, curve: 0,
                 need: (capacity as f64 * share) as i64, first_cap, last_cap, cap: 100, rate: 0.0,
                 priority, is_indivisible: false, demand: Demand::Departure,
             };
@@ -629,7 +629,7 @@ mod tests {
     fn a_full_slot_sends_a_vehicle_to_the_next_cheapest() {
         let session = |is_indivisible| Session {
             first: 0,
-            last: 3,
+            end: 3,
             row: 0,
             node: 0,
             curve: 0,

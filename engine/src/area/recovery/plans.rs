@@ -16,7 +16,7 @@
 //! | Symbol | Code |
 //! |---|---|
 //! | `θ` | `Assignment::weights`, pairs of round and weight |
-//! | `p` | `Sessions::first` + position |
+//! | `p` | `Sessions::offset` + position |
 //! | `k` | round of the column, [`Assignment::column_of`] |
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -224,7 +224,7 @@ impl PlanReader<'_> {
             }
             return;
         }
-        let round = self.assignment.column_of(group, self.context.sessions.first + position);
+        let round = self.assignment.column_of(group, self.context.sessions.offset + position);
         self.solve_pricing(session, round, buffers, taken);
     }
 
@@ -250,7 +250,7 @@ impl PlanReader<'_> {
         buffers: &mut PricingBuffers,
         taken: &mut EnergyBySlot,
     ) {
-        let mut mean = vec![0.0; (session.last - session.first) as usize];
+        let mut mean = vec![0.0; (session.end - session.first) as usize];
         for &(round, weight) in &self.assignment.weights[group] {
             taken.clear();
             self.solve_pricing(session, round, buffers, taken);
@@ -272,7 +272,7 @@ impl PlanReader<'_> {
         buffers: &mut PricingBuffers,
         taken: &mut EnergyBySlot,
     ) {
-        let count = (session.last - session.first) as usize;
+        let count = (session.end - session.first) as usize;
         let mut mean = vec![0.0; count];
         let mut most = vec![0i64; count];
         let mut wanted = 0.0;

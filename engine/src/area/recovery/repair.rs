@@ -617,7 +617,7 @@ mod tests {
             }
             town.with(|_, sessions, _| {
                 for (session, taken) in sessions.each.iter().zip(&plans) {
-                    let stay = session.first..session.last;
+                    let stay = session.first..session.end;
                     let fits = |&(slot, energy): &(u32, i64)| {
                         stay.contains(&slot) && (1..=to_micro_wh(10.0)).contains(&energy)
                     };

@@ -70,7 +70,7 @@ impl ResidualCapacity {
         session: &Session,
         (up, down): (&mut Vec<i64>, &mut Vec<i64>),
     ) {
-        let window = session.first as usize..session.last as usize;
+        let window = session.first as usize..session.end as usize;
         for (capacity, side) in [(up, &self.import), (down, &self.export)] {
             capacity.resize(self.slots, 0);
             let capacity = &mut capacity[window.clone()];

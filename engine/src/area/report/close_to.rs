@@ -184,7 +184,7 @@ impl CloseReplan<'_> {
         let mut taken = EnergyBySlot::new();
         for at in intervals.clone() {
             let (from, to) = (previous.start[at], previous.end[at]);
-            for slot in session.first..session.last {
+            for slot in session.first..session.end {
                 let start = horizon.starts()[slot as usize].max(from);
                 let end = horizon.ends()[slot as usize].min(to);
                 if start < end {

@@ -257,8 +257,8 @@ pub(crate) fn finish(
     );
     // The sum of nothing is -0.0; adding zero makes it 0.0.
     let unmet_kwh = unmet.iter().map(|unmet| unmet.energy_kwh).sum::<f64>() + 0.0;
-    let beyond_kwh: f64 = sessions.above_charge_limit_kwh.iter().map(|(_, beyond)| beyond).sum();
-    let unmet_bound_kwh = least_kwh.map(|least| (least + beyond_kwh).min(unmet_kwh));
+    let out_of_reach_kwh: f64 = sessions.out_of_reach_kwh.iter().map(|(_, kwh)| kwh).sum();
+    let unmet_bound_kwh = least_kwh.map(|least| (least + out_of_reach_kwh).min(unmet_kwh));
     let need_kwh = asked_for.unwrap_or(&sessions).need_kwh();
     let unmet_gap = unmet_bound_kwh.map_or(0.0, |bound| unmet_gap(unmet_kwh - bound, need_kwh));
     let gap = relative_gap(cost, bound, instance.stopping.scale).max(unmet_gap);
@@ -389,7 +389,7 @@ fn unmet(
     let before = instance.context(asked_for);
     let of_row =
         |&(row, energy_kwh): &(u32, f64)| Unmet { row: row as usize, energy_kwh, node: None };
-    let mut unmet: Vec<Unmet> = sessions.above_charge_limit_kwh.iter().map(of_row).collect();
+    let mut unmet: Vec<Unmet> = sessions.out_of_reach_kwh.iter().map(of_row).collect();
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     for (position, (session, now)) in asked_for.each.iter().zip(&sessions.each).enumerate() {
         let deadlines = sessions.deadlines_of(session);
@@ -403,7 +403,7 @@ fn unmet(
             None => (before.shortfall_of(session, &taken).missing, None),
         };
         if missing > 0 {
-            let stopping = Session { last: end.unwrap_or(session.last), ..*session };
+            let stopping = Session { end: end.unwrap_or(session.end), ..*session };
             let node = binding_node(instance.constraints, total, &stopping);
             unmet.push(Unmet { row: session.row as usize, energy_kwh: as_kwh(missing), node });
         }
@@ -442,7 +442,7 @@ fn binding_node(
             as_kwh(total.loads[constraint.node][slot]) + wanted
                 >= constraint.bounds[slot] * FULL - SHORTFALL_TOLERANCE_KWH
         };
-        let slots = session.first as usize..session.last as usize;
+        let slots = session.first as usize..session.end as usize;
         hard.map(|constraint| slots.clone().filter(|&slot| is_full(constraint, slot)).count()).max()
     };
     let path = &constraints.paths[session.node as usize];

@@ -197,7 +197,7 @@ fn relaxed_least_kwh(
         // Battery levels are rounded and reserves may be late, so nothing is proved.
         return 0.0;
     }
-    let mut sessions = Sessions { state: sessions.state + 4, ..sessions.clone() };
+    let mut sessions = Sessions { version: sessions.version + 4, ..sessions.clone() };
     let needs: Vec<Deadlines> = sessions.deadlines.iter().map(Deadlines::without_reserve).collect();
     sessions.deadlines = needs;
     let hard = instance.constraints.hard();
@@ -292,11 +292,11 @@ struct Reduction {
     worst: f64,
 }
 
-/// Plans the area with needs reduced by `shares`. `state` tells the sessions apart from those of
+/// Plans the area with needs reduced by `shares`. `version` tells the sessions apart from those of
 /// other reductions.
 fn replan(
     instance: &AreaInstance<'_>,
-    (sessions, state): (&Sessions, u32),
+    (sessions, version): (&Sessions, u32),
     shares: &[VehicleShortfall],
     start: &WarmStart,
     executor: &mut Executor<'_>,
@@ -305,7 +305,7 @@ fn replan(
     let penalty =
         if has_later { instance.penalty.with_late_at_full_penalty() } else { instance.penalty };
     let instance = AreaInstance { penalty, ..*instance };
-    let cut = Sessions { state: sessions.state + state, ..reduce_needs(sessions, shares) };
+    let cut = Sessions { version: sessions.version + version, ..reduce_needs(sessions, shares) };
     let solution = solve_again(&instance, &cut, start, executor)?;
     let shortfalls = measure(&instance, (sessions, &cut), &solution);
     let excess =

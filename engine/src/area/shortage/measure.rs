@@ -111,7 +111,7 @@ fn pool_equal_deadlines(
         if let Some(deadlines) = sessions.deadlines_of(session) {
             let ends =
                 (0..deadlines.needs.len() - 1).map(|stage| deadlines.end_of(stage)).collect();
-            alike.entry((session.node, session.last, ends)).or_default().push(at);
+            alike.entry((session.node, session.end, ends)).or_default().push(at);
         }
     }
     let mut pooled = shortfalls.to_vec();
@@ -339,11 +339,11 @@ pub(crate) mod tests {
                 let shares = proportional_shares(sessions, &found);
                 let sum = |all: &[VehicleShortfall], class: (u32, u32)| {
                     let members = sessions.each.iter().zip(all);
-                    members.filter(|(one, _)| (one.node, one.last) == class)
+                    members.filter(|(one, _)| (one.node, one.end) == class)
                         .map(|(_, shortfall)| shortfall.missing).sum::<i64>()
                 };
                 for (session, share) in sessions.each.iter().zip(&shares) {
-                    let class = (session.node, session.last);
+                    let class = (session.node, session.end);
                     assert_eq!(sum(&found, class), sum(&shares, class));
                     assert!((0..=session.need).contains(&share.missing));
                 }

@@ -123,7 +123,7 @@ pub(crate) fn solve_mixed_integer(
 
 /// Returns true if the programme can model the area and is small enough.
 pub(crate) fn is_small(instance: &AreaInstance<'_>, sessions: &Sessions) -> bool {
-    let slots = |session: &Session| (session.last - session.first) as usize;
+    let slots = |session: &Session| (session.end - session.first) as usize;
     let cells: usize = sessions.each.iter().map(slots).sum();
     let binaries: usize = sessions
         .each
@@ -187,7 +187,7 @@ impl<'a> MixedIntegerModel<'a> {
         let need = self.in_units(session.need);
         let (short, late) = (self.column(need, need), self.column(need, need));
         let mut cells = Vec::new();
-        let slots = session.first as usize..session.last as usize;
+        let slots = session.first as usize..session.end as usize;
         for slot in slots.filter(|&slot| session.need > 0 && !prices[slot].is_nan()) {
             let cap = session.cap(horizon, slot);
             let energy = self.column(self.in_units(cap), 0.0);

@@ -39,7 +39,7 @@ pub(crate) fn relax_reserves(
         deadlines.lower_need(stage, before - missing);
         is_new |= deadlines.needs[stage] < before;
     }
-    sessions.state += u32::from(is_new);
+    sessions.version += u32::from(is_new);
     is_new
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn delay_battery_reserves(
         let mut wanted = highest_levels(
             |slot| prices[slot],
             curves.horizon(),
-            (session.first, session.last),
+            (session.first, session.end),
             battery,
         );
         for level in &mut wanted {
@@ -103,7 +103,7 @@ pub(crate) fn delay_battery_reserves(
         is_new |= from > battery.reserve_from;
         battery.reserve_from = from;
     }
-    sessions.state += u32::from(is_new);
+    sessions.version += u32::from(is_new);
     is_new
 }
 
@@ -128,7 +128,7 @@ mod tests {
                 let solution = solve_first(instance, &sessions, &start, executor);
                 relax_reserves(instance, &mut sessions, &solution, is_shared)
             });
-            assert_eq!(sessions.state, lowered.iter().map(|&is| u32::from(is)).sum::<u32>());
+            assert_eq!(sessions.version, lowered.iter().map(|&is| u32::from(is)).sum::<u32>());
             let mut reserves = vec![0.0; 2];
             for session in &sessions.each {
                 let deadlines = sessions.deadlines_of(session).unwrap();

@@ -38,7 +38,7 @@ impl Claim {
         let session = &sessions.each[position];
         let (end, wanted) = match (stage, sessions.deadlines_of(session)) {
             (Some(stage), Some(deadlines)) => (deadlines.end_of(stage), deadlines.needs[stage]),
-            _ => (session.last, session.need),
+            _ => (session.end, session.need),
         };
         let class = (session.node, end);
         Self { class, position, stage, wanted, missing, priority: session.priority }

@@ -17,26 +17,26 @@ use crate::plan::storage::slots::Layout;
 /// end value in both. The baseline is itself a plan for the same wishes, so an optimal plan
 /// never costs more. If a limit stopped the search, savings may be negative and are not clipped.
 pub(crate) fn baseline(layout: &Layout, slots: &[StorageSlot]) -> f64 {
-    let end_kwh = slots.last().map_or(layout.kernel.stored_kwh, |slot| slot.stored.as_kwh());
-    baseline_of(&layout.kernel, &layout.import, end_kwh)
+    let end_kwh = slots.last().map_or(layout.programme.stored_kwh, |slot| slot.stored.as_kwh());
+    baseline_of(&layout.programme, &layout.import, end_kwh)
 }
 
 /// Cost of the baseline from a battery, its prices to buy, and the level at the end of the plan.
-pub(crate) fn baseline_of(kernel: &DynamicProgramme, import: &[f64], end_kwh: f64) -> f64 {
+pub(crate) fn baseline_of(programme: &DynamicProgramme, import: &[f64], end_kwh: f64) -> f64 {
     // Stored energy to charge for every least level, and for the level at the end.
     let mut driven = 0.0;
     let mut needed: f64 = 0.0;
-    for slot in &kernel.slots {
+    for slot in &programme.slots {
         driven += slot.driving_kwh;
-        needed = needed.max(slot.least_kwh + driven - kernel.stored_kwh);
+        needed = needed.max(slot.least_kwh + driven - programme.stored_kwh);
     }
-    needed = needed.max(end_kwh + driven - kernel.stored_kwh);
+    needed = needed.max(end_kwh + driven - programme.stored_kwh);
 
     // Charge it at full power from the first slot.
     let mut cost = 0.0;
     let mut missing = needed;
-    let mut level = kernel.stored_kwh;
-    for (slot, &price) in kernel.slots.iter().zip(import) {
+    let mut level = programme.stored_kwh;
+    for (slot, &price) in programme.slots.iter().zip(import) {
         if missing <= 0.0 {
             level -= slot.driving_kwh;
             continue;
@@ -44,10 +44,10 @@ pub(crate) fn baseline_of(kernel: &DynamicProgramme, import: &[f64], end_kwh: f6
         let room = (slot.limit_kwh + slot.driving_kwh - level).max(0.0);
         let taken = slot.charge_kwh.min(room).min(missing);
         if taken > 0.0 {
-            cost += kernel.charge_price(price) * taken;
+            cost += programme.charge_price(price) * taken;
             missing -= taken;
         }
         level += taken - slot.driving_kwh;
     }
-    cost - kernel.end_value_per_kwh * (level - kernel.stored_kwh)
+    cost - programme.end_value_per_kwh * (level - programme.stored_kwh)
 }

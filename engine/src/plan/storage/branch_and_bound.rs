@@ -109,7 +109,7 @@ pub(crate) struct BranchAndBound {
 /// left in `scratch.change`.
 #[inline(never)]
 pub(crate) fn search(
-    kernel: &DynamicProgramme,
+    programme: &DynamicProgramme,
     prices: Prices<'_>,
     root: RelaxedSolution,
     scratch: &mut StorageBuffers,
@@ -119,11 +119,11 @@ pub(crate) fn search(
     scratch.search.steps.push(NodeDecision { before: 0, slot: 0, decision: Decision::NoCharge });
     scratch.search.heap.clear();
     // Start with the root, and with a plan that needs no search.
-    consider(kernel, prices, root, 0, (&mut best, f64::NEG_INFINITY), scratch);
-    first_plan(kernel, prices, &mut best, scratch);
+    consider(programme, prices, root, 0, (&mut best, f64::NEG_INFINITY), scratch);
+    first_plan(programme, prices, &mut best, scratch);
     if best.is_infinite() {
         // Rounding of the levels can exclude every plan of a relaxation.
-        best = fullest_path(kernel, prices, &mut scratch.change);
+        best = fullest_path(programme, prices, &mut scratch.change);
     }
     let mut nodes = 2;
     let mut bound = root.bound;
@@ -146,10 +146,12 @@ pub(crate) fn search(
             let slot = slot_of(node.split);
             let step = scratch.search.steps.len();
             scratch.search.steps.push(NodeDecision { before: node.step, slot, decision });
-            decide(kernel, step, &mut scratch.search);
+            decide(programme, step, &mut scratch.search);
             nodes += 1;
-            if let Some(relaxed) = scratch.relaxation.solve(kernel, &scratch.search.slots, prices) {
-                consider(kernel, prices, relaxed, step, (&mut best, node.bound), scratch);
+            if let Some(relaxed) =
+                scratch.relaxation.solve(programme, &scratch.search.slots, prices)
+            {
+                consider(programme, prices, relaxed, step, (&mut best, node.bound), scratch);
             }
         }
     }
@@ -179,15 +181,15 @@ fn slot_of(split: Split) -> usize {
 /// Keeps the path of a relaxation if it is the best plan so far, and opens the node if its bound
 /// is below the best cost. `floor` is the bound of the parent.
 fn consider(
-    kernel: &DynamicProgramme,
+    programme: &DynamicProgramme,
     prices: Prices<'_>,
     relaxed: RelaxedSolution,
     step: usize,
     (best, floor): (&mut f64, f64),
     scratch: &mut StorageBuffers,
 ) {
-    let slots: &[ProgrammeSlot] = if step == 0 { &kernel.slots } else { &scratch.search.slots };
-    let (split, is_plan) = split_of(kernel, slots, prices, &scratch.relaxation.change);
+    let slots: &[ProgrammeSlot] = if step == 0 { &programme.slots } else { &scratch.search.slots };
+    let (split, is_plan) = split_of(programme, slots, prices, &scratch.relaxation.change);
     if is_plan && relaxed.cost < *best {
         *best = relaxed.cost;
         scratch.change.clone_from(&scratch.relaxation.change);
@@ -205,12 +207,12 @@ fn consider(
 /// Of slots that charge above the limit it is the first, because later ones depend on it. Of
 /// slots inside a hull it is the one with the largest cost above its hull.
 fn split_of(
-    kernel: &DynamicProgramme,
+    programme: &DynamicProgramme,
     slots: &[ProgrammeSlot],
     prices: Prices<'_>,
     change: &[f64],
 ) -> (Option<Split>, bool) {
-    let mut level = kernel.stored_kwh;
+    let mut level = programme.stored_kwh;
     let mut largest = level;
     let mut worst = (0.0, None);
     for (index, (slot, &change)) in slots.iter().zip(change).enumerate() {
@@ -222,10 +224,10 @@ fn split_of(
         let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
         if room > 0.0 && fill > 0.0 {
             let (import, export) = (prices.import[index], prices.export[index]);
-            let (a, b) = (kernel.charge_price(import), kernel.discharge_price(export));
+            let (a, b) = (programme.charge_price(import), programme.discharge_price(export));
             if a < b {
                 let hulled = hull(a, fill, b, room) * (change + room) - b * room;
-                let excess = kernel.cost_of(change, import, export) - hulled;
+                let excess = programme.cost_of(change, import, export) - hulled;
                 if excess > worst.0 {
                     worst = (excess, Some(Split::Sign(index)));
                 }
@@ -235,10 +237,10 @@ fn split_of(
     (worst.1, true)
 }
 
-/// Writes the slots of a node to `search.slots`: those of `kernel` with the decisions of the node
-/// and of its ancestors, and with the highest levels that can still be reached.
-fn decide(kernel: &DynamicProgramme, step: usize, search: &mut BranchAndBound) {
-    search.slots.clone_from(&kernel.slots);
+/// Writes the slots of a node to `search.slots`: those of `programme` with the decisions of the
+/// node and of its ancestors, and with the highest levels that can still be reached.
+fn decide(programme: &DynamicProgramme, step: usize, search: &mut BranchAndBound) {
+    search.slots.clone_from(&programme.slots);
     let mut at = step;
     let mut is_lower = false;
     while at != 0 {
@@ -256,7 +258,7 @@ fn decide(kernel: &DynamicProgramme, step: usize, search: &mut BranchAndBound) {
     }
     // A lower level also limits the levels after it.
     if is_lower {
-        let mut reach = kernel.stored_kwh;
+        let mut reach = programme.stored_kwh;
         for slot in &mut search.slots {
             reach = reached(reach, slot).min(slot.most_kwh);
             slot.most_kwh = slot.most_kwh.min(slot.limit_kwh.max(reach));
@@ -275,31 +277,31 @@ pub(crate) fn reached(before: f64, slot: &ProgrammeSlot) -> f64 {
 /// Writes the changes of the fullest path, which charges as much as it may, and returns its cost.
 ///
 /// The levels `L_t` and `H_t` are derived from this path, so it is always a plan.
-fn fullest_path(kernel: &DynamicProgramme, prices: Prices<'_>, changes: &mut Vec<f64>) -> f64 {
+fn fullest_path(programme: &DynamicProgramme, prices: Prices<'_>, changes: &mut Vec<f64>) -> f64 {
     changes.clear();
-    let mut level = kernel.stored_kwh;
+    let mut level = programme.stored_kwh;
     let mut cost = 0.0;
-    for (index, slot) in kernel.slots.iter().enumerate() {
+    for (index, slot) in programme.slots.iter().enumerate() {
         let before = level;
         level = reached(before, slot);
         let change = (level + slot.driving_kwh - before).clamp(0.0, slot.charge_kwh);
-        cost += kernel.cost_of(change, prices.import[index], prices.export[index]);
+        cost += programme.cost_of(change, prices.import[index], prices.export[index]);
         changes.push(change);
     }
-    cost - kernel.end_value_per_kwh * (level - kernel.stored_kwh)
+    cost - programme.end_value_per_kwh * (level - programme.stored_kwh)
 }
 
 /// Finds a first plan for a battery above its charge limit, and keeps it if it costs less than
 /// `best`. No slot charges in which the fullest path is at or above the limit.
 fn first_plan(
-    kernel: &DynamicProgramme,
+    programme: &DynamicProgramme,
     prices: Prices<'_>,
     best: &mut f64,
     scratch: &mut StorageBuffers,
 ) {
     let search = &mut scratch.search;
-    search.slots.clone_from(&kernel.slots);
-    let mut reach = kernel.stored_kwh;
+    search.slots.clone_from(&programme.slots);
+    let mut reach = programme.stored_kwh;
     for slot in &mut search.slots {
         let left = reach - slot.driving_kwh;
         reach = reached(reach, slot);
@@ -307,11 +309,11 @@ fn first_plan(
             slot.charge_kwh = 0.0;
         }
     }
-    let Some(relaxed) = scratch.relaxation.solve(kernel, &scratch.search.slots, prices) else {
+    let Some(relaxed) = scratch.relaxation.solve(programme, &scratch.search.slots, prices) else {
         return;
     };
     let change = &scratch.relaxation.change;
-    let (_, is_plan) = split_of(kernel, &scratch.search.slots, prices, change);
+    let (_, is_plan) = split_of(programme, &scratch.search.slots, prices, change);
     if is_plan && relaxed.cost < *best {
         *best = relaxed.cost;
         scratch.change.clone_from(change);
@@ -345,7 +347,7 @@ impl StorageBuffers {
 /// Nothing is allocated once `scratch` has grown to the number of slots. Of equal prices the
 /// earlier slot is used.
 pub(crate) fn solve(
-    kernel: &DynamicProgramme,
+    programme: &DynamicProgramme,
     import: &[f64],
     export: &[f64],
     scratch: &mut StorageBuffers,
@@ -353,15 +355,15 @@ pub(crate) fn solve(
     let prices = Prices { import, export };
     let root = scratch
         .relaxation
-        .solve(kernel, &kernel.slots, prices)
+        .solve(programme, &programme.slots, prices)
         .expect("levels are within what can be reached");
-    scratch.relaxation.marginal_values(kernel, &mut scratch.marginal);
-    let bound = bound(kernel, prices, &scratch.marginal);
+    scratch.relaxation.marginal_values(programme, &mut scratch.marginal);
+    let bound = bound(programme, prices, &scratch.marginal);
     if root.is_exact {
         std::mem::swap(&mut scratch.change, &mut scratch.relaxation.change);
         return CostAndBound { cost: root.cost, bound, nodes: 1 };
     }
-    branch_and_bound::search(kernel, prices, root, scratch)
+    branch_and_bound::search(programme, prices, root, scratch)
 }
 
 #[cfg(test)]
@@ -370,7 +372,7 @@ mod tests {
 
     /// Lossless battery over `hours` slots of one hour, which starts with `stored` kWh, moves
     /// 2 kWh an hour, and charges to `limit` kWh.
-    fn kernel(hours: usize, stored: f64, limit: f64) -> DynamicProgramme {
+    fn programme(hours: usize, stored: f64, limit: f64) -> DynamicProgramme {
         let mut slot = ProgrammeSlot {
             charge_kwh: 2.0,
             discharge_kwh: 2.0,
@@ -397,12 +399,12 @@ mod tests {
 
     #[test]
     fn the_fullest_path_is_a_plan_above_the_limit_and_below() {
-        let mut kernel = kernel(4, 5.0, 4.0);
-        kernel.slots[1].driving_kwh = 2.5;
-        kernel.end_value_per_kwh = 0.5;
+        let mut programme = programme(4, 5.0, 4.0);
+        programme.slots[1].driving_kwh = 2.5;
+        programme.end_value_per_kwh = 0.5;
         let mut changes = Vec::new();
         let prices = Prices { import: &[f64::NAN, 0.2, 0.3, 0.4], export: &[0.0; 4] };
-        let cost = fullest_path(&kernel, prices, &mut changes);
+        let cost = fullest_path(&programme, prices, &mut changes);
         assert_eq!(changes, [0.0, 1.5, 0.0, 0.0]);
         assert!((cost - (0.2 * 1.5 + 0.5)).abs() < 1e-12, "{cost}");
     }
@@ -411,9 +413,9 @@ mod tests {
     fn a_battery_above_its_limit_makes_room_to_be_paid() {
         let (import, export) = ([0.0, 0.0, -0.03, -0.03, 0.0], [0.0, 0.0, -0.02, -0.02, 0.0]);
         let mut scratch = StorageBuffers::new();
-        let mut kernel = kernel(5, 5.0, 4.0);
-        kernel.slots[4].least_kwh = 3.0;
-        let found = solve(&kernel, &import, &export, &mut scratch);
+        let mut programme = programme(5, 5.0, 4.0);
+        programme.slots[4].least_kwh = 3.0;
+        let found = solve(&programme, &import, &export, &mut scratch);
         assert!((found.cost + 0.09).abs() < 1e-9, "{found:?} {:?}", scratch.change);
         assert!((found.bound - found.cost).abs() < 1e-9);
     }

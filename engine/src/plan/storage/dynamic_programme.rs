@@ -167,29 +167,29 @@ pub struct CostAndBound {
 
 /// Dual bound of marginal values, by weak duality; see [`super::certificate`].
 #[inline(always)]
-pub(crate) fn bound(kernel: &DynamicProgramme, prices: Prices<'_>, values: &[f64]) -> f64 {
-    let end_value = kernel.end_value_per_kwh;
+pub(crate) fn bound(programme: &DynamicProgramme, prices: Prices<'_>, values: &[f64]) -> f64 {
+    let end_value = programme.end_value_per_kwh;
     // Backwards, so that `next` is the value of the slot after.
     let mut next = end_value;
-    let mut bound = end_value * kernel.stored_kwh;
-    for (index, slot) in kernel.slots.iter().enumerate().rev() {
+    let mut bound = end_value * programme.stored_kwh;
+    for (index, slot) in programme.slots.iter().enumerate().rev() {
         let value = values[index];
         let fall = value - next;
         let level = if fall > 0.0 { slot.least_kwh } else { slot.most_kwh };
         // Reduced cost of the best of idling, full charge and full discharge.
         let mut gain = 0.0;
         if slot.charge_kwh > 0.0 {
-            let price = kernel.charge_price(prices.import[index]);
+            let price = programme.charge_price(prices.import[index]);
             gain = ((price - value) * slot.charge_kwh).min(gain);
         }
         if slot.discharge_kwh > 0.0 {
-            let price = kernel.discharge_price(prices.export[index]);
+            let price = programme.discharge_price(prices.export[index]);
             gain = ((value - price) * slot.discharge_kwh).min(gain);
         }
         bound += fall * level + value * slot.driving_kwh + gain;
         next = value;
     }
-    bound - next * kernel.stored_kwh
+    bound - next * programme.stored_kwh
 }
 
 /// Prices per kWh at the plug, one of each per slot.
@@ -227,12 +227,12 @@ impl Relaxation {
     #[inline(always)]
     pub(crate) fn solve(
         &mut self,
-        kernel: &DynamicProgramme,
+        programme: &DynamicProgramme,
         slots: &[ProgrammeSlot],
         prices: Prices<'_>,
     ) -> Option<RelaxedSolution> {
-        self.sweep(kernel, slots, prices)?;
-        let end_value = kernel.end_value_per_kwh;
+        self.sweep(programme, slots, prices)?;
+        let end_value = programme.end_value_per_kwh;
         for segment in self.segments.iter() {
             // At a slope equal to the end value, energy is kept but not bought.
             let is_kept = segment.tag.is_multiple_of(2) && segment.slope <= end_value;
@@ -240,14 +240,14 @@ impl Relaxation {
                 self.used[segment.tag as usize] += segment.length;
             }
         }
-        Some(self.read(kernel, slots, prices))
+        Some(self.read(programme, slots, prices))
     }
 
     /// Adds and cuts the segments slot by slot; `None` if no path keeps the levels.
     #[inline(always)]
     fn sweep(
         &mut self,
-        kernel: &DynamicProgramme,
+        programme: &DynamicProgramme,
         slots: &[ProgrammeSlot],
         prices: Prices<'_>,
     ) -> Option<()> {
@@ -257,8 +257,8 @@ impl Relaxation {
         self.used.resize(2 * count, 0.0);
         self.cuts.clear();
         // Lowest and highest level that the remaining segments can reach.
-        let mut largest = kernel.stored_kwh;
-        let (mut low, mut high) = (kernel.stored_kwh, kernel.stored_kwh);
+        let mut largest = programme.stored_kwh;
+        let (mut low, mut high) = (programme.stored_kwh, programme.stored_kwh);
         let (import, export) = (&prices.import[..count], &prices.export[..count]);
         for (index, slot) in slots.iter().enumerate() {
             let tag = 2 * index as u32;
@@ -266,7 +266,7 @@ impl Relaxation {
             let rounding = SUM_DRIFT * largest;
             low -= slot.discharge_kwh + slot.driving_kwh;
             high += slot.charge_kwh - slot.driving_kwh;
-            self.add(kernel, slot, (import[index], export[index]), tag);
+            self.add(programme, slot, (import[index], export[index]), tag);
             let mut cuts = (f64::NEG_INFINITY, f64::INFINITY);
             // Energy up to `L_t` must be used: cut it at the cheap end.
             if low < slot.least_kwh {
@@ -298,16 +298,16 @@ impl Relaxation {
     #[inline(always)]
     fn add(
         &mut self,
-        kernel: &DynamicProgramme,
+        programme: &DynamicProgramme,
         slot: &ProgrammeSlot,
         prices: (f64, f64),
         tag: u32,
     ) {
         let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
         if room > 0.0 {
-            let slope = kernel.discharge_price(prices.1);
+            let slope = programme.discharge_price(prices.1);
             if fill > 0.0 {
-                let charge = kernel.charge_price(prices.0);
+                let charge = programme.charge_price(prices.0);
                 if charge < slope {
                     let slope = hull(charge, fill, slope, room);
                     self.segments.insert_first(Segment { slope, length: fill + room, tag });
@@ -317,7 +317,7 @@ impl Relaxation {
             self.segments.insert_first(Segment { slope, length: room, tag });
         }
         if fill > 0.0 {
-            let slope = kernel.charge_price(prices.0);
+            let slope = programme.charge_price(prices.0);
             self.segments.insert_last(Segment { slope, length: fill, tag: tag + 1 });
         }
     }
@@ -327,13 +327,13 @@ impl Relaxation {
     #[inline(always)]
     fn read(
         &mut self,
-        kernel: &DynamicProgramme,
+        programme: &DynamicProgramme,
         slots: &[ProgrammeSlot],
         prices: Prices<'_>,
     ) -> RelaxedSolution {
         self.change.clear();
-        let mut largest = kernel.stored_kwh;
-        let mut level = kernel.stored_kwh;
+        let mut largest = programme.stored_kwh;
+        let mut level = programme.stored_kwh;
         let mut found = RelaxedSolution { bound: 0.0, cost: 0.0, is_exact: true };
         for (index, slot) in slots.iter().enumerate() {
             let (room, fill) = (slot.discharge_kwh, slot.charge_kwh);
@@ -345,12 +345,12 @@ impl Relaxation {
             self.change.push(change);
             level += change - slot.driving_kwh;
             let (import, export) = (prices.import[index], prices.export[index]);
-            let cost = kernel.cost_of(change, import, export);
+            let cost = programme.cost_of(change, import, export);
             found.cost += cost;
             found.bound += cost;
             // Inside a hull the executed cost is above that of the relaxation.
             if room > 0.0 && fill > 0.0 {
-                let (a, b) = (kernel.charge_price(import), kernel.discharge_price(export));
+                let (a, b) = (programme.charge_price(import), programme.discharge_price(export));
                 if a < b && change > -room && change < fill {
                     let hulled = hull(a, fill, b, room) * (change + room) - b * room;
                     found.bound += hulled - cost;
@@ -362,7 +362,7 @@ impl Relaxation {
                 found.is_exact &= level <= slot.limit_kwh + SUM_DRIFT * largest;
             }
         }
-        let gained = kernel.end_value_per_kwh * (level - kernel.stored_kwh);
+        let gained = programme.end_value_per_kwh * (level - programme.stored_kwh);
         found.cost -= gained;
         found.bound -= gained;
         found
@@ -370,10 +370,10 @@ impl Relaxation {
 
     /// Writes the marginal value `λ_t` of a stored kWh in each slot to `values`, backwards from
     /// the end value and between the slopes of the cuts.
-    pub(crate) fn marginal_values(&self, kernel: &DynamicProgramme, values: &mut Vec<f64>) {
+    pub(crate) fn marginal_values(&self, programme: &DynamicProgramme, values: &mut Vec<f64>) {
         values.clear();
         values.resize(self.cuts.len(), 0.0);
-        let mut value = kernel.end_value_per_kwh;
+        let mut value = programme.end_value_per_kwh;
         for (slot, &(least, most)) in values.iter_mut().zip(&self.cuts).rev() {
             value = value.max(least).min(most);
             *slot = value;

@@ -87,7 +87,7 @@ pub fn plan_on(
     scratch: &mut StorageBuffers,
 ) -> StoragePlan {
     let layout = Layout::new(grid, problem);
-    let solution = solve(&layout.kernel, &layout.import, &layout.export, scratch);
+    let solution = solve(&layout.programme, &layout.import, &layout.export, scratch);
     let (slots, intervals) = slots(&layout, scratch);
     let request = problem.request();
     let certificate = certify_plan(&slots, solution, problem);
@@ -128,17 +128,17 @@ fn energy(kwh: f64) -> Energy {
 
 /// Slots of a plan, and its intervals with neighbours of equal power merged.
 fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<Interval>) {
-    let kernel = &layout.kernel;
+    let programme = &layout.programme;
     let price = |per_kwh: f64| Price::from_per_kwh(per_kwh).ok();
-    let mut level = kernel.stored_kwh;
-    let mut slots = Vec::with_capacity(kernel.slots.len());
-    let mut intervals = Vec::with_capacity(kernel.slots.len().min(INTERVALS_EXPECTED));
+    let mut level = programme.stored_kwh;
+    let mut slots = Vec::with_capacity(programme.slots.len());
+    let mut intervals = Vec::with_capacity(programme.slots.len().min(INTERVALS_EXPECTED));
     // Slots follow each other, so each instant is computed once from the one before.
     let mut end =
         layout.pieces.first().map_or(DateTime::UNIX_EPOCH, |first| instant_at(first.start));
-    for (index, (slot, piece)) in kernel.slots.iter().zip(&layout.pieces).enumerate() {
+    for (index, (slot, piece)) in programme.slots.iter().zip(&layout.pieces).enumerate() {
         let change = scratch.change[index];
-        let net = kernel.at_plug(change);
+        let net = programme.at_plug(change);
         // Sums drift by less than a billionth of a watt-hour; `clamp` keeps the level in bounds.
         level = (level + change - slot.driving_kwh).clamp(slot.least_kwh, slot.most_kwh);
         let start = end;

@@ -42,7 +42,7 @@ pub(crate) struct SlotPart {
 /// Slots and prices of a problem, with its dynamic programme.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layout {
-    pub(crate) kernel: DynamicProgramme,
+    pub(crate) programme: DynamicProgramme,
     /// Prices to buy, per kWh; NaN where there is none.
     pub(crate) import: Vec<f64>,
     /// Prices to sell, per kWh; NaN where there is none.
@@ -68,7 +68,7 @@ impl Layout {
         let cuts = cuts(grid, request, (from, to));
         let room = cuts.len().saturating_sub(1);
         let mut layout = Self {
-            kernel: DynamicProgramme {
+            programme: DynamicProgramme {
                 stored_kwh: problem.stored().as_kwh(),
                 efficiency_charge: request.battery.efficiency,
                 efficiency_discharge: request.efficiency_discharge,
@@ -139,7 +139,7 @@ impl Layout {
         });
         let (charge_kwh, discharge_kwh) =
             self.moved(request, (charge_max, discharge_max), end - start);
-        self.kernel.slots.push(ProgrammeSlot {
+        self.programme.slots.push(ProgrammeSlot {
             charge_kwh,
             discharge_kwh,
             driving_kwh,
@@ -169,7 +169,7 @@ impl Layout {
         (charge_max, discharge_max): (Power, Power),
         micros: i64,
     ) -> (f64, f64) {
-        if let (Some(slot), Some(piece)) = (self.kernel.slots.last(), self.pieces.last())
+        if let (Some(slot), Some(piece)) = (self.programme.slots.last(), self.pieces.last())
             && piece.end - piece.start == micros
             && piece.charge_max == charge_max
             && piece.discharge_max == discharge_max
@@ -187,7 +187,7 @@ impl Layout {
         let deadlines = deadlines(request, self.pieces.last().map_or(i64::MIN, |piece| piece.end));
         let capacity = request.battery.capacity;
         let mut next = 0;
-        let mut reach = self.kernel.stored_kwh;
+        let mut reach = self.programme.stored_kwh;
         let mut most = reach;
         let continues = request.after_deadline == AfterDeadline::Continue;
         let mut owed: Option<StoredDeadline> = None;
@@ -202,7 +202,7 @@ impl Layout {
             }
             next += 1;
         }
-        for (slot, piece) in self.kernel.slots.iter_mut().zip(&mut self.pieces) {
+        for (slot, piece) in self.programme.slots.iter_mut().zip(&mut self.pieces) {
             // Fullest path, highest level and unserved driving.
             let wanted = slot.driving_kwh;
             slot.drop_useless_power(reach, most);
