@@ -27,7 +27,7 @@ use crate::area::solve::search::{GAP_INDIVISIBLE_START, solve_again, solve_first
 use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN};
 
 /// Upper bound on the times that reserves of vehicles without a battery are lowered.
-const LATE_MAX: usize = 8;
+const RESERVE_DELAYS_MAX: usize = 8;
 
 /// Plans an area: the energy of every vehicle in every slot, at least cost within shared limits.
 ///
@@ -88,26 +88,21 @@ pub fn plan_area_with(
     };
     let start = options.start.clone().unwrap_or_default();
     // The least cost of full needs, with reserves as early as limits allow.
-    let first = solve_at_full_needs(&instance, sessions, &start, executor);
-    let sharing = first.instance;
-    let (sessions, is_short, first) = (first.sessions, first.is_short, first.solution);
-    let is_stopped = first.termination == Termination::Caller;
-    // A shortage, shared, and the least cost of what can be delivered.
-    let (shared, least_kwh) = if sessions.has_indivisible() && !is_stopped {
-        fair_shares::share_indivisible(&sharing, &sessions, (first, is_short), executor)
+    let FullNeeds { sessions, solution, is_short, shortage_instance } =
+        solve_at_full_needs(&instance, sessions, &start, executor);
+    let is_stopped = solution.termination == Termination::Caller;
+    // If a shortfall is left: fair shares of it, and the least cost of the reduced needs.
+    let (fair, least_kwh) = if sessions.has_indivisible() && !is_stopped {
+        let at_full_needs = (solution, is_short);
+        fair_shares::share_indivisible(&shortage_instance, &sessions, at_full_needs, executor)
     } else if is_short && !is_stopped {
-        (fair_shares::share_fairly(&sharing, &sessions, first, executor), None)
+        (fair_shares::share_fairly(&shortage_instance, &sessions, solution, executor), None)
     } else {
-        return outcome::finish(&instance, (sessions, None, None), first, unmanaged, executor);
+        return outcome::finish(&instance, (sessions, None, None), solution, unmanaged, executor);
     };
-    let instance = AreaInstance { penalty: shared.penalty, ..instance };
-    outcome::finish(
-        &instance,
-        (shared.sessions, Some(&sessions), least_kwh),
-        shared.solution,
-        unmanaged,
-        executor,
-    )
+    let instance = AreaInstance { penalty: fair.penalty, ..instance };
+    let needs = (fair.sessions, Some(&sessions), least_kwh);
+    outcome::finish(&instance, needs, fair.solution, unmanaged, executor)
 }
 
 /// Plans at full needs, and whether they leave a shortfall that is to be shared.
@@ -115,8 +110,8 @@ struct FullNeeds<'a> {
     sessions: Sessions,
     solution: Solution,
     is_short: bool,
-    /// AreaInstance by which a shortfall is shared.
-    instance: AreaInstance<'a>,
+    /// Instance by which a shortfall is shared.
+    shortage_instance: AreaInstance<'a>,
 }
 
 /// Solves an area at full needs, with reserves as early as limits allow.
@@ -136,21 +131,23 @@ fn solve_at_full_needs<'a>(
     };
     let has_many = sessions.has_indivisible() && !mixed_integer::is_small(instance, &sessions);
     let is_other = instance.stopping.gap.total_cmp(&GAP_INDIVISIBLE_START).is_ne();
-    let whole = (has_many && is_other).then(|| sessions.clone());
+    let full_sessions = (has_many && is_other).then(|| sessions.clone());
     let solution = solve_first(instance, &sessions, start, executor);
     let (mut sessions, mut solution) =
         relax_until_reserves_hold(instance, sessions, solution, executor);
-    let mut instance = *instance;
-    if let Some(whole) = whole.filter(|_| is_short(&solution, &sessions)) {
-        instance.stopping.gap = GAP_INDIVISIBLE_START;
-        match solve_again(&instance, &whole, start, executor) {
+    let mut shortage_instance = *instance;
+    if let Some(full_sessions) = full_sessions.filter(|_| is_short(&solution, &sessions)) {
+        shortage_instance.stopping.gap = GAP_INDIVISIBLE_START;
+        match solve_again(&shortage_instance, &full_sessions, start, executor) {
             Ok(again) => {
-                (sessions, solution) = relax_until_reserves_hold(&instance, whole, again, executor);
+                (sessions, solution) =
+                    relax_until_reserves_hold(&shortage_instance, full_sessions, again, executor);
             }
             Err(Stopped) => solution.termination = Termination::Caller,
         }
     }
-    FullNeeds { is_short: is_short(&solution, &sessions), sessions, solution, instance }
+    let is_short = is_short(&solution, &sessions);
+    FullNeeds { sessions, solution, is_short, shortage_instance }
 }
 
 /// Delays reserves that limits leave no capacity for, and solves again until no more are found.
@@ -161,15 +158,15 @@ fn relax_until_reserves_hold(
     mut solution: Solution,
     executor: &mut Executor<'_>,
 ) -> (Sessions, Solution) {
-    let may_be_late = !sessions.deadlines.is_empty() || !sessions.batteries.is_empty();
-    let mut times_late = 0;
-    while may_be_late && solution.termination != Termination::Caller {
+    let may_be_delayed = !sessions.deadlines.is_empty() || !sessions.batteries.is_empty();
+    let mut times_delayed = 0;
+    while may_be_delayed && solution.termination != Termination::Caller {
         // The first time vehicles share what is late; after that each keeps its own.
         let mut next = sessions.clone();
-        let is_late = times_late < LATE_MAX
-            && relax_reserves::relax_reserves(instance, &mut next, &solution, times_late == 0);
-        times_late += usize::from(is_late);
-        if !relax_reserves::delay_battery_reserves(instance, &mut next, &solution) && !is_late {
+        let is_delayed = times_delayed < RESERVE_DELAYS_MAX
+            && relax_reserves::relax_reserves(instance, &mut next, &solution, times_delayed == 0);
+        times_delayed += usize::from(is_delayed);
+        if !relax_reserves::delay_battery_reserves(instance, &mut next, &solution) && !is_delayed {
             break;
         }
         let start = WarmStart { rounds_per_kwh: Vec::new(), ..solution.warm_start.clone() };

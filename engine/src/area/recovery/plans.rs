@@ -1,11 +1,11 @@
 //! Assignment of columns to vehicles, and the plan that follows from each.
 //!
-//! The restricted master returns weights `θ` on the columns of each group. A convex combination
-//! of ten columns would switch a vehicle on and off many times, so each vehicle follows one
-//! column. With `φ` for [`GOLDEN`] and `p` for its position among all vehicles, it draws
+//! The restricted master returns weights `θ` on the columns of each group. A convex combination of
+//! ten columns would switch a vehicle on and off many times, so each vehicle follows one column.
+//! With `1/φ` for [`GOLDEN_CONJUGATE`] and `p` for its position among all vehicles, it takes
 //!
 //! ```text
-//! u = fract( (p + 1/2)·φ )         and follows the first column k with  u < θ_1 + ... + θ_k
+//! u = fract( (p + 1/2)/φ )         and follows the first column k with  u < θ_1 + ... + θ_k
 //! ```
 //!
 //! so that columns are used in proportion to `θ` and spread evenly over like vehicles. Loads above
@@ -36,9 +36,9 @@ use crate::area::pricing::pricing_problem::solve_pricing;
 use crate::area::problem::micro_wh::as_kwh;
 use crate::tolerance::SOLVER_ROUNDING;
 
-/// Step of the draws, the golden ratio less 1. The fractional parts of its multiples fall
-/// evenly into the unit interval, however many there are (a Weyl sequence).
-const GOLDEN: f64 = 0.618_033_988_749_894_9;
+/// Reciprocal `1/φ = φ - 1` of the golden ratio. The fractional parts of its multiples fall evenly
+/// into the unit interval, however many there are (a Weyl sequence).
+const GOLDEN_CONJUGATE: f64 = 0.618_033_988_749_894_9;
 
 /// Effective prices by class of vehicles (node, price curve) and round of pricing.
 pub(crate) struct PricesByClass {
@@ -141,7 +141,7 @@ impl Assignment {
     /// Round whose column the vehicle follows; `position` counts all vehicles of the area.
     fn column_of(&self, group: usize, position: usize) -> usize {
         let shares = &self.weights[group];
-        let mut rest = ((position as f64 + 0.5) * GOLDEN).fract();
+        let mut rest = ((position as f64 + 0.5) * GOLDEN_CONJUGATE).fract();
         for &(round, weight) in shares {
             if rest < weight {
                 return round;

@@ -25,7 +25,7 @@ pub(crate) fn block_loads(plans: &PlanReader<'_>) -> Vec<BlockLoad> {
 fn block_load(plans: &PlanReader<'_>, block: &Block) -> BlockLoad {
     let context = plans.context;
     let mut sum = BlockLoad::of_block(block, vec![0i64; context.horizon().len()], 0.0);
-    let (mut cost, mut shed_worth) = (0.0, 0.0);
+    let (mut cost, mut shortfall_penalty) = (0.0, 0.0);
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     for position in block.sessions.clone() {
         plans.plan(block.group, position, &mut buffers, &mut taken);
@@ -38,7 +38,7 @@ fn block_load(plans: &PlanReader<'_>, block: &Block) -> BlockLoad {
             }
         }
         let missing = context.shortfall_of(session, &taken);
-        shed_worth += context.penalty_of(session, missing);
+        shortfall_penalty += context.penalty_of(session, missing);
         if missing.missing > 0 {
             sum.shortfall += missing.missing;
             sum.with_shortfall.push(position as u32);
@@ -49,7 +49,7 @@ fn block_load(plans: &PlanReader<'_>, block: &Block) -> BlockLoad {
         let used = sum.load.iter().enumerate().filter(|(_, energy)| **energy != 0);
         cost = used.map(|(slot, &e)| context.own_price(curve, slot) * as_kwh(e)).sum();
     }
-    (sum.cost, sum.shortfall_penalty) = (vec![cost], vec![shed_worth]);
+    (sum.cost, sum.shortfall_penalty) = (vec![cost], vec![shortfall_penalty]);
     sum
 }
 
@@ -100,9 +100,9 @@ pub(crate) fn area_load(sums: &[BlockLoad], constraints: &LinkingConstraints) ->
         ..AreaLoad::default()
     };
     for sum in sums {
-        for (cost, shed_worth) in sum.cost.iter().zip(&sum.shortfall_penalty) {
+        for (cost, shortfall_penalty) in sum.cost.iter().zip(&sum.shortfall_penalty) {
             total.cost += cost;
-            total.shortfall_penalty += shed_worth;
+            total.shortfall_penalty += shortfall_penalty;
         }
         total.discharged += sum.discharged;
         total.shortfall += sum.shortfall;

@@ -172,12 +172,12 @@ fn adopt_exact_plans(
         &solution.duals_by_round,
         executor,
     );
-    let (shed, objective) = (
+    let (shortfall, objective) = (
         solution.load.shortfall / SHORTFALL_TOLERANCE,
         objective_of(instance.constraints, &solution.load),
     );
     // The lower shortfall wins, then the lower objective value.
-    if (total.shortfall / SHORTFALL_TOLERANCE, value) <= (shed, objective) {
+    if (total.shortfall / SHORTFALL_TOLERANCE, value) <= (shortfall, objective) {
         (solution.assignment, solution.load) = (assignment, total);
     }
     if executor.is_stopped() {

@@ -54,7 +54,7 @@ const TIERS: usize = 10;
 
 /// Penalty on energy missing at departure, where there are deadlines before; the first tier of a
 /// shortfall costs 1.
-const LATE: f64 = 0.25;
+const DEPARTURE_PENALTY: f64 = 0.25;
 
 /// Rounding of the solver, as a part of the unit of energy: three times its least integrality
 /// tolerance.
@@ -87,7 +87,7 @@ struct VehicleVariables {
     /// Column of the shortfall at the worst deadline.
     short: usize,
     /// Column of the shortfall at departure.
-    late: usize,
+    at_departure: usize,
 }
 
 /// Mixed-integer programme of an area, with the values of its best solution so far.
@@ -185,7 +185,7 @@ impl<'a> MixedIntegerModel<'a> {
         let curves = self.instance.problem.curves;
         let (horizon, prices) = (curves.horizon(), curves.prices(session.curve as usize));
         let need = self.in_units(session.need);
-        let (short, late) = (self.column(need, need), self.column(need, need));
+        let (short, at_departure) = (self.column(need, need), self.column(need, need));
         let mut cells = Vec::new();
         let slots = session.first as usize..session.end as usize;
         for slot in slots.filter(|&slot| session.need > 0 && !prices[slot].is_nan()) {
@@ -202,19 +202,19 @@ impl<'a> MixedIntegerModel<'a> {
             }
             cells.push(SlotVariables { slot, cap, energy, on });
         }
-        let vehicle = VehicleVariables { cells, short, late };
+        let vehicle = VehicleVariables { cells, short, at_departure };
         self.add_needs(session, &vehicle);
         self.vehicles.push(vehicle);
     }
 
     /// Adds the rows of the need and of each deadline before the last.
     fn add_needs(&mut self, session: &Session, vehicle: &VehicleVariables) {
-        let VehicleVariables { cells, short, late } = vehicle;
+        let VehicleVariables { cells, short, at_departure } = vehicle;
         let need = self.in_units(session.need);
         let mut all: Vec<(usize, f64)> = cells.iter().map(|cell| (cell.energy, 1.0)).collect();
-        all.push((*late, 1.0));
+        all.push((*at_departure, 1.0));
         self.programme.linear.rows.push(Row { lower: need, upper: need, terms: all });
-        self.programme.linear.rows.push(at_most(vec![(*late, 1.0), (*short, -1.0)], 0.0));
+        self.programme.linear.rows.push(at_most(vec![(*at_departure, 1.0), (*short, -1.0)], 0.0));
         let sessions = self.sessions;
         let deadlines = sessions.deadlines_of(session);
         let stages = deadlines.map_or(1, |deadlines| deadlines.needs.len());
@@ -319,7 +319,7 @@ impl<'a> MixedIntegerModel<'a> {
             .push(at_most(short, least * (1.0 + UNIT_TOLERANCE) + UNIT_TOLERANCE));
         let has_deadlines = !self.sessions.deadlines.is_empty();
         for (at, session) in self.sessions.each.iter().enumerate() {
-            let VehicleVariables { short, late, .. } = self.vehicles[at];
+            let VehicleVariables { short, at_departure, .. } = self.vehicles[at];
             let part = self.in_units(session.need) / TIERS as f64;
             let mut terms = vec![(short, -1.0)];
             let mut rest = self.values[short];
@@ -331,9 +331,10 @@ impl<'a> MixedIntegerModel<'a> {
                 terms.push((column, 1.0));
             }
             let columns = &mut self.programme.linear.columns;
-            // Energy that is still delivered by departure lowers the penalty by `LATE`.
+            // Energy that is still delivered by departure lowers the penalty by
+            // `DEPARTURE_PENALTY`.
             columns[short].cost = 0.0;
-            columns[late].cost = if has_deadlines { LATE } else { 0.0 };
+            columns[at_departure].cost = if has_deadlines { DEPARTURE_PENALTY } else { 0.0 };
             self.programme.linear.rows.push(Row { lower: 0.0, upper: 0.0, terms });
         }
         self.minimise(NODES_SHARE).map(drop)
@@ -351,10 +352,11 @@ impl<'a> MixedIntegerModel<'a> {
                 columns[cell.energy].cost = prices[cell.slot] * self.unit / money;
             }
             // By rounding of the solver, values may be below their bounds.
-            let [short, late] = [vehicle.short, vehicle.late].map(|at| self.values[at].max(0.0));
+            let [short, at_departure] =
+                [vehicle.short, vehicle.at_departure].map(|at| self.values[at].max(0.0));
             columns[vehicle.short].upper = short + UNIT_TOLERANCE;
-            columns[vehicle.late].lower = (late - UNIT_TOLERANCE).max(0.0);
-            columns[vehicle.late].upper = late + UNIT_TOLERANCE;
+            columns[vehicle.at_departure].lower = (at_departure - UNIT_TOLERANCE).max(0.0);
+            columns[vehicle.at_departure].upper = at_departure + UNIT_TOLERANCE;
         }
         for at in 0..self.instance.constraints.each.len() {
             self.add_soft(at, money);
@@ -453,9 +455,10 @@ impl<'a> MixedIntegerModel<'a> {
         (vehicle, session): (&VehicleVariables, &Session),
         at: &mut [i64],
     ) {
-        let late = self.values[vehicle.late];
-        let late = if late <= 20.0 * UNIT_TOLERANCE { 0 } else { self.micro_wh(late) };
-        let mut wanted = (session.need - late).max(0) - at.iter().sum::<i64>();
+        let at_departure = self.values[vehicle.at_departure];
+        let at_departure =
+            if at_departure <= 20.0 * UNIT_TOLERANCE { 0 } else { self.micro_wh(at_departure) };
+        let mut wanted = (session.need - at_departure).max(0) - at.iter().sum::<i64>();
         let terms = self.instance.constraints;
         for (cell, energy) in vehicle.cells.iter().zip(at) {
             // Slots that are fully on or off stay as they are.

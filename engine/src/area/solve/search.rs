@@ -127,19 +127,20 @@ fn search<S>(
             break;
         }
     }
-    let (assignment, load, _) = best.unwrap_or_default();
+    Ok(finish_search(column_generation, best.unwrap_or_default(), termination))
+}
+
+/// Solution of the best plans, with bound, duals and warm start of the ended column generation.
+fn finish_search(
+    column_generation: Box<dyn ColumnGeneration + '_>,
+    (assignment, load, _): (Assignment, AreaLoad, f64),
+    termination: Termination,
+) -> Solution {
     let warm_start = column_generation.state().warm_start(&column_generation.weights());
-    let SearchState { duals_by_round, best_duals, bound, .. } = column_generation.into_state();
-    Ok(Solution {
-        assignment,
-        load,
-        bound,
-        duals: best_duals,
-        termination,
-        rounds: duals_by_round.len(),
-        duals_by_round,
-        warm_start,
-    })
+    let SearchState { duals_by_round, best_duals: duals, bound, .. } =
+        column_generation.into_state();
+    let rounds = duals_by_round.len();
+    Solution { assignment, duals_by_round, load, bound, duals, termination, rounds, warm_start }
 }
 
 /// Column generation on two levels where there is a decomposition, else on one.
