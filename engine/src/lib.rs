@@ -8,10 +8,13 @@
 //!
 //! ```text
 //! minimise    Σ_t p_t·x_t
-//! subject to  Σ_{t ends by d_k} x_t ≥ E_k      for each target k
-//!             Σ_t x_t ≤ E_max
+//! subject to  Σ_{t ends by d_k} x_t ≥ E_k     for each target k
+//!             Σ_t x_t = E_K                    or  ≤ E_max, if the request has an energy_max
 //!             0 ≤ x_t ≤ u_t
 //! ```
+//!
+//! with `E_1 ≤ … ≤ E_K`. A reserve, and all that a deadline wants which cannot be met, is charged
+//! at once, at any price; [`plan::charge`] has the whole problem.
 //!
 //! Walking the deadlines from the earliest and buying the cheapest room left
 //! before each is exact, because the sets of slots before the deadlines are

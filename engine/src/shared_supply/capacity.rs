@@ -4,8 +4,8 @@
 //!
 //! 1. [`plan_area`] finds the plans of least total cost under a limit on the mean power of each
 //!    slot ([`SharedPower`]).
-//! 2. [`sequence`] arranges the vehicles within each slot, so that the limit holds at every
-//!    instant.
+//! 2. [`apply_wrap_around`] arranges the vehicles within each slot, so that the limit holds at
+//!    every instant.
 //! 3. [`fill_gaps`] serves remaining shortfalls in the residual capacity and closes short pauses.
 //!
 //! If a limit binds and vehicles are alike, many plans have the same cost, and each new search
@@ -42,7 +42,7 @@ use crate::prices::table::PriceTable;
 use crate::shared_supply::gaps::fill_gaps;
 use crate::shared_supply::incremental::{energy_by, paid};
 use crate::shared_supply::wish::{SharedPower, SharedWish};
-use crate::shared_supply::wrap_around::{OnOffSchedule, sequence};
+use crate::shared_supply::wrap_around::{OnOffSchedule, apply_wrap_around};
 use crate::time::horizon::Horizon;
 use crate::time::instant::{instant_at, micros_of};
 use crate::tolerance::NEED_SHARE_MIN;
@@ -254,7 +254,7 @@ fn ahead(curve: &PriceCurve, wishes: &[SharedWish<'_>]) -> PriceCurve {
     }
 }
 
-/// Applies the wrap-around rule ([`sequence`]) to the plans, slot by slot.
+/// Applies the wrap-around rule ([`apply_wrap_around`]) to the plans, slot by slot.
 fn sequence_within_slots(
     briefs: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
@@ -264,7 +264,7 @@ fn sequence_within_slots(
     let mut vehicles: Vec<OnOffSchedule> =
         planned.map(|(b, wish)| switched(b.as_ref(), wish)).collect();
     let slots = horizon.periods().map(|(start, end)| micros_of(start)..micros_of(end));
-    sequence(&mut vehicles, slots, power_max.as_kw());
+    apply_wrap_around(&mut vehicles, slots, power_max.as_kw());
     for (brief, vehicle) in briefs.iter_mut().zip(vehicles) {
         let Some(brief) = brief else { continue };
         let Some(&Interval { power, .. }) = brief.intervals.first() else { continue };

@@ -1,7 +1,8 @@
 //! Plans of several requests within a shared power limit.
 //!
 //! [`plan_in_residual_capacity`] plans one request in the power that the others leave, without
-//! changing their plans. `plan_within_capacity` plans all requests together.
+//! changing their plans. `plan_within_capacity` plans all requests together; `wrap_around` is
+//! McNaughton's rule, by which vehicles take turns within a slot.
 #[cfg(feature = "lp")]
 pub(crate) mod capacity;
 #[cfg(feature = "lp")]

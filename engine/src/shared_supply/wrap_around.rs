@@ -2,9 +2,9 @@
 //!
 //! The limit of an area holds for the mean of each slot, and a plan uses a slot from its start, so
 //! that vehicles that fit in the mean would all be on at once. McNaughton's wrap-around rule \[1\]
-//! for preemptive jobs on parallel machines arranges them in lanes with one vehicle at a time. Jobs
-//! `i = 1, 2, ..` are laid one behind the other, and the part of a job that passes the end of a
-//! lane continues at the start of the next one:
+//! for preemptive jobs on parallel machines (here *lanes*) runs one vehicle of a lane at a time.
+//! Jobs `i = 1, 2, ..` are laid one behind the other, and the part of a job that passes the end of
+//! a lane continues at the start of the next one:
 //!
 //! ```text
 //! s_1 = 0 ,   s_{i+1} = (s_i + t_i) mod T
@@ -20,18 +20,22 @@
 //! Every job of a lane has at most the least power of the lane before, which is full. The lanes
 //! together therefore take at most `M + w_max`, with `M = Σ t_i·w_i / T`. If `M` is at most that of
 //! `n = floor(P / w_max)` lanes of the least power, there are at most `n` lanes. So the limit `P`
-//! holds at every instant if
+//! holds at every instant, for the jobs that are arranged, if
 //!
 //! ```text
 //! M <= m = max( P - w_max ,  floor(P / w_max)·w_min )
 //! m_h = m - round( h·m / w_max )·w_max                   with headroom h
 //! ```
 //!
+//! Energy that is wanted at once or due inside the slot stays where it is, and vehicles above `P`
+//! do not count: for these the limit holds in the mean only. A job with `t_i = T` is a lane of its
+//! own wherever it is laid, so it need not be moved.
+//!
 //! | Symbol | Meaning | Code |
 //! |---|---|---|
 //! | `T` | length of the slot | `slot` of [`wrap_around`] |
-//! | `t_i` | time that vehicle `i` is on in the slot | `Part::micros` |
-//! | `w_i` | its power | `Part::power_kw` |
+//! | `t_i` | time that vehicle `i` is on in the slot | `Job::micros` |
+//! | `w_i` | its power | `Job::power_kw` |
 //! | `w_min`, `w_max` | least and highest power up to `P` | `least`, `most` in [`mean_kw`] |
 //! | `s_i` | start of vehicle `i` in its lane | `at` in [`wrap_around`] |
 //! | `P` | shared power limit | `power_max` |
@@ -60,7 +64,7 @@ pub(crate) struct OnOffSchedule {
 }
 
 /// Job of the wrap-around rule: the time of one vehicle in one slot.
-struct Part {
+struct Job {
     row: usize,
     micros: i64,
     power_kw: f64,
@@ -91,7 +95,7 @@ const LANE_ROUNDING: f64 = 1e-9;
 
 /// Rearranges vehicles by the wrap-around rule in each slot in which those that are on take more
 /// than `power_max_kw` together.
-pub(crate) fn sequence(
+pub(crate) fn apply_wrap_around(
     vehicles: &mut [OnOffSchedule],
     slots: impl Iterator<Item = Range<i64>>,
     power_max_kw: f64,
@@ -100,7 +104,7 @@ pub(crate) fn sequence(
     let mut next = vec![0; vehicles.len()];
     for (number, slot) in slots.enumerate() {
         // Jobs that may be rearranged, and the power of all vehicles in the slot.
-        let (mut parts, mut all_kw) = (Vec::new(), 0.0);
+        let (mut jobs, mut all_kw) = (Vec::new(), 0.0);
         for (row, vehicle) in vehicles.iter().enumerate() {
             let here = within(&vehicle.on, &mut next[row], &slot);
             all_kw += if here.is_empty() { 0.0 } else { vehicle.power_kw };
@@ -108,7 +112,7 @@ pub(crate) fn sequence(
                 let micros = here.iter().map(|on| on.1 - on.0).sum();
                 let is_on_first = vehicle.is_on && number == 0;
                 let goes_on = made[row].last().map_or(is_on_first, |on| on.1 == slot.start);
-                parts.push(Part { row, micros, power_kw: vehicle.power_kw, goes_on });
+                jobs.push(Job { row, micros, power_kw: vehicle.power_kw, goes_on });
             }
             made[row].extend(here);
         }
@@ -116,7 +120,7 @@ pub(crate) fn sequence(
             continue;
         }
         // Replace the spans of this slot by those of the lanes.
-        for (row, on) in wrap_around(parts, &slot) {
+        for (row, on) in wrap_around(jobs, &slot) {
             made[row].retain(|on| on.1 <= slot.start);
             made[row].extend(on);
         }
@@ -153,28 +157,28 @@ fn is_free(vehicle: &OnOffSchedule, here: &[Span], slot: &Range<i64>) -> bool {
 /// Spans of each row from the wrap-around rule, by falling power.
 ///
 /// Of equal powers, vehicles that are on already start a lane, so that few stop and start again.
-fn wrap_around(mut parts: Vec<Part>, slot: &Range<i64>) -> Vec<(usize, Vec<Span>)> {
-    parts.sort_by(|a, b| b.power_kw.total_cmp(&a.power_kw));
+fn wrap_around(mut jobs: Vec<Job>, slot: &Range<i64>) -> Vec<(usize, Vec<Span>)> {
+    jobs.sort_by(|a, b| b.power_kw.total_cmp(&a.power_kw));
     let mut at = slot.start;
-    let mut made = Vec::with_capacity(parts.len());
-    for same in parts.chunk_by(|a, b| a.power_kw.total_cmp(&b.power_kw).is_eq()) {
-        let (mut on, mut off): (VecDeque<&Part>, VecDeque<&Part>) =
-            same.iter().partition(|part| part.goes_on);
+    let mut made = Vec::with_capacity(jobs.len());
+    for same in jobs.chunk_by(|a, b| a.power_kw.total_cmp(&b.power_kw).is_eq()) {
+        let (mut on, mut off): (VecDeque<&Job>, VecDeque<&Job>) =
+            same.iter().partition(|job| job.goes_on);
         loop {
             // A job that starts a lane or wraps into the next is on at the start of the slot:
             // prefer one that is on already.
             let begins =
-                at == slot.start || off.front().is_none_or(|part| at + part.micros > slot.end);
+                at == slot.start || off.front().is_none_or(|job| at + job.micros > slot.end);
             let (first, second) = if begins { (&mut on, &mut off) } else { (&mut off, &mut on) };
-            let Some(part) = first.pop_front().or_else(|| second.pop_front()) else { break };
-            let end = at + part.micros;
+            let Some(job) = first.pop_front().or_else(|| second.pop_front()) else { break };
+            let end = at + job.micros;
             let taken = if end <= slot.end {
                 vec![(at, end)]
             } else {
                 vec![(slot.start, slot.start + end - slot.end), (at, slot.end)]
             };
             at = if taken[0].1 == slot.end { slot.start } else { taken[0].1 };
-            made.push((part.row, taken));
+            made.push((job.row, taken));
         }
     }
     made
@@ -212,10 +216,10 @@ mod tests {
         // Forty minutes of three vehicles in two lanes; the fourth is on for the hour.
         let mut vehicles = vec![switched(vec![(0, 40)], 10.0); 3];
         vehicles.push(switched(vec![(0, 60)], 10.0));
-        sequence(&mut vehicles, hours(1), 30.0);
+        apply_wrap_around(&mut vehicles, hours(1), 30.0);
         assert_eq!(drawn(&vehicles, 60), ["####..", "##..##", "..####", "######"]);
         let mut fitting = vec![switched(vec![(0, 40)], 10.0); 3];
-        sequence(&mut fitting, hours(1), 30.0);
+        apply_wrap_around(&mut fitting, hours(1), 30.0);
         assert_eq!(drawn(&fitting, 60), ["####.."; 3]);
     }
 
@@ -224,7 +228,7 @@ mod tests {
         // The third starts, since it is on already; in the second hour those that were on last.
         let mut vehicles = vec![switched(vec![(0, 40), (60, 100)], 10.0); 3];
         vehicles[2].is_on = true;
-        sequence(&mut vehicles, hours(2), 20.0);
+        apply_wrap_around(&mut vehicles, hours(2), 20.0);
         let drawn = drawn(&vehicles, 120);
         assert_eq!(drawn, ["##..######..", "..######..##", "####....####"]);
     }
@@ -233,7 +237,7 @@ mod tests {
     fn who_pauses_first_does_not_go_on_later() {
         let mut vehicles = vec![switched(vec![(60, 100)], 10.0); 3];
         vehicles[2].is_on = true;
-        sequence(&mut vehicles, hours(2), 20.0);
+        apply_wrap_around(&mut vehicles, hours(2), 20.0);
         let drawn = drawn(&vehicles, 120);
         assert_eq!(drawn, ["......####..", "......##..##", "........####"]);
     }
@@ -243,7 +247,7 @@ mod tests {
         let mut vehicles = vec![switched(vec![(0, 30), (60, 90)], 10.0); 3];
         vehicles[0].from = 1;
         vehicles[1].due = vec![90];
-        sequence(&mut vehicles, hours(2), 20.0);
+        apply_wrap_around(&mut vehicles, hours(2), 20.0);
         let drawn = drawn(&vehicles, 120);
         assert_eq!(drawn, ["###......###", "###...###...", "...######..."]);
     }
@@ -293,7 +297,7 @@ mod tests {
                 vehicles.push(OnOffSchedule { is_on: *is_on, ..switched(on, power) });
             }
             let before = vehicles.clone();
-            sequence(&mut vehicles, hours(2), power_max);
+            apply_wrap_around(&mut vehicles, hours(2), power_max);
             for minute in 0..120 {
                 let on = vehicles.iter().filter(|vehicle| is_on(vehicle, minute));
                 let taken: f64 = on.map(|vehicle| vehicle.power_kw).sum();

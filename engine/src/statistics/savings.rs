@@ -66,9 +66,9 @@ impl FrozenSession {
 
 /// Freezes the prices and the baseline of a session.
 ///
-/// The baseline is the same energy at `power_max` from plug-in on, so that the battery ends in
-/// the same state. Energy that flowed back counts with its sign. If a price of either course is
-/// unknown, the savings are `None`, not zero.
+/// The baseline is the same energy at `power_max` from plug-in on, so that the battery ends in the
+/// same state. Energy that flowed back counts with its sign; if the net energy is not positive, the
+/// baseline is empty. If a price of either course is unknown, the savings are `None`, not zero.
 ///
 /// # Errors
 /// A sample has no length; energy flowed and `power_max` is not positive.

@@ -11,6 +11,11 @@
 //! | `λ_master` | duals of the last master solution, `newest` |
 //! | `λ` | [`DualSmoothing::separation_point`] |
 //!
+//! The smoothed duals are a point between two dual vectors, at which columns are *separated*
+//! (in-out separation: A. Pessoa, R. Sadykov, E. Uchoa, F. Vanderbeck, Automation and combination
+//! of linear-programming based stabilization techniques in column generation, INFORMS Journal on
+//! Computing 30, 2018).
+//!
 //! After P. Wentges, Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming,
 //! International Transactions in Operational Research 4 (1997). The schedule of `α` is ours.
 
@@ -28,7 +33,7 @@ impl Default for DualSmoothing {
 }
 
 impl DualSmoothing {
-    /// Duals of the next pricing round.
+    /// Duals of the next pricing round, between the best and the newest ones.
     pub(crate) fn separation_point(self, best: &[f64], newest: &[f64]) -> Vec<f64> {
         let drawn = best.iter().zip(newest);
         drawn.map(|(best, newest)| self.0 * best + (1.0 - self.0) * newest).collect()

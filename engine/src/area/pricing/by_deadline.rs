@@ -9,10 +9,10 @@
 //!
 //! The supply is a list of entries with a price: sub-slots (`x`), tiers of shortfall (`y`), which
 //! count for every deadline, and late energy (`z`), which counts for the last one only. Deadlines
-//! are met in time order, each with the cheapest entries that are in time for it. What is taken
-//! for one deadline counts for all later ones. The sets of entries in time are nested, so that this
-//! greedy choice is optimal (J. Edmonds, Submodular functions, matroids, and certain polyhedra,
-//! 1970).
+//! are met in time order, each with the cheapest entries that are in time for it. What is taken for
+//! one deadline counts for all later ones. The sets of entries in time are nested, so that this
+//! greedy choice is optimal (J. Edmonds, Submodular functions, matroids, and certain polyhedra, in:
+//! Combinatorial Structures and Their Applications, 1970).
 //!
 //! | Symbol | Code |
 //! |---|---|

@@ -3,7 +3,7 @@
 //! For the problem in the [parent module](super) and any `M_1 ≥ … ≥ M_K` no plan costs less than
 //!
 //! ```text
-//! Σ_t p_t·f_t + Σ_k (M_k − M_{k+1})·r_k + W·(E_max − F) − Σ_t (u_t − f_t)·max(0, M_{k(t)} − p_t)
+//! Σ_t p_t·f_t + Σ_k (M_k − M_{k+1})·r'_k + W·(E_max − F) − Σ_t (u_t − f_t)·max(0, M_{k(t)} − p_t)
 //! ```
 //!
 //! | Symbol | Meaning | Code |
@@ -13,17 +13,17 @@
 //! | `f_t` | energy bought at once in slot `t` | `bought_at_once` |
 //! | `F` | sum of the `f_t` | [`ChargeEvidence::at_once`] |
 //! | `k(t)` | first deadline that slot `t` counts for | |
-//! | `r_k` | energy wanted by deadline `k` less the `f_t` by then | [`Requirement::energy`] |
+//! | `r'_k` | `r_k` less the `f_t` by deadline `k` | [`Requirement::energy`] |
 //! | `M_k` | price of one more kWh by deadline `k` | [`Requirement::marginal_price`] |
 //! | `E_max` | bound on the energy | [`ChargeEvidence::energy_max`] |
 //! | `W` | price of the bound, `W ≤ 0`, `W = M_{K+1}` | [`ChargeEvidence::surplus_price`] |
 //!
-//! A negative `r_k` counts as zero. Without `energy_max` the total is fixed, `M_{K+1} = 0`, the
+//! A negative `r'_k` counts as zero. Without `energy_max` the total is fixed, `M_{K+1} = 0`, the
 //! term with `W` is absent, and slots after the last deadline hold nothing beyond `f`.
 //!
 //! Proof: with `z = x − f` the cost is `Σ p_t·f_t + Σ (p_t − M_{k(t)})·z_t + Σ M_{k(t)}·z_t`. The
 //! second sum is at least `−Σ (u_t − f_t)·max(0, M_{k(t)} − p_t)`, because `0 ≤ z_t ≤ u_t − f_t`.
-//! The third is `Σ_k (M_k − M_{k+1})·z(S_k) + M_{K+1}·Σ z_t`, where `z(S_k) ≥ r_k` and
+//! The third is `Σ_k (M_k − M_{k+1})·z(S_k) + M_{K+1}·Σ z_t`, where `z(S_k) ≥ r'_k` and
 //! `Σ z_t ≤ E_max − F`.
 //!
 //! [`certify`] computes cost and bound from the slots and these prices alone. The bound holds

@@ -68,7 +68,7 @@ use crate::units::{Energy, MICROS_PER_HOUR, Price};
 pub fn plan_charge(curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
     let mut plan = match choose(curve, problem) {
         Some(chosen) => add_single_outcome(from_choice(curve, problem, &chosen), problem),
-        None => Walk::new(curve, problem).plan(curve, problem),
+        None => Greedy::new(curve, problem).plan(curve, problem),
     };
     if plan.targets.is_empty() {
         plan.targets = outcomes(&plan, problem);
@@ -93,19 +93,20 @@ pub(crate) fn outcomes(plan: &Plan, problem: &ChargeProblem) -> Vec<TargetOutcom
     targets.map(|&target| outcome(plan, problem, target)).collect()
 }
 
-/// Outcome of one target. Less than a microsecond of charging, or than `dust`, is not missing.
+/// Outcome of one target. Less than a microsecond of charging, or than `energy_tolerance`, is not
+/// missing.
 fn outcome(plan: &Plan, problem: &ChargeProblem, target: Target) -> TargetOutcome {
     let wanted = target.energy;
     let most = problem.request().within_limit(&target);
     let above_limit = wanted - most;
     let delivered = target.by.map_or(plan.energy, |by| plan.energy_by(by)).min(most);
     let missing = most - delivered;
-    let is_met =
-        missing <= problem.request().power_max.over_micros(INSTANT_MICROS).max(dust(wanted));
+    let is_met = missing
+        <= problem.request().power_max.over_micros(INSTANT_MICROS).max(energy_tolerance(wanted));
     let reached_at = if wanted <= Energy::ZERO {
         Some(problem.request().now)
     } else {
-        plan.reached_at(wanted - dust(wanted))
+        plan.reached_at(wanted - energy_tolerance(wanted))
     };
     TargetOutcome {
         by: target.by,
@@ -118,14 +119,14 @@ fn outcome(plan: &Plan, problem: &ChargeProblem, target: Target) -> TargetOutcom
 }
 
 /// Energy that counts as rounding next to `energy`: [`SUM_ROUNDING`] of it.
-fn dust(energy: Energy) -> Energy {
+fn energy_tolerance(energy: Energy) -> Energy {
     Energy::from_kwh(energy.as_kwh().abs() * SUM_ROUNDING).unwrap_or(Energy::ZERO)
 }
 
 /// State of the greedy: sub-slots with their purchases, and the deadlines.
-struct Walk {
+struct Greedy {
     /// Sub-slots in time order; `bought` grows.
-    pieces: Vec<SubSlot>,
+    sub_slots: Vec<SubSlot>,
     /// Deadlines in time order, with nondecreasing energies.
     deadlines: Vec<Deadline>,
     /// Purchases in the order in which they were made.
@@ -142,12 +143,12 @@ struct Walk {
     surplus_price: Price,
 }
 
-impl Walk {
+impl Greedy {
     /// Cuts the curve and makes the energies of the deadlines nondecreasing. Nothing is bought.
     fn new(curve: &PriceCurve, problem: &ChargeProblem) -> Self {
         let deadlines = deadlines(problem);
         let mut walk = Self {
-            pieces: sub_slots(curve, problem, &deadlines),
+            sub_slots: sub_slots(curve, problem, &deadlines),
             possible: Vec::new(),
             missed: None,
             purchases: Vec::new(),
@@ -193,8 +194,8 @@ impl Walk {
     /// Sums of `of` over the sub-slots that count for each deadline; the last sum is the total.
     fn sums(&self, of: impl Fn(&SubSlot) -> Energy) -> Vec<Energy> {
         let mut sums = vec![Energy::ZERO; self.deadlines.len() + 1];
-        for piece in &self.pieces {
-            sums[piece.deadline] = sums[piece.deadline] + of(piece);
+        for sub_slot in &self.sub_slots {
+            sums[sub_slot.deadline] = sums[sub_slot.deadline] + of(sub_slot);
         }
         for k in 1..sums.len() {
             sums[k] = sums[k] + sums[k - 1];
@@ -202,12 +203,13 @@ impl Walk {
         sums
     }
 
-    /// The last deadline that cannot be met in full. Less than `SNAP_MICROS` of charging, or
-    /// than `dust`, is not missing.
+    /// The last deadline that cannot be met in full. Less than `SNAP_MICROS` of charging, or than
+    /// `energy_tolerance`, is not missing.
     fn last_missed(&self, problem: &ChargeProblem) -> Option<usize> {
         let rounding = problem.request().power_max.as_kw() * SNAP_MICROS / MICROS_PER_HOUR;
         self.deadlines.iter().zip(&self.possible).rposition(|(deadline, &possible)| {
-            (deadline.energy - possible).as_kwh() > rounding.max(dust(deadline.energy).as_kwh())
+            (deadline.energy - possible).as_kwh()
+                > rounding.max(energy_tolerance(deadline.energy).as_kwh())
         })
     }
 
@@ -216,7 +218,7 @@ impl Walk {
         let reserve = problem.request().reserve;
         let overdue = self.missed.map_or(Energy::ZERO, |k| self.deadlines[k].energy);
         let target = self.missed.map_or(0, |k| self.deadlines[k].target);
-        for slot in 0..self.pieces.len() {
+        for slot in 0..self.sub_slots.len() {
             let wanted = (reserve - self.at_once).max(Energy::ZERO);
             self.at_once = self.at_once + self.buy(slot, wanted, Purpose::Reserve);
             // The reserve counts towards the missed deadline.
@@ -228,8 +230,8 @@ impl Walk {
 
     /// Sub-slots by price; of equal prices the earlier first.
     fn cheapest_first(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.pieces.len()).collect();
-        order.sort_by(|&a, &b| self.pieces[a].price.total_cmp(&self.pieces[b].price));
+        let mut order: Vec<usize> = (0..self.sub_slots.len()).collect();
+        order.sort_by(|&a, &b| self.sub_slots[a].price.total_cmp(&self.sub_slots[b].price));
         order
     }
 
@@ -237,17 +239,17 @@ impl Walk {
     fn buy_for(&mut self, k: usize, order: &[usize]) {
         let wanted = self.deadlines[k].energy.min(self.possible[k]);
         // Energy bought for earlier deadlines, or at once, counts for this one.
-        let before = self.pieces.iter().filter(|piece| piece.deadline <= k);
-        let mut missing = before.fold(wanted, |missing, piece| missing - piece.bought);
+        let before = self.sub_slots.iter().filter(|sub_slot| sub_slot.deadline <= k);
+        let mut missing = before.fold(wanted, |missing, sub_slot| missing - sub_slot.bought);
         let purpose = Purpose::Deadline { target: self.deadlines[k].target };
         for &slot in order {
-            if missing <= dust(wanted) {
+            if missing <= energy_tolerance(wanted) {
                 return;
             }
-            if self.pieces[slot].deadline <= k {
+            if self.sub_slots[slot].deadline <= k {
                 let taken = self.buy(slot, missing, purpose);
                 if taken > Energy::ZERO {
-                    self.last_price[k] = Some(self.pieces[slot].price);
+                    self.last_price[k] = Some(self.sub_slots[slot].price);
                 }
                 missing = missing - taken;
             }
@@ -256,20 +258,21 @@ impl Walk {
 
     /// Buys at negative prices, cheapest first, up to `energy_max`.
     fn buy_surplus(&mut self, energy_max: Energy, order: &[usize]) {
-        let mut missing = self.pieces.iter().fold(energy_max, |rest, piece| rest - piece.bought);
+        let mut missing =
+            self.sub_slots.iter().fold(energy_max, |rest, sub_slot| rest - sub_slot.bought);
         let mut last_price = self.cheapest_price().min(Price::ZERO);
         for &slot in order {
-            if self.pieces[slot].price >= Price::ZERO {
+            if self.sub_slots[slot].price >= Price::ZERO {
                 break;
             }
-            if missing <= dust(energy_max) {
+            if missing <= energy_tolerance(energy_max) {
                 break;
             }
             missing = missing - self.buy(slot, missing, Purpose::NegativePrice);
-            last_price = self.pieces[slot].price;
+            last_price = self.sub_slots[slot].price;
         }
         // Below the bound another kWh is allowed, so the dual price of the bound is zero.
-        if missing <= dust(energy_max) {
+        if missing <= energy_tolerance(energy_max) {
             self.surplus_price = last_price;
         }
     }
@@ -277,15 +280,16 @@ impl Walk {
     /// Buys up to `wanted` in the free energy of a sub-slot, and returns the energy bought.
     /// Less than `SNAP_MICROS` of charging is not bought.
     fn buy(&mut self, slot: usize, wanted: Energy, purpose: Purpose) -> Energy {
-        let piece = &mut self.pieces[slot];
-        let room = piece.capacity() - piece.bought;
-        let crumb = piece.power.as_kw() * SNAP_MICROS / MICROS_PER_HOUR;
-        if wanted.as_kwh() <= crumb || room.as_kwh() <= crumb {
+        let sub_slot = &mut self.sub_slots[slot];
+        let room = sub_slot.capacity() - sub_slot.bought;
+        let purchase_min = sub_slot.power.as_kw() * SNAP_MICROS / MICROS_PER_HOUR;
+        if wanted.as_kwh() <= purchase_min || room.as_kwh() <= purchase_min {
             return Energy::ZERO;
         }
         // A sub-slot that is used up holds its capacity itself, not a sum with rounding.
         let energy = if room <= wanted { room } else { wanted };
-        piece.bought = if room <= wanted { piece.capacity() } else { piece.bought + energy };
+        sub_slot.bought =
+            if room <= wanted { sub_slot.capacity() } else { sub_slot.bought + energy };
         self.purchases.push(Purchase { slot, energy, purpose });
         energy
     }
@@ -296,13 +300,14 @@ impl Walk {
             return;
         }
         let last = self.deadlines.len();
-        let keep = self.pieces.iter().rposition(|p| p.deadline < last || p.bought > Energy::ZERO);
-        self.pieces.truncate(keep.map_or(0, |keep| keep + 1));
+        let keep =
+            self.sub_slots.iter().rposition(|p| p.deadline < last || p.bought > Energy::ZERO);
+        self.sub_slots.truncate(keep.map_or(0, |keep| keep + 1));
     }
 
     /// Makes the plan and its certificate. Outcomes of targets and shortfall are not set.
     fn finish(self, curve: &PriceCurve, problem: &ChargeProblem) -> Plan {
-        let slots: Vec<PlannedSlot> = self.pieces.iter().map(SubSlot::planned).collect();
+        let slots: Vec<PlannedSlot> = self.sub_slots.iter().map(SubSlot::planned).collect();
         let energy = slots.iter().fold(Energy::ZERO, |sum, slot| sum + slot.energy);
         let certificate = certify_own(&slots, self.evidence(problem));
         Plan {
@@ -322,14 +327,15 @@ impl Walk {
 
     /// Price of the cheapest free energy before the last deadline; `None` if nothing is free.
     fn marginal_price(&self) -> Option<Price> {
-        let before = self.pieces.iter().filter(|piece| piece.deadline < self.deadlines.len());
+        let before =
+            self.sub_slots.iter().filter(|sub_slot| sub_slot.deadline < self.deadlines.len());
         let room = before.filter(|p| p.capacity() - p.bought > p.power.over_micros(INSTANT_MICROS));
-        room.map(|piece| piece.price).min_by(Price::total_cmp)
+        room.map(|sub_slot| sub_slot.price).min_by(Price::total_cmp)
     }
 
     /// Lowest price of any sub-slot; zero if there is none.
     fn cheapest_price(&self) -> Price {
-        let prices = self.pieces.iter().map(|piece| piece.price);
+        let prices = self.sub_slots.iter().map(|sub_slot| sub_slot.price);
         prices.min_by(Price::total_cmp).unwrap_or(Price::ZERO)
     }
 
@@ -777,7 +783,7 @@ mod tests {
             let problem = ChargeProblem::new(wish).unwrap();
             prop_assert!(choose(&curve, &problem).is_some());
             let fast = plan_charge(&curve, &problem);
-            let slow = Walk::new(&curve, &problem).plan(&curve, &problem);
+            let slow = Greedy::new(&curve, &problem).plan(&curve, &problem);
             let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1.0);
             prop_assert!(near(fast.energy.as_kwh(), slow.energy.as_kwh()));
             prop_assert!(near(fast.cost.as_amount(), slow.cost.as_amount()));
@@ -811,7 +817,7 @@ mod tests {
                 wish.after_deadline = AfterDeadline::Stop;
             }
             let problem = ChargeProblem::new(wish).unwrap();
-            let slow = Walk::new(&curve, &problem).plan(&curve, &problem);
+            let slow = Greedy::new(&curve, &problem).plan(&curve, &problem);
             prop_assert_eq!(slow.intervals.is_empty(), slow.energy == Energy::ZERO);
             if choose(&curve, &problem).is_none() {
                 return Ok(());

@@ -58,7 +58,8 @@
 //!
 //! # References
 //!
-//! 1. J. Edmonds, Submodular functions, matroids, and certain polyhedra (1970).
+//! 1. J. Edmonds, Submodular functions, matroids, and certain polyhedra, in: Combinatorial
+//!    Structures and Their Applications (1970).
 pub(crate) mod baseline;
 pub(crate) mod certificate;
 pub(crate) mod duration;

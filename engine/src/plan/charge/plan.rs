@@ -176,8 +176,8 @@ impl Plan {
     pub fn reached_at(&self, energy: Energy) -> Option<DateTime<Utc>> {
         let mut missing = energy;
         for slot in &self.slots {
-            let dust = slot.power_max.over_micros(INSTANT_MICROS);
-            if slot.energy > Energy::ZERO && slot.energy + dust >= missing {
+            let tolerance = slot.power_max.over_micros(INSTANT_MICROS);
+            if slot.energy > Energy::ZERO && slot.energy + tolerance >= missing {
                 let part = PlannedSlot { energy: missing, ..*slot };
                 return Some(part.charged_until());
             }

@@ -145,9 +145,9 @@ fn slots_after(curve: &PriceCurve, problem: &ChargeProblem, to: i64) -> Vec<Plan
         return Vec::new();
     }
     let deadlines = deadlines(problem);
-    let pieces = sub_slots(curve, problem, &deadlines);
+    let sub_slots = sub_slots(curve, problem, &deadlines);
     let is_between = |piece: &&SubSlot| piece.start >= to && piece.deadline < deadlines.len();
-    pieces.iter().filter(is_between).map(SubSlot::planned).collect()
+    sub_slots.iter().filter(is_between).map(SubSlot::planned).collect()
 }
 
 /// Slots of a window with the energies of its selection.

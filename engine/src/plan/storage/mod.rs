@@ -40,10 +40,11 @@
 //! | sign, charge limit | branch and bound over the slots that break a rule | `branch_and_bound` |
 //! | dual bound | weak duality with the marginal values `λ_t` | `certificate` |
 //!
-//! The relaxation takes `O(T·k)` for `T` slots and at most `k` segments in the list, some tens.
-//! No branching is needed if `a_t ≥ b_t` in all slots and the battery is never above its charge
-//! limit. The certificate states cost and bound, so a search that a limit stopped reports its
-//! gap.
+//! The relaxation is a dynamic programme whose value function `F_t` is convex and piecewise linear,
+//! and is kept as segments (the *segment method*). It takes `O(T·k)` for `T` slots and at most `k`
+//! segments in the list, some tens. No branching is needed if `a_t ≥ b_t` in all slots and the
+//! battery is never above its charge limit. The certificate states cost and bound, so a search that
+//! a limit stopped reports its gap.
 pub(crate) mod baseline;
 pub(crate) mod branch_and_bound;
 pub(crate) mod certificate;

@@ -5,14 +5,14 @@
 //! off, full or at its least: three planes `q` of the table. The energy of a cell is
 //!
 //! ```text
-//! E(q, a, b) = e_q + a·h + b·l
+//! E(q, a, b) = e_q + a·e_max + b·e_min
 //! ```
 //!
 //! | Symbol | Field |
 //! |---|---|
 //! | `q`, `a`, `b` | `Cell::plane`, `full`, `least` |
 //! | `e_q` | `MoveGrid::odd_kwh` |
-//! | `h`, `l` | `MoveGrid::full_kwh`, `least_kwh` |
+//! | `e_max`, `e_min` | `MoveGrid::full_kwh`, `least_kwh` |
 use std::mem;
 use std::ops::Range;
 
@@ -154,19 +154,19 @@ impl MoveGrid {
             + cell.least as f64 * self.least_kwh
     }
 
-    /// Table for `steps` steps with infinite costs.
-    pub(crate) fn table(&self, steps: usize, spare: &mut Spare) -> Table {
+    /// Table of labels for `steps` steps with infinite costs.
+    pub(crate) fn table(&self, steps: usize, spare: &mut TablePool) -> LabelTable {
         let (rows, columns) = (self.full_max.min(steps) + 1, self.least_max.min(steps) + 1);
-        Table { first: 0, rows, columns, cells: spare.cells(self.planes * rows * columns) }
+        LabelTable { first: 0, rows, columns, cells: spare.cells(self.planes * rows * columns) }
     }
 }
 
 /// Memory of complete tables for reuse. Few tables are open at a time, and fresh memory for
 /// each would cost more than filling it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Spare(Vec<Vec<f64>>);
+pub(crate) struct TablePool(Vec<Vec<f64>>);
 
-impl Spare {
+impl TablePool {
     /// `count` cells, all infinite.
     fn cells(&mut self, count: usize) -> Vec<f64> {
         let mut cells = self.0.pop().unwrap_or_default();
@@ -178,7 +178,7 @@ impl Spare {
 
 /// Least cost of each energy; infinite for an energy that is not reached.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Table {
+pub(crate) struct LabelTable {
     /// Full slots of the first row that is kept.
     first: usize,
     /// Rows kept, one for each number of full slots.
@@ -188,10 +188,10 @@ pub(crate) struct Table {
     cells: Vec<f64>,
 }
 
-impl Table {
+impl LabelTable {
     /// Drops cells with `cost − price·kWh > most`, then outer rows and last columns without a
     /// finite cell.
-    pub(crate) fn forget(&mut self, grid: &MoveGrid, price: f64, most: f64, spare: &mut Spare) {
+    pub(crate) fn forget(&mut self, grid: &MoveGrid, price: f64, most: f64, spare: &mut TablePool) {
         if self.is_empty() {
             return;
         }
@@ -214,7 +214,7 @@ impl Table {
     }
 
     /// Keeps `rows` and the first `columns`, in memory of their size.
-    fn keep(&mut self, rows: Range<usize>, columns: usize, spare: &mut Spare) {
+    fn keep(&mut self, rows: Range<usize>, columns: usize, spare: &mut TablePool) {
         let whole = mem::take(&mut self.cells);
         let planes = whole.chunks(self.rows * self.columns);
         self.cells.reserve_exact(planes.len() * rows.len() * columns);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     /// Energies and costs after two hours at 10 and 30 cents, each of them off or on.
-    fn two_hours(timeline: &Timeline, grid: &MoveGrid, spare: &mut Spare) -> Table {
+    fn two_hours(timeline: &Timeline, grid: &MoveGrid, spare: &mut TablePool) -> LabelTable {
         let mut before = grid.table(0, spare);
         before.begin();
         for hour in 0..2 {
@@ -369,7 +369,7 @@ mod tests {
     fn a_table_holds_the_least_cost_of_each_energy() {
         let timeline = timeline_of(&[10, 30], 14.0, |_| {});
         let (_, grid) = grid(&timeline, 14.0);
-        let table = two_hours(&timeline, &grid, &mut Spare::default());
+        let table = two_hours(&timeline, &grid, &mut TablePool::default());
         let costs: Vec<(f64, f64)> =
             table.finite(&grid).iter().map(|&(kwh, cost, _)| (kwh, rounded(cost))).collect();
         // 14 kWh are 10 at 10 cents and 4 at 30; two full hours are more than is wanted.
@@ -380,7 +380,7 @@ mod tests {
     fn energy_that_costs_more_than_its_worth_is_forgotten() {
         let timeline = timeline_of(&[10, 30], 14.0, |_| {});
         let (_, grid) = grid(&timeline, 14.0);
-        let mut spare = Spare::default();
+        let mut spare = TablePool::default();
         let mut table = two_hours(&timeline, &grid, &mut spare);
         // At 20 cents a kWh: 0, -0.40, 0, -1.00 and -0.60, in the order of the energies.
         table.forget(&grid, 0.2, -0.5, &mut spare);
@@ -398,7 +398,7 @@ mod tests {
     fn a_start_adds_its_cost_and_a_dearer_way_changes_nothing() {
         let timeline = timeline_of(&[10, 30], 14.0, |_| {});
         let (_, grid) = grid(&timeline, 14.0);
-        let mut spare = Spare::default();
+        let mut spare = TablePool::default();
         let (mut from, mut to) = (grid.table(0, &mut spare), grid.table(1, &mut spare));
         from.begin();
         let full = grid.moves[1].iter().find(|by| by.full == 1).unwrap();

@@ -57,7 +57,7 @@ impl FoundSchedule {
             top_off: pattern.top_off.filter(is_part),
             kwh: spread.kwh,
             missing: spread.missing,
-            relaxed: None,
+            lagrangian_bound: None,
         }
     }
 }

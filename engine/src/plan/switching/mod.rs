@@ -1,4 +1,5 @@
-//! Plans for one device that has a least power, start costs and least times on and off.
+//! Plans for one device with a minimum power, start costs, and minimum up and down times
+//! (single-unit commitment).
 //!
 //! Examples are a charger that does not run below six amperes, a contactor that wears with
 //! every click, and a heat pump that must not stop at once. [`plan_switching`] finds the
@@ -14,7 +15,7 @@
 //! subject to  P_min·h_t·u_t ≤ x_t ≤ P_max·h_t·u_t          energy, but for the top-off
 //!             Σ_t x_t = E                                  need
 //!             v_t ≥ u_t − u_t−1                            starts
-//!             Σ_t v_t ≤ S                                  sessions
+//!             Σ_t v_t + v_0 ≤ S                            sessions
 //!             v_i = 1          ⇒  u_t = 1 for D_on from i   least time on
 //!             a stop before i  ⇒  u_t = 0 for D_off from i  least time off
 //! ```
@@ -24,11 +25,12 @@
 //! | `x_t` | energy of slot `t`, kWh | `path_search::FoundSchedule::kwh` |
 //! | `u_t` | 1 if slot `t` is on | `graph::Edge::run` |
 //! | `v_t` | 1 if a session starts with slot `t` | `graph::Edge::starts` |
+//! | `v_0` | 1 if a session is carried over from before, part of `S` | |
 //! | `p_t` | price per kWh | `timeline::Step::price` |
 //! | `P_min·h_t`, `P_max·h_t` | least and most energy, kWh | `timeline::Step::least`, `most` |
 //! | `c` | cost of one start | `timeline::Timeline::start_cost` |
 //! | `E` | need by a deadline, kWh | `timeline::Level::kwh` |
-//! | `S` | most sessions, one carried over from before included | `Timeline::sessions_max` |
+//! | `S` | most sessions | `Timeline::sessions_max` |
 //! | `D_on`, `D_off` | least time on and off | `Timeline::on_min`, `off_min` |
 //! | `λ` | price on energy in the Lagrangian bound | `lagrangian_bound::LagrangianPaths::price` |
 //!
@@ -52,9 +54,11 @@
 //!
 //! # The method
 //!
-//! The feasible on-off patterns are the paths through a state graph (`graph`): a node
-//! is a slot boundary with the state and the number of sessions so far, an edge is a run of
-//! slots that are on, or a pause.
+//! The feasible on-off patterns are the paths through a state graph (`graph`): a node is a slot
+//! boundary with the state and the number of sessions so far, an edge is a run of slots that are
+//! on, or a pause. The search is a dynamic programme over these nodes, run from both ends
+//! (*bidirectional labelling*); single-unit commitment is solved so in \[1\]. The price on energy
+//! in place of the need is the dual approach to the constrained shortest path problem \[2\].
 //!
 //! | Step | Formula | Code |
 //! |---|---|---|
@@ -72,6 +76,13 @@
 //! `HiGHS` (`mixed_integer`, feature `lp`), whose gap is reported: with varying limits the problem
 //! contains the knapsack problem. Without that feature such a problem is refused when it is
 //! built.
+//!
+//! # References
+//!
+//! 1. A. Frangioni, C. Gentile, Solving nonlinear single-unit commitment problems with ramping
+//!    constraints, Operations Research 54 (2006).
+//! 2. G. Y. Handler, I. Zang, A dual algorithm for the constrained shortest path problem, Networks
+//!    10 (1980).
 pub(crate) mod cost_by_energy;
 pub(crate) mod explain;
 pub(crate) mod graph;

@@ -5,16 +5,16 @@
 //! For a fixed on-off pattern `on`, the energies solve a linear programme with one row:
 //!
 //! ```text
-//! minimise  Σ_on p_t·x_t    subject to  Σ_on x_t = E,   l_t ≤ x_t ≤ h_t
+//! minimise  Σ_on p_t·x_t    subject to  Σ_on x_t = E,   e_min_t ≤ x_t ≤ e_max_t
 //! ```
 //!
-//! A vertex has at most one slot strictly inside its bounds. By exchange, slots cheaper than
-//! that one are full (`x_t = h_t`) and dearer ones are at their least (`x_t = l_t`): moving
-//! energy from a dearer to a cheaper slot never costs more. With a top-off the lower bound of
-//! the last slot is zero. A vertex then has the top-off strictly inside its bounds and all
-//! other slots at theirs; or the top-off at its least, which is no top-off; or at zero, which
-//! is the plan that ends one slot earlier. That plan keeps the rules too, because a top-off
-//! comes after the least time on.
+//! A vertex has at most one slot strictly inside its bounds. By exchange, slots cheaper than that
+//! one are full (`x_t = e_max_t`) and dearer ones are at their least (`x_t = e_min_t`): moving
+//! energy from a dearer to a cheaper slot never costs more. With a top-off the lower bound of the
+//! last slot is zero. A vertex then has the top-off strictly inside its bounds and all other slots
+//! at theirs; or the top-off at its least, which is no top-off; or at zero, which is the plan that
+//! ends one slot earlier. That plan keeps the rules too, because a top-off comes after the least
+//! time on.
 //!
 //! So some optimal plan has *one free slot*, a top-off or not, and all other slots are off,
 //! full or at their least.
@@ -39,16 +39,16 @@
 //!
 //! | Symbol | Field |
 //! |---|---|
-//! | `l_t`, `h_t` | `timeline::Step::least`, `most` |
+//! | `e_min_t`, `e_max_t` | `timeline::Step::least`, `most` |
 //! | `E` | `PathSearch::wanted` |
 //! | `F_v`, and its counterpart backwards | `PathSearch::before`, `after` |
 //! | `a`, `b` | `cost_by_energy::Cell::full`, `least` |
 //! | `d_v`, `λ` | `LagrangianPaths::after` (or `before`), `price` |
 use crate::plan::search_status::SearchStatus;
-use crate::plan::switching::cost_by_energy::{Cell, Move, MoveGrid, Spare, Table};
+use crate::plan::switching::cost_by_energy::{Cell, LabelTable, Move, MoveGrid, TablePool};
 use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::lagrangian_bound::LagrangianPaths;
-use crate::plan::switching::split_step::{Match, Meeting};
+use crate::plan::switching::split_step::{JoinEdge, JoinedPath};
 use crate::plan::switching::timeline::{Rules, Timeline};
 use crate::tolerance::ENERGY_SHARE_MIN;
 
@@ -62,7 +62,7 @@ pub(crate) struct FoundSchedule {
     /// Shortfall of each level, in kWh.
     pub(crate) missing: Vec<f64>,
     /// Price on energy `λ` and the Lagrangian bound `L(λ)`.
-    pub(crate) relaxed: Option<(f64, f64)>,
+    pub(crate) lagrangian_bound: Option<(f64, f64)>,
 }
 
 /// Most table cells that one search fills: some ten seconds of work.
@@ -112,8 +112,8 @@ pub(crate) fn solve(
     }
 }
 
-/// Relative rounding of the bound of a meeting: a hundred times that of one addition, because a
-/// meeting sums up a few amounts. A larger value would lose the cheapest of nearly equal plans.
+/// Relative rounding of the bound of a join edge: a hundred times that of one addition, because a
+/// join edge sums up a few amounts. A larger value would lose the cheapest of nearly equal plans.
 const BOUND_ROUNDING: f64 = 1e-14;
 
 /// Least need that is planned, in kWh: [`ENERGY_SHARE_MIN`] of a full first step. A smaller one is
@@ -129,7 +129,7 @@ pub(crate) fn idle(timeline: &Timeline) -> FoundSchedule {
         kwh: vec![0.0; timeline.len()],
         top_off: None,
         missing,
-        relaxed: Some((0.0, 0.0)),
+        lagrangian_bound: Some((0.0, 0.0)),
     }
 }
 
@@ -147,7 +147,7 @@ fn may_stay_off(timeline: &Timeline, graph: &Graph) -> bool {
 struct PathSearch<'t> {
     timeline: &'t Timeline,
     graph: Graph,
-    relaxed: LagrangianPaths,
+    paths: LagrangianPaths,
     /// Need, in kWh.
     wanted: f64,
     /// Energies and moves of the forward tables.
@@ -155,10 +155,10 @@ struct PathSearch<'t> {
     /// Energies and moves of the backward tables.
     right: MoveGrid,
     /// Forward table of each node: least costs from the first node.
-    before: Vec<Table>,
+    before: Vec<LabelTable>,
     /// Backward table of each node: least costs to the last node.
-    after: Vec<Table>,
-    spare: Spare,
+    after: Vec<LabelTable>,
+    spare: TablePool,
     /// Highest cost of the plans that are searched.
     limit: f64,
     /// Cells filled so far.
@@ -177,17 +177,17 @@ impl<'t> PathSearch<'t> {
         if timeline.steps.is_empty() {
             return None;
         }
-        let relaxed = LagrangianPaths::new(timeline, &graph, wanted)?;
+        let paths = LagrangianPaths::new(timeline, &graph, wanted)?;
         let left = MoveGrid::new(timeline, &graph, wanted, true);
         let right = MoveGrid::new(timeline, &graph, wanted, false);
         Some(Self {
             before: Vec::new(),
             after: Vec::new(),
-            spare: Spare::default(),
+            spare: TablePool::default(),
             limit: f64::INFINITY,
             timeline,
             graph,
-            relaxed,
+            paths,
             wanted,
             left,
             right,
@@ -218,9 +218,9 @@ impl<'t> PathSearch<'t> {
     fn solve(&mut self) -> Result<Option<FoundSchedule>, SearchStatus> {
         let prices = self.timeline.steps.iter().map(|step| step.price.abs());
         let dearest = prices.fold(0.0, f64::max) * self.wanted;
-        let scale = self.relaxed.bound.abs() + self.timeline.start_cost + dearest * 1e-3;
+        let scale = self.paths.bound.abs() + self.timeline.start_cost + dearest * 1e-3;
         for slack in [1e-5, 1e-3, 1e-2, 1e-1, f64::INFINITY] {
-            self.fill(self.relaxed.bound + scale * slack)?;
+            self.fill(self.paths.bound + scale * slack)?;
             match self.best()? {
                 Some((cost, found)) if cost <= self.limit => return Ok(Some(found)),
                 _ => {}
@@ -233,25 +233,26 @@ impl<'t> PathSearch<'t> {
     fn fill(&mut self, limit: f64) -> Result<(), SearchStatus> {
         self.limit = limit;
         let nodes = self.graph.end() + 1;
-        (self.before, self.after) = (vec![Table::default(); nodes], vec![Table::default(); nodes]);
+        (self.before, self.after) =
+            (vec![LabelTable::default(); nodes], vec![LabelTable::default(); nodes]);
         self.fill_before()?;
         self.fill_after()
     }
 
     /// Highest reduced cost `F − λ·E` of a forward label that is kept at a node.
     fn most_before(&self, node: usize) -> f64 {
-        self.limit - self.relaxed.after[node] - self.relaxed.price * self.wanted
+        self.limit - self.paths.after[node] - self.paths.price * self.wanted
     }
 
     /// Highest reduced cost `F − λ·E` of a backward label that is kept at a node.
     fn most_after(&self, node: usize) -> f64 {
-        self.limit - self.relaxed.before[node] - self.relaxed.price * self.wanted
+        self.limit - self.paths.before[node] - self.paths.price * self.wanted
     }
 
     /// Returns true if the Lagrangian bound of the plans through a node is within the limit.
     fn is_near(&self, node: usize) -> bool {
-        let length = self.relaxed.before[node] + self.relaxed.after[node];
-        length + self.relaxed.price * self.wanted <= self.limit && length.is_finite()
+        let length = self.paths.before[node] + self.paths.after[node];
+        length + self.paths.price * self.wanted <= self.limit && length.is_finite()
     }
 
     /// Cost of a start if `starts`, else zero.
@@ -271,11 +272,11 @@ impl<'t> PathSearch<'t> {
             // its first edge. Drop its labels beyond the limit.
             while done <= edge.from {
                 let most = self.most_before(done);
-                let price = self.relaxed.price;
+                let price = self.paths.price;
                 self.before[done].forget(&self.left, price, most, &mut self.spare);
                 done += 1;
             }
-            // No meeting uses forward tables at the last boundary.
+            // No join edge uses forward tables at the last boundary.
             let boundary = self.graph.boundary(edge.to);
             if boundary == steps || self.before[edge.from].is_empty() || !self.is_near(edge.to) {
                 continue;
@@ -307,7 +308,7 @@ impl<'t> PathSearch<'t> {
             while done > edge.to.min(end) && done > edge.from + 1 {
                 done -= 1;
                 let most = self.most_after(done);
-                let price = self.relaxed.price;
+                let price = self.paths.price;
                 self.after[done].forget(&self.right, price, most, &mut self.spare);
             }
             if edge.from == Graph::BEGIN
@@ -334,42 +335,42 @@ impl<'t> PathSearch<'t> {
 
     /// Returns the cheapest plan within the limit with its cost, if there is one.
     fn best(&mut self) -> Result<Option<(f64, FoundSchedule)>, SearchStatus> {
-        let meetings = Meeting::all(self.timeline, &self.graph, &self.relaxed, self.wanted);
-        let mut best: Option<(Meeting, Match)> = None;
-        for meeting in meetings {
+        let join_edges = JoinEdge::all(self.timeline, &self.graph, &self.paths, self.wanted);
+        let mut best: Option<(JoinEdge, JoinedPath)> = None;
+        for join_edge in join_edges {
             let cost = best.map_or(self.limit, |(_, found)| found.cost);
-            // Meetings are sorted by bound: no later one can improve on `cost`.
-            if cost < f64::INFINITY && meeting.bound > cost - BOUND_ROUNDING * cost.abs() {
+            // Join edges are sorted by bound: no later one can improve on `cost`.
+            if cost < f64::INFINITY && join_edge.bound > cost - BOUND_ROUNDING * cost.abs() {
                 break;
             }
-            let edge = *self.edge(&meeting);
+            let edge = *self.edge(&join_edge);
             self.count_work(self.before[edge.from].cells() + self.after[edge.to].cells())?;
             let before = (&self.left, &self.before[edge.from]);
             let after = (&self.right, &self.after[edge.to]);
-            let found = meeting.best(self.timeline, before, after, self.wanted);
+            let found = join_edge.best(self.timeline, before, after, self.wanted);
             if let Some(found) = found.filter(|found| best.is_none() || found.cost < cost) {
-                best = Some((meeting, found));
+                best = Some((join_edge, found));
             }
         }
-        Ok(best.map(|(meeting, found)| (found.cost, self.schedule_of(&meeting, &found))))
+        Ok(best.map(|(join_edge, found)| (found.cost, self.schedule_of(&join_edge, &found))))
     }
 
-    /// Edge of a meeting.
-    fn edge(&self, meeting: &Meeting) -> &Edge {
-        let edges = if meeting.is_top_off { &self.graph.top_offs } else { &self.graph.edges };
-        &edges[meeting.edge]
+    /// Edge of a `JoinEdge`.
+    fn edge(&self, join_edge: &JoinEdge) -> &Edge {
+        let edges = if join_edge.is_top_off { &self.graph.top_offs } else { &self.graph.edges };
+        &edges[join_edge.edge]
     }
 
     /// Returns the most energy up to the need that full slots add up to, in kWh.
     fn most_below(&mut self) -> Result<Option<f64>, SearchStatus> {
-        let meetings = Meeting::all(self.timeline, &self.graph, &self.relaxed, self.wanted);
+        let join_edges = JoinEdge::all(self.timeline, &self.graph, &self.paths, self.wanted);
         let mut most: Option<f64> = None;
-        for meeting in meetings.iter().filter(|meeting| !meeting.is_top_off) {
-            let edge = *self.edge(meeting);
+        for join_edge in join_edges.iter().filter(|join_edge| !join_edge.is_top_off) {
+            let edge = *self.edge(join_edge);
             self.count_work(self.before[edge.from].cells() + self.after[edge.to].cells())?;
             let before = (&self.left, &self.before[edge.from]);
             let after = (&self.right, &self.after[edge.to]);
-            let sum = meeting.most_below(before, after, self.wanted);
+            let sum = join_edge.most_below(before, after, self.wanted);
             if sum > most {
                 most = sum;
             }
@@ -377,18 +378,18 @@ impl<'t> PathSearch<'t> {
         Ok(most)
     }
 
-    /// Schedule of a match: energies of its edge, and of the paths before and after it.
-    fn schedule_of(&self, meeting: &Meeting, found: &Match) -> FoundSchedule {
+    /// Schedule of a joined path: energies of its edge, and of the paths before and after it.
+    fn schedule_of(&self, join_edge: &JoinEdge, found: &JoinedPath) -> FoundSchedule {
         let mut kwh = vec![0.0; self.timeline.len()];
-        let edge = self.edge(meeting);
-        meeting.write(self.timeline, self.graph.runs[edge.run], found.kwh, &mut kwh);
+        let edge = self.edge(join_edge);
+        join_edge.write(self.timeline, self.graph.runs[edge.run], found.kwh, &mut kwh);
         self.trace_before(edge.from, found.before, &mut kwh);
         self.trace_after(edge.to, found.after, &mut kwh);
         FoundSchedule {
             kwh,
-            top_off: meeting.is_top_off.then_some(meeting.step),
+            top_off: join_edge.is_top_off.then_some(join_edge.step),
             missing: vec![0.0; self.timeline.levels.len()],
-            relaxed: Some((self.relaxed.price, self.relaxed.bound)),
+            lagrangian_bound: Some((self.paths.price, self.paths.bound)),
         }
     }
 
@@ -531,7 +532,7 @@ mod tests {
         // 10 kWh at 10 cents and 3 kWh at 20 cents, which is below the least of 4 kWh.
         assert_eq!(found.top_off, Some(1));
         assert!((found.kwh[0] - 10.0).abs() < 1e-9 && (found.kwh[1] - 3.0).abs() < 1e-9);
-        assert!((found.relaxed.unwrap().1 - 1.6).abs() < 1e-9);
+        assert!((found.lagrangian_bound.unwrap().1 - 1.6).abs() < 1e-9);
     }
 
     #[test]

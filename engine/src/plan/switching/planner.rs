@@ -243,15 +243,15 @@ impl Draft {
         if gap < -rounding {
             status = status.max(SearchStatus::BoundAboveCost);
         }
-        let relaxed = schedule.found.relaxed;
+        let lagrangian_bound = schedule.found.lagrangian_bound;
         SwitchingCertificate {
             method: schedule.method,
             is_complete: status.is_optimal(),
             status,
             cost,
             bound: if gap <= rounding { cost } else { bound },
-            relaxed_bound: relaxed.map(|(_, bound)| (money(bound) + after).min(cost)),
-            relaxed_price: relaxed.and_then(|(price, _)| Price::from_per_kwh(price).ok()),
+            relaxed_bound: lagrangian_bound.map(|(_, bound)| (money(bound) + after).min(cost)),
+            relaxed_price: lagrangian_bound.and_then(|(price, _)| Price::from_per_kwh(price).ok()),
         }
     }
 

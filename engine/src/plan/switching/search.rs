@@ -71,7 +71,10 @@ pub(crate) fn search(
     // Without any plan the device stays off. That is feasible, but not proved optimal.
     let best = best.unwrap_or_else(|| {
         status = status.max(SearchStatus::LimitReached);
-        EnergySchedule::exact(FoundSchedule { relaxed: None, ..path_search::idle(timeline) })
+        EnergySchedule::exact(FoundSchedule {
+            lagrangian_bound: None,
+            ..path_search::idle(timeline)
+        })
     });
     EnergySchedule { status, ..best }
 }

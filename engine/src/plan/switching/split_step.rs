@@ -1,11 +1,11 @@
-//! Join of forward and backward tables over the one step of free energy.
+//! Join of forward and backward labels over the one step of free energy (bidirectional labelling).
 //!
 //! A plan is a forward label `(E_before, cost)`, an edge with one free step, and a backward
 //! label `(E_after, cost)`. The free step takes `E − E_before − E_after − E_fixed`, where
 //! `E_fixed` is the energy of the other steps of the edge.
 use std::collections::VecDeque;
 
-use crate::plan::switching::cost_by_energy::{Cell, MoveGrid, Table};
+use crate::plan::switching::cost_by_energy::{Cell, LabelTable, MoveGrid};
 use crate::plan::switching::graph::{Edge, Graph};
 use crate::plan::switching::lagrangian_bound::LagrangianPaths;
 use crate::plan::switching::timeline::Timeline;
@@ -16,7 +16,7 @@ const TOP_OFF_MIN: f64 = 1e-8;
 
 /// Edge with one free step, which takes any energy between its least and its most.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Meeting {
+pub(crate) struct JoinEdge {
     /// Position of the edge in `Graph::edges`, or in `Graph::top_offs` for a top-off.
     pub(crate) edge: usize,
     pub(crate) is_top_off: bool,
@@ -28,13 +28,13 @@ pub(crate) struct Meeting {
     /// Least and most energy of the free step, in kWh.
     least: f64,
     most: f64,
-    /// Lagrangian lower bound on the cost of any plan through this meeting.
+    /// Lagrangian lower bound on the cost of any plan through this join edge.
     pub(crate) bound: f64,
 }
 
-/// Cheapest plan through one meeting: its cost, and its cells in both tables.
+/// Cheapest plan through one join edge: its cost, and its cells in both tables.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Match {
+pub(crate) struct JoinedPath {
     pub(crate) cost: f64,
     pub(crate) before: Cell,
     pub(crate) after: Cell,
@@ -42,33 +42,33 @@ pub(crate) struct Match {
     pub(crate) kwh: f64,
 }
 
-impl Meeting {
-    /// All meetings of a graph, by rising bound.
+impl JoinEdge {
+    /// All join edges of a graph, by rising bound.
     pub(crate) fn all(
         timeline: &Timeline,
         graph: &Graph,
-        relaxed: &LagrangianPaths,
+        paths: &LagrangianPaths,
         wanted: f64,
     ) -> Vec<Self> {
-        let mut meetings = Vec::with_capacity(2 * graph.edges.len());
+        let mut join_edges = Vec::with_capacity(2 * graph.edges.len());
         let edges = graph.edges.iter().map(|edge| (edge, false)).enumerate();
         let top_offs = graph.top_offs.iter().map(|edge| (edge, true)).enumerate();
         for (position, (edge, is_top_off)) in edges.chain(top_offs) {
-            let rest = relaxed.before[edge.from] + relaxed.after[edge.to];
+            let rest = paths.before[edge.from] + paths.after[edge.to];
             let run = graph.runs[edge.run];
             if rest.is_finite() {
                 let new = |step| Self::new(timeline, run, edge, (position, is_top_off), step);
-                meetings.extend((run.0..run.1).map(new).map(|meeting| Self {
-                    bound: rest + meeting.reduced(timeline, relaxed.price) + relaxed.price * wanted,
-                    ..meeting
+                join_edges.extend((run.0..run.1).map(new).map(|join_edge| Self {
+                    bound: rest + join_edge.reduced(timeline, paths.price) + paths.price * wanted,
+                    ..join_edge
                 }));
             }
         }
-        meetings.sort_by(|a, b| a.bound.total_cmp(&b.bound));
-        meetings
+        join_edges.sort_by(|a, b| a.bound.total_cmp(&b.bound));
+        join_edges
     }
 
-    /// Meeting at `step` of the run `first..last` of `edge`, which is at `position` in its list.
+    /// Join edge at `step` of the run `first..last` of `edge`, which is at `position` in its list.
     fn new(
         timeline: &Timeline,
         (first, last): (usize, usize),
@@ -78,7 +78,7 @@ impl Meeting {
     ) -> Self {
         let free = &timeline.steps[step];
         let start = if edge.starts { timeline.start_cost } else { 0.0 };
-        let mut meeting = Self {
+        let mut join_edge = Self {
             edge: position,
             is_top_off,
             step,
@@ -90,10 +90,10 @@ impl Meeting {
         };
         for other in (first..last).filter(|&other| other != step) {
             let kwh = fixed_energy(timeline, step, other);
-            meeting.fixed_kwh += kwh;
-            meeting.fixed_cost += timeline.steps[other].price * kwh;
+            join_edge.fixed_kwh += kwh;
+            join_edge.fixed_cost += timeline.steps[other].price * kwh;
         }
-        meeting
+        join_edge
     }
 
     /// Reduced cost of the edge at a price on energy: `Σ (p − price)·x` plus the start, least over
@@ -104,24 +104,24 @@ impl Meeting {
         self.fixed_cost - price * self.fixed_kwh + free
     }
 
-    /// Cheapest plan for `wanted` kWh through this meeting; `None` if no two labels fit.
+    /// Cheapest plan for `wanted` kWh through this join edge; `None` if no two labels fit.
     ///
     /// As the forward energy rises, the window of backward energies that fit slides down. A
     /// monotone queue holds the labels of the window that can still be the cheapest.
     pub(crate) fn best(
         &self,
         timeline: &Timeline,
-        (left, before): (&MoveGrid, &Table),
-        (right, after): (&MoveGrid, &Table),
+        (left, before): (&MoveGrid, &LabelTable),
+        (right, after): (&MoveGrid, &LabelTable),
         wanted: f64,
-    ) -> Option<Match> {
+    ) -> Option<JoinedPath> {
         let price = timeline.steps[self.step].price;
         let rest = wanted - self.fixed_kwh;
         let slack = wanted.max(self.most) * SUM_DRIFT;
         // Backward labels by falling energy; the queue holds `(kWh, cost − price·kWh, cell)`.
         let mut later = after.finite(right).into_iter().rev().peekable();
         let mut queue: VecDeque<(f64, f64, Cell)> = VecDeque::new();
-        let mut best: Option<Match> = None;
+        let mut best: Option<JoinedPath> = None;
         for (kwh, cost, cell) in before.finite(left) {
             let missing = rest - kwh;
             // Admit backward labels that leave the free step no more than its most.
@@ -144,7 +144,7 @@ impl Meeting {
             let total = self.fixed_cost + cost + worth + price * missing;
             if best.is_none_or(|best| total < best.cost) {
                 let kwh = (missing - later_kwh).clamp(self.least, self.most);
-                best = Some(Match { cost: total, before: cell, after, kwh });
+                best = Some(JoinedPath { cost: total, before: cell, after, kwh });
             }
         }
         best
@@ -154,12 +154,12 @@ impl Meeting {
     /// of the edge.
     pub(crate) fn most_below(
         &self,
-        (left, before): (&MoveGrid, &Table),
-        (right, after): (&MoveGrid, &Table),
+        (left, before): (&MoveGrid, &LabelTable),
+        (right, after): (&MoveGrid, &LabelTable),
         wanted: f64,
     ) -> Option<f64> {
         let room = wanted * (1.0 + SUM_ROUNDING) - self.fixed_kwh - self.most;
-        let known = |grid: &MoveGrid, table: &Table| {
+        let known = |grid: &MoveGrid, table: &LabelTable| {
             table.finite(grid).into_iter().map(|(kwh, ..)| kwh).collect::<Vec<f64>>()
         };
         let later = known(right, after);
@@ -198,12 +198,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::plan::switching::cost_by_energy::Spare;
+    use crate::plan::switching::cost_by_energy::TablePool;
     use crate::plan::switching::timeline::tests::{STRICT, timeline_of};
 
     /// Sums that the steps can reach if each is off, or on as a session of its own.
-    fn table(grid: &MoveGrid, steps: std::ops::Range<usize>) -> Table {
-        let spare = &mut Spare::default();
+    fn table(grid: &MoveGrid, steps: std::ops::Range<usize>) -> LabelTable {
+        let spare = &mut TablePool::default();
         let mut before = grid.table(0, spare);
         before.begin();
         for (count, step) in steps.enumerate() {
@@ -216,10 +216,10 @@ mod tests {
         before
     }
 
-    /// The meeting at the third of five hours.
-    fn meeting(timeline: &Timeline, is_top_off: bool) -> Meeting {
+    /// The join edge at the third of five hours.
+    fn join_edge(timeline: &Timeline, is_top_off: bool) -> JoinEdge {
         let edge = Edge { from: 0, to: 0, run: 3, starts: false };
-        Meeting::new(timeline, (2, 3), &edge, (0, is_top_off), 2)
+        JoinEdge::new(timeline, (2, 3), &edge, (0, is_top_off), 2)
     }
 
     /// Energy and cost of two hours, each off, at 4 or at 10 kWh.
@@ -241,7 +241,7 @@ mod tests {
             let left = MoveGrid::new(&timeline, &graph, wanted, true);
             let right = MoveGrid::new(&timeline, &graph, wanted, false);
             let (before, after) = (table(&left, 0..2), table(&right, 3..5));
-            let found = meeting(&timeline, is_top_off)
+            let found = join_edge(&timeline, is_top_off)
                 .best(&timeline, (&left, &before), (&right, &after), wanted);
             let (least, most) = if is_top_off { (1e-6, 4.0) } else { (4.0, 10.0) };
             let mut cheapest: Option<f64> = None;
@@ -270,15 +270,15 @@ mod tests {
             request.start_cost = crate::units::money(1.5);
         });
         let edge = Edge { from: 0, to: 0, run: 0, starts: true };
-        let meeting = Meeting::new(&timeline, (0, 3), &edge, (0, false), 2);
+        let join_edge = JoinEdge::new(&timeline, (0, 3), &edge, (0, false), 2);
         // 10 kWh at 10 cents, 4 kWh at 30 cents, and the start.
-        let (kwh, cost) = (meeting.fixed_kwh, meeting.fixed_cost);
+        let (kwh, cost) = (join_edge.fixed_kwh, join_edge.fixed_cost);
         assert!((kwh - 14.0).abs() < 1e-9 && (cost - 3.7).abs() < 1e-9);
         let mut kwh = vec![0.0; 3];
-        meeting.write(&timeline, (0, 3), 6.0, &mut kwh);
+        join_edge.write(&timeline, (0, 3), 6.0, &mut kwh);
         assert_eq!(kwh, [10.0, 4.0, 6.0]);
         // At 25 cents a kWh the free step buys all it can: 3.7 - 14·0.25 - 10·0.05.
-        assert!((meeting.reduced(&timeline, 0.25) + 0.3).abs() < 1e-9);
+        assert!((join_edge.reduced(&timeline, 0.25) + 0.3).abs() < 1e-9);
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
             let left = MoveGrid::new(&timeline, &graph, 50.0, true);
             let right = MoveGrid::new(&timeline, &graph, 50.0, false);
             let (before, after) = (table(&left, 0..2), table(&right, 3..5));
-            meeting(&timeline, false).most_below((&left, &before), (&right, &after), wanted)
+            join_edge(&timeline, false).most_below((&left, &before), (&right, &after), wanted)
         };
         let wanted = [5.0, 10.0, 25.0, 30.0, 99.0];
         let found = [None, Some(10.0), Some(20.0), Some(30.0), Some(50.0)];
@@ -301,7 +301,7 @@ mod tests {
         let timeline = timeline_of(&[30, 10, 20], 12.0, |_| {});
         let graph = Graph::new(&timeline, STRICT);
         let paths = LagrangianPaths::new(&timeline, &graph, 12.0).unwrap();
-        let all = Meeting::all(&timeline, &graph, &paths, 12.0);
+        let all = JoinEdge::all(&timeline, &graph, &paths, 12.0);
         assert!(all.is_sorted_by(|a, b| a.bound <= b.bound));
         assert!(all[0].bound >= paths.bound - 1e-9);
         // One for each step that is on along an edge or a top-off.

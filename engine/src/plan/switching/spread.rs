@@ -1,21 +1,23 @@
 //! Energies of a fixed on-off pattern, by a greedy algorithm.
 //!
 //! ```text
-//! minimise  Σ_t p_t·x_t    subject to  l_t ≤ x_t ≤ h_t,   Σ_{t < B_j} x_t ≥ E_j  for levels j
+//! minimise  Σ_t p_t·x_t
+//! subject to  e_min_t ≤ x_t ≤ e_max_t,   Σ_{t < B_j} x_t ≥ E_j  for levels j
 //! ```
 //!
 //! One level, the [`Ending`], also bounds the sum from above. The shortfall of a level that
 //! cannot be met is as small as possible.
 //!
-//! With the steps fixed, the levels are nested, so the feasible energies above the least ones
-//! form a polymatroid (Federgruen and Groenevelt, "The greedy procedure for resource allocation
-//! problems", 1986). Filling the cheapest capacity before each boundary `B_j` in turn is exact,
-//! and no tolerance of a solver enters.
+//! With the steps fixed, the levels are nested, so the feasible energies above the least ones form
+//! a polymatroid (A. Federgruen, H. Groenevelt, The greedy procedure for resource allocation
+//! problems: necessary and sufficient conditions for optimality, Operations Research 34, 1986).
+//! Filling the cheapest capacity before each boundary `B_j` in turn is exact, and no tolerance of a
+//! solver enters.
 //!
 //! | Symbol | Field |
 //! |---|---|
 //! | `x_t` | `Spread::kwh` |
-//! | `p_t`, `l_t`, `h_t` | `timeline::Step::price`, `least`, `most` (top-off: `0`, `least`) |
+//! | `p_t`, `e_min_t`, `e_max_t` | `timeline::Step::price`, `least`, `most` (top-off: `0`, `least`) |
 //! | `B_j`, `E_j` | `timeline::Level::boundary`, `kwh` |
 use crate::plan::switching::timeline::{Rules, Timeline, misses_less};
 use crate::tolerance::{ENERGY_SHARE_MIN, SUM_ROUNDING};

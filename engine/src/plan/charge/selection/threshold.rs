@@ -1,6 +1,7 @@
 //! Search for the cheapest slots of a window by a threshold on their prices, without sorting.
 //!
-//! The threshold is the price `m` of the slot in which the need `T` ends: the least price with
+//! The threshold is the price `m` of the slot in which the need `T` ends, the *critical item* of a
+//! continuous knapsack problem: the least price with
 //!
 //! ```text
 //! Σ { h_t : p_t ≤ m } > T          h_t usable microseconds, p_t price of slot t
