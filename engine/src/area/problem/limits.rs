@@ -13,7 +13,7 @@
 //! | `Follow` | `Σ price·h·\|L - power\|` |
 //! | `FollowSquares` | `Σ weight·h·(L - power)²` |
 //!
-//! Where base loads alone exceed a hard limit on import, the bound for the vehicles is zero.
+//! If base loads alone exceed a hard limit on import, the bound for the vehicles is zero.
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Power, Price};

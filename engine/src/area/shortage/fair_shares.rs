@@ -15,9 +15,9 @@
 //! | `T` | number of tiers | `ShortfallPenalty::tiers`, [`TIERS`] |
 //! | `q_v` | priority, at most 1 | `Session::priority` |
 //!
-//! Where 1 kWh of one vehicle exchanges for 1 kWh of another, the optimum sheds the least total,
-//! and no vehicle much more than another that could take its place. Elsewhere the total is weighted
-//! by the penalties, which differ by up to 1.8 % over [`TIERS`] tiers at [`STEP`].
+//! If 1 kWh of one vehicle exchanges for 1 kWh of another, the optimum sheds the least total, and
+//! no vehicle much more than another that could take its place. Elsewhere the total is weighted by
+//! the penalties, which differ by up to 1.8 % over [`TIERS`] tiers at [`STEP`].
 //!
 //! Then vehicles of one node that miss one deadline share their shortfall in proportion to need
 //! over priority ([`proportional_shares`]), needs are reduced, and the rest is planned at least

@@ -1,4 +1,4 @@
-//! AreaInstance: an area with given limits, prices and shortfall penalties, and its solution.
+//! Instance of the area problem, with given limits and shortfall penalties, and its solution.
 use crate::area::column_generation::search_state::{StoppingCriteria, Termination};
 use crate::area::model::energy_by_slot::Assignment;
 use crate::area::model::linking::LinkingConstraints;

@@ -240,7 +240,7 @@ pub struct SitePlan {
     /// True if every run gives this plan: no time limit ended a search.
     pub is_reproducible: bool,
     /// Hours from now to the last deadline without an import price, or without an export price if
-    /// the request has any; see [`crate::plan::charge::gaps`].
+    /// the request has any; see [`crate::plan::charge::gaps()`].
     pub unpriced_hours: f64,
 }
 

@@ -204,7 +204,7 @@ pub struct StoragePlan {
     /// or what the plan gains if that is more.
     pub baseline_cost: Money,
     /// Hours without a price to buy, or, if energy may be sold, without a price to sell; see
-    /// [`crate::plan::charge::gaps`].
+    /// [`crate::plan::charge::gaps()`].
     pub unpriced_hours: f64,
     /// Cost of the plan and lower bound on it.
     pub certificate: StorageCertificate,
