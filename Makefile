@@ -32,8 +32,8 @@ export UV_SYSTEM_CERTS := true
 # once, and HiGHS is compiled once per profile.
 WORKSPACE := --locked --workspace
 DIST := --locked --workspace --profile dist
-# Without `lp` the engine needs no C++ and is quick to check on its own. So is `sim`, which keeps to the same bans.
-ENGINE_ALONE := --locked -p slackwater-engine -p slackwater-sim --no-default-features
+# Without `lp` the engine needs no C++ and is quick to check on its own. So are `control` and `sim`, which keep to the same bans.
+ENGINE_ALONE := --locked -p slackwater-engine -p slackwater-control -p slackwater-sim --no-default-features
 
 # `step NAME` heads the output of a check.
 step = @printf '\n== %s\n' '$(1)'

@@ -5,16 +5,16 @@ use chrono::TimeDelta;
 use chrono_tz::Europe::Oslo;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use slackwater_benches::{Random, curve, day_ahead, noon, quarters};
-use slackwater_engine::device::target::TargetReading;
-use slackwater_engine::policy::flex::{DayRequest, FlexPolicy, FlexRequest, ReserveRule};
+use slackwater_control::device::target::TargetReading;
+use slackwater_control::policy::flex::{DayRequest, FlexPolicy, FlexRequest, ReserveRule};
+use slackwater_control::schedule::place::TargetType;
+use slackwater_control::schedule::rule::{DraftRule, Rules};
+use slackwater_control::schedule::status::{Snapshot, Status, StatusFacts};
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::prices::signal::{PriceSignal, SignalRequest, SignalValue};
 use slackwater_engine::prices::tariff::{
     IntervalRequest, RateRequest, Rates, Tariff, WeeklyIntervals,
 };
-use slackwater_engine::schedule::place::TargetType;
-use slackwater_engine::schedule::rule::{DraftRule, Rules};
-use slackwater_engine::schedule::status::{Snapshot, Status, StatusFacts};
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{per_kwh, percent};
 

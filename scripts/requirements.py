@@ -14,7 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("engine/src", "sim/src", "api/src", "api/tests", "api/wire/src", "bindings", "tests")
+FOLDERS = (
+    "engine/src",
+    "control/src",
+    "sim/src",
+    "api/src",
+    "api/tests",
+    "api/wire/src",
+    "bindings",
+    "tests",
+)
 
 # Rows that no test can show, each with the reason.
 NO_BEHAVIOUR = {

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::pursuit::Persistence;
-use slackwater_engine::schedule::steer::Patience;
+use slackwater_control::device::pursuit::Persistence;
+use slackwater_control::schedule::steer::Patience;
 use slackwater_engine::units::Power;
 use slackwater_wire::version::dated::ApiVersion;
 use slackwater_wire::version::lifecycle::Releases;

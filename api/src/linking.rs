@@ -2,8 +2,8 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::device::action::ActionEvent;
-use slackwater_engine::device::scope::{DeviceKind, Granted};
+use slackwater_control::device::action::ActionEvent;
+use slackwater_control::device::scope::{DeviceKind, Granted};
 use uuid::Uuid;
 
 use crate::cache::tables::OfUser;

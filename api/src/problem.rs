@@ -29,7 +29,7 @@ use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use slackwater_engine::device::command::Refusal;
+use slackwater_control::device::command::Refusal;
 use slackwater_wire::page::list::PageError;
 use slackwater_wire::version::dated::ApiVersionError;
 use tracing::error;

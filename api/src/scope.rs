@@ -1,7 +1,7 @@
 //! Scopes on the wire: a kind of device and a permission in one word.
 use std::collections::BTreeSet;
 
-use slackwater_engine::device::scope::{DeviceKind, Granted, Permission};
+use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
 
 /// Scopes of the oldest version. What they grant follows from their names: those
 /// that control or charge grant control, all grant reading (SCOPE-16).

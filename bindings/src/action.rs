@@ -1,13 +1,13 @@
 //! Logs of actions and overrides, and what to do about an action next.
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::device::action::{ActionEvent, FailureKind, Progress};
-use slackwater_engine::device::action_log::{ActionLog, Address, LogEvent};
-use slackwater_engine::device::command::DeviceReading;
-use slackwater_engine::device::override_::OverrideEvent;
-use slackwater_engine::device::override_log::OverrideLog;
-use slackwater_engine::device::power_state::PowerState;
-use slackwater_engine::device::pursuit::{Attempts, Persistence, Step, next_step};
+use slackwater_control::device::action::{ActionEvent, FailureKind, Progress};
+use slackwater_control::device::action_log::{ActionLog, Address, LogEvent};
+use slackwater_control::device::command::DeviceReading;
+use slackwater_control::device::override_::OverrideEvent;
+use slackwater_control::device::override_log::OverrideLog;
+use slackwater_control::device::power_state::PowerState;
+use slackwater_control::device::pursuit::{Attempts, Persistence, Step, next_step};
 use slackwater_engine::units::{Current, Power};
 
 use crate::device::command;

@@ -1,21 +1,21 @@
 //! Devices: what they show, what they can do, and whether they take a command.
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::device::capability::{
+use slackwater_control::device::capability::{
     Ability, Capabilities, Capability, PowerRange, merged, within_scopes,
 };
-use slackwater_engine::device::charge_state::{ChargeState, Reporter};
-use slackwater_engine::device::command::{
+use slackwater_control::device::charge_state::{ChargeState, Reporter};
+use slackwater_control::device::command::{
     AccountAccess, Command, CommandFacts, DeviceReading, Refusal, Switch,
 };
-use slackwater_engine::device::control::Controller;
-use slackwater_engine::device::hvac::{
+use slackwater_control::device::control::Controller;
+use slackwater_control::device::hvac::{
     Hold, HvacLimits, Mode, TemperatureRange, shown_consumption,
 };
-use slackwater_engine::device::pairing::{Owned, are_paired};
-use slackwater_engine::device::power_state::PowerState;
-use slackwater_engine::device::reading::{Whereabouts, last_seen, serial_number};
-use slackwater_engine::device::scope::{Granted, Permission};
+use slackwater_control::device::pairing::{Owned, are_paired};
+use slackwater_control::device::power_state::PowerState;
+use slackwater_control::device::reading::{Whereabouts, last_seen, serial_number};
+use slackwater_control::device::scope::{Granted, Permission};
 use slackwater_engine::units::{Current, Power, Temperature, UnitError};
 use slackwater_wire::version::dated::ApiVersion;
 use slackwater_wire::version::operation_mode::parse_operation_mode;

@@ -3,11 +3,11 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::policy::flex::{
+use slackwater_control::policy::flex::{
     DayRequest, FlexPatch, FlexPolicy, FlexRequest, ReserveRule,
 };
-use slackwater_engine::policy::flex_facts::FlexFacts;
-use slackwater_engine::policy::flex_status::{FlexDeadline, FlexIntent, flex_state};
+use slackwater_control::policy::flex_facts::FlexFacts;
+use slackwater_control::policy::flex_status::{FlexDeadline, FlexIntent, flex_state};
 use slackwater_engine::units::{Energy, Percent, Power};
 use slackwater_wire::words::flex_state_name;
 

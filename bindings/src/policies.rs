@@ -1,10 +1,10 @@
 //! Smart charging policies of vehicles and chargers.
 use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::policy::charger::{
+use slackwater_control::policy::charger::{
     ChargerFacts, ChargerPolicy, charger_state, charging_intervals, prices_cover,
 };
-use slackwater_engine::policy::vehicle::{VehiclePolicy, VehiclePolicyRequest};
+use slackwater_control::policy::vehicle::{VehiclePolicy, VehiclePolicyRequest};
 use slackwater_engine::units::{Percent, Power};
 use slackwater_wire::words::{charger_state_name, interval_status_name};
 
@@ -142,7 +142,7 @@ pub(crate) fn charger_status(
     let state = charger_state(self::facts(is_enabled, facts, prices, now, by));
     let plan = policy_plan_charger(py, prices, policy, now, by, charged)?;
     let intervals = charging_intervals(plan.intended(), state, now.0);
-    let interval = |interval: slackwater_engine::policy::charger::ChargingInterval| {
+    let interval = |interval: slackwater_control::policy::charger::ChargingInterval| {
         (interval.start, interval.end, interval.status.map(interval_status_name))
     };
     Ok((charger_state_name(state), intervals.into_iter().map(interval).collect()))

@@ -1,16 +1,16 @@
 //! Schedules: what their rules say, when that changes, and how they stand.
 use chrono::{DateTime, Utc};
 use pyo3::prelude::*;
-use slackwater_engine::device::command::Switch;
-use slackwater_engine::device::control::Controller;
-use slackwater_engine::device::target::TargetReading;
-use slackwater_engine::schedule::control::Candidate;
-use slackwater_engine::schedule::place::{self, Place, TargetType};
-use slackwater_engine::schedule::rule::{DraftRule, Rules};
-use slackwater_engine::schedule::status::{
+use slackwater_control::device::command::Switch;
+use slackwater_control::device::control::Controller;
+use slackwater_control::device::target::TargetReading;
+use slackwater_control::schedule::control::Candidate;
+use slackwater_control::schedule::place::{self, Place, TargetType};
+use slackwater_control::schedule::rule::{DraftRule, Rules};
+use slackwater_control::schedule::status::{
     ExpectedParts, ScheduleState, Snapshot, Status, StatusFacts,
 };
-use slackwater_engine::schedule::transitions::Transition;
+use slackwater_control::schedule::transitions::Transition;
 use slackwater_engine::units::Percent;
 
 use crate::error::{Named, Refused};

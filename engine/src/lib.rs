@@ -50,9 +50,6 @@
 //! | `area` | many vehicles under limits that they share, with a proven gap (feature `lp`) |
 //! | [`shared_supply`] | several requests within one power |
 //! | [`statistics`] | samples summed up by bucket; a ledger of savings |
-//! | [`policy`] | standing wishes of users: flex, smart charging of vehicles and chargers |
-//! | [`schedule`] | a user's rules for charging: what they say, when they change, who obeys |
-//! | [`device`] | what a device shows, may do, and is told to do |
 //! | [`import`] | what foreign price lists and driving logs mean |
 //! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
 //!
@@ -77,14 +74,11 @@
 pub mod area;
 pub mod batch;
 pub mod columns;
-pub mod device;
 pub mod import;
 #[cfg(feature = "lp")]
 pub mod lp;
 pub mod plan;
-pub mod policy;
 pub mod prices;
-pub mod schedule;
 pub mod shared_supply;
 pub mod statistics;
 pub mod time;

@@ -24,6 +24,8 @@
 /// assert_eq!(Switch::ALL, [Switch::Start, Switch::Stop]);
 /// assert_eq!(serde_json::to_string(&Switch::Stop).unwrap(), "\"stop\"");
 /// ```
+#[doc(hidden)]
+#[macro_export]
 macro_rules! words {
     (
         $(#[$of_enum:meta])*
@@ -55,22 +57,22 @@ pub(crate) use words;
 
 #[cfg(test)]
 mod tests {
-    use crate::device::command::Switch;
+    use crate::plan::SearchStatus;
 
     #[test]
     fn a_word_is_the_same_in_code_and_in_data() {
-        assert_eq!(Switch::ALL.map(Switch::as_str), ["start", "stop"]);
-        for switch in Switch::ALL {
-            let json = format!("{:?}", switch.as_str());
-            assert_eq!(serde_json::to_string(&switch).unwrap(), json);
-            assert_eq!(serde_json::from_str::<Switch>(&json).unwrap(), switch);
+        assert_eq!(SearchStatus::ALL.map(SearchStatus::as_str)[..2], ["optimal", "limit_reached"]);
+        for status in SearchStatus::ALL {
+            let json = format!("{:?}", status.as_str());
+            assert_eq!(serde_json::to_string(&status).unwrap(), json);
+            assert_eq!(serde_json::from_str::<SearchStatus>(&json).unwrap(), status);
         }
     }
 
     #[test]
     fn an_unknown_word_is_refused_with_the_words_that_exist() {
-        let refused = serde_json::from_str::<Switch>("\"Start\"").unwrap_err().to_string();
-        let expected = "unknown variant `Start`, expected `start` or `stop`";
+        let refused = serde_json::from_str::<SearchStatus>("\"Optimal\"").unwrap_err().to_string();
+        let expected = "unknown variant `Optimal`, expected one of `optimal`, `limit_reached`";
         assert!(refused.starts_with(expected), "{refused}");
     }
 }

@@ -7,7 +7,7 @@ use crate::flow::{Course, Flow, hours_after, hours_between};
 use crate::supply::Supply;
 use crate::taper::{LEVEL_TOLERANCE_KWH, Taper};
 use crate::trips::{Habits, Outing};
-use slackwater_engine::device::power_state::PowerState;
+use slackwater_control::device::power_state::PowerState;
 use slackwater_engine::time::instant::{instant_at, micros_of};
 use slackwater_engine::units::{Current, Energy, Percent, Power, kwh};
 

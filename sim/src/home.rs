@@ -20,8 +20,8 @@ use crate::room::Room;
 use crate::storage::Storage;
 use crate::supply::Supply;
 use crate::weather::Weather;
-use slackwater_engine::device::command::{Command, Switch};
-use slackwater_engine::device::power_state::PowerState;
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::device::power_state::PowerState;
 use slackwater_engine::time::instant::{instant_at, micros_of};
 use slackwater_engine::units::{Energy, Power};
 

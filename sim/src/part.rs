@@ -7,7 +7,7 @@ use crate::room::{Room, RoomSpec, RoomView};
 use crate::storage::{Storage, StorageSpec, StorageView};
 use crate::sun::SolarSpec;
 use crate::supply::Supply;
-use slackwater_engine::device::power_state::PowerState;
+use slackwater_control::device::power_state::PowerState;
 use slackwater_engine::units::{Current, Energy, Power};
 
 /// Plug of a car at home.

@@ -3,7 +3,7 @@ use chrono::{DateTime, Timelike, Utc};
 use chrono_tz::Tz;
 
 use crate::flow::{Course, Flow, hours_after, hours_between};
-use slackwater_engine::device::hvac::{Hold, Mode};
+use slackwater_control::device::hvac::{Hold, Mode};
 use slackwater_engine::time::civil::local_of;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::time::instant::{instant_at, micros_of};

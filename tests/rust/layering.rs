@@ -11,17 +11,25 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 use imports::{Imports, circles};
 
 /// The crates of this workspace that each crate may use outside of tests.
-const SIBLINGS: [(&str, &[&str]); 5] = [
+const SIBLINGS: [(&str, &[&str]); 6] = [
     ("slackwater-engine", &[]),
-    ("slackwater-sim", &["slackwater-engine"]),
-    ("slackwater-wire", &["slackwater-engine"]),
-    ("slackwater-bindings", &["slackwater-engine", "slackwater-wire"]),
-    ("slackwater-api", &["slackwater-engine", "slackwater-sim", "slackwater-wire"]),
+    ("slackwater-control", &["slackwater-engine"]),
+    ("slackwater-sim", &["slackwater-control", "slackwater-engine"]),
+    ("slackwater-wire", &["slackwater-control", "slackwater-engine"]),
+    ("slackwater-bindings", &["slackwater-control", "slackwater-engine", "slackwater-wire"]),
+    (
+        "slackwater-api",
+        &["slackwater-control", "slackwater-engine", "slackwater-sim", "slackwater-wire"],
+    ),
 ];
 
 /// Crates of pure functions: their code reads no clock, file or environment.
-const PURE: [(&str, &str); 3] =
-    [("slackwater-engine", "engine"), ("slackwater-sim", "sim"), ("slackwater-wire", "api/wire")];
+const PURE: [(&str, &str); 4] = [
+    ("slackwater-engine", "engine"),
+    ("slackwater-control", "control"),
+    ("slackwater-sim", "sim"),
+    ("slackwater-wire", "api/wire"),
+];
 
 /// All that the engine may use directly.
 const ENGINE_MAY_USE: &[&str] = &[
@@ -61,7 +69,7 @@ const NOT_IN_PURE_CODE: &[&str] = &[
 ];
 
 /// Folders and files at the top of the engine, in their order: each may import those above it.
-const LAYERS: [(&str, &str); 16] = [
+const LAYERS: [(&str, &str); 13] = [
     ("words", "a macro for enums; it knows nothing else"),
     ("units", "quantities know nothing else"),
     ("tolerance", "bare numbers: how far two others may differ and count as equal"),
@@ -73,12 +81,22 @@ const LAYERS: [(&str, &str); 16] = [
     ("batch", "many devices at once, each planned as one is"),
     ("area", "many devices under limits that they share"),
     ("shared_supply", "requests within one power, planned as a small area"),
-    ("device", "what devices show and what they are told, with or without a plan"),
-    ("schedule", "rules of users, carried out as commands to devices"),
-    ("policy", "wishes of users, carried out as plans and as commands to devices"),
     ("statistics", "what was measured, and what it cost at the prices of the time"),
     ("import", "foreign files, read into series and prices"),
 ];
+
+/// Folders of the rules of device control, in their order.
+const CONTROL_LAYERS: [(&str, &str); 3] = [
+    ("device", "what devices report and what they are told, with or without a plan"),
+    ("schedule", "rules of users, carried out as commands to devices"),
+    ("policy", "charging policies of users, carried out as plans and as commands to devices"),
+];
+
+/// Folder of a crate, its layers, and a number of imports that it exceeds.
+type Layered = (&'static str, &'static [(&'static str, &'static str)], usize);
+
+/// Crates whose folders are layers.
+const LAYERED: [Layered; 2] = [("engine/src", &LAYERS, 500), ("control/src", &CONTROL_LAYERS, 30)];
 
 /// Two files that import each other, and why that reads best.
 const PAIRS: [(&str, &str, &str); 2] = [
@@ -281,7 +299,7 @@ fn trespasses_are_found() {
 #[test]
 fn the_engine_knows_no_names_of_a_wire_format() {
     let mut found = Vec::new();
-    for folder in ["engine/src", "sim/src"] {
+    for folder in ["engine/src", "control/src", "sim/src"] {
         for source in sources::below(folder, &[".rs"]) {
             let path = source.path.display();
             found.extend(foreign_names(&source.text).iter().map(|what| format!("{path}:{what}")));
@@ -334,14 +352,14 @@ fn top(path: &str) -> &str {
     name.strip_suffix(".rs").unwrap_or(name)
 }
 
-fn imports_of_the_engine() -> Imports {
-    let mut sources = sources::below("engine/src", &[".rs"]);
-    // The front door names what lies in every layer, and nothing imports from it.
+/// Imports between the files of a crate, but for its root.
+fn imports_of(folder: &str) -> Imports {
+    let mut sources = sources::below(folder, &[".rs"]);
     sources.retain(|source| !source.path.ends_with("src/lib.rs"));
     let files: Vec<(String, String)> = sources
         .into_iter()
         .map(|source| {
-            let name = source.path.strip_prefix("engine/src").expect("it lies there");
+            let name = source.path.strip_prefix(folder).expect("it lies there");
             (name.to_str().expect("our file names are UTF-8").to_string(), source.text)
         })
         .collect();
@@ -349,25 +367,34 @@ fn imports_of_the_engine() -> Imports {
 }
 
 #[test]
-fn folders_of_the_engine_are_layers() {
-    let imports = imports_of_the_engine();
-    assert!(imports.all.len() > 500, "the imports were read");
-    assert_eq!(imports.vague, [""; 0], "import these from the files that hold them");
-    let found = against_layers(&imports, &LAYERS);
-    assert!(found.is_empty(), "{}", found.join("\n"));
-    for (layer, _) in LAYERS {
-        let path = sources::root().join("engine/src").join(layer);
-        assert!(path.is_dir() || path.with_extension("rs").is_file(), "there is no `{layer}`");
+fn folders_of_pure_crates_are_layers() {
+    for (folder, layers, imports_min) in LAYERED {
+        let imports = imports_of(folder);
+        assert!(imports.all.len() > imports_min, "the imports of {folder} were read");
+        assert_eq!(imports.vague, [""; 0], "import these from the files that hold them");
+        let found = against_layers(&imports, layers);
+        assert!(found.is_empty(), "{}", found.join("\n"));
+        for (layer, _) in layers {
+            let path = sources::root().join(folder).join(layer);
+            assert!(path.is_dir() || path.with_extension("rs").is_file(), "there is no `{layer}`");
+        }
     }
 }
 
 #[test]
-fn no_circle_of_imports_in_the_engine() {
-    let imports = imports_of_the_engine();
-    let files = file_circles(&imports, &PAIRS);
-    assert_eq!(files, [""; 0], "files that import each other");
-    let folders = folder_circles(&imports);
-    assert_eq!(folders, [""; 0], "folders that import each other");
+fn no_circle_of_imports_in_pure_crates() {
+    for (folder, _, _) in LAYERED {
+        let imports = imports_of(folder);
+        let files = file_circles(&imports, &PAIRS);
+        assert_eq!(files, [""; 0], "files of {folder} that import each other");
+        let folders = folder_circles(&imports);
+        assert_eq!(folders, [""; 0], "folders of {folder} that import each other");
+    }
+}
+
+#[test]
+fn pairs_import_each_other() {
+    let imports = imports_of("engine/src");
     for (a, b, _) in PAIRS {
         let has = |from, to| imports.all.iter().any(|i| i.from == from && i.to == to);
         assert!(has(a, b) && has(b, a), "{a} and {b} are no pair any more");

@@ -14,11 +14,11 @@ use sources::{Source, code_only};
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// Where our Rust lies.
-const RUST_FOLDERS: [&str; 6] = ["engine", "sim", "bindings", "api", "benches", "tests"];
+const RUST_FOLDERS: [&str; 7] = ["engine", "control", "sim", "bindings", "api", "benches", "tests"];
 
 /// Crates whose code runs for users.
-const PRODUCTION_FOLDERS: [&str; 5] =
-    ["engine/src", "sim/src", "bindings/src", "api/src", "api/wire/src"];
+const PRODUCTION_FOLDERS: [&str; 6] =
+    ["engine/src", "control/src", "sim/src", "bindings/src", "api/src", "api/wire/src"];
 
 /// Fine in a test, a trap in the field.
 const NOT_IN_PRODUCTION: &[&str] =
@@ -365,9 +365,16 @@ fn code_in_a_module_file_is_found() {
 
 #[test]
 fn documentation_begins_with_a_noun_or_a_verb() {
-    run(&rust_below(&["engine/src", "engine/examples", "sim/src"]), |source| {
-        openings_without_a_noun(&source.text)
-    });
+    run(
+        &rust_below(&[
+            "engine/src",
+            "engine/examples",
+            "control/src",
+            "control/examples",
+            "sim/src",
+        ]),
+        |source| openings_without_a_noun(&source.text),
+    );
 }
 
 #[test]
@@ -380,16 +387,18 @@ fn an_opening_without_a_noun_is_found() {
 }
 
 #[test]
-fn one_name_is_one_type_within_a_folder_of_the_engine() {
-    let mut sources = sources::below("engine/src", &[".rs"]);
-    sources.retain(|source| !is_test_file(&source.path));
-    let text = |source: &Source| {
-        let path = source.path.strip_prefix("engine/src").unwrap_or(&source.path);
-        (path.display().to_string(), source.text.clone())
-    };
-    let sources: Vec<(String, String)> = sources.iter().map(text).collect();
-    assert!(sources.len() > 100, "{} files of the engine", sources.len());
-    assert_eq!(shared_names(&sources), [""; 0], "a name that stands for several types");
+fn one_name_is_one_type_within_a_folder() {
+    for (crate_folder, files_min) in [("engine/src", 100), ("control/src", 30)] {
+        let mut sources = sources::below(crate_folder, &[".rs"]);
+        sources.retain(|source| !is_test_file(&source.path));
+        let text = |source: &Source| {
+            let path = source.path.strip_prefix(crate_folder).unwrap_or(&source.path);
+            (path.display().to_string(), source.text.clone())
+        };
+        let sources: Vec<(String, String)> = sources.iter().map(text).collect();
+        assert!(sources.len() > files_min, "{} files in {crate_folder}", sources.len());
+        assert_eq!(shared_names(&sources), [""; 0], "a name that stands for several types");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use slackwater_api::plans::area::work;
 use slackwater_api::router;
 use slackwater_api::state::App;
 use slackwater_api::store::samples::{Measured, There, keep};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::{kw, per_kwh};

@@ -16,8 +16,8 @@ use slackwater_api::store::policies::{self, FlexRow};
 use slackwater_api::vendor::integration::Connection;
 use slackwater_api::vendor::profile::VendorCode;
 use slackwater_api::vendor::reading::{Position, Reading};
-use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::policy::flex::FlexRequest;
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::policy::flex::FlexRequest;
 use slackwater_wire::version::dated::ApiVersion;
 use uuid::Uuid;
 

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use slackwater_engine::device::command::Command;
+use slackwater_control::device::command::Command;
 use slackwater_wire::version::operation_mode::parse_operation_mode;
 use uuid::Uuid;
 

@@ -5,10 +5,10 @@ use axum::routing::{get, put};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::policy::charger::{Change, ChargerPatch, ChargerPolicy};
-use slackwater_engine::policy::flex::FlexRequest;
-use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::policy::charger::{Change, ChargerPatch, ChargerPolicy};
+use slackwater_control::policy::flex::FlexRequest;
+use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use uuid::Uuid;
 
 use crate::admin::control::device_of;

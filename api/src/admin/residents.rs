@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::policy::charger::{Change, ChargerPatch};
-use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::policy::charger::{Change, ChargerPatch};
+use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use tracing::warn;
 use uuid::Uuid;
 

@@ -15,7 +15,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use slackwater_engine::device::command::Command;
+use slackwater_control::device::command::Command;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::Uuid;

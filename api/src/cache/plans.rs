@@ -2,8 +2,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use slackwater_engine::policy::charger::ChargerPolicy;
-use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
+use slackwater_control::policy::charger::ChargerPolicy;
+use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use uuid::Uuid;
 
 use crate::store::database::{Store, StoreError};

@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::device::place::whereabouts;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::place::whereabouts;
+use slackwater_control::device::scope::DeviceKind;
 use uuid::Uuid;
 
 use crate::cache::control::Control;

@@ -4,9 +4,9 @@ use std::path::Path;
 use axum::http::Method;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use slackwater_engine::device::battery::OperationMode;
-use slackwater_engine::device::command::{Command, Switch};
-use slackwater_engine::device::hvac::{Hold, Mode};
+use slackwater_control::device::battery::OperationMode;
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::device::hvac::{Hold, Mode};
 use slackwater_engine::units::{Current, Power, Temperature};
 
 use crate::arguments::Server;

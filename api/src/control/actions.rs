@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use metrics::counter;
-use slackwater_engine::device::action::{ActionEvent, ActionState, Progress};
-use slackwater_engine::device::command::{Command, Switch};
-use slackwater_engine::device::control::Controller;
-use slackwater_engine::device::override_::{self, Override as Life, OverrideEffect, OverrideEvent};
-use slackwater_engine::device::polling::OBEYED_WITHIN;
-use slackwater_engine::device::pursuit::Attempts;
+use slackwater_control::device::action::{ActionEvent, ActionState, Progress};
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::device::control::Controller;
+use slackwater_control::device::override_::{
+    self, Override as Life, OverrideEffect, OverrideEvent,
+};
+use slackwater_control::device::polling::OBEYED_WITHIN;
+use slackwater_control::device::pursuit::Attempts;
 use uuid::Uuid;
 
 use crate::control::agenda::{Task, look_again};

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::schedule::steer::Tries;
+use slackwater_control::schedule::steer::Tries;
 use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 

@@ -1,19 +1,19 @@
 //! What the engine decides on: a device, its reading, and who wants what of it.
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
-use slackwater_engine::device::capability::{Capabilities, within_scopes};
-use slackwater_engine::device::charge_state::{ChargeState, Reporter};
-use slackwater_engine::device::command::{AccountAccess, Command, CommandFacts, DeviceReading};
-use slackwater_engine::device::control::Controller;
-use slackwater_engine::device::hvac::{Hold, HvacLimits};
-use slackwater_engine::device::power_state::PowerState;
-use slackwater_engine::device::scope::{DeviceKind, Permission};
-use slackwater_engine::device::target::{
+use slackwater_control::device::capability::{Capabilities, within_scopes};
+use slackwater_control::device::charge_state::{ChargeState, Reporter};
+use slackwater_control::device::command::{AccountAccess, Command, CommandFacts, DeviceReading};
+use slackwater_control::device::control::Controller;
+use slackwater_control::device::hvac::{Hold, HvacLimits};
+use slackwater_control::device::power_state::PowerState;
+use slackwater_control::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::target::{
     Fullness, TargetReading, command_reading, is_charging, target_reading,
 };
-use slackwater_engine::schedule::control::Candidate;
-use slackwater_engine::schedule::place::{Place, TargetType, time_zone_of};
-use slackwater_engine::schedule::status::{Snapshot, Status, StatusFacts};
+use slackwater_control::schedule::control::Candidate;
+use slackwater_control::schedule::place::{Place, TargetType, time_zone_of};
+use slackwater_control::schedule::status::{Snapshot, Status, StatusFacts};
 use slackwater_engine::units::Current;
 use uuid::Uuid;
 

@@ -1,9 +1,9 @@
 //! The one way in which a command becomes an action.
-use slackwater_engine::device::action::{ActionEvent, ActionState};
-use slackwater_engine::device::command::{Command, Refusal};
-use slackwater_engine::device::hvac::HoldError;
-use slackwater_engine::device::pursuit::window_end;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::action::{ActionEvent, ActionState};
+use slackwater_control::device::command::{Command, Refusal};
+use slackwater_control::device::hvac::HoldError;
+use slackwater_control::device::pursuit::window_end;
+use slackwater_control::device::scope::DeviceKind;
 use uuid::Uuid;
 
 use crate::control::actions::{self, Effects};

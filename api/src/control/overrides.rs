@@ -1,10 +1,10 @@
 //! "Charge now", and its end.
 use std::sync::Arc;
 
-use slackwater_engine::device::action::ActionEvent;
-use slackwater_engine::device::command::{Command, Refusal, Switch};
-use slackwater_engine::device::override_::{OverrideEvent, after};
-use slackwater_engine::device::pursuit::window_end;
+use slackwater_control::device::action::ActionEvent;
+use slackwater_control::device::command::{Command, Refusal, Switch};
+use slackwater_control::device::override_::{OverrideEvent, after};
+use slackwater_control::device::pursuit::window_end;
 use uuid::Uuid;
 
 use crate::control::actions::{self, Effects};

@@ -2,8 +2,8 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::device::action::ActionEvent;
-use slackwater_engine::device::pursuit::{Attempts, Step, next_step};
+use slackwater_control::device::action::ActionEvent;
+use slackwater_control::device::pursuit::{Attempts, Step, next_step};
 use tokio::time::timeout;
 use tracing::{error, info};
 use uuid::Uuid;

@@ -2,8 +2,8 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::device::action::ActionEvent;
-use slackwater_engine::schedule::status::Snapshot;
+use slackwater_control::device::action::ActionEvent;
+use slackwater_control::schedule::status::Snapshot;
 use uuid::Uuid;
 
 use crate::control::actions::{self, Effects};

@@ -1,10 +1,10 @@
 //! One look at what schedules and plans want of devices, and what follows.
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::device::action::ActionEvent;
-use slackwater_engine::device::command::{Command, Switch};
-use slackwater_engine::device::control::Controller;
-use slackwater_engine::schedule::status::Snapshot;
-use slackwater_engine::schedule::steer::{Asker, InFlight, Move, SteerFacts, Tries};
+use slackwater_control::device::action::ActionEvent;
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::device::control::Controller;
+use slackwater_control::schedule::status::Snapshot;
+use slackwater_control::schedule::steer::{Asker, InFlight, Move, SteerFacts, Tries};
 use tracing::error;
 use uuid::Uuid;
 

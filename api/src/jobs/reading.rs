@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::device::polling::{Found, wait};
-use slackwater_engine::device::power_state::PowerState;
+use slackwater_control::device::polling::{Found, wait};
+use slackwater_control::device::power_state::PowerState;
 use tokio::time::timeout;
 
 use crate::jobs::keeping;

@@ -1,6 +1,6 @@
 //! Small pictures, drawn in the page. They say nothing that words do not.
 use maud::{Markup, html};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 
 /// The picture of a kind of device.
 #[must_use]

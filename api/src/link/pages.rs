@@ -1,6 +1,6 @@
 //! The steps, as pages.
 use maud::{Markup, html};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 
 use super::frame::Frame;
 use super::icons;

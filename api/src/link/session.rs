@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::scope::{DeviceKind, Granted, Permission};
+use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
 
 use super::ending::{self, Failure};
 use crate::auth::client::Client;

@@ -3,7 +3,7 @@
 //! `{app}` is the client, `{vendor}` a manufacturer, `{portal}` what its
 //! customers log in to. Texts that name the client begin with it, because a
 //! client without a name is "This app".
-use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::scope::{DeviceKind, Permission};
 
 /// Makes the table, its languages as constants, and the list that tests walk.
 macro_rules! texts {

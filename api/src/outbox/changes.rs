@@ -1,7 +1,7 @@
 //! What a read of a device changed.
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
-use slackwater_engine::device::scope::Permission;
+use slackwater_control::device::scope::Permission;
 
 use super::names::{DEVICE_CHANGED, USER_CHANGED};
 use crate::store::accounts::Account;

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::policy::ask::Cause;
+use slackwater_control::policy::ask::Cause;
 use tokio::sync::Notify;
 use uuid::Uuid;
 

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use metrics::{Gauge, counter, gauge, histogram};
-use slackwater_engine::policy::ask::Cause;
+use slackwater_control::policy::ask::Cause;
 use tracing::{error, info};
 
 use crate::clock::Clock;

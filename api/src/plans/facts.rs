@@ -1,11 +1,11 @@
 //! What plans rest on, from readings and policies as they are kept.
 use chrono::{DateTime, Utc};
-use slackwater_engine::device::charge_state::{ChargeState, Reporter};
-use slackwater_engine::device::reading::charger_is_reachable;
-use slackwater_engine::device::uptake::Uptake;
-use slackwater_engine::policy::ask::{DeviceFacts, DevicePolicy, first_in_force};
-use slackwater_engine::policy::flex::FlexPolicy;
-use slackwater_engine::policy::vehicle::VehiclePolicy;
+use slackwater_control::device::charge_state::{ChargeState, Reporter};
+use slackwater_control::device::reading::charger_is_reachable;
+use slackwater_control::device::uptake::Uptake;
+use slackwater_control::policy::ask::{DeviceFacts, DevicePolicy, first_in_force};
+use slackwater_control::policy::flex::FlexPolicy;
+use slackwater_control::policy::vehicle::VehiclePolicy;
 use uuid::Uuid;
 
 use crate::cache::tables::Tables;

@@ -1,7 +1,7 @@
 //! What kept plans want of devices now.
 use chrono::{DateTime, Utc};
-use slackwater_engine::device::command::Switch;
-use slackwater_engine::policy::switch::switch_at;
+use slackwater_control::device::command::Switch;
+use slackwater_control::policy::switch::switch_at;
 use uuid::Uuid;
 
 use crate::cache::tables::Tables;

@@ -3,12 +3,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use slackwater_control::policy::ask::{Cause, DeviceFacts, DevicePolicy, NoRequest};
+use slackwater_control::policy::cycle::Cycle;
+use slackwater_control::schedule::place::{Place, time_zone_of};
 use slackwater_engine::batch::plan_wishes;
 use slackwater_engine::plan::record::{PlanRecord, PlanRequest, PlanSummary, PreviousPlan};
-use slackwater_engine::policy::ask::{Cause, DeviceFacts, DevicePolicy, NoRequest};
-use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::{Sources, resolve};
-use slackwater_engine::schedule::place::{Place, time_zone_of};
 use slackwater_engine::shared_supply::ReplanReason;
 use slackwater_engine::units::Power;
 use sqlx::AnyConnection;

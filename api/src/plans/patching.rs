@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
-use slackwater_engine::policy::ask::{Cause, DeviceFacts};
-use slackwater_engine::policy::charger::{ChargerPatch, ChargerPolicy};
-use slackwater_engine::policy::flex::{FlexPatch, FlexPolicy, FlexRequest, ReserveRule};
-use slackwater_engine::policy::flex_issue::FlexIssues;
-use slackwater_engine::policy::flex_status::{FlexState, flex_state};
-use slackwater_engine::policy::vehicle::{VehiclePolicy, VehiclePolicyError, VehiclePolicyRequest};
+use slackwater_control::policy::ask::{Cause, DeviceFacts};
+use slackwater_control::policy::charger::{ChargerPatch, ChargerPolicy};
+use slackwater_control::policy::flex::{FlexPatch, FlexPolicy, FlexRequest, ReserveRule};
+use slackwater_control::policy::flex_issue::FlexIssues;
+use slackwater_control::policy::flex_status::{FlexState, flex_state};
+use slackwater_control::policy::vehicle::{
+    VehiclePolicy, VehiclePolicyError, VehiclePolicyRequest,
+};
 use slackwater_wire::words::flex_state_name;
 use uuid::Uuid;
 

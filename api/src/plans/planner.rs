@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use slackwater_engine::policy::ask::{Cause, DeviceFacts, managing_policy};
+use slackwater_control::policy::ask::{Cause, DeviceFacts, managing_policy};
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use tokio::sync::Notify;
 use tracing::error;

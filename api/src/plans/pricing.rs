@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
-use slackwater_engine::policy::ask::price_window;
+use slackwater_control::policy::ask::price_window;
 use slackwater_engine::prices::resolve::ResolvedPrices;
 
 use crate::state::App;

@@ -1,6 +1,6 @@
 //! What an operator can set about plans.
 use serde::{Deserialize, Serialize};
-use slackwater_engine::policy::assumptions::Assumptions;
+use slackwater_control::policy::assumptions::Assumptions;
 use slackwater_engine::units::{Money, Power};
 
 /// How plans are made.

@@ -1,10 +1,10 @@
 //! Plans for people: with reasons, certificate and the source of each price.
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use slackwater_control::policy::ask::{Cause, NoRequest};
+use slackwater_control::policy::cycle::Cycle;
 use slackwater_engine::plan::charge::{Reason, explain};
 use slackwater_engine::plan::record::{PlanSummary, SavedPlan};
-use slackwater_engine::policy::ask::{Cause, NoRequest};
-use slackwater_engine::policy::cycle::Cycle;
 use tracing::error;
 use uuid::Uuid;
 

@@ -1,6 +1,6 @@
 //! Home batteries: reading them, as far as the specification shows.
 use serde::Serialize;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use utoipa::ToSchema;
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! Words and objects that several kinds of device share.
 use serde::Serialize;
-use slackwater_engine::device::capability::{Ability, Capabilities, Capability};
-use slackwater_engine::device::power_state::PowerState;
+use slackwater_control::device::capability::{Ability, Capabilities, Capability};
+use slackwater_control::device::power_state::PowerState;
 use slackwater_engine::units::{Current, Power};
 use utoipa::ToSchema;
 

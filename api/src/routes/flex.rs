@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
-use slackwater_engine::policy::flex::{DayRequest, FlexPatch};
-use slackwater_engine::policy::flex_issue::{DAYS, FlexField, FlexIssue, FlexIssues};
+use slackwater_control::policy::flex::{DayRequest, FlexPatch};
+use slackwater_control::policy::flex_issue::{DAYS, FlexField, FlexIssue, FlexIssues};
 use utoipa::ToSchema;
 use uuid::Uuid;
 

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use utoipa::ToSchema;
 
 use crate::problem::Problem;

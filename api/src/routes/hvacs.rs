@@ -1,10 +1,10 @@
 //! Heating and cooling units: reading them.
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use slackwater_engine::device::capability::{Ability, Capabilities, within_scopes};
-use slackwater_engine::device::hvac::{Mode, TemperatureRange, shown_consumption};
-use slackwater_engine::device::reading::{charger_is_reachable, last_seen};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::capability::{Ability, Capabilities, within_scopes};
+use slackwater_control::device::hvac::{Mode, TemperatureRange, shown_consumption};
+use slackwater_control::device::reading::{charger_is_reachable, last_seen};
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::units::{Power, Temperature};
 use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;

@@ -1,8 +1,8 @@
 //! Solar inverters: reading them.
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
-use slackwater_engine::device::reading::{Whereabouts, charger_is_reachable, last_seen};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::reading::{Whereabouts, charger_is_reachable, last_seen};
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;

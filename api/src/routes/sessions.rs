@@ -5,7 +5,7 @@ use axum::http::Uri;
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use slackwater_engine::device::scope::{DeviceKind, Granted, Permission};
+use slackwater_control::device::scope::{DeviceKind, Granted, Permission};
 use slackwater_wire::version::field::Field;
 use utoipa::ToSchema;
 use uuid::Uuid;

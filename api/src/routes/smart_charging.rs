@@ -5,8 +5,8 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
-use slackwater_engine::policy::ask::NoRequest;
-use slackwater_engine::policy::charger::{
+use slackwater_control::policy::ask::NoRequest;
+use slackwater_control::policy::charger::{
     Change, ChargerFacts, ChargerPatch, ChargerPolicy, ChargingInterval, charger_state,
     intervals_shown,
 };

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use serde::Serialize;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::statistics::charging::Item;
 use slackwater_engine::statistics::columns::Aggregator;
 use slackwater_engine::statistics::fixed::Amount;

@@ -1,12 +1,12 @@
 //! Vehicles: reading them.
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use slackwater_engine::device::capability::{Ability, Capabilities, merged, within_scopes};
-use slackwater_engine::device::charge_state::Reporter;
-use slackwater_engine::device::power_state::PowerState;
-use slackwater_engine::device::reading::{Whereabouts, last_seen};
-use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
+use slackwater_control::device::capability::{Ability, Capabilities, merged, within_scopes};
+use slackwater_control::device::charge_state::Reporter;
+use slackwater_control::device::power_state::PowerState;
+use slackwater_control::device::reading::{Whereabouts, last_seen};
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use slackwater_engine::units::{Energy, Percent, Power};
 use utoipa::ToSchema;
 use uuid::Uuid;

@@ -2,8 +2,8 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use slackwater_engine::schedule::place::TargetType;
-use slackwater_engine::schedule::rule::{DraftRule, RuleIssue, Rules};
+use slackwater_control::schedule::place::TargetType;
+use slackwater_control::schedule::rule::{DraftRule, RuleIssue, Rules};
 use utoipa::ToSchema;
 use uuid::Uuid;
 

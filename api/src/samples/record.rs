@@ -3,9 +3,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::device::charge_state::Reporter;
-use slackwater_engine::device::control::Controller;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::charge_state::Reporter;
+use slackwater_control::device::control::Controller;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::statistics::measurements::{MeterReading, Rules, from_meter};
 use slackwater_engine::statistics::recording::{
     Counts, MeteredPeriod, from_periods, seen, stay_of, to_ask, with_prices,

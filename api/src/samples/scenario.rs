@@ -1,7 +1,7 @@
 //! Prices and recorded energy that a scenario brings.
 use std::collections::{BTreeMap, HashSet};
 
-use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::scope::{DeviceKind, Permission};
 use slackwater_engine::prices::signal::Zone;
 use slackwater_engine::statistics::recording::{Stay, has_energy, with_prices};
 use slackwater_engine::statistics::sample::Sample;

@@ -1,7 +1,7 @@
 //! From the devices of a scenario to the parts of a home.
 use std::collections::BTreeMap;
 
-use slackwater_engine::device::hvac::Hold;
+use slackwater_control::device::hvac::Hold;
 use slackwater_engine::units::Energy;
 use slackwater_sim::car::CarSpec;
 use slackwater_sim::chance::Chance;

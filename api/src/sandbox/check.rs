@@ -2,9 +2,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::policy::flex::{DayRequest, FlexPolicy, FlexRequest, ReserveRule};
-use slackwater_engine::policy::vehicle::{VehiclePolicy, VehiclePolicyRequest};
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::policy::flex::{DayRequest, FlexPolicy, FlexRequest, ReserveRule};
+use slackwater_control::policy::vehicle::{VehiclePolicy, VehiclePolicyRequest};
 use slackwater_engine::prices::tariff::{IntervalRequest, RateRequest, Rates, WeeklyIntervals};
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::Percent;

@@ -1,7 +1,7 @@
 //! What a simulated device or vendor does when it is called.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::power_state::PowerState;
+use slackwater_control::device::power_state::PowerState;
 use utoipa::ToSchema;
 
 use crate::vendor::error::VendorError;

@@ -1,8 +1,8 @@
 //! Orders to a sandbox, as JSON.
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::command::Command;
-use slackwater_engine::device::power_state::{PowerState, PowerStateError};
+use slackwater_control::device::command::Command;
+use slackwater_control::device::power_state::{PowerState, PowerStateError};
 use slackwater_engine::units::{Percent, UnitError};
 use slackwater_sim::car::Hand;
 use utoipa::ToSchema;

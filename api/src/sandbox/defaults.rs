@@ -1,7 +1,7 @@
 //! What a field of a device is when it is left out.
 use chrono::NaiveDate;
-use slackwater_engine::device::battery::OperationMode;
-use slackwater_engine::device::hvac::Mode;
+use slackwater_control::device::battery::OperationMode;
+use slackwater_control::device::hvac::Mode;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{Energy, Percent, Power, Temperature};
 use slackwater_engine::units::{amps, celsius, kw, kwh, percent};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::battery::OperationMode;
-use slackwater_engine::device::capability::Ability;
-use slackwater_engine::device::hvac::{Hold, Mode};
-use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::battery::OperationMode;
+use slackwater_control::device::capability::Ability;
+use slackwater_control::device::hvac::{Hold, Mode};
+use slackwater_control::device::scope::{DeviceKind, Permission};
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{Current, Energy, Percent, Power, Temperature};
 

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
-use slackwater_engine::device::place::Point;
+use slackwater_control::device::place::Point;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{Energy, Percent};
 use slackwater_sim::chance::Chance;

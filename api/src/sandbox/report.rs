@@ -1,11 +1,11 @@
 //! What a simulated device reports.
 use chrono::{DateTime, Utc};
-use slackwater_engine::device::capability::{Ability, Capabilities, Capability, PowerRange};
-use slackwater_engine::device::charge_state::ChargeState;
-use slackwater_engine::device::hvac::{HvacLimits, Mode, TemperatureRange};
-use slackwater_engine::device::place::Point;
-use slackwater_engine::device::power_state::PowerState;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::capability::{Ability, Capabilities, Capability, PowerRange};
+use slackwater_control::device::charge_state::ChargeState;
+use slackwater_control::device::hvac::{HvacLimits, Mode, TemperatureRange};
+use slackwater_control::device::place::Point;
+use slackwater_control::device::power_state::PowerState;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::units::{Energy, Power, celsius};
 use slackwater_sim::car::CarView;
 use slackwater_sim::part::{ChargerView, PartView};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{Energy, Percent, Power, Price};

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::device::capability::PowerRange;
-use slackwater_engine::device::command::Command;
+use slackwater_control::device::capability::PowerRange;
+use slackwater_control::device::command::Command;
 use slackwater_engine::units::Percent;
 use slackwater_sim::chance::Chance;
 

@@ -2,10 +2,10 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use slackwater_engine::device::battery::OperationMode;
-use slackwater_engine::device::command::{Command, Switch};
-use slackwater_engine::device::hvac::{Hold, Mode};
-use slackwater_engine::device::power_state::PowerState;
+use slackwater_control::device::battery::OperationMode;
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::device::hvac::{Hold, Mode};
+use slackwater_control::device::power_state::PowerState;
 use slackwater_engine::units::{amps, celsius, kw};
 
 use super::conduct::Conduct;

@@ -2,11 +2,11 @@
 use chrono_tz::Tz;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::battery;
-use slackwater_engine::device::capability;
-use slackwater_engine::device::hvac;
-use slackwater_engine::device::power_state;
-use slackwater_engine::device::scope;
+use slackwater_control::device::battery;
+use slackwater_control::device::capability;
+use slackwater_control::device::hvac;
+use slackwater_control::device::power_state;
+use slackwater_control::device::scope;
 use slackwater_engine::prices::currency::Currency;
 use uuid::Uuid;
 

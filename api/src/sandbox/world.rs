@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::device::command::Command;
-use slackwater_engine::device::place::Point;
+use slackwater_control::device::command::Command;
+use slackwater_control::device::place::Point;
 use slackwater_sim::car::Hand;
 use slackwater_sim::chance::Chance;
 use slackwater_sim::home::Home;

@@ -2,8 +2,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use slackwater_engine::device::override_::Override as Life;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::override_::Override as Life;
+use slackwater_control::device::scope::DeviceKind;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;

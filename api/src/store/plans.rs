@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use slackwater_control::policy::ask::{Cause, NoRequest};
+use slackwater_control::policy::cycle::Cycle;
 use slackwater_engine::plan::record::PlanRecord;
-use slackwater_engine::policy::ask::{Cause, NoRequest};
-use slackwater_engine::policy::cycle::Cycle;
 use slackwater_engine::prices::resolve::ResolvedPrices;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::policy::charger::ChargerPolicy;
-use slackwater_engine::policy::flex::FlexRequest;
-use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
+use slackwater_control::policy::charger::ChargerPolicy;
+use slackwater_control::policy::flex::FlexRequest;
+use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveTime, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::statistics::range::Range;
 use slackwater_engine::statistics::recording::Stay;
 use slackwater_engine::statistics::sample::Sample;

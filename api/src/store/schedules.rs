@@ -3,9 +3,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use slackwater_engine::schedule::place::TargetType;
-use slackwater_engine::schedule::rule::{DraftRule, Rules};
-use slackwater_engine::schedule::status::Snapshot;
+use slackwater_control::schedule::place::TargetType;
+use slackwater_control::schedule::rule::{DraftRule, Rules};
+use slackwater_control::schedule::status::Snapshot;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::command::Command;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::command::Command;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::units::Energy;
 
 use crate::vendor::error::VendorError;

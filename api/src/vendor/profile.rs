@@ -2,8 +2,8 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::policy::flex::ReserveRule;
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::policy::flex::ReserveRule;
 
 /// A text that is no code of a manufacturer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,13 +4,13 @@
 //! the service keeps the last one of each device as it came.
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
-use slackwater_engine::device::battery::OperationMode;
-use slackwater_engine::device::capability::Capabilities;
-use slackwater_engine::device::charge_state::ChargeState;
-use slackwater_engine::device::hvac::{HvacLimits, Mode};
-pub use slackwater_engine::device::place::Point as Position;
-use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::device::uptake::{Look, Uptake};
+use slackwater_control::device::battery::OperationMode;
+use slackwater_control::device::capability::Capabilities;
+use slackwater_control::device::charge_state::ChargeState;
+use slackwater_control::device::hvac::{HvacLimits, Mode};
+pub use slackwater_control::device::place::Point as Position;
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::device::uptake::{Look, Uptake};
 use slackwater_engine::units::{Current, Energy, Percent, Power, Temperature};
 
 use crate::vendor::profile::VendorCode;

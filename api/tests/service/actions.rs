@@ -10,8 +10,8 @@ use slackwater_api::sandbox::scenario::Latency;
 use slackwater_api::vendor::error::VendorError;
 use slackwater_api::vendor::reading::Reading;
 use slackwater_api::version::SERVICE_VERSION;
-use slackwater_engine::device::command::{Command, Switch};
-use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::device::scope::{DeviceKind, Permission};
 use slackwater_engine::units::{amps, kw};
 use uuid::Uuid;
 

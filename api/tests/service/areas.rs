@@ -8,7 +8,7 @@ use slackwater_api::plans::area::{self, work};
 use slackwater_api::plans::planner::plan_now;
 use slackwater_api::plans::settings::AreaLimit;
 use slackwater_api::store::jobs::{self, LEASE};
-use slackwater_engine::policy::ask::Cause;
+use slackwater_control::policy::ask::Cause;
 use slackwater_engine::shared_supply::ReplanReason;
 use slackwater_engine::units::kw;
 use uuid::Uuid;

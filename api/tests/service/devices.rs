@@ -6,7 +6,7 @@ use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::linking::NewDevice;
 use slackwater_api::vendor::profile::{Health, VendorCode};
 use slackwater_api::vendor::reading::{OtherEnd, Position};
-use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::scope::{DeviceKind, Permission};
 use uuid::Uuid;
 
 use crate::answer::Answer;

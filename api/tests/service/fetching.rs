@@ -6,7 +6,7 @@ use slackwater_api::outbox::names::DEVICE_CHANGED;
 use slackwater_api::state::App;
 use slackwater_api::store::events;
 use slackwater_api::vendor::error::VendorError;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use uuid::Uuid;
 
 use crate::answer::Answer;

@@ -9,7 +9,7 @@ use slackwater_api::sandbox::generate::street;
 use slackwater_api::sandbox::handle::Sandbox;
 use slackwater_api::sandbox::scenario::Scenario;
 use slackwater_api::store::clients;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use tower::ServiceExt;
 
 use crate::harness::{On, Stage, device};

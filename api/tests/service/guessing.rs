@@ -2,7 +2,7 @@
 use serde_json::json;
 use slackwater_api::vendor::error::VendorError;
 use slackwater_api::vendor::integration::{Connection, LogIn, Offer};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use tokio::task::JoinSet;
 
 use crate::harness::{On, Stage};

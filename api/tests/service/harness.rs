@@ -25,7 +25,7 @@ use slackwater_api::vendor::profile::VendorCode;
 use slackwater_api::vendor::reading::{Position, Reading};
 use slackwater_api::version::SERVICE_VERSION;
 use slackwater_api::{auth_router, router};
-use slackwater_engine::device::scope::{DeviceKind, Granted};
+use slackwater_control::device::scope::{DeviceKind, Granted};
 use slackwater_engine::prices::currency::Currency;
 use slackwater_wire::version::dated::ApiVersion;
 use tempfile::TempDir;

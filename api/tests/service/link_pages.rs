@@ -12,7 +12,7 @@ use slackwater_api::store::links;
 use slackwater_api::vendor::error::VendorError;
 use slackwater_api::vendor::integration::{Connection, LogIn, Offer};
 use slackwater_api::vendor::profile::Health;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use tokio::task::JoinSet;
 
 use crate::harness::{Asker, OLDEST, On, Stage, device};

@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 use slackwater_api::control::{Origin, order};
 use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::vendor::reading::Reading;
-use slackwater_engine::device::command::{Command, Switch};
-use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::command::{Command, Switch};
+use slackwater_control::device::scope::{DeviceKind, Permission};
 use uuid::Uuid;
 
 use crate::answer::Answer;

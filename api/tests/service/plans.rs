@@ -14,10 +14,10 @@ use slackwater_api::state::App;
 use slackwater_api::store::clients;
 use slackwater_api::vendor::error::VendorError;
 use slackwater_api::vendor::reading::{Facts, Reading};
-use slackwater_engine::device::command::Switch;
-use slackwater_engine::policy::ask::Cause;
-use slackwater_engine::policy::flex::{DayRequest, FlexRequest};
-use slackwater_engine::policy::vehicle::VehiclePolicyRequest;
+use slackwater_control::device::command::Switch;
+use slackwater_control::policy::ask::Cause;
+use slackwater_control::policy::flex::{DayRequest, FlexRequest};
+use slackwater_control::policy::vehicle::VehiclePolicyRequest;
 use slackwater_engine::units::{Money, Percent, money};
 use uuid::Uuid;
 

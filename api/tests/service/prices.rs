@@ -11,7 +11,7 @@ use slackwater_api::linking::{NewUser, connect};
 use slackwater_api::prices::keep::{keep_files, keep_market};
 use slackwater_api::prices::{paid, resolved};
 use slackwater_api::store::locations::{Location, LocationFacts};
-use slackwater_engine::policy::ask::Cause;
+use slackwater_control::policy::ask::Cause;
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::resolve::ResolvedPrices;

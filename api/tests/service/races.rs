@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use slackwater_api::prices::replicas::catch_up;
 use slackwater_api::store::policies;
 use slackwater_api::store::prices::{self, SeriesName};
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use tokio::task::{JoinSet, yield_now};
 use uuid::Uuid;
 

@@ -8,7 +8,7 @@ use slackwater_api::samples::waiting::{self, Recorded, Recorder};
 use slackwater_api::store::events;
 use slackwater_api::store::samples::{self, ChargeSession, Measured, There};
 use slackwater_api::vendor::reading::Reading;
-use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::scope::{DeviceKind, Permission};
 use slackwater_engine::statistics::recording::Stay;
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::kw;

@@ -19,7 +19,7 @@ use slackwater_api::store::prices::{SeriesName, ZoneRow, keep_zone};
 use slackwater_api::store::tokens::{self, TokenRow};
 use slackwater_api::vendor::integration::Connection;
 use slackwater_api::vendor::profile::VendorCode;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::signal::Zone;
 use sqlx::Row;

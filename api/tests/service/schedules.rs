@@ -9,7 +9,7 @@ use slackwater_api::linking::{NewUser, connect};
 use slackwater_api::store::locations::{Location, LocationFacts};
 use slackwater_api::vendor::reading::{Position, Reading};
 use slackwater_api::version::SERVICE_VERSION;
-use slackwater_engine::device::command::{Command, Switch};
+use slackwater_control::device::command::{Command, Switch};
 use uuid::Uuid;
 
 use crate::answer::Answer;

@@ -15,7 +15,7 @@ use slackwater_api::sandbox::handle::Sandbox;
 use slackwater_api::sandbox::scenario::Scenario;
 use slackwater_api::store::samples::{Measured, There, keep};
 use slackwater_api::version::SERVICE_VERSION;
-use slackwater_engine::device::scope::DeviceKind;
+use slackwater_control::device::scope::DeviceKind;
 use slackwater_engine::statistics::sample::Sample;
 use slackwater_engine::units::{kw, per_kwh};
 use tokio::time::{Duration, timeout};

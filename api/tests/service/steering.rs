@@ -10,7 +10,7 @@ use slackwater_api::plans::pricing::{PriceBook, Priced, Purpose};
 use slackwater_api::state::App;
 use slackwater_api::store::locations::{Location, LocationFacts};
 use slackwater_api::vendor::reading::Reading;
-use slackwater_engine::device::command::{Command, Refusal, Switch};
+use slackwater_control::device::command::{Command, Refusal, Switch};
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::resolve::{Sources, resolve};
 use slackwater_engine::units::per_kwh;

@@ -9,8 +9,8 @@ use slackwater_api::plans::planner::plan_now;
 use slackwater_api::plans::wanted;
 use slackwater_api::store::plans::Outcome;
 use slackwater_api::vendor::reading::{Facts, Reading};
-use slackwater_engine::device::command::Switch;
-use slackwater_engine::policy::ask::{Cause, NoRequest};
+use slackwater_control::device::command::Switch;
+use slackwater_control::policy::ask::{Cause, NoRequest};
 use slackwater_engine::units::kw;
 
 use crate::harness::{On, Stage, six};

@@ -9,7 +9,7 @@ use slackwater_api::vendor::error::VendorError;
 use slackwater_api::vendor::integration::Connection;
 use slackwater_api::vendor::profile::VendorCode;
 use slackwater_api::version::SERVICE_VERSION;
-use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::scope::{DeviceKind, Permission};
 use uuid::Uuid;
 
 use crate::answer::Answer;

@@ -9,9 +9,9 @@ use slackwater_api::vendor::error::VendorError;
 use slackwater_api::vendor::integration::{Linked, LogIn, Login, Metered, Vendor};
 use slackwater_api::vendor::profile::{Health, Profile, VendorCode, VendorHealth};
 use slackwater_api::vendor::reading::Reading;
-use slackwater_engine::device::command::Command;
-use slackwater_engine::device::scope::DeviceKind;
-use slackwater_engine::policy::flex::ReserveRule;
+use slackwater_control::device::command::Command;
+use slackwater_control::device::scope::DeviceKind;
+use slackwater_control::policy::flex::ReserveRule;
 use tokio::sync::watch;
 
 /// What a device answers.

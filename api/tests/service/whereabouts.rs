@@ -3,8 +3,8 @@ use axum::http::Method;
 use serde_json::json;
 use slackwater_api::jobs::poller::poll_now;
 use slackwater_api::plans::wanted;
-use slackwater_engine::device::command::Switch;
-use slackwater_engine::device::scope::{DeviceKind, Permission};
+use slackwater_control::device::command::Switch;
+use slackwater_control::device::scope::{DeviceKind, Permission};
 
 use crate::harness::{self, On, six};
 use crate::plans::{CENTS, car, flexible, settle};

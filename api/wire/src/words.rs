@@ -1,6 +1,6 @@
 //! Names of the engine's states in the interface.
-use slackwater_engine::policy::charger::{ChargerState, IntervalStatus};
-use slackwater_engine::policy::flex_status::FlexState;
+use slackwater_control::policy::charger::{ChargerState, IntervalStatus};
+use slackwater_control::policy::flex_status::FlexState;
 
 /// Name of a flex state in the interface; `None` for the three states for which the specification
 /// prints no name.

@@ -84,7 +84,8 @@ pub fn local_of(at: DateTime<Utc>, time_zone: Tz) -> NaiveDateTime {
 }
 
 /// Offset of clocks in `time_zone` ahead of UTC at an instant, in microseconds.
-pub(crate) fn offset_micros(at: i64, time_zone: Tz) -> i64 {
+#[must_use]
+pub fn offset_micros(at: i64, time_zone: Tz) -> i64 {
     let utc = instant_at(at).naive_utc();
     i64::from(time_zone.offset_from_utc_datetime(&utc).fix().local_minus_utc()) * MICROS_PER_SECOND
 }
@@ -94,7 +95,8 @@ pub(crate) fn offset_micros(at: i64, time_zone: Tz) -> i64 {
 ///
 /// The offset is probed every other day, and the stretch with different offsets at its ends is
 /// bisected.
-pub(crate) fn next_offset_change(after: i64, until: i64, time_zone: Tz) -> Option<i64> {
+#[must_use]
+pub fn next_offset_change(after: i64, until: i64, time_zone: Tz) -> Option<i64> {
     let before = offset_micros(after, time_zone);
     let mut low = after;
     while low < until {

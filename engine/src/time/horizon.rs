@@ -156,7 +156,8 @@ impl Horizon {
 
     /// Microseconds of `[from, to)` that lie in periods.
     #[inline(always)]
-    pub(crate) fn covered(&self, from: i64, to: i64) -> i64 {
+    #[must_use]
+    pub fn covered(&self, from: i64, to: i64) -> i64 {
         if self.step.is_some() {
             // Without gaps all between the first start and the last end.
             let end = self.ends[self.len() - 1];

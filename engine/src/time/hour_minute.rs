@@ -46,7 +46,7 @@ pub enum HourMinuteError {
 pub struct HourMinute(u16);
 
 /// Minutes in a day of 24 hours.
-pub(crate) const MINUTES_PER_DAY: u16 = 24 * 60;
+pub const MINUTES_PER_DAY: u16 = 24 * 60;
 
 impl HourMinute {
     /// The start of a day.

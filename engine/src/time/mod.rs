@@ -8,4 +8,5 @@ pub mod deadline;
 pub mod horizon;
 pub mod hour_minute;
 pub mod instant;
+pub mod serde_micros;
 pub(crate) mod wall;

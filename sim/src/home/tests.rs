@@ -9,8 +9,8 @@ use crate::trips::{Habits, Trip};
 use chrono::TimeDelta;
 use chrono_tz::Europe::Berlin;
 use proptest::prelude::*;
-use slackwater_engine::device::battery::OperationMode;
-use slackwater_engine::device::hvac::{Hold, Mode};
+use slackwater_control::device::battery::OperationMode;
+use slackwater_control::device::hvac::{Hold, Mode};
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{amps, celsius, kw, kwh, percent};
 

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
-use slackwater_engine::device::action::ActionEvent;
-use slackwater_engine::device::action_log::{ActionLog, Address, CancelAnswer, LogEvent};
-use slackwater_engine::device::capability::{
+use slackwater_control::device::action::ActionEvent;
+use slackwater_control::device::action_log::{ActionLog, Address, CancelAnswer, LogEvent};
+use slackwater_control::device::capability::{
     Ability, Capabilities, Capability, PowerRange, merged, within_scopes,
 };
-use slackwater_engine::device::charge_state::{ChargeState, Reporter};
-use slackwater_engine::device::override_::{OverrideAnswer, OverrideEvent};
-use slackwater_engine::device::override_log::OverrideLog;
-use slackwater_engine::device::pairing::{Owned, are_paired};
-use slackwater_engine::device::power_state::PowerState;
-use slackwater_engine::device::scope::Permission;
-use slackwater_engine::device::target::TargetReading;
-use slackwater_engine::schedule::place::TargetType;
-use slackwater_engine::schedule::rule::{DraftRule, Rules};
-use slackwater_engine::schedule::status::{Status, StatusFacts};
+use slackwater_control::device::charge_state::{ChargeState, Reporter};
+use slackwater_control::device::override_::{OverrideAnswer, OverrideEvent};
+use slackwater_control::device::override_log::OverrideLog;
+use slackwater_control::device::pairing::{Owned, are_paired};
+use slackwater_control::device::power_state::PowerState;
+use slackwater_control::device::scope::Permission;
+use slackwater_control::device::target::TargetReading;
+use slackwater_control::schedule::place::TargetType;
+use slackwater_control::schedule::rule::{DraftRule, Rules};
+use slackwater_control::schedule::status::{Status, StatusFacts};
 use slackwater_engine::units::{Percent, Power};
 use slackwater_wire::page::cursor::{Cursor, Key};
 use slackwater_wire::page::list::{Page, PageRequest, list_page};
@@ -146,7 +146,7 @@ fn action_event(event: &Value) -> (DateTime<Utc>, LogEvent) {
 fn actions(given: &Value) -> Value {
     let events: Vec<_> = list(&given["events"]).iter().map(action_event).collect();
     let log = ActionLog::replay(&events).expect("the log makes sense");
-    let action = |progress: &slackwater_engine::device::action::Progress| {
+    let action = |progress: &slackwater_control::device::action::Progress| {
         json!({
             "state": progress.state.as_str().to_uppercase(),
             "failureType": progress.failure.as_ref().map(|f| f.kind.as_str().to_uppercase()),

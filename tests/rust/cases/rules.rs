@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
+use slackwater_control::policy::charger::{
+    ChargerFacts, ChargerPolicy, charger_state, prices_cover,
+};
+use slackwater_control::policy::flex::{
+    DayRequest, FlexPatch, FlexPolicy, FlexRequest, ReserveRule,
+};
+use slackwater_control::policy::flex_facts::FlexFacts;
+use slackwater_control::policy::flex_status::flex_state;
+use slackwater_control::policy::vehicle::{VehiclePolicy, VehiclePolicyRequest};
 use slackwater_engine::plan::charge::{
     AfterDeadline, Battery, ChargeProblem, Plan, SocTarget, VehicleRequest, plan_charge,
 };
-use slackwater_engine::policy::charger::{
-    ChargerFacts, ChargerPolicy, charger_state, prices_cover,
-};
-use slackwater_engine::policy::flex::{
-    DayRequest, FlexPatch, FlexPolicy, FlexRequest, ReserveRule,
-};
-use slackwater_engine::policy::flex_facts::FlexFacts;
-use slackwater_engine::policy::flex_status::flex_state;
-use slackwater_engine::policy::vehicle::{VehiclePolicy, VehiclePolicyRequest};
 use slackwater_engine::prices::currency::Currency;
 use slackwater_engine::prices::curve::{PriceCurve, Slot};
 use slackwater_engine::prices::resolve::{Sources, resolve_at};

@@ -1,14 +1,14 @@
 //! Policies, what is known of devices, and the cycles that they are in.
 use chrono::TimeDelta;
 use expect_test::expect_file;
-use slackwater_engine::policy::ask::{Cause, NoRequest};
-use slackwater_engine::policy::assumptions::Assumptions;
-use slackwater_engine::policy::charger::{
+use slackwater_control::policy::ask::{Cause, NoRequest};
+use slackwater_control::policy::assumptions::Assumptions;
+use slackwater_control::policy::charger::{
     Change, ChargerFacts, ChargerPatch, ChargerPolicy, ChargingInterval, IntervalStatus,
 };
-use slackwater_engine::policy::cycle::{Commitment, Cycle};
-use slackwater_engine::policy::flex::{DayRequest, FlexPatch, FlexRequest, ReserveRule};
-use slackwater_engine::policy::flex_facts::FlexFacts;
+use slackwater_control::policy::cycle::{Commitment, Cycle};
+use slackwater_control::policy::flex::{DayRequest, FlexPatch, FlexRequest, ReserveRule};
+use slackwater_control::policy::flex_facts::FlexFacts;
 use slackwater_engine::time::hour_minute::HourMinute;
 use slackwater_engine::units::{kw, kwh, percent};
 

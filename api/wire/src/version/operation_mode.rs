@@ -1,5 +1,5 @@
 //! Operation modes of home batteries by dated version.
-use slackwater_engine::device::battery::OperationMode;
+use slackwater_control::device::battery::OperationMode;
 
 use crate::version::dated::ApiVersion;
 

@@ -1,8 +1,9 @@
 //! Request in hours: a time to be switched on, converted to energy.
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::request::{ChargeRequest, ChargeRequestError, Target};
+use crate::time::serde_micros;
 use crate::units::{Energy, Power, UnitError};
 
 /// Request of a device that must be switched on for some time at a constant power.
@@ -12,7 +13,7 @@ pub struct DurationRequest {
     /// First usable instant.
     pub now: DateTime<Utc>,
     /// Total time to be switched on; it may be split.
-    #[serde(rename = "duration_microseconds", with = "micros")]
+    #[serde(rename = "duration_microseconds", with = "serde_micros")]
     pub duration: TimeDelta,
     /// The deadline; `None` is the end of the known prices.
     pub by: Option<DateTime<Utc>>,
@@ -41,24 +42,6 @@ impl DurationRequest {
         let energy = Energy::from_kwh(self.power.over(self.duration).as_kwh())
             .map_err(DurationError::TooLong)?;
         Ok(ChargeRequest::new(self.now, self.power, Target { by: self.by, energy }))
-    }
-}
-
-/// Serialises a duration as whole microseconds, the resolution of all times in this crate.
-pub(crate) mod micros {
-    use super::{Deserialize, Deserializer, Serializer, TimeDelta};
-
-    pub(crate) fn serialize<S: Serializer>(
-        duration: &TimeDelta,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i64(duration.num_microseconds().unwrap_or(i64::MAX))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<TimeDelta, D::Error> {
-        i64::deserialize(deserializer).map(TimeDelta::microseconds)
     }
 }
 

@@ -2,10 +2,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::charge::duration::micros;
 use crate::plan::charge::request::{
     AfterDeadline, ChargeRequest, ChargeRequestError, PowerLimit, Target,
 };
+use crate::time::serde_micros;
 use crate::units::{Energy, Money, Power};
 
 /// Most slots of one plan: two months of hours, two weeks of quarter hours.
@@ -52,17 +52,17 @@ pub struct SwitchingRequest {
     /// True if the plan may have at most one session.
     pub one_block: bool,
     /// Least time on, 0 or more.
-    #[serde(rename = "on_min_microseconds", with = "micros")]
+    #[serde(rename = "on_min_microseconds", with = "serde_micros")]
     pub on_min: TimeDelta,
     /// Least time off, 0 or more.
-    #[serde(rename = "off_min_microseconds", with = "micros")]
+    #[serde(rename = "off_min_microseconds", with = "serde_micros")]
     pub off_min: TimeDelta,
     /// State of the device at `now`.
     pub state: DeviceState,
     /// Time before the last deadline in which the device must run, at its least power or more.
     /// Its energy counts towards the targets. The slot in which that time begins is run as a
     /// whole. The plan exceeds the targets if this time needs more energy than they want.
-    #[serde(rename = "run_last_microseconds", with = "micros")]
+    #[serde(rename = "run_last_microseconds", with = "serde_micros")]
     pub run_last: TimeDelta,
     /// Handling of a shortfall. With [`AfterDeadline::Continue`] the next deadline includes it, at
     /// the least cost, and after the last deadline it is delivered as soon as the limits on
