@@ -198,6 +198,7 @@ impl MipSolution {
 
 /// Error of a programme without a solution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LpError {
     /// No values lie within all bounds.
     #[error("infeasible: no values lie within all bounds")]

@@ -25,6 +25,7 @@ pub(crate) const MAGNITUDE_MAX: f64 = 1e12;
 
 /// Error of a number that is no valid quantity.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnitError {
     /// NaN or infinite.
     #[error("{value} {unit} is not a finite number")]

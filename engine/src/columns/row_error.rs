@@ -8,6 +8,7 @@ use crate::units::UnitError;
 
 /// Error of one row, which cannot be planned. The other rows are planned.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RowError {
     /// A column has no value in this row.
     #[error("{column} is missing")]

@@ -27,6 +27,7 @@ pub struct CivilRow {
 
 /// Invalid rows of a price list with local times.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CivilSeriesError {
     /// A price at a time that no clock shows.
     #[error("row {row} has the price {price} at {local}, which clocks in {time_zone} skip")]

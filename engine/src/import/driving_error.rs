@@ -6,6 +6,7 @@ use crate::units::Energy;
 
 /// Invalid events of a driving log.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DrivingError {
     /// There is no event.
     #[error("the log has no events")]

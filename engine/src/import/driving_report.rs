@@ -83,6 +83,7 @@ impl DrivingCounts {
 
 /// Something about a driving log that its reader should know.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum DrivingFinding {
     /// The log starts at a time that clocks show twice: its first occurrence is taken.
     FirstShowing {

@@ -11,6 +11,7 @@ use crate::prices::curve::PriceCurve;
 /// Rows carry the number that the caller gave them, so that a person finds
 /// them in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PriceFinding {
     /// Rows without a price: a gap.
     EmptyPrices {

@@ -37,6 +37,7 @@ pub struct PointPeriod {
 
 /// Invalid periods of a price list with positions.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PeriodSeriesError {
     /// The resolution does not divide the period into positions.
     #[error(

@@ -30,6 +30,7 @@ pub struct PriceUnit {
 
 /// Text that is not the unit of a price.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PriceUnitError {
     /// Text that is not three capital letters.
     #[error("\"{currency}\" is no currency code such as EUR")]

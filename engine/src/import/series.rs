@@ -54,6 +54,7 @@ impl SeriesOptions {
 ///
 /// Instants are in the time zone of the list, so that they read as its rows do.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SeriesError {
     /// There is no row.
     #[error("the list has no rows")]

@@ -12,6 +12,7 @@ words! {
     /// [`Self::TimeReached`] is the greatest, because only it says that another
     /// run may give another plan.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+    #[non_exhaustive]
     pub enum SearchStatus {
         /// The search is complete: no cheaper plan exists, to the tolerance of the
         /// certificate.

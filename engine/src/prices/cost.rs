@@ -8,6 +8,7 @@ use crate::units::{Price, UnitError};
 
 /// Text that is not a decimal price.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CostError {
     /// Another form than digits, with one point between them and a minus in front.
     #[error("{text:?} is not a decimal number such as 0.25 or -1")]

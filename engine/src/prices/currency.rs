@@ -18,6 +18,7 @@ const CODES: &str = "\
 /// A text that is no code of ISO 4217.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no ISO 4217 currency such as EUR")]
+#[non_exhaustive]
 pub struct CurrencyError {
     /// The text as given.
     pub text: String,

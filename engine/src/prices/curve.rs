@@ -24,6 +24,7 @@ pub struct Slot {
 
 /// Invalid slots and prices of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CurveError {
     /// The periods are not a horizon.
     #[error(transparent)]

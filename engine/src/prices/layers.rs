@@ -39,6 +39,7 @@ pub struct Layer {
 
 /// Invalid layers of prices.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LayerError {
     /// A known layer has a ceiling.
     #[error("layers[{index}] ({from}) is known and needs no ceiling_per_kwh")]

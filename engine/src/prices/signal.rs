@@ -86,6 +86,7 @@ pub struct Zone {
 
 /// Price signal that does not fit its zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ZoneError {
     /// The zone is not activated.
     #[error("the zone is not activated")]

@@ -53,6 +53,7 @@ pub struct IntervalRequest {
 
 /// Invalid rates and intervals of a tariff.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TariffError {
     /// A cost that is no decimal number.
     #[error("rates[{index}].cost: {source}")]
@@ -110,6 +111,7 @@ pub enum TariffError {
 
 /// Time for which the prices of a tariff are not resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpanError {
     /// More than a hundred years.
     #[error("start and end lie {days} days apart; prices are resolved for at most {DAYS_MAX}")]

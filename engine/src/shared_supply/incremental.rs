@@ -36,6 +36,7 @@ pub struct OtherLoad {
 
 /// Plan of one request in residual capacity.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct IncrementalPlan {
     /// Summary of the plan.
     pub brief: PlanSummary,
@@ -222,6 +223,7 @@ pub(crate) fn paid(curve: &PriceCurve, intervals: &[Interval]) -> (Money, TimeDe
 
 /// Reason that an incremental plan justifies planning the whole area again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum ReplanReason {
     /// It is much dearer than alone, and the plan before was not.
     Cheaper,

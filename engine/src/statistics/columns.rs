@@ -31,6 +31,7 @@ const CHUNK: usize = 1 << 13;
 
 /// Invalid row of a table of samples.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ColumnError {
     /// The row has no length.
     #[error("row {row} ends at {end}, not after its start at {start}", start = instant_at(*start), end = instant_at(*end))]

@@ -25,6 +25,7 @@ pub enum Period {
 
 /// Invalid period of home energy statistics.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PeriodError {
     /// The kind of period is unknown.
     #[error("period is {name:?}; it is one of day, month, year")]
@@ -140,6 +141,7 @@ pub struct Point {
 
 /// Device of a series that the system lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unavailable {
     /// There is no battery.
     #[error("the system has no battery")]

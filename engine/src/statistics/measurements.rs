@@ -82,6 +82,7 @@ pub struct Findings {
 
 /// Samples, with the irregularities found in their source.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Measured {
     /// In time order.
     pub samples: Vec<Sample>,
@@ -91,6 +92,7 @@ pub struct Measured {
 
 /// Invalid measurement.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MeasurementError {
     /// A length of time below zero.
     #[error("{name} is {minutes} min; it is 0 min or more")]

@@ -8,6 +8,7 @@ const HISTORY_YEARS: u32 = 4;
 
 /// Invalid range of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RangeError {
     /// The range ends before it starts.
     #[error("start is {start}, after the end at {end}")]

@@ -49,6 +49,7 @@ impl Resolution {
 
 /// Reason why samples cannot be put into the requested buckets.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BucketError {
     /// There is no such resolution.
     #[error(

@@ -37,6 +37,7 @@ pub(crate) const LENGTH_MAX: i64 = DAYS_MAX * 24 * 3_600_000_000;
 
 /// Invalid sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SampleError {
     /// The sample has no length.
     #[error("sample {index} ends at {end}, not after its start at {start}")]

@@ -33,6 +33,7 @@ pub struct Session {
 
 /// Reason why a session cannot be frozen.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionError {
     /// Sample without a length.
     #[error(transparent)]

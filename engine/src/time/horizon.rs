@@ -6,6 +6,7 @@ use crate::units::MICROS_PER_HOUR;
 
 /// Invalid periods of a horizon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HorizonError {
     /// A period ends when it starts, or before.
     #[error("slot {index} ends at {end}, not after its start at {start}")]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Text or time that is not an hour and a minute.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HourMinuteError {
     /// Text that is not two digits, a colon and two digits, or is beyond 23:59.
     #[error("{text:?} is not HH:MM from 00:00 to 23:59")]

@@ -8,6 +8,7 @@ use crate::area::pricing::block_loads::BlockLoad;
 
 /// Progress of a search after a pricing round.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Pricing rounds of this search so far.
     pub round: usize,

@@ -141,6 +141,7 @@ pub struct Overrides {
 
 /// Reason that a worker refuses a part or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WorkerError {
     /// Rows other than those of the worker.
     #[error("the part has {found} vehicles; its worker has {expected}")]

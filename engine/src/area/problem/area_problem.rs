@@ -13,6 +13,7 @@ const PRIORITIES: RangeInclusive<f64> = 1e-12..=1e12;
 
 /// Error in the nodes, limits or columns of an area.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AreaError {
     /// No node is given.
     #[error("an area needs at least one node")]

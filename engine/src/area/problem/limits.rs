@@ -56,6 +56,7 @@ pub struct PriceBlock {
 /// base loads of the node and of all nodes below it; positive is import.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Limit {
     /// Import stays at or below a power. With a price it may exceed the power, and each kWh above
     /// costs the price; without one it never does.

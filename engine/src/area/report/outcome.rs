@@ -129,6 +129,7 @@ pub struct Unmet {
 
 /// Plan of an area: outcome, proof and the plans of its vehicles.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AreaPlan {
     /// Cost of the energy and of soft limits.
     pub cost: f64,

@@ -17,6 +17,7 @@ use crate::units::MICROS_PER_HOUR;
 
 /// Numbers of area plans.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct AreaNumbers {
     /// Cost of the energy; NaN for a row in error.
     pub cost: Vec<f64>,

@@ -73,6 +73,7 @@ pub struct ChargeEvidence {
 /// Cost of a plan, a lower bound on the cost of every plan, and its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Certificate {
     /// Cost of the plan, summed from its slots.
     pub cost: Money,
@@ -98,6 +99,7 @@ impl Certificate {
 
 /// Reason why slots and evidence give no bound.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CertificateError {
     /// Slots or requirements are not in time order.
     #[error("slots and requirements are not in time order")]

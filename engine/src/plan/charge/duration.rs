@@ -24,6 +24,7 @@ pub struct DurationRequest {
 
 /// Reason why a request in hours is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DurationError {
     /// The power or the duration is negative.
     #[error(transparent)]

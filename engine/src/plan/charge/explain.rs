@@ -13,6 +13,7 @@ use crate::words::words;
 words! {
     /// Code of the reason for a period of charging.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[non_exhaustive]
     pub enum ChargeReasonCode {
         /// Charged at once to the reserve, at any price.
         Reserve = "reserve",
@@ -31,6 +32,7 @@ words! {
 
 /// Slot that the next kWh would come from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RunnerUp {
     /// First unused instant of the slot.
     pub start: DateTime<Utc>,
@@ -41,6 +43,7 @@ pub struct RunnerUp {
 
 /// Period of charging with its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Reason {
     /// First instant.
     pub start: DateTime<Utc>,

@@ -20,6 +20,7 @@ use crate::units::{Energy, Power};
 
 /// Price that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MissingPrice {
     /// The import price: nothing is planned.
     Any,
@@ -29,6 +30,7 @@ pub enum MissingPrice {
 
 /// Missed target that a price in a gap could serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MissedTarget {
     /// Name of the device, if the plan has several.
     pub device: Option<String>,

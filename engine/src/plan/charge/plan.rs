@@ -11,6 +11,7 @@ use crate::units::{Energy, Money, Power, Price};
 /// Reason for a purchase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason")]
+#[non_exhaustive]
 pub enum Purpose {
     /// Charged at once to the reserve, at any price.
     #[serde(rename = "reserve")]
@@ -40,6 +41,7 @@ pub enum Purpose {
 
 /// Energy bought in one slot for one purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Purchase {
     /// Position in [`Plan::slots`].
     pub slot: usize,
@@ -54,6 +56,7 @@ pub struct Purchase {
 /// A period of constant price and power limit that the plan could use.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct PlannedSlot {
     /// First instant.
     pub start: DateTime<Utc>,
@@ -103,6 +106,7 @@ impl PlannedSlot {
 /// Outcome of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct TargetOutcome {
     /// The deadline; `None` is the end of the known prices.
     pub by: Option<DateTime<Utc>>,
@@ -126,6 +130,7 @@ pub struct TargetOutcome {
 /// Plan of a vehicle that only charges: a cheapest one, or one close to a previous plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Plan {
     /// Charging periods, in time order; neighbours of one power are merged.
     pub intervals: Vec<Interval>,

@@ -129,6 +129,7 @@ impl ChargeRequest {
 
 /// Reason why a request is invalid. A target that cannot be met is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChargeRequestError {
     /// A power below zero.
     #[error("power_max_kw is {} kW; a vehicle that only charges needs 0 kW or more", power.as_kw())]

@@ -65,6 +65,7 @@ pub struct VehicleRequest {
 
 /// Reason why a vehicle cannot be planned.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum VehicleError {
     /// The state of charge is not known and nothing may be assumed.
     #[error("soc_percent is not known; give soc_fallback_percent to plan without it")]

@@ -26,6 +26,7 @@ use crate::units::{Energy, Money, Price};
 
 /// Energy bought by an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EnergyPoint {
     /// The instant.
     pub at: DateTime<Utc>,
@@ -60,6 +61,7 @@ pub struct Departure {
 
 /// Reason why departures or the wanted energy are invalid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DepartureError {
     /// There is no departure.
     #[error("departures is empty; give at least one")]
@@ -88,6 +90,7 @@ pub enum DepartureError {
 
 /// Outcome of a plan for one departure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DepartureOutcome {
     /// Instant of the departure.
     pub at: DateTime<Utc>,
@@ -103,6 +106,7 @@ pub struct DepartureOutcome {
 
 /// Energy that a plan may miss at an uncertain departure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EnergyAtRisk {
     /// Wanted energy.
     #[serde(rename = "wanted_kwh")]
@@ -191,6 +195,7 @@ fn total_weight(departures: &[Departure]) -> Result<f64, DepartureError> {
 
 /// Corner of an insurance frontier.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct InsurancePoint {
     /// Energy bought by the instant.
     #[serde(rename = "energy_kwh")]
@@ -204,6 +209,7 @@ pub struct InsurancePoint {
 
 /// Least added cost of having more energy by an instant than a plan has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct InsuranceFrontier {
     /// The instant.
     pub at: DateTime<Utc>,

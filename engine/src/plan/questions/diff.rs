@@ -40,6 +40,7 @@ pub struct Recorded<'a> {
 words! {
     /// Reason why two plans differ in a period.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[non_exhaustive]
     pub enum ChangeCode {
         /// The period lay in the future of the first plan and in the past of the second.
         TimePassed = "time_passed",
@@ -82,6 +83,7 @@ impl ChangeCode {
 
 /// Period in which two plans differ.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PeriodChange {
     /// First instant.
     pub start: DateTime<Utc>,

@@ -38,6 +38,7 @@ use crate::units::{Energy, Money, Price};
 
 /// Energy that a plan buys at the prices of one source, and its cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SourceShare {
     /// Name of the source.
     pub source: String,
@@ -52,6 +53,7 @@ pub struct SourceShare {
 
 /// Sources of the prices of a plan, and the time until which waiting for others is safe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Provenance {
     /// One share per layer, in the order of the layers.
     pub shares: Vec<SourceShare>,

@@ -53,6 +53,7 @@ pub enum ChangedInput {
 
 /// Reason why a change is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChangeError {
     /// There is no target to change.
     #[error("there is no target to change")]

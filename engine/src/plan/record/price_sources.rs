@@ -40,6 +40,7 @@ pub struct PriceSources {
 /// Error of layers whose prices differ from those of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("layers.{name}: they differ from the prices of the plan")]
+#[non_exhaustive]
 pub struct PriceSourcesError {
     /// Name of the layers: `import` or `export`.
     pub name: &'static str,

@@ -11,6 +11,7 @@ use crate::plan::switching::request::SwitchingError;
 
 /// Reason why a request of any kind is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RefusedRequest {
     /// The request in kWh is invalid.
     #[error(transparent)]

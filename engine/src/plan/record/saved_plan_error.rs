@@ -8,6 +8,7 @@ use crate::units::{Energy, Power};
 
 /// Reason why the parts of a plan from a file do not fit together.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SavedPlanError {
     /// The slots overlap, have no length or are out of order.
     #[error("slots: {0}")]

@@ -83,6 +83,7 @@ struct Parts<R: Replay> {
 
 /// Reason why the parts of a run from a file do not fit together.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SavedRunError {
     /// The request is invalid, or does not fit the prices.
     #[error("request: {0}")]
@@ -300,6 +301,7 @@ pub struct FormatVersion(u32);
 /// Error of a file with an unknown version of the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{version} is not known; this engine reads version 1")]
+#[non_exhaustive]
 pub struct UnknownVersion {
     /// The version as given.
     pub version: u32,

@@ -27,6 +27,7 @@ pub enum ValueTree {
 
 /// Place in which two documents differ.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ValueChange {
     /// Path of the value, such as `plan.slots[2026-01-05T19:00:00Z].energy_kwh`.
     /// Entries of a list that have a `start` are named by it, others by position.
@@ -40,6 +41,7 @@ pub struct ValueChange {
 /// Error of a time that no plan can hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path} is {text}; times are whole microseconds in the years 1 to 9999")]
+#[non_exhaustive]
 pub struct TimeError {
     /// Path of the time.
     pub path: String,

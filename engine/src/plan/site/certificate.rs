@@ -18,6 +18,7 @@ use crate::units::Money;
 /// binaries is it the bound of the solver's search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SiteCertificate {
     /// Cost of the plan, added up from its slots, less the value of the energy stored at the end.
     pub cost: Money,

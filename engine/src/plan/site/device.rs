@@ -12,6 +12,7 @@ use crate::words::words;
 words! {
     /// A conductor of a three-phase connection.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[non_exhaustive]
     pub enum Phase {
         /// The first conductor.
         L1 = "l1",
@@ -251,6 +252,7 @@ impl ShiftableLoad {
 /// Device behind the meter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind")]
+#[non_exhaustive]
 pub enum Device {
     /// A vehicle.
     #[serde(rename = "vehicle")]

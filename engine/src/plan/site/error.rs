@@ -8,6 +8,7 @@ use crate::time::horizon::HorizonError;
 /// Error of an invalid site request. A target that cannot be met is no error, and neither is a
 /// limit that cannot be kept.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SiteError {
     /// A number outside its range.
     #[error("{field} is {value} {unit}; {rule}")]

@@ -30,6 +30,7 @@ const SAME_KW: f64 = 1e-4;
 words! {
     /// Reason why a device draws, feeds, or is turned down in a period.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[non_exhaustive]
     pub enum SiteReasonCode {
         /// Charged as soon as can be, to the reserve.
         Reserve = "reserve",
@@ -60,6 +61,7 @@ words! {
 
 /// Limit that causes a reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LimitReason {
     /// `import`, `export`, or the name of the group.
     pub name: String,
@@ -74,6 +76,7 @@ pub struct LimitReason {
 
 /// Period of a device with one reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SiteReason {
     /// Name of the device.
     pub device: String,

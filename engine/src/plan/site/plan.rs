@@ -11,6 +11,7 @@ use crate::units::{Energy, Money, Percent, Power, Price};
 /// Slot of a plan, with the prices and energies at the meter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SiteSlot {
     /// First instant.
     pub start: DateTime<Utc>,
@@ -62,6 +63,7 @@ pub enum Cause {
 /// Outcome of one wish: an energy target, a target of state of charge, or a run of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct WishOutcome {
     /// The deadline; `None` is the end of the plan or of the session.
     pub by: Option<DateTime<Utc>>,
@@ -83,6 +85,7 @@ pub struct WishOutcome {
 /// Plan of one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct DevicePlan {
     /// Name of the device.
     pub name: String,
@@ -116,6 +119,7 @@ pub struct DevicePlan {
 /// Outcome of a limit by slot: the limit, the power and the shadow price.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct LimitOutcome {
     /// `import`, `export`, or the name of the group.
     pub name: String,
@@ -135,6 +139,7 @@ pub struct LimitOutcome {
 /// Slot in which a limit is exceeded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Breach {
     /// `import`, `export`, or the name of the group.
     pub name: String,
@@ -190,6 +195,7 @@ impl Costs {
 /// possible, regardless of the limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SiteBaseline {
     /// Parts of its cost.
     pub costs: Costs,
@@ -207,6 +213,7 @@ pub struct SiteBaseline {
 /// Plan of a site: the cheapest of those with the least shortfall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SitePlan {
     /// The slots, in time order.
     pub slots: Vec<SiteSlot>,

@@ -113,6 +113,7 @@ pub struct CarbonSlot {
 /// Criterion of choice among plans of equal shortfall and, within
 /// [`SiteRequest::preference_budget`], of equal cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Preference {
     /// Energy earlier rather than later.
     #[serde(rename = "earlier")]

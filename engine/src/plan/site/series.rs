@@ -35,6 +35,7 @@ pub enum Series {
 
 /// Error of an invalid power over time.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SeriesError {
     /// A power below zero.
     #[error("value {index} is {} kW; it is 0 kW or more", power.as_kw())]

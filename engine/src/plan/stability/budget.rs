@@ -22,6 +22,7 @@ struct RawBudget {
 
 /// Reason why amounts are not a budget.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BudgetError {
     /// The budget is below zero.
     #[error("budget is {} units of currency; a budget is 0 or more", total.as_amount())]

@@ -69,6 +69,7 @@ pub struct StorageEvidence {
 /// Certificate of a plan: its cost, lower bounds on the cost, and their data.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct StorageCertificate {
     /// Cost of the plan, recomputed from its slots.
     pub cost: Money,
@@ -97,6 +98,7 @@ impl StorageCertificate {
 
 /// Reason why slots and evidence are no plan.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StorageCertificateError {
     /// Slot with a gap before it, or without length.
     #[error("slot {slot} does not start where the one before it ends, or has no length")]

@@ -20,6 +20,7 @@ use crate::words::words;
 words! {
     /// Reason code of a period of charging or discharging.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[non_exhaustive]
     pub enum StorageReasonCode {
         /// Charged for the reserve, or for the lowest state of charge of a period.
         Reserve = "reserve",
@@ -44,6 +45,7 @@ words! {
 
 /// Counterpart of a period: the slot in which its energy is sold, or bought back.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Counterpart {
     /// Start of that slot.
     pub start: DateTime<Utc>,
@@ -54,6 +56,7 @@ pub struct Counterpart {
 
 /// Period of charging or discharging, with its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StorageReason {
     /// First instant.
     pub start: DateTime<Utc>,

@@ -37,6 +37,7 @@ pub enum Wish {
 /// Period of constant prices and limits. Slots follow each other without a gap; without a price
 /// to buy nothing is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StorageSlot {
     /// First instant.
     pub start: DateTime<Utc>,
@@ -117,6 +118,7 @@ impl StorageSlot {
 /// Outcome of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct StorageOutcome {
     /// Deadline; `None` is the end of the plan.
     pub by: Option<DateTime<Utc>>,
@@ -139,6 +141,7 @@ pub struct StorageOutcome {
 /// Parts of a cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct StorageCosts {
     /// Cost of the energy bought.
     #[serde(rename = "import_cost")]
@@ -165,6 +168,7 @@ impl StorageCosts {
 /// Plan of a battery at the least cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct StoragePlan {
     /// Charging (positive) and discharging (negative) periods in time order;
     /// neighbours of one power are merged.

@@ -111,6 +111,7 @@ impl StorageRequest {
 
 /// Error of an invalid request. An unmet wish is no error.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StorageError {
     /// Invalid battery, or unknown state of charge.
     #[error(transparent)]

@@ -21,6 +21,7 @@ use crate::words::words;
 words! {
     /// Reason code of a period in which the device runs.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[non_exhaustive]
     pub enum SwitchingReasonCode {
         /// No slot that stays unused before the deadline is cheaper.
         Cheapest = "cheapest",
@@ -42,6 +43,7 @@ words! {
 
 /// Period in which the device runs, with its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SwitchingReason {
     /// First instant.
     pub start: DateTime<Utc>,

@@ -13,6 +13,7 @@ use crate::words::words;
 /// Period at one power.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SwitchingInterval {
     /// First instant.
     pub start: DateTime<Utc>,
@@ -92,6 +93,7 @@ impl UnmetWish {
 words! {
     /// Method by which a plan was found.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[non_exhaustive]
     pub enum Method {
         /// Exact path search over all on-off patterns.
         ExactSearch = "exact_search",
@@ -120,6 +122,7 @@ impl Method {
 /// through the on-off patterns. Both bounds are for the energy that the plan buys.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SwitchingCertificate {
     /// Method by which the plan was found.
     pub method: Method,
@@ -159,6 +162,7 @@ impl SwitchingCertificate {
 /// Plan of a device that switches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SwitchingPlan {
     /// Request of the plan.
     pub request: SwitchingRequest,

@@ -130,6 +130,7 @@ impl SwitchingRequest {
 
 /// Error of a request that is invalid or cannot be planned. An unmet wish is no error.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SwitchingError {
     /// Error that any charge request can have.
     #[error(transparent)]
@@ -200,6 +201,7 @@ pub enum SwitchingError {
 
 /// Reason why the exact search does not apply to a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Uneven {
     /// More than one deadline wants energy.
     #[error("targets have several deadlines")]
