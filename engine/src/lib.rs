@@ -51,7 +51,6 @@
 //! | [`shared_supply`] | several requests within one power |
 //! | [`statistics`] | samples summed up by bucket; a ledger of savings |
 //! | [`import`] | what foreign price lists and driving logs mean |
-//! | `lp` | linear programmes on HiGHS (feature `lp`, on by default) |
 //!
 //! # Terms of others
 //!
@@ -76,6 +75,7 @@ pub mod batch;
 pub mod columns;
 pub mod import;
 #[cfg(feature = "lp")]
+#[doc(hidden)]
 pub mod lp;
 pub mod plan;
 pub mod prices;

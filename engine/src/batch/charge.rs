@@ -24,7 +24,7 @@ use crate::time::instant::instant_at;
 use crate::units::MICROS_PER_HOUR;
 
 /// Vehicles of one parallel task and of one [`PlanTable`].
-pub const RUN: usize = 8_192;
+pub(crate) const RUN: usize = 8_192;
 
 /// Plans every vehicle of a fleet, on all threads of the current rayon pool.
 ///

@@ -88,7 +88,7 @@ pub enum PeriodSeriesError {
 }
 
 /// Most days from the start of the first period to the end of the last: ten years.
-pub const DAYS_MAX: i64 = 3_660;
+pub(crate) const DAYS_MAX: i64 = 3_660;
 
 /// Prices from periods in which points stand at numbered positions.
 ///

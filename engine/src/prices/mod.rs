@@ -4,7 +4,7 @@ pub mod currency;
 pub mod curve;
 pub mod layers;
 pub mod overlay;
-pub mod ranking;
+pub(crate) mod ranking;
 pub mod resolve;
 pub mod signal;
 pub mod table;

@@ -7,7 +7,7 @@ use crate::time::horizon::Horizon;
 /// Longest curve that has a price order, and longest window that has a compact
 /// answer, in slots: two days of quarter
 /// hours, one of them with 25 hours, and some to spare.
-pub const SLOTS_MAX: usize = 256;
+pub(crate) const SLOTS_MAX: usize = 256;
 
 /// Slots of one curve in the order of their prices.
 #[derive(Debug, Clone)]

@@ -2,10 +2,10 @@
 use chrono::TimeDelta;
 
 /// After a first failure; each further one doubles it, up to [`LONGEST`].
-pub const FIRST: TimeDelta = TimeDelta::seconds(5);
+pub(crate) const FIRST: TimeDelta = TimeDelta::seconds(5);
 
 /// The longest wait.
-pub const LONGEST: TimeDelta = TimeDelta::hours(1);
+pub(crate) const LONGEST: TimeDelta = TimeDelta::hours(1);
 
 /// Wait after the `failures`-th consecutive failure, counted from one.
 ///

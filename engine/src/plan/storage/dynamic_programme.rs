@@ -46,21 +46,21 @@ use crate::tolerance::{SUM_DRIFT, SUM_ROUNDING};
 
 /// Limits of one slot, in stored kWh.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct ProgrammeSlot {
+pub(crate) struct ProgrammeSlot {
     /// Most energy that charging can add, `A_t`.
-    pub charge_kwh: f64,
+    pub(crate) charge_kwh: f64,
     /// Most energy that discharging can take, `B_t`.
-    pub discharge_kwh: f64,
+    pub(crate) discharge_kwh: f64,
     /// Consumption of driving, `w_t`, as far as the battery can serve it.
-    pub driving_kwh: f64,
+    pub(crate) driving_kwh: f64,
     /// Least level at the end of the slot, `L_t`; never above the highest level that can be
     /// reached.
-    pub least_kwh: f64,
+    pub(crate) least_kwh: f64,
     /// Highest level at the end of the slot, `H_t`.
-    pub most_kwh: f64,
+    pub(crate) most_kwh: f64,
     /// Charge limit, `C_t`. It is below `most_kwh` where the battery may be above its charge
     /// limit; such a battery may stay there.
-    pub limit_kwh: f64,
+    pub(crate) limit_kwh: f64,
 }
 
 impl ProgrammeSlot {
@@ -89,7 +89,7 @@ impl ProgrammeSlot {
 
 /// Battery over its slots, without prices, so that it can be solved for many prices.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct DynamicProgramme {
+pub(crate) struct DynamicProgramme {
     /// Stored energy at the start, `e_0`.
     pub(crate) stored_kwh: f64,
     /// Stored energy per energy at the plug, `η_c`.
@@ -106,18 +106,6 @@ pub struct DynamicProgramme {
 }
 
 impl DynamicProgramme {
-    /// Number of slots, and of prices of each kind.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// Returns true if there is no slot.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
-    }
-
     /// Cost of a stored kWh that is bought at `import` per kWh at the plug, `a_t`.
     #[inline(always)]
     pub(crate) fn charge_price(&self, import: f64) -> f64 {
@@ -155,14 +143,14 @@ impl DynamicProgramme {
 
 /// Cost of a solution and a lower bound on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CostAndBound {
+pub(crate) struct CostAndBound {
     /// Energy bought less energy sold, plus wear, less the value `v·(e_T − e_0)`.
-    pub cost: f64,
+    pub(crate) cost: f64,
     /// Lower bound on the cost of all plans: by the marginal values, or by the search if there
     /// was one. It is below `cost` only by rounding, or if a limit stopped the search.
-    pub bound: f64,
+    pub(crate) bound: f64,
     /// Number of relaxations solved; 1 without a search.
-    pub nodes: usize,
+    pub(crate) nodes: usize,
 }
 
 /// Dual bound of marginal values, by weak duality; see [`super::certificate`].

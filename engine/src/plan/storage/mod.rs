@@ -62,7 +62,6 @@ pub use branch_and_bound::StorageBuffers;
 pub use certificate::{
     Searched, StorageCertificate, StorageCertificateError, StorageEvidence, certify,
 };
-pub use dynamic_programme::{CostAndBound, DynamicProgramme, ProgrammeSlot};
 pub use explain::{Counterpart, StorageReason, StorageReasonCode, explain};
 pub use plan::{StorageCosts, StorageOutcome, StoragePlan, StorageSlot, Wish, gaps};
 pub use planner::{plan_on, plan_storage};
