@@ -100,7 +100,7 @@ fn is_of_trait(item: &PublicItem) -> bool {
 
 /// What kind of definition a line is; `None` for modules, members and implementations.
 fn kind(line: &str) -> Option<&'static str> {
-    let words = line.strip_prefix("pub ")?;
+    let words = line.strip_prefix("#[non_exhaustive] ").unwrap_or(line).strip_prefix("pub ")?;
     let words = words.replacen("const fn ", "fn ", 1);
     let (word, rest) = words.split_once(' ')?;
     let path = rest.split(['<', '(', ' ']).next()?;
@@ -163,6 +163,7 @@ fn the_public_interface_is_as_it_was() {
 fn definitions_are_told_from_members() {
     let kinds = [
         ("pub mod area", None),
+        ("#[non_exhaustive] pub enum area::Status", Some("enum")),
         ("pub struct area::fleet::Fleet<'a>", Some("struct")),
         ("pub area::fleet::Fleet::arrival: &'a [i64]", None),
         ("pub fn area::fleet::Fleet<'_>::len(&self) -> usize", Some("method")),

@@ -46,6 +46,7 @@ use crate::tolerance::{SUM_DRIFT, SUM_ROUNDING};
 
 /// Limits of one slot, in stored kWh.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[expect(clippy::struct_field_names, reason = "the unit is part of each name")]
 pub(crate) struct ProgrammeSlot {
     /// Most energy that charging can add, `A_t`.
     pub(crate) charge_kwh: f64,
