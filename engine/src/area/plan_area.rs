@@ -10,7 +10,7 @@
 //! 5. Report cost, bound and gap of the finished plans (`report`).
 use std::ops::ControlFlow;
 
-use crate::area::column_generation::search_state::{StoppingCriteria, Termination};
+use crate::area::column_generation::search_state::Termination;
 use crate::area::distributed::executor::Executor;
 use crate::area::distributed::observer::{Hooks, Progress};
 use crate::area::model::linking::LinkingConstraints;
@@ -24,7 +24,7 @@ use crate::area::shortage::{fair_shares, mixed_integer, relax_reserves};
 use crate::area::solve::area_instance::{AreaInstance, Solution, Stopped};
 use crate::area::solve::sampling::{GROUPS, SINGLETON_GROUPS_MAX};
 use crate::area::solve::search::{GAP_INDIVISIBLE_START, solve_again, solve_first};
-use crate::tolerance::{DIVISOR_MIN, NEED_SHARE_MIN};
+use crate::tolerance::NEED_SHARE_MIN;
 
 /// Upper bound on the times that reserves of vehicles without a battery are lowered.
 const RESERVE_DELAYS_MAX: usize = 8;
@@ -65,27 +65,11 @@ pub fn plan_area_with(
     let sessions = Sessions::new(problem, groups);
     let executor = &mut Executor::new(hooks, &sessions);
     let constraints = LinkingConstraints::new(problem);
-    let penalty = ShortfallPenalty { base: constraints.shortfall_penalty, step: 0.0, tiers: 1 };
     // Unmanaged charging gives the scales of the gap and of money.
+    let penalty = ShortfallPenalty::uniform(constraints.shortfall_penalty);
     let unmanaged = outcome::unmanaged(problem, (&sessions, penalty), &constraints, executor);
-    let stopping = StoppingCriteria {
-        gap: options.gap,
-        rounds_max: options.max_rounds,
-        scale: unmanaged.cost,
-    };
-    let money = unmanaged
-        .cost
-        .abs()
-        .max(sessions.need_kwh() * constraints.shortfall_penalty * 1e-2)
-        .max(DIVISOR_MIN);
-    let instance = AreaInstance {
-        problem,
-        constraints: &constraints,
-        penalty,
-        is_free: false,
-        stopping,
-        money,
-    };
+    let scales = (unmanaged.cost, sessions.need_kwh());
+    let instance = AreaInstance::new(problem, &constraints, options, penalty, scales);
     let start = options.start.clone().unwrap_or_default();
     // The least cost of full needs, with reserves as early as limits allow.
     let FullNeeds { sessions, solution, is_short, shortage_instance } =

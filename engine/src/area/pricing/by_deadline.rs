@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::area::model::session::Demand;
 
-    const PENALTY: ShortfallPenalty = ShortfallPenalty { base: 0.5, step: 0.0, tiers: 1 };
+    const PENALTY: ShortfallPenalty = ShortfallPenalty::uniform(0.5);
 
     /// A stay of so many slots, each cut in no more than two.
     fn session(slots: usize, need: i64, is_indivisible: bool) -> Session {

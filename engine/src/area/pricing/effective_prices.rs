@@ -39,6 +39,11 @@ pub(crate) struct ShortfallPenalty {
 }
 
 impl ShortfallPenalty {
+    /// Penalty of `base` per kWh on all of a need.
+    pub(crate) const fn uniform(base: f64) -> Self {
+        Self { base, step: 0.0, tiers: 1 }
+    }
+
     /// Penalty per kWh on a tier; tier 0 is filled first.
     #[inline(always)]
     pub(crate) fn of_tier(&self, tier: u32, priority: f32) -> f64 {

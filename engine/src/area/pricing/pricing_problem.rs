@@ -610,7 +610,7 @@ mod tests {
         let horizon = Horizon::from_micros(slots).unwrap();
         let curve = PriceCurve::from_parts(horizon, prices.to_vec()).unwrap();
         let sessions = Sessions::default();
-        let penalty = ShortfallPenalty { base: 1.0, step: 0.0, tiers: 1 };
+        let penalty = ShortfallPenalty::uniform(1.0);
         let curves = Curves::Shared(&curve);
         let context =
             PricingContext { curves, export: None, sessions: &sessions, penalty, is_free: false };

@@ -287,7 +287,7 @@ pub(crate) mod tests {
         problem: &AreaProblem<'s>,
         sessions: &'s Sessions,
     ) -> PricingContext<'s> {
-        let penalty = ShortfallPenalty { base: 1.0, step: 0.0, tiers: 1 };
+        let penalty = ShortfallPenalty::uniform(1.0);
         PricingContext { curves: problem.curves, export: None, sessions, penalty, is_free: false }
     }
 

@@ -217,7 +217,7 @@ pub(crate) mod tests {
             let instance = AreaInstance {
                 problem,
                 constraints,
-                penalty: ShortfallPenalty { base, step: 0.0, tiers: 1 },
+                penalty: ShortfallPenalty::uniform(base),
                 is_free: false,
                 stopping: StoppingCriteria { gap: 1e-3, rounds_max: 100, scale: 1.0 },
                 money: 10.0,

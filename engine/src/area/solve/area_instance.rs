@@ -6,8 +6,9 @@ use crate::area::model::sessions::Sessions;
 use crate::area::pricing::context::PricingContext;
 use crate::area::pricing::effective_prices::ShortfallPenalty;
 use crate::area::problem::area_problem::AreaProblem;
-use crate::area::problem::options::WarmStart;
+use crate::area::problem::options::{AreaOptions, WarmStart};
 use crate::area::recovery::totals::AreaLoad;
+use crate::tolerance::DIVISOR_MIN;
 
 /// Plans, bound and duals of an instance.
 pub(crate) struct Solution {
@@ -45,6 +46,21 @@ pub(crate) struct AreaInstance<'a> {
 }
 
 impl<'a> AreaInstance<'a> {
+    /// Instance with all limits, full prices and one penalty. `cost` of unmanaged charging is the
+    /// scale of the gap; with the penalty on `need_kwh` it gives the scale of money.
+    pub(crate) fn new(
+        problem: &'a AreaProblem<'a>,
+        constraints: &'a LinkingConstraints,
+        options: &AreaOptions,
+        penalty: ShortfallPenalty,
+        (cost, need_kwh): (f64, f64),
+    ) -> Self {
+        let stopping =
+            StoppingCriteria { gap: options.gap, rounds_max: options.max_rounds, scale: cost };
+        let money = cost.abs().max(need_kwh * penalty.base * 1e-2).max(DIVISOR_MIN);
+        Self { problem, constraints, penalty, is_free: false, stopping, money }
+    }
+
     /// Context of the pricing problems of `sessions`.
     pub(crate) fn context<'s>(&self, sessions: &'s Sessions) -> PricingContext<'s>
     where
