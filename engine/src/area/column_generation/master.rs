@@ -157,6 +157,7 @@ impl<'a> RestrictedMaster<'a> {
         (artificial_penalty, margin): (f64, f64),
     ) -> Result<Self, LpError> {
         let mut lp = WarmProgram::new()?;
+        // Rows `Σ_k θ_gk = 1`, which get their terms from the columns.
         let groups = nodes.iter().map(|_| lp.add_row(1.0..=1.0, [])).collect::<Result<_, _>>()?;
         let dual_count = constraints.each.len() * constraints.slots();
         let money = money / MONEY;
@@ -294,6 +295,7 @@ impl<'a> RestrictedMaster<'a> {
                 self.penalty_variables[first] = Some(column);
                 (column, -self.constraints.hours[slot] * self.energy / unit)
             }
+            // `separate_rows` adds tangents for squares, and never this row.
             Penalty::Square(_) => return Ok(()),
         };
         self.new_row((constraint, slot), (unit, slope), bound / unit, [more])
@@ -360,6 +362,7 @@ impl<'a> RestrictedMaster<'a> {
                 cost += constraint.sign * paid.sum::<f64>();
             }
         }
+        // Relative to the larger amount: rounding of the solver must not make a column new.
         cost < value - tolerance * value.abs().max(cost.abs())
     }
 
@@ -388,6 +391,7 @@ impl<'a> RestrictedMaster<'a> {
     /// Sets the penalty on energy above hard limits, per kWh.
     pub(crate) fn set_artificial_penalty(&mut self, price: f64) {
         self.artificial_penalty = price;
+        // Rows that are still to come take the penalty from the field.
         for &(column, unit) in &self.artificials {
             self.lp.change_cost(column, price * unit / self.money);
         }
@@ -411,7 +415,9 @@ impl<'a> RestrictedMaster<'a> {
             let price = if is_square { dual * row.slope } else { dual };
             duals[row.constraint * self.constraints.slots() + row.slot] += price;
         }
+        // Rounding may move a dual out of the domain in which it proves a bound.
         self.constraints.clamp(&mut duals);
+        // Values up to `SOLVER_ROUNDING` are rounding, and so are weights below zero.
         let artificials = self.artificials.iter().map(|&(column, _)| solution.values[column]);
         let kwh = self.artificials.iter().map(|&(column, unit)| solution.values[column] * unit);
         Ok(MasterSolution {

@@ -63,6 +63,7 @@ impl<'a> PricingOracle<'a> {
         duals: &[f64],
         executor: &mut Executor<'_>,
     ) -> PricingRound {
+        // `recall` gives each saved round once: one with other duals is dropped.
         let known = executor.hooks.store.as_mut().and_then(|store| store.recall());
         if let Some(known) = known.filter(|known| self.fits(known, duals)) {
             let groups = known.groups.into_iter().enumerate();
@@ -72,6 +73,7 @@ impl<'a> PricingOracle<'a> {
             });
             return self.round_of(columns.collect());
         }
+        // Pricing, and a saved round for a search that resumes this one.
         let priced = self.price(round, duals, executor);
         if let Some(store) = &mut executor.hooks.store {
             let groups = priced.columns.iter().map(|column| SavedColumn {
@@ -92,6 +94,7 @@ impl<'a> PricingOracle<'a> {
         let slots = self.constraints.slots();
         let fits =
             |(group, nodes): (&SavedColumn, &Vec<u32>)| group.loads.len() == nodes.len() * slots;
+        // Duals are compared by their bits: with others the search would take another course.
         known.prices_per_kwh.len() == duals.len()
             && known.prices_per_kwh.iter().zip(duals).all(same)
             && known.groups.len() == self.context.sessions.groups
@@ -138,6 +141,7 @@ impl<'a> PricingOracle<'a> {
             .collect();
         for sum in sums {
             let column = &mut columns[sum.group];
+            // Money is added block by block, so that the sum has the same bits on any workers.
             for (block, of_block) in sum.optimality_slack.iter().enumerate() {
                 column.optimality_slack += of_block;
                 column.cost += sum.cost[block] + sum.shortfall_penalty[block];
@@ -169,6 +173,7 @@ fn nodes_of_groups(
     for block in &context.sessions.blocks {
         nodes[block.group].extend_from_slice(&constraints.paths[block.node as usize]);
     }
+    // Sorted, so that the position of a node is found by binary search.
     for nodes in &mut nodes {
         nodes.sort_unstable();
         nodes.dedup();

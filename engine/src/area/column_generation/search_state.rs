@@ -36,6 +36,7 @@ impl WarmStart {
         let fits = move |duals: &&Vec<f64>| {
             dual_count > 0 && duals.len() == dual_count && duals.iter().all(|dual| dual.is_finite())
         };
+        // The best duals may also be those of a round that was kept: they are priced once.
         let others = self.rounds_per_kwh.iter().filter(|duals| **duals != self.duals_per_kwh);
         std::iter::once(&self.duals_per_kwh).chain(others).filter(fits).map(move |duals| {
             let mut duals = duals.clone();
@@ -211,6 +212,7 @@ pub(crate) fn relative_gap(cost: f64, bound: f64, scale: f64) -> f64 {
     if !cost.is_finite() || !bound.is_finite() {
         return f64::INFINITY;
     }
+    // By rounding, a bound may exceed the cost of an optimal solution.
     let gap = (cost - bound).max(0.0);
     let scale = bound.abs().max(scale.abs());
     if gap <= 0.0 { 0.0 } else { gap / scale.max(f64::MIN_POSITIVE) }

@@ -73,6 +73,7 @@ impl<'a> SingleLevelColumnGeneration<'a> {
         stopping: StoppingCriteria,
         executor: &mut Executor<'_>,
     ) -> Result<Termination, LpError> {
+        // Round 0 at zero duals gives each group a column, so that `Σ_k θ_gk = 1` can hold.
         let free = vec![0.0; self.state.best_duals.len()];
         let earlier: Vec<Vec<f64>> =
             start.warm_duals(free.len(), self.oracle.constraints).collect();
@@ -90,6 +91,8 @@ impl<'a> SingleLevelColumnGeneration<'a> {
             {
                 break;
             }
+            // `stops` stands first: it calls the observer, also in rounds in which no stop
+            // counts.
             if executor.stops(&progress) && at + 1 >= EARLIER_MIN {
                 return Ok(Termination::Caller);
             }
@@ -107,6 +110,7 @@ impl<'a> SingleLevelColumnGeneration<'a> {
     ) -> Result<bool, LpError> {
         let round = self.state.duals_by_round.len();
         let priced = self.oracle.solve(round, &duals, executor);
+        // Every dual vector proves a bound, so that of smoothed duals counts as well.
         let bound = self.oracle.bound_of(&duals, &priced);
         if bound > self.state.bound {
             self.state.bound = bound;
@@ -118,6 +122,7 @@ impl<'a> SingleLevelColumnGeneration<'a> {
             // The first rows are those that the loads at zero duals violate.
             self.master.separate_rows(&priced.loads)?;
         }
+        // Round 0 has no solution to compute reduced costs from: every column is added.
         for column in priced.columns {
             if round == 0
                 || self.master.has_negative_reduced_cost(
@@ -141,6 +146,7 @@ impl<'a> SingleLevelColumnGeneration<'a> {
             let loads = self.master.loads(&self.solution.weights);
             let columns = self.master.columns.iter().zip(&self.solution.weights);
             let value: f64 = columns.map(|(column, weight)| column.cost * weight).sum();
+            // The loads are costed anew: without the rows still missing, the objective is too low.
             self.state.cost =
                 value + self.oracle.constraints.cost_of_limits(&loads, LIMIT_EXCESS_SHARE);
             if !self.master.separate_rows(&loads)? {

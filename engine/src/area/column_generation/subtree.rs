@@ -104,6 +104,7 @@ impl Decomposition {
                 constraints: constraints.subset(&constraints_at),
                 constraints_at,
                 root: top,
+                // A path begins with the root itself, which is outside if its limits do not bind.
                 outer_nodes: constraints.paths[top as usize]
                     [usize::from(!non_binding.contains(&top))..]
                     .to_vec(),
@@ -149,11 +150,13 @@ fn roots(constraints: &LinkingConstraints, sessions: &Sessions) -> Option<BTreeM
         |&node: &u32| (node, constraints.paths[node as usize].iter().rev().copied().collect());
     // Limited nodes from the root of the tree down to each node with vehicles.
     let chains: Vec<(u32, Vec<u32>)> = nodes.iter().map(from_top).collect();
+    // Every chain has to reach the depth of the roots, so the shortest one bounds it.
     let depth_max = chains.iter().map(|(_, chain)| chain.len()).min()?;
     for depth in 0..depth_max {
         let upper: BTreeSet<u32> = chains.iter().flat_map(|(_, c)| c[..depth].to_vec()).collect();
         let tops: BTreeMap<u32, u32> = chains.iter().map(|(node, c)| (*node, c[depth])).collect();
         let distinct: BTreeSet<u32> = tops.values().copied().collect();
+        // Upper nodes stay upper nodes at every greater depth, so their number cannot fall.
         if upper.len() > UPPER_NODES_MAX {
             return None;
         }

@@ -69,6 +69,7 @@ impl<'a> SubtreeMaster<'a> {
         scales: (f64, f64),
         penalty: (f64, f64),
     ) -> Self {
+        // Columns are priced with all limited nodes of a group: the positions of those to keep.
         let inside = |&group: &usize| {
             let nodes = &oracle.nodes[group];
             let kept: Vec<usize> = (0..nodes.len()).filter(|&at| subtree.has(nodes[at])).collect();
@@ -135,6 +136,7 @@ impl<'a> SubtreeMaster<'a> {
                 self.solve_once()?;
             }
             self.is_stale = false;
+            // Far from convergence, new columns may remove the excess at the present penalty.
             let is_near = self.is_done
                 || self.open_gap() <= OPEN_GAP_WITH_ARTIFICIALS * scale * self.subtree.share;
             if !(self.solution.uses_artificials
@@ -154,6 +156,8 @@ impl<'a> SubtreeMaster<'a> {
         if self.is_within(&self.master.loads(&self.solution.weights)) {
             return Ok(());
         }
+        // Rows of violated limits, until none is left. The cheapest columns may violate rows that
+        // exist already, so that the first pass solves the master in any case.
         for _ in 0..SEPARATION_ROUNDS_MAX {
             let loads = self.master.loads(&self.solution.weights);
             if !self.master.separate_rows(&loads)? && self.solution.is_solved {
@@ -170,6 +174,7 @@ impl<'a> SubtreeMaster<'a> {
             let kept =
                 if constraint.penalty == Penalty::Hard { 1.0 - self.master.margin() } else { 1.0 };
             let mut load = loads[constraint.node].iter().zip(&constraint.bounds);
+            // A square costs money at any load off its profile, so it needs the master.
             !matches!(constraint.penalty, Penalty::Square(_))
                 && load.all(|(load, bound)| constraint.sign * load <= bound * kept)
         })
@@ -190,6 +195,7 @@ impl<'a> SubtreeMaster<'a> {
             duals: vec![0.0; self.best_duals.len()],
             ..MasterSolution::default()
         };
+        // Each group has had a column since the first round, so `group_duals` has one per group.
         for (cost, at) in least.into_iter().flatten() {
             solution.weights[at] = 1.0;
             solution.group_duals.push(cost);
@@ -259,6 +265,7 @@ impl<'a> SubtreeMaster<'a> {
             composition.shortfall_kwh += weight * as_kwh(column.shortfall);
         }
         composition.uses_artificials |= self.solution.uses_artificials;
+        // The upper master adds its own duals, and compares all columns at one penalty.
         let paid: f64 = load
             .iter()
             .zip(&self.outer_dual_price)

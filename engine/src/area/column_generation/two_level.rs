@@ -189,6 +189,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         let all = self.decomposition.spread_out(&upper_duals, dual_count, slots);
         let constraints = self.oracle.constraints;
         self.subtree_masters.par_iter_mut().for_each(|master| {
+            // The outer nodes are a path to the root: the price at the first includes all others.
             let above = master.subtree.outer_nodes.first();
             master.move_to(
                 above.map_or(vec![0.0; slots], |&node| constraints.dual_price(node, &all)),
@@ -217,6 +218,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
     ) -> Result<(), LpError> {
         let tolerance = (IMPROVEMENT_MIN * stopping.gap).max(SOLVER_ROUNDING);
         let (dual_count, slots) = (self.state.best_duals.len(), self.oracle.constraints.slots());
+        // Dual vector of the round: the upper duals, and the trial duals of each subtree.
         let mut duals = self.decomposition.spread_out(&self.upper_duals, dual_count, slots);
         for master in &self.subtree_masters {
             scatter(&master.subtree.constraints_at, &master.trial, &mut duals, slots);
@@ -232,6 +234,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         let paid = upper.each.iter().zip(self.upper_duals.chunks(slots.max(1)));
         let paid: f64 = paid.map(|(constraint, duals)| upper.conjugate(constraint, duals)).sum();
         let bound = self.subtree_masters.iter().map(|master| master.bound).sum::<f64>() - paid;
+        // The best duals inside were found at these upper duals: together they prove the bound.
         if bound > self.state.bound {
             self.state.bound = bound;
             self.state.best_duals =
@@ -250,6 +253,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
 
     /// Adds aggregated columns with a negative reduced cost to the upper master, and solves it.
     fn add_aggregates(&mut self) -> Result<(), LpError> {
+        // Each group of the upper master needs a first column, since its weights sum to 1.
         let is_first = self.aggregated.is_empty();
         for aggregate in 0..self.aggregates.len() {
             let (column, composition) = self.aggregate(aggregate);
@@ -297,6 +301,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
                 group: aggregate,
                 iteration: round,
                 cost,
+                // The bound comes from the subtrees, not from this column, so it has no slack.
                 optimality_slack: 0.0,
                 shortfall,
                 loads,
@@ -356,6 +361,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         } else if self.is_earlier {
             (f64::INFINITY, 1)
         } else if self.state.cost.is_infinite() {
+            // The gap of the area is infinite as well, so that no part of it can be required.
             (INNER_GAP_FIRST * scale, self.inner_iterations_max)
         } else {
             (INNER_GAP_SHARE * gap, self.inner_iterations_max)
@@ -386,6 +392,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         executor: &mut Executor<'_>,
     ) -> Result<Termination, LpError> {
         let (dual_count, slots) = (self.state.best_duals.len(), self.oracle.constraints.slots());
+        // Round 0 at zero duals gives all masters their first columns.
         self.price(stopping, executor)?;
         self.earlier =
             start.warm_duals(dual_count, self.oracle.constraints).take(EARLIER_MAX).collect();
@@ -414,6 +421,7 @@ impl<'a> TwoLevelColumnGeneration<'a> {
         let duals = self.earlier.remove(0);
         self.move_to(self.decomposition.upper_duals(&duals, slots));
         self.is_earlier = true;
+        // The first move starts at zero duals, too far away for the last duals inside to serve.
         if self.moves <= 1 {
             self.solve_subtree_masters(stopping.scale)?;
             self.move_to_separation_point();
@@ -515,6 +523,7 @@ impl ColumnGeneration for TwoLevelColumnGeneration<'_> {
             for &(group, round, part) in
                 composition.from.iter().filter(|_| weight > SOLVER_ROUNDING)
             {
+                // Several aggregated columns may contain the same column of a group.
                 match shares[group].iter_mut().find(|(other, _)| *other == round) {
                     Some((_, sum)) => *sum += weight * part,
                     None => shares[group].push((round, weight * part)),
