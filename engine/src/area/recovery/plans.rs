@@ -68,6 +68,7 @@ impl PricesByClass {
             .collect();
         let mut wanted: Vec<((u32, u32, usize), &Block)> = Vec::new();
         for block in &context.sessions.blocks {
+            // Vehicles of other blocks share no prices: `get` builds those of each when it is read.
             let Some(curve) = block.curve else { continue };
             for &(round, _) in &assignment.weights[block.group] {
                 wanted.push(((block.node, curve, round), block));
@@ -110,6 +111,7 @@ impl Assignment {
     ) -> Self {
         let groups = context.sessions.groups;
         for shares in &mut shares {
+            // Weights that are rounding of the solver are dropped; the others then sum to 1 again.
             shares.retain(|&(_, weight)| weight > SOLVER_ROUNDING);
             let sum: f64 = shares.iter().map(|(_, weight)| weight).sum();
             for (_, weight) in shares {
@@ -148,6 +150,7 @@ impl Assignment {
             }
             rest -= weight;
         }
+        // By rounding, all weights together may be slightly less than 1.
         shares.last().map_or(0, |&(round, _)| round)
     }
 }
@@ -210,11 +213,13 @@ impl PlanReader<'_> {
         taken: &mut EnergyBySlot,
     ) {
         taken.clear();
+        // Plan that was made again, by repair or improvement.
         if let Some(new) = self.assignment.overrides.get(&(position as u32)) {
             taken.extend_from_slice(new);
             return;
         }
         let session = &self.context.sessions.each[position];
+        // A mix of columns would run an indivisible vehicle at a part of its power.
         if self.assignment.is_convex_combination[group] && !session.is_indivisible {
             match self.context.sessions.battery_of(session) {
                 None => self.convex_combination(group, session, buffers, taken),
@@ -297,6 +302,7 @@ impl PlanReader<'_> {
                     left -= 1;
                 }
             }
+            // Every slot holds the most of any column.
             if left == before {
                 break;
             }

@@ -177,6 +177,7 @@ impl<'a> RepairPass<'a> {
     pub(crate) fn improve(mut self, executor: &mut Executor<'_>) {
         let mut order = spread(self.context.sessions.each.len()).take(VISITS_MAX);
         while !executor.is_hurried() {
+            // In portions, so that a stop is noticed in between.
             let next: Vec<usize> = order.by_ref().take(VISITS_AT_ONCE).collect();
             if next.is_empty() {
                 break;
@@ -215,6 +216,7 @@ impl<'a> RepairPass<'a> {
     fn visit_contributors<O: Iterator<Item = usize>>(&mut self, order: impl Fn() -> O) {
         let ways = [Acceptance::AnyOfCharging, Acceptance::Any, Acceptance::AnyOfCharging];
         let last = [Acceptance::AnyWithoutDischarge; CHARGING_PASSES];
+        // Without batteries one pass is enough: no limit depends on a discharge that is moved.
         let has_stores = !self.context.sessions.batteries.is_empty();
         for rule in ways.into_iter().chain(last).take(if has_stores { usize::MAX } else { 1 }) {
             if !self.capacity.is_exceeded() {
@@ -235,6 +237,7 @@ impl<'a> RepairPass<'a> {
                 return looked_at;
             }
             looked_at += next.len();
+            // The plans read ahead are current at their turn, since each vehicle has one turn.
             for (position, old) in self.plan_ahead(&next, rule) {
                 if self.is_done(rule) {
                     break;
@@ -316,6 +319,7 @@ impl<'a> RepairPass<'a> {
         let context = self.context;
         let session = &context.sessions.each[position];
         let taken = &old.taken;
+        // Capacity that is free without the old plan.
         sides.set_free(session, taken);
         let PathCapacity {
             import: others_up,
@@ -330,6 +334,7 @@ impl<'a> RepairPass<'a> {
         let mut new = EnergyBySlot::new();
         let mut rest = *session;
         match session.demand {
+            // Cheaper plans, and those of indivisible vehicles, keep nothing of the old one.
             _ if !rule.is_repair() || session.is_indivisible => {}
             Demand::Departure if self.keeps_rest(old.group) => {
                 trim(context, session, taken, up, &mut new);
@@ -535,6 +540,7 @@ fn is_worse((up, down): (&[i64], &[i64]), old: &EnergyBySlot, new: &EnergyBySlot
     for (slot, energy) in gone.chain(new.iter().copied()) {
         *change.entry(slot).or_default() += energy;
     }
+    // A limit that is exceeded already is exceeded further by any change in its direction.
     change.into_iter().any(|(slot, change)| {
         let (up, down) = (up[slot as usize], down[slot as usize]);
         (change > 0 && change > up) || (change < 0 && -change > down)

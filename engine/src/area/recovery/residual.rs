@@ -38,12 +38,15 @@ impl ResidualCapacity {
             let left: &mut Vec<i64> = &mut side[constraint.node];
             left.resize(slots, i64::MAX);
             for (slot, left) in left.iter_mut().enumerate() {
+                // Rounded down, so that whole µWh keep the bound; clamped, so that the
+                // difference to a load, at most `MICRO_WH_MAX`, does not overflow.
                 let most =
                     (constraint.bounds[slot] * MICRO_WH_PER_KWH).floor().clamp(-4e18, 4e18) as i64;
                 let load = total.loads[constraint.node][slot];
                 *left = (*left).min(most - if is_import { load } else { -load });
             }
         }
+        // Counts of exceeded slots, which `take` keeps up to date.
         for (node, exceeded) in capacity.exceeded.iter_mut().enumerate() {
             let sides = capacity.import[node].iter().chain(&capacity.export[node]);
             *exceeded = sides.filter(|&&left| left < 0).count();
@@ -76,6 +79,7 @@ impl ResidualCapacity {
             let capacity = &mut capacity[window.clone()];
             capacity.fill(i64::MAX);
             for &node in &constraints.paths[session.node as usize] {
+                // A node without a hard limit on this side has no slots to compare with.
                 let left = side[node as usize].get(window.clone()).unwrap_or_default();
                 capacity
                     .iter_mut()
@@ -117,6 +121,7 @@ impl ResidualCapacity {
                     [(up.get_mut(slot as usize), -energy), (down.get_mut(slot as usize), energy)]
                 {
                     let Some(left) = left else { continue };
+                    // A count changes only where the capacity passes zero.
                     let before = usize::from(*left < 0);
                     *left += sign * change;
                     let after = usize::from(*left < 0);
@@ -150,6 +155,7 @@ impl Contributors {
 
     /// Position of the vehicle with the given number.
     pub(super) fn at(&self, number: usize) -> usize {
+        // `count` vehicles come up to the end of the block: go back from there.
         let (block, count) = &self.blocks[self.blocks.partition_point(|(_, end)| *end <= number)];
         block.end - (count - number)
     }

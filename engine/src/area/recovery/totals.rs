@@ -78,6 +78,7 @@ pub(crate) fn node_loads(
         .map(|block| block_load(plans, block))
         .collect();
     let own = own.iter().map(|sum| (Some(sum.node as usize), &sum.load));
+    // Sources of load: the vehicles of open nodes, and limited nodes for the ones above.
     let limited = total.loads.iter().zip(nodes).filter(|(load, _)| !load.is_empty());
     for (from, load) in own.chain(limited.map(|(load, node)| (node.parent, load))) {
         // A limited node already has its sum, and adds it to the nodes above itself.
@@ -100,6 +101,7 @@ pub(crate) fn area_load(sums: &[BlockLoad], constraints: &LinkingConstraints) ->
         ..AreaLoad::default()
     };
     for sum in sums {
+        // Money is added block by block, so that the sum has the same bits on any workers.
         for (cost, shortfall_penalty) in sum.cost.iter().zip(&sum.shortfall_penalty) {
             total.cost += cost;
             total.shortfall_penalty += shortfall_penalty;

@@ -221,6 +221,7 @@ impl CloseReplan<'_> {
             match self.at_once(cheapest, &candidates, count, most) {
                 Some(trial) => {
                     low = count;
+                    // The rest of the budget may let further vehicles return.
                     let trial = self.one_by_one(&trial, most);
                     if self.moved(&trial.assignment).0 < self.moved(&best.assignment).0 {
                         best = trial;
@@ -275,6 +276,7 @@ impl CloseReplan<'_> {
             let mut repair = RepairPass::new(&self.context, self.constraints, drawn, &trial.load);
             repair.bring_within(&order, &self.dual_prices_of_all)
         };
+        // Repair may raise the cost or cause a shortfall, so both are computed again.
         let trial = self.trial(trial.assignment);
         let is_served = self.short(&trial) == self.short(cheapest);
         (is_within && is_served && trial.cost <= most).then_some(trial)
@@ -309,6 +311,7 @@ impl CloseReplan<'_> {
                 &before.load,
             );
             let mut is_done = true;
+            // Least cost per energy saved first, so that the budget goes furthest.
             for candidate in self.candidates(&before) {
                 if candidate.extra <= left
                     && repair.try_replace(candidate.position, candidate.taken)

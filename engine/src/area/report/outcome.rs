@@ -259,6 +259,7 @@ pub(crate) fn finish(
     // The sum of nothing is -0.0; adding zero makes it 0.0.
     let unmet_kwh = unmet.iter().map(|unmet| unmet.energy_kwh).sum::<f64>() + 0.0;
     let out_of_reach_kwh: f64 = sessions.out_of_reach_kwh.iter().map(|(_, kwh)| kwh).sum();
+    // Need that a stay is too short for is unmet in every plan.
     let unmet_bound_kwh = least_kwh.map(|least| (least + out_of_reach_kwh).min(unmet_kwh));
     let need_kwh = asked_for.unwrap_or(&sessions).need_kwh();
     let unmet_gap = unmet_bound_kwh.map_or(0.0, |bound| unmet_gap(unmet_kwh - bound, need_kwh));
@@ -269,6 +270,7 @@ pub(crate) fn finish(
     let energy: i64 = total.load.iter().sum();
     AreaPlan {
         cost,
+        // By rounding, a bound may exceed the cost of a plan that is optimal.
         bound: bound.min(cost),
         gap,
         rounds: solution.rounds,
@@ -312,6 +314,7 @@ fn status_of_plans(
     instance: &AreaInstance<'_>,
     executor: &Executor<'_>,
 ) -> Status {
+    // A failure of the solver is reported first, also if the plans reach the gap.
     match Status::from(termination) {
         Status::Gap | Status::Stalled | Status::Rounds if executor.has_failed() => Status::Failed,
         Status::Gap if gap > instance.stopping.gap => Status::Stalled,
@@ -336,6 +339,7 @@ fn late_reserves(plans: &PlanReader<'_>, total: &AreaLoad) -> Vec<usize> {
         }
         let deadlines = sessions.deadlines_of(session);
         let is_short = total.with_shortfall.binary_search(&(at as u32)).is_ok();
+        // Only vehicles that can be late are planned again here.
         deadlines.filter(|deadlines| is_short || deadlines.is_late()).is_some_and(|deadlines| {
             plans.plan(sessions.group_of(at), at, &mut buffers, &mut taken);
             deadlines.is_reserve_late(&taken)
@@ -394,6 +398,7 @@ fn unmet(
     let (mut buffers, mut taken) = (PricingBuffers::default(), EnergyBySlot::new());
     for (position, (session, now)) in asked_for.each.iter().zip(&sessions.each).enumerate() {
         let deadlines = sessions.deadlines_of(session);
+        // Blocks are added up in their order, so these positions are sorted.
         let is_short = total.with_shortfall.binary_search(&(position as u32)).is_ok();
         if now.need >= session.need && !is_short && !deadlines.is_some_and(Deadlines::is_late) {
             continue;
@@ -404,6 +409,7 @@ fn unmet(
             None => (before.shortfall_of(session, &taken).missing, None),
         };
         if missing > 0 {
+            // Only slots before the missed deadline can be the cause.
             let stopping = Session { end: end.unwrap_or(session.end), ..*session };
             let node = binding_node(instance.constraints, total, &stopping);
             unmet.push(Unmet { row: session.row as usize, energy_kwh: as_kwh(missing), node });
@@ -448,6 +454,7 @@ fn binding_node(
     };
     let path = &constraints.paths[session.node as usize];
     let counts = path.iter().filter_map(|&node| Some((full(node)?, node)));
+    // `max_by_key` returns the last of equals: from the root down, that is the nearest node.
     let most = counts.rev().max_by_key(|&(count, _)| count)?;
     Some(most.1 as usize)
 }
@@ -545,6 +552,7 @@ impl AreaPlan {
         let unmet = self.unmet_by_position();
         let own = |place: &Partition| {
             let at = place.first..place.first + place.vehicles();
+            // Positions ascend, so the vehicles of a part are one run.
             let from = unmet.partition_point(|(position, _)| *position < at.start);
             let to = unmet.partition_point(|(position, _)| *position < at.end);
             let here = unmet[from..to].iter();

@@ -396,6 +396,7 @@ impl<'a> MixedIntegerModel<'a> {
         let mut capacity = self.capacity();
         let mut energies: Vec<Vec<i64>> = Vec::new();
         for (vehicle, session) in self.vehicles.iter().zip(&self.sessions.each) {
+            // Binaries are whole up to the tolerance of the solver only.
             let energies_of = vehicle.cells.iter().map(|cell| match cell.on {
                 Some((full, _)) if self.values[full] > 0.5 => cell.cap,
                 Some((_, part)) if self.values[part] < 0.5 => 0,

@@ -26,6 +26,7 @@ pub(crate) fn relax_reserves(
     if claims.iter().all(|claim| claim.missing <= 0) {
         return false;
     }
+    // Vehicles that miss nothing have a claim too: the class shares among all of them.
     if is_shared {
         split_by_class(&mut claims);
     }
@@ -96,6 +97,7 @@ pub(crate) fn delay_battery_reserves(
             (session.first, session.end),
             battery,
         );
+        // The reserve is wanted as far as full power from arrival reaches it.
         for level in &mut wanted {
             *level = level.min(battery.row.reserve_kwh);
         }
