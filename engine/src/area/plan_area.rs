@@ -115,6 +115,7 @@ fn solve_at_full_needs<'a>(
     };
     let has_many = sessions.has_indivisible() && !mixed_integer::is_small(instance, &sessions);
     let is_other = instance.stopping.gap.total_cmp(&GAP_INDIVISIBLE_START).is_ne();
+    // The second search begins with full reserves, which the first relaxation lowers.
     let full_sessions = (has_many && is_other).then(|| sessions.clone());
     let solution = solve_first(instance, &sessions, start, executor);
     let (mut sessions, mut solution) =

@@ -42,6 +42,7 @@ impl Worker {
         if found != expected {
             return Err(WorkerError::OtherRows { found, expected });
         }
+        // Scale, order and groups are those of the area, which the rows of a part do not tell.
         sessions.set_priority_max(place.priority_max as f32);
         (sessions.offset, sessions.groups, sessions.by_curve) =
             (place.first, place.groups, place.by_curve);
@@ -184,6 +185,7 @@ impl Worker {
         own: &Overrides,
     ) -> Result<(Assignment, Vec<Vec<f64>>), WorkerError> {
         let groups = self.sessions.groups;
+        // Rounds ascend, so the last is the largest; the message is refused if another is larger.
         let round_count = choice.prices.last().map_or(0, |(round, _)| round + 1);
         let mut duals_by_round = vec![Vec::new(); round_count];
         for (round, duals) in &choice.prices {

@@ -116,6 +116,7 @@ impl<'a> Executor<'a> {
         what: impl FnOnce() -> RequestKind,
         assignment: Option<&Assignment>,
     ) -> Option<Vec<BlockLoad>> {
+        // The parts were dealt from all vehicles: positions in a sample mean other ones.
         if context.sessions.is_sample {
             return None;
         }
@@ -159,6 +160,7 @@ impl<'a> Executor<'a> {
 pub(crate) fn partition(sessions: &Sessions, parts: usize) -> Vec<Assigned> {
     let (count, mut shares) = (sessions.each.len(), Vec::new());
     let (mut start, mut vehicles) = (0, 0);
+    // A part ends with the block that reaches its even share of the vehicles.
     for (at, block) in sessions.blocks.iter().enumerate() {
         let wanted = (shares.len() + 1) * count / parts.max(1);
         let is_last = at + 1 == sessions.blocks.len();
@@ -167,6 +169,7 @@ pub(crate) fn partition(sessions: &Sessions, parts: usize) -> Vec<Assigned> {
             (start, vehicles) = (at + 1, block.sessions.end);
         }
     }
+    // Without vehicles, one empty part takes the rows with errors.
     if shares.is_empty() {
         shares.push(assigned_of(sessions, 0..0, 0..0));
     }
@@ -202,6 +205,7 @@ pub(crate) fn session_update(sessions: &Sessions, at: Range<usize>) -> SessionUp
     let deadlines = |(position, session): (u32, &Session)| {
         Some((position, sessions.deadlines_of(session)?.update()?))
     };
+    // All changes since the parts were dealt: they are applied to a worker as it was made.
     SessionUpdate {
         deadlines: (0..).zip(each).filter_map(deadlines).collect(),
         needs: sessions.is_reduced.then(|| each.iter().map(|session| session.need).collect()),

@@ -40,6 +40,7 @@ impl Partition {
                 && sum.load.len() == slots
                 && sum.with_shortfall.iter().all(is_inside)
         };
+        // One sum for each run of blocks of a group and node, in their order, and no run left over.
         sums.iter().all(|sum| runs.next().is_some_and(|run| is_run(sum, run)))
             && runs.next().is_none()
     }
@@ -112,6 +113,7 @@ pub(crate) struct ColumnChoice {
 impl ColumnChoice {
     /// Columns of an assignment, with the duals of their rounds.
     pub(crate) fn new(assignment: &Assignment, duals_by_round: &[Vec<f64>]) -> Self {
+        // Only rounds with a weight are sent, since only their columns give plans.
         let mut rounds: Vec<usize> =
             assignment.weights.iter().flatten().map(|&(round, _)| round).collect();
         rounds.sort_unstable();

@@ -86,6 +86,7 @@ impl Battery {
     pub(crate) fn need(&mut self, reach: f64) -> (i64, f64) {
         let stored = self.stored_kwh();
         let wanted = (self.row.target_kwh - stored).max(0.0);
+        // Rounded down, so that the target stays within reach.
         let need = (wanted.min((reach - stored).max(0.0)) * MICRO_WH_PER_KWH).floor() as i64;
         let beyond = wanted - as_kwh(need);
         self.set_need(need);
@@ -181,6 +182,7 @@ pub(crate) fn highest_levels(
         let start = horizon.starts()[slot].max(battery.from);
         let micros = horizon.ends()[slot].min(battery.to) - start;
         let eta = store.programme.efficiency_charge;
+        // Nothing is charged in a gap of the prices.
         let charge =
             if prices(slot).is_nan() { 0.0 } else { stored_by(battery.charge_max, micros, eta) };
         let limit_kwh = battery.limit_kwh;

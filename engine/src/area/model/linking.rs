@@ -108,6 +108,7 @@ impl LinkingConstraints {
         for constraint in &mut scaled.each {
             constraint.bounds.iter_mut().for_each(|bound| *bound *= part);
             if let Penalty::Square(weight) = &mut constraint.penalty {
+                // The square of the load falls with `part²`, and its cost is to fall with `part`.
                 *weight /= part;
             }
         }
@@ -287,6 +288,7 @@ impl LinkingConstraints {
                 *dual = if bound.is_finite() { dual.clamp(domain.0, domain.1) } else { 0.0 };
             }
             if let Penalty::Peak(price) = constraint.penalty {
+                // The conjugate of a peak is finite only if `Σ_t λ_t·h_t` is at most its price.
                 let sum: f64 = duals.iter().zip(&self.hours).map(|(dual, h)| dual * h).sum();
                 if sum > price {
                     for dual in duals {

@@ -88,6 +88,7 @@ impl Sessions {
             all.each.iter().map(|session| session.priority).fold(f32::MIN_POSITIVE, f32::max);
         all.set_priority_max(most);
         let by_curve = shares_curves(problem, rows);
+        // The key ends with the row: no two are equal, so an unstable sort has one result.
         all.each.par_sort_unstable_by_key(|session| {
             let curve = if by_curve { session.curve } else { 0 };
             let when = (session.end, session.first, session.cap, session.need);
@@ -210,6 +211,7 @@ impl Sessions {
     ) -> Self {
         let all = self.each.len();
         let sessions = (0..count).map(|at| self.each[at * all / count]).collect();
+        // All are kept, so that the positions in `Demand` stay valid.
         let (deadlines, batteries) = (self.deadlines.clone(), self.batteries.clone());
         let mut sample =
             Self { each: sessions, deadlines, batteries, is_sample: true, ..Self::default() };
@@ -336,6 +338,7 @@ fn prepare_session(problem: &AreaProblem<'_>, row: usize) -> Prepared {
             Err(error) => return Prepared::Error(error),
         }
     }
+    // Capped before the conversion, so that every want fits into an `i64`.
     session.need = to_micro_wh(wanted.min(as_kwh(capacity) + 1.0)).min(capacity);
     let beyond = (wanted - as_kwh(session.need)).max(0.0);
     let beyond = if beyond * MICRO_WH_PER_KWH > 1.0 { beyond } else { 0.0 };
@@ -393,6 +396,7 @@ fn build_session(
         is_indivisible: number(problem.vehicles.power_min_kw, 0.0) > 0.0,
     };
     let usable = |slot: usize| (rate * window.usable(horizon, slot) as f64).round() as i64;
+    // Arrival and departure may cut the first and the last slot.
     if window.len() > 0 {
         session.first_cap = usable(window.first);
         session.last_cap = usable(window.last - 1);

@@ -92,6 +92,7 @@ impl BlockLoad {
 pub(crate) fn concatenate(sums: Vec<BlockLoad>) -> Vec<BlockLoad> {
     let mut merged: Vec<BlockLoad> = Vec::new();
     for sum in sums {
+        // Only neighbours are merged, so that money stays in the order of the blocks.
         match merged.last_mut() {
             Some(last) if (last.group, last.node) == (sum.group, sum.node) => last.append(&sum),
             _ => merged.push(sum),

@@ -126,6 +126,7 @@ impl PricingContext<'_> {
 
     /// Effective prices of a block that shares a curve, with ranks if that pays.
     pub(crate) fn prices_of_block(&self, block: &Block, dual_price: &[f64]) -> EffectivePrices {
+        // A search by rank counts slots, so all of them must have one length.
         let has_ranks = block.sessions.len() >= RANKED_MIN && self.horizon().step().is_some();
         self.prices_on_curve(block.curve.unwrap_or(0), dual_price, has_ranks)
     }

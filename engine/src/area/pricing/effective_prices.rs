@@ -80,6 +80,7 @@ impl ShortfallPenalty {
     /// Size of a tier, in µWh. Tiers add up to the need exactly.
     pub(crate) fn tier_energy(&self, need: i64, tier: u32) -> i64 {
         let (tier, tiers) = (i128::from(tier), i128::from(self.tiers));
+        // The ends of the tiers are rounded, not their sizes: so the sizes add up to the need.
         let up_to = |parts: i128| (i128::from(need) * parts / tiers) as i64;
         up_to(tier + 1) - up_to(tier)
     }
@@ -131,6 +132,7 @@ impl PriceRanks {
     /// Sorts the slots by price and builds their sets.
     fn new(prices: &[f64]) -> Self {
         let mut order: Vec<u16> = (0..prices.len() as u16).collect();
+        // Slots in a gap have an infinite price, and get no rank.
         order.retain(|&slot| prices[usize::from(slot)] < f64::INFINITY);
         order.sort_unstable_by(|&a, &b| {
             prices[usize::from(a)].total_cmp(&prices[usize::from(b)]).then(a.cmp(&b))

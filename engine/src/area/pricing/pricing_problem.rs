@@ -72,6 +72,7 @@ impl WithSimd for BlockPricing<'_> {
         let shared = block.curve.map(|_| context.prices_of_block(block, dual_price));
         let mut fetched = FetchedPrices::default();
         for (at, session) in context.sessions.each[block.sessions.clone()].iter().enumerate() {
+            // A block has batteries only or none, so `at` counts the sessions that were fetched.
             if shared.is_none() && !session.has_battery() && at % FETCHED == 0 {
                 fetched.fetch(
                     context,

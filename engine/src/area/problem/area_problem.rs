@@ -292,6 +292,7 @@ fn check_node(node: &Node, slots: usize) -> Result<(), AreaError> {
         let bad = AreaError::BadNumber { node: node.name.clone(), field, value, wanted };
         if is_good { Ok(()) } else { Err(bad) }
     };
+    // `contains` is false for NaN too.
     let check_range = |field, value: f64| {
         number(field, value, "a number from 0 to 1e12", (0.0..=1e12).contains(&value))
     };

@@ -56,6 +56,7 @@ pub(crate) fn fingerprint(problem: &AreaProblem<'_>) -> u64 {
     };
     let targets = fleet.targets;
     let storage = vehicles.storage;
+    // Columns in a fixed order, each with its length: values of one do not pass for another.
     let numbers = [
         Some(fleet.power_max_kw),
         fleet.reserve_kwh,
