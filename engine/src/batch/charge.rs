@@ -67,6 +67,7 @@ pub fn plan_compact(fleet: &Fleet<'_>, curves: Curves<'_>, choices: &mut [Option
 pub fn plan_dense(fleet: &Fleet<'_>, curves: Curves<'_>, power_kw: &mut [f32]) {
     let slots = curves.horizon().len();
     assert_eq!(power_kw.len(), fleet.len() * slots, "one number per vehicle and slot");
+    // Chunks of no numbers would panic.
     if slots == 0 {
         return;
     }
@@ -116,6 +117,7 @@ impl WithSimd for PlanRows<'_> {
             if let Some((window, choice)) =
                 compact(simd, &mut scratch, fleet, curves, row, &vehicle)
             {
+                // `compact` selects no slots without prices, so there are some here.
                 let prices = prices_of(fleet, curves, row).unwrap_or(&[]);
                 let power_max = vehicle.power_max;
                 let gap = choice.cost - bound_of_one(horizon, prices, window, &choice, power_max);
@@ -123,6 +125,7 @@ impl WithSimd for PlanRows<'_> {
                 plans.push_choice(&choice, (gap, unpriced), horizon, window, power_max);
                 continue;
             }
+            // Others, such as rows with a reserve or targets, are planned as a whole.
             match catch_defect(|| plan_row(fleet, curves, row, &vehicle)) {
                 Ok(plan) => plans.push_plan(&plan),
                 Err(error) => plans.push_error(error),
@@ -204,6 +207,7 @@ fn compact<S: Simd>(
     let prices = prices_of(fleet, curves, row)?;
     let horizon = curves.horizon();
     let window = Window::new(horizon, vehicle.arrival, vehicle.departure);
+    // Without a slot or power there is no threshold to find.
     if window.len() == 0 || need.power_kw <= 0.0 {
         return Some((window, SlotSelection::nothing(need, f64::NAN)));
     }

@@ -45,6 +45,7 @@ impl Columns {
             // A deadline after the last price stays: hours without prices count up to it.
             let by = target.by.map_or(end, micros_of);
             let by = request.until.map_or(by, |until| by.min(micros_of(until)));
+            // A row has no power limits, no reserve and no upper bound on its energy.
             let is_plain = request.power_max > Power::ZERO
                 && energy > Energy::ZERO
                 && request.power_limits.is_empty()

@@ -78,6 +78,7 @@ impl BatteryPlanner {
     /// Fills prices and slots of the programme for the stay of a battery. Returns the highest level
     /// that can be reached by departure, in kWh.
     fn lay_out(&mut self, grid: &PriceSlots, battery: &BatteryRow) -> f64 {
+        // Slots that the stay overlaps. It may be empty: `max` keeps the range valid.
         let first = grid.ends.partition_point(|&end| end <= battery.from);
         let last = grid.starts.partition_point(|&start| start < battery.to).max(first);
         let programme = &mut self.programme;
@@ -142,6 +143,7 @@ impl BatteryPlanner {
                 );
             }
         }
+        // The plan reaches the target as far as any plan can, which is up to `reach`.
         let missing = battery.target_kwh - reach;
         let is_missed = missing > ENERGY_SHARE_MIN * programme.capacity_kwh;
         let baseline = baseline_of(programme, &self.import, level);

@@ -101,6 +101,7 @@ impl BatteryPlanner {
             Ok::<f64, RowError>(quantity(column, value, Price::from_per_kwh)?.as_per_kwh())
         };
         let limit_kwh = share("charge_limit_percent", or(batteries.charge_limit_percent, 100.0))?;
+        // Nothing is charged above the charge limit, so a higher reserve counts up to it.
         let battery = BatteryRow {
             from,
             to,
@@ -123,6 +124,7 @@ impl BatteryPlanner {
             price("end_value_per_kwh", or(batteries.end_value_per_kwh, 0.0))?;
         let wear = or(batteries.wear_price_per_kwh, 0.0);
         programme.wear_per_kwh = price("wear_price_per_kwh", wear)?;
+        // A `Price` may be negative, the cost of wear may not.
         if wear < 0.0 {
             let unit = "per kWh";
             return Err(RowError::Negative { column: "wear_price_per_kwh", value: wear, unit });
@@ -137,6 +139,7 @@ fn quantity<T>(
     value: f64,
     make: impl Fn(f64) -> Result<T, UnitError>,
 ) -> Result<T, RowError> {
+    // NaN is a missing value, not a quantity that is refused.
     if value.is_nan() {
         return Err(RowError::Missing { column });
     }

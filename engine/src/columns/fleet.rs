@@ -93,6 +93,7 @@ impl Curves<'_> {
         let known = || prices.iter().copied().filter(|price| !price.is_nan());
         let low = known().fold(f64::INFINITY, f64::min);
         let high = known().fold(f64::NEG_INFINITY, f64::max);
+        // Without any price, `low` is above `high`.
         if low <= high { (low, high, is_shared) } else { (0.0, 0.0, is_shared) }
     }
 
@@ -152,6 +153,7 @@ impl Fleet<'_> {
             Some(column) if !column[row].is_nan() => kwh(column[row], "reserve_kwh")?,
             _ => Energy::ZERO,
         };
+        // A reserve in kWh and one in percent may both be given: the larger one counts.
         let energy = match self.needs {
             Needs::Energy { energy_kwh } => kwh(energy_kwh[row], "energy_kwh")?,
             Needs::Soc { .. } => {
@@ -166,6 +168,7 @@ impl Fleet<'_> {
     /// Need and reserve at the plug of a row in states of charge.
     #[inline(never)]
     fn energy_from_soc(&self, row: usize) -> Result<(Energy, Energy), RowError> {
+        // `vehicle` calls this for needs in percent only, so no other case occurs.
         let Needs::Soc { target_percent, reserve_percent, .. } = self.needs else {
             return Ok((Energy::ZERO, Energy::ZERO));
         };
@@ -205,6 +208,7 @@ impl Fleet<'_> {
     #[cfg(feature = "lp")]
     pub(crate) fn energy_most_kwh(&self, horizon: &Horizon) -> f64 {
         let hours: f64 = horizon.lengths().iter().sum::<f64>() / crate::units::MICROS_PER_HOUR;
+        // Rows with errors are not planned, so they count nothing.
         let most = |row| {
             let vehicle: Vehicle = self.vehicle(row).ok()?;
             let wanted = vehicle.energy.max(vehicle.reserve).as_kwh();

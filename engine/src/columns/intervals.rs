@@ -71,6 +71,7 @@ impl IntervalColumns {
     #[inline(always)]
     pub(crate) fn join(&mut self, start: i64, end: i64, power_kw: f64) {
         let first = self.offsets.last().map_or(0, |&offset| offset as usize);
+        // An interval of the row before is not extended, even if it touches.
         let touches = self.start.len() > first
             && self.end.last() == Some(&start)
             && self.power_kw.last().is_some_and(|last| last.total_cmp(&power_kw).is_eq());

@@ -48,6 +48,7 @@ impl<N> PlanTable<N> {
         N: NumberColumns,
     {
         let row = self.len();
+        // After a panic some columns may hold a number of this row already.
         for column in self.numbers.columns() {
             column.truncate(row);
             column.push(f64::NAN);
@@ -151,6 +152,7 @@ impl PlanTable<ChargeNumbers> {
         choice.for_each_used(|slot, is_partial| {
             let start = horizon.starts()[slot].max(window.from);
             let slot_end = horizon.ends()[slot].min(window.to);
+            // A partial slot is used from its start on; rounding must not pass its end.
             let end = if is_partial {
                 start + power_max.micros_for_kwh(choice.partial_kwh).round() as i64
             } else {
