@@ -441,6 +441,7 @@ impl MixedProgram {
         if is_uneven || self.integers.iter().any(|&column| column >= count) {
             return Err(LpError::BadInteger);
         }
+        // Without whole numbers there is no pruning to confirm.
         if self.integers.is_empty() {
             return self.search(limits, &Search { share: 1.0, ..SEARCHES[0] });
         }
@@ -474,6 +475,7 @@ impl MixedProgram {
                 best = Some(found);
                 continue;
             };
+            // Either search may have cut off the optimum, so the lower of both bounds counts.
             let bound = known.bound.min(found.bound);
             // Two searches agree if their costs differ by no more than `AGREEMENT`.
             let agrees = (known.cost - found.cost).abs()
@@ -485,6 +487,7 @@ impl MixedProgram {
             }
             best = Some(better);
         }
+        // No two searches agreed: the best values are returned without a bound.
         match best {
             Some(best) => {
                 let (bound, status) = (f64::NEG_INFINITY, MipStatus::Disputed);
@@ -532,6 +535,7 @@ impl MixedProgram {
             HighsModelStatus::ReachedTimeLimit => MipStatus::TimeLimit,
             status => return Err(self.linear.without_answer(status)),
         };
+        // A limit may end a search before it finds feasible values.
         let has_values = solved.primal_solution_status() == HighsSolutionStatus::Feasible;
         if count > 0 && !has_values {
             return Err(match status {
@@ -564,6 +568,7 @@ impl MixedProgram {
 /// Sets the options that make the solver silent and its results reproducible.
 fn make_reproducible(model: &mut Model) {
     model.make_quiet();
+    // On several threads the course of the search would depend on their timing.
     model.set_option("threads", 1);
     model.set_option("parallel", "off");
     model.set_option("random_seed", 0);

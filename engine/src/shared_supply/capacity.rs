@@ -105,6 +105,7 @@ impl Rows {
                 self.by_kwh.push(kwh(request.within_limit(target)));
             }
         }
+        // Energy wanted at once may come late, up to the end of the stay.
         let departure = if reserve > 0.0 { departure.max(until) } else { departure };
         self.arrival.push(now);
         self.departure.push(departure);
@@ -178,6 +179,7 @@ pub fn plan_within_capacity(
             briefs.push(made.map(|made| with_limit(made, wish)));
         }
     })?;
+    // Turns within slots come first, since they show where power is left free.
     sequence_within_slots(&mut briefs, wishes, (table.horizon(), power.power_max));
     fill_gaps(&mut briefs, wishes, (&curves, &alone), power.power_max);
     Ok(briefs)
@@ -194,6 +196,7 @@ fn each_alone(curves: &[PriceCurve], wishes: &[SharedWish<'_>]) -> Vec<PlanSumma
         let plans = plan_requests(&curves[wishes[group[0]].curve], &problems);
         alone.extend(group.iter().copied().zip(plans));
     }
+    // Back to the order of the requests.
     alone.sort_by_key(|&(position, _)| position);
     alone.into_iter().map(|(_, plan)| plan).collect()
 }
@@ -224,6 +227,7 @@ fn least_short<'a>(
     if power.headroom <= 0.0 || plan.unmet_kwh <= alone_kwh + NEED_SHARE_MIN * wanted_kwh {
         return Ok((area, plan));
     }
+    // Headroom causes a shortfall: plan again without it, from the duals found.
     let area = problem(SharedPower::whole(power.power_max))?;
     let options = AreaOptions { start: Some(plan.state), ..options.clone() };
     let plan = plan_area(&area, &options);

@@ -53,6 +53,7 @@ pub(crate) fn fill_gaps(
         let mut is_any = false;
         for &position in &short {
             let (Some(brief), wish) = (&mut briefs[position], &wishes[position]) else { continue };
+            // The own load of a request does not count against it.
             occupied.remove(&brief.intervals, wish.power);
             if let Some(fitted) = serve_shortfall(brief, wish, curves, (&occupied, power_max)) {
                 *brief = fitted;
@@ -138,9 +139,11 @@ fn close_short_pauses(
         }
         let Some(intervals) = close_pause(&brief.intervals, (start, end)) else { continue };
         let (cost, unpriced) = paid(&curves[wish.curve], &intervals);
+        // A pause in a gap of the prices stays: its energy would have no price.
         if unpriced > paid(&curves[wish.curve], &brief.intervals).1 {
             continue;
         }
+        // The time cut off at the end still counts as taken, which errs on the safe side.
         taken_kw[within].iter_mut().for_each(|taken| *taken += kw);
         brief.intervals = intervals;
         brief.cost = cost;
@@ -162,6 +165,7 @@ fn close_pause(intervals: &[Interval], (start, end): Pause) -> Option<Vec<Interv
             None => made.push(Interval { start: begins, ..*interval }),
         }
     }
+    // Charging only moves to earlier times, so that no deadline misses energy by it.
     let mut more = end - start;
     while let Some(last) = made.last_mut().filter(|_| more > TimeDelta::zero()) {
         let cut = more.min(last.end - last.start);

@@ -115,6 +115,7 @@ pub(crate) fn plan_in(
     }
     request.power_limits.extend(occupied.crowded(room, request.now));
     let limited = plan_charge(curve, &ChargeProblem::new(request)?);
+    // The plan without other loads is the bound, and tells what these crowd out.
     let alone = plan_charge(curve, problem);
     let mut brief = PlanSummary::from(&limited);
     brief.bound = if alone.cost < brief.cost { alone.cost } else { brief.cost };
@@ -259,6 +260,7 @@ pub fn reason_to_replan(
         let (cost, bound) = (brief.cost.as_amount(), brief.bound.as_amount());
         cost - bound > DEARER * bound.abs()
     };
+    // A shortfall outweighs a higher cost: it has no least interval to wait for.
     if fitted.crowded_out > least && brief.shortfall > short + least {
         return Some(ReplanReason::Energy);
     }

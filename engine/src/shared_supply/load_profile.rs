@@ -50,6 +50,7 @@ impl LoadProfile {
     pub(crate) fn crowded(&self, room: Power, from: DateTime<Utc>) -> Vec<PowerLimit> {
         let mut periods: Vec<PowerLimit> = Vec::new();
         let mut taken = 0.0;
+        // After the last change nothing is taken, so each step ends at the next change.
         let ends = self.changes_kw.keys().skip(1);
         for ((&start, change), &end) in self.changes_kw.iter().zip(ends) {
             taken += change;
