@@ -1,7 +1,7 @@
 //! Price order of a curve, sorted once for all plans that share the curve.
 //!
-//! For each rank r the set of the r cheapest slots is kept as bits in time
-//! order. How plans search it is in `plan::ranked`.
+//! Plans of one vehicle search it in `plan::charge::selection::ranked`, pricing problems of areas
+//! in `area::pricing::pricing_problem`.
 use crate::time::horizon::Horizon;
 
 /// Longest curve that has a price order, and longest window that has a compact
@@ -23,17 +23,48 @@ pub(crate) struct RankedSlots {
     pub(crate) order: Vec<u16>,
     /// Position of each slot in that order, as a number to compare in vectors.
     pub(crate) ranks: Vec<f64>,
-    pub(crate) sets: Sets,
+    pub(crate) sets: PrefixSets,
 }
 
-/// Set of the slots below each rank, in as few words as the curve needs.
+/// Set of the `k` cheapest slots as bits in time order, for each `k`, in as few words as the slots
+/// need.
 ///
 /// Words of 128 bits keep the population count on the integer units: of
 /// shorter words the compiler makes vectors, which count bits more slowly.
 #[derive(Debug, Clone)]
-pub(crate) enum Sets {
+pub(crate) enum PrefixSets {
+    /// Up to 128 slots.
     One(Vec<[u128; 1]>),
+    /// Up to [`SLOTS_MAX`] slots.
     Two(Vec<[u128; 2]>),
+}
+
+impl PrefixSets {
+    /// Sets of the first `k` slots of `order`, for each `k` from 0 to its length. `slots` is the
+    /// number of slots, in `order` or not.
+    pub(crate) fn new(order: &[u16], slots: usize) -> Self {
+        if slots <= 128 { Self::One(prefix_sets(order)) } else { Self::Two(prefix_sets(order)) }
+    }
+
+    /// Sets of which the last is repeated until their number is a power of two, so that a binary
+    /// search without bounds checks stays inside.
+    fn padded(self) -> Self {
+        match self {
+            Self::One(sets) => Self::One(pad(sets)),
+            Self::Two(sets) => Self::Two(pad(sets)),
+        }
+    }
+}
+
+/// Slots from the cheapest to the dearest, of equal prices the earlier first. Slots at an infinite
+/// price are left out.
+pub(crate) fn slots_by_price(prices: &[f64]) -> Vec<u16> {
+    let mut order: Vec<u16> = (0..prices.len() as u16).collect();
+    order.retain(|&slot| prices[usize::from(slot)] < f64::INFINITY);
+    order.sort_unstable_by(|&a, &b| {
+        prices[usize::from(a)].total_cmp(&prices[usize::from(b)]).then(a.cmp(&b))
+    });
+    order
 }
 
 impl RankedSlots {
@@ -44,15 +75,12 @@ impl RankedSlots {
         if prices.len() > SLOTS_MAX {
             return None;
         }
-        let mut order: Vec<u16> = (0..prices.len() as u16).collect();
-        // Stable: of equal prices the earlier slot comes first.
-        order.sort_by(|&a, &b| prices[usize::from(a)].total_cmp(&prices[usize::from(b)]));
+        let order = slots_by_price(prices);
         let mut ranks = vec![0.0; prices.len()];
         for (rank, &slot) in order.iter().enumerate() {
             ranks[usize::from(slot)] = rank as f64;
         }
-        let sets =
-            if prices.len() <= 128 { Sets::One(below(&order)) } else { Sets::Two(below(&order)) };
+        let sets = PrefixSets::new(&order, prices.len()).padded();
         Some(Self {
             origin: horizon.starts()[0],
             step,
@@ -65,15 +93,19 @@ impl RankedSlots {
     }
 }
 
-/// Sets of the slots below each rank, from none to all. The last set is repeated until their
-/// number is a power of two, so that a binary search stays in bounds.
-fn below<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
+fn prefix_sets<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
     let mut set = [0; W];
-    let mut sets = vec![set];
-    sets.extend(order.iter().map(|&slot| {
+    let mut sets = Vec::with_capacity(order.len() + 1);
+    sets.push(set);
+    for &slot in order {
         set[usize::from(slot) / 128] |= 1 << (slot % 128);
-        set
-    }));
-    sets.resize(sets.len().next_power_of_two(), set);
+        sets.push(set);
+    }
+    sets
+}
+
+fn pad<const W: usize>(mut sets: Vec<[u128; W]>) -> Vec<[u128; W]> {
+    let all = sets[sets.len() - 1];
+    sets.resize(sets.len().next_power_of_two(), all);
     sets
 }

@@ -16,7 +16,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::area::problem::micro_wh::as_kwh;
-use crate::prices::ranking::SLOTS_MAX;
+use crate::prices::ranking::{PrefixSets, SLOTS_MAX, slots_by_price};
 
 /// Penalty on late energy, as a part of `base`. Late energy is what a missed deadline leaves to be
 /// delivered by departure.
@@ -119,44 +119,15 @@ pub(crate) struct PriceRanks {
     pub(crate) sets: PrefixSets,
 }
 
-/// Sets of slots as bits, one set per rank and one more for all slots.
-#[derive(Debug, Clone)]
-pub(crate) enum PrefixSets {
-    /// Up to 128 slots.
-    One(Vec<[u128; 1]>),
-    /// Up to 256 slots.
-    Two(Vec<[u128; 2]>),
-}
-
 impl PriceRanks {
     /// Sorts the slots by price and builds their sets.
     fn new(prices: &[f64]) -> Self {
-        let mut order: Vec<u16> = (0..prices.len() as u16).collect();
         // Slots in a gap have an infinite price, and get no rank.
-        order.retain(|&slot| prices[usize::from(slot)] < f64::INFINITY);
-        order.sort_unstable_by(|&a, &b| {
-            prices[usize::from(a)].total_cmp(&prices[usize::from(b)]).then(a.cmp(&b))
-        });
-        let sets = if prices.len() <= 128 {
-            PrefixSets::One(prefix_sets(&order))
-        } else {
-            PrefixSets::Two(prefix_sets(&order))
-        };
+        let order = slots_by_price(prices);
+        let sets = PrefixSets::new(&order, prices.len());
         let prices = order.iter().map(|&slot| prices[usize::from(slot)]).collect();
         Self { order, prices, sets }
     }
-}
-
-/// Set of the first `k` slots of `order`, for each `k` from 0 to its length.
-fn prefix_sets<const W: usize>(order: &[u16]) -> Vec<[u128; W]> {
-    let mut sets = Vec::with_capacity(order.len() + 1);
-    let mut set = [0u128; W];
-    sets.push(set);
-    for &slot in order {
-        set[usize::from(slot) / 128] |= 1 << (slot % 128);
-        sets.push(set);
-    }
-    sets
 }
 
 #[cfg(test)]

@@ -38,11 +38,10 @@ use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::by_deadline::price_by_deadline;
 use crate::area::pricing::by_segments::price_by_segments;
 use crate::area::pricing::context::{BlockResponse, PricingContext};
-use crate::area::pricing::effective_prices::{
-    EffectivePrices, PrefixSets, PriceRanks, ShortfallPenalty,
-};
+use crate::area::pricing::effective_prices::{EffectivePrices, PriceRanks, ShortfallPenalty};
 use crate::area::problem::micro_wh::as_kwh;
 use crate::plan::charge::selection::threshold::threshold;
+use crate::prices::ranking::PrefixSets;
 use crate::time::horizon::Horizon;
 
 /// Number of `f64` in the widest SIMD vector (512 bits); prices are padded to a multiple of it.

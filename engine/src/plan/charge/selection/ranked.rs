@@ -12,7 +12,7 @@ use crate::plan::charge::selection::ordered_sum::{POSITIONS, Slots, between, tak
 use crate::plan::charge::selection::slot_selection::{
     FoundSlots, Need, Next, SlotSelection, SlotSet, WORDS, Window,
 };
-use crate::prices::ranking::{RankedSlots, Sets};
+use crate::prices::ranking::{PrefixSets, RankedSlots};
 use crate::tolerance::SNAP_MICROS;
 
 impl RankedSlots {
@@ -28,8 +28,8 @@ impl RankedSlots {
         };
         let limit = need.micros() + SNAP_MICROS;
         let (rank, found) = match &self.sets {
-            Sets::One(sets) => cut.search(sets, &self.order, limit),
-            Sets::Two(sets) => cut.search(sets, &self.order, limit),
+            PrefixSets::One(sets) => cut.search(sets, &self.order, limit),
+            PrefixSets::Two(sets) => cut.search(sets, &self.order, limit),
         };
         let slots = RankedWindow {
             prices: &self.prices[cut.slots.clone()],
