@@ -11,13 +11,13 @@ use crate::time::horizon::HorizonError;
 #[non_exhaustive]
 pub enum SiteError {
     /// A number outside its range.
-    #[error("{field} is {value} {unit}; {rule}")]
+    #[error("{field} is {value}{space}{unit}; {rule}", space = if unit.is_empty() { "" } else { " " })]
     Number {
         /// Field that holds the number, such as `devices[2].power_max_kw`.
         field: String,
         /// The number as given.
         value: f64,
-        /// Its unit.
+        /// Its unit; empty for a ratio.
         unit: &'static str,
         /// Its range in words.
         rule: &'static str,
@@ -144,6 +144,9 @@ mod tests {
         let (value, unit, rule) = (-2.5, "kW", "it is 0 kW or more");
         let number = SiteError::Number { field: field(), value, unit, rule };
         assert_eq!(number.to_string(), "devices[0] (van) is -2.5 kW; it is 0 kW or more");
+        let rule = "it is from 0.001 to 1000";
+        let ratio = SiteError::Number { field: field(), value: 0.0, unit: "", rule };
+        assert_eq!(ratio.to_string(), "devices[0] (van) is 0; it is from 0.001 to 1000");
         let stay = SiteError::Stay { field: field(), start: at(60), end: at(0) };
         assert_eq!(
             stay.to_string(),
