@@ -21,6 +21,10 @@ use crate::columns::fleet::Curves;
 use crate::columns::plan_table::PlanTable;
 use crate::columns::row_error::RowError;
 
+/// Rounds that a message may refer to, far more than any search has. It bounds the memory that a
+/// corrupt message can take.
+const ROUNDS_MAX: usize = 1 << 20;
+
 /// Vehicles and limits of one part of an area, ready for pricing.
 #[derive(Debug, Clone)]
 pub struct Worker {
@@ -186,7 +190,11 @@ impl Worker {
     ) -> Result<(Assignment, Vec<Vec<f64>>), WorkerError> {
         let groups = self.sessions.groups;
         // Rounds ascend, so the last is the largest; the message is refused if another is larger.
-        let round_count = choice.prices.last().map_or(0, |(round, _)| round + 1);
+        let last = choice.prices.last().map(|(round, _)| *round);
+        if last.is_some_and(|last| last >= ROUNDS_MAX) {
+            return Err(WorkerError::OtherArea);
+        }
+        let round_count = last.map_or(0, |last| last + 1);
         let mut duals_by_round = vec![Vec::new(); round_count];
         for (round, duals) in &choice.prices {
             self.check(constraints, duals)?;

@@ -403,6 +403,11 @@ fn what_belongs_to_another_area_is_refused() {
             mixes(|solution| solution.prices.insert(0, (9_999, solution.prices[0].1.clone()))),
             own,
         ),
+        (
+            "a round beyond all searches",
+            mixes(|solution| solution.prices.push((usize::MAX, solution.prices[0].1.clone()))),
+            own,
+        ),
         ("a vehicle that is not there", question.clone(), &anew),
     ];
     for (name, question, own) in &bad {
