@@ -31,7 +31,7 @@
 //!
 //! Money and energy are scaled so that the solver sees numbers near 1.
 
-use crate::area::model::linking::{LinkingConstraints, Penalty};
+use crate::area::model::linking::{LinkingConstraint, LinkingConstraints, Penalty};
 use crate::area::problem::micro_wh::as_kwh;
 use crate::lp::warm::WarmProgram;
 use crate::lp::{self, LpError};
@@ -223,10 +223,7 @@ impl<'a> RestrictedMaster<'a> {
         for constraint in 0..self.constraints.each.len() {
             let at = &self.constraints.each[constraint];
             for (slot, &load) in loads[at.node].iter().enumerate() {
-                // The margin is room for plans of whole columns, which miss the loads slightly.
-                let is_hard = at.penalty == Penalty::Hard && at.sign > 0.0;
-                let kept = if is_hard { 1.0 - self.margin } else { 1.0 };
-                let bound = at.bounds[slot] * kept;
+                let bound = self.bound_less_margin(at, slot);
                 let cell = constraint * slots + slot;
                 if let Penalty::Square(weight) = at.penalty
                     && bound.is_finite()
@@ -240,6 +237,13 @@ impl<'a> RestrictedMaster<'a> {
             }
         }
         Ok(is_new)
+    }
+
+    /// Bound of a limit in a slot; of a hard limit on import the part that leaves the margin free,
+    /// as room for plans of whole columns, which miss the loads slightly.
+    pub(crate) fn bound_less_margin(&self, limit: &LinkingConstraint, slot: usize) -> f64 {
+        let is_hard = limit.penalty == Penalty::Hard && limit.sign > 0.0;
+        limit.bounds[slot] * if is_hard { 1.0 - self.margin } else { 1.0 }
     }
 
     /// Adds a row `slope·load / unit + more <= upper` with the loads of all columns so far. `more`
@@ -397,11 +401,6 @@ impl<'a> RestrictedMaster<'a> {
         }
     }
 
-    /// Part of hard import limits kept free, so that plans of whole columns fit.
-    pub(crate) fn margin(&self) -> f64 {
-        self.margin
-    }
-
     /// Solves the linear programme, and converts its duals to money per kWh.
     pub(crate) fn solve(&mut self) -> Result<MasterSolution, LpError> {
         let solution = self.lp.minimise()?;
@@ -435,7 +434,6 @@ impl<'a> RestrictedMaster<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::area::model::linking::LinkingConstraint;
     use crate::area::problem::micro_wh::to_micro_wh;
 
     /// A hard limit on the load of one node, in slots of an hour.

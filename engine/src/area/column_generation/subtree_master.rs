@@ -171,12 +171,12 @@ impl<'a> SubtreeMaster<'a> {
     /// Returns true if loads reach no limit: all duals and penalties are then zero.
     fn is_within(&self, loads: &[Vec<f64>]) -> bool {
         self.subtree.constraints.each.iter().all(|constraint| {
-            let kept =
-                if constraint.penalty == Penalty::Hard { 1.0 - self.master.margin() } else { 1.0 };
-            let mut load = loads[constraint.node].iter().zip(&constraint.bounds);
+            let mut load = loads[constraint.node].iter().enumerate();
             // A square costs money at any load off its profile, so it needs the master.
             !matches!(constraint.penalty, Penalty::Square(_))
-                && load.all(|(load, bound)| constraint.sign * load <= bound * kept)
+                && load.all(|(slot, load)| {
+                    constraint.sign * load <= self.master.bound_less_margin(constraint, slot)
+                })
         })
     }
 
