@@ -477,7 +477,7 @@ impl MixedProgram {
             };
             // Either search may have cut off the optimum, so the lower of both bounds counts.
             let bound = known.bound.min(found.bound);
-            // Two searches agree if their costs differ by no more than `AGREEMENT`.
+            // Two searches agree if their costs differ by no more than `SOLVER_AGREEMENT`.
             let agrees = (known.cost - found.cost).abs()
                 <= SOLVER_AGREEMENT * known.cost.abs().max(found.cost.abs()).max(1.0);
             let status = found.status;

@@ -18,7 +18,7 @@
 //! | `cost(x) - C*` | [`PlanChange::spent`] |
 use crate::area::model::battery::FreeCapacity;
 use crate::area::model::energy_by_slot::{Assignment, EnergyBySlot, Shortfall, merge_slots};
-use crate::area::model::linking::{LinkingConstraints, Penalty};
+use crate::area::model::linking::LinkingConstraints;
 use crate::area::model::session::{Demand, Session};
 use crate::area::pricing::buffers::PricingBuffers;
 use crate::area::pricing::context::{PricingContext, dual_price_by_node};
@@ -112,14 +112,7 @@ impl AreaPlan {
             is_free: false,
         };
         // Duals of soft limits alone: capacity under hard ones is checked, not priced.
-        let mut soft = self.duals.clone();
-        for (constraint, duals) in
-            constraints.each.iter().zip(soft.chunks_mut(constraints.slots().max(1)))
-        {
-            if constraint.penalty == Penalty::Hard {
-                duals.fill(0.0);
-            }
-        }
+        let soft = constraints.soft_duals(&self.duals);
         let keeping = CloseReplan {
             problem,
             context,
