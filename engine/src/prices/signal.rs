@@ -131,6 +131,7 @@ impl PriceSignal {
             let at = request.values[index].at;
             return Err(SignalError::OutsideWindow { index, at, to: request.to });
         }
+        // A value holds until the next one, and the last until the end of the window.
         let ends = starts[1..].iter().copied().chain([to]);
         let periods = starts.iter().copied().zip(ends);
         let horizon = Horizon::from_micros(periods).map_err(SignalError::OutOfRange)?;
