@@ -51,6 +51,7 @@ impl RankedSlots {
         for (rank, &slot) in order.iter().enumerate() {
             ranks[usize::from(slot)] = rank as f64;
         }
+        // Up to 128 slots fit into one word of a set.
         let sets =
             if prices.len() <= 128 { Sets::One(below(&order)) } else { Sets::Two(below(&order)) };
         Some(Self {

@@ -224,12 +224,14 @@ impl Aggregator {
             if *place == NONE {
                 *place = sums.len() as u32;
                 let mut own = Tallies::new(self.buckets, self.range);
+                // For one group the number of buckets follows from the times of its rows.
                 if groups == 1 {
                     own.reserve(self.buckets_of(samples, rows.clone()));
                 }
                 sums.push((group, own));
             }
             let own = &mut sums[*place as usize].1;
+            // One row, or all rows of a span, at a time.
             let added = samples.add_leading(next..rows.end, own);
             next += added.map_err(|error| error.later(self.rows))?;
         }
@@ -276,6 +278,7 @@ impl Samples<'_> {
         }
         let hours = (end - start) as f64 / MICROS_PER_HOUR;
         let price = self.price_per_kwh.map_or(f64::NAN, |price| price[index]);
+        // NaN is an unknown price; any other number must be a valid one.
         if !price.is_nan() {
             let source = Price::from_per_kwh(price).err();
             refuse(index, "price_per_kwh", source)?;
