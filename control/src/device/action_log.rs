@@ -142,6 +142,7 @@ impl ActionLog {
     }
 
     fn create(&mut self, id: &str, target_id: &str, at: DateTime<Utc>) {
+        // The older action ends first, so that its notification comes before that of the new one.
         if let Some(old) = self.pending.get(target_id).cloned() {
             self.apply(&old, &ActionEvent::Superseded, at);
         }
@@ -163,6 +164,8 @@ impl ActionLog {
             Address::Target(target_id) => self.pending.get(target_id).cloned(),
         };
         let is_cancel = *event == ActionEvent::CancelRequested;
+        // A cancellation always has an answer; any other event for an unknown action is an error of
+        // the log.
         let answer = match id {
             Some(id) if !self.actions.contains_key(&id) && !is_cancel => return Err(id),
             Some(id) if self.actions.contains_key(&id) => {
@@ -186,6 +189,7 @@ impl ActionLog {
         let Some(progress) = entry.progress.after(event, at) else { return false };
         self.notifications.push((id.to_string(), progress.state));
         entry.progress = progress;
+        // Every event ends an action, and this one was the pending action of its target.
         self.pending.remove(&entry.target_id);
         true
     }

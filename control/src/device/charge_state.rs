@@ -73,6 +73,7 @@ impl ChargeState {
     /// * A charger is never complete (VEH-27).
     #[must_use]
     pub fn shown(&self, reporter: Reporter, now: DateTime<Utc>) -> Self {
+        // Plug and charging are those of the report: age hides only the state and the fullness.
         let (is_charging, is_plugged_in) = (self.is_on(), self.is_plugged());
         let is_stale = self.last_updated.is_some_and(|at| now - at > STALE_AFTER);
         let power_state = match reporter {

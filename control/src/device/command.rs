@@ -272,12 +272,14 @@ impl Command {
     /// # Errors
     /// The first reason against it.
     pub fn check(&self, facts: &CommandFacts) -> Result<(), Refusal> {
+        // A negative limit is wrong for any device, whatever is known about this one.
         if let Some(refusal) = self.below_zero() {
             return Err(refusal);
         }
         if !facts.is_permitted {
             return Err(Refusal::NotPermitted { permission: self.permission() });
         }
+        // A limit can be set beside a controlling feature, which orders starts and stops only.
         let is_switch = matches!(self, Self::Charge(_));
         if is_switch && facts.controller.refuses_commands() {
             return Err(Refusal::Controlled { controller: facts.controller.clone() });
@@ -330,6 +332,8 @@ impl Command {
 /// Returns true if a unit shows the wanted setting.
 fn is_held(wanted: &Hold, shown: &Hold) -> bool {
     let is_close = |wanted: Option<Temperature>, shown: Option<Temperature>| {
+        // A setpoint that the hold does not name is left to the unit, so any reading agrees with
+        // it.
         wanted.is_none_or(|wanted| {
             let close =
                 |shown: Temperature| (shown - wanted).as_celsius().abs() <= TEMPERATURE_TOLERANCE_C;

@@ -141,6 +141,7 @@ impl Hold {
         if let Some((range, given)) = outside(limits.cool_setpoints, self.cool_setpoint) {
             return Err(HoldError::CoolSetpoint { given, range });
         }
+        // Only in `auto` do both setpoints act at a time.
         let pair = self.cool_setpoint.zip(self.heat_setpoint);
         let difference = pair.map(|(cool, heat)| cool - heat).filter(|_| self.mode == Mode::Auto);
         match outside(limits.setpoint_differences, difference) {

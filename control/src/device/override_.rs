@@ -147,12 +147,14 @@ pub fn after(latest: Option<&Override>, event: OverrideEvent, at: DateTime<Utc>)
             begun(is_charging, Some(until), at)
         }
         (Some(active), OverrideEvent::EndRequested) => {
+            // A start that may still be pending must not outlive its override.
             let unstarted = active.has_start_action && !active.has_charged;
             let effects = unstarted.then_some(CancelStartAction).into_iter().chain([ReturnControl]);
             let answer = Some(OverrideAnswer::Ended);
             Outcome { answer, ..changed(active.ended(at), effects.collect()) }
         }
         (None, OverrideEvent::EndRequested) => unchanged(Some(OverrideAnswer::NotFound)),
+        // Only a stop after charging ends an override, so the first charging is remembered.
         (Some(active), OverrideEvent::Observed(Some(true)) | OverrideEvent::StartUnnecessary) => {
             changed(Override { has_charged: true, ..active.clone() }, Vec::new())
         }
@@ -187,6 +189,7 @@ fn begun(
     let has_start_action = !has_charged;
     let new =
         Override { created_at: at, ended_at: None, has_start_action, has_charged, restart_until };
+    // Control is suspended before the start, so that no schedule or plan stops the target again.
     let mut effects = vec![SuspendControl, CancelControllersAction];
     effects.extend(has_start_action.then_some(StartCharging));
     Outcome { latest: Some(new), answer: Some(OverrideAnswer::Created), effects }

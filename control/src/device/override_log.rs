@@ -41,6 +41,7 @@ impl OverrideLog {
             previous = at;
             let outcome = after(log.overrides.last(), what, at);
             log.answers.extend(outcome.answer);
+            // An outcome replaces the latest override, except where it creates one.
             if outcome.answer != Some(OverrideAnswer::Created) {
                 log.overrides.pop();
             }

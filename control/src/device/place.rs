@@ -23,17 +23,20 @@ impl Point {
     /// Kilometres to another point, as the crow flies.
     #[must_use]
     pub fn distance_km(&self, other: &Self) -> f64 {
+        // Haversine formula: accurate for points that lie close to each other.
         let half = |from: f64, to: f64| ((to - from).to_radians() / 2.0).sin().powi(2);
         let squared = half(self.latitude, other.latitude)
             + self.latitude.to_radians().cos()
                 * other.latitude.to_radians().cos()
                 * half(self.longitude, other.longitude);
+        // Rounding can move the square above 1, where the inverse sine has no value.
         2.0 * EARTH_RADIUS_KM * squared.clamp(0.0, 1.0).sqrt().asin()
     }
 
     /// The point so many kilometres away in a direction: 0 is north, 90 east.
     #[must_use]
     pub fn towards(&self, degrees: f64, km: f64) -> Self {
+        // End of the great-circle arc with this start, bearing and angle.
         let (turn, angle) = (degrees.to_radians(), km / EARTH_RADIUS_KM);
         let (latitude, longitude) = (self.latitude.to_radians(), self.longitude.to_radians());
         let sine = latitude.sin() * angle.cos() + latitude.cos() * angle.sin() * turn.cos();
@@ -41,6 +44,7 @@ impl Point {
         let east = longitude
             + (turn.sin() * angle.sin() * latitude.cos())
                 .atan2(angle.cos() - latitude.sin() * sine);
+        // Longitudes run from -180 to 180 degrees, also across the date line.
         let east = (east.to_degrees() + 540.0).rem_euclid(360.0) - 180.0;
         if km <= 0.0 { *self } else { Self { latitude: north.to_degrees(), longitude: east } }
     }

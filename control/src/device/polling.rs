@@ -45,6 +45,7 @@ pub fn wait(found: Found) -> TimeDelta {
         Found::Live(_) => RESTING,
         Found::Silent => SILENT,
         Found::Failed(times) => {
+            // Five doublings exceed `SILENT` already, and the bound keeps the power of two small.
             let doublings = times.saturating_sub(1).min(5);
             (FAILED * 2_i32.pow(doublings)).min(SILENT)
         }

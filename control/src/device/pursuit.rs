@@ -89,17 +89,21 @@ pub fn next_step(
     let window_end = window_end(progress, persistence);
     let retry_at = attempts.last_at.map(|at| later(at, persistence.retry_seconds));
     let is_retry_due = retry_at.is_none_or(|at| at <= now);
+    // The command of an earlier action can take effect until the window of that action ends.
     let rival_until = attempts.rival_created_at.map(|at| later(at, persistence.timeout_seconds));
     let has_rival = rival_until.is_some_and(|until| now < until);
     let is_reached = command.is_reached(reading);
     if progress.state != ActionState::Pending {
         Step::Done
     } else if is_reached && has_rival && (attempts.count == 0 || !is_retry_due) {
+        // The reading may be an effect of the earlier command, which does not show what this one
+        // did.
         retry_at.map_or(Step::Send, |at| Step::WaitUntil(at.min(window_end)))
     } else if is_reached {
         let was_told = attempts.count > 0;
         Step::End(if was_told { ActionEvent::Reached } else { ActionEvent::Unnecessary })
     } else if let Some(reason) = command.unmet_precondition(reading) {
+        // This reason says more than the end of the window, so it is tested first.
         Step::End(ActionEvent::PreconditionUnmet(Some(sentence(&reason.to_string()))))
     } else if now >= window_end {
         Step::End(ActionEvent::TimedOut)

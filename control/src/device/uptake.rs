@@ -108,13 +108,16 @@ impl Uptake {
         let before = before.unwrap_or_default();
         let began = before.charging_since.unwrap_or(look.at);
         let charging_since = look.charging.is_on().then_some(began);
+        // An unknown plug is taken to be where it was.
         let is_plugged = look.charging.is_plugged().unwrap_or(before.is_plugged);
         let has_arrived = is_plugged && !before.is_plugged;
         let has_settled =
             charging_since.is_some_and(|since| has_arrived || look.at - since >= SETTLED);
+        // An estimate of another place is dropped before the present power is compared with it.
         let most = before.most.and_then(|most| most.remembered(look));
         let power = look.power().filter(|_| has_settled);
         let most = power.map_or(most, |power| Some(Most::seen(most, power, look)));
+        // Power near the limit says nothing about the device itself, so it is not remembered.
         let last = match look.taken().filter(|_| has_settled) {
             Some(power) => Some(power).filter(|power| !look.is_all_allowed(*power)),
             None => before.last.filter(|_| is_plugged),
@@ -174,6 +177,8 @@ impl Most {
             Some(false) => {
                 Some(Self { is_of_stay: false, ..self }).filter(|most| most.position.is_some())
             }
+            // At the first look of a new stay the position decides, and without one the estimate is
+            // dropped.
             Some(true) if !self.is_of_stay => Some(self).filter(|most| look.is_at(most.position)),
             Some(true) | None => Some(self),
         }
@@ -188,6 +193,8 @@ impl Most {
             // The device was allowed more and did not take it.
             before.is_all_allowed && !is_all_allowed
         } else {
+            // Within a stay the highest power counts; a new stay replaces the estimate of an
+            // earlier one.
             power > before.power || !before.is_of_stay
         };
         if is_better { now } else { Self { is_of_stay: true, ..before } }

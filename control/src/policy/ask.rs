@@ -167,6 +167,7 @@ pub fn price_window(now: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
 #[must_use]
 pub fn managing_policy(before: &DeviceFacts, after: &DeviceFacts) -> Option<Cause> {
     let plug = (before.is_plugged_in == Some(true), after.is_plugged_in == Some(true));
+    // A state of charge that falls means a drive. One that rises is the effect of a plan.
     let fell = before
         .soc
         .zip(after.soc)
@@ -180,6 +181,7 @@ pub fn managing_policy(before: &DeviceFacts, after: &DeviceFacts) -> Option<Caus
         || before.power_max != after.power_max
         || before.location != after.location
         || before.may_be_woken != after.may_be_woken;
+    // The plug is named first: other facts usually change along with it.
     match plug {
         (false, true) => Some(Cause::PluggedIn),
         (true, false) => Some(Cause::Unplugged),
@@ -253,6 +255,7 @@ impl DeviceFacts {
     /// The battery, or why it cannot be planned for.
     fn battery(&self, assumed: &Assumptions) -> Result<Battery, NoRequest> {
         let soc = self.soc();
+        // Refused here, because an unknown state of charge is never taken for empty.
         let _: Percent = soc.or(assumed.soc).ok_or(NoRequest::SocUnknown)?;
         Ok(Battery {
             capacity: self.capacity.or(assumed.capacity).ok_or(NoRequest::CapacityUnknown)?,
@@ -312,6 +315,7 @@ impl DevicePolicy {
         now: DateTime<Utc>,
         is_new: bool,
     ) -> Option<Cycle> {
+        // The cycle of a policy that is not in force is not continued.
         let before = before.filter(|_| self.is_in_force(known));
         let promise = before.and_then(|cycle| cycle.promise);
         let is_kept = promise.is_none_or(|promise| self.is_kept(promise, known));
@@ -333,12 +337,14 @@ impl DevicePolicy {
         let deadline = cycle.and_then(|cycle| cycle.promise).map(|promise| promise.by);
         let intervals = brief.map_or([].as_slice(), |brief| &brief.intervals);
         let ends = intervals.iter().map(|interval| interval.end);
+        // A start shows in the readings by then, or the vehicle has declined it.
         let heeded = |interval: &Interval| interval.start.checked_add_signed(START_TIMEOUT);
         let asked = cycle.and_then(Cycle::asked_again_at).into_iter();
         let asked = asked.chain(intervals.iter().filter_map(heeded));
         let is_charger = matches!(self, Self::Charger(_));
         let times = deadline.into_iter().chain(ends).chain(asked.filter(|_| is_charger));
         let first = times.filter(|at| now < *at).min()?;
+        // The pause keeps times that lie close together from causing one review each.
         Some(first.max(now.checked_add_signed(PAUSE).unwrap_or(now)))
     }
 
@@ -386,6 +392,7 @@ impl DevicePolicy {
             }
             Self::Flex { policy, location } => {
                 let facts = known.flex_facts(location);
+                // A plug elsewhere does not count, so the place is checked before the plug.
                 let state = flex_state(policy.reserve(), &facts);
                 if state == FlexState::Unavailable {
                     return Err(NoRequest::Away);
@@ -393,6 +400,8 @@ impl DevicePolicy {
                 plugged_in(known)?;
                 let battery = known.battery(assumed)?;
                 priced(curve, now, known, policy.reserve())?;
+                // Deadlines count up to the end of the known prices; the next one counts in any
+                // case.
                 let until = curve.horizon().end().unwrap_or(now);
                 let intent = policy.intent(&facts, zone, now, until);
                 let mut wish = intent.request(now, power_max, battery, assumed.fill_when_negative);
@@ -445,8 +454,11 @@ fn ask_charger(
     }
     let length = policy.charging_duration.ok_or(NoRequest::NothingAsked)?.length();
     let charged = cycle.map_or(TimeDelta::zero(), |cycle| cycle.charged);
+    // A remainder of this length is not worth another start.
     let is_too_little = known.is_charging != Some(true) && length - charged < REST_IGNORED;
+    // A vehicle that declined to start is not ordered again before its pause is over.
     let is_left_alone = cycle.is_some_and(|cycle| cycle.has_declined(now));
+    // In both cases all of the time counts as charged, so that the plan is empty.
     let charged = if is_too_little || is_left_alone { length } else { charged };
     Ok(PlanRequest::Charge(policy.request(now, by, charged)))
 }

@@ -97,6 +97,7 @@ impl ChargerPolicy {
     ) -> ChargeRequest {
         let duration = self.charging_duration.filter(|_| self.is_enabled);
         let length = duration.map_or(TimeDelta::zero(), HourMinute::length);
+        // A charger may have been on for longer than the policy asks for.
         let left = length - charged.clamp(TimeDelta::zero(), length);
         let target = Target { by, energy: UNIT_POWER.over(left).max(Energy::ZERO) };
         let after_deadline = AfterDeadline::Stop;
@@ -233,6 +234,7 @@ pub fn intervals_shown(
     state: ChargerState,
     now: DateTime<Utc>,
 ) -> Vec<ChargingInterval> {
+    // In other states the charger does not follow the plan.
     if !matches!(state, ChargerState::Charging | ChargerState::ChargingPaused) {
         return Vec::new();
     }

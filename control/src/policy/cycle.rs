@@ -112,6 +112,7 @@ impl Cycle {
             Some(promise) if is_kept => Some(Self {
                 since: promise.by,
                 promise: next(now),
+                // Time charged after the deadline counts for the new cycle.
                 charged: before.charged_after(promise.by, now),
                 is_further: true,
                 ..seen

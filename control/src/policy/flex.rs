@@ -114,6 +114,7 @@ impl FlexPolicy {
         rule: Option<ReserveRule>,
         is_stated: impl Fn(&str) -> bool,
     ) -> Result<Self, FlexIssues> {
+        // All defects are collected, so that a caller can correct them in one go.
         let mut issues = Vec::new();
         let reserve = reserve(request.reserve_percent, rule, &mut issues);
         let limit = request.observed_limit_percent;
@@ -135,11 +136,13 @@ impl FlexPolicy {
         };
         let mut days = [None; 7];
         for (index, name) in DAYS.iter().enumerate() {
+            // A limit that fell after a day was accepted does not make that day invalid.
             let most = observed_limit.filter(|_| is_stated(name)).unwrap_or(Percent::FULL);
             if let Some(day) = request.schedule.get(*name) {
                 days[index] = flex_day(index, day, (least, most), &mut issues);
             }
         }
+        // A value that is missing has left an issue, so the error is never empty.
         match (reserve, observed_limit) {
             (Some(reserve), Some(observed_limit)) if issues.is_empty() => {
                 Ok(Self { reserve, days, observed_limit })
@@ -274,6 +277,7 @@ fn flex_day(
 }
 
 fn target(percent: f64, least: Percent, limit: Percent) -> Result<Percent, FlexFault> {
+    // The percentage first, so that a number outside 0 to 100 is named as such.
     let Ok(target) = Percent::from_percent(percent) else {
         return Err(FlexFault::Outside { percent, least: 0.0, most: 100.0 });
     };

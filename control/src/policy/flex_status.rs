@@ -185,6 +185,8 @@ impl FlexPolicy {
         until: DateTime<Utc>,
     ) -> FlexIntent {
         let state = flex_state(self.reserve(), facts);
+        // The next deadline is shown in any state, but planned for only while the policy is in
+        // control.
         let next = self.next_deadline(time_zone, now, facts.charge_limit);
         let mut deadlines = Vec::new();
         let mut reserve = Percent::ZERO;

@@ -112,6 +112,7 @@ impl VehiclePolicy {
         power_max: Power,
         battery: Battery,
     ) -> VehicleRequest {
+        // A target without a number is the charge limit.
         let limit = SocTarget { by, soc: None };
         VehicleRequest {
             now,

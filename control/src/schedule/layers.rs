@@ -24,11 +24,13 @@ pub(crate) struct Layers<'a> {
 impl<'a> Layers<'a> {
     /// The rules in force at an instant.
     pub(crate) fn at(rules: &'a [Rule], at: i64) -> Self {
+        // A power of two gives every inner node two children; missing rules are empty layers.
         let runs = rules.len().div_ceil(RUN).next_power_of_two();
         let mut layers = Self { rules, parts: vec![Layer::EMPTY; 2 * runs] };
         for (run, rules) in rules.chunks(RUN).enumerate() {
             layers.parts[runs + run] = Layer::of(rules, at);
         }
+        // From the leaves up, so that both halves of a node are there before it.
         for part in (1..runs).rev() {
             layers.parts[part] = layers.joined(part);
         }
@@ -42,6 +44,7 @@ impl<'a> Layers<'a> {
         let last = self.rules.len().min((run + 1) * RUN);
         let mut part = self.parts.len() / 2 + run;
         let mut layer = Layer::of(&self.rules[run * RUN..last], at);
+        // A node that comes out as it was leaves all nodes above it as they were.
         while layer != self.parts[part] {
             self.parts[part] = layer;
             if part == 1 {

@@ -184,6 +184,7 @@ impl DraftRule {
     /// Converts the valid parts of a rule; defects are added to `issues`.
     fn check(&self, rule: usize, issues: &mut Vec<RuleIssue>) -> Rule {
         let hour_minute = self.hour_minute.as_ref().and_then(|(from, to)| {
+            // Both ends are parsed before either is used, so that two defects are two issues.
             let from = HourMinute::parse(from)
                 .map_err(|error| issues.push(RuleIssue::From { rule, error }));
             let to =

@@ -133,6 +133,7 @@ impl Status {
         let is_charging = target.is_charging.unwrap_or(false);
         let parts = ExpectedParts {
             needs_charge: target.needs_charge(),
+            // If the plug is not reported, charging shows that it is in.
             is_plugged_in: target.is_plugged_in.unwrap_or(is_charging),
             should_charge: facts.should_charge,
         };

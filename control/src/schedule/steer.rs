@@ -140,6 +140,7 @@ impl SteerFacts {
         };
         match next {
             Move::Order(switch) => {
+                // The count goes on for the same order; its pause begins when this action ends.
                 let before = tries.filter(|tries| tries.switch == switch);
                 let count = before.map_or(0, |tries| tries.count).saturating_add(1);
                 (next, Some(Tries { switch, count, ended_at: None }))
@@ -155,6 +156,7 @@ impl SteerFacts {
         can_obey
             && match switch {
                 Switch::Start => !command.is_reached(&self.reading),
+                // An unknown state is no reason for a stop.
                 Switch::Stop => self.reading.power_state == PowerState::Charging,
             }
     }
@@ -166,6 +168,7 @@ impl SteerFacts {
             _ => None,
         };
         match (flight.asker, told, needed) {
+            // Limits are completed, and so is a client's order that nothing replaces.
             (Asker::Client, None, _) | (Asker::Client, _, None) | (_, None, None) => Move::Rest,
             (_, told, Some(switch)) if told != Some(switch) => Move::Order(switch),
             (_, told, None) if told != self.desired => Move::CallOff,
@@ -175,13 +178,16 @@ impl SteerFacts {
 
     /// Earlier orders that still affect the pauses.
     fn remembered(&self, patience: Patience, now: DateTime<Utc>) -> Option<Tries> {
+        // An unplugged cable ends the stay, and with it the memory of its orders.
         let tries = self.tries.filter(|_| self.is_plugged_in != Some(false))?;
         let is_opposite = self.desired.is_some_and(|desired| desired != tries.switch);
         let longest = TimeDelta::seconds(patience.pause_seconds_max.into());
+        // After the longest pause the same order is free again, whatever its count.
         let is_old = tries.ended_at.is_some_and(|at| now - at >= longest);
         if is_opposite || is_old {
             return None;
         }
+        // The action was pending at the last look and is not now, so its pause begins here.
         let ended_at = tries.ended_at.or((self.in_flight.is_none()).then_some(now));
         Some(Tries { ended_at, ..tries })
     }
@@ -190,6 +196,7 @@ impl SteerFacts {
 /// Earliest time at which the same switch position may be ordered again.
 fn not_before(tries: Option<Tries>, switch: Switch, patience: Patience) -> Option<DateTime<Utc>> {
     let tries = tries.filter(|tries| tries.switch == switch)?;
+    // With at most 31 doublings the pause fits into 64 bits.
     let doublings = tries.count.saturating_sub(1).min(31);
     let pause = u64::from(patience.pause_seconds) << doublings;
     let pause = pause.min(patience.pause_seconds_max.into());

@@ -133,17 +133,22 @@ impl Iterator for Walk<'_> {
             let offset = offset_micros(self.from, self.time_zone);
             let wall = wall_minute(self.from, offset);
             let minute = minute_of_week(wall);
+            // The stretch begins with another verdict than the one before it ended with.
             if self.week.says(minute) != self.value {
                 self.value = !self.value;
                 return Some(Transition { at: instant_at(self.from), should_charge: self.value });
             }
             let bound = self.turns.peek().map(|turn| turn.0.0);
+            // A pattern of one verdict holds until a rule comes or goes.
             let Some(minutes) = self.week.minutes_until_not(minute, self.value) else {
                 self.go_on(bound?);
                 continue;
             };
+            // Instant of the change if clocks keep their offset until then.
             let change = (wall + minutes) * MICROS_PER_MINUTE - offset;
             let end = bound.unwrap_or(i64::MAX).min(change).min(LAST);
+            // A change of the clocks before it moves the wall clock, so the pattern is read anew
+            // there.
             if let Some(clocks) = next_offset_change(self.from, end, self.time_zone) {
                 self.go_on(clocks);
             } else if end < LAST {

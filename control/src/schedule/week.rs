@@ -32,6 +32,7 @@ impl Layer {
         let in_force = |rule: &&Rule| rule.in_force(at);
         let last = rules.iter().position(|rule| is_whole_week(rule) && rule.in_force(at));
         let seen = last.map_or(rules, |last| &rules[..=last]);
+        // From the last rule to the first, so that an earlier rule covers a later one.
         for rule in seen.iter().rev().filter(in_force) {
             layer.paint_rule(rule);
         }
@@ -42,6 +43,7 @@ impl Layer {
     pub(crate) fn on(&self, below: &Self) -> Self {
         let mut both = self.clone();
         for word in 0..WORDS {
+            // A minute that this layer decides keeps its verdict.
             both.yes[word] |= below.yes[word] & !self.no[word];
             both.no[word] |= below.no[word] & !self.yes[word];
         }
@@ -75,6 +77,7 @@ impl Layer {
         }
         let (wanted, other) =
             if value { (&mut self.yes, &mut self.no) } else { (&mut self.no, &mut self.yes) };
+        // The range is a part of its first and last words, and all words between them.
         let (first, last) = (start / 64, (end - 1) / 64);
         let (from, to) = (u64::MAX << (start % 64), u64::MAX >> (63 - (end - 1) % 64));
         let ends =
@@ -117,8 +120,10 @@ impl Week {
         let mut at = start;
         while at < end {
             let (word, bit) = (at / 64, at % 64);
+            // Minutes from `at` to the end of the word in which `value` does not hold.
             let differs = if value { !self.0[word] } else { self.0[word] } >> bit;
             let found = at + differs.trailing_zeros() as usize;
+            // The last word may reach beyond `end`.
             if differs != 0 {
                 return (found < end).then_some(found);
             }

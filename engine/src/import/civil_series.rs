@@ -155,6 +155,7 @@ pub fn prices_from_civil(
     time_zone: Tz,
     options: &SeriesOptions,
 ) -> Result<ImportedPrices, CivilSeriesError> {
+    // All starts come first, because the end of a row can depend on the start of the next.
     let (placed, findings) = place(rows, time_zone)?;
     let mut timed = Vec::with_capacity(placed.len());
     for (index, placed_row) in placed.iter().enumerate() {
@@ -188,11 +189,13 @@ fn place(
     for row in rows {
         let previous = placed.last();
         let Some(start) = start_instant(row, previous, step, time_zone)? else {
+            // Only a skipped time has no instant, so the other case does not occur.
             let Showing::Never { before_jump } = showing(row.start, time_zone) else { continue };
             let (row, local) = (row.row, row.start);
             findings.push(PriceFinding::SkippedTime { row, local, at: before_jump });
             continue;
         };
+        // Once the repeated hour is told apart, each start is later than the one before it.
         if let Some(previous) = previous
             && start.at <= previous.at
         {
@@ -244,6 +247,7 @@ fn start_instant(
         }
         Showing::Once(at) => is_called(at).then(|| only(at)),
         Showing::Twice { first, second } => match (is_called(first), is_called(second)) {
+            // No mark tells the two apart, so the order of the rows decides.
             (true, true) => {
                 let after = previous.map(|previous| previous.at);
                 let is_second = is_second(first, second, after, step);
@@ -279,9 +283,11 @@ fn is_second(
     let Some(after) = after else {
         return false;
     };
+    // Rows are in time order, so the first showing is over.
     if first <= after {
         return true;
     }
+    // In a list with missing rows, the showing that keeps the usual step is the likely one.
     let on_grid = |at: DateTime<Utc>| {
         let distance = (at - after).num_microseconds();
         distance.zip(step).is_some_and(|(distance, step)| distance % step == 0)
@@ -331,12 +337,14 @@ fn end_instant(
     let unchanged = start + (end - placed.row.start);
     match showing(end, time_zone) {
         Showing::Once(at) => {
+            // Clocks run up to this end at `unchanged` and jump back there.
             let runs_up =
                 at != unchanged && unchanged > start && clock_runs_up_to(end, unchanged, time_zone);
             let taken = next.is_some_and(|next| next < at);
             Ok(if runs_up && (placed.first_of_two || taken) { unchanged } else { at })
         }
         Showing::Twice { first, second } => {
+            // The start rules out the first showing, or the next row begins at the second.
             let is_second = first <= start || next == Some(second);
             Ok(if is_second { second } else { first })
         }

@@ -166,6 +166,7 @@ pub fn stays_from_log(
     }
     let mut findings = Vec::new();
     let timeline = Timeline::new(events, options, &mut findings)?;
+    // Rows are checked one by one before they are compared with each other.
     let checked: Vec<CheckedEvent> =
         events.iter().map(CheckedEvent::new).collect::<Result<_, _>>()?;
     check_order(events, &timeline, &mut findings)?;
@@ -181,6 +182,7 @@ pub fn stays_from_log(
             stays.push(timeline.stay(event)?);
         }
     }
+    // The checks ran one after the other, so their findings are sorted by row.
     findings.sort_by_key(DrivingFinding::row);
     Ok(DrivingLog { stays, capacity, counts, findings })
 }
@@ -213,6 +215,7 @@ impl<'a> CheckedEvent<'a> {
         if length_steps < 1 {
             return Err(DrivingError::NoLength { row, length_steps });
         }
+        // Energy must fit the place: it is lost on the road and gained at a charger only.
         let kind = match (event.location == DRIVING, power_max > Power::ZERO) {
             (true, _) if energy > Energy::ZERO => {
                 return Err(DrivingError::GainedWhileDriving { row, energy_kwh });
@@ -275,6 +278,7 @@ impl Timeline {
             in_place: options.origin.is_none(),
         };
         timeline.first = match (options.origin, event.timestamp) {
+            // Steps are counted from the origin, which is step zero.
             (Some(origin), _) => {
                 let from_origin = Self { first_step: 0, first: origin, ..timeline };
                 from_origin.instant(row, event.start_steps)?
@@ -320,6 +324,7 @@ impl Timeline {
         let Some(first_timestamp) = events.first().and_then(|event| event.timestamp) else {
             return Ok(());
         };
+        // The shift of the clocks that was named last; each shift is named once.
         let mut noted = TimeDelta::zero();
         for event in events {
             let DrivingEvent { row, timestamp: Some(timestamp), .. } = *event else { continue };
@@ -328,6 +333,8 @@ impl Timeline {
                 .checked_add_signed(at - self.first)
                 .ok_or(DrivingError::OutOfRange { row })?;
             let changed = local_of(at, self.time_zone);
+            // With a given origin, timestamps are of another time and cannot follow the clocks of
+            // the zone.
             let follows_clocks = self.in_place && timestamp == changed;
             let off = timestamp - carried_on;
             if !follows_clocks && off.abs() >= TIMESTAMP_OFF_MIN {
@@ -380,6 +387,7 @@ fn check_order(
             let previous_row = pair[0].row;
             return Err(DrivingError::Overlap { row, start_steps, previous_row, previous_end });
         }
+        // Missing time is no error: the vehicle may have been anywhere.
         if start_steps > previous_end {
             let from = timeline.instant(row, previous_end)?;
             let to = timeline.instant(row, start_steps)?;
@@ -393,11 +401,13 @@ fn check_order(
 /// Capacity estimated from driving: energy used per state of charge used.
 fn capacity_of(events: &[CheckedEvent<'_>]) -> Option<Energy> {
     let driving = events.iter().filter(|event| event.kind == EventKind::Driving);
+    // Driving uses energy and state of charge, so both sums are usually negative.
     let (energy_kwh, percent) = driving.fold((0.0, 0.0), |(energy, percent), event| {
         (energy + event.energy.as_kwh(), percent + event.soc_gain_percent())
     });
     let capacity_kwh = energy_kwh / percent * 100.0;
     let rounded = Energy::from_kwh((capacity_kwh * 100.0).round() / 100.0).ok()?;
+    // Less than one percent in all says nothing about the capacity.
     (percent <= -1.0 && rounded > Energy::ZERO).then_some(rounded)
 }
 
@@ -414,6 +424,7 @@ fn note_contradictions(
         }
     }
     let Some(capacity) = capacity else { return };
+    // Both are rounded: states of charge to 0.01 percent, and the capacity to 0.01 kWh.
     let tolerance = capacity.as_kwh() * SOC_TOLERANCE_PERCENT / 100.0 + CAPACITY_TOLERANCE_KWH;
     for event in events {
         let by_soc = event.soc_end.of(capacity) - event.soc_start.of(capacity);

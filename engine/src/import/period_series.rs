@@ -138,6 +138,7 @@ pub fn prices_from_periods(
 ) -> Result<ImportedPrices, PeriodSeriesError> {
     let mut oldest_first: Vec<&PointPeriod> = periods.iter().collect();
     oldest_first.sort_by_key(|period| period.start);
+    // Checked before slots are made: a period that repeats prices has one for each position.
     if let Some(first) = oldest_first.first() {
         let (start, ends) = (first.start, oldest_first.iter().map(|period| period.end));
         let end = ends.fold(start, DateTime::max);
@@ -177,7 +178,9 @@ fn add_period(
             return Err(PeriodSeriesError::NotAscending { row, position, previous });
         }
         previous = position;
+        // A repeated price holds until the next point, or else until the end of the period.
         let next = period.points.get(index + 1).map_or(last + 1, |next| next.position);
+        // A next point out of order is refused in its own turn, and must not shorten this one.
         let end_position =
             if period.repeats_missing { next.max(position + 1) } else { position + 1 };
         let end_position = end_position.min(last + 1);

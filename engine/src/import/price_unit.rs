@@ -100,6 +100,7 @@ impl PriceUnit {
         let unit = text.trim().to_lowercase();
         let not_a_unit =
             || PriceUnitError::NotAUnit { unit: text.to_owned(), currency: currency.to_owned() };
+        // Money and energy, on the two sides of a separator.
         let (money, energy) = ["/", "_per_", " per "]
             .iter()
             .find_map(|between| unit.split_once(between))
@@ -110,6 +111,7 @@ impl PriceUnit {
             _ => return Err(not_a_unit()),
         };
         let money = money.trim();
+        // The code of the currency itself needs no entry in the table.
         if money == currency.to_lowercase() {
             return Ok(Self { money: MoneyScale::Major, per });
         }

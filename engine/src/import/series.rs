@@ -201,8 +201,10 @@ pub(super) fn assemble(
     time_zone: Tz,
     mut findings: Vec<PriceFinding>,
 ) -> Result<ImportedPrices, SeriesError> {
+    // The order first, because all that follows compares neighbours.
     check_order(rows, time_zone)?;
     let last_moment = inclusive_by(rows);
+    // Inclusive ends are moved to the next start before lengths are computed.
     let rows: Vec<InstantRow> = rows.iter().map(|row| row.ending_later(last_moment)).collect();
     if let Some(by) = last_moment {
         let by = TimeDelta::microseconds(by);
@@ -216,6 +218,7 @@ pub(super) fn assemble(
         let start = micros_of(row.start);
         let end = end_of(row, next, steps[index], options.holds_until_next)
             .map_err(|end| end_error(row, next, end, time_zone))?;
+        // In a list in which no row names an end, an open end is no finding.
         if row.end.is_none() && any_end {
             let (at, end) = (row.start, instant_at(end));
             slots.findings.push(PriceFinding::OpenEnd { row: row.row, at, end });
@@ -228,6 +231,7 @@ pub(super) fn assemble(
             slots.note_missing(Some(row.row), end, micros_of(next.start));
         }
     }
+    // A change of step matters only where steps decide how long slots are.
     if options.step.is_none() && !options.holds_until_next {
         slots.findings.extend(step_changes(&rows, &steps));
     }
@@ -279,6 +283,7 @@ fn end_of(
     let end = match row.end {
         Some(end) => micros_of(end),
         None if holds_until_next && next.is_some() => next_start,
+        // The usual step may reach beyond a row that comes early.
         None => start.saturating_add(step).min(next_start),
     };
     if Horizon::holds(end) && end > start && end <= next_start { Ok(end) } else { Err(end) }
@@ -318,6 +323,7 @@ fn steps_of(
     }
     let distances: Vec<i64> =
         rows.windows(2).map(|pair| micros_of(pair[1].start) - micros_of(pair[0].start)).collect();
+    // Lengths that rows name are evidence of the step as well.
     let named = rows.iter().filter_map(|row| Some(micros_of(row.end?) - micros_of(row.start)));
     let usual = most_frequent(distances.iter().copied().chain(named).filter(|&step| step > 0))
         .ok_or(SeriesError::NoStep { row: rows[0].row })?
@@ -325,8 +331,10 @@ fn steps_of(
     let days: Vec<NaiveDate> =
         rows.iter().map(|row| local_of(row.start, time_zone).date()).collect();
     let mut steps = Vec::with_capacity(rows.len());
+    // The resolution of a list can change from one day to the next.
     for day in days.chunk_by(|one, other| one == other) {
         let from = steps.len();
+        // There is one distance less than there are rows.
         let to = (from + day.len()).min(distances.len());
         let step = step_of_day(&distances[from.min(to)..to]).unwrap_or(usual);
         steps.resize(from + day.len(), step);
@@ -421,6 +429,7 @@ impl Slots {
         if own_end >= end {
             return;
         }
+        // Rounded up, because the next row may cut the last period short.
         let more = usize::try_from((end - own_end + step - 1) / step).unwrap_or(usize::MAX);
         self.findings.push(PriceFinding::RepeatedPrices { count: more, at: instant_at(own_end) });
     }

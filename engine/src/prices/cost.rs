@@ -61,6 +61,7 @@ impl Cost {
         } else {
             text
         };
+        // Plans use the nearest binary number, so that must be a price.
         Price::from_per_kwh(nearest(text))?;
         let exact = Decimal::from_str_exact(kept);
         exact.map(Self).map_err(|_| CostError::TooPrecise { text: text.into() })

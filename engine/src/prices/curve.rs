@@ -201,6 +201,7 @@ impl PriceCurve {
     pub fn plus(&self, other: &Self) -> Result<Self, CurveError> {
         let (mut periods, mut prices) = (Vec::new(), Vec::new());
         let (mut mine, mut theirs) = (0, 0);
+        // Both lists are in time order, so passing the slot that ends first visits every overlap.
         while mine < self.len() && theirs < other.len() {
             let start = self.horizon.starts()[mine].max(other.horizon.starts()[theirs]);
             let (my_end, their_end) = (self.horizon.ends()[mine], other.horizon.ends()[theirs]);

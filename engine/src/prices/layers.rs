@@ -126,6 +126,7 @@ impl LayeredPrices {
     /// # Errors
     /// A known layer has a ceiling, or an estimate is above its own.
     pub fn new(layers: Vec<Layer>) -> Result<Self, LayerError> {
+        // Checked in the order of the caller, so that an error names the caller's position.
         for (index, layer) in layers.iter().enumerate() {
             check(index, layer)?;
         }
@@ -137,6 +138,7 @@ impl LayeredPrices {
         let periods = seen.iter().map(|shown| (shown.start, shown.end));
         let horizon = Horizon::from_micros(periods).map_err(CurveError::from)?;
         let prices = seen.iter().map(|shown| shown.price).collect();
+        // Positions among the sorted curves become positions among the layers.
         let sources = seen.iter().map(|shown| order[shown.layer]).collect();
         Ok(Self { curve: PriceCurve::from_parts(horizon, prices)?, layers, sources })
     }

@@ -27,6 +27,7 @@ pub(crate) fn seen(layers: &[&PriceCurve], from: i64, to: i64) -> Vec<Shown> {
     cuts.sort_unstable();
     cuts.dedup();
     let mut shown: Vec<Shown> = Vec::with_capacity(cuts.len());
+    // Between two neighbouring cuts, each layer has one slot or none.
     for pair in cuts.windows(2) {
         let (start, end) = (pair[0], pair[1]);
         let found = layers.iter().enumerate().find_map(|(layer, curve)| {

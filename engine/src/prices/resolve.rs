@@ -138,6 +138,7 @@ impl ResolvedPrices {
     /// None that the slots did not have: the layers are checked anew.
     pub fn layers(&self) -> Result<LayeredPrices, LayerError> {
         let mut layers = Vec::new();
+        // Resolved slots do not overlap, so these layers do not hide each other.
         for source in [Source::PriceSignal, Source::Tariff, Source::Market] {
             let own = self.slots().filter(|resolved| resolved.source == source);
             let slots: Vec<Slot> = own.map(|resolved| resolved.slot).collect();

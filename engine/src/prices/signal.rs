@@ -131,8 +131,10 @@ impl PriceSignal {
             let at = request.values[index].at;
             return Err(SignalError::OutsideWindow { index, at, to: request.to });
         }
+        // A value holds until the next one, and the last until the end of the window.
         let ends = starts[1..].iter().copied().chain([to]);
         let periods = starts.iter().copied().zip(ends);
+        // The horizon checks that all times lie within the years 1 to 9999.
         let horizon = Horizon::from_micros(periods).map_err(SignalError::OutOfRange)?;
         let periods = horizon.starts().iter().copied().zip(horizon.ends().iter().copied());
         let prices = request.values.iter().map(|value| value.price.as_per_kwh()).collect();

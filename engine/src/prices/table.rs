@@ -31,6 +31,7 @@ impl PriceTable {
     /// the slots that all boundaries together cut.
     #[must_use]
     pub fn from_curves(curves: &[PriceCurve]) -> Self {
+        // Curves that share their slots need no cuts.
         if let [first, rest @ ..] = curves
             && rest.iter().all(|curve| curve.horizon() == first.horizon())
         {

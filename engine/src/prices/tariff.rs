@@ -194,10 +194,12 @@ impl WeeklyIntervals {
             parts.extend(parts_of(index, request)?);
         }
         parts.sort_unstable();
+        // If any two of the sorted parts overlap, two neighbours do.
         if let Some(pair) = parts.windows(2).find(|pair| is_overlap(pair[0], pair[1])) {
             return Err(overlap(pair[0], pair[1]));
         }
         let mut cuts: Vec<u16> = parts.iter().flat_map(|part| [part.from, part.to]).collect();
+        // Midnight is a cut of every day anyway.
         cuts.retain(|&cut| cut > 0 && cut < MINUTES_PER_DAY);
         cuts.sort_unstable();
         cuts.dedup();
@@ -348,6 +350,7 @@ impl Tariff {
             return Err(SpanError::TooLong { days });
         }
         let (from, to) = (micros_of(from), micros_of(to));
+        // The horizon is built for its check of the years only.
         if from < to {
             Horizon::from_micros([(from, to)])?;
         }
@@ -358,6 +361,7 @@ impl Tariff {
         for stretch in stretches(time_zone, from, to, &self.intervals.cuts) {
             let interval = self.intervals.at(stretch.local);
             match (interval, periods.last_mut()) {
+                // A stay in an interval goes on over midnight and over a change of the clocks.
                 (Some(_), Some(period)) if interval == last && period.1 == stretch.start => {
                     period.1 = stretch.end;
                 }

@@ -141,6 +141,8 @@ impl Tallies {
     #[inline(always)]
     pub(crate) fn add(&mut self, row: &Row) {
         let (mut start, end) = (row.start.max(self.from), row.end.min(self.to));
+        // Each turn fills the sample up to the end of one bucket, so the next turn begins in the
+        // next one.
         while start < end {
             let index = self.find(start);
             let open = &mut self.open[index];
@@ -183,6 +185,7 @@ impl Tallies {
             self.last = self.open_bucket(at);
             return self.last;
         }
+        // Only the first buckets are sorted. A bucket that waits is opened again and merged later.
         let index = self.open[..self.sorted].partition_point(|open| open.end <= at);
         self.last = match self.open[..self.sorted].get(index) {
             Some(open) if open.holds(at) => index,
@@ -194,6 +197,7 @@ impl Tallies {
     /// A new bucket: in order if it is later than all others, else to be
     /// sorted in. Each waits once per doubling, so any order costs n·log n.
     fn open_bucket(&mut self, at: i64) -> usize {
+        // The number that may wait grows with the number that is sorted, hence once per doubling.
         if self.open.len() - self.sorted >= self.sorted.max(WAITING_MIN) {
             self.sort();
         }
@@ -231,6 +235,7 @@ impl Tallies {
     /// Adds the sums of another part of the same series.
     pub(crate) fn merge(&mut self, other: Self) {
         let Some(first) = other.open.first() else { return };
+        // A part that is later as a whole is appended. Parts of rows in time order always are.
         if other.sorted == other.open.len() && self.is_after_all(first.start) {
             self.open.extend(other.open);
             self.sorted = self.open.len();

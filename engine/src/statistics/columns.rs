@@ -116,6 +116,8 @@ impl Aggregator {
     pub fn add(&mut self, samples: &Samples<'_>, groups: usize) -> Result<(), ColumnError> {
         samples.check_lengths();
         let count = samples.start.len();
+        // The runs depend on the rows alone, and not on the cores, so that sums are equal
+        // everywhere.
         let length = count.div_ceil(RUNS).clamp(RUN_MIN, RUN);
         let runs = count.div_ceil(length);
         let empty = Self { groups: Vec::new(), ..*self };
@@ -130,6 +132,7 @@ impl Aggregator {
         if self.groups.len() < groups {
             self.groups.resize_with(groups, || None);
         }
+        // Room for the buckets of all runs, so that a group is moved once at most.
         let mut buckets = vec![0; groups];
         for (group, tallies) in sums.iter().flatten() {
             buckets[*group as usize] += tallies.len();
@@ -174,6 +177,7 @@ impl Aggregator {
             if block.is_empty() {
                 return answer;
             }
+            // Items are numbered by position in time order, so the buckets are sorted first.
             block.par_iter_mut().for_each(|(_, own)| own.sort());
             let places = block.iter().flat_map(|(group, own)| {
                 (0..own.len() as u32).map(move |index| (*group, own, index))
@@ -220,12 +224,14 @@ impl Aggregator {
             if *place == NONE {
                 *place = sums.len() as u32;
                 let mut own = Tallies::new(self.buckets, self.range);
+                // For one group the number of buckets follows from the times of its rows.
                 if groups == 1 {
                     own.reserve(self.buckets_of(samples, rows.clone()));
                 }
                 sums.push((group, own));
             }
             let own = &mut sums[*place as usize].1;
+            // One row, or all rows of a span, at a time.
             let added = samples.add_leading(next..rows.end, own);
             next += added.map_err(|error| error.later(self.rows))?;
         }
@@ -239,6 +245,7 @@ impl Samples<'_> {
     fn add_leading(&self, rows: Rows<usize>, own: &mut Tallies) -> Result<usize, ColumnError> {
         let first = rows.start;
         let row = self.row(first)?;
+        // A row that starts outside the range takes the slow path, which cuts it.
         let Some((bucket, edges)) = own.open_at(row.start) else {
             own.add(&row);
             return Ok(1);
@@ -248,6 +255,7 @@ impl Samples<'_> {
             own.add_at(bucket, sums);
             return Ok(lead.rows);
         }
+        // The rows of a span without sums are added one by one, and the bad one is named.
         own.add(&row);
         for index in first + 1..first + lead.rows {
             own.add(&self.row(index)?);
@@ -270,6 +278,7 @@ impl Samples<'_> {
         }
         let hours = (end - start) as f64 / MICROS_PER_HOUR;
         let price = self.price_per_kwh.map_or(f64::NAN, |price| price[index]);
+        // NaN is an unknown price; any other number must be a valid one.
         if !price.is_nan() {
             let source = Price::from_per_kwh(price).err();
             refuse(index, "price_per_kwh", source)?;

@@ -99,6 +99,7 @@ impl Period {
                 edges
             }
             Self::Month(first) => {
+                // The first of the next month is included, because it is the last edge.
                 let end = after(first, 1);
                 first.iter_days().take_while(|date| *date <= end).map(midnight).collect()
             }
@@ -256,6 +257,7 @@ impl System {
         if !matches!(period, Period::Day(_)) {
             return Err(Unavailable::DaysOnly);
         }
+        // Stable: of readings at one instant the last one counts.
         let mut sorted = readings.to_vec();
         sorted.sort_by_key(|reading| reading.0);
         let edges = self.edges(period);
@@ -277,6 +279,7 @@ impl System {
 fn tallies(edges: &[i64], samples: &[Sample]) -> Vec<Tally> {
     let mut tallies = vec![Tally::EMPTY; edges.len().saturating_sub(1)];
     for row in samples.iter().map(Row::from).filter(|row| row.start < row.end) {
+        // The bucket in which the row starts, or the first one if it starts before the period.
         let first = edges.partition_point(|&edge| edge <= row.start).saturating_sub(1);
         for (tally, edge) in tallies.iter_mut().zip(edges.windows(2)).skip(first) {
             if edge[0] >= row.end {

@@ -203,6 +203,7 @@ pub fn from_meter(readings: &[MeterReading], rules: Rules) -> Measured {
     for pair in readings.windows(2) {
         let (before, after) = (pair[0], pair[1]);
         let mut energy = after.total - before.total;
+        // A counter that falls has begun anew from zero, so all that it shows has flowed since.
         if energy < Energy::ZERO {
             findings.resets += 1;
             energy = after.total;
@@ -223,6 +224,7 @@ pub fn from_power(readings: &[PowerReading], rules: Rules) -> Measured {
     let mut findings = Findings::default();
     let mut readings = in_order(readings, |reading| reading.at, &mut findings);
     let before = readings.len();
+    // Dropped before the pairs are made, so that the reading before an implausible one holds on.
     readings.retain(|reading| rules.allow(reading.power));
     findings.implausible = before - readings.len();
     let mut samples = Vec::with_capacity(readings.len());
@@ -245,6 +247,7 @@ pub fn from_sessions(sessions: &[SessionEnergy], rules: Rules) -> Measured {
     let pairs = || sessions.windows(2);
     findings.out_of_order = pairs().filter(|pair| pair[1].start < pair[0].start).count();
     let mut sorted = sessions.to_vec();
+    // Equal sessions become neighbours; the energy orders those of equal times.
     sorted.sort_by(|one, two| {
         let times = (one.start, one.end).cmp(&(two.start, two.end));
         times.then(one.energy.total_cmp(&two.energy))
@@ -275,6 +278,7 @@ pub fn of_each<T: Copy + Send + Sync>(
     make: impl Fn(&[T]) -> Measured + Sync,
 ) -> Vec<Measured> {
     assert_eq!(group.len(), rows.len(), "one group per row");
+    // Rows of each device, in the order in which they came.
     let mut own = vec![Vec::new(); groups];
     for (&group, &row) in group.iter().zip(rows) {
         own[group as usize].push(row);
@@ -322,6 +326,7 @@ impl Findings {
         if end <= start {
             return None;
         }
+        // A power that is no number counts as implausible, like one beyond the rules.
         let is_short = end - start <= TimeDelta::microseconds(LENGTH_MAX);
         let power = power.ok().filter(|power| is_short && rules.allow(*power));
         self.implausible += usize::from(power.is_none());

@@ -58,6 +58,7 @@ impl Range {
         match start {
             Some(start) if start > end => Err(RangeError::Reversed { start, end }),
             _ => {
+                // A range that is too old as a whole becomes empty at the oldest instant.
                 let start = start.map_or(oldest, |start| start.max(oldest));
                 Ok(Self { start, end: end.max(start) })
             }

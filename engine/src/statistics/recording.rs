@@ -107,6 +107,7 @@ pub fn seen(stays: &[Stay], is_plugged_in: Option<bool>, at: DateTime<Utc>) -> V
     let open = stays.iter_mut().find(|stay| stay.unplugged.is_none());
     match (is_plugged_in, open) {
         (Some(true), None) => stays.push(Stay { plugged_in: at, unplugged: None }),
+        // A look that comes late does not make a stay of negative length.
         (Some(false), Some(open)) => open.unplugged = Some(at.max(open.plugged_in)),
         _ => {}
     }

@@ -172,6 +172,7 @@ pub(crate) fn priced(sample: &Sample, prices: &PriceCurve) -> Vec<Sample> {
             pieces.push(Sample { start, end, price, ..*sample });
         }
     };
+    // Time between the slots has no price, but keeps its power.
     let mut at = sample.start;
     for slot in prices.between(sample.start, sample.end).slots() {
         push(at, slot.start, None);

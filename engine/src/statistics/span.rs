@@ -101,6 +101,7 @@ impl Leading<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
         let mut row = self.rows.start;
+        // Whole blocks first, then the rows of the last block one by one.
         while row + BLOCK <= self.rows.end && self.holds(row..row + BLOCK) {
             row += BLOCK;
         }
@@ -116,6 +117,7 @@ impl Leading<'_> {
     fn holds(&self, rows: Rows<usize>) -> bool {
         let (from, to) = (self.edges.start, self.edges.end - self.length);
         let start = &self.samples.start[rows.clone()];
+        // Folds without an early exit, which compilers turn into vector instructions.
         let mut is_in = start.iter().fold(true, |all, &at| all & (from <= at) & (at <= to));
         if let Some(group) = self.samples.group {
             let own = group[self.rows.start];
@@ -211,6 +213,7 @@ impl Sums {
                 sums.add(lane, power_of(flow[lane]), price[lane], hours);
             }
         }
+        // The remainder is shorter than the lanes, so each of its rows has a lane of its own.
         for (lane, (&flow, &price)) in flow[whole..].iter().zip(&price[whole..]).enumerate() {
             sums.add(lane, power_of(flow), price, hours);
         }
@@ -239,6 +242,7 @@ impl Sums {
     #[inline(always)]
     fn tally(&self, length: i64) -> Option<Tally> {
         let most = |lanes: &[f64; LANES]| lanes.iter().copied().fold(0.0, larger);
+        // Beyond these limits a number is invalid, or too large for the rounding of the fast path.
         let is_ordinary = most(&self.power_most) <= POWER_MAX
             && most(&self.price_most) <= MAGNITUDE_MAX
             && most(&self.parts_most) < PARTS_MAX;

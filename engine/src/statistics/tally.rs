@@ -155,11 +155,13 @@ impl Tally {
         let hours = micros as f64 / MICROS_PER_HOUR;
         let (from, to, length) = (start - row.start, end - row.start, row.end - row.start);
         let money = |power: f64| {
+            // The cost of the whole sample is rounded once and then split exactly.
             let all = Amount::from_units(power * (length as f64 / MICROS_PER_HOUR) * row.price);
             all.between(from, to, length)
         };
         let mut cost = Amount::ZERO;
         let is_controlled = !row.non_smart_kw.is_nan();
+        // Until now no sample of the bucket was controlled, so all of it is its own baseline.
         if is_controlled && self.instead.is_none() {
             self.instead = Some(Box::new(Instead::beside(self.actual)));
         }
@@ -174,6 +176,7 @@ impl Tally {
         }
         if let Some(instead) = self.instead.as_mut().filter(|_| is_controlled) {
             let would_cost = money(row.non_smart_kw);
+            // Without power there is no baseline energy, so the price does not count either.
             if row.non_smart_kw != 0.0 {
                 instead.flow.add(row.non_smart_kw * hours, row.price, would_cost);
             }

@@ -27,6 +27,7 @@ pub(crate) const LONGEST: TimeDelta = TimeDelta::hours(1);
 #[must_use]
 pub fn wait(failures: u32, dice: u16) -> TimeDelta {
     let Some(doublings) = failures.checked_sub(1) else { return TimeDelta::zero() };
+    // Twenty doublings exceed the longest wait already.
     let doubled = FIRST.checked_mul(2_i32.pow(doublings.min(20)));
     let whole = doubled.map_or(LONGEST, |doubled| doubled.min(LONGEST));
     let half_micros = whole.num_microseconds().unwrap_or_default() / 2;

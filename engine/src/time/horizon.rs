@@ -77,6 +77,7 @@ impl Horizon {
     ) -> Result<Self, HorizonError> {
         let start = micros_of(start);
         let step = length.num_microseconds().unwrap_or(i64::MAX);
+        // A boundary that saturates lies beyond the calendar and is refused as such.
         let boundary = |index: usize| start.saturating_add(step.saturating_mul(index as i64));
         Self::from_micros((0..count).map(|index| (boundary(index), boundary(index + 1))))
     }
@@ -92,6 +93,7 @@ impl Horizon {
         let mut starts = Vec::with_capacity(periods.size_hint().0);
         let mut ends: Vec<i64> = Vec::with_capacity(periods.size_hint().0);
         for (index, (start, end)) in periods.enumerate() {
+            // The range comes first: within it no difference of two instants overflows.
             if !Self::holds(start) || !Self::holds(end) {
                 return Err(HorizonError::OutOfRange { index });
             }
@@ -210,6 +212,7 @@ impl Horizon {
         let (first, last) = if let Some(step) = self.step {
             let origin = self.starts[0];
             let first = from.saturating_sub(origin).div_euclid(step).clamp(0, len as i64);
+            // The last period is that of the microsecond before `to`.
             let last = to.saturating_sub(origin + 1).div_euclid(step).saturating_add(1);
             (first as usize, last.clamp(0, len as i64) as usize)
         } else {

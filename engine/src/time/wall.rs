@@ -36,6 +36,7 @@ pub(crate) fn stretches(
             return None;
         }
         let local = local_of(instant_at(start), time_zone);
+        // Clocks are taken to run on; a jump before the cut ends the piece earlier.
         let end = (start + until_next_cut(local, minutes)).min(to);
         let end = next_offset_change(start, end - 1, time_zone).unwrap_or(end);
         let stretch = Stretch { start, end, local };

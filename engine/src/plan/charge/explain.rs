@@ -169,6 +169,7 @@ fn reason(
 /// Cheapest slot with free energy before `by`; of equal prices the earliest.
 fn runner_up(plan: &Plan, by: Option<DateTime<Utc>>) -> Option<RunnerUp> {
     let before = plan.slots.iter().filter(|slot| by.is_none_or(|by| slot.end <= by));
+    // A slot that charges to its end is full, even if rounding leaves some energy.
     let room =
         before.filter(|slot| slot.charged_until() < slot.end && slot.power_max.as_kw() > 0.0);
     let cheapest = room.min_by(|a, b| a.price.total_cmp(&b.price))?;
@@ -251,6 +252,7 @@ pub(crate) fn format_price(price: Price) -> String {
 pub(crate) fn format_price_number(price: Price) -> String {
     let value = price.as_per_kwh();
     let (mut decimals, mut least) = (2, 1.0);
+    // One decimal more for each leading zero, so that three significant digits remain.
     while value.abs() < least && decimals < 8 {
         (decimals, least) = (decimals + 1, least / 10.0);
     }

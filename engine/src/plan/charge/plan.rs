@@ -183,6 +183,7 @@ impl Plan {
         for slot in &self.slots {
             let tolerance = slot.power_max.over_micros(INSTANT_MICROS);
             if slot.energy > Energy::ZERO && slot.energy + tolerance >= missing {
+                // The part of the slot that buys the remainder ends at the instant.
                 let part = PlannedSlot { energy: missing, ..*slot };
                 return Some(part.charged_until());
             }

@@ -28,6 +28,7 @@ pub(crate) struct Chosen {
 pub(crate) fn choose(curve: &PriceCurve, problem: &ChargeProblem) -> Option<Chosen> {
     let request = problem.request();
     let target = request.deciding()?;
+    // These cut slots or buy in several passes, which a selection cannot.
     if !request.power_limits.is_empty()
         || request.reserve > Energy::ZERO
         || request.energy_max.is_some()
@@ -39,6 +40,7 @@ pub(crate) fn choose(curve: &PriceCurve, problem: &ChargeProblem) -> Option<Chos
     let window = Window::new(curve.horizon(), problem.from(), problem.to().min(by));
     let need = Need { energy_kwh: energy.as_kwh(), power_kw: request.power_max.as_kw() };
     let choice = choose_in(curve, window, need)?;
+    // A selection ends with its window, so nothing may be charged after it.
     let is_all = is_all(problem, by, choice.shortfall_kwh);
     is_all.then_some(Chosen { target, window, choice })
 }
@@ -74,6 +76,7 @@ pub(crate) fn choose_in(curve: &PriceCurve, window: Window, need: Need) -> Optio
     if window.len() == 0 || need.power_kw <= 0.0 {
         return Some(SlotSelection::nothing(need, f64::NAN));
     }
+    // A ranking needs no pass over the slots of the window.
     if let Some(ranked) = curve.ranked() {
         return Some(ranked.choose(window.from, window.to, need).1);
     }
@@ -88,6 +91,7 @@ pub(crate) fn from_choice(curve: &PriceCurve, problem: &ChargeProblem, chosen: &
     let purchases = purchases_of_choice(&slots, choice, *position);
     let after = price_after(curve, problem, window.to);
     let evidence = evidence_of_choice(problem, chosen, &slots, after);
+    // The evidence is about the window, so the slots after it are added only now.
     slots.extend(slots_after(curve, problem, window.to));
     let marginal_price = Price::from_per_kwh(choice.marginal_price).ok();
     Plan {
@@ -123,6 +127,7 @@ fn evidence_of_choice(
     };
     let floor = floor.unwrap_or(Price::ZERO);
     let next = Price::from_per_kwh(choice.marginal_price).ok();
+    // Without a next slot the whole window is used, up to its highest price.
     let dearest = next.or_else(|| prices().max_by(Price::total_cmp)).unwrap_or(floor);
     let by = targets[*target].by_micros();
     let requirement = |deadline: Deadline| Requirement {
@@ -166,6 +171,7 @@ fn slots_of_choice(
             power_max: problem.request().power_max,
             energy: Energy::ZERO,
         };
+        // A full slot holds its capacity itself, not a share of a sum.
         if choice.is_full(slot) {
             planned.energy = planned.capacity();
         } else if choice.partial == Some(slot as u32) {

@@ -113,6 +113,7 @@ pub(crate) fn energy_at_plug(
     if !(efficiency > 0.0 && efficiency <= 1.0) {
         return Err(VehicleError::Efficiency { efficiency });
     }
+    // A battery above the wanted level needs nothing, and is not discharged.
     let missing = (wanted.of(capacity) - soc.of(capacity)).max(Energy::ZERO);
     Energy::from_kwh(missing.as_kwh() / efficiency)
         .map_err(|_| VehicleError::Efficiency { efficiency })

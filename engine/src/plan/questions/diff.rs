@@ -229,6 +229,7 @@ impl<'a> Causes<'a> {
         if end <= self.after.problem.request().now {
             return ChangeCode::TimePassed;
         }
+        // Causes within the period come before those of the whole plan.
         let price = |recorded: &Recorded<'_>| recorded.curve.price_at(start);
         let (was, is) = (price(self.before), price(self.after));
         if was != is && is_cheaper(is, was) == is_more {
@@ -265,6 +266,7 @@ fn elsewhere(before: &Recorded<'_>, after: &Recorded<'_>) -> ChangeCode {
         return code;
     }
     let same_prices = before.curve == after.curve || {
+        // Only prices from now to the end of both plans can have changed them.
         let end = before.plan.slots.iter().chain(&after.plan.slots).map(|slot| slot.end).max();
         let end = end.unwrap_or(new.now);
         let ahead = |curve: &PriceCurve| curve.between(new.now, end);

@@ -186,7 +186,9 @@ pub fn costs(curve: &PriceCurve, problem: &ChargeProblem, one_more: Option<Energ
     deadlines.sort_unstable();
     deadlines.dedup();
     changes.extend(deadlines.into_iter().map(|by| ChangedInput::NoDeadline { by }));
+    // All changes are compared with one plan, which is made once.
     let cheapest = plan_charge(curve, problem);
+    // A change that does not apply to this request has no answer.
     let compare = |change| compare_plans(curve, problem, &cheapest, &[change]).ok();
     changes.into_iter().filter_map(compare).collect()
 }
@@ -264,6 +266,7 @@ impl WhatIf {
             return "Nothing was changed; the cost is the same.".to_owned();
         }
         let text = clauses.join(" and ");
+        // Clauses begin with an ASCII letter, so the first byte is a character.
         let mut text = text[..1].to_uppercase() + &text[1..];
         let difference = self.cost_change.max(Money::ZERO - self.cost_change);
         let word = if self.cost_change > Money::ZERO { "more" } else { "less" };

@@ -58,6 +58,7 @@ impl PriceSources {
     /// # Errors
     /// The layers give other prices.
     pub fn check(&self, curves: PriceCurves<'_>) -> Result<(), PriceSourcesError> {
+        // Layers are optional, and without them nothing can differ.
         let makes = |layers: &Option<Arc<LayeredPrices>>, curve: Option<&PriceCurve>| {
             layers.as_ref().is_none_or(|layers| curve == Some(layers.curve()))
         };

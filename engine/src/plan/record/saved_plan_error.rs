@@ -97,6 +97,7 @@ pub(crate) fn check_intervals(
     slots: &Horizon,
     intervals: impl IntoIterator<Item = (DateTime<Utc>, DateTime<Utc>)>,
 ) -> Result<(), SavedPlanError> {
+    // A horizon refuses intervals that overlap or are out of order.
     let intervals = Horizon::new(intervals).map_err(SavedPlanError::Intervals)?;
     for (index, (&from, &to)) in intervals.starts().iter().zip(intervals.ends()).enumerate() {
         if slots.covered(from, to) < to - from {
@@ -145,6 +146,7 @@ pub(crate) fn check_plan(plan: &Plan) -> Result<(), SavedPlanError> {
         if purchase.energy < Energy::ZERO {
             return Err(SavedPlanError::NegativePurchase { index, energy: purchase.energy });
         }
+        // Reasons are looked up by these positions, so they must exist.
         check_entry(("purchases", index), "slot", purchase.slot, plan.slots.len())?;
         match purchase.purpose {
             Purpose::Deadline { target }

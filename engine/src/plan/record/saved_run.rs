@@ -98,6 +98,8 @@ impl<R: Replay> TryFrom<Parts<R>> for SavedRun<R> {
     fn try_from(parts: Parts<R>) -> Result<Self, SavedRunError> {
         let Parts { prices, request, plan } = parts;
         request.problem(&prices)?;
+        // The parts must fit together; whether the engine makes this plan again is another
+        // question.
         request.check(&plan)?;
         Ok(Self { prices, request, plan })
     }
@@ -232,6 +234,7 @@ impl Replay for SteadyRequest {
     type Plan = SteadyPlan;
 
     fn problem(&self, _: &Arc<PriceCurve>) -> Result<SteadyProblem, RefusedRequest> {
+        // The previous plan can come from a file, so its parts are checked as well.
         check_plan(&self.previous)?;
         let (previous, budget) = (self.previous.clone(), self.budget);
         Ok(SteadyProblem { problem: self.wish.problem()?, previous, budget })
@@ -367,6 +370,7 @@ pub struct SavedPlan {
 
 impl Serialize for SavedPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // The inherent function that `remote` derives, and not this one.
         Self::serialize(self, serializer)
     }
 }
@@ -374,6 +378,7 @@ impl Serialize for SavedPlan {
 impl<'de> Deserialize<'de> for SavedPlan {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bundle = Self::deserialize(deserializer)?;
+        // A file passes the same check as `with_layers`.
         bundle.layers.check(bundle.recorded.curves()).map_err(D::Error::custom)?;
         Ok(bundle)
     }

@@ -175,6 +175,7 @@ fn compare_named(
             while let Some(only) = rest.next_if(|(name, _)| !old.contains(name.as_str())) {
                 new(only, found);
             }
+            // The value of this name is compared, and is not a new one.
             rest.next_if(|(next, _)| next == name);
             compare(at(name), value, other, found);
         } else if **value != ValueTree::Nothing {
@@ -207,6 +208,7 @@ impl ValueTree {
     fn walk(&self, path: &mut String) -> Result<(), TimeError> {
         let length = path.len();
         match self {
+            // Other text is no time and is not checked.
             Self::Text(text) if text.parse().is_ok_and(|at| !fits(at)) => {
                 return Err(TimeError { path: path.clone(), text: text.clone() });
             }

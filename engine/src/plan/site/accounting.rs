@@ -83,6 +83,7 @@ impl Books {
             loads: Vec::new(),
             breaches: Vec::new(),
         };
+        // Loads first, because breaches are read from them.
         books.loads = model.limits.iter().map(|limit| books.load(limit, model, accounts)).collect();
         books.price(request, model, accounts);
         books.find_breaches(request, model);
@@ -134,6 +135,7 @@ impl Books {
             let imported: f64 = window.slots.iter().map(|&slot| self.import[slot]).sum();
             (imported + window.energy) / hours
         });
+        // Only a peak above the one that is paid for already costs more.
         let paid = charge.peak.as_kw();
         let peak = mean.fold(paid, f64::max);
         self.costs.demand = money(charge.price_per_kw * (peak - paid));
@@ -147,6 +149,7 @@ impl Books {
         let until = from + self.import.iter().sum::<f64>();
         let mut cost = 0.0;
         for tier in &tiers.blocks {
+            // A block that was used up before the plan adds nothing.
             let end = tier.until.map_or(f64::INFINITY, Energy::as_kwh).min(until);
             cost += (end - from).max(0.0) * tier.surcharge.as_per_kwh();
             from = from.max(end);
@@ -160,6 +163,7 @@ impl Books {
         for (limit, load) in model.limits.iter().zip(&self.loads) {
             for (slot, (most, &kw)) in limit.limit_kw.iter().zip(load).enumerate() {
                 let Some(most) = *most else { continue };
+                // A group can exceed its limit in either direction.
                 let above = kw.abs() - most;
                 if above <= BREACH_MIN_KW * most.max(1.0) {
                     continue;

@@ -18,6 +18,8 @@ pub(crate) fn without_plan(request: &SiteRequest, model: &SiteModel) -> SiteBase
             (Device::Shiftable(_), _) => run_first(model, index, &mut account),
             (Device::Solar(_), _) => {
                 for (slot, fed) in account.fed.iter_mut().enumerate() {
+                    // All that the sun gives: columns at their upper bounds, and fixed energies,
+                    // which are negative.
                     let own = model.flows[slot].iter().filter(|flow| flow.device == index);
                     let most = own.map(|flow| model.program.columns[flow.column].upper);
                     *fed = most.sum::<f64>() - model.fixed[index][slot];
@@ -46,6 +48,7 @@ fn charge_at_once(model: &SiteModel, storage: &Storage, account: &mut Account) {
     let mut before = storage.start;
     let levels = storage.levels_at_full_power(&model.grid);
     for (slot, level) in storage.stay.clone().zip(levels) {
+        // A vehicle above its highest goal keeps its level.
         let level = level.min(wanted).max(before);
         account.drawn[slot] = (level - before) / storage.efficiency_in;
         before = level;

@@ -61,6 +61,7 @@ pub(crate) fn weak_bound(program: &LinearProgram, duals: &[f64]) -> f64 {
     let mut reduced: Vec<f64> = program.columns.iter().map(|column| column.cost).collect();
     let mut bound = 0.0;
     for (row, &dual) in program.rows.iter().zip(duals) {
+        // A positive dual prices the lower side of its row, a negative one the upper side.
         let side = if dual > 0.0 { row.lower } else { row.upper };
         if dual == 0.0 || !side.is_finite() {
             continue;
@@ -70,6 +71,7 @@ pub(crate) fn weak_bound(program: &LinearProgram, duals: &[f64]) -> f64 {
             reduced[column] -= dual * weight;
         }
     }
+    // Each column takes the bound at which its reduced cost is least.
     for (column, price) in program.columns.iter().zip(reduced) {
         bound += price * if price > 0.0 { column.lower } else { column.upper };
     }

@@ -52,6 +52,7 @@ fn check_energy(field: String, value: Energy) -> Checked {
 
 /// Validates a request and returns the first error found.
 pub(crate) fn check(request: &SiteRequest) -> Checked {
+    // Names first, because the fields in other errors contain them.
     check_names(request)?;
     check_prices(request)?;
     for (index, device) in request.devices.iter().enumerate() {
@@ -114,6 +115,7 @@ fn check_names(request: &SiteRequest) -> Checked {
             return Err(SiteError::NameTwice { name: name.to_owned() });
         }
     }
+    // Groups that devices and other groups name.
     let known = |name: &str| request.groups.iter().any(|group| group.name == name);
     let devices = request.devices.iter().map(|device| (device.name(), device.group()));
     let groups = request.groups.iter().map(|g| (g.name.as_str(), g.parent.as_deref()));
@@ -246,6 +248,7 @@ fn check_vehicle(field: &str, vehicle: &Vehicle) -> Checked {
     if let Some(given) = &vehicle.battery {
         check_battery(field, given)?;
     } else {
+        // Wishes that are stated in levels of a battery.
         let needs = [
             ("soc_targets", !vehicle.soc_targets.is_empty()),
             ("reserve_percent", vehicle.reserve.as_percent() > 0.0),
@@ -274,6 +277,7 @@ fn check_taper(field: &str, points: &[TaperPoint]) -> Checked {
             continue;
         }
         let before = &points[index - 1];
+        // A concave taper is the least of its lines, and the model has a row for each line.
         let wider = point.soc.as_percent() - before.soc.as_percent();
         let slope = (point.power_max.as_kw() - before.power_max.as_kw()) / wider;
         if wider <= 0.0 || slope > slope_before + SLOPE_ROUNDING {

@@ -26,6 +26,7 @@ impl SiteModel {
             return;
         }
         let windows = demand_windows(request, &self.grid);
+        // Most energy that a window can import, for the upper bound of the peak.
         let highest = windows.iter().map(|window| {
             window.slots.iter().map(|&slot| self.most_import(slot)).sum::<f64>() + window.energy
         });
@@ -33,6 +34,7 @@ impl SiteModel {
         let paid = charge.peak.as_kw();
         let most = highest.fold(0.0, f64::max) / hours;
         let peak = self.add_column(charge.price_per_kw, paid, paid.max(most));
+        // The peak that is paid for already is no cost of the plan.
         self.constant -= charge.price_per_kw * paid;
         self.peak = Some(peak);
         for window in windows {
@@ -45,6 +47,7 @@ impl SiteModel {
                 known += fixed;
                 highest += self.most_import(slot);
             }
+            // Any other window stays below the paid peak and needs no row.
             if highest > paid * hours {
                 add_up(&mut terms);
                 terms.push((peak, -hours));
@@ -69,6 +72,7 @@ impl SiteModel {
         let before = tiers.energy_before.as_kwh();
         let mut from = before;
         for tier in &tiers.blocks {
+            // A block that was used up before the plan has no width.
             let until = tier.until.map_or(f64::INFINITY, |until| until.as_kwh().max(before));
             let width = (until - from).min(most.max(0.0));
             let column = self.add_column(tier.surcharge.as_per_kwh(), 0.0, width);
@@ -101,6 +105,7 @@ pub(crate) fn demand_windows(request: &SiteRequest, grid: &SiteSlots) -> Vec<Cha
     for slot in (0..grid.len()).filter(|&slot| counts(slot)) {
         let index = grid.starts[slot].div_euclid(length);
         if last != Some(index) {
+            // The window that is running at the start has imported energy before it.
             let energy = if index == now { charge.window_energy.as_kwh() } else { 0.0 };
             windows.push(ChargeWindow { slots: Vec::new(), energy });
             last = Some(index);

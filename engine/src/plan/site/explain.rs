@@ -104,6 +104,7 @@ pub struct SiteReason {
 pub fn explain(request: &SiteRequest, plan: &SitePlan) -> Vec<SiteReason> {
     let mut reasons: Vec<SiteReason> = Vec::new();
     for (index, device) in plan.devices.iter().enumerate() {
+        // Only reasons of one device are merged.
         let first = reasons.len();
         let view = View { request, plan, device, index };
         for slot in 0..plan.slots.len() {
@@ -167,6 +168,7 @@ impl View<'_> {
         let (code, limit, energy) = match &self.request.devices[self.index] {
             Device::Load(_) => return None,
             Device::Solar(_) => {
+                // Power that is fed is negative, so the sum is what is not fed.
                 let lost = self.device.power_max[slot].as_kw() + power;
                 let (code, limit) = (lost > SAME_KW).then(|| self.explain_curtailing(slot))?;
                 (code, limit, Power::from_kw(lost).unwrap_or_default().over(length))
@@ -211,6 +213,7 @@ impl View<'_> {
     fn explain_drawing(&self, slot: usize) -> LimitedReason {
         use SiteReasonCode as Code;
         let period = &self.plan.slots[slot];
+        // The reserve comes first, because it is charged at any price.
         if self.is_below_reserve(slot) {
             return (Code::Reserve, None);
         }
@@ -226,6 +229,7 @@ impl View<'_> {
         }
         let sun =
             self.plan.devices.iter().any(|d| d.kind == "solar" && d.power[slot] < Power::ZERO);
+        // Where the site imports nothing, the energy is that of the sun.
         if period.import <= Energy::ZERO && sun {
             return (Code::SolarSurplus, None);
         }
@@ -238,6 +242,7 @@ impl View<'_> {
         let is_full = |other: usize| {
             self.device.power[other].as_kw() >= self.device.power_max[other].as_kw() - SAME_KW
         };
+        // Without unused time in the window, the deadline decides and not the price.
         let code = if self.window(slot).all(is_full) { Code::Deadline } else { Code::Cheap };
         (code, None)
     }
@@ -273,6 +278,7 @@ impl View<'_> {
     /// Cheapest slot of the window below the price of `slot` in which the device is not at full
     /// power; the earliest of equals.
     fn find_cheaper_slot(&self, slot: usize) -> Option<usize> {
+        // Prices that differ by less are equal.
         let most = self.price(slot) - 1e-9;
         let has_room = |&other: &usize| {
             self.device.power[other].as_kw() < self.device.power_max[other].as_kw() - SAME_KW
@@ -286,6 +292,7 @@ impl View<'_> {
     /// Reason for which the device does not use the cheaper slot `cheaper`.
     fn explain_unused(&self, cheaper: usize) -> LimitedReason {
         use SiteReasonCode as Code;
+        // A limit shows in the plan. The other reasons follow by exclusion.
         if let Some(limit) = self.binding_at(cheaper) {
             return (Code::Limit, Some(limit));
         }

@@ -75,6 +75,7 @@ impl Solved {
         error: LpError,
     ) -> Self {
         set_money(&mut program, money);
+        // No duals are known, and zeros give a valid bound as well.
         let duals = vec![0.0; program.rows.len()];
         let reduced_costs = vec![0.0; program.columns.len()];
         let cost = money.iter().zip(&values).map(|(cost, value)| cost * value).sum();
@@ -107,12 +108,14 @@ pub(crate) fn after_penalties(
 ) -> Solved {
     let mut program = program.clone();
     let status = SearchStatus::Optimal;
+    // If all objectives are zero, no penalty is paid and the money is least.
     if before.iter().all(|objective| value_of(objective, &solution.values) <= SITE_MIN_KWH) {
         for objective in before {
             forbid(&mut program, objective, &solution.values);
         }
         return Solved { program, solution, status };
     }
+    // Otherwise each objective is minimised in turn, and money last.
     let money: Vec<f64> = program.columns.iter().map(|column| column.cost).collect();
     let mut values = solution.values;
     // One stage per objective. One that is zero in the present values needs no solution.
@@ -149,6 +152,7 @@ fn set_money(program: &mut LinearProgram, money: &[f64]) {
 pub(crate) fn with_penalties(program: &LinearProgram, before: &[Objective]) -> LinearProgram {
     let mut priced = program.clone();
     let highest = priced.columns.iter().map(|column| column.cost.abs()).fold(0.0, f64::max);
+    // A programme without costs still needs a penalty.
     let highest = if highest > 0.0 { highest } else { 1.0 };
     for objective in before {
         let lightest = objective.iter().map(|&(_, weight)| weight).fold(f64::INFINITY, f64::min);
@@ -184,6 +188,7 @@ pub(crate) fn set_costs(program: &mut LinearProgram, objective: &Objective) {
 /// fixed at their bounds (complementary slackness).
 pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) {
     let scale = program.columns.iter().map(|column| column.cost.abs()).fold(0.0, f64::max);
+    // Reduced costs and duals below this are rounding of the solver.
     let noise = SOLVER_ROUNDING * scale.max(PRICE_SCALE_MIN);
     for (index, column) in program.columns.iter_mut().enumerate() {
         let price = solution.reduced_costs[index];
@@ -194,6 +199,7 @@ pub(crate) fn keep_optimal(program: &mut LinearProgram, solution: &Solution) {
             column.lower = column.upper;
         }
     }
+    // A row with a dual binds, so it stays at the side that it is priced for.
     for (row, &price) in program.rows.iter_mut().zip(&solution.duals) {
         if price > noise && row.lower.is_finite() {
             row.upper = row.lower;

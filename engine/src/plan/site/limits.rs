@@ -65,6 +65,7 @@ impl SiteModel {
     ) {
         let mut rows = Vec::with_capacity(limit_kw.len());
         for (slot, limit) in limit_kw.iter().enumerate() {
+            // A limit that is not known in a slot does not bind in it.
             let most = limit.map_or(f64::INFINITY, |limit| limit * self.grid.hours[slot]);
             rows.push(match kind {
                 LimitKind::Import => [self.bound_import(slot, most, breach_price), None],
@@ -102,6 +103,7 @@ impl SiteModel {
         let fixed = self.fixed_in(slot, Some(shares));
         let (least, highest) = self.choice(slot, Some(shares));
         let terms = self.draws(slot, Some(shares));
+        // Feeding is drawing with the opposite sign, within the same limit.
         let back: Vec<(usize, f64)> = terms.iter().map(|&(c, weight)| (c, -weight)).collect();
         let forward = self.bound(terms, (fixed, fixed, fixed + highest), most, price);
         [forward, self.bound(back, (-fixed, -fixed, -(fixed + least)), most, price)]
@@ -122,6 +124,7 @@ impl SiteModel {
         }
         if price.is_some() || idle > most {
             let breach = self.add_column(price.unwrap_or(0.0), 0.0, highest - most);
+            // A breach without a price comes before money.
             if price.is_none() {
                 self.breaches.push(breach);
             }
@@ -134,6 +137,7 @@ impl SiteModel {
 /// True if a device is in a group, directly or through a subgroup.
 pub(crate) fn is_member(request: &SiteRequest, device: &Device, group: usize) -> bool {
     let mut at = device.group();
+    // Groups without a cycle form trees, so the walk to the root ends.
     while let Some(name) = at {
         if request.groups[group].name == name {
             return true;

@@ -55,6 +55,7 @@ impl SiteModel {
             return;
         }
         for (index, slot) in storage.stay.clone().enumerate() {
+            // Over a gap the next slot begins a run of its own.
             let joins = |next: usize| self.grid.starts.get(next) == Some(&self.grid.ends[slot]);
             self.semis.push(Semi {
                 column: columns.charge[index],
@@ -191,15 +192,18 @@ impl SiteModel {
         (level, relief): (usize, (usize, f64)),
         misses: usize,
     ) {
+        // Goals whose deadline lies before the end of the session.
         let ended = |goal: &&Goal| goal.target.is_some() && goal.slots < storage.stay.end;
         let reachable = storage.goals.last().map_or(storage.floor, |goal| goal.reachable);
         let is_unreachable = |goal: &&Goal| goal.wanted - goal.reachable > SITE_MIN_KWH;
         let goals = storage.goals.iter().filter(ended);
         let always = goals.filter(is_unreachable).map(|goal| goal.wanted.min(reachable));
         let always = always.fold(storage.floor, f64::max);
+        // Those that cannot be reached in time are wanted by departure in any case.
         if always > storage.floor {
             self.add_row(always, f64::INFINITY, vec![(level, 1.0), relief]);
         }
+        // Any other one is wanted by departure only if it was missed.
         for miss in self.misses[..misses].iter().filter(|miss| miss.device == device) {
             let goal = &storage.goals[miss.goal];
             let least = goal.wanted.min(reachable);

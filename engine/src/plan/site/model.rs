@@ -189,6 +189,7 @@ impl SiteModel {
             _ => None,
         };
         let storages: Vec<Option<Storage>> = request.devices.iter().map(storage).collect();
+        // Late goals change nothing if no storage can charge after a deadline.
         let is_final = goes_on || !storages.iter().flatten().any(|storage| storage.may_go_on);
         let mut model = Self {
             is_final,
@@ -308,6 +309,7 @@ impl SiteModel {
             if at < window.0 || end > window.1 {
                 continue;
             }
+            // Slots that the run covers, with its hours in each; a gap ends the walk.
             let mut covered = Vec::new();
             let mut reached = at;
             for slot in first..self.grid.len() {
@@ -318,6 +320,7 @@ impl SiteModel {
                 covered.push((slot, (until - reached) as f64 / crate::units::MICROS_PER_HOUR));
                 reached = self.grid.ends[slot];
             }
+            // The run would reach into time without a price.
             if reached < end {
                 continue;
             }
@@ -356,6 +359,7 @@ impl SiteModel {
     /// Adds the balance of the meter in each slot that may export, and the price of the import in
     /// all slots.
     fn add_meters(&mut self, request: &SiteRequest) {
+        // Surcharges rise from block to block, so the first is the least that is added.
         let block = request.tiers.as_ref().and_then(|tiers| tiers.blocks.first());
         let surcharge = block.map_or(0.0, |block| block.surcharge.as_per_kwh());
         self.import_least =

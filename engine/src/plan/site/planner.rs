@@ -110,6 +110,7 @@ fn assemble_plan(request: &SiteRequest, model: &SiteModel, answer: &SiteSolution
         .collect();
     let cost = books.costs.total();
     let stored_value = money(books.stored_value);
+    // The programme values stored energy, so the cost that it bounds does as well.
     let (certificate, status) = certify(request, model, answer, cost - stored_value);
     let grid = &model.grid;
     let slot = |slot: usize| SiteSlot {
@@ -195,6 +196,7 @@ fn collect_accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) ->
             value
         }
     };
+    // Fixed energies first: a negative one is fed.
     let account = |device: usize| {
         let mut account = Account { drawn: vec![0.0; slots], fed: vec![0.0; slots] };
         for (slot, &kwh) in model.fixed[device].iter().enumerate() {
@@ -206,6 +208,7 @@ fn collect_accounts(request: &SiteRequest, model: &SiteModel, values: &[f64]) ->
     let mut accounts: Vec<Account> = (0..request.devices.len()).map(account).collect();
     for (slot, flows) in model.flows.iter().enumerate() {
         for flow in flows {
+            // Flows with a negative weight feed.
             let kwh = clean(flow.column) * flow.weight;
             let account = &mut accounts[flow.device];
             if kwh > 0.0 { account.drawn[slot] += kwh } else { account.fed[slot] -= kwh }
@@ -256,6 +259,7 @@ fn report_device(
         (0..hours.len()).map(|slot| power(account.net(slot) / hours[slot])).collect();
     let levels =
         model.storages[index].as_ref().map(|storage| trace_levels(storage, account, hours.len()));
+    // Solar power and inflexible loads have no wishes: their list is empty.
     let wishes = match (&model.storages[index], &levels) {
         (Some(storage), Some(levels)) => {
             report_storage_wishes(request, model, accounts, books, index, storage, levels)

@@ -36,6 +36,7 @@ pub(crate) fn apply(
     let count = model.program.columns.len();
     let status = start.status;
     let mut values = start.solution.values.clone();
+    // The stages before may have added columns of their own.
     values.truncate(count);
     if request.preferences.is_empty() || status != SearchStatus::Optimal {
         return (values, status);
@@ -101,6 +102,7 @@ pub(crate) fn money_row(
 /// exclusive flows stay exclusive.
 fn keep_directions(model: &SiteModel, program: &mut LinearProgram, values: &[f64]) {
     for pair in &model.pairs {
+        // Of two opposite flows the lesser one stays idle.
         let idle = if values[pair.second] > values[pair.first] { pair.first } else { pair.second };
         program.columns[idle].upper = program.columns[idle].lower.max(values[idle].min(0.0));
     }
@@ -180,6 +182,7 @@ fn smoother(model: &SiteModel, program: &mut LinearProgram) -> Objective {
             let column = &program.columns[index.0];
             index.1.abs() * column.upper.abs().max(column.lower.abs())
         };
+        // Largest step that the bounds of the columns allow.
         let most = terms.iter().map(bound).sum::<f64>() + (known + known_before).abs();
         // The step is `up - down`; at most one of the two is positive in an optimum.
         let up = program.add_column(Column { cost: 0.0, lower: 0.0, upper: most });
@@ -211,6 +214,7 @@ fn fairer(
             (Device::Shiftable(_), _) | (_, None) => 1.0,
             (_, Some(storage)) => {
                 let goal = &storage.goals[miss.goal];
+                // A need of zero must not become a divisor.
                 (goal.wanted - storage.start).max(SITE_MIN_KWH) / storage.efficiency_in
             }
         };

@@ -176,6 +176,7 @@ fn last_deadline(request: &SiteRequest, open_end: i64) -> i64 {
     let end = |device: &Device| match device {
         Device::Vehicle(vehicle) => vehicle.last_deadline().min(until),
         Device::Shiftable(load) => load.latest.map_or(i64::MAX, micros_of).min(until),
+        // These have no deadline, and go on to the end of the prices.
         Device::Battery(_) | Device::Solar(_) | Device::Load(_) => i64::MAX,
     };
     let ends = request.devices.iter().map(end);
@@ -206,6 +207,7 @@ fn cuts(request: &SiteRequest) -> Vec<i64> {
         let to = request.until.map_or(i64::MAX, micros_of);
         for index in horizon.overlapping(from, to) {
             let (start, end) = (horizon.starts()[index].max(from), horizon.ends()[index].min(to));
+            // Windows start at whole multiples of their length since 1970.
             let first = start.div_euclid(window) + 1;
             let inside = (first..).map(|index| index * window).take_while(|&cut| cut < end);
             // `WINDOWS_MAX` cuts exceed the allowed number of slots: the request is rejected.
@@ -227,6 +229,7 @@ fn run_cuts(request: &SiteRequest, cuts: &mut Vec<i64>) {
         .flat_map(|horizon| horizon.starts().iter().chain(horizon.ends()))
         .copied()
         .collect();
+    // A change of another input is a border for runs as well.
     borders.extend_from_slice(cuts);
     borders.sort_unstable();
     borders.dedup();

@@ -98,6 +98,7 @@ impl Series {
             Self::Constant(power) => Some(power.as_kw()),
             Self::PerSlot(powers) => powers.get(slot).map(|power| power.as_kw()),
             Self::Periods(periods) => {
+                // The last period that has begun is the only one that can hold the instant.
                 let after = periods.partition_point(|period| micros_of(period.start) <= start);
                 let period = periods[..after].last()?;
                 (start < micros_of(period.end)).then(|| period.power.as_kw())

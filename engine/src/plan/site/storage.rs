@@ -125,6 +125,7 @@ impl Storage {
         let mut goals = goals(vehicle, grid, to, (start, efficiency_in));
         let wanted = goals.iter().fold(start, |most, goal| most.max(goal.wanted));
         let kept = capacity.map_or(0.0, |kwh| vehicle.reserve.as_percent() / 100.0 * kwh);
+        // A reserve that is held on arrival is the floor, and no wish.
         let reserve = if kept > start { kept.min(limit.max(start)) } else { 0.0 };
         // Without leave to fill up, the ceiling is the highest level that anything wants.
         let may_fill = vehicle.may_fill();
@@ -179,6 +180,7 @@ impl Storage {
     /// arrives at that level or above does not charge.
     fn end_at_taper(&mut self) {
         let falling = self.taper.iter().filter(|line| line.fall > 0.0);
+        // The power is zero where the first of the lines is.
         let end = falling.map(|line| line.at_zero / line.fall).fold(f64::INFINITY, f64::min);
         self.ceiling = self.ceiling.min(end).max(self.start);
         if self.start >= end {
@@ -193,6 +195,7 @@ impl Storage {
         let soc = device.battery.soc.or(device.battery.soc_fallback).unwrap_or_default();
         let share = |percent: f64| percent / 100.0 * capacity;
         let start = share(soc.as_percent());
+        // A battery above its charge limit may keep its level.
         let ceiling = share(device.battery.charge_limit.as_percent()).max(start);
         let stay = 0..grid.len();
         let energies = |kw: f64| grid.hours.iter().map(|hours| kw * hours).collect();
@@ -354,6 +357,7 @@ fn goals(
         Goal::new((Some(index), by), slots, level.max(least), limit.max(start))
     };
     let mut goals: Vec<Goal> = energies.chain(socs).enumerate().map(goal).collect();
+    // Stable: goals of one deadline stay in the order of the request.
     goals.sort_by_key(|goal| goal.slots);
     goals
 }
@@ -363,6 +367,7 @@ fn goals(
 fn taper_lines(vehicle: &Vehicle, capacity: f64) -> Vec<TaperLine> {
     let level = |index: usize| vehicle.taper[index].soc.as_percent() / 100.0 * capacity;
     let power = |index: usize| vehicle.taper[index].power_max.as_kw();
+    // One point is a constant limit: a line that does not fall.
     if vehicle.taper.len() == 1 {
         return vec![TaperLine { at_zero: power(0), fall: 0.0 }];
     }

@@ -413,10 +413,12 @@ pub(crate) fn planned_in(plan: &Plan, slots: &[PlannedSlot]) -> Vec<Energy> {
 fn rebuild_plan(cheapest: &Plan, problem: &ChargeProblem, energies: &[Energy]) -> Plan {
     let slot = |(slot, &energy): (&PlannedSlot, &Energy)| PlannedSlot { energy, ..*slot };
     let slots: Vec<PlannedSlot> = cheapest.slots.iter().zip(energies).map(slot).collect();
+    // The evidence of the cheapest plan bounds this one too, but the cost is its own.
     let certificate = certify(&slots, cheapest.certificate.evidence.clone())
         .expect("energies that fill a frame meet its requirements");
     let energy = energies.iter().fold(Energy::ZERO, |sum, &energy| sum + energy);
     let region = FeasibleRegion::new(cheapest);
+    // Slots that can take more energy; the cheapest of them sets the marginal price.
     let room = slots.iter().enumerate().filter(|(index, slot)| {
         region.counts(*index)
             && slot.capacity() - slot.energy > slot.power_max.over_micros(INSTANT_MICROS)

@@ -142,6 +142,7 @@ pub(crate) fn search(
         if nodes >= NODES_MAX {
             break;
         }
+        // The children decide the slot one way and the other, so no plan is lost between them.
         for decision in decisions(node.split) {
             let slot = slot_of(node.split);
             let step = scratch.search.steps.len();
@@ -188,6 +189,7 @@ fn consider(
     (best, floor): (&mut f64, f64),
     scratch: &mut StorageBuffers,
 ) {
+    // The root has no decisions, so its slots are those of the programme.
     let slots: &[ProgrammeSlot] = if step == 0 { &programme.slots } else { &scratch.search.slots };
     let (split, is_plan) = split_of(programme, slots, prices, &scratch.relaxation.change);
     if is_plan && relaxed.cost < *best {
@@ -225,6 +227,7 @@ fn split_of(
         if room > 0.0 && fill > 0.0 {
             let (import, export) = (prices.import[index], prices.export[index]);
             let (a, b) = (programme.charge_price(import), programme.discharge_price(export));
+            // Only then is there a hull, inside which a slot costs more than its relaxation.
             if a < b {
                 let hulled = hull(a, fill, b, room) * (change + room) - b * room;
                 let excess = programme.cost_of(change, import, export) - hulled;
@@ -305,6 +308,7 @@ fn first_plan(
     for slot in &mut search.slots {
         let left = reach - slot.driving_kwh;
         reach = reached(reach, slot);
+        // Driving leaves the battery at or above the limit, so any charging would exceed it.
         if left >= slot.limit_kwh {
             slot.charge_kwh = 0.0;
         }
@@ -359,6 +363,7 @@ pub(crate) fn solve(
         .expect("levels are within what can be reached");
     scratch.relaxation.marginal_values(programme, &mut scratch.marginal);
     let bound = bound(programme, prices, &scratch.marginal);
+    // A relaxation that is a plan is the cheapest plan.
     if root.is_exact {
         std::mem::swap(&mut scratch.change, &mut scratch.relaxation.change);
         return CostAndBound { cost: root.cost, bound, nodes: 1 };

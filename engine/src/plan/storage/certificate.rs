@@ -177,6 +177,7 @@ pub fn certify(
     }
     let cost = cost(slots, &evidence, level);
     let by_values = bound(slots, &evidence);
+    // Both are lower bounds, so the higher one counts.
     let bound = evidence.searched.map_or(by_values, |searched| searched.bound.max(by_values));
     Ok(StorageCertificate { cost: amount(cost), bound, bound_by_values: by_values, evidence })
 }
@@ -284,6 +285,7 @@ fn bound(slots: &[StorageSlot], evidence: &StorageEvidence) -> Money {
     for slot in slots.iter().rev() {
         let value = slot.marginal_value.as_per_kwh();
         let fall = value - next;
+        // The dual function takes the level at which this product is least.
         let level = if fall > 0.0 { slot.stored_min } else { slot.stored_max };
         bound += fall * level.as_kwh() + value * slot.driven.as_kwh();
         // Reduced costs of full charge and full discharge, per hour.

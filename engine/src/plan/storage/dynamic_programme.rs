@@ -297,6 +297,7 @@ impl Relaxation {
             let slope = programme.discharge_price(prices.1);
             if fill > 0.0 {
                 let charge = programme.charge_price(prices.0);
+                // Buying and selling at once would pay, so the relaxation takes the hull.
                 if charge < slope {
                     let slope = hull(charge, fill, slope, room);
                     self.segments.insert_first(Segment { slope, length: fill + room, tag });
@@ -305,6 +306,7 @@ impl Relaxation {
             }
             self.segments.insert_first(Segment { slope, length: room, tag });
         }
+        // The odd tag tells charging from keeping energy, which differ at the end value.
         if fill > 0.0 {
             let slope = programme.charge_price(prices.0);
             self.segments.insert_last(Segment { slope, length: fill, tag: tag + 1 });

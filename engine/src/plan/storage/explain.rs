@@ -96,6 +96,7 @@ pub fn explain(plan: &StoragePlan) -> Vec<StorageReason> {
     for (index, slot) in plan.slots.iter().enumerate() {
         let end = slot.busy_until();
         let charges = slot.charged > Energy::ZERO;
+        // Power for less than a microsecond has no period to explain.
         if end <= slot.start || !charges && slot.discharged <= Energy::ZERO {
             continue;
         }
@@ -155,6 +156,7 @@ fn reason(slot: &StorageSlot, code: StorageReasonCode) -> StorageReason {
 /// Reason of a slot that charges.
 fn explain_purchase(plan: &StoragePlan, index: usize) -> StorageReason {
     let slot = &plan.slots[index];
+    // Slot whose least level this energy serves; without one it is kept to the end.
     let bound = find_binding_slot(plan, index);
     let last = bound.unwrap_or(plan.slots.len() - 1);
     let sales = plan.slots[index..=last].iter().filter(|slot| slot.discharged > Energy::ZERO);
@@ -165,6 +167,7 @@ fn explain_purchase(plan: &StoragePlan, index: usize) -> StorageReason {
     });
     let wish = bound.map(|bound| plan.slots[bound].wish);
     let (code, due) = match (wish, bound.map(|bound| plan.slots[bound].end)) {
+        // A negative price is a reason by itself, whatever the energy is for.
         _ if slot.import_price.is_some_and(|price| price < Price::ZERO) => {
             (StorageReasonCode::NegativePrice, None)
         }
@@ -193,6 +196,7 @@ fn explain_sale(plan: &StoragePlan, index: usize) -> StorageReason {
         start: buy.start,
         price: buy.import_price.unwrap_or(Price::ZERO),
     });
+    // A sale at a negative price costs money, and is made for a cheaper purchase later.
     let is_loss = slot.export_price.is_some_and(|price| price < Price::ZERO);
     let code = match counterpart {
         Some(_) if is_loss => StorageReasonCode::MakeRoom,

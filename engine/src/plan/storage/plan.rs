@@ -95,6 +95,7 @@ impl StorageSlot {
         } else {
             (self.discharge_max, self.discharged)
         };
+        // A slot that is used in full ends with its last microsecond, without rounding.
         if energy >= power.over_micros(micros_between(self.start, self.end)) {
             return if energy > Energy::ZERO { self.end } else { self.start };
         }
@@ -235,6 +236,7 @@ impl StoragePlan {
         let busy = (slot.busy_until() - slot.start).num_microseconds().unwrap_or(0) as f64;
         let length = (slot.end - slot.start).num_microseconds().unwrap_or(1) as f64;
         let driven = slot.driven.as_kwh();
+        // The change by power alone, without driving.
         let change = slot.stored.as_kwh() - before.as_kwh() + driven;
         let share = if busy > 0.0 { (gone / busy).min(1.0) } else { 0.0 };
         let stored = before.as_kwh() + change * share - driven * gone / length;
@@ -306,6 +308,7 @@ pub fn gaps(request: &StorageRequest, export: bool, plan: &StoragePlan) -> Vec<G
             _ => gaps.push(Gap { start: slot.start, end: slot.end, missing, missed: Vec::new() }),
         }
     }
+    // Without power a price could not have met any target.
     let may_charge = request.charge_max > Power::ZERO;
     for gap in gaps.iter_mut().filter(|gap| gap.missing == MissingPrice::Any && may_charge) {
         let missed = plan.targets.iter().filter(|target| {

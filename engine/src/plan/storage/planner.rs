@@ -95,6 +95,7 @@ pub fn plan_on(
     let baseline_cost = baseline(&layout, &slots);
     let sum = |of: fn(&StorageSlot) -> Energy| slots.iter().fold(Energy::ZERO, |a, s| a + of(s));
     let may_sell = grid.may_sell && request.discharge_max > Power::ZERO;
+    // Driving that cannot be served, and levels that cannot be held.
     let pieces = layout.pieces.iter();
     let unserved = pieces.clone().map(|piece| piece.unserved_kwh).sum();
     let below_floor = pieces.map(|piece| piece.below_floor_kwh).fold(0.0, f64::max);
@@ -115,6 +116,7 @@ pub fn plan_on(
         certificate,
         slots,
     };
+    // Outcomes read levels from the plan, so they come after it.
     plan.targets = outcomes(&plan, problem);
     plan.shortfall =
         plan.targets.iter().fold(Energy::ZERO, |most, target| most.max(target.shortfall));
@@ -181,6 +183,7 @@ fn certify_plan(
     problem: &StorageProblem,
 ) -> StorageCertificate {
     let request = problem.request();
+    // One relaxation is no search: it was exact, and its values prove the plan.
     let searched = (solution.nodes > 1).then(|| Searched {
         bound: Money::from_amount(solution.bound).unwrap_or(Money::ZERO),
         nodes: solution.nodes,
@@ -206,6 +209,7 @@ fn costs(slots: &[StorageSlot], problem: &StorageProblem) -> StorageCosts {
         costs.export = costs.export + slot.export_price.unwrap_or(Price::ZERO).of(slot.discharged);
         sold += slot.discharged.as_kwh();
     }
+    // Wear is paid for stored energy, which is more than the energy sold.
     costs.wear = request.wear_price.of(energy(sold / request.efficiency_discharge));
     if let Some(last) = slots.last() {
         costs.stored = request.end_value.of(last.stored - problem.stored());
@@ -219,6 +223,7 @@ fn outcomes(plan: &StoragePlan, problem: &StorageProblem) -> Vec<StorageOutcome>
     let (capacity, limit) = (request.battery.capacity, request.battery.charge_limit);
     let end = plan.slots.last().map_or(request.now, |slot| slot.end);
     let outcome = |target: &crate::plan::charge::vehicle::SocTarget| {
+        // A target after the end of the plan is judged at the end.
         let by = target.by.unwrap_or(end).min(end);
         let wanted = target.soc.unwrap_or(limit);
         let stored = plan.stored_at(by);

@@ -25,6 +25,7 @@ impl PriceSlots {
     pub fn new(import: &PriceCurve, export: Option<&PriceCurve>) -> Self {
         let horizon = import.horizon();
         let (starts, ends) = (horizon.starts(), horizon.ends());
+        // Curves that share their slots need no cuts.
         let same = |export: &&PriceCurve| export.horizon() == horizon;
         match export {
             Some(export) if !same(&export) => Self::cut(import, export),
@@ -49,6 +50,7 @@ impl PriceSlots {
             import.horizon().starts().iter().zip(import.horizon().ends()).enumerate()
         {
             let mut start = first;
+            // Time before, between and after their slots has no price to sell.
             for other in theirs.overlapping(first, last) {
                 let from = theirs.starts()[other].max(first);
                 let to = theirs.ends()[other].min(last);

@@ -215,6 +215,7 @@ impl StorageProblem {
                 return Err(StorageError::NegativeConsumption { index, energy: period.energy });
             }
         }
+        // Periods may come in any order; a horizon has them in time order.
         let mut request = request;
         request.consumption.sort_by_key(|period| period.start);
         Horizon::new(request.consumption.iter().map(|period| (period.start, period.end)))?;

@@ -283,6 +283,7 @@ fn cuts(grid: &PriceSlots, request: &StorageRequest, (from, to): (i64, i64)) -> 
     cuts.push(from);
     for slot in first..last {
         let (start, end) = (grid.starts[slot], grid.ends[slot]);
+        // The start of a slot is a cut already, unless a gap lies before it.
         if cuts.last().is_some_and(|&cut| cut < start) {
             cuts.push(start);
         }
@@ -293,6 +294,7 @@ fn cuts(grid: &PriceSlots, request: &StorageRequest, (from, to): (i64, i64)) -> 
     let targets = request.targets.iter().filter_map(|target| target.by);
     cuts.extend(ends.chain(driving).chain(targets).map(micros_of));
     cuts.push(to);
+    // Limits, consumption and targets can lie outside the time of the plan.
     cuts.retain(|&cut| from <= cut && cut <= to);
     cuts.sort_unstable();
     cuts.dedup();

@@ -68,11 +68,13 @@ impl MoveGrid {
         };
         let odd = is_odd(edge).then_some(edge);
         let all: f64 = timeline.steps.iter().map(|step| step.most).sum();
+        // Steps of `by` kWh that fit into `kwh`; steps without energy have no limit.
         let most = |kwh: f64, by: f64| {
             if by > 0.0 { (kwh / by + COUNT_ROUNDING).max(0.0) as usize } else { usize::MAX }
         };
         // With more least slots than `spare`, all others full are less than the need.
         let spare = most(all - wanted, regular.most - regular.least).saturating_add(1);
+        // With one power there is no choice, and every step that is on counts as full.
         let least_max =
             if regular.least < regular.most { most(wanted, regular.least).min(spare) } else { 0 };
         let mut grid = Self {
@@ -111,6 +113,7 @@ impl MoveGrid {
         };
         let mut moves = Vec::new();
         for (plane, odd_cost) in odds {
+            // With one power, the only move has all steps full.
             let start = if has_steps { 0 } else { ranked.len() };
             for full in start..=ranked.len() {
                 let cost = odd_cost
@@ -199,6 +202,7 @@ impl LabelTable {
         for (index, cells) in self.cells.chunks_mut(self.columns).enumerate() {
             let (plane, row) = (index / self.rows, index % self.rows);
             let least = Cell { plane, full: self.first + row, least: 0 };
+            // Worth of the first cell of the row, and of each further least slot.
             let (worth, step) = (price * grid.kwh(least), price * grid.least_kwh);
             for (least, cell) in cells.iter_mut().enumerate() {
                 if *cell - worth - step * least as f64 > most {
@@ -226,6 +230,7 @@ impl LabelTable {
         }
         self.first += rows.start;
         (self.rows, self.columns) = (rows.len(), columns);
+        // The memory of the whole table serves a later one.
         spare.0.push(whole);
     }
 
@@ -252,6 +257,7 @@ impl LabelTable {
                 finite.push((grid.kwh(cell), cost, cell));
             }
         }
+        // The cell decides between equal energies, so the order does not depend on the sort.
         finite.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
         finite
     }
@@ -275,6 +281,7 @@ impl LabelTable {
     /// Returns the number of cells visited.
     pub(crate) fn lower(&mut self, from: &Self, by: &Move, start_cost: f64) -> usize {
         let up = from.first + by.full;
+        // Cells beyond the table would exceed the need or the number of steps.
         let rows = from.rows.min(self.rows.saturating_sub(up));
         let columns = from.columns.min(self.columns.saturating_sub(by.least));
         if rows == 0 || columns == 0 {

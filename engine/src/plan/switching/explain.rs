@@ -98,6 +98,7 @@ fn is_same(a: &SwitchingReason, b: &SwitchingReason) -> bool {
 
 /// Reason of the slot at `index` of the plan.
 fn reason(plan: &SwitchingPlan, index: usize, slot: &PlannedSlot) -> SwitchingReason {
+    // A target without a deadline is due at the end of the known prices, hence after all others.
     let last =
         plan.targets.iter().map(|target| target.by).max_by_key(|by| (by.is_none(), *by)).flatten();
     let within = |by: &DateTime<Utc>| slot.end <= *by;
@@ -108,6 +109,7 @@ fn reason(plan: &SwitchingPlan, index: usize, slot: &PlannedSlot) -> SwitchingRe
     let before = first.and_then(|by| cheapest_unused(plan, Some(by)));
     let session = plan.sessions.iter().find(|s| s.start <= slot.start && slot.start < s.end);
     let is_missed = plan.shortfall > Energy::ZERO;
+    // The first reason that applies counts: rules of the device come before prices.
     let (code, deadline) = if plan.top_off == Some(index) {
         (SwitchingReasonCode::TopOff, last)
     } else if runs_last(plan, slot, last) {

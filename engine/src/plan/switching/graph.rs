@@ -133,6 +133,7 @@ impl Graph {
             let run = self.run(0, last);
             self.push(Self::BEGIN, self.node(last, State::On(layer)), run, false);
         }
+        // As the last session, the carried one may stop before its least time on.
         if rules.last_may_be_short {
             self.push(Self::BEGIN, self.node(0, State::Short), Self::IDLE, false);
         }
@@ -141,6 +142,7 @@ impl Graph {
     /// Adds the edges of the nodes `On`: another step on, a top-off, or a stop with its pause.
     fn leave_on(&mut self, timeline: &Timeline, rules: Rules, boundary: usize) {
         let first_run = timeline.first_run(rules);
+        // A stop at boundary 0 is an edge of the first node.
         let may_start = (boundary > 0).then(|| timeline.may_start(boundary));
         for layer in 0..self.layers {
             let from = self.node(boundary, State::On(layer));
@@ -155,6 +157,7 @@ impl Graph {
                     Edge { from, to: 0, run: boundary + 1, starts: false },
                 );
             }
+            // A pause must not reach into the time that must be run.
             if let Some(ready) = may_start.filter(|&ready| ready <= first_run.max(boundary)) {
                 self.push(from, self.node(ready, State::Off(layer)), Self::IDLE, false);
             }
@@ -184,6 +187,7 @@ impl Graph {
                 let short = self.node(boundary + 1, State::Short);
                 self.push(from, short, boundary + 1, true);
             }
+            // The session of a top-off ends early, so it needs a rule that allows short sessions.
             if rules.last_may_be_short || !timeline.has_on_min() {
                 self.top_off(
                     timeline,
@@ -197,6 +201,7 @@ impl Graph {
     /// Adds the edges of the node `Short`: another step on, a top-off, or off until the end.
     fn leave_short(&mut self, timeline: &Timeline, rules: Rules, boundary: usize) {
         let from = self.node(boundary, State::Short);
+        // After a short session the device stays off, which time that must be run forbids.
         if timeline.first_run(rules) == self.steps || boundary == self.steps {
             self.push(from, self.end(), Self::IDLE, false);
         }

@@ -128,6 +128,7 @@ impl Runs {
     fn before(&self, timeline: &Timeline, graph: &Graph) -> Vec<Path> {
         let mut paths = vec![Path { length: f64::INFINITY, kwh: 0.0 }; graph.end() + 1];
         paths[Graph::BEGIN].length = 0.0;
+        // Edges are in the order of their first node, so one pass finds all shortest paths.
         for edge in &graph.edges {
             let start = if edge.starts { timeline.start_cost } else { 0.0 };
             let length = paths[edge.from].length + start + self.paths[edge.run].length;
@@ -143,6 +144,7 @@ impl Runs {
     fn after(&self, timeline: &Timeline, graph: &Graph) -> Vec<f64> {
         let mut lengths = vec![f64::INFINITY; graph.end() + 1];
         lengths[graph.end()] = 0.0;
+        // In reverse order, the later node of each edge is complete.
         for edge in graph.edges.iter().rev() {
             let start = if edge.starts { timeline.start_cost } else { 0.0 };
             let length = lengths[edge.to] + start + self.paths[edge.run].length;

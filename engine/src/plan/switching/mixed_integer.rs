@@ -179,6 +179,7 @@ impl<'t> SwitchingModel<'t> {
             let most = (0..timeline.len()).fold(0.0, |most: f64, step| most.max(of(step)));
             if most > 0.0 { most } else { 1.0 }
         };
+        // Energy and money are scaled to about one, where the solver's tolerances fit.
         let unit_kwh = largest(&|step| timeline.steps[step].most);
         let dearest = largest(&|step| {
             (timeline.steps[step].price * timeline.steps[step].most).abs().max(timeline.start_cost)
@@ -194,6 +195,7 @@ impl<'t> SwitchingModel<'t> {
             unit_kwh,
             unit_money: dearest,
         };
+        // Columns first, because rows refer to them by position.
         model.add_columns();
         model.add_energy_rows();
         model.add_level_rows();

@@ -178,6 +178,7 @@ impl<'t> PathSearch<'t> {
             return None;
         }
         let paths = LagrangianPaths::new(timeline, &graph, wanted)?;
+        // Forward tables know an odd first step, and backward tables an odd last one.
         let left = MoveGrid::new(timeline, &graph, wanted, true);
         let right = MoveGrid::new(timeline, &graph, wanted, false);
         Some(Self {

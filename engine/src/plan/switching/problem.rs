@@ -25,6 +25,7 @@ impl<'c> SwitchingProblem<'c> {
     /// A number is negative, a state lies in the future, limits overlap, the deadline is too far
     /// away; or the problem needs a mixed-integer programme and the feature `lp` is off.
     pub fn new(request: SwitchingRequest, curve: &'c PriceCurve) -> Result<Self, SwitchingError> {
+        // Targets and power limits are checked along with the request without limits on switching.
         let free = ChargeProblem::new(request.free())?;
         check_power(&request)?;
         check_times(&request)?;
@@ -34,6 +35,7 @@ impl<'c> SwitchingProblem<'c> {
         if let Some(seconds) = request.seconds_max.filter(|s| !(0.0..=1e9).contains(s)) {
             return Err(SwitchingError::Seconds { seconds });
         }
+        // Checked before the timeline is built, whose time and memory grow with the slots.
         let slots =
             curve.horizon().overlapping(free.from(), free.to().min(last_deadline(&request)));
         if slots.len() > SLOTS_MAX {

@@ -119,6 +119,7 @@ impl SwitchingRequest {
             power_limits: self.power_limits.clone(),
             targets: self.targets.clone(),
             after_deadline: self.after_deadline,
+            // The target of this base is replaced by those above.
             ..ChargeRequest::new(
                 self.now,
                 self.power_max,

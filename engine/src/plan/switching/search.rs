@@ -99,6 +99,7 @@ fn meet_first_level(
         }
     }
     let mut found = met?;
+    // After the first level the device stays off, because the later levels want no more.
     found.kwh.resize(timeline.len(), 0.0);
     found.missing = vec![0.0; timeline.levels.len()];
     Some(found)
@@ -140,6 +141,7 @@ fn solve_under(
             Ok(found) => return Ok(found.map(EnergySchedule::exact)),
             Err(ended) => ended,
         };
+        // A limit ended the exact search, and no solver is there to take over.
         if !cfg!(feature = "lp") {
             return Err(ended);
         }

@@ -56,6 +56,7 @@ impl JoinEdge {
         for (position, (edge, is_top_off)) in edges.chain(top_offs) {
             let rest = paths.before[edge.from] + paths.after[edge.to];
             let run = graph.runs[edge.run];
+            // An edge that no path passes belongs to no plan.
             if rest.is_finite() {
                 let new = |step| Self::new(timeline, run, edge, (position, is_top_off), step);
                 join_edges.extend((run.0..run.1).map(new).map(|join_edge| Self {
@@ -84,6 +85,7 @@ impl JoinEdge {
             step,
             fixed_kwh: 0.0,
             fixed_cost: start,
+            // A top-off takes less than the least energy of its step, and more than nothing.
             least: if is_top_off { free.least * TOP_OFF_MIN } else { free.least },
             most: if is_top_off { free.least } else { free.most },
             bound: 0.0,
@@ -130,6 +132,8 @@ impl JoinEdge {
             {
                 later.next();
                 let worth = cost - price * kwh;
+                // A label of more energy leaves the window first, so it must cost less to be of
+                // use.
                 while queue.back().is_some_and(|last| last.1 >= worth) {
                     queue.pop_back();
                 }
@@ -141,6 +145,7 @@ impl JoinEdge {
                 queue.pop_front();
             }
             let Some(&(later_kwh, worth, after)) = queue.front() else { continue };
+            // The free step costs `price·(missing − kWh)`; its last part is in `worth` already.
             let total = self.fixed_cost + cost + worth + price * missing;
             if best.is_none_or(|best| total < best.cost) {
                 let kwh = (missing - later_kwh).clamp(self.least, self.most);

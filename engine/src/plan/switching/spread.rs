@@ -127,6 +127,7 @@ fn spread_until(
     }
     let missing = timeline.levels.iter().map(|level| {
         let missing = level.kwh - kwh[..level.boundary].iter().sum::<f64>();
+        // A shortfall within rounding is none, so that such plans are compared by cost.
         if missing <= ENERGY_SHARE_MIN * level.kwh { 0.0 } else { missing }
     });
     let cost = timeline.steps.iter().zip(&kwh).map(|(step, kwh)| step.price * kwh).sum();
@@ -139,6 +140,7 @@ fn buy(timeline: &Timeline, bounds: &[(f64, f64)], boundary: usize, wanted: f64,
     let mut missing = wanted - kwh[..boundary].iter().sum::<f64>();
     let mut order: Vec<usize> =
         (0..boundary).filter(|&index| bounds[index].1 > kwh[index]).collect();
+    // Stable: of equal prices the earlier step is filled first.
     order.sort_by(|&a, &b| timeline.steps[a].price.total_cmp(&timeline.steps[b].price));
     for index in order {
         if missing <= wanted * SUM_ROUNDING {
@@ -146,6 +148,7 @@ fn buy(timeline: &Timeline, bounds: &[(f64, f64)], boundary: usize, wanted: f64,
         }
         let most = bounds[index].1;
         let room = most - kwh[index];
+        // A step that is full within rounding holds its most itself, not a sum.
         if room <= missing * (1.0 + SUM_ROUNDING) {
             kwh[index] = most;
         } else {

@@ -98,6 +98,7 @@ impl Timeline {
         let (steps, tie_max) = steps(curve, request, free, &wanted, last);
         let micros = |length: chrono::TimeDelta| length.num_microseconds().unwrap_or(i64::MAX);
         let now = free.from();
+        // Without a last deadline the plan ends with the last step.
         let end = if last < i64::MAX { last } else { steps.last().map_or(now, |step| step.end) };
         let run_from = end.saturating_sub(micros(request.run_last));
         let first_run = steps.partition_point(|step| step.end <= run_from);
@@ -120,6 +121,7 @@ impl Timeline {
         };
         timeline.carry(request.state);
         timeline.drop_unwanted_end();
+        // More sessions than steps are no limit, and each layer of the graph costs time.
         timeline.sessions_max = timeline.sessions_max.filter(|&most| most <= timeline.len());
         timeline
     }
@@ -148,6 +150,7 @@ impl Timeline {
     pub(crate) fn first_part(&self) -> Option<Self> {
         let (first, later) = self.levels.split_first()?;
         let is_enough = later.iter().all(|level| level.kwh <= first.kwh);
+        // One level is the whole problem already, and time that must be run ends with the last.
         if later.is_empty() || !is_enough || self.first_run < self.len() {
             return None;
         }
@@ -161,6 +164,7 @@ impl Timeline {
         if let DeviceState::RunningSince(since) = state {
             self.running_since = Some(micros_of(since));
         }
+        // Time at the start in which the device may not run ends the session.
         let goes_on = self.steps.first().is_some_and(|step| step.start == self.now);
         let stopped = match state {
             DeviceState::Off => return,
@@ -168,6 +172,7 @@ impl Timeline {
                 self.carried_since = Some(micros_of(since));
                 self.now
             }
+            // The session ends here, and its pause begins.
             DeviceState::RunningSince(_) => self.now,
             DeviceState::StoppedSince(since) => micros_of(since),
         };
@@ -235,6 +240,7 @@ impl Timeline {
         let ready = self.steps[stopped - 1].end.saturating_add(self.off_min);
         let rest = &self.steps[stopped..];
         let first = stopped + rest.partition_point(|step| step.start < ready);
+        // A start at the boundary of the stop would continue the session.
         if self.is_joined(stopped) { first.max(stopped + 1) } else { first }
     }
 
@@ -295,6 +301,7 @@ impl Timeline {
         if self.steps.iter().any(|step| (kw(step) - kw(first)).abs() > kw(first) * SUM_ROUNDING) {
             return Some(Uneven::Powers);
         }
+        // The first and the last step may be cut short by the start and the end of the plan.
         let inner = self.steps.get(1..self.len() - 1).unwrap_or_default();
         if inner.iter().any(|step| step.length() != inner[0].length()) {
             return Some(Uneven::Lengths);
@@ -325,6 +332,7 @@ fn steps(
     let step_power = request.step_power();
     let hours = |micros: i64| micros as f64 / MICROS_PER_HOUR;
     let pieces = sub_slots(curve, free, wanted);
+    // Where a limit is below the least power, the device is off.
     let usable = pieces.iter().filter(|piece| {
         piece.end <= last && piece.power >= step_power && piece.power > Power::ZERO
     });
@@ -358,11 +366,13 @@ fn wanted_by(request: &SwitchingRequest, free: &ChargeProblem) -> Vec<Deadline> 
     for deadline in &mut wanted {
         deadline.by = deadline.by.min(free.to());
     }
+    // Deadlines after the departure now fall on it, so they are sorted by energy again.
     wanted.sort_by(|a, b| a.by.cmp(&b.by).then(a.energy.total_cmp(&b.energy)));
     match request.after_deadline {
         AfterDeadline::Continue => nest(&mut wanted),
         AfterDeadline::Stop => {}
     }
+    // The last deadline stays in any case, because it ends the window of the plan.
     let last = wanted.last().map(|deadline| deadline.by);
     wanted.retain(|deadline| deadline.energy > Energy::ZERO || Some(deadline.by) == last);
     wanted

@@ -60,6 +60,7 @@ pub(crate) fn between(a: &[f64], b: &[f64], c: &[f64], term: impl Fn(f64, f64, f
     for (sum, ((&a, &b), &c)) in lanes.iter_mut().zip(rest) {
         *sum += term(a, b, c);
     }
+    // Lanes are summed in one fixed order, so that machines with other vectors agree.
     let pair = |lane: usize| lanes[lane] + lanes[lane + LANES / 2];
     (pair(0) + pair(2)) + (pair(1) + pair(3))
 }

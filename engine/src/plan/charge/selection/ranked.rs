@@ -181,6 +181,7 @@ impl Cut {
             stride /= 2;
         }
         let rank = rank.min(order.len());
+        // Each word of 128 bits becomes two words of the selection.
         let mut full: SlotSet = [0; WORDS];
         for word in 0..W {
             let bits = sets[rank][word] & window[word];

@@ -196,6 +196,7 @@ impl SlotSelection {
             let bit = window.first + position - self.origin as usize;
             *power = if self.full[bit / 64] >> (bit % 64) & 1 == 1 { full } else { 0.0 };
         }
+        // The window may use a part of its first and last slot only.
         for edge in [window.first, window.last - 1] {
             if self.is_full(edge) {
                 let share = window.usable(horizon, edge) as f64 / MICROS_PER_HOUR;

@@ -184,6 +184,7 @@ pub(crate) fn choose<S: Simd>(
     let micros = &scratch.micros[..padded];
     let limit = need.micros() + SNAP_MICROS;
     let ends = threshold(simd, prices, micros, limit);
+    // The padding served the vectors of the search only.
     let (prices, micros) = (&prices[..count], &micros[..count]);
     let found = match ends {
         Some(ends) => take(window.first, prices, micros, ends, limit),
