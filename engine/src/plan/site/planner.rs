@@ -502,10 +502,8 @@ fn report_shiftable_wishes(
         }
     }
     // The run ends `duration` after the start of the first slot in which it draws.
-    let last = account.drawn.iter().rposition(|&kwh| kwh > 0.0);
-    let first = account.drawn.iter().position(|&kwh| kwh > 0.0);
-    let reached_at = match (first, last) {
-        (Some(first), Some(_)) if missing == 0.0 => {
+    let reached_at = match account.drawn.iter().position(|&kwh| kwh > 0.0) {
+        Some(first) if missing == 0.0 => {
             instant_at(model.grid.starts[first]).checked_add_signed(load.duration())
         }
         _ => None,

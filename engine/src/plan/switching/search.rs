@@ -120,9 +120,7 @@ fn attempts(timeline: &Timeline) -> Vec<Rules> {
     let makes_sense = |rules: &Rules| {
         (has_run || !rules.runs_last) && (timeline.has_on_min() || !rules.last_may_be_short)
     };
-    let mut rules: Vec<Rules> = rules.into_iter().filter(makes_sense).collect();
-    rules.dedup();
-    rules
+    rules.into_iter().filter(makes_sense).collect()
 }
 
 /// Solves the problem under one set of rules: by exact search if the problem is even, else or
