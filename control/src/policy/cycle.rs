@@ -175,7 +175,9 @@ impl Cycle {
 
     /// Part of the charging up to now that came after a deadline.
     fn charged_after(self, by: DateTime<Utc>, now: DateTime<Utc>) -> TimeDelta {
-        if self.was_charging { now - by.max(self.seen_at) } else { TimeDelta::zero() }
+        let since = by.max(self.seen_at);
+        // An observation may come late, with an instant before the one seen last.
+        if self.was_charging && since < now { now - since } else { TimeDelta::zero() }
     }
 }
 
@@ -243,6 +245,19 @@ mod tests {
         let next = Cycle::after_observation(Some(begun), on, at(8), true, |now| Some(sevens(now)))
             .unwrap();
         assert_eq!((next.since, next.charged), (at(7), TimeDelta::hours(1)));
+    }
+
+    #[test]
+    fn an_observation_that_comes_late_counts_no_charging() {
+        let on = Observation { is_plugged_in: Some(true), is_charging: true, told_since: None };
+        let look = |before, hour, is_kept| {
+            Cycle::after_observation(before, on, at(hour), is_kept, |now| Some(sevens(now)))
+        };
+        let late = look(look(None, 5, false), 8, false);
+        assert_eq!(ends(late), Some(at(7)));
+        // Seen at eight already, with the deadline at seven.
+        let next = look(late, 7, true).unwrap();
+        assert_eq!((next.since, next.charged), (at(7), TimeDelta::zero()));
     }
 
     /// A stay in which a device is told to charge from noon on, and is looked at so

@@ -3,7 +3,6 @@ use crate::schedule::rule::Rule;
 use crate::schedule::week::{Layer, Week};
 
 /// Number of neighbouring rules that are recomputed together when one of them comes or goes.
-/// Fewer would make more layers, and each takes 2.5 kB.
 ///
 /// Fewer would make more layers, and each takes 2.5 kB.
 const RUN: usize = 16;
