@@ -146,7 +146,7 @@ impl engine::Workers for Crew {
         self.parts
     }
 
-    fn deal(&mut self, shares: Vec<Assigned>) {
+    fn assign(&mut self, shares: Vec<Assigned>) {
         for (at, share) in shares.into_iter().enumerate() {
             if !self.raised.has_failed() {
                 let done = self.dealt(at, &share);
@@ -156,7 +156,7 @@ impl engine::Workers for Crew {
         }
     }
 
-    fn change(&mut self, changes: &[SessionUpdate]) {
+    fn update(&mut self, changes: &[SessionUpdate]) {
         if !self.raised.has_failed() {
             let changes: Vec<String> = changes.iter().map(text).collect();
             let done =
@@ -165,7 +165,11 @@ impl engine::Workers for Crew {
         }
     }
 
-    fn ask(&mut self, question: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>> {
+    fn price(
+        &mut self,
+        question: &PricingRequest,
+        own: &[Overrides],
+    ) -> Option<Vec<Vec<BlockLoad>>> {
         if self.raised.has_failed() {
             return None;
         }

@@ -58,7 +58,7 @@ impl Rules {
     /// ```
     #[must_use]
     pub fn upcoming(&self, now: DateTime<Utc>, time_zone: Tz) -> Vec<Transition> {
-        Walk::from(self, micros_of(now), time_zone).take(UPCOMING_MAX).collect()
+        TransitionSearch::from(self, micros_of(now), time_zone).take(UPCOMING_MAX).collect()
     }
 
     /// The next transition strictly after an instant; `None` if the verdict never changes again.
@@ -68,7 +68,7 @@ impl Rules {
         after: DateTime<Utc>,
         time_zone: Tz,
     ) -> Option<Transition> {
-        Walk::from(self, micros_of(after), time_zone).next()
+        TransitionSearch::from(self, micros_of(after), time_zone).next()
     }
 
     /// Instants after `after` at which rules come into force or expire, earliest on top. The heap
@@ -82,26 +82,26 @@ impl Rules {
     }
 }
 
-/// Walk from transition to transition, over stretches in which no rule comes into force or
+/// Search from transition to transition, over stretches in which no rule comes into force or
 /// expires and clocks do not change.
 ///
 /// Inside a stretch the rules are a weekly pattern, and the next change is looked up in it. A
 /// stretch with a constant pattern is skipped as a whole, regardless of clock changes. Between
-/// stretches only the rules that come or go are processed, so that the time of a walk is nearly
+/// stretches only the rules that come or go are processed, so that the time of a search is nearly
 /// proportional to their number.
-struct Walk<'a> {
+struct TransitionSearch<'a> {
     rules: &'a Rules,
     time_zone: Tz,
     turns: BinaryHeap<Reverse<(i64, usize)>>,
     layers: Layers<'a>,
     week: Week,
-    /// Instant that the walk has reached.
+    /// Instant that the search has reached.
     from: i64,
     /// Verdict of the rules at `from`.
     value: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TransitionSearch<'a> {
     fn from(rules: &'a Rules, from: i64, time_zone: Tz) -> Self {
         let layers = Layers::at(&rules.rules, from);
         let week = layers.week(rules.default_should_charge);
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The end of a stretch, and the rules that come or go there.
-    fn go_on(&mut self, to: i64) {
+    fn advance_to(&mut self, to: i64) {
         self.from = to;
         let mut is_changed = false;
         while let Some(top) = self.turns.peek_mut()
@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Iterator for Walk<'_> {
+impl Iterator for TransitionSearch<'_> {
     type Item = Transition;
 
     fn next(&mut self) -> Option<Transition> {
@@ -141,7 +141,7 @@ impl Iterator for Walk<'_> {
             let bound = self.turns.peek().map(|turn| turn.0.0);
             // A pattern of one verdict holds until a rule comes or goes.
             let Some(minutes) = self.week.minutes_until_not(minute, self.value) else {
-                self.go_on(bound?);
+                self.advance_to(bound?);
                 continue;
             };
             // Instant of the change if clocks keep their offset until then.
@@ -150,9 +150,9 @@ impl Iterator for Walk<'_> {
             // A change of the clocks before it moves the wall clock, so the pattern is read anew
             // there.
             if let Some(clocks) = next_offset_change(self.from, end, self.time_zone) {
-                self.go_on(clocks);
+                self.advance_to(clocks);
             } else if end < LAST {
-                self.go_on(end);
+                self.advance_to(end);
             } else {
                 return None;
             }

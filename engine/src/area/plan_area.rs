@@ -1,6 +1,6 @@
 //! Plan of an area: the steps from the problem to the plan of each vehicle.
 //!
-//! 1. Make the vehicles ready, deal them to workers if there are any, and cost unmanaged charging.
+//! 1. Prepare the vehicles, assign parts to workers if there are any, and cost unmanaged charging.
 //! 2. Solve the area at full needs (`solve`): column generation gives a master solution and a
 //!    bound, recovery makes a plan for each vehicle.
 //! 3. While reserves do not fit within limits, delay them and solve again

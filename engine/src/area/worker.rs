@@ -67,7 +67,7 @@ impl Worker {
     }
 
     /// Returns a worker of the same part with the needs, deadlines and reserves of `change`. An
-    /// update holds all changes since the part was dealt: apply it to the worker made by
+    /// update holds all changes since the part was assigned: apply it to the worker made by
     /// [`new`](Self::new), not to an updated one.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ impl Workers for Cluster<'_> {
         self.wanted
     }
 
-    fn deal(&mut self, shares: Vec<Assigned>) {
+    fn assign(&mut self, shares: Vec<Assigned>) {
         for Assigned { partition: place, rows } in shares {
             let (place, area) = (self.sent(&place), self.area.taken(&rows));
             let part = Worker::new(&area.problem(), &place).expect("the rows are of the place");
@@ -84,7 +84,7 @@ impl Workers for Cluster<'_> {
         }
     }
 
-    fn change(&mut self, changes: &[SessionUpdate]) {
+    fn update(&mut self, changes: &[SessionUpdate]) {
         for (at, change) in changes.iter().enumerate() {
             let change = self.sent(change);
             let worker = &mut self.each[at];
@@ -92,7 +92,11 @@ impl Workers for Cluster<'_> {
         }
     }
 
-    fn ask(&mut self, question: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>> {
+    fn price(
+        &mut self,
+        question: &PricingRequest,
+        own: &[Overrides],
+    ) -> Option<Vec<Vec<BlockLoad>>> {
         let question = self.sent(question);
         let mut answers = Vec::new();
         for (at, own) in own.iter().enumerate() {

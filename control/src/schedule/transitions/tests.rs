@@ -303,15 +303,15 @@ proptest! {
         }
     }
 
-    /// Many rules that come and go are one walk, and it finds what is found by
+    /// Many rules that come and go are one search, and it finds what is found by
     /// painting all of them anew in each stretch.
     #[test]
     fn sch_36_rules_that_come_and_go_change_no_answer((zone, rules, now) in scenes_of(5..90)) {
-        let mut walk = Walk::from(&rules, micros_of(now), zone);
+        let mut search = TransitionSearch::from(&rules, micros_of(now), zone);
         let mut from = now;
         for _ in 0..40 {
             let expected = painted_anew(&rules, from, zone);
-            prop_assert_eq!(walk.next(), expected);
+            prop_assert_eq!(search.next(), expected);
             prop_assert_eq!(rules.next_transition(from, zone), expected);
             let Some(expected) = expected else { break };
             from = expected.at;

@@ -4,7 +4,7 @@
 //! The vehicles are cut into parts of whole blocks ([`partition`]). Workers return the amounts of
 //! each block of a part. The executor puts them in the order of the blocks, so that money is added
 //! up in one order on any number of workers, and the result is the same to the bit. Needs,
-//! deadlines and reserves that changed since the parts were dealt are sent before the next request
+//! deadlines and reserves that changed since the parts were assigned are sent before the next request
 //! ([`session_update`]).
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ const AT_ONCE_MAX: usize = 8_192;
 const GAP_PATIENT: f64 = 0.01;
 
 impl<'a> Executor<'a> {
-    /// Executor for `sessions`. If there are workers, the vehicles are dealt to them.
+    /// Executor for `sessions`. If there are workers, parts of the area are assigned to them.
     pub(crate) fn new(mut hooks: Hooks<'a>, sessions: &Sessions) -> Self {
         let mut parts = Vec::new();
         if let Some(workers) = &mut hooks.workers {
@@ -52,7 +52,7 @@ impl<'a> Executor<'a> {
                 share.partition.first..share.partition.first + share.partition.vehicles()
             };
             parts.extend(shares.iter().map(range));
-            workers.deal(shares);
+            workers.assign(shares);
         }
         let is_long = sessions.each.len() > AT_ONCE_MAX;
         Self {
@@ -100,7 +100,7 @@ impl<'a> Executor<'a> {
 
     /// Returns true if the caller asked to stop, and recovery of this many vehicles is to be cut
     /// short. Calls the observer.
-    pub(crate) fn is_hurried(&mut self) -> bool {
+    pub(crate) fn stops_recovery(&mut self) -> bool {
         self.is_stopped = self.is_stopped || self.hooks.observer.during_recovery().is_break();
         self.is_stopped && self.is_long
     }
@@ -116,7 +116,7 @@ impl<'a> Executor<'a> {
         what: impl FnOnce() -> RequestKind,
         assignment: Option<&Assignment>,
     ) -> Option<Vec<BlockLoad>> {
-        // The parts were dealt from all vehicles: positions in a sample mean other ones.
+        // The parts were made from all vehicles: positions in a sample mean other ones.
         if context.sessions.is_sample {
             return None;
         }
@@ -128,7 +128,7 @@ impl<'a> Executor<'a> {
                 .iter()
                 .map(|part| session_update(context.sessions, part.clone()))
                 .collect();
-            workers.change(&changes);
+            workers.update(&changes);
             self.version = context.sessions.version;
         }
         // Each part gets the overrides of its own vehicles.
@@ -144,7 +144,7 @@ impl<'a> Executor<'a> {
         };
         let request =
             PricingRequest { penalty: context.penalty, is_free: context.is_free, kind: what() };
-        let mut sums = workers.ask(&request, &own)?;
+        let mut sums = workers.price(&request, &own)?;
         // Workers count vehicles within their part; the area counts all.
         for (sums, part) in sums.iter_mut().zip(&self.parts) {
             for position in sums.iter_mut().flat_map(|sum| &mut sum.with_shortfall) {
@@ -195,7 +195,7 @@ fn assigned_of(sessions: &Sessions, blocks: Range<usize>, vehicles: Range<usize>
     }
 }
 
-/// Changes to the vehicles at the positions `at` since they were dealt.
+/// Changes to the vehicles at the positions `at` since they were assigned.
 pub(crate) fn session_update(sessions: &Sessions, at: Range<usize>) -> SessionUpdate {
     let each = &sessions.each[at];
     let reserve = |(position, session): (u32, &Session)| {
@@ -205,7 +205,7 @@ pub(crate) fn session_update(sessions: &Sessions, at: Range<usize>) -> SessionUp
     let deadlines = |(position, session): (u32, &Session)| {
         Some((position, sessions.deadlines_of(session)?.update()?))
     };
-    // All changes since the parts were dealt: they are applied to a worker as it was made.
+    // All changes since the parts were assigned: they are applied to a worker as it was made.
     SessionUpdate {
         deadlines: (0..).zip(each).filter_map(deadlines).collect(),
         needs: sessions.is_reduced.then(|| each.iter().map(|session| session.need).collect()),

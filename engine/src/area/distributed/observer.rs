@@ -109,16 +109,17 @@ pub trait Workers {
     fn parts(&self) -> usize;
 
     /// Receives all parts, once.
-    fn deal(&mut self, shares: Vec<Assigned>);
+    fn assign(&mut self, shares: Vec<Assigned>);
 
     /// Receives one update for each part when needs, deadlines or reserves change. Each replaces
-    /// the one before: it holds all changes since the parts were dealt.
-    fn change(&mut self, changes: &[SessionUpdate]);
+    /// the one before: it holds all changes since the parts were assigned.
+    fn update(&mut self, changes: &[SessionUpdate]);
 
     /// Sends a request to all parts, with the overrides of each part, and returns their sums.
     ///
     /// `None` if there is no response; the area then computes the sums itself. The implementation
     /// must refuse sums that do not fit a part, see
     /// [`Partition::fits`](crate::area::distributed::Partition::fits).
-    fn ask(&mut self, request: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>>;
+    fn price(&mut self, request: &PricingRequest, own: &[Overrides])
+    -> Option<Vec<Vec<BlockLoad>>>;
 }

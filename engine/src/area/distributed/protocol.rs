@@ -46,7 +46,7 @@ impl Partition {
     }
 }
 
-/// Part of an area as it is dealt to a worker.
+/// Part of an area as it is assigned to a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assigned {
     /// Place among all vehicles.
@@ -56,7 +56,7 @@ pub struct Assigned {
     pub rows: Vec<u32>,
 }
 
-/// Changes to the vehicles of a part since it was dealt.
+/// Changes to the vehicles of a part since it was assigned.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionUpdate {

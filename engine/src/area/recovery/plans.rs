@@ -165,7 +165,7 @@ pub(crate) struct PlanReader<'a> {
 }
 
 /// Pricing problem of one vehicle in one round, as a type that pulp can dispatch.
-struct OnePlan<'a> {
+struct VehiclePricing<'a> {
     plans: &'a PlanReader<'a>,
     session: &'a Session,
     round: usize,
@@ -173,7 +173,7 @@ struct OnePlan<'a> {
     taken: &'a mut EnergyBySlot,
 }
 
-impl WithSimd for OnePlan<'_> {
+impl WithSimd for VehiclePricing<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -241,7 +241,7 @@ impl PlanReader<'_> {
         buffers: &mut PricingBuffers,
         taken: &mut EnergyBySlot,
     ) {
-        Arch::new().dispatch(OnePlan { plans: self, session, round, buffers, taken });
+        Arch::new().dispatch(VehiclePricing { plans: self, session, round, buffers, taken });
         merge_slots(taken);
     }
 

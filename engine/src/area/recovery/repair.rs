@@ -113,7 +113,7 @@ pub(crate) struct RepairPass<'a> {
 
 /// Permutation of `0..count` with neighbours far apart: multiples of a step near `0.618·count`
 /// that is coprime to `count`.
-fn spread(count: usize) -> impl Iterator<Item = usize> {
+fn permute_far_apart(count: usize) -> impl Iterator<Item = usize> {
     let near = (count as f64 * 0.618) as usize;
     let step = (near..=count).find(|&step| gcd(step, count) == 1).unwrap_or(1).max(1);
     (0..count).map(move |at| (at as u128 * step as u128 % count.max(1) as u128) as usize)
@@ -159,13 +159,13 @@ impl<'a> RepairPass<'a> {
     /// solution itself `is_forced` to have a shortfall.
     pub(crate) fn repair(mut self, is_forced: bool, executor: &mut Executor<'_>) {
         let count = self.context.sessions.each.len();
-        self.visit_contributors(|| spread(count));
+        self.visit_contributors(|| permute_far_apart(count));
         let short: Vec<usize> = self.short.iter().copied().collect();
         self.run_pass(short.into_iter(), Acceptance::Cheaper);
         let mut looked_at = 0;
         let short: Vec<usize> = self.short.iter().copied().take(SHORT_MAX).collect();
         for position in short.into_iter().filter(|_| !is_forced) {
-            if executor.is_hurried() && looked_at >= HURRIED_MAX {
+            if executor.stops_recovery() && looked_at >= HURRIED_MAX {
                 break;
             }
             looked_at += self.make_room(position);
@@ -175,8 +175,8 @@ impl<'a> RepairPass<'a> {
     /// Replaces plans by cheaper ones within the residual capacity, at the duals set by
     /// [`at`](Self::at), until all are visited or the caller asks to stop.
     pub(crate) fn improve(mut self, executor: &mut Executor<'_>) {
-        let mut order = spread(self.context.sessions.each.len()).take(VISITS_MAX);
-        while !executor.is_hurried() {
+        let mut order = permute_far_apart(self.context.sessions.each.len()).take(VISITS_MAX);
+        while !executor.stops_recovery() {
             // In portions, so that a stop is noticed in between.
             let next: Vec<usize> = order.by_ref().take(VISITS_AT_ONCE).collect();
             if next.is_empty() {
@@ -455,7 +455,7 @@ impl<'a> RepairPass<'a> {
         self.replace(position, taken, new);
         // Move vehicles below the limits that this exceeds.
         let contributors = self.contributors();
-        let others = spread(contributors.len())
+        let others = permute_far_apart(contributors.len())
             .map(|at| contributors.at(at))
             .filter(|&other| other != position);
         let looked_at = self.run_pass(others.take(MOVED_MAX), Acceptance::NotWorse);
@@ -634,7 +634,7 @@ mod tests {
 
         #[test]
         fn every_vehicle_has_its_turn_once(count in 0..2_000usize) {
-            let mut order: Vec<usize> = spread(count).collect();
+            let mut order: Vec<usize> = permute_far_apart(count).collect();
             order.sort_unstable();
             prop_assert_eq!(order, (0..count).collect::<Vec<_>>());
         }

@@ -45,7 +45,7 @@ pub(crate) fn recover_best(
         let is_enough = best
             .as_ref()
             .is_some_and(|best| reaches_gap(instance, column_generation, context.sessions, best));
-        if is_enough || (!single_column_only && !is_mixed) || executor.is_hurried() {
+        if is_enough || (!single_column_only && !is_mixed) || executor.stops_recovery() {
             break;
         }
     }
@@ -123,7 +123,7 @@ fn recover(
     for _ in 0..3 {
         let is_near =
             column_generation.state().gap(value, instance.stopping.scale) <= instance.stopping.gap;
-        if is_near || executor.is_hurried() {
+        if is_near || executor.stops_recovery() {
             break;
         }
         let before = context.sessions.has_indivisible().then(|| assignment.overrides.clone());

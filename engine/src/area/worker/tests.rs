@@ -53,7 +53,7 @@ impl Workers for Keepers<'_> {
         self.parts
     }
 
-    fn deal(&mut self, shares: Vec<Assigned>) {
+    fn assign(&mut self, shares: Vec<Assigned>) {
         for Assigned { partition: place, rows } in shares {
             let (place, columns) = (sent(&place), self.columns.taken(&rows));
             let part = Worker::new(&columns.problem(self.town), &place).unwrap();
@@ -61,14 +61,18 @@ impl Workers for Keepers<'_> {
         }
     }
 
-    fn change(&mut self, changes: &[SessionUpdate]) {
+    fn update(&mut self, changes: &[SessionUpdate]) {
         self.changes += 1;
         for (kept, change) in self.kept.iter_mut().zip(changes) {
             kept.changed = kept.part.updated(&sent(change)).unwrap();
         }
     }
 
-    fn ask(&mut self, question: &PricingRequest, own: &[Overrides]) -> Option<Vec<Vec<BlockLoad>>> {
+    fn price(
+        &mut self,
+        question: &PricingRequest,
+        own: &[Overrides],
+    ) -> Option<Vec<Vec<BlockLoad>>> {
         self.questions += 1;
         let answer = |(kept, own): (&Kept, &Overrides)| {
             let sums =
