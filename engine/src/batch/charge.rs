@@ -24,7 +24,7 @@ use crate::time::instant::instant_at;
 use crate::units::MICROS_PER_HOUR;
 
 /// Vehicles of one parallel task and of one [`PlanTable`].
-pub(crate) const RUN: usize = 8_192;
+pub const RUN: usize = 8_192;
 
 /// Plans every vehicle of a fleet, on all threads of the current rayon pool.
 ///
@@ -45,7 +45,7 @@ pub fn plan_batch(fleet: &Fleet<'_>, curves: Curves<'_>) -> Vec<PlanTable<Charge
 /// The caller keeps the memory, to plan a fleet many times.
 ///
 /// Rows without a slot selection are those in error, those with a reserve or a target before
-/// departure, and stays of more than [`SLOTS_MAX`] slots.
+/// departure, and stays of more than 256 slots.
 ///
 /// # Panics
 /// `choices` has another length than the fleet.
