@@ -64,7 +64,7 @@ pub(crate) fn plan_beside(app: &App, asked: &[Asked]) -> Beside {
         if let Some(reason) = reason {
             made.wanting.entry(area).and_modify(|most| *most = reason.max(*most)).or_insert(reason);
         }
-        let intervals = planned.brief.intervals.clone();
+        let intervals = planned.summary.intervals.clone();
         others.insert(asked.device_id(), OtherLoad { intervals, power });
         made.planned.insert(position, planned);
     }
@@ -95,7 +95,7 @@ fn one(
     };
     let reason = reason_to_replan(&fitted, before);
     Some((
-        PlanRecord { is_shared: true, ..PlanRecord::cheapest(wish.clone(), fitted.brief) },
+        PlanRecord { is_shared: true, ..PlanRecord::cheapest(wish.clone(), fitted.summary) },
         reason,
     ))
 }
@@ -105,7 +105,7 @@ fn before(asked: &Asked) -> Option<&PlanSummary> {
     let before = asked.previous()?;
     let promise = asked.cycle.and_then(|cycle| cycle.promise);
     let is_same = before.state.cycle.and_then(|cycle| cycle.promise) == promise;
-    before.planned().filter(|_| is_same).map(|planned| &planned.brief)
+    before.planned().filter(|_| is_same).map(|planned| &planned.summary)
 }
 
 /// All devices of an area that have a plan, and when they charge.
@@ -115,7 +115,7 @@ fn all(app: &App, tables: &Tables, area: &Area) -> BTreeMap<Uuid, OtherLoad> {
         let planned = tables.plans.plan(id)?.planned()?;
         let device = tables.any_device(id)?;
         let power = power_held(&planned.wish, &known(tables, device, now), assumed);
-        Some((id, OtherLoad { intervals: planned.brief.intervals.clone(), power }))
+        Some((id, OtherLoad { intervals: planned.summary.intervals.clone(), power }))
     };
     devices(tables, &area.client, &area.zone, Some(&area.name))
         .into_iter()

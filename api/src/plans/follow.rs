@@ -36,7 +36,7 @@ pub fn wanted_in(tables: &Tables, device_id: Uuid, now: DateTime<Utc>) -> Wanted
             Wanted { switch, until: plan.state.review_at.filter(|_| switch.is_some()) }
         }
         Outcome::Planned(planned) => {
-            let (switch, until) = switch_at(&planned.brief.intervals, now);
+            let (switch, until) = switch_at(&planned.summary.intervals, now);
             Wanted { switch: Some(switch), until }
         }
     }

@@ -113,7 +113,7 @@ mod coordinated {
     fn member(app: &App, asked: Asked, now: DateTime<Utc>) -> Option<Member> {
         let device_id = asked.device_id();
         let power = asked.power(app)?;
-        let before = asked.previous().and_then(KeptPlan::planned).map(|planned| &planned.brief);
+        let before = asked.previous().and_then(KeptPlan::planned).map(|planned| &planned.summary);
         let is_on = asked.ready.counting.known.is_on(before, now);
         let wish = asked.wish.ok()?;
         let problem = wish.problem().ok()?;

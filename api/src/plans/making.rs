@@ -122,7 +122,7 @@ fn ask(app: &App, pricer: &mut Pricer, ready: Ready, now: DateTime<Utc>) -> Aske
     let is_same = |before: &Arc<KeptPlan>| before.flex_policy_id == *flex_policy_id;
     let before = ready.before.as_ref().filter(|before| is_same(before));
     let is_new = before.is_none() || ready.cause == Cause::Policy;
-    let told = before.and_then(|before| before.planned()).map(|planned| &planned.brief.intervals);
+    let told = before.and_then(|before| before.planned()).map(|planned| &planned.summary.intervals);
     let told = told.map_or([].as_slice(), Vec::as_slice);
     let cycle = before.and_then(|before| before.state.cycle);
     let cycle = policy.cycle((cycle, told), known, zone, now, is_new);
@@ -255,7 +255,7 @@ pub(crate) fn finish(
     let finish = |(position, asked): (usize, Asked)| {
         let Asked { ready, cycle, sheet, wish } = asked;
         let made = planned.remove(&position);
-        let brief: Option<&PlanSummary> = made.as_ref().map(|planned| &planned.brief);
+        let brief: Option<&PlanSummary> = made.as_ref().map(|planned| &planned.summary);
         let review_at = ready.counting.policy.review_at(cycle.as_ref(), brief, now);
         let idle = || Outcome::Idle(wish.err().unwrap_or(NoRequest::NothingAsked));
         let outcome = made.map_or_else(idle, |planned| Outcome::Planned(Box::new(planned)));

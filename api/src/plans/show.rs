@@ -65,7 +65,7 @@ pub async fn plan_of(app: &App, device_id: Uuid) -> Result<ShownPlan, PolicyErro
         Outcome::Planned(planned) => planned,
         Outcome::Idle(idle) => return Ok(ShownPlan { idle: Some(*idle), ..shown }),
     };
-    shown.plan = Some(planned.brief.clone());
+    shown.plan = Some(planned.summary.clone());
     shown.is_shared = planned.is_shared;
     let Some(sheet_id) = sheet_id else { return Ok(shown) };
     let mut connection =

@@ -166,7 +166,7 @@ fn status_of(
         are_prices_known: plan.is_some_and(|plan| !waits(plan)),
     });
     let planned = plan.and_then(|plan| plan.planned());
-    let intervals = planned.map(|planned| intervals_shown(&planned.brief.intervals, state, now));
+    let intervals = planned.map(|planned| intervals_shown(&planned.summary.intervals, state, now));
     SmartChargingStatus {
         charger_id: device.id,
         user_id: device.user_id.to_string(),

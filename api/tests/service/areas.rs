@@ -55,7 +55,7 @@ async fn flx_13_flx_14_plans_of_an_area_follow_its_prices_and_no_others() {
         assert_eq!(start(ids[1]).await, ["2026-01-05T22:00:00Z"]);
         let stage = stage.restarted().await;
         let kept = stage.app.cache().read(|t| t.plans.plan(ids[0]).cloned()).unwrap();
-        assert_eq!(kept.planned().unwrap().brief.intervals[0].start, at(1));
+        assert_eq!(kept.planned().unwrap().summary.intervals[0].start, at(1));
     }
 }
 
@@ -119,7 +119,7 @@ async fn plans_of_an_area_with_a_limit_keep_it_and_are_left_alone() {
     let hours = || {
         let hour = |id: &Uuid| {
             let plan = stage.app.cache().read(|tables| tables.plans.plan(*id).cloned()).unwrap();
-            let first = plan.planned()?.brief.intervals.first().map(|interval| interval.start);
+            let first = plan.planned()?.summary.intervals.first().map(|interval| interval.start);
             first.map(|start| (start - six()).num_hours())
         };
         ids.iter().map(hour).collect::<Vec<_>>()

@@ -64,7 +64,7 @@ async fn a_vehicle_that_takes_less_than_it_may_is_given_the_time_for_it() {
         let starts = async |stage: &Stage| {
             settle(&stage.app).await;
             let plan = stage.app.cache().read(|t| t.plans.plan(id).cloned()).unwrap();
-            let intervals = plan.planned().map(|planned| planned.brief.intervals.clone());
+            let intervals = plan.planned().map(|planned| planned.summary.intervals.clone());
             intervals.unwrap().iter().map(|interval| interval.start).collect::<Vec<_>>()
         };
         // 7.5 kWh are 41 minutes at 11 kW, and two hours at what it takes.

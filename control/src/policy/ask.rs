@@ -331,11 +331,11 @@ impl DevicePolicy {
     pub fn review_at(
         &self,
         cycle: Option<&Cycle>,
-        brief: Option<&PlanSummary>,
+        summary: Option<&PlanSummary>,
         now: DateTime<Utc>,
     ) -> Option<DateTime<Utc>> {
         let deadline = cycle.and_then(|cycle| cycle.promise).map(|promise| promise.by);
-        let intervals = brief.map_or([].as_slice(), |brief| &brief.intervals);
+        let intervals = summary.map_or([].as_slice(), |summary| &summary.intervals);
         let ends = intervals.iter().map(|interval| interval.end);
         // A start shows in the readings by then, or the vehicle has declined it.
         let heeded = |interval: &Interval| interval.start.checked_add_signed(START_TIMEOUT);
@@ -542,13 +542,13 @@ mod tests {
     fn hours(wish: PlanRequest, cents: &[i32]) -> Vec<(f64, f64)> {
         let planned = PlanRecord::new(&curve_of(60, cents), wish).unwrap();
         let hour = |t: DateTime<Utc>| (t - at(0)).num_minutes() as f64 / 60.0;
-        planned.brief.intervals.iter().map(|i| (hour(i.start), hour(i.end))).collect()
+        planned.summary.intervals.iter().map(|i| (hour(i.start), hour(i.end))).collect()
     }
 
     /// The plan that is made at six.
-    fn brief_of(policy: &DevicePolicy) -> PlanSummary {
+    fn summary_of(policy: &DevicePolicy) -> PlanSummary {
         let wish = ask(policy, &known(), 0, &CENTS).unwrap();
-        PlanRecord::new(&curve_of(60, &CENTS), wish).unwrap().brief
+        PlanRecord::new(&curve_of(60, &CENTS), wish).unwrap().summary
     }
 
     const CENTS: [i32; 8] = [30, 20, 10, 40, 5, 30, 30, 30];
@@ -558,12 +558,12 @@ mod tests {
         let curve = curve_of(60, &[30, 10, 20]);
         let target = Target { by: None, energy: kwh(10.0) };
         let wish = PlanRequest::Charge(ChargeRequest::new(at(0), kw(10.0), target));
-        let brief = PlanRecord::new(&curve, wish).unwrap().brief;
+        let summary = PlanRecord::new(&curve, wish).unwrap().summary;
         let known = |is_charging| DeviceFacts { is_charging, ..DeviceFacts::default() };
         for (hour, is_told) in [(0, false), (1, true), (2, false)] {
-            assert_eq!(known(None).is_on(Some(&brief), at(hour)), is_told, "{hour} h");
-            assert_eq!(known(Some(false)).is_on(Some(&brief), at(hour)), is_told, "{hour} h");
-            assert!(known(Some(true)).is_on(Some(&brief), at(hour)), "{hour} h");
+            assert_eq!(known(None).is_on(Some(&summary), at(hour)), is_told, "{hour} h");
+            assert_eq!(known(Some(false)).is_on(Some(&summary), at(hour)), is_told, "{hour} h");
+            assert!(known(Some(true)).is_on(Some(&summary), at(hour)), "{hour} h");
         }
         assert!(!known(Some(false)).is_on(None, at(1)));
     }
@@ -595,7 +595,7 @@ mod tests {
             let curve = curve_of(60, &CENTS);
             let wish =
                 policy.plan_request(known, cycle.as_ref(), Tz::UTC, now, &curve, &assumed).unwrap();
-            PlanRecord::new(&curve, wish).unwrap().brief.energy
+            PlanRecord::new(&curve, wish).unwrap().summary.energy
         };
         let left = |minutes| left_of(&on, minutes);
         assert_eq!((left(0), left(60), left(150)), (kwh(2.0), kwh(1.0), kwh(0.0)));
@@ -698,38 +698,38 @@ mod tests {
         // On until 20:24, and from ten, which is the deadline, until 22:24.
         let policy = flex(0.0);
         let cycle = policy.cycle((None, &[]), &known(), Tz::UTC, at(0), true);
-        let brief = brief_of(&policy);
+        let summary = summary_of(&policy);
         let minutes = |minutes| at(0) + TimeDelta::minutes(minutes);
-        let review = |at| policy.review_at(cycle.as_ref(), Some(&brief), minutes(at));
+        let review = |at| policy.review_at(cycle.as_ref(), Some(&summary), minutes(at));
         assert_eq!([0, 120, 144].map(review), [144, 144, 240].map(|at| Some(minutes(at))));
         assert_eq!([240, 264].map(review), [Some(minutes(264)), None]);
         assert_eq!(policy.review_at(cycle.as_ref(), None, at(0)), Some(at(4)));
         // Not at once, however near the end is.
         assert_eq!(review(143), Some(minutes(144)));
         let near = minutes(144) - TimeDelta::seconds(1);
-        let soonest = policy.review_at(cycle.as_ref(), Some(&brief), near);
+        let soonest = policy.review_at(cycle.as_ref(), Some(&summary), near);
         assert_eq!(soonest, Some(near + TimeDelta::minutes(1)));
     }
 
     #[test]
     fn a_vehicle_that_does_not_want_to_charge_is_asked_again_after_an_hour() {
         let policy = charger(Some(clock("02:00")));
-        let brief = brief_of(&policy);
+        let summary = summary_of(&policy);
         let minutes = |minutes| at(0) + TimeDelta::minutes(minutes);
         let begun = policy.cycle((None, &[]), &known(), Tz::UTC, at(0), true);
         let review =
-            |cycle: Option<Cycle>, now| policy.review_at(cycle.as_ref(), Some(&brief), now);
+            |cycle: Option<Cycle>, now| policy.review_at(cycle.as_ref(), Some(&summary), now);
         // On from eight to nine, looked at five minutes after the start.
         assert_eq!(review(begun, at(1)), Some(minutes(125)));
         let look = |known: &DeviceFacts| {
-            policy.cycle((begun, &brief.intervals), known, Tz::UTC, minutes(125), false)
+            policy.cycle((begun, &summary.intervals), known, Tz::UTC, minutes(125), false)
         };
         let left = |cycle: Option<Cycle>, now| {
             let assumed = Assumptions::default();
             let curve = curve_of(60, &CENTS);
             let wish =
                 policy.plan_request(&known(), cycle.as_ref(), Tz::UTC, now, &curve, &assumed);
-            PlanRecord::new(&curve, wish.unwrap()).unwrap().brief.energy
+            PlanRecord::new(&curve, wish.unwrap()).unwrap().summary.energy
         };
         let declined = look(&known());
         // By then less than its two hours is left until the deadline.

@@ -81,19 +81,19 @@ mod tests {
         ) {
             let wish = ChargeRequest::new(at(7), kw(9.0), Target { by: None, energy: kwh(energy) });
             let plan = plan_charge(&curve_of(60, &cents), &ChargeProblem::new(wish).unwrap());
-            let brief = PlanSummary::from(&plan);
+            let summary = PlanSummary::from(&plan);
             let now = at(minute);
-            let is_in = |t: DateTime<Utc>| brief.intervals.iter().any(|i| i.start <= t && t < i.end);
-            let (switch, until) = switch_at(&brief.intervals, now);
+            let is_in = |t: DateTime<Utc>| summary.intervals.iter().any(|i| i.start <= t && t < i.end);
+            let (switch, until) = switch_at(&summary.intervals, now);
             prop_assert_eq!(switch == Switch::Start, is_in(now));
-            prop_assert_eq!(on_since(&brief.intervals, now).is_some(), is_in(now));
+            prop_assert_eq!(on_since(&summary.intervals, now).is_some(), is_in(now));
             if let Some(until) = until {
                 prop_assert!(until > now);
                 prop_assert_eq!(is_in(until - TimeDelta::microseconds(1)), is_in(now));
                 prop_assert_ne!(is_in(until), is_in(now));
             }
-            let text = serde_json::to_string(&brief).unwrap();
-            prop_assert_eq!(serde_json::from_str::<PlanSummary>(&text).unwrap(), brief);
+            let text = serde_json::to_string(&summary).unwrap();
+            prop_assert_eq!(serde_json::from_str::<PlanSummary>(&text).unwrap(), summary);
         }
     }
 }

@@ -104,7 +104,7 @@ impl WithSimd for PlanRows<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> PlanTable<ChargeNumbers> {
         let Self { fleet, curves, rows } = self;
         let mut plans = PlanTable::with_capacity(rows.len());
-        let mut scratch = ThresholdBuffers::new();
+        let mut buffers = ThresholdBuffers::new();
         let horizon = curves.horizon();
         for row in rows {
             let vehicle = match fleet.vehicle(row) {
@@ -115,7 +115,7 @@ impl WithSimd for PlanRows<'_> {
                 }
             };
             if let Some((window, choice)) =
-                compact(simd, &mut scratch, fleet, curves, row, &vehicle)
+                compact(simd, &mut buffers, fleet, curves, row, &vehicle)
             {
                 // `compact` selects no slots without prices, so there are some here.
                 let prices = prices_of(fleet, curves, row).unwrap_or(&[]);
@@ -149,11 +149,11 @@ impl WithSimd for CompactRows<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { fleet, curves, first, choices } = self;
-        let mut scratch = ThresholdBuffers::new();
+        let mut buffers = ThresholdBuffers::new();
         for (position, choice) in choices.iter_mut().enumerate() {
             let row = first + position;
             *choice = match fleet.vehicle(row) {
-                Ok(vehicle) => compact(simd, &mut scratch, fleet, curves, row, &vehicle),
+                Ok(vehicle) => compact(simd, &mut buffers, fleet, curves, row, &vehicle),
                 Err(_) => None,
             }
             .map(|(_, choice)| choice);
@@ -175,10 +175,10 @@ impl WithSimd for DenseRows<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { fleet, curves, first, powers } = self;
-        let mut scratch = ThresholdBuffers::new();
+        let mut buffers = ThresholdBuffers::new();
         let slots = curves.horizon().len();
         for (position, powers) in powers.chunks_exact_mut(slots).enumerate() {
-            dense_row(simd, &mut scratch, fleet, curves, first + position, powers);
+            dense_row(simd, &mut buffers, fleet, curves, first + position, powers);
         }
     }
 }
@@ -187,7 +187,7 @@ impl WithSimd for DenseRows<'_> {
 #[inline(always)]
 fn compact<S: Simd>(
     simd: S,
-    scratch: &mut ThresholdBuffers,
+    buffers: &mut ThresholdBuffers,
     fleet: &Fleet<'_>,
     curves: Curves<'_>,
     row: usize,
@@ -212,7 +212,7 @@ fn compact<S: Simd>(
         return Some((window, SlotSelection::nothing(need, f64::NAN)));
     }
     let fits = window.len() <= SLOTS_MAX;
-    fits.then(|| (window, threshold::choose(simd, scratch, horizon, prices, window, need)))
+    fits.then(|| (window, threshold::choose(simd, buffers, horizon, prices, window, need)))
 }
 
 /// Hours of a window without a price: gaps in the slots, and time outside the horizon.
@@ -276,7 +276,7 @@ fn curve_of_row(horizon: &Horizon, prices: &[f64]) -> PriceCurve {
 #[inline(always)]
 fn dense_row<S: Simd>(
     simd: S,
-    scratch: &mut ThresholdBuffers,
+    buffers: &mut ThresholdBuffers,
     fleet: &Fleet<'_>,
     curves: Curves<'_>,
     row: usize,
@@ -287,7 +287,7 @@ fn dense_row<S: Simd>(
         powers.fill(0.0);
         return;
     };
-    if let Some((window, choice)) = compact(simd, scratch, fleet, curves, row, &vehicle) {
+    if let Some((window, choice)) = compact(simd, buffers, fleet, curves, row, &vehicle) {
         choice.write_powers(horizon, window, vehicle.power_max.as_kw(), powers);
         return;
     }

@@ -106,40 +106,40 @@ where
 {
     let end = curve.horizon().end().map_or(0, micros_of);
     let columns = Columns::of(problems, end);
-    let mut briefs: Vec<Option<PlanSummary>> = vec![None; problems.len()];
+    let mut summaries: Vec<Option<PlanSummary>> = vec![None; problems.len()];
     let runs = plan_batch(&columns.fleet(), Curves::Shared(curve));
-    let rows = runs.iter().flat_map(|run| (0..run.len()).map(move |row| brief(run, row)));
-    for (&position, brief) in columns.positions.iter().zip(rows) {
+    let rows = runs.iter().flat_map(|run| (0..run.len()).map(move |row| summary(run, row)));
+    for (&position, summary) in columns.positions.iter().zip(rows) {
         let problem = problems[position].borrow();
-        briefs[position] = brief.and_then(|brief| whole(curve, problem, brief));
+        summaries[position] = summary.and_then(|summary| whole(curve, problem, summary));
     }
     // Requests without a row, or with more to charge after the deciding target.
-    let alone = |(brief, problem): (Option<PlanSummary>, &P)| {
-        brief.unwrap_or_else(|| PlanSummary::from(&plan_charge(curve, problem.borrow())))
+    let alone = |(summary, problem): (Option<PlanSummary>, &P)| {
+        summary.unwrap_or_else(|| PlanSummary::from(&plan_charge(curve, problem.borrow())))
     };
-    briefs.into_par_iter().zip(problems).map(alone).collect()
+    summaries.into_par_iter().zip(problems).map(alone).collect()
 }
 
 /// Completes the plan for the deciding target to that of its request; `None` if more is charged
 /// after that target.
-fn whole(curve: &PriceCurve, problem: &ChargeProblem, brief: PlanSummary) -> Option<PlanSummary> {
+fn whole(curve: &PriceCurve, problem: &ChargeProblem, summary: PlanSummary) -> Option<PlanSummary> {
     let request = problem.request();
     let by = request.targets[request.deciding()?].by_micros();
-    if !is_all(problem, by, brief.shortfall.as_kwh()) {
+    if !is_all(problem, by, summary.shortfall.as_kwh()) {
         return None;
     }
     // Rows end with the last price, but a request without a deadline may end with the departure.
-    let brief = PlanSummary {
-        shortfall: brief.shortfall + request.above_limit(),
+    let summary = PlanSummary {
+        shortfall: summary.shortfall + request.above_limit(),
         unpriced_hours: unpriced_hours(curve, problem),
-        ..brief
+        ..summary
     };
     if request.targets.len() == 1 {
-        return Some(brief);
+        return Some(summary);
     }
     let after = price_after(curve, problem, by.min(problem.to()));
-    let marginal_price = cheaper(brief.marginal_price, after);
-    Some(PlanSummary { marginal_price, ..brief })
+    let marginal_price = cheaper(summary.marginal_price, after);
+    Some(PlanSummary { marginal_price, ..summary })
 }
 
 /// Plan of each request: close to its previous plan if there is one and a budget, otherwise the
@@ -162,14 +162,14 @@ pub fn plan_wishes(
         }
     }
     let mut placed: Vec<Option<PlanSummary>> = vec![None; wishes.len()];
-    for (position, brief) in positions.into_iter().zip(plan_requests(curve, &problems)) {
-        placed[position] = Some(brief);
+    for (position, summary) in positions.into_iter().zip(plan_requests(curve, &problems)) {
+        placed[position] = Some(summary);
     }
-    let plan = |((wish, before), brief): (
+    let plan = |((wish, before), summary): (
         (PlanRequest, Option<PreviousPlan<'_>>),
         Option<PlanSummary>,
-    )| match (brief, before, budget) {
-        (Some(brief), _, _) => Ok(PlanRecord::cheapest(wish, brief)),
+    )| match (summary, before, budget) {
+        (Some(summary), _, _) => Ok(PlanRecord::cheapest(wish, summary)),
         (None, Some(before), Some(total)) => PlanRecord::close_to(curve, wish, before, total),
         (None, _, _) => PlanRecord::new(curve, wish),
     };
@@ -177,7 +177,7 @@ pub fn plan_wishes(
 }
 
 /// Plan summary of a row of a batch; `None` for a row in error.
-fn brief(run: &PlanTable<ChargeNumbers>, row: usize) -> Option<PlanSummary> {
+fn summary(run: &PlanTable<ChargeNumbers>, row: usize) -> Option<PlanSummary> {
     let numbers = &run.numbers;
     let energy = Energy::from_kwh(numbers.energy_kwh[row]).ok()?;
     let money = |amount: f64| Money::from_amount(amount).ok();
@@ -262,7 +262,7 @@ mod tests {
         let wishes = vec![(wish(10.0), None), (wish(-1.0), None), (wish(10.0), near)];
         let made = plan_wishes(&curve, wishes.clone(), Some(crate::units::money(5.0)));
         let starts = |made: &Result<PlanRecord, RefusedRequest>| {
-            made.as_ref().ok().map(|planned| planned.brief.intervals[0].start)
+            made.as_ref().ok().map(|planned| planned.summary.intervals[0].start)
         };
         assert_eq!(made.iter().map(starts).collect::<Vec<_>>(), [Some(at(60)), None, Some(at(0))]);
         let cheapest = plan_wishes(&curve, wishes, None);
@@ -280,17 +280,17 @@ mod tests {
             let problems: Vec<ChargeProblem> =
                 wishes.into_iter().map(|wish| ChargeProblem::new(wish).unwrap()).collect();
             let alone = |problem| PlanSummary::from(&plan_charge(&curve, problem));
-            for (brief, problem) in plan_requests(&curve, &problems).iter().zip(&problems) {
+            for (summary, problem) in plan_requests(&curve, &problems).iter().zip(&problems) {
                 let alone = alone(problem);
-                prop_assert_eq!(&brief.intervals, &alone.intervals);
+                prop_assert_eq!(&summary.intervals, &alone.intervals);
                 let numbers = |b: &PlanSummary| [
                     b.cost.as_amount(), b.energy.as_kwh(), b.shortfall.as_kwh(), b.unpriced_hours,
                     b.baseline_cost.as_amount(),
                 ].map(f64::to_bits);
-                prop_assert_eq!(numbers(brief), numbers(&alone));
-                prop_assert_eq!(brief.marginal_price, alone.marginal_price);
+                prop_assert_eq!(numbers(summary), numbers(&alone));
+                prop_assert_eq!(summary.marginal_price, alone.marginal_price);
                 // The bound is summed in two ways.
-                let off = (brief.bound - alone.bound).as_amount().abs();
+                let off = (summary.bound - alone.bound).as_amount().abs();
                 prop_assert!(off <= 1e-9 * alone.cost.as_amount().abs().max(1.0));
             }
         }

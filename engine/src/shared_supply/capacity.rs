@@ -169,20 +169,20 @@ pub fn plan_within_capacity(
         (plan.shortfall - wish.problem.request().above_limit()).as_kwh() * scale
     });
     let (area, plan) = least_short((&rows, &table), power, missed.sum(), options)?;
-    let mut briefs = Vec::with_capacity(wishes.len());
+    let mut summaries = Vec::with_capacity(wishes.len());
     plan.rows(&area, RUN, &mut |made| {
         for row in 0..made.len() {
-            let position = briefs.len();
+            let position = summaries.len();
             let wish = &wishes[position];
             let alone = (&alone[position], &curves[wish.curve]);
-            let made = brief(&made, row, alone, rows.scale[position]);
-            briefs.push(made.map(|made| with_limit(made, wish)));
+            let made = summary(&made, row, alone, rows.scale[position]);
+            summaries.push(made.map(|made| with_limit(made, wish)));
         }
     })?;
     // Turns within slots come first, since they show where power is left free.
-    sequence_within_slots(&mut briefs, wishes, (table.horizon(), power.power_max));
-    fill_gaps(&mut briefs, wishes, (&curves, &alone), power.power_max);
-    Ok(briefs)
+    sequence_within_slots(&mut summaries, wishes, (table.horizon(), power.power_max));
+    fill_gaps(&mut summaries, wishes, (&curves, &alone), power.power_max);
+    Ok(summaries)
 }
 
 /// Plan of each request without the others, planned in groups of one price curve.
@@ -260,28 +260,28 @@ fn ahead(curve: &PriceCurve, wishes: &[SharedWish<'_>]) -> PriceCurve {
 
 /// Applies the wrap-around rule ([`apply_wrap_around`]) to the plans, slot by slot.
 fn sequence_within_slots(
-    briefs: &mut [Option<PlanSummary>],
+    summaries: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
     (horizon, power_max): (&Horizon, Power),
 ) {
-    let planned = briefs.iter().zip(wishes);
+    let planned = summaries.iter().zip(wishes);
     let mut vehicles: Vec<OnOffSchedule> =
         planned.map(|(b, wish)| switched(b.as_ref(), wish)).collect();
     let slots = horizon.periods().map(|(start, end)| micros_of(start)..micros_of(end));
     apply_wrap_around(&mut vehicles, slots, power_max.as_kw());
-    for (brief, vehicle) in briefs.iter_mut().zip(vehicles) {
-        let Some(brief) = brief else { continue };
-        let Some(&Interval { power, .. }) = brief.intervals.first() else { continue };
+    for (summary, vehicle) in summaries.iter_mut().zip(vehicles) {
+        let Some(summary) = summary else { continue };
+        let Some(&Interval { power, .. }) = summary.intervals.first() else { continue };
         let interval =
             |&(start, end)| Interval { start: instant_at(start), end: instant_at(end), power };
-        brief.intervals = vehicle.on.iter().map(interval).collect();
+        summary.intervals = vehicle.on.iter().map(interval).collect();
     }
 }
 
 /// On-off schedule of a plan. `from` excludes energy that is wanted at once.
-fn switched(brief: Option<&PlanSummary>, wish: &SharedWish<'_>) -> OnOffSchedule {
+fn switched(summary: Option<&PlanSummary>, wish: &SharedWish<'_>) -> OnOffSchedule {
     let request = wish.problem.request();
-    let intervals = brief.map_or(&[][..], |brief| &brief.intervals);
+    let intervals = summary.map_or(&[][..], |summary| &summary.intervals);
     let on = intervals.iter().map(|i| (micros_of(i.start), micros_of(i.end))).collect();
     let is_late = |at: Option<DateTime<Utc>>| at.is_some_and(|at| at <= request.now);
     let is_at_once =
@@ -298,20 +298,20 @@ fn switched(brief: Option<&PlanSummary>, wish: &SharedWish<'_>) -> OnOffSchedule
 }
 
 /// Adds the energy that targets want above the charge limit to the shortfall of a plan.
-fn with_limit(brief: PlanSummary, wish: &SharedWish<'_>) -> PlanSummary {
+fn with_limit(summary: PlanSummary, wish: &SharedWish<'_>) -> PlanSummary {
     let request = wish.problem.request();
     let above = request.targets.iter().filter(|t| t.energy > request.within_limit(t));
     let missing = above.map(|target| {
-        let had = energy_by(&brief.intervals, target.by).min(request.within_limit(target));
+        let had = energy_by(&summary.intervals, target.by).min(request.within_limit(target));
         target.energy - had
     });
-    let shortfall = missing.fold(brief.shortfall, Energy::max);
-    PlanSummary { shortfall, ..brief }
+    let shortfall = missing.fold(summary.shortfall, Energy::max);
+    PlanSummary { shortfall, ..summary }
 }
 
 /// Plan of a row in the units of its request, divided by `scale`, at the cost of its price curve.
 /// `alone` is the plan without the others, and gives bound and baseline.
-fn brief(
+fn summary(
     made: &PlanTable<AreaNumbers>,
     row: usize,
     (alone, curve): (&PlanSummary, &PriceCurve),
@@ -376,9 +376,9 @@ mod tests {
             plan.iter().flatten().map(|b| (b.intervals[0].start - at(0)).num_hours()).collect();
         starts.sort_unstable();
         assert_eq!(starts, [1, 1, 3, 3]);
-        let cost: f64 = plan.iter().flatten().map(|brief| brief.cost.as_amount()).sum();
+        let cost: f64 = plan.iter().flatten().map(|summary| summary.cost.as_amount()).sum();
         assert!((cost - 6.0).abs() < 1e-6, "{cost}");
-        assert!(plan.iter().flatten().all(|brief| brief.bound <= brief.cost));
+        assert!(plan.iter().flatten().all(|summary| summary.bound <= summary.cost));
     }
 
     #[test]
@@ -412,12 +412,12 @@ mod tests {
         let options = AreaOptions::default();
         let plan =
             plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(25.0)), &options).unwrap();
-        let briefs: Vec<&PlanSummary> = plan.iter().flatten().collect();
-        assert!(briefs.iter().all(|brief| brief.shortfall.as_kwh() < 1e-6));
+        let summaries: Vec<&PlanSummary> = plan.iter().flatten().collect();
+        assert!(summaries.iter().all(|summary| summary.shortfall.as_kwh() < 1e-6));
         for minute in 0..120 {
             let at = at(0) + TimeDelta::minutes(minute);
             let is_on = |i: &&Interval| i.start <= at && at < i.end;
-            let on = briefs.iter().flat_map(|brief| &brief.intervals).filter(is_on).count();
+            let on = summaries.iter().flat_map(|summary| &summary.intervals).filter(is_on).count();
             assert!(on <= 2, "{on} are on in minute {minute}");
         }
     }
@@ -434,9 +434,9 @@ mod tests {
             let cars = [cars(count), vec![hopeless.clone()]].concat();
             let wishes = wishes(&cars);
             let plan = plan_within_capacity(&curves, &wishes, power, &options).unwrap();
-            let short: f64 = plan.iter().flatten().map(|brief| brief.shortfall.as_kwh()).sum();
+            let short: f64 = plan.iter().flatten().map(|summary| summary.shortfall.as_kwh()).sum();
             assert!((short - 5.0).abs() < 1e-6, "{short}");
-            let intervals = plan.iter().flatten().flat_map(|brief| &brief.intervals);
+            let intervals = plan.iter().flatten().flat_map(|summary| &summary.intervals);
             let within = intervals.map(|i| (i.end.min(at(2)) - i.start.max(at(1))).num_minutes());
             within.filter(|minutes| *minutes > 0).sum::<i64>()
         };
@@ -454,11 +454,11 @@ mod tests {
             let power = SharedPower::whole(kw(10.0));
             let options = AreaOptions::default();
             let plan = plan_within_capacity(&curves, &wishes, power, &options).unwrap();
-            let brief = plan[on].as_ref().unwrap();
-            assert_eq!((brief.intervals[0].start, brief.intervals.len()), (at(0), 1));
+            let summary = plan[on].as_ref().unwrap();
+            assert_eq!((summary.intervals[0].start, summary.intervals.len()), (at(0), 1));
             // The cost is that of the prices without the bonus.
-            assert!((brief.cost.as_amount() - 1.0).abs() < 1e-9);
-            let all: f64 = plan.iter().flatten().map(|brief| brief.cost.as_amount()).sum();
+            assert!((summary.cost.as_amount() - 1.0).abs() < 1e-9);
+            let all: f64 = plan.iter().flatten().map(|summary| summary.cost.as_amount()).sum();
             assert!((all - 5.0).abs() < 1e-6, "{all}");
         }
         // A larger price difference outweighs the bonus.
@@ -482,8 +482,8 @@ mod tests {
         let options = AreaOptions::default();
         let plan =
             plan_within_capacity(&curves, &wishes, SharedPower::whole(kw(20.0)), &options).unwrap();
-        let brief = plan[0].as_ref().unwrap();
-        assert_eq!(brief.intervals[0].start, at(0));
-        assert!((brief.energy - kwh(10.0)).as_kwh().abs() < 1e-9);
+        let summary = plan[0].as_ref().unwrap();
+        assert_eq!(summary.intervals[0].start, at(0));
+        assert!((summary.energy - kwh(10.0)).as_kwh().abs() < 1e-9);
     }
 }

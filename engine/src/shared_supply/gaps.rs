@@ -36,66 +36,69 @@ type Pause = (DateTime<Utc>, DateTime<Utc>);
 /// `alone` are the plans of each request without the others: a shortfall that it has there as well
 /// is not served.
 pub(crate) fn fill_gaps(
-    briefs: &mut [Option<PlanSummary>],
+    summaries: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
     (curves, alone): (&[PriceCurve], &[PlanSummary]),
     power_max: Power,
 ) {
-    let mut short = positions_with_shortfall(briefs, wishes, alone);
-    if short.is_empty() && pauses(briefs, wishes).is_empty() {
+    let mut short = positions_with_shortfall(summaries, wishes, alone);
+    if short.is_empty() && pauses(summaries, wishes).is_empty() {
         return;
     }
     let mut occupied = LoadProfile::default();
-    for (brief, wish) in briefs.iter().zip(wishes) {
-        occupied.add(brief.as_ref().map_or(&[], |brief| &brief.intervals), wish.power);
+    for (summary, wish) in summaries.iter().zip(wishes) {
+        occupied.add(summary.as_ref().map_or(&[], |summary| &summary.intervals), wish.power);
     }
     for _ in 0..PASSES {
         let mut is_any = false;
         for &position in &short {
-            let (Some(brief), wish) = (&mut briefs[position], &wishes[position]) else { continue };
+            let (Some(summary), wish) = (&mut summaries[position], &wishes[position]) else {
+                continue;
+            };
             // The own load of a request does not count against it.
-            occupied.remove(&brief.intervals, wish.power);
-            if let Some(fitted) = serve_shortfall(brief, wish, curves, (&occupied, power_max)) {
-                *brief = fitted;
+            occupied.remove(&summary.intervals, wish.power);
+            if let Some(fitted) = serve_shortfall(summary, wish, curves, (&occupied, power_max)) {
+                *summary = fitted;
                 is_any = true;
             }
-            occupied.add(&brief.intervals, wish.power);
+            occupied.add(&summary.intervals, wish.power);
         }
         // A request that moved has freed power.
-        short = if is_any { positions_with_shortfall(briefs, wishes, alone) } else { Vec::new() };
+        short =
+            if is_any { positions_with_shortfall(summaries, wishes, alone) } else { Vec::new() };
     }
-    close_short_pauses(briefs, wishes, curves, (&occupied, power_max));
+    close_short_pauses(summaries, wishes, curves, (&occupied, power_max));
 }
 
 /// New plan of a request in the free power, if its shortfall is smaller.
 fn serve_shortfall(
-    brief: &PlanSummary,
+    summary: &PlanSummary,
     wish: &SharedWish<'_>,
     curves: &[PriceCurve],
     room: (&LoadProfile, Power),
 ) -> Option<PlanSummary> {
     let grain = wish.problem.request().power_max.over(GRAIN);
     let fitted = plan_in(&curves[wish.curve], wish.problem, wish.power, room).ok()?;
-    let is_better = fitted.brief.shortfall + grain < brief.shortfall;
-    is_better.then_some(PlanSummary { marginal_price: None, ..fitted.brief })
+    let is_better = fitted.summary.shortfall + grain < summary.shortfall;
+    is_better.then_some(PlanSummary { marginal_price: None, ..fitted.summary })
 }
 
 /// Positions of requests whose shortfall exceeds that of their plan alone, by falling hours of
 /// charging missed; at most [`SHORT_MAX`].
 fn positions_with_shortfall(
-    briefs: &[Option<PlanSummary>],
+    summaries: &[Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
     alone: &[PlanSummary],
 ) -> Vec<usize> {
-    let lacks = |position: usize, brief: &PlanSummary| {
+    let lacks = |position: usize, summary: &PlanSummary| {
         let power = wishes[position].problem.request().power_max;
-        let missing = brief.shortfall - alone[position].shortfall;
+        let missing = summary.shortfall - alone[position].shortfall;
         (missing > power.over(GRAIN)).then(|| missing.as_kwh() / power.as_kw())
     };
-    let mut short: Vec<(usize, f64)> = briefs
+    let mut short: Vec<(usize, f64)> = summaries
         .iter()
         .enumerate()
-        .filter_map(|(position, brief)| Some((position, lacks(position, brief.as_ref()?)?)))
+        .filter_map(|(position, summary)| Some((position, lacks(position, summary.as_ref()?)?)))
         .collect();
     short.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     short.into_iter().take(SHORT_MAX).map(|(position, _)| position).collect()
@@ -103,10 +106,10 @@ fn positions_with_shortfall(
 
 /// Pauses shorter than [`PAUSE_MIN`], with the position of their request. Those of requests with
 /// power limits of their own are left out.
-fn pauses(briefs: &[Option<PlanSummary>], wishes: &[SharedWish<'_>]) -> Vec<(usize, Pause)> {
+fn pauses(summaries: &[Option<PlanSummary>], wishes: &[SharedWish<'_>]) -> Vec<(usize, Pause)> {
     let mut short_pauses = Vec::new();
-    for (position, (brief, wish)) in briefs.iter().zip(wishes).enumerate() {
-        let intervals = brief.as_ref().map_or(&[][..], |brief| &brief.intervals);
+    for (position, (summary, wish)) in summaries.iter().zip(wishes).enumerate() {
+        let intervals = summary.as_ref().map_or(&[][..], |summary| &summary.intervals);
         let now = wish.problem.request().now;
         let begins = intervals.first().filter(|_| wish.is_on).map(|first| (now, first.start));
         let between = intervals.windows(2).map(|pair| (pair[0].end, pair[1].start));
@@ -121,14 +124,14 @@ fn pauses(briefs: &[Option<PlanSummary>], wishes: &[SharedWish<'_>]) -> Vec<(usi
 /// Closes short pauses where power and a price exist, and shortens the end of the plan by the same
 /// time.
 fn close_short_pauses(
-    briefs: &mut [Option<PlanSummary>],
+    summaries: &mut [Option<PlanSummary>],
     wishes: &[SharedWish<'_>],
     curves: &[PriceCurve],
     (occupied, power_max): (&LoadProfile, Power),
 ) {
     let (at, mut taken_kw) = occupied.steps();
-    for (position, (start, end)) in pauses(briefs, wishes) {
-        let (wish, Some(brief)) = (&wishes[position], &mut briefs[position]) else { continue };
+    for (position, (start, end)) in pauses(summaries, wishes) {
+        let (wish, Some(summary)) = (&wishes[position], &mut summaries[position]) else { continue };
         // Steps of the load profile that the pause overlaps.
         let first = at.partition_point(|at| *at <= start).saturating_sub(1);
         let within = first..at.partition_point(|at| *at < end);
@@ -137,17 +140,17 @@ fn close_short_pauses(
         if taken_kw[within.clone()].iter().any(is_full) {
             continue;
         }
-        let Some(intervals) = close_pause(&brief.intervals, (start, end)) else { continue };
+        let Some(intervals) = close_pause(&summary.intervals, (start, end)) else { continue };
         let (cost, unpriced) = paid(&curves[wish.curve], &intervals);
         // A pause in a gap of the prices stays: its energy would have no price.
-        if unpriced > paid(&curves[wish.curve], &brief.intervals).1 {
+        if unpriced > paid(&curves[wish.curve], &summary.intervals).1 {
             continue;
         }
         // The time cut off at the end still counts as taken, which errs on the safe side.
         taken_kw[within].iter_mut().for_each(|taken| *taken += kw);
-        brief.intervals = intervals;
-        brief.cost = cost;
-        brief.bound = if brief.cost < brief.bound { brief.cost } else { brief.bound };
+        summary.intervals = intervals;
+        summary.cost = cost;
+        summary.bound = if summary.cost < summary.bound { summary.cost } else { summary.bound };
     }
 }
 
@@ -223,28 +226,28 @@ mod tests {
         let filled = |intervals: [&[(i64, i64)]; 2], is_on, most| -> Vec<Vec<(i64, i64)>> {
             let alone: Vec<PlanSummary> =
                 needs.iter().map(|need| PlanSummary::from(&plan_charge(&curve, need))).collect();
-            let mut briefs: Vec<Option<PlanSummary>> = intervals
+            let mut summaries: Vec<Option<PlanSummary>> = intervals
                 .iter()
                 .zip(&alone)
-                .map(|(on, brief)| {
+                .map(|(on, summary)| {
                     let on = on.iter().map(|&(from, to)| interval(from, to));
                     let intervals: Vec<Interval> = on.collect();
                     let cost = paid(&curve, &intervals).0;
-                    Some(PlanSummary { cost, bound: cost, intervals, ..brief.clone() })
+                    Some(PlanSummary { cost, bound: cost, intervals, ..summary.clone() })
                 })
                 .collect();
             let mut wishes = wishes(&needs);
             wishes[0].is_on = is_on;
-            fill_gaps(&mut briefs, &wishes, (curves, &alone), kw(most));
+            fill_gaps(&mut summaries, &wishes, (curves, &alone), kw(most));
             let minute = |at: DateTime<Utc>| (at - self::at(0)).num_minutes();
-            let drawn = |brief: &PlanSummary| {
-                brief.intervals.iter().map(|i| (minute(i.start), minute(i.end))).collect()
+            let drawn = |summary: &PlanSummary| {
+                summary.intervals.iter().map(|i| (minute(i.start), minute(i.end))).collect()
             };
-            for brief in briefs.iter().flatten() {
-                assert_eq!(brief.cost, paid(&curve, &brief.intervals).0);
-                assert!(brief.bound <= brief.cost);
+            for summary in summaries.iter().flatten() {
+                assert_eq!(summary.cost, paid(&curve, &summary.intervals).0);
+                assert!(summary.bound <= summary.cost);
             }
-            briefs.iter().flatten().map(drawn).collect()
+            summaries.iter().flatten().map(drawn).collect()
         };
         let paused: [&[(i64, i64)]; 2] = [&[(60, 80), (81, 120), (180, 181)], &[(120, 180)]];
         assert_eq!(filled(paused, false, 10.0), [vec![(60, 120)], vec![(120, 180)]]);
@@ -277,14 +280,15 @@ mod tests {
         let needs = [need(10.0, 10.0, 240)];
         for (curve, is_one) in [(gap, false), (curve_of(60, &[20, 20, 20, 20]), true)] {
             let alone = [PlanSummary::from(&plan_charge(&curve, &needs[0]))];
-            let mut briefs = [Some(PlanSummary { intervals: paused.clone(), ..alone[0].clone() })];
+            let mut summaries =
+                [Some(PlanSummary { intervals: paused.clone(), ..alone[0].clone() })];
             fill_gaps(
-                &mut briefs,
+                &mut summaries,
                 &wishes(&needs),
                 (std::slice::from_ref(&curve), &alone),
                 kw(10.0),
             );
-            let [made] = briefs.map(|brief| brief.unwrap().intervals);
+            let [made] = summaries.map(|summary| summary.unwrap().intervals);
             assert_eq!(made, if is_one { vec![interval(60, 120)] } else { paused.clone() });
         }
     }
@@ -296,32 +300,32 @@ mod tests {
         let alone: Vec<PlanSummary> =
             needs.iter().map(|need| PlanSummary::from(&plan_charge(&curve, need))).collect();
         // The first lacks an hour, the second half an hour, the third as much as alone.
-        let short = |brief: &PlanSummary, intervals: Vec<Interval>, energy| PlanSummary {
+        let short = |summary: &PlanSummary, intervals: Vec<Interval>, energy| PlanSummary {
             intervals,
             shortfall: kwh(energy),
-            ..brief.clone()
+            ..summary.clone()
         };
-        let mut briefs = [
+        let mut summaries = [
             Some(short(&alone[0], vec![interval(60, 120)], 10.0)),
             Some(short(&alone[1], vec![interval(120, 150)], 5.0)),
             Some(alone[2].clone()),
         ];
-        let drawn = |briefs: &[Option<PlanSummary>]| -> Vec<String> {
+        let drawn = |summaries: &[Option<PlanSummary>]| -> Vec<String> {
             let is_on =
                 |b: &PlanSummary, m| b.intervals.iter().any(|i| i.start <= at(m) && at(m) < i.end);
             let cell = |b: &PlanSummary, m| if is_on(b, m) { '#' } else { '.' };
             let row = |b: &Option<PlanSummary>| {
                 (0..240).step_by(30).map(|m| cell(b.as_ref().unwrap(), m)).collect()
             };
-            briefs.iter().map(row).collect()
+            summaries.iter().map(row).collect()
         };
-        assert_eq!(drawn(&briefs), ["..##....", "....#...", "########"]);
+        assert_eq!(drawn(&summaries), ["..##....", "....#...", "########"]);
         let room = (std::slice::from_ref(&curve), &alone[..]);
-        fill_gaps(&mut briefs, &wishes(&needs), room, kw(20.0));
-        assert_eq!(drawn(&briefs), ["####....", "......##", "########"]);
-        assert_eq!(briefs[0].as_ref().unwrap().shortfall, kwh(0.0));
+        fill_gaps(&mut summaries, &wishes(&needs), room, kw(20.0));
+        assert_eq!(drawn(&summaries), ["####....", "......##", "########"]);
+        assert_eq!(summaries[0].as_ref().unwrap().shortfall, kwh(0.0));
         // Without free power the plans stay.
-        let mut crowded = briefs.clone();
+        let mut crowded = summaries.clone();
         crowded[1] = Some(short(&alone[1], vec![interval(120, 150)], 5.0));
         let before = crowded.clone();
         fill_gaps(&mut crowded, &wishes(&needs), room, kw(10.0));
@@ -350,21 +354,21 @@ mod tests {
             let curves = std::slice::from_ref(&curve);
             let options = AreaOptions::default();
             let plan = plan_within_capacity(curves, &wishes, power, &options).unwrap();
-            let briefs: Vec<PlanSummary> = plan.into_iter().map(Option::unwrap).collect();
-            let taker = |(brief, wish): (&PlanSummary, &SharedWish<'_>)| OtherLoad {
-                intervals: brief.intervals.clone(),
+            let summaries: Vec<PlanSummary> = plan.into_iter().map(Option::unwrap).collect();
+            let taker = |(summary, wish): (&PlanSummary, &SharedWish<'_>)| OtherLoad {
+                intervals: summary.intervals.clone(),
                 power: wish.power,
             };
-            let takers: Vec<OtherLoad> = briefs.iter().zip(&wishes).map(taker).collect();
-            for (position, (brief, problem)) in briefs.iter().zip(&problems).enumerate() {
+            let takers: Vec<OtherLoad> = summaries.iter().zip(&wishes).map(taker).collect();
+            for (position, (summary, problem)) in summaries.iter().zip(&problems).enumerate() {
                 let others = takers.iter().enumerate().filter(|(other, _)| *other != position);
                 let others = others.map(|(_, taker)| taker);
                 let own = problem.request().power_max;
                 let best = plan_in_residual_capacity(&curve, problem, own, others, kw(power_max)).unwrap();
                 let on = |energy: f64, i: &Interval| energy + i.power.over(i.end - i.start).as_kwh();
-                let energy = brief.intervals.iter().fold(0.0, on);
-                prop_assert!((energy - brief.energy.as_kwh()).abs() < 1e-5, "{} kWh", energy);
-                let missed = brief.shortfall - best.brief.shortfall;
+                let energy = summary.intervals.iter().fold(0.0, on);
+                prop_assert!((energy - summary.energy.as_kwh()).abs() < 1e-5, "{} kWh", energy);
+                let missed = summary.shortfall - best.summary.shortfall;
                 prop_assert!(missed <= own.over(PAUSE_MIN * 2), "{} misses {:?}", position, missed);
             }
         }

@@ -39,7 +39,7 @@ pub struct OtherLoad {
 #[non_exhaustive]
 pub struct IncrementalPlan {
     /// Summary of the plan.
-    pub brief: PlanSummary,
+    pub summary: PlanSummary,
     /// Part of its shortfall that the other loads cause: the plan alone would not have it.
     pub crowded_out: Energy,
 }
@@ -47,8 +47,8 @@ pub struct IncrementalPlan {
 impl IncrementalPlan {
     /// Plan whose shortfall is not caused by other loads.
     #[must_use]
-    pub const fn with_room(brief: PlanSummary) -> Self {
-        Self { brief, crowded_out: Energy::ZERO }
+    pub const fn with_room(summary: PlanSummary) -> Self {
+        Self { summary, crowded_out: Energy::ZERO }
     }
 }
 
@@ -83,7 +83,7 @@ impl IncrementalPlan {
 /// let others = [OtherLoad { intervals: vec![other], power: kw(11.0) }];
 /// let problem = ChargeProblem::new(need)?;
 /// let fitted = plan_in_residual_capacity(&curve, &problem, kw(11.0), &others, kw(20.0))?;
-/// assert_eq!(fitted.brief.intervals[0].start, seven);
+/// assert_eq!(fitted.summary.intervals[0].start, seven);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn plan_in_residual_capacity<'a>(
@@ -117,10 +117,10 @@ pub(crate) fn plan_in(
     let limited = plan_charge(curve, &ChargeProblem::new(request)?);
     // The plan without other loads is the bound, and tells what these crowd out.
     let alone = plan_charge(curve, problem);
-    let mut brief = PlanSummary::from(&limited);
-    brief.bound = if alone.cost < brief.cost { alone.cost } else { brief.cost };
-    let crowded_out = (brief.shortfall - alone.shortfall).max(Energy::ZERO);
-    Ok(IncrementalPlan { brief, crowded_out })
+    let mut summary = PlanSummary::from(&limited);
+    summary.bound = if alone.cost < summary.cost { alone.cost } else { summary.cost };
+    let crowded_out = (summary.shortfall - alone.shortfall).max(Energy::ZERO);
+    Ok(IncrementalPlan { summary, crowded_out })
 }
 
 /// Rest of a previous plan from now on, if it still serves the request; `None` if not.
@@ -253,18 +253,19 @@ pub fn reason_to_replan(
     fitted: &IncrementalPlan,
     before: Option<&PlanSummary>,
 ) -> Option<ReplanReason> {
-    let brief = &fitted.brief;
-    let least = brief.intervals.first().map_or(Energy::ZERO, |interval| interval.power.over(REST));
+    let summary = &fitted.summary;
+    let least =
+        summary.intervals.first().map_or(Energy::ZERO, |interval| interval.power.over(REST));
     let short = before.map_or(Energy::ZERO, |before| before.shortfall);
-    let is_dear = |brief: &PlanSummary| {
-        let (cost, bound) = (brief.cost.as_amount(), brief.bound.as_amount());
+    let is_dear = |summary: &PlanSummary| {
+        let (cost, bound) = (summary.cost.as_amount(), summary.bound.as_amount());
         cost - bound > DEARER * bound.abs()
     };
     // A shortfall outweighs a higher cost: it has no least interval to wait for.
-    if fitted.crowded_out > least && brief.shortfall > short + least {
+    if fitted.crowded_out > least && summary.shortfall > short + least {
         return Some(ReplanReason::Energy);
     }
-    (is_dear(brief) && !before.is_some_and(is_dear)).then_some(ReplanReason::Cheaper)
+    (is_dear(summary) && !before.is_some_and(is_dear)).then_some(ReplanReason::Cheaper)
 }
 
 #[cfg(test)]
@@ -300,7 +301,7 @@ mod tests {
         ChargeProblem::new(ChargeRequest::new(at(from), kw(10.0), target)).unwrap()
     }
 
-    fn brief(intervals: Vec<Interval>) -> PlanSummary {
+    fn summary(intervals: Vec<Interval>) -> PlanSummary {
         let alone = plan_charge(&curve_of(60, &CENTS), &need(0, 20.0));
         PlanSummary { intervals, ..PlanSummary::from(&alone) }
     }
@@ -312,23 +313,23 @@ mod tests {
             plan_in_residual_capacity(&curve, &need(0, 20.0), kw(10.0), others, kw(most)).unwrap()
         };
         let hours = |fitted: &IncrementalPlan| -> Vec<i64> {
-            fitted.brief.intervals.iter().map(|i| (i.start - at(0)).num_minutes()).collect()
+            fitted.summary.intervals.iter().map(|i| (i.start - at(0)).num_minutes()).collect()
         };
         assert_eq!(hours(&plan(&[], 20.0)), [60, 180]);
         assert_eq!(hours(&plan(&[taker(60, 120)], 20.0)), [60, 180]);
         let beside = plan(&[taker(60, 120), taker(90, 120), taker(-60, 0)], 20.0);
         // Half of the second hour, the fourth hour, and half of the third.
         assert_eq!(hours(&beside), [60, 120, 180]);
-        assert_eq!((beside.brief.bound.as_amount(), beside.brief.cost.as_amount()), (3.0, 4.0));
+        assert_eq!((beside.summary.bound.as_amount(), beside.summary.cost.as_amount()), (3.0, 4.0));
         assert_eq!(reason_to_replan(&beside, None), Some(ReplanReason::Cheaper));
-        assert_eq!(reason_to_replan(&beside, Some(&beside.brief)), None);
+        assert_eq!(reason_to_replan(&beside, Some(&beside.summary)), None);
         // Without capacity all of the need is a shortfall.
         for others in [vec![taker(0, 240), taker(0, 240)], vec![]] {
             let none = plan(&others, if others.is_empty() { 9.0 } else { 20.0 });
-            assert_eq!((none.brief.intervals.len(), none.brief.shortfall), (0, kwh(20.0)));
+            assert_eq!((none.summary.intervals.len(), none.summary.shortfall), (0, kwh(20.0)));
             assert_eq!(none.crowded_out, kwh(20.0));
             assert_eq!(reason_to_replan(&none, None), Some(ReplanReason::Energy));
-            assert_eq!(reason_to_replan(&none, Some(&none.brief)), None);
+            assert_eq!(reason_to_replan(&none, Some(&none.summary)), None);
         }
     }
 
@@ -340,17 +341,17 @@ mod tests {
         };
         // Four hours hold 40 kWh; an hour of them is taken.
         let alone = plan(60.0, &[]);
-        assert_eq!((alone.brief.shortfall, alone.crowded_out), (kwh(20.0), Energy::ZERO));
+        assert_eq!((alone.summary.shortfall, alone.crowded_out), (kwh(20.0), Energy::ZERO));
         assert_eq!(reason_to_replan(&alone, None), None);
         let beside = plan(60.0, &[taker(60, 120)]);
-        assert_eq!((beside.brief.shortfall, beside.crowded_out), (kwh(30.0), kwh(10.0)));
+        assert_eq!((beside.summary.shortfall, beside.crowded_out), (kwh(30.0), kwh(10.0)));
         assert_eq!(reason_to_replan(&beside, None), Some(ReplanReason::Energy));
     }
 
     #[test]
     fn a_plan_that_does_what_is_asked_goes_on() {
         let curve = curve_of(60, &CENTS);
-        let before = brief(vec![interval(60, 120), interval(180, 240)]);
+        let before = summary(vec![interval(60, 120), interval(180, 240)]);
         let on = |from, energy| hold_current(&curve, &need(from, energy), &before);
         assert_eq!(on(0, 20.0).unwrap().intervals, before.intervals);
         // Half an hour of it is over, and a minute was lost at its start.
@@ -360,7 +361,7 @@ mod tests {
         assert_eq!(on(90, 15.4), None, "it lost more than two minutes");
         assert_eq!(on(90, 14.6), None, "somebody else charged it");
         // After the last interval a rest of up to a minute may be missing.
-        assert_eq!(on(240, 0.1).map(|brief| brief.intervals), Some(vec![]));
+        assert_eq!(on(240, 0.1).map(|summary| summary.intervals), Some(vec![]));
         assert_eq!(on(240, 0.2), None);
         let short = PlanSummary { shortfall: kwh(1.0), ..before.clone() };
         assert_eq!(hold_current(&curve, &need(0, 20.0), &short), None);
@@ -369,7 +370,7 @@ mod tests {
     #[test]
     fn what_is_wanted_at_once_is_not_waited_for() {
         let curve = curve_of(60, &CENTS);
-        let before = brief(vec![interval(60, 120), interval(180, 240)]);
+        let before = summary(vec![interval(60, 120), interval(180, 240)]);
         let mut request = need(60, 20.0).request().clone();
         request.reserve = kwh(10.0);
         let low = |request: &ChargeRequest| ChargeProblem::new(request.clone()).unwrap();
@@ -397,15 +398,15 @@ mod tests {
             let target = Target { by: Some(at(420)), energy: kwh(energy) };
             let problem = ChargeProblem::new(ChargeRequest::new(at(7), kw(power), target)).unwrap();
             let fitted = plan_in_residual_capacity(&curve, &problem, kw(power), &others, kw(most)).unwrap();
-            let brief = fitted.brief;
-            prop_assert!(brief.bound <= brief.cost);
-            prop_assert!(fitted.crowded_out <= brief.shortfall);
+            let summary = fitted.summary;
+            prop_assert!(summary.bound <= summary.cost);
+            prop_assert!(fitted.crowded_out <= summary.shortfall);
             let is_on = |intervals: &[Interval], at| intervals.iter().any(|i| i.start <= at && at < i.end);
             for minute in 0..480 {
                 let at = at(minute);
                 let taken = others.iter().filter(|o| is_on(&o.intervals, at)).map(|o| o.power.as_kw());
                 let taken: f64 = taken.sum();
-                prop_assert!(!is_on(&brief.intervals, at) || taken + power <= most + 1e-5);
+                prop_assert!(!is_on(&summary.intervals, at) || taken + power <= most + 1e-5);
             }
         }
     }

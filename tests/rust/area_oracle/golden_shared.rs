@@ -138,7 +138,7 @@ fn alone() -> String {
     }
     let kept: Vec<_> = kept.iter().map(|planned| planned.as_ref().ok()).collect();
     let moved = kept.iter().flatten().filter(|planned| planned.kept_from.is_some()).count();
-    let kept = kept.iter().map(|planned| planned.map(|planned| &planned.brief));
+    let kept = kept.iter().map(|planned| planned.map(|planned| &planned.summary));
     text + &briefs(&format!("close to plans before ({moved})"), kept)
 }
 
@@ -204,9 +204,9 @@ fn beside() -> String {
             let fitted = fitted.ok();
             if let Some(fitted) = &fitted {
                 crowded_out += fitted.crowded_out.as_kwh();
-                others.push(OtherLoad { intervals: fitted.brief.intervals.clone(), power });
+                others.push(OtherLoad { intervals: fitted.summary.intervals.clone(), power });
             }
-            plans.push(fitted.map(|fitted| fitted.brief));
+            plans.push(fitted.map(|fitted| fitted.summary));
         }
         let text = briefs(name, plans.iter().map(Option::as_ref));
         // The same as they go on with it, at other prices.

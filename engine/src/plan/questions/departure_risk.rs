@@ -20,7 +20,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::charge::plan::Plan;
-use crate::plan::stability::feasible_region::crumb;
+use crate::plan::stability::feasible_region::purchase_min;
 use crate::tolerance::INSTANT_MICROS;
 use crate::units::{Energy, Money, Price};
 
@@ -294,10 +294,10 @@ fn moves(plan: &Plan, at: DateTime<Utc>) -> Moves {
         let free = fits - bought;
         // Energy charged at once may count as movable, because no energy is free ahead of it.
         let late = slot.energy - bought;
-        if free > crumb(slot) {
+        if free > purchase_min(slot) {
             room.push((slot.price, free));
         }
-        if late > crumb(slot) {
+        if late > purchase_min(slot) {
             movable.push((slot.price, late));
         }
     }

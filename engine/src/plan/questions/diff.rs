@@ -137,7 +137,7 @@ pub fn diff(before: &Recorded<'_>, after: &Recorded<'_>) -> Vec<PeriodChange> {
         let (start, end) = (pair[0], pair[1]);
         let (was, is) = (old.bought(start, end), new.bought(start, end));
         let difference = (is.energy - was.energy).max(was.energy - is.energy);
-        if difference <= was.dust.max(is.dust) {
+        if difference <= was.tolerance.max(is.tolerance) {
             continue;
         }
         let code = causes.of(start, end, is.energy > was.energy);
@@ -177,7 +177,7 @@ struct Bought {
     energy: Energy,
     cost: Money,
     /// Energy that counts as rounding.
-    dust: Energy,
+    tolerance: Energy,
 }
 
 /// Cursor over the slots of a plan, for periods in time order.
@@ -202,10 +202,10 @@ impl<'a> Cursor<'a> {
             Some(slot) if slot.start < end => {
                 let energy = slot.energy_by(end) - slot.energy_by(start);
                 // Both ends of a period may be rounded to a microsecond.
-                let dust = slot.power_max.over_micros(2 * INSTANT_MICROS);
-                Bought { energy, cost: slot.price.of(energy), dust }
+                let tolerance = slot.power_max.over_micros(2 * INSTANT_MICROS);
+                Bought { energy, cost: slot.price.of(energy), tolerance }
             }
-            _ => Bought { energy: Energy::ZERO, cost: Money::ZERO, dust: Energy::ZERO },
+            _ => Bought { energy: Energy::ZERO, cost: Money::ZERO, tolerance: Energy::ZERO },
         }
     }
 }
@@ -311,19 +311,19 @@ fn changed_wish(plan: &Plan, old: &ChargeRequest, new: &ChargeRequest) -> Option
     // Energies count from the start of a plan, so the planned delivery until now is subtracted.
     let is_later = new.now - old.now > TimeDelta::zero();
     let done = if is_later { plan.energy_by(new.now) } else { Energy::ZERO };
-    let dust = new.power_max.max(old.power_max).over_micros(2 * INSTANT_MICROS);
+    let tolerance = new.power_max.max(old.power_max).over_micros(2 * INSTANT_MICROS);
     for ((_, was), (_, is)) in was.iter().zip(&is) {
         let expected = (*was - done).max(Energy::ZERO);
-        if *is > expected + dust && done > dust && *is <= *was + dust {
+        if *is > expected + tolerance && done > tolerance && *is <= *was + tolerance {
             return Some(ChangeCode::DeliveredOtherwise);
         }
-        if (*is - expected).max(expected - *is) > dust {
+        if (*is - expected).max(expected - *is) > tolerance {
             return Some(ChangeCode::TargetChanged);
         }
     }
     // Reserve, bounds on the energy and rule for a missed deadline.
     let rest = |energy: Energy| (energy - done).max(Energy::ZERO);
-    let near = |a: Energy, b: Energy| (a - b).max(b - a) <= dust;
+    let near = |a: Energy, b: Energy| (a - b).max(b - a) <= tolerance;
     let same_bound = |old: Option<Energy>, new: Option<Energy>| match (old, new) {
         (Some(old), Some(new)) => near(rest(old), new),
         (old, new) => old == new,

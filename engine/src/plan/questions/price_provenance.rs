@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::charge::greedy::plan_charge;
 use crate::plan::charge::plan::Plan;
 use crate::plan::charge::request::ChargeProblem;
-use crate::plan::stability::feasible_region::{FeasibleRegion, SlotRoom, crumb};
+use crate::plan::stability::feasible_region::{FeasibleRegion, SlotRoom, purchase_min};
 use crate::prices::curve::{PriceCurve, Slot};
 use crate::prices::layers::{Layer, LayeredPrices, Standing};
 use crate::time::horizon::Horizon;
@@ -202,7 +202,8 @@ impl Worst {
         let region = FeasibleRegion::new(&plan);
         let filled = region.fill(&self.latest_first(&region));
         let used = region.slots.iter().zip(&filled.energies).enumerate();
-        let (first, (slot, &energy)) = used.into_iter().find(|(_, (s, e))| **e > crumb(s))?;
+        let (first, (slot, &energy)) =
+            used.into_iter().find(|(_, (s, e))| **e > purchase_min(s))?;
         if region.forced[first] > Energy::ZERO {
             return Some(slot.start);
         }

@@ -33,7 +33,8 @@ pub struct PlanRecord {
     /// Request of the plan.
     pub wish: PlanRequest,
     /// Summary of the plan.
-    pub brief: PlanSummary,
+    #[serde(rename = "brief")]
+    pub summary: PlanSummary,
     /// Previous plan and budget; `None` if the plan is a cheapest one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<SteadyFrom>,
@@ -59,8 +60,8 @@ pub struct PreviousPlan<'a> {
 impl PlanRecord {
     /// A record of a cheapest plan, made of its summary.
     #[must_use]
-    pub fn cheapest(wish: PlanRequest, brief: PlanSummary) -> Self {
-        Self { wish, brief, kept_from: None, budget: None, is_shared: false }
+    pub fn cheapest(wish: PlanRequest, summary: PlanSummary) -> Self {
+        Self { wish, summary, kept_from: None, budget: None, is_shared: false }
     }
 
     /// Plans a request at least cost and records it.
@@ -68,8 +69,8 @@ impl PlanRecord {
     /// # Errors
     /// The request is invalid.
     pub fn new(curve: &PriceCurve, wish: PlanRequest) -> Result<Self, RefusedRequest> {
-        let brief = PlanSummary::from(&plan_charge(curve, &wish.problem()?));
-        Ok(Self::cheapest(wish, brief))
+        let summary = PlanSummary::from(&plan_charge(curve, &wish.problem()?));
+        Ok(Self::cheapest(wish, summary))
     }
 
     /// Records the plan that changes least against the previous one, within a
@@ -99,9 +100,9 @@ impl PlanRecord {
         // A plan with the intervals of the cheapest one needs no previous plan to be made again.
         let is_other = steady.plan.intervals != cheapest.intervals;
         let kept_from = is_other.then(|| SteadyFrom { previous: Arc::new(previous), budget });
-        let brief = PlanSummary::from(if is_other { &steady.plan } else { &cheapest });
+        let summary = PlanSummary::from(if is_other { &steady.plan } else { &cheapest });
         let budget = Some(steady.stability.budget);
-        Ok(Self { wish, brief, kept_from, budget, is_shared: false })
+        Ok(Self { wish, summary, kept_from, budget, is_shared: false })
     }
 
     /// Plans the request again; `None` if the plan was made together with others.
@@ -182,14 +183,14 @@ mod tests {
             PlanRecord::close_to(&then, wish(0, 10.0), before, money(total)).unwrap()
         };
         let kept = near(0.2);
-        assert_eq!(kept.brief.intervals, before.brief.intervals);
+        assert_eq!(kept.summary.intervals, before.summary.intervals);
         assert!(kept.kept_from.is_some());
         let moved = near(0.0);
-        assert_ne!(moved.brief.intervals, before.brief.intervals);
+        assert_ne!(moved.summary.intervals, before.summary.intervals);
         assert!(moved.kept_from.is_none());
         // The plan can be made again, and its budget is passed on.
         let again = kept.plan(&then).unwrap().unwrap();
-        assert_eq!(PlanSummary::from(&again), kept.brief);
+        assert_eq!(PlanSummary::from(&again), kept.summary);
         assert_eq!(kept.budget.map(Budget::total), Some(money(0.2)));
     }
 
@@ -224,7 +225,7 @@ mod tests {
                 let read: PlanRecord = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(&read, planned);
                 let plan = read.plan(curve).unwrap().unwrap();
-                prop_assert_eq!(PlanSummary::from(&plan), planned.brief.clone());
+                prop_assert_eq!(PlanSummary::from(&plan), planned.summary.clone());
                 let sources = PriceSources { market: Some(curve), ..Default::default() };
                 let prices = resolve(sources, at(-1), at(100));
                 let bundle = read.bundle("EUR", &prices).unwrap().unwrap();

@@ -169,8 +169,8 @@ pub(crate) fn with_penalties(program: &LinearProgram, before: &[Objective]) -> L
 pub(crate) fn forbid(program: &mut LinearProgram, objective: &Objective, values: &[f64]) {
     for &(column, _) in objective {
         let bounds = &mut program.columns[column];
-        let dust = if values[column] > SOLVER_ROUNDING { values[column] } else { bounds.lower };
-        bounds.upper = dust.clamp(bounds.lower, bounds.upper);
+        let value = if values[column] > SOLVER_ROUNDING { values[column] } else { bounds.lower };
+        bounds.upper = value.clamp(bounds.lower, bounds.upper);
     }
 }
 
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_row_for_a_least_value_leaves_the_room_of_the_solver() {
-        // A hundredth of the dust in the lightest column, or 1e-8 of the heaviest.
+        // A hundredth of the rounding in the lightest column, or 1e-8 of the heaviest.
         assert!((slack_of(&vec![(0, 2.0), (1, 4.0)]) - 2e-7).abs() < 1e-20);
         assert!((slack_of(&vec![(0, 1.0), (1, -100.0)]) - 1e-6).abs() < 1e-20);
         let row = bound_row(&vec![(0, 2.0)], -5.0);

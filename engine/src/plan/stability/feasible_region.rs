@@ -122,18 +122,18 @@ impl<'a> FeasibleRegion<'a> {
         for (k, &wanted) in self.wanted.iter().enumerate() {
             let counted = energies.iter().zip(&self.layer).filter(|(_, layer)| **layer <= k);
             let mut missing = counted.fold(wanted, |missing, (&energy, _)| missing - energy);
-            let dust = wanted.as_kwh().abs() * SUM_ROUNDING;
+            let tolerance = wanted.as_kwh().abs() * SUM_ROUNDING;
             for segment in order {
-                if missing.as_kwh() <= dust {
+                if missing.as_kwh() <= tolerance {
                     break;
                 }
                 let room = segment.level - energies[segment.slot];
-                let crumb = crumb(&self.slots[segment.slot]);
-                if self.layer[segment.slot] > k || room <= crumb || missing <= crumb {
+                let purchase_min = purchase_min(&self.slots[segment.slot]);
+                if self.layer[segment.slot] > k || room <= purchase_min || missing <= purchase_min {
                     continue;
                 }
                 // A full segment takes its level itself, not a sum: kept energies keep every bit.
-                if (room - missing).as_kwh() <= dust {
+                if (room - missing).as_kwh() <= tolerance {
                     energies[segment.slot] = segment.level;
                 } else {
                     energies[segment.slot] = energies[segment.slot] + missing;
@@ -218,7 +218,7 @@ fn layers(slots: &[PlannedSlot], evidence: &ChargeEvidence) -> Vec<usize> {
 }
 
 /// Energy of a nanosecond of charging at full power; less than that counts as nothing.
-pub(crate) fn crumb(slot: &PlannedSlot) -> Energy {
+pub(crate) fn purchase_min(slot: &PlannedSlot) -> Energy {
     let kwh = slot.power_max.as_kw() * SNAP_MICROS / MICROS_PER_HOUR;
     Energy::from_kwh(kwh).unwrap_or(Energy::ZERO)
 }

@@ -48,7 +48,7 @@ use crate::plan::charge::plan::{Plan, PlannedSlot, Purchase, Purpose, intervals}
 use crate::plan::charge::request::ChargeProblem;
 use crate::plan::charge::sub_slots::deadlines;
 use crate::plan::stability::budget::Budget;
-use crate::plan::stability::feasible_region::{FeasibleRegion, Filled, SlotRoom, crumb};
+use crate::plan::stability::feasible_region::{FeasibleRegion, Filled, SlotRoom, purchase_min};
 use crate::prices::curve::PriceCurve;
 use crate::tolerance::{GAP_MAX, INSTANT_MICROS, SUM_ROUNDING, allowed};
 use crate::units::{Energy, Money, Price};
@@ -462,13 +462,13 @@ fn purchases(
         let mut missing = before.fold(region.wanted(k), |missing, slot| missing - bought[slot]);
         // Price of the cheapest free energy before the deadline.
         let is_free = |s: &&SlotRoom| {
-            counts(s.slot) && s.level - energies[s.slot] > crumb(&region.slots[s.slot])
+            counts(s.slot) && s.level - energies[s.slot] > purchase_min(&region.slots[s.slot])
         };
         let free = order.iter().find(is_free).map(|segment| segment.weight);
         for segment in order.iter().filter(|segment| counts(segment.slot)) {
             let slot = segment.slot;
             let energy = (energies[slot] - bought[slot]).min(missing);
-            if energy <= crumb(&region.slots[slot]) {
+            if energy <= purchase_min(&region.slots[slot]) {
                 continue;
             }
             let is_dearer = free.is_some_and(|free| segment.weight > free);
@@ -482,7 +482,7 @@ fn purchases(
     // Energy beyond the last deadline's is there for its negative price.
     for (slot, &energy) in energies.iter().enumerate() {
         let energy = energy - bought[slot];
-        if energy > crumb(&region.slots[slot]) {
+        if energy > purchase_min(&region.slots[slot]) {
             purchases.push(Purchase { slot, energy, purpose: Purpose::NegativePrice });
         }
     }

@@ -105,31 +105,31 @@ pub(crate) struct BranchAndBound {
     heap: BinaryHeap<Node>,
 }
 
-/// Runs branch and bound from the relaxation `root`, whose path is in `scratch`. The best plan is
-/// left in `scratch.change`.
+/// Runs branch and bound from the relaxation `root`, whose path is in `buffers`. The best plan is
+/// left in `buffers.change`.
 #[inline(never)]
 pub(crate) fn search(
     programme: &DynamicProgramme,
     prices: Prices<'_>,
     root: RelaxedSolution,
-    scratch: &mut StorageBuffers,
+    buffers: &mut StorageBuffers,
 ) -> CostAndBound {
     let mut best = f64::INFINITY;
-    scratch.search.steps.clear();
-    scratch.search.steps.push(NodeDecision { before: 0, slot: 0, decision: Decision::NoCharge });
-    scratch.search.heap.clear();
+    buffers.search.steps.clear();
+    buffers.search.steps.push(NodeDecision { before: 0, slot: 0, decision: Decision::NoCharge });
+    buffers.search.heap.clear();
     // Start with the root, and with a plan that needs no search.
-    consider(programme, prices, root, 0, (&mut best, f64::NEG_INFINITY), scratch);
-    first_plan(programme, prices, &mut best, scratch);
+    consider(programme, prices, root, 0, (&mut best, f64::NEG_INFINITY), buffers);
+    first_plan(programme, prices, &mut best, buffers);
     if best.is_infinite() {
         // Rounding of the levels can exclude every plan of a relaxation.
-        best = fullest_path(programme, prices, &mut scratch.change);
+        best = fullest_path(programme, prices, &mut buffers.change);
     }
     let mut nodes = 2;
     let mut bound = root.bound;
     loop {
         // Without an open node the best plan is optimal.
-        let Some(node) = scratch.search.heap.pop() else {
+        let Some(node) = buffers.search.heap.pop() else {
             bound = best;
             break;
         };
@@ -145,14 +145,14 @@ pub(crate) fn search(
         // The children decide the slot one way and the other, so no plan is lost between them.
         for decision in decisions(node.split) {
             let slot = slot_of(node.split);
-            let step = scratch.search.steps.len();
-            scratch.search.steps.push(NodeDecision { before: node.step, slot, decision });
-            decide(programme, step, &mut scratch.search);
+            let step = buffers.search.steps.len();
+            buffers.search.steps.push(NodeDecision { before: node.step, slot, decision });
+            decide(programme, step, &mut buffers.search);
             nodes += 1;
             if let Some(relaxed) =
-                scratch.relaxation.solve(programme, &scratch.search.slots, prices)
+                buffers.relaxation.solve(programme, &buffers.search.slots, prices)
             {
-                consider(programme, prices, relaxed, step, (&mut best, node.bound), scratch);
+                consider(programme, prices, relaxed, step, (&mut best, node.bound), buffers);
             }
         }
     }
@@ -187,20 +187,20 @@ fn consider(
     relaxed: RelaxedSolution,
     step: usize,
     (best, floor): (&mut f64, f64),
-    scratch: &mut StorageBuffers,
+    buffers: &mut StorageBuffers,
 ) {
     // The root has no decisions, so its slots are those of the programme.
-    let slots: &[ProgrammeSlot] = if step == 0 { &programme.slots } else { &scratch.search.slots };
-    let (split, is_plan) = split_of(programme, slots, prices, &scratch.relaxation.change);
+    let slots: &[ProgrammeSlot] = if step == 0 { &programme.slots } else { &buffers.search.slots };
+    let (split, is_plan) = split_of(programme, slots, prices, &buffers.relaxation.change);
     if is_plan && relaxed.cost < *best {
         *best = relaxed.cost;
-        scratch.change.clone_from(&scratch.relaxation.change);
+        buffers.change.clone_from(&buffers.relaxation.change);
     }
     let bound = relaxed.bound.max(floor); // A decision can only raise the bound.
     if let Some(split) = split
         && is_below(bound, *best)
     {
-        scratch.search.heap.push(Node { bound, step, split });
+        buffers.search.heap.push(Node { bound, step, split });
     }
 }
 
@@ -300,9 +300,9 @@ fn first_plan(
     programme: &DynamicProgramme,
     prices: Prices<'_>,
     best: &mut f64,
-    scratch: &mut StorageBuffers,
+    buffers: &mut StorageBuffers,
 ) {
-    let search = &mut scratch.search;
+    let search = &mut buffers.search;
     search.slots.clone_from(&programme.slots);
     let mut reach = programme.stored_kwh;
     for slot in &mut search.slots {
@@ -313,14 +313,14 @@ fn first_plan(
             slot.charge_kwh = 0.0;
         }
     }
-    let Some(relaxed) = scratch.relaxation.solve(programme, &scratch.search.slots, prices) else {
+    let Some(relaxed) = buffers.relaxation.solve(programme, &buffers.search.slots, prices) else {
         return;
     };
-    let change = &scratch.relaxation.change;
-    let (_, is_plan) = split_of(programme, &scratch.search.slots, prices, change);
+    let change = &buffers.relaxation.change;
+    let (_, is_plan) = split_of(programme, &buffers.search.slots, prices, change);
     if is_plan && relaxed.cost < *best {
         *best = relaxed.cost;
-        scratch.change.clone_from(change);
+        buffers.change.clone_from(change);
     }
 }
 
@@ -347,28 +347,28 @@ impl StorageBuffers {
 /// (`export`), one of each per slot.
 ///
 /// No slot both charges and discharges, also at negative prices. Prices of slots without power
-/// are not read. The changes of the stored energy are in `scratch.change` until the next call.
-/// Nothing is allocated once `scratch` has grown to the number of slots. Of equal prices the
+/// are not read. The changes of the stored energy are in `buffers.change` until the next call.
+/// Nothing is allocated once `buffers` has grown to the number of slots. Of equal prices the
 /// earlier slot is used.
 pub(crate) fn solve(
     programme: &DynamicProgramme,
     import: &[f64],
     export: &[f64],
-    scratch: &mut StorageBuffers,
+    buffers: &mut StorageBuffers,
 ) -> CostAndBound {
     let prices = Prices { import, export };
-    let root = scratch
+    let root = buffers
         .relaxation
         .solve(programme, &programme.slots, prices)
         .expect("levels are within what can be reached");
-    scratch.relaxation.marginal_values(programme, &mut scratch.marginal);
-    let bound = bound(programme, prices, &scratch.marginal);
+    buffers.relaxation.marginal_values(programme, &mut buffers.marginal);
+    let bound = bound(programme, prices, &buffers.marginal);
     // A relaxation that is a plan is the cheapest plan.
     if root.is_exact {
-        std::mem::swap(&mut scratch.change, &mut scratch.relaxation.change);
+        std::mem::swap(&mut buffers.change, &mut buffers.relaxation.change);
         return CostAndBound { cost: root.cost, bound, nodes: 1 };
     }
-    branch_and_bound::search(programme, prices, root, scratch)
+    branch_and_bound::search(programme, prices, root, buffers)
 }
 
 #[cfg(test)]
@@ -417,11 +417,11 @@ mod tests {
     #[test]
     fn a_battery_above_its_limit_makes_room_to_be_paid() {
         let (import, export) = ([0.0, 0.0, -0.03, -0.03, 0.0], [0.0, 0.0, -0.02, -0.02, 0.0]);
-        let mut scratch = StorageBuffers::new();
+        let mut buffers = StorageBuffers::new();
         let mut programme = programme(5, 5.0, 4.0);
         programme.slots[4].least_kwh = 3.0;
-        let found = solve(&programme, &import, &export, &mut scratch);
-        assert!((found.cost + 0.09).abs() < 1e-9, "{found:?} {:?}", scratch.change);
+        let found = solve(&programme, &import, &export, &mut buffers);
+        assert!((found.cost + 0.09).abs() < 1e-9, "{found:?} {:?}", buffers.change);
         assert!((found.bound - found.cost).abs() < 1e-9);
     }
 }

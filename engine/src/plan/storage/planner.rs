@@ -84,11 +84,11 @@ pub fn plan_storage(
 pub fn plan_on(
     grid: &PriceSlots,
     problem: &StorageProblem,
-    scratch: &mut StorageBuffers,
+    buffers: &mut StorageBuffers,
 ) -> StoragePlan {
     let layout = Layout::new(grid, problem);
-    let solution = solve(&layout.programme, &layout.import, &layout.export, scratch);
-    let (slots, intervals) = slots(&layout, scratch);
+    let solution = solve(&layout.programme, &layout.import, &layout.export, buffers);
+    let (slots, intervals) = slots(&layout, buffers);
     let request = problem.request();
     let certificate = certify_plan(&slots, solution, problem);
     let costs = costs(&slots, problem);
@@ -129,7 +129,7 @@ fn energy(kwh: f64) -> Energy {
 }
 
 /// Slots of a plan, and its intervals with neighbours of equal power merged.
-fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<Interval>) {
+fn slots(layout: &Layout, buffers: &StorageBuffers) -> (Vec<StorageSlot>, Vec<Interval>) {
     let programme = &layout.programme;
     let price = |per_kwh: f64| Price::from_per_kwh(per_kwh).ok();
     let mut level = programme.stored_kwh;
@@ -139,7 +139,7 @@ fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<In
     let mut end =
         layout.pieces.first().map_or(DateTime::UNIX_EPOCH, |first| instant_at(first.start));
     for (index, (slot, piece)) in programme.slots.iter().zip(&layout.pieces).enumerate() {
-        let change = scratch.change[index];
+        let change = buffers.change[index];
         let net = programme.at_plug(change);
         // Sums drift by less than a billionth of a watt-hour; `clamp` keeps the level in bounds.
         level = (level + change - slot.driving_kwh).clamp(slot.least_kwh, slot.most_kwh);
@@ -160,7 +160,7 @@ fn slots(layout: &Layout, scratch: &StorageBuffers) -> (Vec<StorageSlot>, Vec<In
             stored_max: energy(slot.most_kwh),
             charge_limit: energy(slot.limit_kwh),
             wish: piece.wish,
-            marginal_value: price(scratch.marginal[index]).unwrap_or(Price::ZERO),
+            marginal_value: price(buffers.marginal[index]).unwrap_or(Price::ZERO),
         });
         // Interval at full power from the start of the slot, merged with the one before it.
         if change != 0.0 {

@@ -119,10 +119,10 @@ impl Draft {
         let step_power = request.step_power();
         let wanted = request.targets.iter().fold(Energy::ZERO, |most, t| most.max(t.energy));
         let mut missing = wanted - self.slots.iter().fold(Energy::ZERO, |sum, s| sum + s.energy);
-        let dust = wanted.as_kwh() * ENERGY_SHARE_MIN;
+        let tolerance = wanted.as_kwh() * ENERGY_SHARE_MIN;
         let mut used = self.slots.len();
         for mut slot in later {
-            if self.top_off.is_some() || missing.as_kwh() <= dust {
+            if self.top_off.is_some() || missing.as_kwh() <= tolerance {
                 break;
             }
             // A slot that needs less than the least power throughout is the top-off.

@@ -172,16 +172,16 @@ impl WithSimd for ChooseOne<'_> {
 #[inline(always)]
 pub(crate) fn choose<S: Simd>(
     simd: S,
-    scratch: &mut ThresholdBuffers,
+    buffers: &mut ThresholdBuffers,
     horizon: &Horizon,
     prices: &[f64],
     window: Window,
     need: Need,
 ) -> SlotSelection {
     let count = window.len();
-    let padded = scratch.load(horizon, prices, window);
-    let prices = &scratch.prices[..padded];
-    let micros = &scratch.micros[..padded];
+    let padded = buffers.load(horizon, prices, window);
+    let prices = &buffers.prices[..padded];
+    let micros = &buffers.micros[..padded];
     let limit = need.micros() + SNAP_MICROS;
     let ends = threshold(simd, prices, micros, limit);
     // The padding served the vectors of the search only.
@@ -193,7 +193,7 @@ pub(crate) fn choose<S: Simd>(
     let slots = FoundWindow {
         prices,
         micros,
-        before: &scratch.before[..count],
+        before: &buffers.before[..count],
         price: ends.map_or(f64::INFINITY, |ends| ends.price),
         position: found.next.map_or(0.0, |next| POSITIONS[next.position]),
     };
