@@ -66,6 +66,14 @@ impl IntervalColumns {
         self.power_kw.push(power_kw);
     }
 
+    /// Adds an interval that touches none of the row with the same power; none if it is empty.
+    #[inline(always)]
+    pub(crate) fn push_unless_empty(&mut self, start: i64, end: i64, power_kw: f64) {
+        if end > start {
+            self.push(start, end, power_kw);
+        }
+    }
+
     /// Adds an interval to the row under way; it extends the one before if both touch and have the
     /// same power. An empty interval is left out.
     #[inline(always)]
