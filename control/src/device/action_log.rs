@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::action::{ActionEvent, ActionState, Progress};
 use slackwater_engine::words;
 
-/// Whom an event is about.
+/// Action or device that an event belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Address {
     /// The action with this identifier.
